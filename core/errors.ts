@@ -1,0 +1,43 @@
+// The refusals of the domain: one error class, its stable codes and what each means to a caller.
+
+/** What kind of refusal a code is; the RPC layer and the gateway each map kinds and codes in one table. */
+export type HubErrorKind = 'not_found' | 'conflict' | 'gone' | 'exhausted' | 'forbidden' | 'invalid';
+
+/** Every code a refusal can carry. Codes are part of the public contract: never renamed, never reused. */
+export const HUB_ERRORS = {
+  app_unknown: 'not_found',
+  app_exists: 'conflict',
+  signing_key_unknown: 'not_found',
+  signing_key_active: 'gone',
+  limit_profile_unknown: 'not_found',
+  license_key_unknown: 'not_found',
+  license_unknown: 'not_found',
+  license_revoked: 'gone',
+  license_expired: 'gone',
+  seat_limit_reached: 'exhausted',
+  seat_unknown: 'not_found',
+  seat_not_active: 'forbidden',
+  expiry_in_past: 'invalid',
+  page_token_invalid: 'invalid',
+} as const satisfies Record<string, HubErrorKind>;
+
+export type HubErrorCode = keyof typeof HUB_ERRORS;
+
+/** Seats a license allows (-1: unlimited, 0: none) and seats active now. */
+export type SeatUsage = { readonly limit: number; readonly used: number };
+
+/** A request the hub understands and refuses. `message` is written for the caller and holds no secret. */
+export class HubError extends Error {
+  readonly code: HubErrorCode;
+  readonly seats: SeatUsage | undefined;
+  /** The request field at fault, in lowerCamelCase. */
+  readonly field: string | undefined;
+
+  constructor(code: HubErrorCode, message: string, about: { seats?: SeatUsage; field?: string } = {}) {
+    super(message);
+    this.name = 'HubError';
+    this.code = code;
+    this.seats = about.seats;
+    this.field = about.field;
+  }
+}

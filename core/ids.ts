@@ -1,0 +1,27 @@
+// Identifiers: a prefix that names the kind, and a UUIDv7 in 26 lower-case Crockford base32 characters (TypeID).
+import { fromString, fromUUID, toUUID, typeidUnboxed } from 'typeid-js';
+
+/** A UUID in its usual hyphenated form, as the database stores it. */
+export type Uuid = string & { readonly __uuid: never };
+
+export type IdPrefix = 'app' | 'lic' | 'seat' | 'token';
+
+/** A fresh, time-ordered UUIDv7. */
+export function newUuid(): Uuid {
+  return toUUID(typeidUnboxed('x')) as Uuid; // the library has no call that gives the bare UUID
+}
+
+/** `lic` and a UUID make `lic_01k…`. */
+export function formatId(prefix: IdPrefix, uuid: string): string {
+  return fromUUID(uuid, prefix);
+}
+
+/** The UUID inside an identifier, or undefined if the text is not an identifier of that kind. */
+export function parseId(prefix: IdPrefix, text: string): Uuid | undefined {
+  if (text.length !== prefix.length + 27) return undefined;
+  try {
+    return toUUID(fromString(text, prefix)) as Uuid;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,24 +1,30 @@
 // The refusals of the domain: one error class, its stable codes and what each means to a caller.
 
 /** What kind of refusal a code is; the RPC layer and the gateway each map kinds and codes in one table. */
-export type HubErrorKind = 'not_found' | 'conflict' | 'gone' | 'exhausted' | 'forbidden' | 'invalid';
+export type HubErrorKind =
+  | 'not_found'
+  | 'already_exists'
+  | 'failed_precondition'
+  | 'resource_exhausted'
+  | 'permission_denied'
+  | 'invalid_argument';
 
 /** Every code a refusal can carry. Codes are part of the public contract: never renamed, never reused. */
 export const HUB_ERRORS = {
   app_unknown: 'not_found',
-  app_exists: 'conflict',
+  app_exists: 'already_exists',
   signing_key_unknown: 'not_found',
-  signing_key_active: 'gone',
+  signing_key_active: 'failed_precondition',
   limit_profile_unknown: 'not_found',
   license_key_unknown: 'not_found',
   license_unknown: 'not_found',
-  license_revoked: 'gone',
-  license_expired: 'gone',
-  seat_limit_reached: 'exhausted',
+  license_revoked: 'failed_precondition',
+  license_expired: 'failed_precondition',
+  seat_limit_reached: 'resource_exhausted',
   seat_unknown: 'not_found',
-  seat_not_active: 'forbidden',
-  expiry_in_past: 'invalid',
-  page_token_invalid: 'invalid',
+  seat_not_active: 'permission_denied',
+  expiry_invalid: 'invalid_argument',
+  page_token_invalid: 'invalid_argument',
 } as const satisfies Record<string, HubErrorKind>;
 
 export type HubErrorCode = keyof typeof HUB_ERRORS;

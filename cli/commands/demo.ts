@@ -1,0 +1,28 @@
+// hubctl demo: a hub with something to try, and commands to paste.
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { usageError } from '../failure.ts';
+import { addSettings, readSettings } from '../settings.ts';
+
+export function registerDemo(program: Command, context: Context): void {
+  const command = program
+    .command('demo')
+    .summary('run a hub with a demo app and a license to try')
+    .description(
+      'Runs a hub like serve, with the app demo and a license of three seats in it, and prints commands to paste. The same data directory keeps the same license.',
+    )
+    .option('--json', 'print one JSON line once the hub is ready, instead of commands')
+    .addHelpText('after', '\nExample:\n  hubctl demo --port 0 --rpc-port 0 --data-dir /tmp/hub-demo --json')
+    .action(async (flags) => {
+      // Between commands to paste, only what needs attention is worth a line.
+      const settings = readSettings(flags, { HUB_LOG_LEVEL: 'warn', ...process.env });
+      if (settings.role !== 'all') throw usageError('HUB_ROLE: the demo runs in the role all');
+      const { runDemo } = await import('../run-demo.ts');
+      await runDemo(settings, {
+        dataDir: context.options().dataDir,
+        json: flags.json === true,
+        streams: context.streams,
+      });
+    });
+  addSettings(command);
+}

@@ -1,0 +1,26 @@
+// The clients of a hub. Loads Connect, so commands import it only when they call.
+import { type Client, createClient, type Interceptor } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { LicenseAdminService } from '../gen/hub/license/v1/license_admin_service_pb.ts';
+import type { Target } from './target.ts';
+
+/** Milliseconds a call may take; issuing a thousand licenses takes well under one second. */
+const TIMEOUT_MS = 30_000;
+
+export type Hub = { readonly admin: Client<typeof LicenseAdminService> };
+
+/** Clients that send the target's token with each call. Nothing is sent yet. */
+export function connect(target: Target): Hub {
+  const { token } = target;
+  const authorize: Interceptor = (next) => (request) => {
+    if (token !== undefined) request.header.set('Authorization', `Bearer ${token.value}`);
+    return next(request);
+  };
+  const transport = createConnectTransport({
+    baseUrl: target.server,
+    httpVersion: '1.1',
+    interceptors: [authorize],
+    defaultTimeoutMs: TIMEOUT_MS,
+  });
+  return { admin: createClient(LicenseAdminService, transport) };
+}

@@ -1,0 +1,71 @@
+// Where results go: standard output, as aligned text or as JSON. Notes go to standard error.
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import { printable, printableJson } from './printable.ts';
+import { type Column, createTable, recordLines } from './table.ts';
+
+export type Output = {
+  /** Prints one result: an object in JSON, a line for each column that has a value in text. */
+  record<T extends object>(item: T, columns: readonly Column<T>[]): Promise<void>;
+  /** Prints pages of results as they come: one array in JSON, one table in text. Answers how many there were. */
+  list<T extends object>(
+    pages: AsyncIterable<readonly T[]> | Iterable<readonly T[]>,
+    columns: readonly Column<T>[],
+  ): Promise<number>;
+  /** Says something that is no result. Silent with JSON, where standard error is kept for the error object. */
+  note(text: string): void;
+  /** Whether results are printed as JSON. */
+  json(): boolean;
+};
+
+export function createOutput(
+  { stdout, stderr }: { stdout: Writable; stderr: Writable },
+  json: () => boolean,
+): Output {
+  const bold = (text: string) => styleText('bold', text, { stream: stdout }); // plain off a terminal and under NO_COLOR
+  return {
+    json,
+    note: (text) => {
+      if (!json()) stderr.write(`${printable(text)}\n`);
+    },
+    record: async (item, columns) => {
+      if (json()) return write(stdout, `${printableJson(item, 2)}\n`);
+      const lines = recordLines(item, columns).map(({ title, value }) => `${bold(title)}  ${value}\n`);
+      return write(stdout, lines.join(''));
+    },
+    list: (pages, columns) => (json() ? jsonArray(stdout, pages) : table(stdout, pages, columns, bold)),
+  };
+}
+
+async function jsonArray<T>(stdout: Writable, pages: AsyncIterable<readonly T[]> | Iterable<readonly T[]>) {
+  let count = 0;
+  for await (const items of pages) {
+    const lines = items.map((item, index) => `${count + index === 0 ? '[' : ','}\n  ${printableJson(item)}`);
+    await write(stdout, lines.join(''));
+    count += items.length;
+  }
+  await write(stdout, count === 0 ? '[]\n' : '\n]\n');
+  return count;
+}
+
+async function table<T>(
+  stdout: Writable,
+  pages: AsyncIterable<readonly T[]> | Iterable<readonly T[]>,
+  columns: readonly Column<T>[],
+  bold: (text: string) => string,
+) {
+  const layout = createTable(columns);
+  let count = 0;
+  for await (const items of pages) {
+    if (items.length === 0) continue;
+    if (count === 0) await write(stdout, `${bold(layout.header(items))}\n`);
+    await write(stdout, layout.rows(items));
+    count += items.length;
+  }
+  return count;
+}
+
+async function write(stream: Writable, text: string): Promise<void> {
+  if (!stream.write(text)) await once(stream, 'drain');
+}

@@ -1,0 +1,20 @@
+// Text that came from elsewhere, made safe to show: no control characters, no reordering marks.
+
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu;
+
+/** The text with control characters, line separators and bidirectional overrides shown as `\u001b`. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, escaped);
+}
+
+/** JSON text in which what JSON leaves raw (DEL, C1 controls, bidirectional overrides) is escaped too. It means the same. */
+export function printableJson(value: unknown, indent?: number): string {
+  // The only control characters outside strings are the line feeds of the indentation.
+  return JSON.stringify(value, null, indent).replace(UNPRINTABLE, (found) =>
+    found === '\n' ? found : escaped(found),
+  );
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

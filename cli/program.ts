@@ -1,0 +1,67 @@
+// The tree of commands.
+import { readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
+import { Command } from 'commander';
+import { registerApp } from './commands/app.ts';
+import { registerCompletion } from './commands/completion.ts';
+import { registerDemo } from './commands/demo.ts';
+import { registerKey } from './commands/key.ts';
+import { registerLicense } from './commands/license.ts';
+import { registerLimits } from './commands/limits.ts';
+import { registerSeat } from './commands/seat.ts';
+import { registerSeed } from './commands/seed.ts';
+import { registerServe } from './commands/serve.ts';
+import { type Context, createContext, type Streams } from './context.ts';
+import { addGlobalOptions } from './global-options.ts';
+
+const HELP = `
+The hub is found by --server, else HUBCTL_SERVER, else the data directory of a
+local hub. The token comes from --token, else HUBCTL_TOKEN, else that directory,
+whose token is sent to its own hub only.
+
+Exit codes:
+  0    done
+  1    the hub refused or failed
+  2    wrong usage, nothing was done
+  3    no hub was reached
+  4    not allowed
+  130  interrupted
+
+Example:
+  hubctl key issue --app photo-lab --seats 3 --output json`;
+
+/** Commands are light to register: whatever is heavy, they import when they run. */
+export function createProgram(streams: Streams): { program: Command; context: Context } {
+  const program = new Command('hubctl')
+    .description('Runs and administers a hub: licenses, seats and signing keys.')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => streams.stdout.write(text),
+      writeErr: (text) => streams.stderr.write(text),
+      outputError: () => {}, // whoever parses reports it, as text or JSON
+    })
+    .exitOverride()
+    .addHelpText('after', HELP);
+  addGlobalOptions(program);
+  const context = createContext(program, streams);
+  registerServe(program, context);
+  registerDemo(program, context);
+  registerApp(program, context);
+  registerLimits(program, context);
+  registerKey(program, context);
+  registerLicense(program, context);
+  registerSeat(program, context);
+  registerSeed(program, context);
+  registerCompletion(program, context);
+  return { program, context };
+}
+
+function packageVersion(): string {
+  const file = findPackageJSON(import.meta.url);
+  if (file === undefined) throw new Error('hubctl is not inside its package.');
+  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string }; // every package.json has one
+  return version;
+}

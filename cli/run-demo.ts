@@ -1,0 +1,105 @@
+// Runs the demo: a hub, something in it to try, and what to paste.
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Client, Code, ConnectError } from '@connectrpc/connect';
+import type { LicenseAdminService } from '../gen/hub/license/v1/license_admin_service_pb.ts';
+import { connect } from './connection.ts';
+import type { Streams } from './context.ts';
+import type { RunningHub } from './run-hub.ts';
+import { type DemoLicense, seedDemo } from './seed-demo.ts';
+import { serveUntilStopped } from './serve-until-stopped.ts';
+import type { Settings } from './settings.ts';
+
+export type DemoOptions = {
+  readonly dataDir: string;
+  /** One JSON line instead of commands. */
+  readonly json: boolean;
+  readonly streams: Streams;
+};
+
+/** What `hubctl demo --json` prints. */
+export type DemoReport = {
+  readonly gateway: string;
+  readonly rpc: string;
+  readonly token: string;
+  readonly app: { readonly slug: string };
+  readonly license: { readonly id: string; readonly key: string; readonly seats: number };
+};
+
+export function runDemo(settings: Settings, { dataDir, json, streams }: DemoOptions): Promise<void> {
+  return serveUntilStopped(settings, {
+    dataDir,
+    log: streams.stderr,
+    async onReady({ gatewayUrl, core }: RunningHub) {
+      if (gatewayUrl === undefined || core === undefined) throw new Error('the demo runs in the role all');
+      const token = { value: core.adminToken, from: 'the hub itself' };
+      const { admin } = connect({ server: core.rpcUrl, token, withheld: undefined });
+      const demo = await keptLicense(admin, join(dataDir, 'demo.json'));
+      const report: DemoReport = {
+        gateway: gatewayUrl,
+        rpc: core.rpcUrl,
+        token: core.adminToken,
+        app: { slug: demo.app },
+        license: { id: demo.licenseId, key: demo.licenseKey, seats: demo.seats },
+      };
+      streams.stdout.write(json ? `${JSON.stringify(report)}\n` : guide(report, dataDir));
+    },
+  });
+}
+
+/** The license of the last run, if this hub still knows it. The hub keeps no keys, so the demo keeps its own. */
+async function keptLicense(admin: Client<typeof LicenseAdminService>, file: string): Promise<DemoLicense> {
+  const kept = await readFile(file, 'utf8').then(
+    (text): DemoLicense => JSON.parse(text),
+    () => undefined, // the first run
+  );
+  if (kept !== undefined && (await knows(admin, kept.licenseId))) return kept;
+  const fresh = await seedDemo(admin);
+  await writeFile(file, `${JSON.stringify(fresh)}\n`, { mode: 0o600 });
+  return fresh;
+}
+
+async function knows(admin: Client<typeof LicenseAdminService>, licenseId: string): Promise<boolean> {
+  try {
+    await admin.getLicense({ licenseId });
+    return true;
+  } catch (error) {
+    if (ConnectError.from(error).code === Code.NotFound) return false;
+    throw error;
+  }
+}
+
+function guide({ gateway, rpc, app, license }: DemoReport, dataDir: string): string {
+  const body = (extra: object) =>
+    JSON.stringify({ licenseKey: license.key, machineFingerprint: 'demo-machine', ...extra });
+  const post = (path: string, extra: object) =>
+    `curl -sS ${gateway}${path} -H 'Content-Type: application/json' -d '${body(extra)}'`;
+  return `The hub is ready.
+
+  Gateway      ${gateway}
+  RPC          ${rpc}  (token in ${join(dataDir, 'admin-token')})
+  App          ${app.slug}
+  License      ${license.id}  (${license.seats} seats)
+  License key  ${license.key}
+
+Paste into another terminal:
+
+  # Activate a machine: takes a seat, returns a signed license and the public key
+  ${post('/v1/activate', { machineLabel: 'My laptop', appVersion: '1.0.0' })}
+
+  # Check the license and the machine
+  curl -sS '${gateway}/v1/status/${license.id}?fp=demo-machine'
+
+  # Fetch the public key that verifies licenses offline
+  curl -sS ${gateway}/v1/apps/${app.slug}/public-key
+
+  # Release the seat
+  ${post('/v1/deactivate', {})}
+
+  # Administer
+  npx hubctl license show ${license.id}
+  npx hubctl license revoke ${license.id} --reason 'Trying it out'
+
+Ctrl-C stops the hub; what is in it stays in ${dataDir}.
+`;
+}

@@ -1,0 +1,112 @@
+// Composes a running hub from the core and the gateway, as `serve` and `demo` do.
+import type { Transport } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import type { Logger } from 'pino';
+import type { Clock } from '../core/clock.ts';
+import { type Hub, startHub } from '../core/hub.ts';
+import { listen, urlOf } from '../core/rpc/listener.ts';
+import { openRedis } from '../core/storage/redis.ts';
+import { createGateway } from '../gateway/gateway.ts';
+import type { Settings } from './settings.ts';
+
+export type RunningHub = {
+  /** Undefined in the role core. */
+  readonly gatewayUrl: string | undefined;
+  /** The core; undefined in the role gateway. */
+  readonly core: Hub | undefined;
+  /** Stops accepting, finishes what is under way for at most `graceMs`, closes everything. */
+  stop(graceMs: number): Promise<void>;
+};
+
+export type RunOptions = { readonly dataDir: string; readonly logger: Logger; readonly clock?: Clock };
+
+export async function runHub(
+  settings: Settings,
+  { dataDir, logger, clock }: RunOptions,
+): Promise<RunningHub> {
+  const core =
+    settings.role === 'gateway'
+      ? undefined
+      : await startCore(settings, { dataDir, logger, ...(clock && { clock }) });
+  try {
+    const gateway =
+      settings.role === 'core'
+        ? undefined
+        : await startGateway(settings, core?.transport ?? remoteCore(settings), logger);
+    await core?.dataDir.announce({
+      pid: process.pid,
+      rpc: core.rpcUrl,
+      ...(gateway && { gateway: gateway.url }),
+    });
+    return {
+      gatewayUrl: gateway?.url,
+      core,
+      async stop(graceMs) {
+        // The gateway first: its last requests still need the core.
+        await gateway?.stop(graceMs);
+        await core?.dataDir.withdraw();
+        await core?.stop(graceMs);
+      },
+    };
+  } catch (error) {
+    await core?.stop(0);
+    throw error;
+  }
+}
+
+function startCore(settings: Settings, { dataDir, logger, clock }: RunOptions): Promise<Hub> {
+  return startHub(
+    {
+      databaseUrl: settings.databaseUrl,
+      dataDir,
+      host: settings.rpcHost,
+      rpcPort: settings.rpcPort,
+      masterKey: { text: settings.masterKey, file: settings.masterKeyFile },
+      poolSize: settings.databasePool,
+    },
+    { logger, ...(clock && { clock }) },
+  );
+}
+
+async function startGateway(settings: Settings, transport: Transport, logger: Logger) {
+  const redis = settings.redisUrl
+    ? openRedis({ url: settings.redisUrl, onError: (err) => logger.debug({ err }, 'Redis') })
+    : undefined;
+  const { server, close } = createGateway({
+    transport,
+    logger,
+    ratePerMinute: settings.licenseRatePerMinute,
+    ...(redis && { redis }),
+    trustedProxies: settings.trustedProxies,
+    proxyHeader: settings.proxyHeader,
+  });
+  try {
+    await listen(server, settings.port, settings.host);
+  } catch (error) {
+    redis?.disconnect();
+    throw error;
+  }
+  return {
+    url: urlOf(server),
+    async stop(graceMs: number) {
+      await close(graceMs);
+      redis?.disconnect();
+    },
+  };
+}
+
+/** A core in another process, over HTTP/2. */
+function remoteCore({ coreUrl, coreToken }: Settings): Transport {
+  return createConnectTransport({
+    baseUrl: coreUrl ?? '', // the role gateway has one
+    httpVersion: '2',
+    useBinaryFormat: true,
+    defaultTimeoutMs: 10_000,
+    interceptors: [
+      (next) => (request) => {
+        request.header.set('authorization', `Bearer ${coreToken}`);
+        return next(request);
+      },
+    ],
+  });
+}

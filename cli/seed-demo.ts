@@ -1,0 +1,35 @@
+// What a hub needs to be tried out: a demo app, its limit profiles and a license with three seats.
+import { type Client, Code, ConnectError } from '@connectrpc/connect';
+import type { LicenseAdminService } from '../gen/hub/license/v1/license_admin_service_pb.ts';
+import { part } from './reply.ts';
+
+export type DemoLicense = {
+  readonly app: string;
+  readonly licenseId: string;
+  readonly licenseKey: string;
+  readonly seats: number;
+};
+
+/**
+ * Makes the app `demo` (kept if it exists), its profiles `free` and `pro`, and issues a license. Keys are shown only
+ * when they are issued, so each call issues a new one.
+ */
+export async function seedDemo(admin: Client<typeof LicenseAdminService>): Promise<DemoLicense> {
+  const app = 'demo';
+  try {
+    await admin.createApp({ slug: app, name: 'Demo' });
+  } catch (error) {
+    if (ConnectError.from(error).code !== Code.AlreadyExists) throw error;
+  }
+  await admin.setLimitProfile({ app, name: 'free', limits: { projects: 3n, exports: 10n } });
+  await admin.setLimitProfile({ app, name: 'pro', limits: { projects: -1n, exports: 1000n } });
+  const { licenses } = await admin.issueLicenses({
+    app,
+    seatLimit: 3,
+    limitProfile: 'pro',
+    customer: 'Demo customer',
+  });
+  const { license, licenseKey } = part(licenses[0], 'license');
+  const { licenseId, seats } = part(license, 'license');
+  return { app, licenseId, licenseKey, seats: part(seats, 'seats').limit };
+}

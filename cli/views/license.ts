@@ -1,0 +1,103 @@
+// Licenses as hubctl prints them.
+import type { IssuedLicense } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import type { License } from '../../gen/hub/license/v1/license_pb.ts';
+import { part } from '../reply.ts';
+import type { Column } from '../table.ts';
+import { limitNumbers, limitsText, rfc3339, seatsText, shortTime } from './cells.ts';
+
+/** Words of the states by their number in the contract. Not the generated enum: it loads protobuf, and help must be quick. */
+export const LICENSE_STATES = { active: 1, revoked: 2, expired: 3 } as const;
+
+export type LicenseView = {
+  readonly licenseId: string;
+  readonly app: string;
+  readonly keyHint: string;
+  readonly state: string;
+  /** Seats allowed; -1 is unlimited. */
+  readonly seats: number;
+  readonly seatsUsed: number;
+  readonly limits: Record<string, number>;
+  readonly limitProfile?: string;
+  readonly customer?: string;
+  readonly expiresAt?: string;
+  readonly leaseDays?: number;
+  readonly createdAt: string;
+  readonly revokedAt?: string;
+  readonly revokeReason?: string;
+};
+
+export type IssuedView = LicenseView & { readonly licenseKey: string };
+
+export function licenseView(license: License): LicenseView {
+  const seats = part(license.seats, 'seats');
+  return {
+    licenseId: license.licenseId,
+    app: license.app,
+    keyHint: license.keyHint,
+    state: Object.entries(LICENSE_STATES).find(([, number]) => number === license.state)?.[0] ?? 'unknown',
+    seats: seats.limit,
+    seatsUsed: seats.used,
+    limits: limitNumbers(license.limits),
+    ...(license.limitProfile !== undefined && { limitProfile: license.limitProfile }),
+    ...(license.customer !== undefined && { customer: license.customer }),
+    ...(license.expiresAt && { expiresAt: rfc3339(license.expiresAt) }),
+    ...(license.leaseDays !== undefined && { leaseDays: license.leaseDays }),
+    createdAt: rfc3339(part(license.createdAt, 'creation time')),
+    ...(license.revokedAt && { revokedAt: rfc3339(license.revokedAt) }),
+    ...(license.revokeReason !== undefined && { revokeReason: license.revokeReason }),
+  };
+}
+
+export function issuedView(issued: IssuedLicense): IssuedView {
+  const { licenseId, ...rest } = licenseView(part(issued.license, 'license'));
+  return { licenseId, licenseKey: issued.licenseKey, ...rest };
+}
+
+export const LICENSE_COLUMNS: readonly Column<LicenseView>[] = [
+  { title: 'LICENSE', cell: (item) => item.licenseId },
+  { title: 'APP', cell: (item) => item.app },
+  { title: 'KEY', cell: (item) => `…${item.keyHint}` },
+  { title: 'STATE', cell: (item) => item.state },
+  { title: 'SEATS', cell: usage, right: true },
+  { title: 'PROFILE', cell: (item) => item.limitProfile },
+  { title: 'EXPIRES', cell: (item) => shortTime(item.expiresAt) },
+  { title: 'CUSTOMER', cell: (item) => item.customer },
+];
+
+export const LICENSE_FIELDS: readonly Column<LicenseView>[] = [
+  { title: 'License', cell: (item) => item.licenseId },
+  { title: 'App', cell: (item) => item.app },
+  { title: 'Key ends with', cell: (item) => item.keyHint },
+  { title: 'State', cell: (item) => item.state },
+  { title: 'Seats', cell: (item) => `${seatsText(item.seats)}, ${item.seatsUsed} in use` },
+  { title: 'Profile', cell: (item) => item.limitProfile },
+  { title: 'Limits', cell: (item) => limitsText(item.limits) },
+  { title: 'Customer', cell: (item) => item.customer },
+  { title: 'Expires', cell: (item) => shortTime(item.expiresAt) ?? 'never' },
+  { title: 'Lease days', cell: (item) => item.leaseDays },
+  { title: 'Issued', cell: (item) => shortTime(item.createdAt) },
+  { title: 'Revoked', cell: (item) => shortTime(item.revokedAt) },
+  { title: 'Reason', cell: (item) => item.revokeReason },
+];
+
+export const ISSUED_COLUMNS: readonly Column<IssuedView>[] = [
+  { title: 'LICENSE KEY', cell: (item) => item.licenseKey },
+  { title: 'LICENSE', cell: (item) => item.licenseId },
+  { title: 'SEATS', cell: (item) => seatsText(item.seats), right: true },
+];
+
+export const ISSUED_FIELDS: readonly Column<IssuedView>[] = [
+  { title: 'License key', cell: (item) => item.licenseKey },
+  { title: 'License', cell: (item) => item.licenseId },
+  { title: 'App', cell: (item) => item.app },
+  { title: 'Seats', cell: (item) => seatsText(item.seats) },
+  { title: 'Profile', cell: (item) => item.limitProfile },
+  { title: 'Limits', cell: (item) => limitsText(item.limits) },
+  { title: 'Customer', cell: (item) => item.customer },
+  { title: 'Expires', cell: (item) => shortTime(item.expiresAt) ?? 'never' },
+  { title: 'Lease days', cell: (item) => item.leaseDays },
+];
+
+function usage({ seats, seatsUsed }: LicenseView): string {
+  return `${seatsUsed}/${seatsText(seats)}`;
+}

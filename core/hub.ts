@@ -1,0 +1,173 @@
+// The only place where the hub is wired together: configuration in, a started hub out.
+import type { Transport } from '@connectrpc/connect';
+import { createValidateInterceptor } from '@connectrpc/validate';
+import type { Logger } from 'pino';
+import { Health } from '../gen/grpc/health/v1/health_pb.ts';
+import { AccessService } from '../gen/hub/access/v1/access_service_pb.ts';
+import { LicenseAdminService } from '../gen/hub/license/v1/license_admin_service_pb.ts';
+import { LicenseService } from '../gen/hub/license/v1/license_service_pb.ts';
+import { createAccessService } from './access/access-service.ts';
+import { createAuthorizeInterceptor } from './access/authorize.ts';
+import { accessEntities } from './access/entities.ts';
+import { ensureLocalToken } from './access/local-token.ts';
+import { findCaller } from './access/service-token.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { createActivate } from './license/activate.ts';
+import { createApps } from './license/apps.ts';
+import { createCheckStatus } from './license/check-status.ts';
+import { createDeactivate } from './license/deactivate.ts';
+import { licenseEntities } from './license/entities.ts';
+import { createIssueLicenses } from './license/issue-licenses.ts';
+import { createKeyring } from './license/keyring.ts';
+import { createLastSeen } from './license/last-seen.ts';
+import { createLicenseAdminService } from './license/license-admin-service.ts';
+import { createLicenseService } from './license/license-service.ts';
+import { createLicenses } from './license/licenses.ts';
+import { createLimitProfiles } from './license/limit-profiles.ts';
+import { createSeats } from './license/seats.ts';
+import { createDirectTransport } from './rpc/direct-transport.ts';
+import { createErrorInterceptor } from './rpc/errors.ts';
+import { createHealthService } from './rpc/health.ts';
+import { listen, urlOf } from './rpc/listener.ts';
+import { createReflectionServices } from './rpc/reflection.ts';
+import { createRequestLogInterceptor } from './rpc/request-log.ts';
+import { createRpcListener } from './rpc/server.ts';
+import { type ServiceEntry, serve } from './rpc/service-entry.ts';
+import { type DataDir, openDataDir } from './storage/data-dir.ts';
+import { type Database, openDatabase } from './storage/database.ts';
+import { storageEntities } from './storage/entities.ts';
+import { claimDatabase, loadKeyRing, type MasterKeySource } from './storage/key-ring.ts';
+import { migrateUp } from './storage/migrate.ts';
+import { ownPostgres } from './storage/owned-postgres.ts';
+import { createSealer } from './storage/sealing.ts';
+
+export type HubConfig = {
+  /** Undefined: the embedded PostgreSQL in the data directory. */
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  /** Address the RPC port binds. */
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly rpcPort: number;
+  readonly masterKey: MasterKeySource;
+  /** Most database connections of this process. */
+  readonly poolSize: number;
+};
+
+export type HubParts = { readonly logger: Logger; readonly clock?: Clock };
+
+export type Hub = {
+  /** Calls the services in this process, as the gateway does. */
+  readonly transport: Transport;
+  readonly rpcUrl: string;
+  /** An admin token, also in the data directory. */
+  readonly adminToken: string;
+  readonly dataDir: DataDir;
+  /** Lets RPCs under way finish for at most `graceMs`, then closes everything. */
+  stop(graceMs: number): Promise<void>;
+};
+
+/** Starts the core: database, migrations, services, RPC port. Throws an Error that says what is wrong. */
+export async function startHub(config: HubConfig, { logger, clock = systemClock }: HubParts): Promise<Hub> {
+  await using undo = new AsyncDisposableStack();
+  const dataDir = await openDataDir(config.dataDir);
+  let databaseUrl = config.databaseUrl;
+  if (databaseUrl === undefined) {
+    const postgres = await ownPostgres(dataDir, (line) => logger.info(line));
+    undo.defer(() => postgres.stop());
+    databaseUrl = postgres.url;
+  }
+  const db = await openHubDatabase(databaseUrl, config.poolSize, logger);
+  undo.defer(() => db.close());
+
+  const applied = await migrateUp(db);
+  if (applied.length > 0) logger.info({ applied }, 'schema brought up to date');
+  const { keys, createdFile } = await loadKeyRing(config.masterKey, dataDir);
+  await claimDatabase(db.pool, keys, clock);
+  if (createdFile) {
+    logger.warn(`made a master key in ${createdFile}: back it up, nothing sealed can be read without it`);
+  }
+  const adminToken = await ensureLocalToken(db.pool, dataDir, clock);
+
+  const lastSeen = createLastSeen({
+    pool: db.pool,
+    onError: (err) => logger.warn({ err }, 'last-seen times were not written'),
+  });
+  undo.defer(() => lastSeen.close());
+
+  const limitProfiles = createLimitProfiles({ db, clock });
+  const sealer = createSealer(keys);
+  const services = [
+    serve(
+      LicenseService,
+      createLicenseService({
+        pool: db.pool,
+        activate: createActivate({ pool: db.pool, keyring: createKeyring(db.pool, sealer), clock }),
+        deactivate: createDeactivate({ pool: db.pool, clock }),
+        checkStatus: createCheckStatus({ pool: db.pool, lastSeen, clock }),
+        limitProfiles,
+      }),
+    ),
+    serve(
+      LicenseAdminService,
+      createLicenseAdminService({
+        apps: createApps({ db, sealer, clock }),
+        limitProfiles,
+        issueLicenses: createIssueLicenses({ db, clock }),
+        licenses: createLicenses({ db, clock }),
+        seats: createSeats({ db, clock }),
+        clock,
+      }),
+    ),
+    serve(AccessService, createAccessService(clock)),
+  ];
+  const all = withStandardServices(services, db);
+  const interceptors = [
+    createErrorInterceptor(logger),
+    createAuthorizeInterceptor((token) => findCaller(db.pool, clock, token)),
+    createValidateInterceptor(),
+  ];
+
+  const listener = createRpcListener(all, [createRequestLogInterceptor(logger), ...interceptors]);
+  await listen(listener.server, config.rpcPort, config.host);
+  const resources = undo.move();
+  return {
+    transport: createDirectTransport({
+      services: all,
+      interceptors,
+      caller: { name: 'gateway', role: 'service' },
+    }),
+    rpcUrl: urlOf(listener.server),
+    adminToken,
+    dataDir,
+    async stop(graceMs) {
+      await listener.close(graceMs);
+      await resources.disposeAsync();
+    },
+  };
+}
+
+/** The database of a hub, with the tables of every room. */
+export function openHubDatabase(url: string, poolSize: number, logger: Logger): Promise<Database> {
+  return openDatabase({
+    url,
+    poolSize,
+    entities: [...storageEntities, ...accessEntities, ...licenseEntities],
+    log: (message) => logger.debug(message),
+  });
+}
+
+/** Adds health and reflection, which describe the services and themselves. */
+function withStandardServices(services: readonly ServiceEntry[], db: Database): ServiceEntry[] {
+  const described = services.map((entry) => entry.service);
+  const isReady = (): Promise<boolean> =>
+    db.pool.query('select 1').then(
+      () => true,
+      () => false,
+    );
+  return [
+    ...services,
+    serve(Health, createHealthService({ services: described, isReady })),
+    ...createReflectionServices([...described, Health]),
+  ];
+}

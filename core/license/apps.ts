@@ -1,0 +1,130 @@
+// Administration of apps and their signing keys.
+import { type EntityManager, LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+import { recordChange } from '../access/audit.ts';
+import type { Actor } from '../access/caller.ts';
+import type { Clock } from '../clock.ts';
+import { HubError } from '../errors.ts';
+import { formatId, newUuid } from '../ids.ts';
+import type { Database } from '../storage/database.ts';
+import { type Page, type PageRequest, readPage } from '../storage/page.ts';
+import type { Sealer } from '../storage/sealing.ts';
+import { appUnknown, isSlug } from './app-slug.ts';
+import { type App, AppSchema, type SigningKey, SigningKeySchema } from './entities.ts';
+import { sealedFor } from './keyring.ts';
+import { generateSigningKey } from './signing-key.ts';
+
+export type AppWithKeys = { readonly app: App; readonly signingKeys: readonly SigningKey[] };
+
+export type AppsOptions = { readonly db: Database; readonly sealer: Sealer; readonly clock: Clock };
+
+export function createApps({ db, sealer, clock }: AppsOptions) {
+  const addKey = (em: EntityManager, app: App): SigningKey => {
+    const id = newUuid();
+    const { kid, publicKeyPem, privateKeyPkcs8 } = generateSigningKey();
+    const sealedPrivateKey = sealer.seal(privateKeyPkcs8, sealedFor(id));
+    privateKeyPkcs8.fill(0);
+    return em.create(SigningKeySchema, { id, app, kid, publicKeyPem, sealedPrivateKey, createdAt: clock() });
+  };
+
+  return {
+    /** @throws HubError `app_exists` */
+    async create(slug: string, name: string, actor: Actor): Promise<AppWithKeys> {
+      try {
+        return await db.em().transactional(async (em) => {
+          const app = em.create(AppSchema, { id: newUuid(), slug, name: name || slug, createdAt: clock() });
+          const key = addKey(em, app);
+          recordChange(em, actor, clock(), {
+            action: 'app.create',
+            subject: formatId('app', app.id),
+            detail: { slug, kid: key.kid },
+          });
+          return { app, signingKeys: [key] };
+        });
+      } catch (error) {
+        if (!(error instanceof UniqueConstraintViolationException)) throw error;
+        throw new HubError('app_exists', `there is an app "${slug}" already`, { field: 'slug' });
+      }
+    },
+
+    /** @throws HubError `app_unknown` */
+    async get(slug: string): Promise<AppWithKeys> {
+      const em = db.em();
+      return withKeys(em, await findApp(em, slug));
+    },
+
+    async list(request: PageRequest): Promise<Page<AppWithKeys>> {
+      const em = db.em();
+      const page = await readPage(request, 'app', (after, limit) =>
+        em.find(AppSchema, after ? { id: { $lt: after } } : {}, { orderBy: { id: 'desc' }, limit }),
+      );
+      const keys = await em.find(SigningKeySchema, { app: { $in: page.items } }, { orderBy: { id: 'desc' } });
+      return {
+        ...page,
+        items: page.items.map((app) => ({ app, signingKeys: keys.filter((key) => key.app.id === app.id) })),
+      };
+    },
+
+    /** Makes a new key the active one and retires the old. @throws HubError `app_unknown` */
+    rotateKey(slug: string, actor: Actor): Promise<AppWithKeys> {
+      return db.em().transactional(async (em) => {
+        const app = await lockApp(em, slug);
+        const retired = await em.findOneOrFail(SigningKeySchema, { app, retiredAt: null });
+        retired.retiredAt = clock();
+        // The index allows one active key: the old one has to be retired before the new one is written.
+        await em.flush();
+        const active = addKey(em, app);
+        recordChange(em, actor, clock(), {
+          action: 'app.rotate_key',
+          subject: formatId('app', app.id),
+          detail: { slug, retired: retired.kid, active: active.kid },
+        });
+        await em.flush();
+        return withKeys(em, app);
+      });
+    },
+
+    /** Stops publishing a retired key. @throws HubError `app_unknown`, `signing_key_unknown`, `signing_key_active` */
+    withdrawKey(slug: string, kid: string, actor: Actor): Promise<AppWithKeys> {
+      return db.em().transactional(async (em) => {
+        const app = await lockApp(em, slug);
+        const { signingKeys } = await withKeys(em, app);
+        const key = signingKeys.find((candidate) => candidate.kid === kid);
+        if (key === undefined) {
+          throw new HubError('signing_key_unknown', `the app has no signing key "${kid}"`, { field: 'kid' });
+        }
+        if (key.retiredAt == null) {
+          throw new HubError('signing_key_active', 'this key is the active one; rotate first', {
+            field: 'kid',
+          });
+        }
+        if (key.withdrawnAt == null) {
+          key.withdrawnAt = clock();
+          recordChange(em, actor, clock(), {
+            action: 'app.withdraw_key',
+            subject: formatId('app', app.id),
+            detail: { slug, kid },
+          });
+        }
+        return { app, signingKeys };
+      });
+    },
+  };
+}
+
+/** @throws HubError `app_unknown` */
+export async function findApp(em: EntityManager, slug: string): Promise<App> {
+  const app = isSlug(slug) ? await em.findOne(AppSchema, { slug }) : null;
+  if (app === null) throw appUnknown();
+  return app;
+}
+
+/** Holds the app's row until the end of the transaction: one change of its keys at a time. */
+async function lockApp(em: EntityManager, slug: string): Promise<App> {
+  const app = await findApp(em, slug);
+  await em.lock(app, LockMode.PESSIMISTIC_WRITE);
+  return app;
+}
+
+async function withKeys(em: EntityManager, app: App): Promise<AppWithKeys> {
+  return { app, signingKeys: await em.find(SigningKeySchema, { app }, { orderBy: { id: 'desc' } }) };
+}

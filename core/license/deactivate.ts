@@ -1,0 +1,42 @@
+// Deactivation: releases the seat of one machine.
+import type { Pool } from 'pg';
+import type { Clock } from '../clock.ts';
+import { HubError } from '../errors.ts';
+import { hashKey, licenseKeyUnknown } from './activate.ts';
+
+export type DeactivateRequest = { readonly licenseKey: string; readonly machineFingerprint: string };
+
+export type DeactivateOptions = { readonly pool: Pool; readonly clock: Clock };
+
+/**
+ * Releases a seat; false if it had been released before. Works on revoked and expired licenses too.
+ * Rejects with HubError `license_key_unknown` or `seat_unknown` (the machine never had a seat).
+ */
+export function createDeactivate({ pool, clock }: DeactivateOptions) {
+  return async ({ licenseKey, machineFingerprint }: DeactivateRequest): Promise<boolean> => {
+    const { rows } = await pool.query<{ released: boolean; seated: boolean }>({
+      name: 'deactivate',
+      // license_key_hash_key, seat_active_key, seat_machine_idx. The lock comes first: see lockLicenses.
+      text: `with locked as materialized (
+               select id from license where key_hash = $1 for no key update
+             ), released as (
+               update seat s set released_at = $3
+               from locked l
+               where s.license_id = l.id and s.machine_fingerprint = $2 and s.released_at is null
+               returning s.id
+             )
+             select exists (select from released) as released,
+                    exists (select from seat s where s.license_id = l.id and s.machine_fingerprint = $2) as seated
+             from locked l`,
+      values: [hashKey(licenseKey), machineFingerprint, clock()],
+    });
+    const [row] = rows;
+    if (row === undefined) throw licenseKeyUnknown();
+    if (!row.seated) {
+      throw new HubError('seat_unknown', 'this machine never had a seat on this license', {
+        field: 'machineFingerprint',
+      });
+    }
+    return row.released;
+  };
+}

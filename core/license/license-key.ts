@@ -1,0 +1,57 @@
+// License keys: how they are made, read back from what a customer typed, and stored as a hash.
+import { createHash, randomBytes } from 'node:crypto';
+
+/** Crockford's base32: no I, L, O or U. A symbol's place in the alphabet is its value. */
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const RANDOM_SYMBOLS = 24;
+const KEY = /^[0-9A-HJKMNP-TV-Z]{25}$/;
+
+/**
+ * A new license key: five groups of five symbols joined by dashes, upper case. 24 symbols are random (120 bits),
+ * the last one is the check symbol. `random` returns that many cryptographically random bytes.
+ */
+export function newLicenseKey(random: (size: number) => Uint8Array = randomBytes): string {
+  let key = '';
+  for (const byte of random(RANDOM_SYMBOLS)) key += ALPHABET.charAt(byte & 31);
+  key += checkSymbol(key);
+  return key.replace(/.{5}(?=.)/g, '$&-');
+}
+
+/**
+ * The 25 bare symbols of a license key as a customer typed it: case, white space and dashes of any kind do not
+ * matter, O is read as 0, I and L as 1. Undefined if the text cannot be a key: wrong length, a symbol that is not
+ * in the alphabet, or a check symbol that does not match.
+ */
+export function normalizeLicenseKey(text: string): string | undefined {
+  const symbols = text.replace(/[\s\p{Dash_Punctuation}]/gu, '');
+  // Before upper-casing, which would turn letters such as a dotless i into ASCII ones.
+  if (!/^[0-9A-Za-z]{25}$/.test(symbols)) return undefined;
+  const key = symbols.toUpperCase().replaceAll('O', '0').replace(/[IL]/g, '1');
+  return KEY.test(key) && checkSymbol(key.slice(0, RANDOM_SYMBOLS)) === key.at(-1) ? key : undefined;
+}
+
+/** What is stored of a key, and looked up: the SHA-256 of its 25 bare symbols, 32 bytes. */
+export function hashLicenseKey(normalized: string): Buffer {
+  return createHash('sha256').update(normalized, 'ascii').digest();
+}
+
+/** The last five symbols, by which people tell licenses apart. */
+export function licenseKeyHint(normalized: string): string {
+  return normalized.slice(-5);
+}
+
+/**
+ * The symbol that makes the sum of (value x weight) over all 25 symbols zero in GF(32) = GF(2)[x]/(x^5 + x^2 + 1),
+ * where the weights are x^24 … x^0. x has order 31, so the weights differ and none is zero: any single wrong symbol
+ * and any swap of two symbols changes the sum.
+ */
+function checkSymbol(symbols: string): string {
+  let sum = 0;
+  for (const symbol of symbols) sum = timesX(sum ^ ALPHABET.indexOf(symbol));
+  return ALPHABET.charAt(sum);
+}
+
+function timesX(element: number): number {
+  const product = element << 1;
+  return product < 32 ? product : product ^ 0b100101;
+}

@@ -1,0 +1,65 @@
+// LicenseService: what desktop applications call, translated to the domain and back.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { Pool } from 'pg';
+import { LicenseState } from '../../gen/hub/license/v1/license_pb.ts';
+import type { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
+import type { createActivate } from './activate.ts';
+import type { createCheckStatus } from './check-status.ts';
+import type { createDeactivate } from './deactivate.ts';
+import type { createLimitProfiles } from './limit-profiles.ts';
+import { limitsToProto } from './proto.ts';
+import { publishedKeys } from './public-keys.ts';
+import { publicJwk } from './signing-key.ts';
+
+export type LicenseServiceOptions = {
+  readonly pool: Pool;
+  readonly activate: ReturnType<typeof createActivate>;
+  readonly deactivate: ReturnType<typeof createDeactivate>;
+  readonly checkStatus: ReturnType<typeof createCheckStatus>;
+  readonly limitProfiles: ReturnType<typeof createLimitProfiles>;
+};
+
+/** When a polite client asks again: once a day. */
+const RECHECK_AFTER_SECONDS = 24 * 60 * 60;
+
+export function createLicenseService(options: LicenseServiceOptions): ServiceImpl<typeof LicenseService> {
+  const { pool, activate, deactivate, checkStatus, limitProfiles } = options;
+  return {
+    async activate(request) {
+      const { license, publicKeyPem } = await activate(request);
+      return { license, publicKeyPem };
+    },
+
+    async deactivate(request) {
+      return { released: await deactivate(request) };
+    },
+
+    async checkStatus(request) {
+      const status = await checkStatus(request);
+      return {
+        licenseId: status.licenseId,
+        state: LicenseState.ACTIVE,
+        seats: status.seats,
+        ...(status.expiresAt && { expiresAt: timestampFromDate(status.expiresAt) }),
+        limits: limitsToProto(status.limits),
+        checkedAt: timestampFromDate(status.checkedAt),
+        recheckAfterSeconds: RECHECK_AFTER_SECONDS,
+      };
+    },
+
+    async getPublicKey({ app }) {
+      const [active] = await publishedKeys(pool, app);
+      return active;
+    },
+
+    async getJwks({ app }) {
+      const keys = await publishedKeys(pool, app);
+      return { keys: keys.map(({ publicKeyPem, kid }) => publicJwk(publicKeyPem, kid)) };
+    },
+
+    async getFreeLimits({ app }) {
+      return { limits: limitsToProto(await limitProfiles.limitsOf(app, 'free')) };
+    },
+  };
+}

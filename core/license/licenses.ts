@@ -1,0 +1,128 @@
+// Administration of licenses: look, revoke, reinstate.
+import { type EntityManager, type FilterQuery, LockMode } from '@mikro-orm/postgresql';
+import { recordChange } from '../access/audit.ts';
+import type { Actor } from '../access/caller.ts';
+import type { Clock } from '../clock.ts';
+import { HubError } from '../errors.ts';
+import { parseId } from '../ids.ts';
+import type { Database } from '../storage/database.ts';
+import { type Page, type PageRequest, readPage } from '../storage/page.ts';
+import { findApp } from './apps.ts';
+import { countActiveSeats } from './count-seats.ts';
+import type { LicenseStateName } from './eligibility.ts';
+import { type License, LicenseSchema } from './entities.ts';
+
+export type LicenseWithUse = { readonly license: License; readonly used: number };
+
+export type LicenseFilter = {
+  readonly app: string | undefined;
+  readonly state: LicenseStateName | undefined;
+  readonly customer: string | undefined;
+  readonly keyHint: string | undefined;
+};
+
+export type LicensesOptions = { readonly db: Database; readonly clock: Clock };
+
+export function createLicenses({ db, clock }: LicensesOptions) {
+  /** Changes a license under its lock and tells what it looks like afterwards. */
+  const change = (
+    licenseId: string,
+    work: (em: EntityManager, license: License) => void,
+  ): Promise<LicenseWithUse> =>
+    db.em().transactional(async (em) => {
+      const license = await findLicense(em, licenseId, LockMode.PESSIMISTIC_WRITE);
+      work(em, license);
+      return withUse(em, license);
+    });
+
+  return {
+    /** @throws HubError `license_unknown` */
+    async get(licenseId: string): Promise<LicenseWithUse> {
+      const em = db.em();
+      return withUse(em, await findLicense(em, licenseId));
+    },
+
+    /** @throws HubError `app_unknown`, `page_token_invalid` */
+    async list(filter: LicenseFilter, request: PageRequest): Promise<Page<LicenseWithUse>> {
+      const em = db.em();
+      const app = filter.app === undefined ? undefined : await findApp(em, filter.app);
+      const conditions: FilterQuery<License>[] = [stateCondition(filter.state, clock())];
+      if (app) conditions.push({ app });
+      if (filter.customer !== undefined) conditions.push({ customer: filter.customer });
+      if (filter.keyHint !== undefined) conditions.push({ keyHint: filter.keyHint.toUpperCase() });
+      const page = await readPage(request, 'lic', (after, limit) =>
+        em.find(
+          LicenseSchema,
+          { $and: after ? [...conditions, { id: { $lt: after } }] : conditions },
+          { orderBy: { id: 'desc' }, limit, populate: ['app', 'limitProfile'] },
+        ),
+      );
+      const used = await countActiveSeats(em, page.items);
+      return { ...page, items: page.items.map((license) => ({ license, used: used.get(license.id) ?? 0 })) };
+    },
+
+    /** Revoking a revoked license changes nothing. @throws HubError `license_unknown` */
+    revoke(licenseId: string, reason: string, actor: Actor): Promise<LicenseWithUse> {
+      return change(licenseId, (em, license) => {
+        if (license.revokedAt != null) return;
+        license.revokedAt = clock();
+        license.revokeReason = reason;
+        recordChange(em, actor, clock(), {
+          action: 'license.revoke',
+          subject: licenseId,
+          detail: { reason },
+        });
+      });
+    },
+
+    /** Reinstating a license that is not revoked changes nothing. @throws HubError `license_unknown` */
+    reinstate(licenseId: string, actor: Actor): Promise<LicenseWithUse> {
+      return change(licenseId, (em, license) => {
+        if (license.revokedAt == null) return;
+        const reason = license.revokeReason;
+        license.revokedAt = null;
+        license.revokeReason = null;
+        recordChange(em, actor, clock(), {
+          action: 'license.reinstate',
+          subject: licenseId,
+          detail: { revokedFor: reason },
+        });
+      });
+    },
+  };
+}
+
+/** @throws HubError `license_unknown` */
+export async function findLicense(
+  em: EntityManager,
+  licenseId: string,
+  lockMode?: LockMode,
+): Promise<License> {
+  const id = parseId('lic', licenseId);
+  // The lock is taken on the license alone, so what belongs to it is read by itself.
+  const license = id ? await em.findOne(LicenseSchema, { id }, { ...(lockMode && { lockMode }) }) : null;
+  if (license === null) {
+    throw new HubError('license_unknown', 'there is no license with this id', { field: 'licenseId' });
+  }
+  await em.populate(license, ['app', 'limitProfile']);
+  return license;
+}
+
+async function withUse(em: EntityManager, license: License): Promise<LicenseWithUse> {
+  const used = await countActiveSeats(em, [license]);
+  return { license, used: used.get(license.id) ?? 0 };
+}
+
+/** The same rule as `licenseState`, as a condition. */
+function stateCondition(state: LicenseStateName | undefined, now: Date): FilterQuery<License> {
+  switch (state) {
+    case undefined:
+      return {};
+    case 'revoked':
+      return { revokedAt: { $ne: null } };
+    case 'expired':
+      return { revokedAt: null, expiresAt: { $lte: now } };
+    case 'active':
+      return { revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
+  }
+}

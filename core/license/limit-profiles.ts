@@ -1,0 +1,58 @@
+// Administration of limit profiles: named sets of limits of an app.
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { recordChange } from '../access/audit.ts';
+import type { Actor } from '../access/caller.ts';
+import type { Clock } from '../clock.ts';
+import { HubError } from '../errors.ts';
+import { formatId, newUuid } from '../ids.ts';
+import type { Database } from '../storage/database.ts';
+import { findApp } from './apps.ts';
+import { type App, type LimitProfile, LimitProfileSchema } from './entities.ts';
+import type { Limits } from './limits.ts';
+
+export type LimitProfilesOptions = { readonly db: Database; readonly clock: Clock };
+
+export function createLimitProfiles({ db, clock }: LimitProfilesOptions) {
+  return {
+    /** Creates a profile or replaces all its limits. @throws HubError `app_unknown` */
+    set(slug: string, name: string, limits: Limits, actor: Actor): Promise<LimitProfile> {
+      return db.em().transactional(async (em) => {
+        const app = await findApp(em, slug);
+        // An upsert: two operators may create the same profile at the same time.
+        const profile = await em.upsert(
+          LimitProfileSchema,
+          { id: newUuid(), app, name, limits },
+          { onConflictFields: ['app', 'name'], onConflictMergeFields: ['limits'] },
+        );
+        recordChange(em, actor, clock(), {
+          action: 'limit_profile.set',
+          subject: formatId('app', app.id),
+          detail: { slug, name, limits },
+        });
+        return profile;
+      });
+    },
+
+    /** By name. @throws HubError `app_unknown` */
+    async list(slug: string): Promise<LimitProfile[]> {
+      const em = db.em();
+      return em.find(LimitProfileSchema, { app: await findApp(em, slug) }, { orderBy: { name: 'asc' } });
+    },
+
+    /** The limits of one profile. @throws HubError `app_unknown`, `limit_profile_unknown` */
+    async limitsOf(slug: string, name: string): Promise<Limits> {
+      const em = db.em();
+      return (await findLimitProfile(em, await findApp(em, slug), name)).limits;
+    },
+  };
+}
+
+/** @throws HubError `limit_profile_unknown` */
+export async function findLimitProfile(em: EntityManager, app: App, name: string): Promise<LimitProfile> {
+  const profiles = await em.find(LimitProfileSchema, { app });
+  const profile = profiles.find((candidate) => candidate.name === name);
+  if (profile !== undefined) return profile;
+  throw new HubError('limit_profile_unknown', `the app "${app.slug}" has no limit profile "${name}"`, {
+    field: 'limitProfile',
+  });
+}

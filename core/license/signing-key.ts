@@ -1,0 +1,52 @@
+// Signing keys: the ECDSA P-256 key pair of an app and its public forms.
+import { createHash, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+
+/** A fresh key pair. The private half has to be sealed before it is stored. */
+export type SigningKeyPair = {
+  /** Key id: the RFC 7638 thumbprint. */
+  readonly kid: string;
+  /** SubjectPublicKeyInfo in PEM. */
+  readonly publicKeyPem: string;
+  /** PKCS #8 in DER. */
+  readonly privateKeyPkcs8: Buffer;
+};
+
+/** A public P-256 key as a JSON Web Key (RFC 7517, RFC 7518 section 6.2). */
+export type PublicJwk = {
+  readonly kty: 'EC';
+  readonly crv: 'P-256';
+  readonly x: string;
+  readonly y: string;
+  readonly kid: string;
+  readonly alg: 'ES256';
+  readonly use: 'sig';
+};
+
+export function generateSigningKey(): SigningKeyPair {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return {
+    kid: thumbprint(publicKey),
+    publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    privateKeyPkcs8: privateKey.export({ type: 'pkcs8', format: 'der' }),
+  };
+}
+
+/** The JSON Web Key of a public key in PEM. Throws if it is not a P-256 key. */
+export function publicJwk(publicKeyPem: string, kid: string): PublicJwk {
+  const { x, y } = coordinates(createPublicKey(publicKeyPem));
+  return { kty: 'EC', crv: 'P-256', x, y, kid, alg: 'ES256', use: 'sig' };
+}
+
+/** RFC 7638: base64url of the SHA-256 of the key's required members, in lexicographic order and without spaces. */
+export function thumbprint(publicKey: KeyObject): string {
+  const { x, y } = coordinates(publicKey);
+  return createHash('sha256')
+    .update(JSON.stringify({ crv: 'P-256', kty: 'EC', x, y }))
+    .digest('base64url');
+}
+
+function coordinates(publicKey: KeyObject): { x: string; y: string } {
+  const { crv, x, y } = publicKey.export({ format: 'jwk' });
+  if (crv !== 'P-256' || x === undefined || y === undefined) throw new TypeError('not a P-256 public key');
+  return { x, y };
+}

@@ -1,0 +1,22 @@
+// The internal RPC port: Connect, gRPC and gRPC-Web on one listener.
+import type { Interceptor } from '@connectrpc/connect';
+import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { createListener, type Listener } from './listener.ts';
+import type { ServiceEntry } from './service-entry.ts';
+
+// An issue of 1000 licenses with 64 limits each stays well below.
+const READ_MAX_BYTES = 1024 * 1024;
+const MAX_TIMEOUT_MS = 60_000;
+
+export function createRpcListener(services: readonly ServiceEntry[], interceptors: Interceptor[]): Listener {
+  const handler = connectNodeAdapter({
+    routes: (router) => {
+      for (const { service, implementation } of services) router.service(service, implementation);
+    },
+    interceptors,
+    readMaxBytes: READ_MAX_BYTES,
+    maxTimeoutMs: MAX_TIMEOUT_MS,
+    // Programs that speak gRPC-Web from a browser would need CORS; this port is not for browsers.
+  });
+  return createListener(handler);
+}

@@ -1,0 +1,146 @@
+// The embedded PostgreSQL: starts, finds again and stops the server that the hub brings with it.
+import { readFile, rename, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { packagedBinaries } from './postgres-binaries.ts';
+import { type Cluster, openCluster } from './postgres-cluster.ts';
+import { type RunningServer, removeForeignLock, runningServer } from './postgres-lock.ts';
+import { type Outcome, runCommand } from './run-command.ts';
+
+export type EmbeddedPostgres = {
+  /** `postgres://hub:<password>@127.0.0.1:<port>/hub`. The user is the cluster's superuser. */
+  readonly url: string;
+  /** Whether it was found running, left behind by a hub that was killed. */
+  readonly reused: boolean;
+  /** Where the cluster really is: `<dataDir>/postgres`, or what that links to. */
+  readonly location: string;
+  /** Shuts the server down: connections are closed, committed data is kept. Can be called again. */
+  stop(): Promise<void>;
+};
+
+export type EmbeddedPostgresOptions = {
+  /** Made if it does not exist. Only one hub may use it at a time. */
+  readonly dataDir: string;
+  readonly log?: (line: string) => void;
+  /** Offers a TCP port of 127.0.0.1, each time it is asked another one. */
+  readonly pickPort?: () => Promise<number>;
+};
+
+/**
+ * Starts PostgreSQL on the cluster in `dataDir`, which is made at the first start. As root the server runs as an
+ * unprivileged user, and the cluster lives under /var/lib/hubctl if that user cannot enter `dataDir`.
+ * Throws an Error that says what to do, with the end of the server's log if the server itself refused.
+ */
+export async function startEmbeddedPostgres({
+  dataDir,
+  log = () => {},
+  pickPort = freePort,
+}: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const directory = resolve(dataDir);
+  const cluster = await openCluster(directory, await packagedBinaries(), () =>
+    log(`making a PostgreSQL cluster in ${directory}`),
+  );
+  const orphan = await settledServer(cluster);
+  const port = orphan?.port ?? (await startServer(cluster, pickPort));
+  log(
+    `PostgreSQL ${cluster.binaries.major} ${orphan ? 'was already running' : 'runs'} on 127.0.0.1:${port}, ` +
+      `data in ${cluster.home}`,
+  );
+  let stopped: Promise<void> | undefined;
+  return {
+    url: `postgres://hub:${cluster.password}@127.0.0.1:${port}/hub`,
+    reused: orphan !== undefined,
+    location: cluster.home,
+    stop() {
+      stopped ??= stopServer(cluster);
+      return stopped;
+    },
+  };
+}
+
+/** Failures that pass: another program took the port; a killed server's processes still hold its lock. */
+const PASSING = /Address already in use|lock file .* already exists|pre-existing shared memory block/;
+const ATTEMPTS = 40;
+const POLL_MS = 250;
+
+async function startServer(cluster: Cluster, pickPort: () => Promise<number>): Promise<number> {
+  const log = join(cluster.home, 'data/server.log');
+  // One generation of the log is kept, so that neither can grow for ever.
+  await rename(log, `${log}.old`).catch(() => {}); // there is none before the first start
+  for (let attempt = 1; ; attempt++) {
+    await removeForeignLock(join(cluster.home, 'data'));
+    const port = await pickPort();
+    const logged = await stat(log).then(
+      ({ size }) => size,
+      () => 0,
+    );
+    const args = ['-w', '-t', '120', '-l', 'data/server.log', '-o', settings(port)];
+    const { ok, output } = await control(cluster, 'start', args);
+    if (ok) return port;
+    const said = (await readFile(log).catch(() => Buffer.alloc(0))).subarray(logged).toString();
+    if (attempt === ATTEMPTS || !PASSING.test(said)) {
+      const end = said.trimEnd().split('\n').slice(-15).join('\n');
+      throw new Error(`PostgreSQL did not start in ${cluster.home}: ${output}\nThe end of ${log}:\n${end}`);
+    }
+    await setTimeout(POLL_MS);
+  }
+}
+
+/** The server's settings as arguments, none with a space. Over TCP on the loopback interface only: no socket file. */
+function settings(port: number): string {
+  return [
+    `--port=${port}`,
+    '--listen_addresses=127.0.0.1',
+    '--unix_socket_directories=',
+    '--max_connections=100',
+    '--shared_buffers=128MB',
+    '--fsync=on',
+    '--timezone=UTC',
+    '--log_timezone=UTC',
+    '--log_checkpoints=off',
+    // Otherwise the log would show the values that broke a constraint.
+    '--log_error_verbosity=terse',
+  ].join(' ');
+}
+
+/** The server that runs already, once it has finished starting or stopping; undefined if there is none. */
+async function settledServer(cluster: Cluster): Promise<RunningServer | undefined> {
+  const data = join(cluster.home, 'data');
+  for (let attempt = 1; attempt <= 10 * ATTEMPTS; attempt++) {
+    const server = await runningServer(data);
+    if (!server || server.ready) return server;
+    await setTimeout(POLL_MS);
+  }
+  throw new Error(`a PostgreSQL server in ${data} neither starts nor stops: see server.log there`);
+}
+
+async function stopServer(cluster: Cluster): Promise<void> {
+  const data = join(cluster.home, 'data');
+  if (!(await runningServer(data))) return;
+  const { ok, output } = await control(cluster, 'stop', ['-w', '-t', '60', '-m', 'fast']);
+  if (!ok && (await runningServer(data))) throw new Error(`PostgreSQL in ${data} did not stop: ${output}`);
+}
+
+/** Runs pg_ctl inside the cluster's home: it hands paths to a shell, which must not see those of the operator. */
+function control(cluster: Cluster, command: string, args: readonly string[]): Promise<Outcome> {
+  const { account, binaries, home } = cluster;
+  return runCommand(join(binaries.root, 'bin/pg_ctl'), [command, '-D', 'data', ...args], {
+    account,
+    cwd: home,
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  return await new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => {
+        if (address !== null && typeof address === 'object') resolve(address.port);
+        else reject(new Error('the operating system offered no TCP port'));
+      });
+    });
+  });
+}

@@ -1,0 +1,74 @@
+// Master keys: the key ring file that everything sealed at rest depends on.
+import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** A 256-bit key. `id` is public: 16 hex digits, in the header of everything sealed with it. */
+export type MasterKey = { readonly id: string; readonly secret: KeyObject };
+
+const KEY_BYTES = 32;
+
+/**
+ * Reads a key ring: one 32-byte key per line in base64 or hex; the first seals, all of them open. Blank lines and
+ * lines that start with # are skipped. Errors name the source and the line, and never show what is in it.
+ */
+export function readMasterKeys(text: string, source = 'master keys'): MasterKey[] {
+  const ring = new Map<string, { key: MasterKey; line: number }>();
+  for (const [index, untrimmed] of text.split('\n').entries()) {
+    const line = index + 1;
+    const written = untrimmed.trim();
+    if (written === '' || written.startsWith('#')) continue;
+    const bytes = decode(written);
+    if (!bytes) {
+      throw new Error(
+        `${source}, line ${line}: not a key. Write 32 bytes in base64 (44 characters) or hex (64)`,
+      );
+    }
+    const key = masterKey(bytes);
+    const twin = ring.get(key.id);
+    if (twin)
+      throw new Error(`${source}, line ${line}: the same key as line ${twin.line}. Remove one of them`);
+    ring.set(key.id, { key, line });
+  }
+  if (ring.size === 0) throw new Error(`${source}: there is no key. Make one with: openssl rand -base64 32`);
+  return Array.from(ring.values(), ({ key }) => key);
+}
+
+/** Reads a key ring from a file that only its owner may read. */
+export async function loadMasterKeyFile(path: string): Promise<MasterKey[]> {
+  await using file = await open(path, 'r');
+  const { mode } = await file.stat();
+  if (mode & 0o077) {
+    throw new Error(`master key file ${path} is open to other users. Run: chmod 600 ${shellQuote(path)}`);
+  }
+  return readMasterKeys(await file.readFile('utf8'), `master key file ${path}`);
+}
+
+/** Writes a file with one fresh key, readable by its owner only. Fails with EEXIST if there is a file already. */
+export async function createMasterKeyFile(path: string): Promise<void> {
+  const key = randomBytes(KEY_BYTES).toString('base64');
+  await using file = await open(path, 'wx', 0o600);
+  await file.writeFile(
+    `# Master keys of the hub, one per line: the first seals, all open. Without them nothing sealed can be read.\n${key}\n`,
+  );
+  await file.sync();
+  // The name has to survive a crash as well as the content.
+  await using directory = await open(dirname(path), 'r');
+  await directory.sync();
+}
+
+function masterKey(bytes: Buffer): MasterKey {
+  const digest = createHash('sha256').update('hub master key id\0').update(bytes).digest();
+  return { id: digest.toString('hex', 0, 8), secret: createSecretKey(bytes) };
+}
+
+function decode(written: string): Buffer | undefined {
+  if (/^[0-9a-f]{64}$/i.test(written)) return Buffer.from(written, 'hex');
+  const bytes = Buffer.from(written, 'base64');
+  // Comparing with what it should look like refuses what the decoder would have skipped.
+  return bytes.length === KEY_BYTES && bytes.toString('base64') === written ? bytes : undefined;
+}
+
+function shellQuote(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

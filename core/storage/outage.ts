@@ -1,0 +1,26 @@
+// Tells an unreachable or overloaded database from a mistake of ours.
+
+// SQLSTATE classes: 08 connection exception, 53 insufficient resources, 57 operator intervention (shutdown, timeout).
+const OUTAGE_CLASSES = new Set(['08', '53', '57']);
+const SOCKET_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+]);
+
+/** True for errors after which the same request may well succeed later. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  if (code !== undefined) {
+    return SOCKET_CODES.has(code) || (code.length === 5 && OUTAGE_CLASSES.has(code.slice(0, 2)));
+  }
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
+  // pg and its pool report these without a code.
+  return /^(Connection terminated|timeout (exceeded|expired)|Client has encountered a connection error)/.test(
+    error.message,
+  );
+}

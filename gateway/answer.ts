@@ -1,0 +1,82 @@
+// Writes an answer so that the client can read it, even one that is still sending its request.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PROBLEM_TYPE, PROBLEMS, type Problem, problemBody } from './problem.ts';
+import type { Answer } from './routes.ts';
+
+export type SendOptions = {
+  requestId: string;
+  /** Headers besides the usual ones: name, value, name, value, … */
+  headers: readonly string[];
+  /** Answer with `Connection: close`. */
+  close: boolean;
+  /** A rest of the request up to this size is taken in quietly; a longer one costs the connection. */
+  maxRestBytes: number;
+};
+
+/** Sends an answer, complete with its length. */
+export function sendAnswer(res: ServerResponse, answer: Answer, options: SendOptions): void {
+  const { req } = res;
+  const rest = unreadBytes(req);
+  const close = options.close || rest > options.maxRestBytes;
+  const headers = [
+    'Content-Type',
+    answer.contentType,
+    'Cache-Control',
+    answer.cacheControl ?? 'no-store',
+    'X-Content-Type-Options',
+    'nosniff',
+    'X-Request-Id',
+    options.requestId,
+    ...options.headers,
+  ];
+  if (answer.status !== 304) headers.push('Content-Length', String(Buffer.byteLength(answer.body)));
+  if (answer.headers !== undefined) headers.push(...answer.headers);
+  if (close) headers.push('Connection', 'close');
+  res.writeHead(answer.status, headers);
+  if (close && rest > 0) lingerAndEnd(res, answer.body);
+  else res.end(answer.body);
+}
+
+/** The answer that tells a problem. */
+export function problemAnswer(problem: Problem, requestId: string): Answer {
+  return {
+    status: PROBLEMS[problem.code].status,
+    contentType: PROBLEM_TYPE,
+    body: problemBody(problem, requestId),
+    headers: problem.headers,
+  };
+}
+
+const LINGER_MS = 5_000;
+const LINGER_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Sends all of the body but ends the response only when the rest of the request has come, or too much of it. To
+ * close a socket with unread bytes resets it, and the client would lose the answer (RFC 9112 section 9.6).
+ */
+function lingerAndEnd(res: ServerResponse, body: string): void {
+  const { req } = res;
+  let left = LINGER_BYTES;
+  const end = (): void => {
+    clearTimeout(timer);
+    req.off('data', discard);
+    res.end();
+  };
+  const discard = (chunk: Buffer): void => {
+    left -= chunk.length;
+    if (left < 0) end();
+  };
+  const timer = setTimeout(end, LINGER_MS);
+  res.flushHeaders();
+  // The end of the stream tells a client that waits for it that there is no more to come.
+  res.write(body, () => res.socket?.end());
+  req.on('data', discard).once('end', end).once('close', end).resume();
+}
+
+/** How much of the request's body is still to come, at most: its whole length, or infinitely much. */
+function unreadBytes(req: IncomingMessage): number {
+  if (req.complete) return 0;
+  // A client that waits for `100 Continue` may never send the body, however short.
+  if (req.headers['transfer-encoding'] !== undefined || req.headers.expect !== undefined) return Infinity;
+  return Number(req.headers['content-length'] ?? 0);
+}

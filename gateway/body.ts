@@ -1,0 +1,119 @@
+// Reads the JSON body of a request: content type, size, time, and then strictly the text.
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { fieldProblem, Problem } from './problem.ts';
+import { parseJsonObject } from './strict-json.ts';
+
+export type JsonMembers = { readonly [name: string]: unknown };
+
+export type BodyLimits = {
+  maxBytes: number;
+  /** For the whole body, counted from the call. */
+  timeoutMs: number;
+};
+
+/** The client closed the connection before its request was complete: there is nobody to answer. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone';
+}
+
+/**
+ * The members of the JSON object in the body. `invite` is called once the headers are found good, just before
+ * the body is read.
+ *
+ * @throws Problem unsupported_media_type, body_too_large, request_timeout, invalid_json or invalid_request
+ * @throws ClientGone
+ */
+export async function readJsonBody(
+  req: IncomingMessage,
+  limits: BodyLimits,
+  invite: () => void,
+): Promise<JsonMembers> {
+  checkContentType(req.headers['content-type']);
+  checkContentEncoding(req.headers['content-encoding']);
+  if (Number(req.headers['content-length'] ?? 0) > limits.maxBytes) throw tooLarge(limits.maxBytes);
+  invite();
+  return parseJsonObject(decodeUtf8(await readBytes(req, limits)));
+}
+
+/**
+ * A text member of the body, undefined if it is absent or null.
+ *
+ * @throws Problem invalid_request if it is anything else
+ */
+export function textMember(body: JsonMembers, name: string): string | undefined {
+  const value = Object.hasOwn(body, name) ? body[name] : undefined;
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string') return value;
+  throw fieldProblem(name, `must be a string, got ${kindOf(value)}`);
+}
+
+function checkContentType(header: string | undefined): void {
+  if (header === 'application/json') return;
+  const [type = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim().toLowerCase());
+  if (type !== 'application/json') {
+    throw new Problem('unsupported_media_type', 'Send the body with Content-Type: application/json.');
+  }
+  const charsets = parameters.filter((parameter) => parameter.startsWith('charset='));
+  if (charsets.some((charset) => charset !== 'charset=utf-8' && charset !== 'charset="utf-8"')) {
+    throw new Problem('unsupported_media_type', 'Send the body in UTF-8: the charset must be utf-8.');
+  }
+}
+
+function checkContentEncoding(header: string | undefined): void {
+  if (header === undefined || header.toLowerCase() === 'identity') return;
+  throw new Problem('unsupported_media_type', 'Send the body as it is, without a Content-Encoding.');
+}
+
+function readBytes(req: IncomingMessage, { maxBytes, timeoutMs }: BodyLimits): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const settle = (finish: () => void): void => {
+      clearTimeout(timer);
+      req.off('data', onData).off('end', onEnd).off('close', onClose);
+      finish();
+    };
+    const fail = (error: Error): void =>
+      settle(() => {
+        req.pause();
+        reject(error);
+      });
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size > maxBytes) fail(tooLarge(maxBytes));
+      else chunks.push(chunk);
+    };
+    const onEnd = (): void => settle(() => resolve(joined(chunks)));
+    const onClose = (): void => fail(new ClientGone());
+    const timer = setTimeout(() => fail(tooSlow(timeoutMs)), timeoutMs);
+    if (req.destroyed) onClose();
+    else req.on('data', onData).on('end', onEnd).on('close', onClose);
+  });
+}
+
+function joined(chunks: readonly Buffer[]): Buffer {
+  const [only] = chunks;
+  return only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
+}
+
+function decodeUtf8(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new Problem('invalid_json', 'The body is not valid UTF-8.');
+  return bytes.toString('utf8');
+}
+
+function tooLarge(maxBytes: number): Problem {
+  return new Problem('body_too_large', `A body may have at most ${maxBytes} bytes.`, { closes: true });
+}
+
+function tooSlow(timeoutMs: number): Problem {
+  return new Problem('request_timeout', `The body did not arrive within ${timeoutMs / 1000} seconds.`, {
+    closes: true,
+  });
+}
+
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'object') return 'an object';
+  return `a ${typeof value}`;
+}

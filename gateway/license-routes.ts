@@ -1,0 +1,134 @@
+// The license endpoints: each translates a REST request into one RPC and its response into the answer.
+import { hash } from 'node:crypto';
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { type Client, createClient, type Transport } from '@connectrpc/connect';
+import { LicenseService } from '../gen/hub/license/v1/license_service_pb.ts';
+import { textMember } from './body.ts';
+import { type Answer, type Call, queryParameter, type Route } from './routes.ts';
+
+/** The routes under /v1, answered by the LicenseService behind `transport`. */
+export function licenseRoutes(transport: Transport): Route[] {
+  const licenses = createClient(LicenseService, transport);
+  const ofApp = { method: 'GET', limited: true, fieldNames: { app: 'slug' } } as const;
+  return [
+    { method: 'POST', pattern: '/v1/activate', limited: true, handle: (call) => activate(licenses, call) },
+    {
+      method: 'POST',
+      pattern: '/v1/deactivate',
+      limited: true,
+      handle: (call) => deactivate(licenses, call),
+    },
+    {
+      method: 'GET',
+      pattern: '/v1/status/{licenseId}',
+      limited: true,
+      fieldNames: { machine_fingerprint: 'fp' },
+      handle: (call) => status(licenses, call),
+    },
+    { ...ofApp, pattern: '/v1/apps/{slug}/public-key', handle: (call) => publicKey(licenses, call) },
+    { ...ofApp, pattern: '/v1/apps/{slug}/jwks.json', handle: (call) => jwks(licenses, call) },
+    { ...ofApp, pattern: '/v1/apps/{slug}/limits/free', handle: (call) => freeLimits(licenses, call) },
+  ];
+}
+
+type Licenses = Client<typeof LicenseService>;
+
+async function activate(licenses: Licenses, { body, requestId }: Call): Promise<Answer> {
+  const machineLabel = textMember(body, 'machineLabel');
+  const appVersion = textMember(body, 'appVersion');
+  const request = {
+    licenseKey: textMember(body, 'licenseKey') ?? '',
+    machineFingerprint: textMember(body, 'machineFingerprint') ?? '',
+    ...(machineLabel !== undefined && { machineLabel }),
+    ...(appVersion !== undefined && { appVersion }),
+  };
+  const { license, publicKeyPem } = await licenses.activate(request, write(requestId));
+  if (license === undefined) throw new Error('Activate answered without a license');
+  return json({ ok: true, license, publicKeyPem });
+}
+
+async function deactivate(licenses: Licenses, { body, requestId }: Call): Promise<Answer> {
+  const request = {
+    licenseKey: textMember(body, 'licenseKey') ?? '',
+    machineFingerprint: textMember(body, 'machineFingerprint') ?? '',
+  };
+  const { released } = await licenses.deactivate(request, write(requestId));
+  return json({ ok: true, released });
+}
+
+async function status(licenses: Licenses, call: Call): Promise<Answer> {
+  const machineFingerprint = queryParameter(call.query, 'fp');
+  const found = await licenses.checkStatus(
+    { licenseId: call.param, ...(machineFingerprint !== undefined && { machineFingerprint }) },
+    read(call),
+  );
+  const { seats, expiresAt, checkedAt } = found;
+  if (seats === undefined || checkedAt === undefined)
+    throw new Error('CheckStatus answered without seats or time');
+  const limits = limitsOf(found.limits);
+  return json({
+    ok: true,
+    licenseId: found.licenseId,
+    state: 'active', // the other states are errors of the RPC
+    seats: { limit: seats.limit, used: seats.used },
+    expiresAt: expiresAt && rfc3339(expiresAt),
+    limits: Object.keys(limits).length > 0 ? limits : undefined,
+    checkedAt: rfc3339(checkedAt),
+    recheckAfterSeconds: found.recheckAfterSeconds,
+  });
+}
+
+async function publicKey(licenses: Licenses, call: Call): Promise<Answer> {
+  const { publicKeyPem, kid } = await licenses.getPublicKey({ app: call.param }, read(call));
+  return tagged(call, `"${kid}"`, 'application/x-pem-file', publicKeyPem);
+}
+
+async function jwks(licenses: Licenses, call: Call): Promise<Answer> {
+  const { keys } = await licenses.getJwks({ app: call.param }, read(call));
+  const body = JSON.stringify({
+    keys: keys.map(({ kty, crv, x, y, kid, alg, use }) => ({ kty, crv, x, y, kid, alg, use })),
+  });
+  return tagged(call, `"${hash('sha256', body, 'base64url')}"`, 'application/jwk-set+json', body);
+}
+
+async function freeLimits(licenses: Licenses, call: Call): Promise<Answer> {
+  const { limits } = await licenses.getFreeLimits({ app: call.param }, read(call));
+  return json({ app: call.param, profile: 'free', limits: limitsOf(limits) });
+}
+
+// An activation or release that has begun is carried through although its client has left: it may be
+// committed already, and the client will ask again. So writes get no signal.
+function write(requestId: string): { headers: { 'x-request-id': string } } {
+  return { headers: { 'x-request-id': requestId } };
+}
+
+function read({ requestId, signal }: Call): { headers: { 'x-request-id': string }; signal?: AbortSignal } {
+  return { headers: { 'x-request-id': requestId }, ...(signal && { signal }) };
+}
+
+function json(value: object): Answer {
+  return { status: 200, contentType: 'application/json', body: JSON.stringify(value) };
+}
+
+/** A cacheable answer with a strong entity tag: 304 if the client has it (RFC 9110 section 13.1.2). */
+function tagged({ ifNoneMatch }: Call, etag: string, contentType: string, body: string): Answer {
+  const tags = ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  const fresh = tags?.some((tag) => tag === etag || tag === '*') ?? false;
+  return {
+    status: fresh ? 304 : 200,
+    contentType,
+    body: fresh ? '' : body,
+    headers: ['ETag', etag],
+    cacheControl: 'public, max-age=300',
+  };
+}
+
+/** Limits are within ±(2^53−1) by the contract, so a JSON number holds them exactly. */
+function limitsOf(limits: { readonly [name: string]: bigint }): { [name: string]: number } {
+  return Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, Number(value)]));
+}
+
+/** UTC with milliseconds. */
+function rfc3339(time: Timestamp): string {
+  return timestampDate(time).toISOString();
+}

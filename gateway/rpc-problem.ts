@@ -1,0 +1,79 @@
+// Translates what an RPC failed with into a Problem.
+import type { Violation } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import { ViolationsSchema } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { ErrorDetailSchema } from '../gen/hub/error/v1/error_pb.ts';
+import { type FieldProblem, isProblemCode, Problem } from './problem.ts';
+
+/** REST names of proto fields, where they are not simply the proto name in lowerCamelCase. */
+export type FieldNames = { readonly [protoName: string]: string };
+
+/**
+ * The Problem for a failure. A refusal of the hub keeps its code, a violated proto rule becomes
+ * `invalid_request`, an RPC that could not be served becomes `unavailable`, all else `internal` with a
+ * detail that tells nothing and the failure as `cause`.
+ */
+export function toProblem(failure: unknown, fieldNames: FieldNames = {}): Problem {
+  if (failure instanceof Problem) return failure;
+  if (!(failure instanceof ConnectError)) return internal(failure);
+  const [detail] = failure.findDetails(ErrorDetailSchema);
+  if (detail !== undefined) {
+    if (!isProblemCode(detail.code)) return internal(failure);
+    const { seats } = detail;
+    return new Problem(detail.code, failure.rawMessage, {
+      ...(seats && { seats: { limit: seats.limit, used: seats.used } }),
+      cause: failure,
+    });
+  }
+  if (failure.code === Code.InvalidArgument) {
+    const errors = failure
+      .findDetails(ViolationsSchema)
+      .flatMap((found) => found.violations.map((violation) => fieldError(violation, fieldNames)));
+    if (errors.length > 0) {
+      const detailText = errors.map(({ field, detail: fix }) => `${field}: ${fix}`).join('; ');
+      return new Problem('invalid_request', detailText, { errors, cause: failure });
+    }
+  }
+  if (UNAVAILABLE.has(failure.code)) return unavailable(failure);
+  return internal(failure);
+}
+
+const UNAVAILABLE: ReadonlySet<Code> = new Set([
+  Code.Unavailable,
+  Code.DeadlineExceeded,
+  Code.ResourceExhausted,
+]);
+
+const RETRY_AFTER_SECONDS = 5;
+
+/** The Problem for a service that cannot answer now. */
+export function unavailable(cause: unknown): Problem {
+  return new Problem('unavailable', 'The hub cannot answer at the moment. Try again in a few seconds.', {
+    headers: ['Retry-After', String(RETRY_AFTER_SECONDS)],
+    cause,
+  });
+}
+
+function internal(cause: unknown): Problem {
+  return new Problem('internal', 'Something went wrong on our side. The request id tells an operator more.', {
+    cause,
+  });
+}
+
+function fieldError(violation: Violation, fieldNames: FieldNames): FieldProblem {
+  const protoName = violation.field?.elements[0]?.fieldName ?? '';
+  return { field: fieldNames[protoName] ?? lowerCamelCase(protoName), detail: fix(violation, protoName) };
+}
+
+// Lengths read well as the rule states them; a pattern does not, and a missing text violates a minimum length.
+function fix({ ruleId, message }: Violation, protoName: string): string {
+  if (ruleId === 'string.min_len') return 'is required and must not be empty';
+  if (ruleId !== 'string.pattern') return message;
+  return protoName === 'app_version'
+    ? 'must be dotted numeric, such as "2.14.0"'
+    : 'must not contain control characters, line breaks or text-direction marks';
+}
+
+function lowerCamelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

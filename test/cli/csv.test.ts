@@ -1,0 +1,16 @@
+// Lines of the key file.
+import { expect } from 'chai';
+import { csvLine } from '../../cli/csv.ts';
+
+describe('a CSV line', () => {
+  it('quotes separators, quotes and line ends as RFC 4180 says', () => {
+    expect(csvLine(['a', 'b,c', 'say "hi"', 'two\nlines', ''])).to.equal(
+      'a,"b,c","say ""hi""","two\nlines",\r\n',
+    );
+  });
+
+  it('never starts a cell with what a spreadsheet takes for a formula', () => {
+    expect(csvLine(['=1+1', '+1', '-1', '@x', '\tx'])).to.equal("'=1+1,'+1,'-1,'@x,'\tx\r\n");
+    expect(csvLine(['=HYPERLINK("x","y")'])).to.equal('"\'=HYPERLINK(""x"",""y"")"\r\n');
+  });
+});

@@ -1,0 +1,100 @@
+// The executable: which Node.js it runs with, how it ends, and what it says of wrong usage.
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { ended, HUBCTL, hubctl, MACHINE_NODE, start } from './spawn-hubctl.ts';
+
+const HEAVY = '/connectrpc|mikro-orm|protobuf/';
+const REFUSE_HEAVY = `data:text/javascript,import { registerHooks } from 'node:module';
+registerHooks({ resolve: (name, context, next) => {
+  if (${HEAVY}.test(name)) throw new Error('loads ' + name);
+  return next(name, context);
+} });`;
+
+describe('the hubctl executable', () => {
+  it('prints its version', async () => {
+    const { code, stdout } = await hubctl(['--version']);
+    expect(code).to.equal(0);
+    expect(stdout).to.match(/^\d+\.\d+\.\d+\S*\n$/);
+  });
+
+  it('prints help with exit codes without loading Connect or the ORM', async () => {
+    const child = spawn(process.execPath, ['--import', REFUSE_HEAVY, HUBCTL, '--help']);
+    const { code, stdout, stderr } = await ended(child);
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    expect(stdout).to.contain('Exit codes:').and.contain('license');
+  });
+
+  it('says which Node.js it needs when it finds only an older one', async function () {
+    const { stdout: version } = await promisify(execFile)(MACHINE_NODE, ['--version']);
+    if (Number.parseInt(version.slice(1), 10) >= 24) return this.skip(); // this machine has none
+    const { code, stderr } = await hubctl(['--help'], { HUBCTL_REEXEC: '1' });
+    expect(code).to.equal(1);
+    expect(stderr).to.contain('hubctl needs Node.js 24 or later; this is v');
+  });
+
+  it('passes a signal on to the program and ends as it ends', async () => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const silent = createServer().listen(0, '127.0.0.1');
+      await once(silent, 'listening');
+      const address = silent.address();
+      if (address === null || typeof address === 'string') throw new Error('no port');
+      const child = start(['app', 'list'], { HUBCTL_SERVER: `http://127.0.0.1:${address.port}` });
+      const [socket] = (await once(silent, 'connection')) as [Socket]; // documented argument of the event
+      const hungUp = once(socket.on('error', () => {}).resume(), 'close');
+      child.kill(signal);
+      expect(await ended(child)).to.deep.include({ code: null, signal });
+      await hungUp; // the program itself is gone as well
+      silent.close();
+    }
+  });
+
+  it('says where no hub answers, with exit code 3', async () => {
+    const { code, stdout, stderr } = await hubctl(['app', 'list', '--server', 'http://127.0.0.1:1']);
+    expect({ code, stdout }).to.deep.equal({ code: 3, stdout: '' });
+    expect(stderr).to.contain('No hub answers at http://127.0.0.1:1. Start one with `hubctl serve`');
+  });
+
+  it('answers wrong usage with exit code 2 and one line', async () => {
+    const wrong = [
+      ['licens'],
+      ['license', 'lst'],
+      ['app', 'create'],
+      ['app', 'create', 'a', 'b'],
+      ['key', 'issue'],
+      ['key', 'issue', '--app', 'a', '--seats', 'many'],
+      ['app', 'list', '--max', '0'],
+      ['app', 'list', '--output', 'xml'],
+      ['app', 'list', '--server', 'nowhere'],
+      ['license', 'revoke', 'lic_1', '--reason', 'x'],
+    ];
+    const results = await Promise.all(wrong.map((args) => hubctl(args)));
+    for (const [index, { code, stdout, stderr }] of results.entries()) {
+      expect({ code, stdout, lines: stderr.split('\n').length - 1 }, wrong[index]?.join(' ')).to.deep.equal({
+        code: 2,
+        stdout: '',
+        lines: 1,
+      });
+    }
+    expect(results[0]?.stderr).to.equal("hubctl: unknown command 'licens' (Did you mean license?)\n");
+    expect(results[9]?.stderr).to.contain('--yes');
+  });
+
+  it('prints errors as one JSON object with --output json, wherever that stands', async () => {
+    const results = await Promise.all([
+      hubctl(['--output', 'json', 'app', 'create']),
+      hubctl(['app', 'list', '--server', 'http://127.0.0.1:1', '--output=json']),
+    ]);
+    const codes = results.map(({ stderr }) => JSON.parse(stderr).error.code);
+    expect(codes).to.deep.equal(['usage', 'hub_unreachable']);
+  });
+
+  it('prints a stack trace only with --debug', async () => {
+    const args = ['app', 'list', '--server', 'http://127.0.0.1:1'];
+    const [plain, debug] = await Promise.all([hubctl(args), hubctl([...args, '--debug'])]);
+    expect(plain.stderr).not.to.match(/^ +at /m);
+    expect(debug.stderr).to.match(/^ +at /m);
+  });
+});

@@ -1,0 +1,31 @@
+// Walking the pages of a list.
+import { expect } from 'chai';
+import { pages } from '../../cli/pages.ts';
+
+/** A list of `total` numbers that records the page sizes it is asked for. */
+function list(total: number) {
+  const asked: number[] = [];
+  const fetchPage = async ({ pageSize, pageToken }: { pageSize: number; pageToken: string }) => {
+    asked.push(pageSize);
+    const from = Number(pageToken);
+    const to = Math.min(total, from + pageSize);
+    const items = Array.from({ length: to - from }, (_, index) => from + index);
+    return { items, next: to < total ? String(to) : '' };
+  };
+  return { asked, fetchPage };
+}
+
+describe('pages', () => {
+  it('go on to the end of the list', async () => {
+    const { fetchPage } = list(2500);
+    const found = (await Array.fromAsync(pages(fetchPage))).flat();
+    expect(found).to.have.length(2500);
+    expect(found.at(-1)).to.equal(2499);
+  });
+
+  it('stop at the maximum and ask for no more than that', async () => {
+    const { asked, fetchPage } = list(5000);
+    expect((await Array.fromAsync(pages(fetchPage, 1200))).flat()).to.have.length(1200);
+    expect(asked).to.deep.equal([1000, 200]);
+  });
+});

@@ -1,0 +1,38 @@
+// Numbers and limits as they are typed.
+import { expect } from 'chai';
+import { addLimit, parseCount, parseInteger, parseSeats } from '../../cli/quantities.ts';
+
+describe('quantities on the command line', () => {
+  it('reads seats as a number or as unlimited', () => {
+    expect(parseSeats('3')).to.equal(3);
+    expect(parseSeats('unlimited')).to.equal(-1);
+    expect(parseSeats('-1')).to.equal(-1);
+  });
+
+  it('refuses what is no whole number or does not fit', () => {
+    for (const text of ['', ' 3', '3.5', '1e3', 'x', '99999999999']) {
+      expect(() => parseInteger(text), text).to.throw('whole number');
+    }
+    expect(() => parseCount('0')).to.throw('from 1');
+  });
+
+  it('collects limits, the first = being the separator', () => {
+    const limits = addLimit('exports=unlimited', addLimit('projects=10', undefined));
+    expect(limits).to.deep.equal({ projects: 10n, exports: -1n });
+    expect(() => addLimit('a=b=1', undefined)).to.throw('name=value');
+  });
+
+  it('refuses a limit without a name or a value, one too large to be exact, and one given twice', () => {
+    for (const text of ['projects', '=1', 'projects=', 'projects=1.5', 'projects=9007199254740992']) {
+      expect(() => addLimit(text, undefined), text).to.throw('name=value');
+    }
+    expect(() => addLimit('a=2', { a: 1n })).to.throw('The limit a is given twice.');
+  });
+
+  it('takes a limit named like a member of Object for a limit', () => {
+    expect(Object.entries(addLimit('__proto__=1', { constructor: 2n }))).to.deep.equal([
+      ['constructor', 2n],
+      ['__proto__', 1n],
+    ]);
+  });
+});

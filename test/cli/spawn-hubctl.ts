@@ -1,0 +1,53 @@
+// Runs the hubctl executable as a shell would: with the Node.js of the machine, not the one that runs the tests.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+export const HUBCTL = fileURLToPath(new URL('../../cli/hubctl.js', import.meta.url));
+
+/** The search path without the folders that npm puts in front; ends with the Node.js of the tests if there is no other. */
+export const MACHINE_PATH = [
+  ...(process.env['PATH'] ?? '').split(delimiter).filter((dir) => !dir.includes('node_modules')),
+  dirname(process.execPath),
+].join(delimiter);
+
+/** The `node` that MACHINE_PATH leads to. */
+export const MACHINE_NODE =
+  MACHINE_PATH.split(delimiter)
+    .map((dir) => join(dir, 'node'))
+    .find((file) => existsSync(file)) ?? process.execPath;
+
+export type Result = {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+/** Starts hubctl away from any hub of this machine: nothing of the environment that names one is passed on. */
+export function start(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
+  const { PATH: _, HUBCTL_SERVER: _s, HUBCTL_TOKEN: _t, HUB_DATA_DIR: _d, ...rest } = process.env;
+  return spawn(HUBCTL, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...rest, PATH: MACHINE_PATH, HUB_DATA_DIR: '/nonexistent/hub', ...env },
+  });
+}
+
+/** Runs hubctl to its end. */
+export async function hubctl(args: readonly string[], env: Record<string, string> = {}): Promise<Result> {
+  return ended(start(args, env));
+}
+
+/** Waits for the end of a process and collects what it printed. */
+export async function ended(child: ChildProcess): Promise<Result> {
+  const exit = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>; // documented arguments of the event
+  const [[code, signal], stdout, stderr] = await Promise.all([exit, read(child.stdout), read(child.stderr)]);
+  return { code, signal, stdout, stderr };
+}
+
+async function read(stream: ChildProcess['stdout']): Promise<string> {
+  return stream === null ? '' : text(stream);
+}

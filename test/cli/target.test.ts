@@ -1,0 +1,91 @@
+// Which hub is called, and which token it is sent.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { resolveTarget } from '../../cli/target.ts';
+
+const flag = (value: string) => ({ value, from: '--flag' });
+
+/** The message of the error that the promise ends with. */
+async function failure(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => 'no error',
+    (error: Error) => error.message,
+  );
+}
+
+describe('the target of a command', () => {
+  let dataDir: string;
+  const hubJson = (content: string) => writeFile(join(dataDir, 'hub.json'), content);
+
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'hubctl-target-'));
+    await hubJson('{"pid":1,"gateway":"http://127.0.0.1:7099","rpc":"http://127.0.0.1:7100"}');
+    await writeFile(join(dataDir, 'admin-token'), 'local-secret\n');
+  });
+  afterEach(() => rm(dataDir, { recursive: true }));
+
+  it('is the hub of the data directory, with its token, if nothing else is given', async () => {
+    const target = await resolveTarget({ dataDir });
+    expect(target.server).to.equal('http://127.0.0.1:7100');
+    expect(target.token).to.deep.equal({ value: 'local-secret', from: join(dataDir, 'admin-token') });
+  });
+
+  it('is the default address if the data directory knows no running hub', async () => {
+    await rm(join(dataDir, 'hub.json'));
+    expect((await resolveTarget({ dataDir })).server).to.equal('http://127.0.0.1:5100');
+    expect(await resolveTarget({ dataDir: join(dataDir, 'none') })).to.deep.equal({
+      server: 'http://127.0.0.1:5100',
+      token: undefined,
+      withheld: undefined,
+    });
+  });
+
+  it('never gets the token of the data directory at another address', async () => {
+    for (const server of [
+      'http://127.0.0.1:7101',
+      'https://127.0.0.1:7100',
+      'http://localhost:7100',
+      'http://127.0.0.1:7100/x',
+    ]) {
+      const target = await resolveTarget({ server: flag(server), dataDir });
+      expect(target.token, server).to.equal(undefined);
+      expect(target.withheld, server).to.contain('goes nowhere else');
+    }
+    await rm(join(dataDir, 'hub.json'));
+    expect((await resolveTarget({ server: flag('http://127.0.0.1:5100'), dataDir })).token).to.equal(
+      undefined,
+    );
+  });
+
+  it('gets that token at the address of that very hub, however it is written', async () => {
+    const target = await resolveTarget({ server: flag('HTTP://127.0.0.1:7100/'), dataDir });
+    expect(target.token?.value).to.equal('local-secret');
+  });
+
+  it('gets the token that is given rather than the local one', async () => {
+    const target = await resolveTarget({ token: flag(' given '), dataDir });
+    expect(target.token).to.deep.equal({ value: 'given', from: '--flag' });
+  });
+
+  it('is refused if the address is none, with the place it came from', async () => {
+    for (const server of ['localhost:5100', 'ftp://hub', 'http://user:pw@hub', 'http://hub?x=1', 'hub']) {
+      expect(await failure(resolveTarget({ server: flag(server), dataDir })), server).to.contain(
+        'The server in --flag',
+      );
+    }
+  });
+
+  it('is refused if the token cannot be a header, without repeating it', async () => {
+    const message = await failure(resolveTarget({ token: flag('two\nlines'), dataDir }));
+    expect(message).to.contain('The token in --flag is not one').and.not.to.contain('two');
+  });
+
+  it('is refused if hub.json is broken', async () => {
+    for (const content of ['', '{', '[]', 'null', '{"rpc":5100}']) {
+      await hubJson(content);
+      expect(await failure(resolveTarget({ dataDir })), content).to.contain('hub.json names no hub');
+    }
+  });
+});

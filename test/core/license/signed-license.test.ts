@@ -1,0 +1,108 @@
+// Signed licenses: their members, and the content that is refused. Verification is tested in verify/.
+
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { expect } from 'chai';
+import { type LicenseContent, signLicense } from '../../../core/license/signed-license.ts';
+import { generateSigningKey } from '../../../core/license/signing-key.ts';
+
+const CONTENT: LicenseContent = {
+  licenseId: 'lic_01kxyz0000e0r9m5r1c2q3s4t5',
+  app: 'paintbox',
+  seatId: 'seat_01kxyz0000e0r9m5r1c2q3s4t5',
+  machineFingerprint: 'fp-1',
+  issuedAt: '2026-01-02T03:04:05.678Z',
+  kid: 'key-1',
+};
+
+function newPrivateKey(): KeyObject {
+  return createPrivateKey({ key: generateSigningKey().privateKeyPkcs8, format: 'der', type: 'pkcs8' });
+}
+
+describe('signed license', () => {
+  const privateKey = newPrivateKey();
+
+  it('is the content with the algorithm and a signature of 64 bytes in base64url', () => {
+    const { signature, ...unsigned } = signLicense(CONTENT, privateKey);
+    expect(unsigned).to.deep.equal({ ...CONTENT, alg: 'ES256' });
+    expect(signature).to.match(/^[A-Za-z0-9_-]{86}$/);
+    expect(Buffer.from(signature, 'base64url')).to.have.length(64);
+  });
+
+  it('has no member for what is not set', () => {
+    expect(signLicense(CONTENT, privateKey)).to.have.all.keys(...Object.keys(CONTENT), 'alg', 'signature');
+  });
+
+  it('keeps every optional member', () => {
+    const content: LicenseContent = {
+      ...CONTENT,
+      customer: 'Ada',
+      limits: { projects: -1 },
+      expiresAt: '2027-01-02T03:04:05.678Z',
+      leaseExpiresAt: '2026-02-02T03:04:05.678Z',
+    };
+    expect(signLicense(content, privateKey)).to.deep.include(content);
+  });
+
+  for (const [what, value] of Object.entries({
+    'an integer beyond 2^53 - 1': Number.MAX_SAFE_INTEGER + 1,
+    'an integer below -(2^53 - 1)': Number.MIN_SAFE_INTEGER - 1,
+    'a fraction': 1.5,
+    'not a number': Number.NaN,
+    infinity: Number.POSITIVE_INFINITY,
+  })) {
+    it(`is refused if a limit is ${what}`, () => {
+      expect(() => signLicense({ ...CONTENT, limits: { projects: value } }, privateKey)).to.throw(
+        TypeError,
+        'limits.projects',
+      );
+    });
+  }
+
+  for (const name of ['9', '', 'größe', '__proto__', 'a\ud800']) {
+    it(`is refused if a limit is named ${JSON.stringify(name)}`, () => {
+      const limits = Object.fromEntries([[name, 1]]);
+      expect(() => signLicense({ ...CONTENT, limits }, privateKey)).to.throw(
+        TypeError,
+        'not a name for a limit',
+      );
+    });
+  }
+
+  it('is refused if a text holds half of a surrogate pair', () => {
+    for (const customer of ['\ud83d', 'x\ude00', '\ude00\ud83d']) {
+      expect(() => signLicense({ ...CONTENT, customer }, privateKey)).to.throw(TypeError, 'customer');
+    }
+  });
+
+  it('is refused if an optional member is null or undefined instead of absent', () => {
+    for (const member of ['customer', 'limits', 'expiresAt', 'leaseExpiresAt']) {
+      for (const value of [null, undefined]) {
+        expect(() => signLicense({ ...CONTENT, [member]: value }, privateKey), member).to.throw(
+          TypeError,
+          member,
+        );
+      }
+    }
+  });
+
+  it('is refused if a time is not in UTC with milliseconds', () => {
+    for (const time of [
+      '2026-01-02T03:04:05Z',
+      '2026-01-02T03:04:05.678+01:00',
+      '+010000-01-01T00:00:00.000Z',
+    ]) {
+      expect(() => signLicense({ ...CONTENT, expiresAt: time }, privateKey), time).to.throw(
+        TypeError,
+        'expiresAt',
+      );
+    }
+  });
+
+  it('is not signed with a key of another kind', () => {
+    const others = [
+      generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey,
+      generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey,
+    ];
+    for (const key of others) expect(() => signLicense(CONTENT, key)).to.throw(TypeError, 'P-256');
+  });
+});

@@ -1,0 +1,147 @@
+// What the gateway does by itself: paths and methods, health, the log, clients that leave.
+import { Code, ConnectError } from '@connectrpc/connect';
+import { expect } from 'chai';
+import { HealthCheckResponse_ServingStatus } from '../../gen/grpc/health/v1/health_pb.ts';
+import { type FakeCore, objectIn, startGateway, type TestGateway } from './fake-core.ts';
+import { until } from './raw-socket.ts';
+
+const REQUEST = { licenseKey: 'KEY-1', machineFingerprint: 'fp-1' };
+
+describe('the gateway', () => {
+  let gateway: TestGateway;
+  const start = async (core: FakeCore = {}): Promise<void> => {
+    gateway = await startGateway({}, core);
+  };
+  afterEach(() => gateway.close(0));
+
+  describe('paths and methods', () => {
+    it('that do not exist are 404', async () => {
+      await start();
+      for (const path of [
+        '/',
+        '/v1',
+        '/v1/activate/',
+        '/v2/activate',
+        '/v1/status',
+        '/v1/status/x/',
+        '/healthz/',
+      ]) {
+        const response = await gateway.get(path);
+        expect(response.status, path).to.equal(404);
+        expect((await objectIn(response)).code, path).to.equal('not_found');
+      }
+    });
+
+    it('that do not go together are 405 with Allow', async () => {
+      await start();
+      const cases = [
+        ['GET', '/v1/activate', 'POST'],
+        ['HEAD', '/v1/deactivate', 'POST'],
+        ['OPTIONS', '/v1/activate', 'POST'],
+        ['POST', '/v1/status/x', 'GET, HEAD'],
+        ['DELETE', '/v1/apps/demo/public-key', 'GET, HEAD'],
+        ['OPTIONS', '/healthz', 'GET, HEAD'],
+      ] as const;
+      for (const [method, path, allow] of cases) {
+        const response = await gateway.get(path, { method });
+        expect(response.status, `${method} ${path}`).to.equal(405);
+        expect(response.headers.get('allow'), `${method} ${path}`).to.equal(allow);
+        await response.text();
+      }
+    });
+  });
+
+  describe('health', () => {
+    it('is good while the process is up, whatever the core does', async () => {
+      await start({
+        check: () => {
+          throw new ConnectError('down', Code.Unavailable);
+        },
+      });
+      const response = await gateway.get('/healthz');
+      expect(response.status).to.equal(200);
+      expect(await response.text()).to.equal('{"ok":true}');
+    });
+
+    it('is readiness as the core reports it', async () => {
+      await start();
+      expect((await gateway.get('/readyz')).status).to.equal(200);
+      await gateway.close(0);
+      for (const check of [
+        () => ({ status: HealthCheckResponse_ServingStatus.NOT_SERVING }),
+        () => {
+          throw new ConnectError('down', Code.Unimplemented);
+        },
+      ]) {
+        await start({ check });
+        const response = await gateway.get('/readyz');
+        expect(response.status).to.equal(503);
+        expect((await objectIn(response)).code).to.equal('unavailable');
+        await gateway.close(0);
+      }
+    });
+  });
+
+  describe('the log', () => {
+    it('has one line for a request, with its pattern and without its secrets', async () => {
+      await start();
+      await gateway.post('/v1/activate', { licenseKey: 'SECRET-KEY', machineFingerprint: 'SECRET-FP' });
+      await gateway.get('/v1/status/lic_SECRET?fp=SECRET-FP');
+      await gateway.get('/SECRET');
+      const lines = gateway.logs.filter(({ msg }) => msg === 'request');
+      expect(lines.map(({ method, route, status }) => [method, route, status])).to.deep.equal([
+        ['POST', '/v1/activate', 200],
+        ['GET', '/v1/status/{licenseId}', 200],
+        ['GET', null, 404],
+      ]);
+      for (const line of lines) expect(line).to.include.all.keys('requestId', 'ms', 'ip');
+      expect(JSON.stringify(gateway.logs)).not.to.contain('SECRET');
+    });
+
+    it('has no error for a client that leaves, and a read is given up', async () => {
+      let aborted = false;
+      let asked = false;
+      await start({
+        checkStatus: (_request, { signal }) =>
+          new Promise((_resolve, reject) => {
+            asked = true;
+            signal.addEventListener('abort', () => {
+              aborted = true;
+              reject(signal.reason);
+            });
+          }),
+      });
+      const leave = new AbortController();
+      const left = gateway.get('/v1/status/x', { signal: leave.signal }).catch(() => 'left');
+      await until('the core is asked', () => asked);
+      leave.abort();
+      expect(await left).to.equal('left');
+      await until('the read is aborted and logged', () => aborted && gateway.logs.length > 0);
+      expect(gateway.logs.map(({ level, status }) => [level, status])).to.deep.equal([[30, 499]]);
+    });
+
+    it('has no error for a client that leaves, and an activation is carried through', async () => {
+      const { promise: held, resolve: release } = Promise.withResolvers<void>();
+      let asked = false;
+      let outcome = 'open';
+      await start({
+        activate: async (_request, { signal }) => {
+          asked = true;
+          await held;
+          outcome = signal.aborted ? 'aborted' : 'done';
+          return { license: {}, publicKeyPem: 'PEM' };
+        },
+      });
+      const leave = new AbortController();
+      const left = gateway.post('/v1/activate', REQUEST, { signal: leave.signal }).catch(() => 'left');
+      await until('the core is asked', () => asked);
+      leave.abort();
+      expect(await left).to.equal('left');
+      await until('the server sees it', async () => (await gateway.connections()) === 0);
+      release();
+      await until('the request is logged', () => gateway.logs.length > 0);
+      expect(outcome).to.equal('done');
+      expect(gateway.logs.map(({ level, status }) => [level, status])).to.deep.equal([[30, 499]]);
+    });
+  });
+});

@@ -1,0 +1,185 @@
+// How many requests a client may make, with the count in memory, in Redis, and without the Redis it should be in.
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { pino } from 'pino';
+import type { GatewayOptions } from '../../gateway/gateway.ts';
+import { clientKey, createRateLimit } from '../../gateway/rate-limit.ts';
+import { objectIn, startGateway, type TestGateway } from './fake-core.ts';
+
+const REDIS_URL = process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379';
+
+function openRedis(url: string): Redis {
+  const redis = new Redis(url, {
+    keyPrefix: `test:${randomUUID()}:`,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    connectTimeout: 500,
+    commandTimeout: 250,
+    retryStrategy: (times) => Math.min(times * 50, 500),
+  });
+  redis.on('error', () => {}); // being down is what some of these tests are about
+  return redis;
+}
+
+describe('the rate limit', () => {
+  const gateways: TestGateway[] = [];
+  const clients: Redis[] = [];
+  const start = async (options: Partial<GatewayOptions>): Promise<TestGateway> => {
+    const trustedProxies = ['127.0.0.1'];
+    const gateway = await startGateway({ ratePerMinute: 3, trustedProxies, ...options });
+    gateways.push(gateway);
+    return gateway;
+  };
+  const connect = (url: string): Redis => {
+    const redis = openRedis(url);
+    clients.push(redis);
+    return redis;
+  };
+  const statusesOf = async (gateway: TestGateway, times: number, ip = '203.0.113.7'): Promise<number[]> => {
+    const statuses: number[] = [];
+    for (let time = 0; time < times; time += 1) {
+      const response = await gateway.get('/v1/status/x', { headers: { 'x-forwarded-for': ip } });
+      await response.text();
+      statuses.push(response.status);
+    }
+    return statuses;
+  };
+
+  afterEach(async () => {
+    await Promise.all(gateways.splice(0).map((gateway) => gateway.close(0)));
+    for (const client of clients.splice(0)) client.disconnect();
+  });
+
+  it('tells on each answer what is left, and refuses with Retry-After when nothing is', async () => {
+    const gateway = await start({});
+    for (const left of [2, 1, 0]) {
+      const response = await gateway.post(
+        '/v1/activate',
+        left === 1 ? {} : { licenseKey: 'k', machineFingerprint: 'f' },
+      );
+      expect(response.status).to.equal(left === 1 ? 400 : 200);
+      expect(response.headers.get('ratelimit-policy')).to.equal('"license";q=3;w=60');
+      expect(response.headers.get('ratelimit')).to.match(
+        new RegExp(`^"license";r=${left};t=([1-9]|[1-5]\\d|60)$`),
+      );
+    }
+    const refused = await gateway.post('/v1/activate', {});
+    expect(refused.status).to.equal(429);
+    expect(Number(refused.headers.get('retry-after'))).to.be.within(1, 60);
+    expect(refused.headers.get('ratelimit')).to.match(/^"license";r=0;t=\d+$/);
+    expect((await objectIn(refused)).code).to.equal('rate_limited');
+  });
+
+  it('is one for all license endpoints, and none for the others', async () => {
+    const gateway = await start({});
+    const paths = ['/v1/apps/a/public-key', '/v1/apps/a/jwks.json', '/v1/apps/a/limits/free', '/v1/status/x'];
+    const statuses: number[] = [];
+    for (const path of paths) statuses.push((await gateway.get(path)).status);
+    expect(statuses).to.deep.equal([200, 200, 200, 429]);
+    for (const path of ['/healthz', '/readyz', '/nowhere']) {
+      const response = await gateway.get(path);
+      expect(response.status, path).not.to.equal(429);
+      expect(response.headers.get('ratelimit'), path).to.equal(null);
+    }
+  });
+
+  it('refuses before the body is read', async () => {
+    const gateway = await start({ ratePerMinute: 1 });
+    await gateway.get('/v1/status/x');
+    const response = await gateway.post('/v1/activate', undefined, { body: 'x'.repeat(1_000_000) });
+    expect(response.status).to.equal(429);
+  });
+
+  it('counts each client for itself, an IPv6 network as one', async () => {
+    const gateway = await start({ ratePerMinute: 1 });
+    expect(await statusesOf(gateway, 2, '203.0.113.7')).to.deep.equal([200, 429]);
+    expect(await statusesOf(gateway, 1, '203.0.113.8')).to.deep.equal([200]);
+    expect(await statusesOf(gateway, 1, '2001:db8:0:1::1')).to.deep.equal([200]);
+    expect(await statusesOf(gateway, 1, '2001:db8:0:1:ffff::2')).to.deep.equal([429]);
+    expect(await statusesOf(gateway, 1, '2001:db8:0:2::1')).to.deep.equal([200]);
+  });
+
+  it('knows an IPv6 network however its address is shortened', () => {
+    expect(clientKey('2001:db8::1')).to.equal('2001:db8:0:0');
+    expect(clientKey('2001:db8:1:2:3:4:5:6')).to.equal('2001:db8:1:2');
+    expect(clientKey('::1')).to.equal('0:0:0:0');
+    expect(clientKey('2001:db8:1:2:3::')).to.equal('2001:db8:1:2');
+    expect(clientKey('::')).to.equal('0:0:0:0');
+    expect(clientKey('203.0.113.7')).to.equal('203.0.113.7');
+    expect(clientKey('unknown')).to.equal('unknown');
+  });
+
+  it('is off at 0', async () => {
+    const gateway = await start({ ratePerMinute: 0 });
+    const response = await gateway.get('/v1/status/x');
+    expect(response.headers.get('ratelimit')).to.equal(null);
+  });
+
+  it('holds, and delays nobody, while Redis is down', async () => {
+    const gateway = await start({ redis: connect('redis://127.0.0.1:1') });
+    const startedAt = performance.now();
+    expect(await statusesOf(gateway, 5)).to.deep.equal([200, 200, 200, 429, 429]);
+    expect(performance.now() - startedAt).to.be.below(400);
+    expect(gateway.logs.filter(({ level }) => level > 30)).to.deep.equal([]);
+  });
+
+  it('lets everybody through when counting fails, and says so once', async () => {
+    const lines: string[] = [];
+    const rateLimit = createRateLimit({
+      ratePerMinute: 3,
+      limiter: { consume: () => Promise.reject(new Error('out of order')) },
+      logger: pino({}, { write: (line: string) => lines.push(line) }),
+    });
+    for (let time = 0; time < 5; time += 1) {
+      expect(await rateLimit('203.0.113.7')).to.deep.equal({ headers: [] });
+    }
+    expect(lines).to.have.length(1);
+    expect(lines[0]).to.contain('out of order');
+  });
+
+  describe('in Redis', () => {
+    before(async function () {
+      const redis = openRedis(REDIS_URL);
+      const answers = await new Promise<boolean>((resolve) => {
+        redis.once('ready', () => resolve(true)).once('error', () => resolve(false));
+      });
+      redis.disconnect();
+      if (answers) return;
+      const reason = `no Redis at ${REDIS_URL}; set REDIS_URL`;
+      if (process.env['CI'] === 'true') throw new Error(reason);
+      if (this.test !== undefined) this.test.title += ` (pending: ${reason})`;
+      this.skip();
+    });
+
+    const ready = async (): Promise<Redis> => {
+      const redis = connect(REDIS_URL);
+      await new Promise((resolve) => {
+        redis.once('ready', resolve);
+      });
+      return redis;
+    };
+
+    it('is shared by all gateways', async () => {
+      const redis = await ready();
+      const [one, other] = [await start({ redis }), await start({ redis })];
+      expect(await statusesOf(one, 2)).to.deep.equal([200, 200]);
+      expect(await statusesOf(other, 2)).to.deep.equal([200, 429]);
+      expect(await statusesOf(one, 2)).to.deep.equal([429, 429]);
+    });
+
+    it('keeps its keys for no longer than a minute', async () => {
+      const redis = await ready();
+      await statusesOf(await start({ redis }), 1);
+      expect(await redis.ttl('hub:rate:license:203.0.113.7')).to.be.within(50, 60);
+    });
+
+    it('goes on in memory when the connection is lost', async () => {
+      const redis = await ready();
+      const gateway = await start({ redis });
+      expect(await statusesOf(gateway, 1)).to.deep.equal([200]);
+      redis.disconnect();
+      expect(await statusesOf(gateway, 4)).to.deep.equal([200, 200, 200, 429]);
+    });
+  });
+});

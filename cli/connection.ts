@@ -1,5 +1,5 @@
 // The clients of a hub. Loads Connect, so commands import it only when they call.
-import { type Client, createClient, type Interceptor } from '@connectrpc/connect';
+import { type Client, createClient, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { LicenseAdminService } from '../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { Target } from './target.ts';
@@ -11,16 +11,18 @@ export type Hub = { readonly admin: Client<typeof LicenseAdminService> };
 
 /** Clients that send the target's token with each call. Nothing is sent yet. */
 export function connect(target: Target): Hub {
-  const { token } = target;
+  return { admin: createClient(LicenseAdminService, transportTo(target)) };
+}
+
+export function transportTo({ server, token }: Target): Transport {
   const authorize: Interceptor = (next) => (request) => {
     if (token !== undefined) request.header.set('Authorization', `Bearer ${token.value}`);
     return next(request);
   };
-  const transport = createConnectTransport({
-    baseUrl: target.server,
+  return createConnectTransport({
+    baseUrl: server,
     httpVersion: '1.1',
     interceptors: [authorize],
     defaultTimeoutMs: TIMEOUT_MS,
   });
-  return { admin: createClient(LicenseAdminService, transport) };
 }

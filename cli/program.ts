@@ -5,9 +5,11 @@ import { Command } from 'commander';
 import { registerApp } from './commands/app.ts';
 import { registerCompletion } from './commands/completion.ts';
 import { registerDemo } from './commands/demo.ts';
+import { registerDoctor } from './commands/doctor.ts';
 import { registerKey } from './commands/key.ts';
 import { registerLicense } from './commands/license.ts';
 import { registerLimits } from './commands/limits.ts';
+import { registerMigrate } from './commands/migrate.ts';
 import { registerSeat } from './commands/seat.ts';
 import { registerSeed } from './commands/seed.ts';
 import { registerServe } from './commands/serve.ts';
@@ -55,6 +57,8 @@ export function createProgram(streams: Streams): { program: Command; context: Co
   registerLicense(program, context);
   registerSeat(program, context);
   registerSeed(program, context);
+  registerMigrate(program, context);
+  registerDoctor(program, context);
   registerCompletion(program, context);
   return { program, context };
 }

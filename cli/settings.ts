@@ -160,10 +160,10 @@ export const SETTINGS: readonly Setting[] = [
   ),
 ];
 
-/** Declares a flag for every setting that has one. */
-export function addSettings(command: Command): Command {
-  for (const { flag, env, description, fallback } of SETTINGS) {
-    if (flag === undefined) continue;
+/** Declares a flag for every setting that has one, or only for those named. */
+export function addSettings(command: Command, only?: readonly (keyof Settings)[]): Command {
+  for (const { key, flag, env, description, fallback } of SETTINGS) {
+    if (flag === undefined || (only && !only.includes(key))) continue;
     const note = fallback ? `; default ${fallback}` : '';
     command.addOption(new Option(`--${flag} <value>`, `${description} (env: ${env}${note})`));
   }

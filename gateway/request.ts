@@ -85,9 +85,9 @@ export function createRequestListener(
   }
 
   function finish(exchange: Exchange, answer: Answer, close = false): void {
-    const { res, requestId, rateHeaders } = exchange;
-    const status = res.destroyed ? CLIENT_GONE : answer.status;
-    if (!res.destroyed) {
+    const { req, res, requestId, rateHeaders } = exchange;
+    const status = req.socket.destroyed ? CLIENT_GONE : answer.status;
+    if (!req.socket.destroyed) {
       sendAnswer(res, answer, {
         requestId,
         headers: rateHeaders,
@@ -99,8 +99,8 @@ export function createRequestListener(
   }
 
   function fail(exchange: Exchange, failure: unknown): void {
-    const { res, route, requestId } = exchange;
-    if (failure instanceof ClientGone || res.destroyed) {
+    const { req, route, requestId } = exchange;
+    if (failure instanceof ClientGone || req.socket.destroyed) {
       logger.info(logLine(exchange, CLIENT_GONE), 'request');
       return;
     }

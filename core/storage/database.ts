@@ -21,7 +21,10 @@ export type DatabaseOptions = {
   readonly log?: (message: string) => void;
 };
 
-/** Connects lazily: the first query opens the first connection and reports what is wrong with the URL or the server. */
+/**
+ * Opens the pool and makes sure that a PostgreSQL of version 15 or later answers.
+ * @throws Error that names the server, never the password, and what is wrong.
+ */
 export async function openDatabase({ url, poolSize, entities, log }: DatabaseOptions): Promise<Database> {
   const orm = await MikroORM.init({
     clientUrl: url,
@@ -46,6 +49,33 @@ export async function openDatabase({ url, poolSize, entities, log }: DatabaseOpt
     forceUtcTimezone: true,
     logger: (message) => log?.(message),
   });
-  const pool = await orm.em.getDriver().getConnection().getNativeClient();
-  return { orm, pool, em: () => orm.em.fork(), close: () => orm.close() };
+  try {
+    const pool = await orm.em.getDriver().getConnection().getNativeClient();
+    await requireVersion(pool);
+    return { orm, pool, em: () => orm.em.fork(), close: () => orm.close() };
+  } catch (error) {
+    await orm.close();
+    throw new Error(`no database at ${withoutSecrets(url)}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+const OLDEST_VERSION = 15;
+
+async function requireVersion(pool: Pool): Promise<void> {
+  const { rows } = await pool.query('show server_version_num');
+  const major = Math.floor(Number(rows[0].server_version_num) / 10_000);
+  if (major < OLDEST_VERSION)
+    throw new Error(`it is PostgreSQL ${major}; ${OLDEST_VERSION} or later is needed`);
+}
+
+/** The address without password and parameters. */
+function withoutSecrets(url: string): string {
+  const { protocol, username, host, pathname } = new URL(url);
+  return `${protocol}//${username ? `${username}@` : ''}${host}${pathname}`;
+}
+
+/** A refused connection to a name with several addresses comes as several errors in one. */
+function reasonOf(error: unknown): string {
+  const [first = error] = error instanceof AggregateError ? error.errors : [];
+  return first instanceof Error ? first.message : String(first);
 }

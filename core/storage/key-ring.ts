@@ -33,13 +33,18 @@ export async function loadKeyRing({ text, file }: MasterKeySource, dataDir: Data
  * Otherwise two hubs would seal with different keys, and each would find secrets it cannot open.
  */
 export async function claimDatabase(pool: Pool, keys: readonly MasterKey[], clock: Clock): Promise<void> {
-  const ids = keys.map((key) => key.id);
   // The row that is there decides, whoever wrote it first.
   await pool.query(
     `insert into master_key_use (key_id, since) select $1, $2 where not exists (select from master_key_use)
      on conflict do nothing`,
-    [ids[0], clock()],
+    [keys[0]?.id, clock()],
   );
+  await checkKeyRing(pool, keys);
+}
+
+/** @throws Error if the secrets in this database are sealed with a key that is not in the ring. */
+export async function checkKeyRing(pool: Pool, keys: readonly MasterKey[]): Promise<void> {
+  const ids = keys.map((key) => key.id);
   const { rows } = await pool.query<{ keyId: string }>(
     'select key_id as "keyId" from master_key_use order by since, key_id',
   );

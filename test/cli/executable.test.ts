@@ -13,7 +13,9 @@ registerHooks({ resolve: (name, context, next) => {
   return next(name, context);
 } });`;
 
-describe('the hubctl executable', () => {
+describe('the hubctl executable', function () {
+  this.timeout(30_000); // it starts programs
+
   it('prints its version', async () => {
     const { code, stdout } = await hubctl(['--version']);
     expect(code).to.equal(0);

@@ -5,9 +5,8 @@ import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import type { GatewayOptions } from '../../gateway/gateway.ts';
 import { clientKey, createRateLimit } from '../../gateway/rate-limit.ts';
+import { requireRedis } from '../support/redis.ts';
 import { objectIn, startGateway, type TestGateway } from './fake-core.ts';
-
-const REDIS_URL = process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379';
 
 function openRedis(url: string): Redis {
   const redis = new Redis(url, {
@@ -139,21 +138,13 @@ describe('the rate limit', () => {
   });
 
   describe('in Redis', () => {
+    let url: string;
     before(async function () {
-      const redis = openRedis(REDIS_URL);
-      const answers = await new Promise<boolean>((resolve) => {
-        redis.once('ready', () => resolve(true)).once('error', () => resolve(false));
-      });
-      redis.disconnect();
-      if (answers) return;
-      const reason = `no Redis at ${REDIS_URL}; set REDIS_URL`;
-      if (process.env['CI'] === 'true') throw new Error(reason);
-      if (this.test !== undefined) this.test.title += ` (pending: ${reason})`;
-      this.skip();
+      url = await requireRedis(this);
     });
 
     const ready = async (): Promise<Redis> => {
-      const redis = connect(REDIS_URL);
+      const redis = connect(url);
       await new Promise((resolve) => {
         redis.once('ready', resolve);
       });

@@ -59,10 +59,11 @@ export function python(app: string, fingerprint: string): Verifier {
           return file;
         });
         const script = join(import.meta.dirname, 'verify_license.py');
-        const { stdout, stderr } = spawnSync('python3', [script, key, app, fingerprint, ...files], {
+        const { error, stdout, stderr } = spawnSync('python3', [script, key, app, fingerprint, ...files], {
           encoding: 'utf8',
           env: { ...process.env, PYTHONIOENCODING: 'utf-8', PYTHONUTF8: '1' },
         });
+        if (error) throw error;
         const verdicts = stdout.trim().split('\n');
         if (verdicts.length !== licenses.length) throw new Error(`verify_license.py failed: ${stderr}`);
         return verdicts.map((verdict) => verdict.endsWith(': ok'));

@@ -1,0 +1,232 @@
+// The checks of hubctl doctor, each of which finds one thing well or not.
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { sealedFor } from '../core/license/keyring.ts';
+import type { Database } from '../core/storage/database.ts';
+import { checkKeyRing } from '../core/storage/key-ring.ts';
+import { loadMasterKeyFile, type MasterKey, readMasterKeys } from '../core/storage/master-key.ts';
+import { migrationStatus } from '../core/storage/migrate.ts';
+import { openRedis } from '../core/storage/redis.ts';
+import { createSealer } from '../core/storage/sealing.ts';
+import { AccessService } from '../gen/hub/access/v1/access_service_pb.ts';
+import type { Finding } from './commands/doctor.ts';
+import { transportTo } from './connection.ts';
+import type { Context } from './context.ts';
+import { withLocalDatabase } from './local-database.ts';
+import { readSettings, type Settings } from './settings.ts';
+
+/** Clocks that differ by more than this make leases and expiries unreliable. */
+const CLOCK_TOLERANCE_MS = 5_000;
+
+/** Runs every check; what one needs and does not have, it is skipped for. Never throws for what it finds. */
+export async function examine(
+  flags: Readonly<Record<string, unknown>>,
+  environment: NodeJS.ProcessEnv,
+  context: Context,
+): Promise<Finding[]> {
+  const { dataDir } = context.options();
+  const findings: Finding[] = [ok('Node.js', process.version)];
+  let settings: Settings;
+  try {
+    settings = readSettings(flags, environment);
+    findings.push(ok('configuration', 'every setting is valid'));
+  } catch (error) {
+    const lines = messageOf(error).split('\n');
+    return [
+      ...findings,
+      ...lines.map((line) => failed('configuration', line, 'correct the value and try again')),
+    ];
+  }
+  findings.push(await checkDataDir(dataDir));
+  const keys = await readKeys(settings, dataDir);
+  findings.push(keys.finding);
+  findings.push(...(await checkDatabase(settings, dataDir, keys.ring)));
+  findings.push(await checkRedis(settings));
+  findings.push(await checkHub(context));
+  return findings;
+}
+
+async function checkDataDir(dataDir: string): Promise<Finding> {
+  try {
+    await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    if (isMissing(error))
+      return skipped('data directory', `${dataDir} is not there yet: the first start makes it`);
+    return failed(
+      'data directory',
+      `${dataDir} cannot be used: ${messageOf(error)}`,
+      'run as the user that owns it, or set HUB_DATA_DIR',
+    );
+  }
+  const open: string[] = [];
+  for (const name of ['admin-token', 'master.key', 'demo.json']) {
+    const path = join(dataDir, name);
+    const found = await stat(path).catch(() => undefined); // not there: nothing to see
+    if (found && (found.mode & 0o077) !== 0) open.push(path);
+  }
+  if (open.length === 0) return ok('data directory', dataDir);
+  return failed('data directory', `other users can read ${open.join(', ')}`, `chmod 600 ${open.join(' ')}`);
+}
+
+type Keys = { readonly finding: Finding; readonly ring: MasterKey[] | undefined };
+
+async function readKeys({ masterKey, masterKeyFile, databaseUrl }: Settings, dataDir: string): Promise<Keys> {
+  const file = masterKeyFile ?? join(dataDir, 'master.key');
+  try {
+    const ring =
+      masterKey === undefined ? await loadMasterKeyFile(file) : readMasterKeys(masterKey, 'HUB_MASTER_KEY');
+    return {
+      ring,
+      finding: ok('master key', `${ring.length} in ${masterKey === undefined ? file : 'HUB_MASTER_KEY'}`),
+    };
+  } catch (error) {
+    if (isMissing(error) && masterKeyFile === undefined) {
+      const when = databaseUrl ? 'a first start on a fresh database makes it' : 'the first start makes it';
+      return { ring: undefined, finding: skipped('master key', `${file} is not there yet: ${when}`) };
+    }
+    return {
+      ring: undefined,
+      finding: failed(
+        'master key',
+        messageOf(error),
+        'set HUB_MASTER_KEY_FILE to a readable file of mode 0600',
+      ),
+    };
+  }
+}
+
+async function checkDatabase(
+  settings: Settings,
+  dataDir: string,
+  ring: MasterKey[] | undefined,
+): Promise<Finding[]> {
+  if (settings.databaseUrl === undefined && !(await exists(join(dataDir, 'postgres')))) {
+    return [skipped('database', 'the first start makes an embedded PostgreSQL')];
+  }
+  try {
+    return await withLocalDatabase(settings, dataDir, async (db) => {
+      const { rows } = await db.pool.query('select version() as version, now() as now');
+      const server: Finding = ok('database', String(rows[0].version).split(' on ')[0] ?? '');
+      const clock = checkClock('database clock', new Date(rows[0].now));
+      const schema = await checkSchema(db);
+      if (schema.state !== 'ok') return [server, clock, schema];
+      return [server, clock, schema, await checkSealedKeys(db, ring)];
+    });
+  } catch (error) {
+    return [failed('database', messageOf(error), 'start it, or correct DATABASE_URL')];
+  }
+}
+
+async function checkSchema(db: Database): Promise<Finding> {
+  const { applied, pending } = await migrationStatus(db);
+  if (pending.length === 0) return ok('schema', `${applied.length} migrations applied`);
+  return {
+    check: 'schema',
+    state: 'warning',
+    detail: `${pending.length} migrations pending`,
+    remedy: 'hubctl migrate up, or start the hub',
+  };
+}
+
+/** Opens the newest sealed secret: the ring has to fit this database. */
+async function checkSealedKeys(db: Database, ring: MasterKey[] | undefined): Promise<Finding> {
+  const { rows } = await db.pool.query('select id, sealed_private_key from signing_key');
+  if (rows.length === 0) return ok('signing keys', 'none yet');
+  const remedy = 'set HUB_MASTER_KEY_FILE to the master.key of the hub that made the database';
+  if (ring === undefined)
+    return failed('signing keys', `${rows.length} are sealed, and there is no master key`, remedy);
+  try {
+    await checkKeyRing(db.pool, ring);
+    const sealer = createSealer(ring);
+    for (const row of rows) sealer.open(row.sealed_private_key, sealedFor(row.id)).fill(0);
+    return ok('signing keys', `all ${rows.length} can be opened`);
+  } catch (error) {
+    return failed('signing keys', messageOf(error), remedy);
+  }
+}
+
+async function checkRedis({ redisUrl }: Settings): Promise<Finding> {
+  if (redisUrl === undefined) return skipped('Redis', 'REDIS_URL is not set: requests are counted in memory');
+  let lastError = 'no answer';
+  const redis = openRedis({
+    url: redisUrl,
+    onError: (error) => {
+      lastError = error.message || lastError;
+    },
+  });
+  try {
+    for (let attempt = 0; attempt < 20 && redis.status !== 'ready'; attempt++) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await redis.ping();
+    return ok('Redis', new URL(redisUrl).host);
+  } catch {
+    return failed(
+      'Redis',
+      `${new URL(redisUrl).host} does not answer: ${lastError}`,
+      'start it, or correct REDIS_URL',
+    );
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function checkHub(context: Context): Promise<Finding> {
+  try {
+    const target = await context.target();
+    const caller = await createClient(AccessService, transportTo(target)).getCaller({});
+    const clock = caller.hubTime && checkClock('hub', timestampDate(caller.hubTime));
+    if (clock && clock.state !== 'ok') return clock;
+    return ok('hub', `version ${caller.hubVersion} answers at ${target.server}, token "${caller.name}"`);
+  } catch (error) {
+    const { describeError } = await import('./describe-error.ts');
+    const target = await context.target().catch(() => undefined); // if that is what failed, `error` says so
+    const failure = await describeError(error, { target, nameOf: (field) => field });
+    return {
+      check: 'hub',
+      state: failure.code === 'hub_unreachable' ? 'skipped' : 'failed',
+      detail: failure.message,
+    };
+  }
+}
+
+function checkClock(check: string, theirs: Date): Finding {
+  const difference = Math.round((theirs.getTime() - Date.now()) / 1000);
+  if (Math.abs(difference) * 1000 <= CLOCK_TOLERANCE_MS)
+    return ok(check, 'agrees with the clock of this machine');
+  return failed(
+    check,
+    `${Math.abs(difference)} s ${difference > 0 ? 'ahead of' : 'behind'} the clock of this machine`,
+    'synchronize the clocks (NTP)',
+  );
+}
+
+function ok(check: string, detail: string): Finding {
+  return { check, state: 'ok', detail };
+}
+
+function skipped(check: string, detail: string): Finding {
+  return { check, state: 'skipped', detail };
+}
+
+function failed(check: string, detail: string, remedy: string): Finding {
+  return { check, state: 'failed', detail, remedy };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

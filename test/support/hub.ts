@@ -1,0 +1,73 @@
+// A real hub for tests: core and gateway in this process, on a database of its own.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Client, createClient, type Transport } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { type DestinationStream, pino } from 'pino';
+import { runHub } from '../../cli/run-hub.ts';
+import { readSettings, type Settings } from '../../cli/settings.ts';
+import type { Clock } from '../../core/clock.ts';
+import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { createDatabase } from './postgres.ts';
+
+export type TestHub = {
+  readonly gatewayUrl: string;
+  readonly rpcUrl: string;
+  readonly databaseUrl: string;
+  readonly dataDir: string;
+  /** An admin token. */
+  readonly token: string;
+  /** The RPC port, with the admin token. */
+  readonly transport: Transport;
+  readonly admin: Client<typeof LicenseAdminService>;
+  stop(): Promise<void>;
+};
+
+export type TestHubOptions = {
+  /** The rate limit is off unless asked for. */
+  readonly settings?: Partial<Settings>;
+  readonly clock?: Clock;
+  /** Where the log goes; by default nowhere. */
+  readonly log?: DestinationStream;
+  /** Shares the database and the master key of another test hub. */
+  readonly beside?: TestHub;
+};
+
+export async function startHub({ settings = {}, clock, log, beside }: TestHubOptions = {}): Promise<TestHub> {
+  const dataDir = beside?.dataDir ?? (await mkdtemp(join(tmpdir(), 'hub-test-')));
+  const databaseUrl = settings.databaseUrl ?? beside?.databaseUrl ?? (await createDatabase());
+  const base = readSettings({ port: '0', rpcPort: '0', licenseRatePerMinute: '0', databaseUrl }, {});
+  const logger = log ? pino({ level: 'trace' }, log) : pino({ level: 'silent' });
+  const hub = await runHub({ ...base, ...settings }, { dataDir, logger, ...(clock && { clock }) });
+  const { core, gatewayUrl } = hub;
+  if (core === undefined || gatewayUrl === undefined) throw new Error('test hubs run in the role all');
+  const transport = transportTo(core.rpcUrl, core.adminToken);
+  return {
+    gatewayUrl,
+    rpcUrl: core.rpcUrl,
+    databaseUrl,
+    dataDir,
+    token: core.adminToken,
+    transport,
+    admin: createClient(LicenseAdminService, transport),
+    async stop() {
+      await hub.stop(1_000);
+      if (beside === undefined) await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Connect over HTTP/1.1 with a bearer token. */
+export function transportTo(rpcUrl: string, token: string): Transport {
+  return createConnectTransport({
+    baseUrl: rpcUrl,
+    httpVersion: '1.1',
+    interceptors: [
+      (next) => (request) => {
+        request.header.set('authorization', `Bearer ${token}`);
+        return next(request);
+      },
+    ],
+  });
+}

@@ -1,0 +1,91 @@
+// The Redis of a test run: REDIS_URL, else the standard port, else a redis-server started from PATH, else none.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { Redis } from 'ioredis';
+import type { Context } from 'mocha';
+
+let found: Promise<string | undefined> | undefined;
+let server: ChildProcess | undefined;
+
+/** The address of a Redis that answers. Where there is none the suite is pending; under CI it fails. */
+export async function requireRedis(test: Context): Promise<string> {
+  found ??= findRedis();
+  const url = await found;
+  if (url !== undefined) return url;
+  const reason = 'no Redis: set REDIS_URL, or put redis-server on the PATH';
+  if (process.env['CI'] === 'true') throw new Error(reason);
+  process.stderr.write(`      pending: ${reason}\n`);
+  return test.skip();
+}
+
+export async function stopRedis(): Promise<void> {
+  if (server === undefined) return;
+  server.kill('SIGTERM');
+  await once(server, 'exit');
+}
+
+/** A Redis of the test's own, to take down and bring back. Undefined without redis-server on the PATH. */
+export async function startRedis(
+  port?: number,
+): Promise<{ url: string; port: number; process: ChildProcess } | undefined> {
+  const chosen = port ?? (await freePort());
+  const child = spawn(
+    'redis-server',
+    ['--port', String(chosen), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+    {
+      stdio: 'ignore',
+    },
+  );
+  const failed = once(child, 'error').then(
+    () => true,
+    () => false,
+  );
+  const url = `redis://127.0.0.1:${chosen}`;
+  for (let attempt = 0; attempt < 50; attempt++) {
+    if (await answers(url)) return { url, port: chosen, process: child };
+    const gone = await Promise.race([
+      failed,
+      new Promise<false>((resolve) => setTimeout(resolve, 100, false)),
+    ]);
+    if (gone) return undefined;
+  }
+  child.kill('SIGKILL');
+  return undefined;
+}
+
+async function findRedis(): Promise<string | undefined> {
+  const configured = process.env['REDIS_URL'];
+  if (configured) return configured;
+  const standard = 'redis://127.0.0.1:6379';
+  if (await answers(standard)) return standard;
+  const own = await startRedis();
+  server = own?.process;
+  return own?.url;
+}
+
+async function answers(url: string): Promise<boolean> {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    retryStrategy: () => null,
+    connectTimeout: 500,
+    maxRetriesPerRequest: 0,
+  });
+  redis.on('error', () => {}); // the caller learns by the answer
+  try {
+    await redis.connect();
+    return (await redis.ping()) === 'PONG';
+  } catch {
+    return false;
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo; // it listens on TCP
+  probe.close();
+  return port;
+}

@@ -10,6 +10,10 @@ const OLDEST = 24;
 const pinned = pinnedNode();
 
 if (Number.parseInt(process.versions.node, 10) >= OLDEST) {
+  if (process.env.HUBCTL_REEXEC !== undefined && process.channel) {
+    process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+    process.channel.unref();
+  }
   const source = new URL('./main.ts', import.meta.url); // in a checkout; a published package holds the compiled program only
   const compiled = new URL('../dist/cli/main.js', import.meta.url);
   await import((existsSync(source) ? source : compiled).href);
@@ -34,7 +38,8 @@ function pinnedNode() {
 /** Runs this file with another Node.js and ends as it ends. */
 function runWith(node) {
   const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
-    stdio: 'inherit',
+    // The channel tells the child when this process is gone, even if it was killed.
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, HUBCTL_REEXEC: '1' },
   });
   // The terminal sends Ctrl-C to both processes: passing it on as well would make two of it.

@@ -35,13 +35,20 @@ export async function serveUntilStopped(
   logger.info('hub has stopped');
 }
 
+/** One Ctrl-C can come twice, from the terminal and passed on by npm: what follows so soon is the same signal. */
+const ECHO_MS = 250;
+
 function firstSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let signals = 0;
+    let first: number | undefined;
     const onSignal = (signal: NodeJS.Signals): void => {
-      signals++;
-      if (signals === 1) resolve(signal);
-      else process.exit(EXIT.interrupted);
+      const now = performance.now();
+      if (first === undefined) {
+        first = now;
+        resolve(signal);
+      } else if (now - first > ECHO_MS) {
+        process.exit(EXIT.interrupted);
+      }
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);

@@ -1,0 +1,54 @@
+// A real hub in a process of its own, to send signals to, to kill, and to run beside another.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+export type HubProcess = {
+  readonly child: ChildProcess;
+  readonly gatewayUrl: string;
+  readonly rpcUrl: string;
+  /** Everything it wrote to standard output so far. */
+  readonly lines: string[];
+  /** SIGTERM, and the exit code. */
+  stop(): Promise<number | null>;
+};
+
+export const HUBCTL = fileURLToPath(new URL('../../cli/hubctl.js', import.meta.url));
+
+/** `hubctl serve` on free ports with these variables and nothing else of the hub's. Rejects with what it said. */
+export async function spawnHub(environment: Record<string, string>): Promise<HubProcess> {
+  const child = spawn(process.execPath, [HUBCTL, 'serve', '--port', '0', '--rpc-port', '0'], {
+    env: { PATH: process.env['PATH'] ?? '', HUB_LICENSE_RATE_PER_MINUTE: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  let complaints = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaints += text;
+  });
+  const ready = new Promise<{ gateway: string; rpc: string }>((resolve) => {
+    createInterface(child.stdout).on('line', (line) => {
+      lines.push(line);
+      if (line.includes('hub is ready')) resolve(JSON.parse(line));
+    });
+  });
+  const died = once(child, 'exit').then(([code]) => {
+    throw new Error(`the hub exited with ${code}: ${complaints}${lines.slice(-3).join('\n')}`);
+  });
+  const { gateway, rpc } = await Promise.race([ready, died]);
+  died.catch(() => {}); // it may die later: that is the test's affair
+  return {
+    child,
+    gatewayUrl: gateway,
+    rpcUrl: rpc,
+    lines,
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      const [code] = await exited;
+      return code;
+    },
+  };
+}

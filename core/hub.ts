@@ -1,6 +1,5 @@
 // The only place where the hub is wired together: configuration in, a started hub out.
 import type { Transport } from '@connectrpc/connect';
-import { createValidateInterceptor } from '@connectrpc/validate';
 import type { Logger } from 'pino';
 import { Health } from '../gen/grpc/health/v1/health_pb.ts';
 import { AccessService } from '../gen/hub/access/v1/access_service_pb.ts';
@@ -33,6 +32,7 @@ import { createReflectionServices } from './rpc/reflection.ts';
 import { createRequestLogInterceptor } from './rpc/request-log.ts';
 import { createRpcListener } from './rpc/server.ts';
 import { type ServiceEntry, serve } from './rpc/service-entry.ts';
+import { createValidationInterceptor } from './rpc/validation.ts';
 import { type DataDir, openDataDir } from './storage/data-dir.ts';
 import { type Database, openDatabase } from './storage/database.ts';
 import { storageEntities } from './storage/entities.ts';
@@ -125,7 +125,7 @@ export async function startHub(config: HubConfig, { logger, clock = systemClock 
   const interceptors = [
     createErrorInterceptor(logger),
     createAuthorizeInterceptor((token) => findCaller(db.pool, clock, token)),
-    createValidateInterceptor(),
+    createValidationInterceptor(),
   ];
 
   const listener = createRpcListener(all, [createRequestLogInterceptor(logger), ...interceptors]);

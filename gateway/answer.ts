@@ -76,7 +76,6 @@ function lingerAndEnd(res: ServerResponse, body: string): void {
 /** How much of the request's body is still to come, at most: its whole length, or infinitely much. */
 function unreadBytes(req: IncomingMessage): number {
   if (req.complete) return 0;
-  // A client that waits for `100 Continue` may never send the body, however short.
-  if (req.headers['transfer-encoding'] !== undefined || req.headers.expect !== undefined) return Infinity;
+  if (req.headers['transfer-encoding'] !== undefined) return Infinity;
   return Number(req.headers['content-length'] ?? 0);
 }

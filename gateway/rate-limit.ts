@@ -16,7 +16,7 @@ export type RateLimitOptions = {
  * What a client has left: the headers of the answer (name, value, …), and the refusal once nothing is left.
  * Headers as in draft-ietf-httpapi-ratelimit-headers.
  */
-export type RateVerdict = { readonly headers: readonly string[]; readonly refusal?: Problem };
+type RateVerdict = { readonly headers: readonly string[]; readonly refusal?: Problem };
 
 /** Makes the function that counts a request of a client, by its address. It never rejects. */
 export function createRateLimit({ ratePerMinute, limiter, logger }: RateLimitOptions): RateLimit {

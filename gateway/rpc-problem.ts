@@ -62,16 +62,12 @@ function internal(cause: unknown): Problem {
 
 function fieldError(violation: Violation, fieldNames: FieldNames): FieldProblem {
   const protoName = violation.field?.elements[0]?.fieldName ?? '';
-  return { field: fieldNames[protoName] ?? lowerCamelCase(protoName), detail: fix(violation, protoName) };
+  return { field: fieldNames[protoName] ?? lowerCamelCase(protoName), detail: fix(violation) };
 }
 
-// Lengths read well as the rule states them; a pattern does not, and a missing text violates a minimum length.
-function fix({ ruleId, message }: Violation, protoName: string): string {
-  if (ruleId === 'string.min_len') return 'is required and must not be empty';
-  if (ruleId !== 'string.pattern') return message;
-  return protoName === 'app_version'
-    ? 'must be dotted numeric, such as "2.14.0"'
-    : 'must not contain control characters, line breaks or text-direction marks';
+// The rules say what they want; only a missing text violates a minimum length, and that is said better.
+function fix({ ruleId, message }: Violation): string {
+  return ruleId === 'string.min_len' ? 'is required and must not be empty' : message;
 }
 
 function lowerCamelCase(name: string): string {

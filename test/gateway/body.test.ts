@@ -1,9 +1,9 @@
 // Which bodies are taken, and what a client is told about the others, on real sockets.
-import { request } from 'node:http';
 import { expect } from 'chai';
 import { objectIn, startGateway, type TestGateway } from './fake-core.ts';
 import { openRaw, sendRaw, until } from './raw-socket.ts';
 
+const HUGE = 10_000_000;
 const GOOD = '{"licenseKey":"KEY-1","machineFingerprint":"fp-1"}';
 
 describe('a request body', () => {
@@ -143,30 +143,33 @@ describe('a request body', () => {
     expect((await send(fill(65_537))).status).to.equal(413);
   });
 
-  for (const chunked of [false, true]) {
-    it(`of 10 MB is 413 for a client that sends it all before it reads, ${chunked ? 'chunked' : 'with its length'}`, async () => {
-      const body = Buffer.alloc(10_000_000, 0x20);
-      const [status, code] = await new Promise<[number | undefined, string]>((resolve, reject) => {
-        const headers = {
-          'content-type': 'application/json',
-          ...(!chunked && { 'content-length': body.length }),
-        };
-        const req = request(`${gateway.url}/v1/activate`, { method: 'POST', headers });
-        const answered = new Promise<[number | undefined, string]>((received) => {
-          req.on('response', (res) => {
-            res
-              .setEncoding('utf8')
-              .on('data', (text: string) => received([res.statusCode, JSON.parse(text).code]));
-          });
-        });
-        req.on('error', reject);
-        if (chunked) req.write('{');
-        // Its answer counts only once the last byte has left.
-        req.end(body, () => resolve(answered));
+  for (const framing of [`Content-Length: ${HUGE}`, 'Transfer-Encoding: chunked']) {
+    it(`of 10 MB is 413 even for a client that sends it all before it reads, with ${framing}`, async () => {
+      const connection = await openRaw(gateway.port);
+      connection.socket.pause();
+      connection.socket.write(raw(['Content-Type: application/json', framing], ''));
+      if (framing.endsWith('chunked')) connection.socket.write(`${HUGE.toString(16)}\r\n`);
+      await new Promise((sent) => {
+        connection.socket.write(Buffer.alloc(HUGE, 0x20), sent);
       });
-      expect([status, code]).to.deep.equal([413, 'body_too_large']);
+      connection.socket.resume();
+      const [answer] = await connection.closed();
+      expect(answer?.status).to.equal(413);
+      expect(JSON.parse(answer?.body ?? '').code).to.equal('body_too_large');
     });
   }
+
+  it('that nobody wants costs the connection when it is long, or might never come', async () => {
+    const cases: readonly (readonly string[])[] = [
+      [`Content-Length: ${HUGE}`],
+      ['Transfer-Encoding: chunked'],
+      ['Content-Length: 10', 'Expect: 100-continue'],
+    ];
+    for (const headers of cases) {
+      const [answer] = await sendRaw(gateway.port, raw(headers, ''));
+      expect([answer?.status, answer?.headers['connection']], headers.join()).to.deep.equal([415, 'close']);
+    }
+  });
 
   it('is not invited when it would be refused', async () => {
     const expecting = ['Expect: 100-continue', 'Content-Type: application/json'];

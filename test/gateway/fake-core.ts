@@ -4,14 +4,14 @@ import { promisify } from 'node:util';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { type Code, ConnectError, createRouterTransport, type ServiceImpl } from '@connectrpc/connect';
-import { createValidateInterceptor } from '@connectrpc/validate';
 import { pino } from 'pino';
+import { createValidationInterceptor } from '../../core/rpc/validation.ts';
 import { createGateway, type GatewayOptions } from '../../gateway/gateway.ts';
 import { Health, HealthCheckResponse_ServingStatus } from '../../gen/grpc/health/v1/health_pb.ts';
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/hub/error/v1/error_pb.ts';
 import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
 
-export type LogLine = { level: number; msg: string; [name: string]: unknown };
+type LogLine = { level: number; msg: string; [name: string]: unknown };
 
 export type TestGateway = {
   url: string;
@@ -42,7 +42,7 @@ export async function startGateway(
       service(LicenseService, { ...answers, ...overrides });
       service(Health, { check: check ?? (() => ({ status: HealthCheckResponse_ServingStatus.SERVING })) });
     },
-    { router: { interceptors: [createValidateInterceptor()] } },
+    { router: { interceptors: [createValidationInterceptor()] } },
   );
   const gateway = createGateway({
     transport,

@@ -80,7 +80,7 @@ describe('a problem', () => {
         licenseKey: 'is required and must not be empty',
         machineFingerprint: 'must not contain control characters, line breaks or text-direction marks',
         machineLabel: 'must be at most 128 characters',
-        appVersion: 'must be dotted numeric, such as "2.14.0"',
+        appVersion: 'must be dotted numeric, such as 2.14.0',
       });
     });
 

@@ -17,6 +17,7 @@ import { transportTo } from './connection.ts';
 import type { Context } from './context.ts';
 import { withLocalDatabase } from './local-database.ts';
 import { readSettings, type Settings } from './settings.ts';
+import type { Target } from './target.ts';
 
 /** Clocks that differ by more than this make leases and expiries unreliable. */
 const CLOCK_TOLERANCE_MS = 5_000;
@@ -40,12 +41,16 @@ export async function examine(
       ...lines.map((line) => failed('configuration', line, 'correct the value and try again')),
     ];
   }
-  findings.push(await checkDataDir(dataDir));
-  const keys = await readKeys(settings, dataDir);
-  findings.push(keys.finding);
-  findings.push(...(await checkDatabase(settings, dataDir, keys.ring)));
+  if (settings.role !== 'gateway') {
+    // A gateway keeps nothing of its own: it only needs Redis and the core.
+    findings.push(await checkDataDir(dataDir));
+    const keys = await readKeys(settings, dataDir);
+    findings.push(keys.finding);
+    findings.push(...(await checkDatabase(settings, dataDir, keys)));
+  }
   findings.push(await checkRedis(settings));
-  findings.push(await checkHub(context));
+  const core = coreOf(settings);
+  findings.push(core ? await checkHub(core, 'failed') : await checkHub(context.target, 'skipped'));
   return findings;
 }
 
@@ -62,7 +67,7 @@ async function checkDataDir(dataDir: string): Promise<Finding> {
     );
   }
   const open: string[] = [];
-  for (const name of ['admin-token', 'master.key', 'demo.json']) {
+  for (const name of ['admin-token', 'demo.json']) {
     const path = join(dataDir, name);
     const found = await stat(path).catch(() => undefined); // not there: nothing to see
     if (found && (found.mode & 0o077) !== 0) open.push(path);
@@ -91,18 +96,14 @@ async function readKeys({ masterKey, masterKeyFile, databaseUrl }: Settings, dat
       ring: undefined,
       finding: failed(
         'master key',
-        messageOf(error),
-        'set HUB_MASTER_KEY_FILE to a readable file of mode 0600',
+        isMissing(error) ? `there is no file ${file}` : messageOf(error),
+        'bring the file back, with mode 0600 and one key per line, or name another in HUB_MASTER_KEY_FILE',
       ),
     };
   }
 }
 
-async function checkDatabase(
-  settings: Settings,
-  dataDir: string,
-  ring: MasterKey[] | undefined,
-): Promise<Finding[]> {
+async function checkDatabase(settings: Settings, dataDir: string, keys: Keys): Promise<Finding[]> {
   if (settings.databaseUrl === undefined && !(await exists(join(dataDir, 'postgres')))) {
     return [skipped('database', 'the first start makes an embedded PostgreSQL')];
   }
@@ -113,10 +114,13 @@ async function checkDatabase(
       const clock = checkClock('database clock', new Date(rows[0].now));
       const schema = await checkSchema(db);
       if (schema.state !== 'ok') return [server, clock, schema];
-      return [server, clock, schema, await checkSealedKeys(db, ring)];
+      return [server, clock, schema, await checkSealedKeys(db, keys)];
     });
   } catch (error) {
-    return [failed('database', messageOf(error), 'start it, or correct DATABASE_URL')];
+    const remedy = settings.databaseUrl
+      ? 'start it, or correct DATABASE_URL'
+      : `look at ${join(dataDir, 'postgres/data/server.log')}`;
+    return [failed('database', messageOf(error), remedy)];
   }
 }
 
@@ -131,20 +135,21 @@ async function checkSchema(db: Database): Promise<Finding> {
   };
 }
 
-/** Opens the newest sealed secret: the ring has to fit this database. */
-async function checkSealedKeys(db: Database, ring: MasterKey[] | undefined): Promise<Finding> {
-  const { rows } = await db.pool.query('select id, sealed_private_key from signing_key');
-  if (rows.length === 0) return ok('signing keys', 'none yet');
+/** Opens everything that is sealed: the ring has to fit this database. */
+async function checkSealedKeys(db: Database, { ring, finding }: Keys): Promise<Finding> {
+  const check = 'signing keys';
   const remedy = 'set HUB_MASTER_KEY_FILE to the master.key of the hub that made the database';
-  if (ring === undefined)
-    return failed('signing keys', `${rows.length} are sealed, and there is no master key`, remedy);
+  if (finding.state === 'failed') return skipped(check, 'the master key comes first');
   try {
-    await checkKeyRing(db.pool, ring);
+    if (ring) await checkKeyRing(db.pool, ring);
+    const { rows } = await db.pool.query('select id, sealed_private_key from signing_key');
+    if (rows.length === 0) return ok(check, 'none yet');
+    if (!ring) return failed(check, `${rows.length} are sealed, and there is no master key`, remedy);
     const sealer = createSealer(ring);
     for (const row of rows) sealer.open(row.sealed_private_key, sealedFor(row.id)).fill(0);
-    return ok('signing keys', `all ${rows.length} can be opened`);
+    return ok(check, `all ${rows.length} can be opened`);
   } catch (error) {
-    return failed('signing keys', messageOf(error), remedy);
+    return failed(check, messageOf(error), remedy);
   }
 }
 
@@ -174,22 +179,35 @@ async function checkRedis({ redisUrl }: Settings): Promise<Finding> {
   }
 }
 
-async function checkHub(context: Context): Promise<Finding> {
+/** The core that a gateway calls; undefined for a hub that is its own. */
+function coreOf({ role, coreUrl, coreToken }: Settings): (() => Promise<Target>) | undefined {
+  if (role !== 'gateway' || coreUrl === undefined || coreToken === undefined) return undefined;
+  const token = { value: coreToken, from: 'HUB_CORE_TOKEN' };
+  return () => Promise.resolve({ server: coreUrl, token, withheld: undefined });
+}
+
+/** A hub of this machine may well be stopped, which leaves the check `skipped`; to a gateway that is a failure. */
+async function checkHub(
+  findTarget: () => Promise<Target>,
+  whenStopped: 'skipped' | 'failed',
+): Promise<Finding> {
   try {
-    const target = await context.target();
+    const target = await findTarget();
     const caller = await createClient(AccessService, transportTo(target)).getCaller({});
     const clock = caller.hubTime && checkClock('hub', timestampDate(caller.hubTime));
     if (clock && clock.state !== 'ok') return clock;
     return ok('hub', `version ${caller.hubVersion} answers at ${target.server}, token "${caller.name}"`);
   } catch (error) {
     const { describeError } = await import('./describe-error.ts');
-    const target = await context.target().catch(() => undefined); // if that is what failed, `error` says so
-    const failure = await describeError(error, { target, nameOf: (field) => field });
-    return {
-      check: 'hub',
-      state: failure.code === 'hub_unreachable' ? 'skipped' : 'failed',
-      detail: failure.message,
-    };
+    const target = await findTarget().catch(() => undefined); // if that is what failed, `error` says so
+    const { code, message } = await describeError(error, { target, nameOf: (field) => field });
+    if (code === 'hub_unreachable' && whenStopped === 'skipped') return skipped('hub', message);
+    if (code === 'hub_unreachable') return failed('hub', message, 'start the core, or correct HUB_CORE_URL');
+    if (code === 'unauthenticated' && target?.token) {
+      const detail = `${target.server} does not accept the token from ${target.token.from}`;
+      return failed('hub', detail, 'give a token of that hub: its data directory has one in admin-token');
+    }
+    return failed('hub', message, 'see what the hub has logged');
   }
 }
 

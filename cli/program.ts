@@ -1,6 +1,4 @@
 // The tree of commands.
-import { readFileSync } from 'node:fs';
-import { findPackageJSON } from 'node:module';
 import { Command } from 'commander';
 import { registerApp } from './commands/app.ts';
 import { registerCompletion } from './commands/completion.ts';
@@ -15,6 +13,7 @@ import { registerSeed } from './commands/seed.ts';
 import { registerServe } from './commands/serve.ts';
 import { type Context, createContext, type Streams } from './context.ts';
 import { addGlobalOptions } from './global-options.ts';
+import { packageVersion } from './version.ts';
 
 const HELP = `
 The hub is found by --server, else HUBCTL_SERVER, else the data directory of a
@@ -61,11 +60,4 @@ export function createProgram(streams: Streams): { program: Command; context: Co
   registerDoctor(program, context);
   registerCompletion(program, context);
   return { program, context };
-}
-
-function packageVersion(): string {
-  const file = findPackageJSON(import.meta.url);
-  if (file === undefined) throw new Error('hubctl is not inside its package.');
-  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string }; // every package.json has one
-  return version;
 }

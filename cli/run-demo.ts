@@ -1,8 +1,9 @@
 // Runs the demo: a hub, something in it to try, and what to paste.
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import type { LicenseAdminService } from '../gen/hub/license/v1/license_admin_service_pb.ts';
+import { LicenseState } from '../gen/hub/license/v1/license_pb.ts';
 import { connect } from './connection.ts';
 import type { Streams } from './context.ts';
 import type { RunningHub } from './run-hub.ts';
@@ -47,22 +48,22 @@ export function runDemo(settings: Settings, { dataDir, json, streams }: DemoOpti
   });
 }
 
-/** The license of the last run, if this hub still knows it. The hub keeps no keys, so the demo keeps its own. */
+/** The license of the last run, if it is still good here. The hub keeps no keys, so the demo keeps its own. */
 async function keptLicense(admin: Client<typeof LicenseAdminService>, file: string): Promise<DemoLicense> {
-  const kept = await readFile(file, 'utf8').then(
-    (text): DemoLicense => JSON.parse(text),
-    () => undefined, // the first run
-  );
-  if (kept !== undefined && (await knows(admin, kept.licenseId))) return kept;
+  const kept = await readFile(file, 'utf8')
+    .then((text): DemoLicense => JSON.parse(text))
+    .catch(() => undefined); // the first run, or one that was cut off while it wrote
+  if (kept?.licenseId && (await isGood(admin, kept.licenseId))) return kept;
   const fresh = await seedDemo(admin);
+  await rm(file, { force: true }); // the mode below is for a new file only
   await writeFile(file, `${JSON.stringify(fresh)}\n`, { mode: 0o600 });
   return fresh;
 }
 
-async function knows(admin: Client<typeof LicenseAdminService>, licenseId: string): Promise<boolean> {
+async function isGood(admin: Client<typeof LicenseAdminService>, licenseId: string): Promise<boolean> {
   try {
-    await admin.getLicense({ licenseId });
-    return true;
+    const { license } = await admin.getLicense({ licenseId });
+    return license?.state === LicenseState.ACTIVE;
   } catch (error) {
     if (ConnectError.from(error).code === Code.NotFound) return false;
     throw error;
@@ -97,9 +98,14 @@ Paste into another terminal:
   ${post('/v1/deactivate', {})}
 
   # Administer
-  npx hubctl license show ${license.id}
-  npx hubctl license revoke ${license.id} --reason 'Trying it out'
+  npx hubctl license show ${license.id} --data-dir ${quoted(resolve(dataDir))}
+  npx hubctl license revoke ${license.id} --reason 'Trying it out' --data-dir ${quoted(resolve(dataDir))}
 
 Ctrl-C stops the hub; what is in it stays in ${dataDir}.
 `;
+}
+
+/** One word of a shell's line, whatever is in it. */
+function quoted(word: string): string {
+  return /^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -8,6 +8,7 @@ import { listen, urlOf } from '../core/rpc/listener.ts';
 import { openRedis } from '../core/storage/redis.ts';
 import { createGateway } from '../gateway/gateway.ts';
 import type { Settings } from './settings.ts';
+import { packageVersion } from './version.ts';
 
 export type RunningHub = {
   /** Undefined in the role core. */
@@ -24,39 +25,39 @@ export async function runHub(
   settings: Settings,
   { dataDir, logger, clock }: RunOptions,
 ): Promise<RunningHub> {
+  await using undo = new AsyncDisposableStack();
   const core =
     settings.role === 'gateway'
       ? undefined
       : await startCore(settings, { dataDir, logger, ...(clock && { clock }) });
-  try {
-    const gateway =
-      settings.role === 'core'
-        ? undefined
-        : await startGateway(settings, core?.transport ?? remoteCore(settings), logger);
-    await core?.dataDir.announce({
-      pid: process.pid,
-      rpc: core.rpcUrl,
-      ...(gateway && { gateway: gateway.url }),
-    });
-    return {
-      gatewayUrl: gateway?.url,
-      core,
-      async stop(graceMs) {
-        // The gateway first: its last requests still need the core.
-        await gateway?.stop(graceMs);
-        await core?.dataDir.withdraw();
-        await core?.stop(graceMs);
-      },
-    };
-  } catch (error) {
-    await core?.stop(0);
-    throw error;
-  }
+  undo.defer(async () => core?.stop(0));
+  const gateway =
+    settings.role === 'core'
+      ? undefined
+      : await startGateway(settings, core?.transport ?? remoteCore(settings), logger);
+  undo.defer(async () => gateway?.stop(0));
+  await core?.dataDir.announce({
+    pid: process.pid,
+    rpc: core.rpcUrl,
+    ...(gateway && { gateway: gateway.url }),
+  });
+  undo.move(); // started: from now on it is the caller's to stop
+  return {
+    gatewayUrl: gateway?.url,
+    core,
+    async stop(graceMs) {
+      // The gateway first: its last requests still need the core.
+      await gateway?.stop(graceMs);
+      await core?.dataDir.withdraw();
+      await core?.stop(graceMs);
+    },
+  };
 }
 
 function startCore(settings: Settings, { dataDir, logger, clock }: RunOptions): Promise<Hub> {
   return startHub(
     {
+      version: packageVersion(),
       databaseUrl: settings.databaseUrl,
       dataDir,
       host: settings.rpcHost,
@@ -70,7 +71,7 @@ function startCore(settings: Settings, { dataDir, logger, clock }: RunOptions): 
 
 async function startGateway(settings: Settings, transport: Transport, logger: Logger) {
   const redis = settings.redisUrl
-    ? openRedis({ url: settings.redisUrl, onError: (err) => logger.debug({ err }, 'Redis') })
+    ? openRedis({ url: settings.redisUrl, onError: ({ message }) => logger.debug(`Redis: ${message}`) })
     : undefined;
   const { server, close } = createGateway({
     transport,

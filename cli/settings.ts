@@ -1,7 +1,9 @@
 // The settings of a hub: one table for flags, environment variables, defaults and what is a valid value.
 import { type Command, Option } from 'commander';
+import { readMasterKeys } from '../core/storage/master-key.ts';
 import { parseTrustedProxies } from '../gateway/client-ip.ts';
 import { usageError } from './failure.ts';
+import { integer, oneOf, text, token, url } from './setting-values.ts';
 
 export type Settings = {
   readonly role: 'all' | 'core' | 'gateway';
@@ -99,7 +101,7 @@ export const SETTINGS: readonly Setting[] = [
     'HUB_MASTER_KEY',
     undefined,
     undefined,
-    text,
+    masterKeys,
     'master keys, one per line, 32 bytes in base64 or hex each',
   ),
   setting(
@@ -147,7 +149,7 @@ export const SETTINGS: readonly Setting[] = [
     'HUB_CORE_TOKEN',
     undefined,
     undefined,
-    text,
+    token,
     'service token for the core, for the role gateway',
   ),
   setting(
@@ -179,6 +181,7 @@ export function readSettings(
   environment: Readonly<Record<string, string | undefined>>,
 ): Settings {
   const problems: string[] = [];
+  const wrong = new Set<keyof Settings>();
   const read: Partial<Record<keyof Settings, unknown>> = {};
   for (const { key, env, flag, fallback, parse } of SETTINGS) {
     const given = flag === undefined ? undefined : flags[camelCase(flag)];
@@ -188,30 +191,44 @@ export function readSettings(
       read[key] = value === undefined ? undefined : parse(value);
     } catch (error) {
       problems.push(`${source}: ${error instanceof Error ? error.message : error}`);
+      wrong.add(key);
     }
   }
-  const settings = read as Settings; // every key of the table has been read
-  problems.push(...(problems.length === 0 ? contradictions(settings) : []));
+  const settings = read as Settings; // every key of the table has been read, or there are problems
+  for (const { among, is, message } of CONTRADICTIONS) {
+    if (!among.some((key) => wrong.has(key)) && is(settings)) problems.push(message);
+  }
   if (problems.length > 0) throw usageError(problems.join('\n'));
   return settings;
 }
 
-function contradictions(settings: Settings): string[] {
-  const problems: string[] = [];
-  if (settings.role === 'gateway' && settings.coreUrl === undefined) {
-    problems.push('HUB_CORE_URL: the role gateway needs the RPC address of the core');
-  }
-  if (settings.role === 'gateway' && settings.coreToken === undefined) {
-    problems.push('HUB_CORE_TOKEN: the role gateway needs a service token for the core');
-  }
-  if (settings.masterKey !== undefined && settings.masterKeyFile !== undefined) {
-    problems.push('HUB_MASTER_KEY, HUB_MASTER_KEY_FILE: set one of them, not both');
-  }
-  if (settings.role !== 'gateway' && settings.port !== 0 && settings.port === settings.rpcPort) {
-    problems.push('HUB_PORT, HUB_RPC_PORT: the two ports have to differ');
-  }
-  return problems;
-}
+/** Values that are right by themselves and wrong together; looked for where all of them are right by themselves. */
+const CONTRADICTIONS: readonly {
+  readonly among: readonly (keyof Settings)[];
+  readonly is: (settings: Settings) => boolean;
+  readonly message: string;
+}[] = [
+  {
+    among: ['role', 'coreUrl'],
+    is: ({ role, coreUrl }) => role === 'gateway' && coreUrl === undefined,
+    message: 'HUB_CORE_URL: the role gateway needs the RPC address of the core',
+  },
+  {
+    among: ['role', 'coreToken'],
+    is: ({ role, coreToken }) => role === 'gateway' && coreToken === undefined,
+    message: 'HUB_CORE_TOKEN: the role gateway needs a service token for the core',
+  },
+  {
+    among: ['masterKey', 'masterKeyFile'],
+    is: ({ masterKey, masterKeyFile }) => masterKey !== undefined && masterKeyFile !== undefined,
+    message: 'HUB_MASTER_KEY, HUB_MASTER_KEY_FILE: set one of them, not both',
+  },
+  {
+    among: ['role', 'port', 'rpcPort'],
+    is: ({ role, port, rpcPort }) => role === 'all' && port !== 0 && port === rpcPort,
+    message: 'HUB_PORT, HUB_RPC_PORT: the two ports have to differ',
+  },
+];
 
 function setting<K extends keyof Settings>(
   key: K,
@@ -224,34 +241,10 @@ function setting<K extends keyof Settings>(
   return { key, env, flag, fallback, parse, description };
 }
 
-function text(value: string): string {
+/** Keeps the text, which the hub reads again, and refuses one that it could not read. */
+function masterKeys(value: string): string {
+  readMasterKeys(value, 'the value');
   return value;
-}
-
-function integer(from: number, to: number): (value: string) => number {
-  return (value) => {
-    const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
-    if (number >= from && number <= to) return number;
-    throw new Error(`must be a whole number from ${from} to ${to}, not ${JSON.stringify(value)}`);
-  };
-}
-
-function oneOf<T extends string>(...words: T[]): (value: string) => T {
-  return (value) => {
-    const word = words.find((candidate) => candidate === value);
-    if (word !== undefined) return word;
-    throw new Error(`must be one of ${words.join(', ')}, not ${JSON.stringify(value)}`);
-  };
-}
-
-/** The value may hold a password, so messages do not repeat it. */
-function url(...protocols: string[]): (value: string) => string {
-  return (value) => {
-    if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value;
-    throw new Error(
-      `must be an address that starts with ${protocols.map((each) => `${each}//`).join(' or ')}`,
-    );
-  };
 }
 
 function camelCase(flag: string): string {

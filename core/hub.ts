@@ -42,6 +42,8 @@ import { ownPostgres } from './storage/owned-postgres.ts';
 import { createSealer } from './storage/sealing.ts';
 
 export type HubConfig = {
+  /** What the hub says it is. */
+  readonly version: string;
   /** Undefined: the embedded PostgreSQL in the data directory. */
   readonly databaseUrl: string | undefined;
   readonly dataDir: string;
@@ -71,6 +73,10 @@ export type Hub = {
 export async function startHub(config: HubConfig, { logger, clock = systemClock }: HubParts): Promise<Hub> {
   await using undo = new AsyncDisposableStack();
   const dataDir = await openDataDir(config.dataDir);
+  const { keys, createdFile } = await loadKeyRing(config.masterKey, dataDir);
+  if (createdFile) {
+    logger.warn(`made a master key in ${createdFile}: back it up, nothing sealed can be read without it`);
+  }
   let databaseUrl = config.databaseUrl;
   if (databaseUrl === undefined) {
     const postgres = await ownPostgres(dataDir, (line) => logger.info(line));
@@ -82,11 +88,7 @@ export async function startHub(config: HubConfig, { logger, clock = systemClock 
 
   const applied = await migrateUp(db);
   if (applied.length > 0) logger.info({ applied }, 'schema brought up to date');
-  const { keys, createdFile } = await loadKeyRing(config.masterKey, dataDir);
   await claimDatabase(db.pool, keys, clock);
-  if (createdFile) {
-    logger.warn(`made a master key in ${createdFile}: back it up, nothing sealed can be read without it`);
-  }
   const adminToken = await ensureLocalToken(db.pool, dataDir, clock);
 
   const lastSeen = createLastSeen({
@@ -119,7 +121,7 @@ export async function startHub(config: HubConfig, { logger, clock = systemClock 
         clock,
       }),
     ),
-    serve(AccessService, createAccessService(clock)),
+    serve(AccessService, createAccessService(config.version, clock)),
   ];
   const all = withStandardServices(services, db);
   const interceptors = [

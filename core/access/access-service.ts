@@ -4,17 +4,16 @@ import type { ServiceImpl } from '@connectrpc/connect';
 import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import type { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
 import type { Clock } from '../clock.ts';
-import { HUB_VERSION } from '../version.ts';
 import { callerKey } from './caller.ts';
 
-export function createAccessService(clock: Clock): ServiceImpl<typeof AccessService> {
+export function createAccessService(version: string, clock: Clock): ServiceImpl<typeof AccessService> {
   return {
     getCaller(_request, context) {
       const caller = context.values.get(callerKey);
       return {
         name: caller?.name ?? '',
         role: caller ? ROLES[caller.role] : Role.UNSPECIFIED,
-        hubVersion: HUB_VERSION,
+        hubVersion: version,
         hubTime: timestampFromDate(clock()),
       };
     },

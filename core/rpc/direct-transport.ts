@@ -68,7 +68,11 @@ export function createDirectTransport({ services, interceptors, caller }: Direct
             requestHeader: req.header,
             contextValues: req.contextValues,
           });
-          const output = await (implementation as UnaryImplementation<I, O>)(req.message, context); // unary by `method`
+          const call = implementation as UnaryImplementation<I, O>; // unary by `method`
+          const bounded = signal !== undefined || timeoutMs !== undefined;
+          const output = await (bounded
+            ? unlessAborted(req.signal, async () => call(req.message, context))
+            : call(req.message, context));
           return {
             stream: false as const,
             service: method.parent,
@@ -82,6 +86,18 @@ export function createDirectTransport({ services, interceptors, caller }: Direct
     },
     stream: () => Promise.reject(new ConnectError('streams are not served in process', Code.Unimplemented)),
   };
+}
+
+/** Stops waiting when the signal aborts, as a client on the wire would; a call that has begun is not undone. */
+function unlessAborted<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(ConnectError.from(signal.reason, Code.Canceled));
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    call()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', abort));
+  });
 }
 
 type UnaryImplementation<I extends DescMessage, O extends DescMessage> = (

@@ -9,6 +9,7 @@ const READ_MAX_BYTES = 1024 * 1024;
 const MAX_TIMEOUT_MS = 60_000;
 
 export function createRpcListener(services: readonly ServiceEntry[], interceptors: Interceptor[]): Listener {
+  const shutdown = new AbortController();
   const handler = connectNodeAdapter({
     routes: (router) => {
       for (const { service, implementation } of services) router.service(service, implementation);
@@ -16,7 +17,16 @@ export function createRpcListener(services: readonly ServiceEntry[], interceptor
     interceptors,
     readMaxBytes: READ_MAX_BYTES,
     maxTimeoutMs: MAX_TIMEOUT_MS,
+    // Ends what would never end by itself (Health/Watch); unary calls are carried through.
+    shutdownSignal: shutdown.signal,
     // Programs that speak gRPC-Web from a browser would need CORS; this port is not for browsers.
   });
-  return createListener(handler);
+  const listener = createListener(handler);
+  return {
+    server: listener.server,
+    close(graceMs) {
+      shutdown.abort();
+      return listener.close(graceMs);
+    },
+  };
 }

@@ -1,4 +1,7 @@
 // Where the master keys come from, and the check that they are those of this database.
+import { randomUUID } from 'node:crypto';
+import { link, open, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Pool } from 'pg';
 import type { Clock } from '../clock.ts';
 import type { DataDir } from './data-dir.ts';
@@ -13,19 +16,52 @@ export type MasterKeySource = {
 
 export type KeyRing = { readonly keys: MasterKey[]; readonly createdFile: string | undefined };
 
-/** The keys that are configured; else those in the data directory, where a first start makes one. */
+/**
+ * The keys that are configured; else those in the data directory, where a first start makes one.
+ * @throws Error that names the file or the variable, and shows nothing of what is in it.
+ */
 export async function loadKeyRing({ text, file }: MasterKeySource, dataDir: DataDir): Promise<KeyRing> {
   if (text !== undefined) return { keys: readMasterKeys(text, 'HUB_MASTER_KEY'), createdFile: undefined };
-  if (file !== undefined) return { keys: await loadMasterKeyFile(file), createdFile: undefined };
+  if (file !== undefined) {
+    const keys = await loadIfThere(file);
+    if (keys) return { keys, createdFile: undefined };
+    throw new Error(`there is no master key file ${file}: correct HUB_MASTER_KEY_FILE`);
+  }
   const own = dataDir.masterKeyFile;
-  const created = await createMasterKeyFile(own).then(
-    () => true,
-    (error) => {
-      if (error.code === 'EEXIST') return false;
-      throw error;
-    },
-  );
+  const kept = await loadIfThere(own);
+  if (kept) return { keys: kept, createdFile: undefined };
+  const created = await makeFile(own);
   return { keys: await loadMasterKeyFile(own), createdFile: created ? own : undefined };
+}
+
+async function loadIfThere(path: string): Promise<MasterKey[] | undefined> {
+  try {
+    return await loadMasterKeyFile(path);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/** False if another hub was first. The file gets its name when it is complete: nobody reads half a key. */
+async function makeFile(path: string): Promise<boolean> {
+  const draft = `${path}.${randomUUID()}`;
+  try {
+    await createMasterKeyFile(draft);
+    await link(draft, path);
+    await using directory = await open(dirname(path), 'r');
+    await directory.sync();
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false;
+    throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
 }
 
 /**

@@ -1,4 +1,6 @@
 // Brings the schema up to date. Hubs that start together take turns under an advisory lock.
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Database } from './database.ts';
 
 // Any constant will do, as long as nothing else in the database uses it.
@@ -21,10 +23,22 @@ export async function migrateUp(db: Database): Promise<string[]> {
   }
 }
 
-export async function migrationStatus(db: Database): Promise<MigrationStatus> {
-  const [applied, pending] = [await db.orm.migrator.getExecuted(), await db.orm.migrator.getPending()];
-  return {
-    applied: applied.map((row) => ({ name: row.name, at: row.executed_at })),
-    pending: pending.map((migration) => migration.name),
-  };
+/** What the database has of the migrations of this version. Only reads: asking the ORM would make its table. */
+export async function migrationStatus({ pool }: Database): Promise<MigrationStatus> {
+  const known = await knownMigrations();
+  const { rows } = await pool.query<{ there: boolean }>(
+    `select to_regclass('hub_migration') is not null as there`,
+  );
+  if (!rows[0]?.there) return { applied: [], pending: known };
+  const { rows: applied } = await pool.query<{ name: string; at: Date }>(
+    'select name, executed_at as at from hub_migration order by id',
+  );
+  const done = new Set(applied.map(({ name }) => name));
+  return { applied, pending: known.filter((name) => !done.has(name)) };
+}
+
+/** Migrations are named after their files, which are TypeScript in a checkout and JavaScript in a package. */
+async function knownMigrations(): Promise<string[]> {
+  const files = await readdir(join(import.meta.dirname, 'migrations'));
+  return files.flatMap((file) => /^(Migration\d+_\w+)\.[jt]s$/.exec(file)?.[1] ?? []).sort();
 }

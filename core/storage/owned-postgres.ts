@@ -24,7 +24,12 @@ export async function ownPostgres(dataDir: DataDir, log: (line: string) => void)
   client.on('error', (error) =>
     log(`the connection that holds the data directory was lost: ${error.message}`),
   );
-  await client.connect();
+  try {
+    await client.connect();
+  } catch (error) {
+    if (!server.reused) await server.stop();
+    throw error;
+  }
   const { rows } = await client.query('select pg_try_advisory_lock($1) as mine', [OWNER_LOCK]);
   if (!rows[0].mine) {
     await client.end();

@@ -1,0 +1,39 @@
+// What a setting may be: each kind of value reads its text, or throws an Error that says what a valid one looks like.
+
+export function text(value: string): string {
+  if (value.trim() === '') throw new Error('must not be empty');
+  return value;
+}
+
+/** One word of printable ASCII, as it has to fit in a header. The message does not repeat it. */
+export function token(value: string): string {
+  const word = value.trim();
+  if (/^[\x21-\x7e]+$/.test(word)) return word;
+  throw new Error('must be one line without spaces');
+}
+
+export function integer(from: number, to: number): (value: string) => number {
+  return (value) => {
+    const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= from && number <= to) return number;
+    throw new Error(`must be a whole number from ${from} to ${to}, not ${JSON.stringify(value)}`);
+  };
+}
+
+export function oneOf<T extends string>(...words: T[]): (value: string) => T {
+  return (value) => {
+    const word = words.find((candidate) => candidate === value);
+    if (word !== undefined) return word;
+    throw new Error(`must be one of ${words.join(', ')}, not ${JSON.stringify(value)}`);
+  };
+}
+
+/** The value may hold a password, so messages do not repeat it. */
+export function url(...protocols: string[]): (value: string) => string {
+  return (value) => {
+    if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value;
+    throw new Error(
+      `must be an address that starts with ${protocols.map((each) => `${each}//`).join(' or ')}`,
+    );
+  };
+}

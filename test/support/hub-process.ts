@@ -16,11 +16,18 @@ export type HubProcess = {
 
 export const HUBCTL = fileURLToPath(new URL('../../cli/hubctl.js', import.meta.url));
 
-/** `hubctl serve` on free ports with these variables and nothing else of the hub's. Rejects with what it said. */
-export async function spawnHub(environment: Record<string, string>): Promise<HubProcess> {
+/**
+ * `hubctl serve` on free ports with these variables and nothing else of the hub's, as the user of the tests or as
+ * another. Rejects with what it said.
+ */
+export async function spawnHub(
+  environment: Record<string, string>,
+  account?: { readonly uid: number; readonly gid: number },
+): Promise<HubProcess> {
   const child = spawn(process.execPath, [HUBCTL, 'serve', '--port', '0', '--rpc-port', '0'], {
     env: { PATH: process.env['PATH'] ?? '', HUB_LICENSE_RATE_PER_MINUTE: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
+    ...account,
   });
   const lines: string[] = [];
   let complaints = '';

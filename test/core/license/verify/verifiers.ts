@@ -45,10 +45,14 @@ export const webCrypto: Verifier = {
   },
 };
 
-/** Has its own canonicaliser, and requires the app and the machine as well. */
-export function python(app: string, fingerprint: string): Verifier {
+/** A program of docs/verify: has its own canonicalizer, and requires the app and the machine as well. */
+export function program(
+  [command, script]: readonly [string, string],
+  app: string,
+  fingerprint: string,
+): Verifier {
   return {
-    tools: ['python3', 'openssl'],
+    tools: command === 'python3' ? ['python3', 'openssl'] : [],
     async verify(licenses, publicKeyPem) {
       return inTemporaryDirectory((directory) => {
         const key = join(directory, 'key.pem');
@@ -58,14 +62,14 @@ export function python(app: string, fingerprint: string): Verifier {
           writeFileSync(file, license);
           return file;
         });
-        const script = join(import.meta.dirname, 'verify_license.py');
-        const { error, stdout, stderr } = spawnSync('python3', [script, key, app, fingerprint, ...files], {
+        const path = join(import.meta.dirname, '../../../../docs/verify', script);
+        const { error, stdout, stderr } = spawnSync(command, [path, key, app, fingerprint, ...files], {
           encoding: 'utf8',
           env: { ...process.env, PYTHONIOENCODING: 'utf-8', PYTHONUTF8: '1' },
         });
         if (error) throw error;
         const verdicts = stdout.trim().split('\n');
-        if (verdicts.length !== licenses.length) throw new Error(`verify_license.py failed: ${stderr}`);
+        if (verdicts.length !== licenses.length) throw new Error(`${script} failed: ${stderr}`);
         return verdicts.map((verdict) => verdict.endsWith(': ok'));
       });
     },

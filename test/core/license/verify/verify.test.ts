@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { type SignedLicense, signLicense } from '../../../../core/license/signed-license.ts';
 import { generateSigningKey } from '../../../../core/license/signing-key.ts';
 import { SAMPLE_APP, SAMPLE_FINGERPRINT, SAMPLE_LICENSES } from './sample-licenses.ts';
-import { isInstalled, openssl, python, webCrypto } from './verifiers.ts';
+import { isInstalled, openssl, program, webCrypto } from './verifiers.ts';
 
 const { publicKeyPem, privateKeyPkcs8 } = generateSigningKey();
 const privateKey = createPrivateKey({ key: privateKeyPkcs8, format: 'der', type: 'pkcs8' });
@@ -22,7 +22,7 @@ const license = signLicense(
     customer: 'e\u0301',
     limits: { projects: 3 },
     issuedAt: '2026-01-02T03:04:05.678Z',
-    expiresAt: '2026-03-02T03:04:05.678Z',
+    expiresAt: '2126-03-02T03:04:05.678Z',
     kid: 'key-1',
   },
   privateKey,
@@ -36,7 +36,7 @@ const FORGERIES: Readonly<Record<string, object>> = {
   'a raised limit': { ...license, limits: { projects: -1 } },
   'a limit turned into text': { ...license, limits: { projects: '3' } },
   'a limit more': { ...license, limits: { ...limits, users: 1 } },
-  'a later expiry': { ...license, expiresAt: expiresAt?.replace('2026', '2036') },
+  'a later expiry': { ...license, expiresAt: expiresAt?.replace('2126', '2136') },
   'the expiry left out': { ...withoutExpiryAndLimits, limits },
   'the limits left out': { ...withoutExpiryAndLimits, expiresAt },
   'a member more': { ...license, edition: 'pro' },
@@ -47,10 +47,21 @@ const FORGERIES: Readonly<Record<string, object>> = {
   'the signature of another license': { ...license, signature: signed[0]?.signature },
 };
 
+/** The programs of docs/verify, which look at more than the signature. */
+const PROGRAMS = {
+  'verify_license.py': ['python3', 'verify_license.py'],
+  'verify-license.mjs': [process.execPath, 'verify-license.mjs'],
+} as const;
+
 const VERIFIERS = {
   openssl,
   WebCrypto: webCrypto,
-  'verify_license.py': python(SAMPLE_APP, SAMPLE_FINGERPRINT),
+  ...Object.fromEntries(
+    Object.entries(PROGRAMS).map(([name, command]) => [
+      name,
+      program(command, SAMPLE_APP, SAMPLE_FINGERPRINT),
+    ]),
+  ),
 };
 
 for (const [name, verifier] of Object.entries(VERIFIERS)) {
@@ -88,38 +99,63 @@ for (const [name, verifier] of Object.entries(VERIFIERS)) {
   });
 }
 
-describe('verify_license.py, beside the signature,', () => {
-  const verifier = VERIFIERS['verify_license.py'];
-  const test = verifier.tools.every(isInstalled) || process.env['CI'] === 'true' ? it : it.skip;
+for (const [name, command] of Object.entries(PROGRAMS)) {
+  describe(`${name}, beside the signature,`, () => {
+    const verifier = program(command, SAMPLE_APP, SAMPLE_FINGERPRINT);
+    const test = verifier.tools.every(isInstalled) || process.env['CI'] === 'true' ? it : it.skip;
 
-  test('rejects a license for another app or another machine', async () => {
-    for (const other of [python('other', SAMPLE_FINGERPRINT), python(SAMPLE_APP, 'other')]) {
-      expect(await other.verify([jsonOf(license)], publicKeyPem)).to.deep.equal([false]);
-    }
+    test('rejects a license for another app or another machine', async () => {
+      for (const other of [
+        program(command, 'other', SAMPLE_FINGERPRINT),
+        program(command, SAMPLE_APP, 'other'),
+      ]) {
+        expect(await other.verify([jsonOf(license)], publicKeyPem)).to.deep.equal([false]);
+      }
+    });
+
+    test('takes the whole answer of an activation', async () => {
+      expect(
+        await verifier.verify([jsonOf({ ok: true, license, publicKeyPem })], publicKeyPem),
+      ).to.deep.equal([true]);
+    });
+
+    test('rejects a license whose expiry or lease has passed', async () => {
+      const { alg: _, signature: __, ...content } = license;
+      for (const end of ['expiresAt', 'leaseExpiresAt']) {
+        const past = signLicense({ ...content, [end]: '2026-01-02T03:04:05.678Z' }, privateKey);
+        expect(await openssl.verify([jsonOf(past)], publicKeyPem), 'the signature').to.deep.equal([true]);
+        expect(await verifier.verify([jsonOf(past)], publicKeyPem)).to.deep.equal([false]);
+      }
+    });
+
+    test('rejects a license that names another algorithm, though its signature matches', async () => {
+      const { signature: _, ...unsigned } = { ...license, alg: 'ES512' };
+      const data = Buffer.from(canonicalize(unsigned) ?? '');
+      const signature = sign('sha256', data, { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString(
+        'base64url',
+      );
+      const forgery = jsonOf({ ...unsigned, signature });
+      expect(await openssl.verify([forgery], publicKeyPem), 'the signature').to.deep.equal([true]);
+      expect(await verifier.verify([forgery], publicKeyPem)).to.deep.equal([false]);
+    });
+
+    test('rejects a signature with stray bits in its last character', async () => {
+      const last = license.signature.slice(-1);
+      const stray = { A: 'B', Q: 'R', g: 'h', w: 'x' }[last] ?? '';
+      const forgery = jsonOf({ ...license, signature: license.signature.slice(0, -1) + stray });
+      expect(await openssl.verify([forgery], publicKeyPem), 'a lenient decoder').to.deep.equal([true]);
+      expect(await verifier.verify([forgery], publicKeyPem)).to.deep.equal([false]);
+    });
   });
+}
+
+describe('verify_license.py, beside that,', () => {
+  const verifier = program(PROGRAMS['verify_license.py'], SAMPLE_APP, SAMPLE_FINGERPRINT);
+  const test = verifier.tools.every(isInstalled) || process.env['CI'] === 'true' ? it : it.skip;
 
   test('rejects a license with a member given twice', async () => {
     const doubled = jsonOf(license).replace('{', '{"customer":"Eve",');
     expect(await verifier.verify([doubled], publicKeyPem)).to.deep.equal([false]);
-  });
-
-  test('rejects a license that names another algorithm, though its signature matches', async () => {
-    const { signature: _, ...unsigned } = { ...license, alg: 'ES512' };
-    const data = Buffer.from(canonicalize(unsigned) ?? '');
-    const signature = sign('sha256', data, { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString(
-      'base64url',
-    );
-    const forgery = jsonOf({ ...unsigned, signature });
-    expect(await openssl.verify([forgery], publicKeyPem), 'the signature').to.deep.equal([true]);
-    expect(await verifier.verify([forgery], publicKeyPem)).to.deep.equal([false]);
-  });
-
-  test('rejects a signature with stray bits in its last character', async () => {
-    const last = license.signature.slice(-1);
-    const stray = { A: 'B', Q: 'R', g: 'h', w: 'x' }[last] ?? '';
-    const forgery = jsonOf({ ...license, signature: license.signature.slice(0, -1) + stray });
-    expect(await openssl.verify([forgery], publicKeyPem), 'a lenient decoder').to.deep.equal([true]);
-    expect(await verifier.verify([forgery], publicKeyPem)).to.deep.equal([false]);
   });
 });
 

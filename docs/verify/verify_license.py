@@ -2,7 +2,8 @@
 # Verifies signed licenses offline, with nothing but Python's standard library and the openssl command line.
 """usage: verify_license.py PUBLIC_KEY.pem APP MACHINE_FINGERPRINT LICENSE.json...
 
-Prints "FILE: ok" or "FILE: bad: REASON" for each license; the exit status is 1 if any of them is bad.
+Each file holds a license, or the whole answer of an activation. Prints "FILE: ok" or "FILE: bad: REASON" for each;
+the exit status is 1 if any of them is bad.
 The public key, the app and the fingerprint are the verifier's own: nothing in the license is trusted to say them.
 """
 
@@ -12,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from datetime import datetime, timezone
 
 
 def main(public_key, app, fingerprint, *paths):
@@ -33,6 +35,7 @@ def verify(text, public_key, app, fingerprint):
     )
     if not isinstance(license, dict):
         raise ValueError("not a JSON object")
+    license = license.get("license", license)
     signature = license.pop("signature", None)
     if license.get("alg") != "ES256":
         raise ValueError("unknown algorithm")
@@ -41,6 +44,14 @@ def verify(text, public_key, app, fingerprint):
     if license.get("machineFingerprint") != fingerprint:
         raise ValueError("for another machine")
     check_signature(public_key, canonical(license).encode("utf-8"), decode_signature(signature))
+    for end in ("expiresAt", "leaseExpiresAt"):
+        # RFC 3339 in UTC with milliseconds, so that the order of the texts is the order of the times.
+        if end in license and license[end] <= now():
+            raise ValueError(f"{end} has passed")
+
+
+def now():
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
 def members(pairs):

@@ -1,0 +1,138 @@
+// The batcher: what shares a batch, how many run at once, and that every request gets its own answer.
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { createBatcher } from '../../../core/storage/batcher.ts';
+
+type Held = { readonly requests: readonly number[]; answer(): void; fail(error: Error): void };
+
+/** Batches that wait until the test answers them, with each number times ten. */
+function heldBatcher(limits: { maxSize: number; maxInFlight: number }) {
+  const held: Held[] = [];
+  const batch = createBatcher<number, number>({
+    ...limits,
+    run: (requests) =>
+      new Promise((resolve, reject) => {
+        held.push({ requests, answer: () => resolve(requests.map((each) => each * 10)), fail: reject });
+      }),
+  });
+  return { held, batch, requests: () => held.map(({ requests }) => requests) };
+}
+
+/** Long enough for everything that can run without an answer to have run. */
+async function settled(): Promise<void> {
+  for (let tick = 0; tick < 10; tick++) await nextTick();
+}
+
+describe('the batcher', () => {
+  it('joins the requests of one tick and answers each with its own answer', async () => {
+    const { held, batch, requests } = heldBatcher({ maxSize: 10, maxInFlight: 1 });
+    const answers = Promise.all([batch(1), batch(2), batch(3)]);
+    await settled();
+    expect(requests()).to.deep.equal([[1, 2, 3]]);
+    held[0]?.answer();
+    expect(await answers).to.deep.equal([10, 20, 30]);
+  });
+
+  it('rejects the one request whose answer is an error', async () => {
+    const refused = new Error('no seat');
+    const batch = createBatcher<number, number>({
+      maxSize: 10,
+      maxInFlight: 1,
+      run: async (requests) => requests.map((each) => (each === 2 ? refused : each)),
+    });
+    expect(await Promise.allSettled([batch(1), batch(2), batch(3)])).to.deep.equal([
+      { status: 'fulfilled', value: 1 },
+      { status: 'rejected', reason: refused },
+      { status: 'fulfilled', value: 3 },
+    ]);
+  });
+
+  it('rejects all requests of a batch that fails, and goes on with the next', async () => {
+    const { held, batch } = heldBatcher({ maxSize: 2, maxInFlight: 1 });
+    const results = Promise.allSettled([batch(1), batch(2), batch(3)]);
+    await settled();
+    const lost = new Error('connection lost');
+    held[0]?.fail(lost);
+    await settled();
+    held[1]?.answer();
+    expect(await results).to.deep.equal([
+      { status: 'rejected', reason: lost },
+      { status: 'rejected', reason: lost },
+      { status: 'fulfilled', value: 30 },
+    ]);
+  });
+
+  it('rejects when running a batch throws at once', async () => {
+    const broken = new Error('no pool');
+    const batch = createBatcher<number, number>({
+      maxSize: 2,
+      maxInFlight: 1,
+      run: () => {
+        throw broken;
+      },
+    });
+    for (const request of [1, 2]) expect(await batch(request).catch((error) => error)).to.equal(broken);
+  });
+
+  it('puts no more into a batch than maxSize, in order', async () => {
+    const { batch, requests } = heldBatcher({ maxSize: 2, maxInFlight: 9 });
+    for (const request of [1, 2, 3, 4, 5]) void batch(request);
+    await settled();
+    expect(requests()).to.deep.equal([[1, 2], [3, 4], [5]]);
+  });
+
+  it('lets requests gather while maxInFlight batches are under way', async () => {
+    const { held, batch, requests } = heldBatcher({ maxSize: 3, maxInFlight: 2 });
+    for (const request of [1, 2, 3, 4]) {
+      void batch(request);
+      await settled();
+    }
+    expect(requests()).to.deep.equal([[1], [2]]);
+    held[1]?.answer();
+    await settled();
+    expect(requests()).to.deep.equal([[1], [2], [3, 4]]);
+  });
+
+  it('answers every request once and in turn, however batches fail and requests come', async () => {
+    const arrivals = fc.array(fc.record({ requests: fc.integer({ min: 0, max: 6 }), fails: fc.boolean() }), {
+      maxLength: 12,
+    });
+    const limits = fc.record({
+      maxSize: fc.integer({ min: 1, max: 5 }),
+      maxInFlight: fc.integer({ min: 1, max: 3 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(arrivals, limits, async (waves, { maxSize, maxInFlight }) => {
+        const failing = waves.map(({ fails }) => fails);
+        const seen: number[] = [];
+        let inFlight = 0;
+        const batch = createBatcher<number, number>({
+          maxSize,
+          maxInFlight,
+          run: async (requests) => {
+            expect(requests.length).to.be.within(1, maxSize);
+            expect(++inFlight).to.be.at.most(maxInFlight);
+            seen.push(...requests);
+            await nextTick();
+            inFlight--;
+            if (failing.pop()) throw new Error('this batch failed');
+            return requests.map((each) => (each % 7 === 6 ? new Error(`refused ${each}`) : each));
+          },
+        });
+        const asked: Promise<number>[] = [];
+        for (const wave of waves) {
+          for (let each = 0; each < wave.requests; each++) asked.push(batch(asked.length));
+          await nextTick();
+        }
+        const answers = await Promise.allSettled(asked);
+        expect(seen).to.deep.equal(asked.map((_, index) => index));
+        for (const [index, answer] of answers.entries()) {
+          const said = answer.status === 'fulfilled' ? answer.value : answer.reason.message;
+          expect(said).to.be.oneOf(['this batch failed', index % 7 === 6 ? `refused ${index}` : index]);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

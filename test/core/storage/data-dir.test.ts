@@ -1,0 +1,62 @@
+// The data directory: the files in it, who can read them, and who takes them away.
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { openDataDir } from '../../../core/storage/data-dir.ts';
+
+describe('the data directory', () => {
+  let parent: string;
+  beforeEach(async () => {
+    parent = await mkdtemp(join(tmpdir(), 'hub-test-'));
+  });
+  afterEach(() => rm(parent, { recursive: true, force: true }));
+
+  const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
+
+  it('is made with the directories above it, and nobody else can list it', async () => {
+    const { path } = await openDataDir(join(parent, 'a/b'));
+    expect((await modeOf(path)) & 0o066).to.equal(0);
+  });
+
+  it('is left as it is where it exists', async () => {
+    await chmod(parent, 0o750);
+    await writeFile(join(parent, 'kept'), 'x');
+    await openDataDir(parent);
+    expect(await modeOf(parent)).to.equal(0o750);
+    expect(await readdir(parent)).to.deep.equal(['kept']);
+  });
+
+  it('keeps the admin token in a file of mode 0600, even where that was open', async () => {
+    const file = join(parent, 'admin-token');
+    await writeFile(file, 'old', { mode: 0o644 });
+    const dataDir = await openDataDir(parent);
+    await dataDir.writeAdminToken('hub_new');
+    expect(await readFile(file, 'utf8')).to.equal('hub_new\n');
+    expect(await modeOf(file)).to.equal(0o600);
+    expect(await dataDir.readAdminToken()).to.equal('hub_new');
+  });
+
+  it('has no admin token at first', async () => {
+    expect(await (await openDataDir(parent)).readAdminToken()).to.equal(undefined);
+  });
+
+  it('announces the hub in hub.json until it is withdrawn, and leaves no drafts', async () => {
+    const dataDir = await openDataDir(parent);
+    const hub = { pid: process.pid, rpc: 'http://127.0.0.1:5100', gateway: 'http://127.0.0.1:5099' };
+    await dataDir.announce(hub);
+    expect(await readdir(parent)).to.deep.equal(['hub.json']);
+    expect(JSON.parse(await readFile(join(parent, 'hub.json'), 'utf8'))).to.deep.equal(hub);
+    expect(await modeOf(join(parent, 'hub.json'))).to.equal(0o600);
+    await dataDir.withdraw();
+    await dataDir.withdraw();
+    expect(await readdir(parent)).to.deep.equal([]);
+  });
+
+  it('keeps the announcement of another process', async () => {
+    const dataDir = await openDataDir(parent);
+    await dataDir.announce({ pid: process.pid + 1 });
+    await dataDir.withdraw();
+    expect(await readdir(parent)).to.deep.equal(['hub.json']);
+  });
+});

@@ -6,6 +6,7 @@ import type { Pool } from 'pg';
 import type { Clock } from '../clock.ts';
 import type { DataDir } from './data-dir.ts';
 import { createMasterKeyFile, loadMasterKeyFile, type MasterKey, readMasterKeys } from './master-key.ts';
+import { inTransaction } from './transaction.ts';
 
 export type MasterKeySource = {
   /** The keys themselves, as HUB_MASTER_KEY gives them. */
@@ -69,12 +70,14 @@ function hasCode(error: unknown, code: string): boolean {
  * Otherwise two hubs would seal with different keys, and each would find secrets it cannot open.
  */
 export async function claimDatabase(pool: Pool, keys: readonly MasterKey[], clock: Clock): Promise<void> {
-  // The row that is there decides, whoever wrote it first.
-  await pool.query(
-    `insert into master_key_use (key_id, since) select $1, $2 where not exists (select from master_key_use)
-     on conflict do nothing`,
-    [keys[0]?.id, clock()],
-  );
+  await inTransaction(pool, async (client) => {
+    // Hubs that are first at the same moment take turns: the row that is there decides.
+    await client.query('lock table master_key_use in share row exclusive mode');
+    await client.query(
+      'insert into master_key_use (key_id, since) select $1, $2 where not exists (select from master_key_use)',
+      [keys[0]?.id, clock()],
+    );
+  });
   await checkKeyRing(pool, keys);
 }
 

@@ -9,6 +9,7 @@ import { openDataDir } from '../../../core/storage/data-dir.ts';
 import { claimDatabase, loadKeyRing } from '../../../core/storage/key-ring.ts';
 import { type MasterKey, readMasterKeys } from '../../../core/storage/master-key.ts';
 import { createDatabase } from '../../support/postgres.ts';
+import { until } from '../../support/until.ts';
 
 const freshKey = (): string => randomBytes(32).toString('base64');
 const ids = (keys: readonly MasterKey[]): string[] => keys.map((key) => key.id);
@@ -99,13 +100,36 @@ describe('the key ring', () => {
       expect(message).not.to.contain(ours).and.not.contain(others);
     });
 
+    it('is that of the hub that was first, also for one that starts at the same moment', async () => {
+      const [ours, others] = [readMasterKeys(freshKey()), readMasterKeys(freshKey())];
+      const first = await pool.connect();
+      await first.query('begin');
+      await first.query('insert into master_key_use values ($1, now())', [ours[0]?.id]);
+      const second = messageOf(claimDatabase(pool, others, clock));
+      await until(async () => {
+        const { rows } = await pool.query(
+          `select from pg_locks where not granted and relation = 'master_key_use'::regclass
+           and database = (select oid from pg_database where datname = current_database())`,
+        );
+        return rows.length === 1;
+      }, 'the second hub waits for the first');
+      await first.query('commit');
+      first.release();
+      expect(await second).to.contain(`sealed with master key ${ours[0]?.id}`);
+      expect(await noted()).to.deep.equal(ids(ours));
+    });
+
     it('is that of one hub when several with keys of their own are the first', async () => {
       const rings = Array.from({ length: 6 }, () => readMasterKeys(freshKey()));
       const outcomes = await Promise.allSettled(rings.map((keys) => claimDatabase(pool, keys, clock)));
-      const { rows } = await pool.query('select key_id as id from master_key_use');
       const accepted = rings.filter((_, index) => outcomes[index]?.status === 'fulfilled').flatMap(ids);
       expect(accepted).to.have.length(1);
-      expect(rows.map((row) => row.id)).to.deep.equal(accepted);
+      expect(await noted()).to.deep.equal(accepted);
     });
+
+    const noted = async (): Promise<string[]> => {
+      const { rows } = await pool.query('select key_id as id from master_key_use');
+      return rows.map((row) => row.id);
+    };
   });
 });

@@ -47,6 +47,8 @@ export async function openDatabase({ url, poolSize, entities, log }: DatabaseOpt
       keepAlive: true,
     },
     forceUtcTimezone: true,
+    // A mistyped name must not become a new, empty database.
+    ensureDatabase: false,
     logger: (message) => log?.(message),
   });
   try {

@@ -30,11 +30,15 @@ export async function migrationStatus({ pool }: Database): Promise<MigrationStat
     `select to_regclass('hub_migration') is not null as there`,
   );
   if (!rows[0]?.there) return { applied: [], pending: known };
-  const { rows: applied } = await pool.query<{ name: string; at: Date }>(
-    'select name, executed_at as at from hub_migration order by id',
+  // As a number: on the ORM's pool a timestamp is text.
+  const { rows: done } = await pool.query<{ name: string; ms: number }>(
+    'select name, (extract(epoch from executed_at) * 1000)::float8 as ms from hub_migration order by id',
   );
-  const done = new Set(applied.map(({ name }) => name));
-  return { applied, pending: known.filter((name) => !done.has(name)) };
+  const names = new Set(done.map(({ name }) => name));
+  return {
+    applied: done.map(({ name, ms }) => ({ name, at: new Date(ms) })),
+    pending: known.filter((name) => !names.has(name)),
+  };
 }
 
 /** Migrations are named after their files, which are TypeScript in a checkout and JavaScript in a package. */

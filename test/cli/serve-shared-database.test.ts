@@ -1,0 +1,114 @@
+// Hubs on a database that is not theirs alone: started together, kept to one master key, on the oldest PostgreSQL.
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { expect } from 'chai';
+import type { Context } from 'mocha';
+import { discard, makeDataDir } from '../support/data-dir.ts';
+import { startHub } from '../support/hub.ts';
+import { type HubProcess, spawnHub } from '../support/hub-process.ts';
+import { issueLicense } from '../support/license.ts';
+import { createDatabase, query } from '../support/postgres.ts';
+import { activate } from '../support/rest.ts';
+import { hubctl } from './spawn-hubctl.ts';
+
+describe('hubs on one database', function () {
+  this.timeout(60_000); // it starts hubs
+  let databaseUrl: string;
+  let dataDirs: string[];
+  let hubs: HubProcess[];
+  before(async () => {
+    databaseUrl = await createDatabase();
+    dataDirs = await Promise.all([makeDataDir(), makeDataDir()]);
+    const settings = { HUB_DATA_DIR: dataDirs[0] ?? '', DATABASE_URL: databaseUrl };
+    hubs = await Promise.all([spawnHub(settings), spawnHub(settings)]);
+  });
+  after(async () => {
+    await Promise.all((hubs ?? []).map((hub) => hub.stop()));
+    await Promise.all(dataDirs.map(discard));
+  });
+
+  it('start at the same moment with one master key and one schema', async () => {
+    const names = await query<{ name: string }>(databaseUrl, 'select name from hub_migration');
+    expect(new Set(names.map(({ name }) => name)).size)
+      .to.equal(names.length)
+      .and.above(0);
+    expect(await query(databaseUrl, 'select from master_key_use')).to.have.length(1);
+    expect(await readdir(dataDirs[0] ?? '')).to.have.members(['admin-token', 'hub.json', 'master.key']);
+  });
+
+  it('serve the same licenses, and count their seats together', async () => {
+    const beside = await startHub({
+      settings: { databaseUrl, masterKeyFile: `${dataDirs[0]}/master.key` },
+    });
+    const { licenseKey } = await issueLicense(beside.admin, { seatLimit: 2 });
+    await beside.stop();
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, index) =>
+        activate(hubs[index % 2]?.gatewayUrl ?? '', licenseKey, `machine-${index}`),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 200, 409, 409, 409, 409]);
+  });
+
+  it('admit none with another master key, and tell it what to set', async () => {
+    const key = randomBytes(32).toString('base64');
+    const { code, stderr } = await hubctl(['serve', '--port', '0', '--rpc-port', '0'], {
+      HUB_DATA_DIR: dataDirs[1] ?? '',
+      DATABASE_URL: databaseUrl,
+      HUB_MASTER_KEY: key,
+    });
+    expect(code).to.equal(1);
+    expect(stderr).to.match(
+      /^hubctl: the secrets in this database are sealed with master key [0-9a-f]{16}, and this hub has [0-9a-f]{16}: set HUB_MASTER_KEY_FILE to .*\n$/,
+    );
+    expect(stderr).not.to.contain(key);
+  });
+
+  it('say which database does not answer, without its password', async () => {
+    const { code, stderr } = await hubctl(['serve', '--port', '0', '--rpc-port', '0'], {
+      HUB_DATA_DIR: dataDirs[1] ?? '',
+      DATABASE_URL: 'postgres://hub:correct-horse@127.0.0.1:1/hub',
+    });
+    expect({ code, stderr }).to.deep.equal({
+      code: 1,
+      stderr: 'hubctl: no database at postgres://hub@127.0.0.1:1/hub: connect ECONNREFUSED 127.0.0.1:1\n',
+    });
+  });
+});
+
+describe('a hub on PostgreSQL 15', function () {
+  this.timeout(30_000);
+
+  it('activates licenses', async function () {
+    const server = await requirePostgres15(this);
+    const name = `hub_test_${randomBytes(6).toString('hex')}`;
+    await query(server, `create database ${name}`);
+    try {
+      const hub = await startHub({ settings: { databaseUrl: new URL(`/${name}`, server).href } });
+      const { licenseKey } = await issueLicense(hub.admin, { seatLimit: 1 });
+      const answers = [
+        await activate(hub.gatewayUrl, licenseKey, 'machine-1'),
+        await activate(hub.gatewayUrl, licenseKey, 'machine-2'),
+      ];
+      await hub.stop();
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 409]);
+    } finally {
+      await query(server, `drop database ${name} with (force)`);
+    }
+  });
+});
+
+/** The address of a server of the oldest version that will do; where there is none the test is pending. */
+async function requirePostgres15(test: Context): Promise<string> {
+  const url = process.env['POSTGRES_15_URL'] || 'postgres://postgres@127.0.0.1:5432/postgres';
+  const version = await query<{ major: number }>(
+    url,
+    `select current_setting('server_version_num')::int / 10000 as major`,
+  ).then(
+    ([row]) => row?.major,
+    () => undefined, // nothing answers
+  );
+  if (version === 15) return url;
+  process.stderr.write('      pending: no PostgreSQL 15: set POSTGRES_15_URL\n');
+  return test.skip();
+}

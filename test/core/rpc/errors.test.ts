@@ -1,0 +1,131 @@
+// What a caller is told when a call fails, and what the log is told.
+import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { requestIdKey } from '../../../core/access/caller.ts';
+import { HUB_ERRORS, HubError, type HubErrorCode } from '../../../core/errors.ts';
+import { createDirectTransport } from '../../../core/rpc/direct-transport.ts';
+import { createErrorInterceptor } from '../../../core/rpc/errors.ts';
+import { serve } from '../../../core/rpc/service-entry.ts';
+import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
+import { ErrorDetailSchema } from '../../../gen/hub/error/v1/error_pb.ts';
+
+const CODES: Record<HubErrorCode, Code> = {
+  app_unknown: Code.NotFound,
+  app_exists: Code.AlreadyExists,
+  signing_key_unknown: Code.NotFound,
+  signing_key_active: Code.FailedPrecondition,
+  limit_profile_unknown: Code.NotFound,
+  license_key_unknown: Code.NotFound,
+  license_unknown: Code.NotFound,
+  license_revoked: Code.FailedPrecondition,
+  license_expired: Code.FailedPrecondition,
+  seat_limit_reached: Code.ResourceExhausted,
+  seat_unknown: Code.NotFound,
+  seat_not_active: Code.PermissionDenied,
+  expiry_invalid: Code.InvalidArgument,
+  page_token_invalid: Code.InvalidArgument,
+};
+
+describe('error of a call', () => {
+  for (const [code, expected] of Object.entries(CODES)) {
+    it(`is ${Code[expected]} for ${code}, with the code as its detail`, async () => {
+      const { error, log } = await fail(new HubError(code as HubErrorCode, 'try this')); // a key of the table
+      expect(error).to.include({ code: expected, rawMessage: 'try this' });
+      expect(error.findDetails(ErrorDetailSchema)).to.deep.equal([
+        { $typeName: 'hub.error.v1.ErrorDetail', code, field: '' },
+      ]);
+      expect(log).to.deep.equal([]);
+    });
+  }
+
+  it('is known here for every code the domain has', () => {
+    expect(Object.keys(CODES)).to.have.members(Object.keys(HUB_ERRORS));
+  });
+
+  it('carries the seats and the field it is about', async () => {
+    const refusal = new HubError('seat_limit_reached', 'full', {
+      seats: { limit: 2, used: 2 },
+      field: 'licenseKey',
+    });
+    const [detail] = (await fail(refusal)).error.findDetails(ErrorDetailSchema);
+    expect(detail).to.deep.include({ field: 'licenseKey' });
+    expect(detail?.seats).to.include({ limit: 2, used: 2 });
+  });
+
+  it('stays what it is when it is a ConnectError already', async () => {
+    const original = new ConnectError('no', Code.Aborted);
+    expect((await fail(original)).error).to.equal(original);
+  });
+
+  for (const [name, outage] of [
+    ['a refused connection', withCode('ECONNREFUSED')],
+    ['a connection that was reset', withCode('ECONNRESET')],
+    ['a server that shuts down', withCode('57P01')],
+    ['a server with too many clients', withCode('53300')],
+    ['a statement that took too long', withCode('57014')],
+    ['a name with several addresses, none of which answers', new AggregateError([withCode('ECONNREFUSED')])],
+    ['a pool that has no connection free', new Error('timeout exceeded when trying to connect')],
+    ['a connection that ended', new Error('Connection terminated unexpectedly')],
+  ] as const) {
+    it(`is Unavailable for ${name}, with a warning in the log`, async () => {
+      const { error, log } = await fail(outage);
+      expect(error).to.include({
+        code: Code.Unavailable,
+        rawMessage: 'the hub cannot reach its database; try again',
+      });
+      expect(log.map(({ level, rpc, requestId }) => ({ level, rpc, requestId }))).to.deep.equal([
+        { level: 'warn', rpc: 'GetCaller', requestId: 'request-1' },
+      ]);
+    });
+  }
+
+  for (const [name, unforeseen] of [
+    ['an Error', new Error('secret inside', { cause: new Error('secret cause') })],
+    [
+      'a broken constraint',
+      Object.assign(new Error('secret inside'), { code: '23505', detail: 'secret row' }),
+    ],
+    ['something that is no Error', 'secret text'],
+  ] as const) {
+    it(`is Internal for ${name}, and says nothing of the inside but to the log, once`, async () => {
+      const { error, log } = await fail(unforeseen);
+      expect(error).to.include({ code: Code.Internal, rawMessage: 'internal error', cause: undefined });
+      expect(error.details).to.deep.equal([]);
+      expect(log.map(({ level, requestId }) => ({ level, requestId }))).to.deep.equal([
+        { level: 'error', requestId: 'request-1' },
+      ]);
+      expect(JSON.stringify(log[0])).to.include('secret');
+    });
+  }
+});
+
+type LogLine = { level: string; rpc?: string; requestId?: string };
+
+/** Calls a service that throws `thrown`; what the caller gets, and what the log. */
+async function fail(thrown: unknown): Promise<{ error: ConnectError; log: LogLine[] }> {
+  const log: LogLine[] = [];
+  const logger = pino(
+    { level: 'trace', formatters: { level: (level) => ({ level }) } },
+    { write: (line: string) => log.push(JSON.parse(line)) },
+  );
+  const nameRequest: Interceptor = (next) => (request) => {
+    request.contextValues.set(requestIdKey, 'request-1');
+    return next(request);
+  };
+  const { unary } = createDirectTransport({
+    services: [serve(AccessService, { getCaller: () => Promise.reject(thrown) })],
+    interceptors: [createErrorInterceptor(logger), nameRequest],
+    caller: { name: 'test', role: 'admin' },
+  });
+  try {
+    await unary(AccessService.method.getCaller, undefined, undefined, undefined, {});
+  } catch (error) {
+    if (error instanceof ConnectError) return { error, log };
+  }
+  throw new Error('the call did not fail with a ConnectError');
+}
+
+function withCode(code: string): Error {
+  return Object.assign(new Error(`failed with ${code}`), { code });
+}

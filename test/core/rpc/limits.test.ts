@@ -1,0 +1,112 @@
+// What the RPC port bears: messages that are too large, calls that take too long, callers that hang up.
+import { Code, ConnectError, createClient, type Transport } from '@connectrpc/connect';
+import {
+  compressionGzip,
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from '@connectrpc/connect-node';
+import { expect } from 'chai';
+import { listen, urlOf } from '../../../core/rpc/listener.ts';
+import { createRpcListener } from '../../../core/rpc/server.ts';
+import { serve } from '../../../core/rpc/service-entry.ts';
+import { Health } from '../../../gen/grpc/health/v1/health_pb.ts';
+import { until } from '../../support/until.ts';
+
+const MAX_BYTES = 1024 * 1024;
+const MAX_TIMEOUT_MS = 60_000;
+
+describe('RPC port, at its limits', () => {
+  let listener: ReturnType<typeof createRpcListener>;
+  let baseUrl: string;
+  let lengths: number[];
+  let aborted: number;
+  let release: () => void;
+
+  beforeEach(async () => {
+    const held = Promise.withResolvers<void>();
+    release = held.resolve;
+    lengths = [];
+    aborted = 0;
+    const service = serve(Health, {
+      async check({ service: text }, { signal }) {
+        lengths.push(text.length);
+        signal.addEventListener('abort', () => {
+          aborted++;
+        });
+        if (text === 'slow') await held.promise;
+        return {};
+      },
+      list: () => ({}),
+      async *watch() {},
+    });
+    listener = createRpcListener([service], []);
+    await listen(listener.server, 0, '127.0.0.1');
+    baseUrl = urlOf(listener.server);
+  });
+  afterEach(async () => {
+    release();
+    await listener.close(0);
+  });
+
+  const protocols: Record<string, () => Transport> = {
+    Connect: () => createConnectTransport({ baseUrl, httpVersion: '1.1' }),
+    gRPC: () => createGrpcTransport({ baseUrl }),
+    'gRPC-Web': () => createGrpcWebTransport({ baseUrl, httpVersion: '1.1' }),
+  };
+  for (const [protocol, transport] of Object.entries(protocols)) {
+    describe(`by ${protocol}`, () => {
+      const check = (service: string, options = {}) =>
+        createClient(Health, transport()).check({ service }, options);
+
+      it('refuses a message over a mebibyte', async () => {
+        await check('x'.repeat(MAX_BYTES - 100));
+        expect((await failureOf(check('x'.repeat(MAX_BYTES + 1)))).code).to.equal(Code.ResourceExhausted);
+        expect(lengths).to.deep.equal([MAX_BYTES - 100]);
+      });
+
+      it('tells the service when the deadline has passed', async () => {
+        const failure = await failureOf(check('slow', { timeoutMs: 200 }));
+        expect(failure.code).to.equal(Code.DeadlineExceeded);
+        await until(() => aborted === 1, 'the signal of the call is aborted');
+      });
+
+      it('refuses a deadline over a minute', async () => {
+        const failure = await failureOf(check('', { timeoutMs: MAX_TIMEOUT_MS + 1_000 }));
+        expect(failure.code).to.equal(Code.InvalidArgument);
+        expect(lengths).to.deep.equal([]);
+      });
+
+      it('tells the service when the caller has left', async () => {
+        const controller = new AbortController();
+        const failure = failureOf(check('slow', { signal: controller.signal }));
+        await until(() => lengths.length === 1, 'the call has arrived');
+        controller.abort();
+        expect((await failure).code).to.equal(Code.Canceled);
+        await until(() => aborted === 1, 'the signal of the call is aborted');
+      });
+    });
+  }
+
+  it('refuses a message that unpacks to more than a mebibyte', async () => {
+    const transport = createConnectTransport({
+      baseUrl,
+      httpVersion: '1.1',
+      sendCompression: compressionGzip,
+    });
+    const failure = await failureOf(
+      createClient(Health, transport).check({ service: 'x'.repeat(16 * MAX_BYTES) }),
+    );
+    expect(failure.code).to.equal(Code.ResourceExhausted);
+    expect(lengths).to.deep.equal([]);
+  });
+});
+
+async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
+  try {
+    await call;
+  } catch (error) {
+    return ConnectError.from(error);
+  }
+  throw new Error('the call did not fail');
+}

@@ -1,0 +1,53 @@
+// One hub per data directory: the lock that lives as long as the hub does.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type DataDir, openDataDir } from '../../../core/storage/data-dir.ts';
+import { type OwnedPostgres, ownPostgres } from '../../../core/storage/owned-postgres.ts';
+import { discard, makeDataDir, postgresRuns } from '../../support/data-dir.ts';
+import { query } from '../../support/postgres.ts';
+import { until } from '../../support/until.ts';
+
+describe('the PostgreSQL of a data directory', function () {
+  this.timeout(30_000); // it makes a cluster
+  let dataDir: DataDir;
+  before(async () => {
+    dataDir = await openDataDir(await makeDataDir());
+  });
+  after(() => discard(dataDir.path));
+
+  const own = (): Promise<OwnedPostgres> => ownPostgres(dataDir, () => {});
+
+  it('belongs to one hub, which a second one does not disturb', async () => {
+    const first = await own();
+    const refusal = await own().catch((error) => error);
+    expect(refusal.message).to.equal(
+      `another hub runs on the data directory ${dataDir.path}: stop it, or choose another with --data-dir`,
+    );
+    expect(await query(first.url, 'select 1 as one')).to.deep.equal([{ one: 1 }]);
+    await first.stop();
+    expect(await postgresRuns(dataDir.path)).to.equal(false);
+  });
+
+  it('is free again when the hub that had it is gone without a word', async () => {
+    const first = await own();
+    // What the end of a process does to its connections.
+    await query(
+      first.url,
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'hub owner'`,
+    );
+    const holders = `select from pg_locks where locktype = 'advisory'`;
+    await until(async () => (await query(first.url, holders)).length === 0, 'the lock is free');
+    const second = await own();
+    expect(second.url).to.equal(first.url);
+    await second.stop();
+    await first.stop();
+  });
+
+  it('is stopped again when it was started and cannot be entered', async () => {
+    await writeFile(join(dataDir.path, 'postgres/password'), 'not the one');
+    const refusal = await own().catch((error) => error);
+    expect(refusal.message).to.contain('password authentication failed');
+    expect(await postgresRuns(dataDir.path)).to.equal(false);
+  });
+});

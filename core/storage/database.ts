@@ -54,7 +54,12 @@ export async function openDatabase({ url, poolSize, entities, log }: DatabaseOpt
   try {
     const pool = await orm.em.getDriver().getConnection().getNativeClient();
     await requireVersion(pool);
-    return { orm, pool, em: () => orm.em.fork(), close: () => orm.close() };
+    const close = async (): Promise<void> => {
+      await orm.close();
+      // The ORM ends the pool only if it was the one to use it.
+      if (!pool.ending) await pool.end();
+    };
+    return { orm, pool, em: () => orm.em.fork(), close };
   } catch (error) {
     await orm.close();
     throw new Error(`no database at ${withoutSecrets(url)}: ${reasonOf(error)}`, { cause: error });

@@ -1,4 +1,5 @@
 // The checks of hubctl doctor, each of which finds one thing well or not.
+import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,6 +22,8 @@ import type { Target } from './target.ts';
 
 /** Clocks that differ by more than this make leases and expiries unreliable. */
 const CLOCK_TOLERANCE_MS = 5_000;
+
+const REDIS_TIMEOUT_MS = 3_000;
 
 /** Runs every check; what one needs and does not have, it is skipped for. Never throws for what it finds. */
 export async function examine(
@@ -155,25 +158,15 @@ async function checkSealedKeys(db: Database, { ring, finding }: Keys): Promise<F
 
 async function checkRedis({ redisUrl }: Settings): Promise<Finding> {
   if (redisUrl === undefined) return skipped('Redis', 'REDIS_URL is not set: requests are counted in memory');
-  let lastError = 'no answer';
-  const redis = openRedis({
-    url: redisUrl,
-    onError: (error) => {
-      lastError = error.message || lastError;
-    },
-  });
+  const redis = openRedis({ url: redisUrl, onError: () => {} }); // what is waited for tells of errors too
+  const { host } = new URL(redisUrl);
   try {
-    for (let attempt = 0; attempt < 20 && redis.status !== 'ready'; attempt++) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    await once(redis, 'ready', { signal: AbortSignal.timeout(REDIS_TIMEOUT_MS) });
     await redis.ping();
-    return ok('Redis', new URL(redisUrl).host);
-  } catch {
-    return failed(
-      'Redis',
-      `${new URL(redisUrl).host} does not answer: ${lastError}`,
-      'start it, or correct REDIS_URL',
-    );
+    return ok('Redis', host);
+  } catch (error) {
+    const why = messageOf(error) || 'no answer';
+    return failed('Redis', `${host} does not answer: ${why}`, 'start it, or correct REDIS_URL');
   } finally {
     redis.disconnect();
   }

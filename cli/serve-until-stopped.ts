@@ -1,6 +1,7 @@
 // Runs a hub in this process until a signal ends it.
-import { type DestinationStream, pino } from 'pino';
+import type { DestinationStream } from 'pino';
 import { EXIT } from './failure.ts';
+import { createLogger } from './logger.ts';
 import { type RunningHub, runHub } from './run-hub.ts';
 import type { Settings } from './settings.ts';
 
@@ -19,10 +20,7 @@ export async function serveUntilStopped(
   settings: Settings,
   { dataDir, log, onReady }: ServeOptions,
 ): Promise<void> {
-  const logger = pino(
-    { level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    log,
-  );
+  const logger = createLogger(settings.logLevel, log);
   const stopped = firstSignal();
   const hub = await runHub(settings, { dataDir, logger });
   try {

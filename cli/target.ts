@@ -35,7 +35,7 @@ export async function resolveTarget(given: {
   const file = join(given.dataDir, 'admin-token');
   const token = await readIfThere(file);
   if (token === undefined) return { server, token: undefined, withheld: undefined };
-  if (given.server !== undefined && server !== local) {
+  if (server !== local) {
     const owner = local === undefined ? 'a local hub' : `the hub at ${local}`;
     return {
       server,

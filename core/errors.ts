@@ -7,7 +7,8 @@ export type HubErrorKind =
   | 'failed_precondition'
   | 'resource_exhausted'
   | 'permission_denied'
-  | 'invalid_argument';
+  | 'invalid_argument'
+  | 'unavailable';
 
 /** Every code a refusal can carry. Codes are part of the public contract: never renamed, never reused. */
 export const HUB_ERRORS = {
@@ -25,6 +26,23 @@ export const HUB_ERRORS = {
   seat_not_active: 'permission_denied',
   expiry_invalid: 'invalid_argument',
   page_token_invalid: 'invalid_argument',
+  gateway_unknown: 'not_found',
+  method_not_allowed: 'invalid_argument',
+  callback_malformed: 'invalid_argument',
+  callback_unknown: 'not_found',
+  slot_unknown: 'not_found',
+  slot_exists: 'already_exists',
+  slot_disabled: 'failed_precondition',
+  credentials_invalid: 'invalid_argument',
+  base_url_invalid: 'invalid_argument',
+  slot_option_invalid: 'invalid_argument',
+  session_unknown: 'not_found',
+  amount_invalid: 'invalid_argument',
+  idempotency_key_reused: 'failed_precondition',
+  provider_refused: 'failed_precondition',
+  provider_unavailable: 'unavailable',
+  fee_rule_unknown: 'not_found',
+  fee_rule_invalid: 'invalid_argument',
 } as const satisfies Record<string, HubErrorKind>;
 
 export type HubErrorCode = keyof typeof HUB_ERRORS;

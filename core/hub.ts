@@ -24,6 +24,7 @@ import { createLicenseService } from './license/license-service.ts';
 import { createLicenses } from './license/licenses.ts';
 import { createLimitProfiles } from './license/limit-profiles.ts';
 import { createSeats } from './license/seats.ts';
+import { paymentEntities } from './payment/entities.ts';
 import { createDirectTransport } from './rpc/direct-transport.ts';
 import { createErrorInterceptor } from './rpc/errors.ts';
 import { createHealthService } from './rpc/health.ts';
@@ -154,7 +155,7 @@ export function openHubDatabase(url: string, poolSize: number, logger: Logger): 
   return openDatabase({
     url,
     poolSize,
-    entities: [...storageEntities, ...accessEntities, ...licenseEntities],
+    entities: [...storageEntities, ...accessEntities, ...licenseEntities, ...paymentEntities],
     log: (message) => logger.debug(message),
   });
 }

@@ -11,7 +11,12 @@ export function newServiceToken(): string {
   return `hub_${randomBytes(32).toString('base64url')}`;
 }
 
-/** Makes a token known to the hub. Returns false if it is known already and has been revoked. */
+/** Whether a text is a whole token, not part of one. */
+export function isServiceToken(text: string): boolean {
+  return /^hub_[\w-]{43}$/.test(text);
+}
+
+/** Makes a token known to the hub. Returns false if it is known already, but revoked, expired or of another role. */
 export async function registerServiceToken(
   pool: Pool,
   clock: Clock,
@@ -23,7 +28,7 @@ export async function registerServiceToken(
     `insert into service_token (id, name, role, token_hash, created_at)
      values ($1, $2, $3, $4, $5)
      on conflict (token_hash) do update set name = service_token.name
-     returning revoked_at is null as live`,
+     returning revoked_at is null and (expires_at is null or expires_at > $5) and role = $3 as live`,
     [newUuid(), name, role, hashToken(token), clock()],
   );
   return rows[0].live;

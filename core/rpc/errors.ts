@@ -14,6 +14,7 @@ const CODES: Record<HubErrorKind, Code> = {
   resource_exhausted: Code.ResourceExhausted,
   permission_denied: Code.PermissionDenied,
   invalid_argument: Code.InvalidArgument,
+  unavailable: Code.Unavailable,
 };
 
 /** Domain refusals keep their message and code; anything unforeseen is logged here and told to the caller as nothing. */

@@ -42,6 +42,8 @@ export async function openDatabase({ url, poolSize, entities, log }: DatabaseOpt
     driverOptions: {
       connectionTimeoutMillis: 5_000,
       statement_timeout: 15_000,
+      // For a server that answers nothing at all any more, which its own time-out does not help with.
+      query_timeout: 20_000,
       idle_in_transaction_session_timeout: 15_000,
       application_name: 'hub',
       keepAlive: true,

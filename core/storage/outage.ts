@@ -1,7 +1,8 @@
 // Tells an unreachable or overloaded database from a mistake of ours.
 
-// SQLSTATE classes: 08 connection exception, 53 insufficient resources, 57 operator intervention (shutdown, timeout).
-const OUTAGE_CLASSES = new Set(['08', '53', '57']);
+// SQLSTATE classes: 08 connection exception, 40 transaction rollback (deadlock, serialization), 53 insufficient
+// resources, 57 operator intervention (shutdown, timeout).
+const OUTAGE_CLASSES = new Set(['08', '40', '53', '57']);
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -20,7 +21,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   }
   if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
   // pg and its pool report these without a code.
-  return /^(Connection terminated|timeout (exceeded|expired)|Client has encountered a connection error)/.test(
+  return /^(Connection terminated|Query read timeout|timeout (exceeded|expired)|Client has encountered a connection error)/.test(
     error.message,
   );
 }

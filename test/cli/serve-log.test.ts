@@ -88,6 +88,7 @@ describe('the log of a hub', function () {
     expect(log).to.contain('"status":500').and.contain('"status":400');
     const secrets = {
       'a license key': licenseKey,
+      'a license key without dashes': licenseKey.replaceAll('-', ''),
       'an unknown license key': stray.key,
       'the admin token': hub.token,
       'an unknown token': stray.token,

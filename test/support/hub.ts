@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { type DestinationStream, pino } from 'pino';
+import type { DestinationStream } from 'pino';
+import { createLogger } from '../../cli/logger.ts';
 import { runHub } from '../../cli/run-hub.ts';
 import { readSettings, type Settings } from '../../cli/settings.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -38,7 +39,7 @@ export async function startHub({ settings = {}, clock, log, beside }: TestHubOpt
   const dataDir = beside?.dataDir ?? (await mkdtemp(join(tmpdir(), 'hub-test-')));
   const databaseUrl = settings.databaseUrl ?? beside?.databaseUrl ?? (await createDatabase());
   const base = readSettings({ port: '0', rpcPort: '0', licenseRatePerMinute: '0', databaseUrl }, {});
-  const logger = log ? pino({ level: 'trace' }, log) : pino({ level: 'silent' });
+  const logger = createLogger(log ? 'trace' : 'silent', log ?? process.stderr);
   const hub = await runHub({ ...base, ...settings }, { dataDir, logger, ...(clock && { clock }) });
   const { core, gatewayUrl } = hub;
   if (core === undefined || gatewayUrl === undefined) throw new Error('test hubs run in the role all');

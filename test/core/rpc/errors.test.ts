@@ -3,34 +3,29 @@ import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { requestIdKey } from '../../../core/access/caller.ts';
-import { HUB_ERRORS, HubError, type HubErrorCode } from '../../../core/errors.ts';
+import { HUB_ERRORS, HubError, type HubErrorCode, type HubErrorKind } from '../../../core/errors.ts';
 import { createDirectTransport } from '../../../core/rpc/direct-transport.ts';
 import { createErrorInterceptor } from '../../../core/rpc/errors.ts';
 import { serve } from '../../../core/rpc/service-entry.ts';
 import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { ErrorDetailSchema } from '../../../gen/hub/error/v1/error_pb.ts';
 
-const CODES: Record<HubErrorCode, Code> = {
-  app_unknown: Code.NotFound,
-  app_exists: Code.AlreadyExists,
-  signing_key_unknown: Code.NotFound,
-  signing_key_active: Code.FailedPrecondition,
-  limit_profile_unknown: Code.NotFound,
-  license_key_unknown: Code.NotFound,
-  license_unknown: Code.NotFound,
-  license_revoked: Code.FailedPrecondition,
-  license_expired: Code.FailedPrecondition,
-  seat_limit_reached: Code.ResourceExhausted,
-  seat_unknown: Code.NotFound,
-  seat_not_active: Code.PermissionDenied,
-  expiry_invalid: Code.InvalidArgument,
-  page_token_invalid: Code.InvalidArgument,
+const CODES: Record<HubErrorKind, Code> = {
+  not_found: Code.NotFound,
+  already_exists: Code.AlreadyExists,
+  failed_precondition: Code.FailedPrecondition,
+  resource_exhausted: Code.ResourceExhausted,
+  permission_denied: Code.PermissionDenied,
+  invalid_argument: Code.InvalidArgument,
+  unavailable: Code.Unavailable,
 };
+const HUB_ERROR_CODES = Object.keys(HUB_ERRORS) as HubErrorCode[]; // the keys of a constant
 
 describe('error of a call', () => {
-  for (const [code, expected] of Object.entries(CODES)) {
+  for (const code of HUB_ERROR_CODES) {
+    const expected = CODES[HUB_ERRORS[code]];
     it(`is ${Code[expected]} for ${code}, with the code as its detail`, async () => {
-      const { error, log } = await fail(new HubError(code as HubErrorCode, 'try this')); // a key of the table
+      const { error, log } = await fail(new HubError(code, 'try this'));
       expect(error).to.include({ code: expected, rawMessage: 'try this' });
       expect(error.findDetails(ErrorDetailSchema)).to.deep.equal([
         { $typeName: 'hub.error.v1.ErrorDetail', code, field: '' },
@@ -38,10 +33,6 @@ describe('error of a call', () => {
       expect(log).to.deep.equal([]);
     });
   }
-
-  it('is known here for every code the domain has', () => {
-    expect(Object.keys(CODES)).to.have.members(Object.keys(HUB_ERRORS));
-  });
 
   it('carries the seats and the field it is about', async () => {
     const refusal = new HubError('seat_limit_reached', 'full', {

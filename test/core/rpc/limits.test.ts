@@ -1,5 +1,5 @@
 // What the RPC port bears: messages that are too large, calls that take too long, callers that hang up.
-import { Code, ConnectError, createClient, type Transport } from '@connectrpc/connect';
+import { Code, createClient, type Transport } from '@connectrpc/connect';
 import {
   compressionGzip,
   createConnectTransport,
@@ -12,6 +12,7 @@ import { createRpcListener } from '../../../core/rpc/server.ts';
 import { serve } from '../../../core/rpc/service-entry.ts';
 import { Health } from '../../../gen/grpc/health/v1/health_pb.ts';
 import { until } from '../../support/until.ts';
+import { failureOf } from './failure-of.ts';
 
 const MAX_BYTES = 1024 * 1024;
 const MAX_TIMEOUT_MS = 60_000;
@@ -101,12 +102,3 @@ describe('RPC port, at its limits', () => {
     expect(lengths).to.deep.equal([]);
   });
 });
-
-async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
-  try {
-    await call;
-  } catch (error) {
-    return ConnectError.from(error);
-  }
-  throw new Error('the call did not fail');
-}

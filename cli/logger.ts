@@ -1,0 +1,32 @@
+// The log of a hub: JSON lines, without what a database error quotes of the rows.
+import { type DestinationStream, type Logger, pino } from 'pino';
+
+export function createLogger(level: string, stream: DestinationStream): Logger {
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    serializers: { err: describe },
+  };
+  return pino(options, stream);
+}
+
+/**
+ * An error as it is logged. A database error's message quotes the statement and its values, so of those only what
+ * names the place is kept: SQLSTATE, table, constraint and the stack's frames.
+ */
+function describe(error: unknown): object {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const sql = sqlFacts(error);
+  if (sql === undefined) return pino.stdSerializers.err(error);
+  const frames = error.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
+  return { type: error.name, ...sql, stack: frames.join('\n') };
+}
+
+function sqlFacts(error: Error): object | undefined {
+  if (!('severity' in error) || !('code' in error)) return undefined;
+  const { code, severity } = error;
+  const table = 'table' in error ? error.table : undefined;
+  const constraint = 'constraint' in error ? error.constraint : undefined;
+  return { sqlState: code, severity, table, constraint };
+}

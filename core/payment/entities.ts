@@ -1,0 +1,226 @@
+// The tables of the payment room.
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+export const ENVIRONMENTS = ['sandbox', 'production'] as const;
+export type Environment = (typeof ENVIRONMENTS)[number];
+export const CHARGE_STATUSES = ['pending', 'success', 'failed', 'cancelled'] as const;
+export type ChargeStatusName = (typeof CHARGE_STATUSES)[number];
+export const CALLBACK_STATES = ['received', 'settled', 'ignored', 'unresolved', 'mismatch', 'dead'] as const;
+export type CallbackStateName = (typeof CALLBACK_STATES)[number];
+
+export const SlotSchema = defineEntity({
+  name: 'Slot',
+  tableName: 'slot',
+  properties: {
+    id: p.uuid().primary(),
+    name: p.text().unique('slot_name_key'),
+    gateway: p.text(),
+    environment: p.enum(ENVIRONMENTS),
+    baseUrl: p.text(),
+    options: p.json<Record<string, string>>(),
+    /** JSON of the credentials by name, sealed for `slot:<id>`. */
+    sealedCredentials: p.blob(),
+    createdAt: p.datetime(3),
+    rotatedAt: p.datetime(3),
+    disabledAt: p.datetime(3).nullable(),
+  },
+});
+export type Slot = InferEntity<typeof SlotSchema>;
+
+export const ProviderTokenSchema = defineEntity({
+  name: 'ProviderToken',
+  tableName: 'provider_token',
+  properties: {
+    slot: () => p.manyToOne(SlotSchema).primary().deleteRule('cascade'),
+    /** The token, sealed for `provider_token:<slot id>`; null before the first grant. */
+    sealedToken: p.blob().nullable(),
+    expiresAt: p.datetime(3).nullable(),
+    /** Whoever set it asks for a new token until then; the others wait. */
+    grantingUntil: p.datetime(3).nullable(),
+  },
+});
+
+export const ChargeSessionSchema = defineEntity({
+  name: 'ChargeSession',
+  tableName: 'charge_session',
+  properties: {
+    id: p.uuid().primary(),
+    slot: () => p.manyToOne(SlotSchema).deleteRule('restrict'),
+    status: p.enum(CHARGE_STATUSES),
+    statusReason: p.text(),
+    statusChangedAt: p.datetime(3),
+    amountMinor: p.bigint(),
+    currency: p.character().length(3),
+    orderReference: p.text(),
+    customer: p.json<Record<string, string>>(),
+    metadata: p.json<Record<string, string>>(),
+    merchantTransactionId: p.text().unique('charge_session_merchant_transaction_id_key'),
+    /** Null until the provider has made the checkout. */
+    providerPaymentId: p.text().nullable(),
+    checkoutUrl: p.text().nullable(),
+    idempotencyKey: p.text().nullable(),
+    /** SHA-256 of the request that came with the idempotency key. */
+    requestHash: p.blob().nullable(),
+    /** Settled by: null unless it was paid. */
+    gatewayTransactionId: p.text().nullable(),
+    createdAt: p.datetime(3),
+    /** When the sweep asks the provider next; null once there is nothing more to ask. */
+    nextCheckAt: p.datetime(3).nullable(),
+    checks: p.integer(),
+    /** Lease of the one who asks the provider now, over all hubs. */
+    verifyingUntil: p.datetime(3).nullable(),
+    verifyingBy: p.uuid().nullable(),
+  },
+  uniques: [
+    {
+      name: 'charge_session_idempotency_key',
+      properties: ['idempotencyKey'],
+      where: 'idempotency_key is not null',
+    },
+    // The second way to resolve a callback.
+    {
+      name: 'charge_session_provider_payment_id_key',
+      properties: ['slot', 'providerPaymentId'],
+      where: 'provider_payment_id is not null',
+    },
+  ],
+  indexes: [
+    { name: 'charge_session_provider_payment_id_idx', properties: ['providerPaymentId'] },
+    { name: 'charge_session_slot_idx', properties: ['slot', 'id'] },
+    { name: 'charge_session_order_reference_idx', properties: ['orderReference', 'id'] },
+    // The sweep.
+    {
+      name: 'charge_session_next_check_idx',
+      properties: ['nextCheckAt'],
+      where: 'next_check_at is not null',
+    },
+  ],
+  checks: [{ name: 'charge_session_amount_positive', expression: 'amount_minor > 0' }],
+});
+export type ChargeSession = InferEntity<typeof ChargeSessionSchema>;
+
+export const CallbackSchema = defineEntity({
+  name: 'Callback',
+  tableName: 'callback',
+  properties: {
+    id: p.uuid().primary(),
+    gateway: p.text(),
+    /** `session_id` of the query as it was sent. */
+    claimedSessionId: p.text().nullable(),
+    fields: p.json<Record<string, string>>(),
+    receivedAt: p.datetime(3),
+    /** The session it was resolved to. */
+    session: () => p.manyToOne(ChargeSessionSchema).nullable().deleteRule('restrict'),
+    state: p.enum(CALLBACK_STATES),
+    reason: p.text(),
+    attempts: p.integer(),
+    finishedAt: p.datetime(3).nullable(),
+  },
+  indexes: [
+    { name: 'callback_session_idx', properties: ['session', 'id'] },
+    { name: 'callback_state_idx', properties: ['state', 'id'] },
+  ],
+});
+export type Callback = InferEntity<typeof CallbackSchema>;
+
+export const VerificationSchema = defineEntity({
+  name: 'Verification',
+  tableName: 'verification',
+  properties: {
+    id: p.uuid().primary(),
+    session: () => p.manyToOne(ChargeSessionSchema).deleteRule('restrict'),
+    /** On whose behalf; null for the sweep and for rechecks. */
+    callback: () => p.manyToOne(CallbackSchema).nullable().deleteRule('restrict'),
+    operation: p.text(),
+    outcome: p.text(),
+    detail: p.text(),
+    askedAt: p.datetime(3),
+    durationMs: p.integer(),
+  },
+  indexes: [
+    { name: 'verification_session_idx', properties: ['session', 'id'] },
+    { name: 'verification_callback_idx', properties: ['callback'] },
+  ],
+});
+export type Verification = InferEntity<typeof VerificationSchema>;
+
+export const UsageLogSchema = defineEntity({
+  name: 'UsageLog',
+  tableName: 'usage_log',
+  properties: {
+    id: p.uuid().primary(),
+    /** Unique: a session is settled once. */
+    session: () =>
+      p.oneToOne(ChargeSessionSchema).owner().unique('usage_log_session_id_key').deleteRule('restrict'),
+    slot: () => p.manyToOne(SlotSchema).deleteRule('restrict'),
+    gateway: p.text(),
+    gatewayTransactionId: p.text(),
+    amountMinor: p.bigint(),
+    currency: p.character().length(3),
+    feeTotalMinor: p.bigint(),
+    orderReference: p.text(),
+    settledAt: p.datetime(3),
+    reversedAt: p.datetime(3).nullable(),
+  },
+  // The same proof never pays two sessions.
+  uniques: [
+    { name: 'usage_log_gateway_transaction_id_key', properties: ['gateway', 'gatewayTransactionId'] },
+  ],
+  indexes: [
+    { name: 'usage_log_settled_idx', properties: ['settledAt'] },
+    { name: 'usage_log_slot_idx', properties: ['slot', 'id'] },
+  ],
+});
+export type UsageLog = InferEntity<typeof UsageLogSchema>;
+
+export const FeeRuleSchema = defineEntity({
+  name: 'FeeRule',
+  tableName: 'fee_rule',
+  properties: {
+    id: p.uuid().primary(),
+    name: p.text(),
+    version: p.integer(),
+    gateway: p.text().nullable(),
+    slot: () => p.manyToOne(SlotSchema).nullable().deleteRule('restrict'),
+    currency: p.character().length(3).nullable(),
+    basisPoints: p.integer(),
+    fixedMinor: p.bigint(),
+    minMinor: p.bigint().nullable(),
+    maxMinor: p.bigint().nullable(),
+    validFrom: p.datetime(3),
+    validTo: p.datetime(3).nullable(),
+    createdAt: p.datetime(3),
+  },
+  indexes: [{ name: 'fee_rule_name_idx', properties: ['name', 'version'] }],
+  checks: [
+    { name: 'fee_rule_basis_points_range', expression: 'basis_points >= 0 and basis_points <= 10000' },
+  ],
+});
+export type FeeRule = InferEntity<typeof FeeRuleSchema>;
+
+export const FeeLineSchema = defineEntity({
+  name: 'FeeLine',
+  tableName: 'fee_line',
+  properties: {
+    id: p.uuid().primary(),
+    usageLog: () => p.manyToOne(UsageLogSchema).deleteRule('restrict'),
+    feeRule: () => p.manyToOne(FeeRuleSchema).deleteRule('restrict'),
+    rule: p.text(),
+    ruleVersion: p.integer(),
+    amountMinor: p.bigint(),
+  },
+  uniques: [{ name: 'fee_line_rule_key', properties: ['usageLog', 'rule'] }],
+  indexes: [{ name: 'fee_line_fee_rule_idx', properties: ['feeRule'] }],
+});
+export type FeeLine = InferEntity<typeof FeeLineSchema>;
+
+export const paymentEntities = [
+  SlotSchema,
+  ProviderTokenSchema,
+  ChargeSessionSchema,
+  CallbackSchema,
+  VerificationSchema,
+  UsageLogSchema,
+  FeeRuleSchema,
+  FeeLineSchema,
+];

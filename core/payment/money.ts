@@ -1,0 +1,71 @@
+// Money: exact amounts in minor units, and their decimal form.
+
+/** `minor` counts the currency's minor unit; `currency` is an ISO 4217 code. */
+export type Money = { readonly minor: bigint; readonly currency: string };
+
+/** Text that is no amount, or an amount its currency cannot hold. The message is for the one who wrote it. */
+export class MoneyError extends Error {
+  override readonly name = 'MoneyError';
+}
+
+// ISO 4217: digits after the decimal sign, where they are not two.
+const NO_MINOR_UNIT = 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF';
+const THREE_DIGITS = 'BHD IQD JOD KWD LYD OMR TND';
+const DIGITS = new Map<string, number>([
+  ...NO_MINOR_UNIT.split(' ').map((code) => [code, 0] as const),
+  ...THREE_DIGITS.split(' ').map((code) => [code, 3] as const),
+  ['CLF', 4],
+  ['UYW', 4],
+]);
+const CURRENCIES: ReadonlySet<string> = new Set([...Intl.supportedValuesOf('currency'), ...DIGITS.keys()]);
+
+// What a bigint column holds, and JSON numbers do.
+const LARGEST = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** Digits after the decimal sign. @throws MoneyError for a code that is not a currency */
+export function minorDigits(currency: string): number {
+  if (!CURRENCIES.has(currency))
+    throw new MoneyError(`${JSON.stringify(currency)} is not an ISO 4217 currency code`);
+  return DIGITS.get(currency) ?? 2;
+}
+
+/**
+ * Reads a decimal such as `100`, `100.5` or `100.50`: no sign, exponent, spaces or separators. Digits beyond the
+ * currency's minor unit have to be zeros: providers write `100.0000` too.
+ *
+ * @throws MoneyError
+ */
+export function parseMoney(decimal: string, currency: string): Money {
+  const digits = minorDigits(currency);
+  const [, whole = '', fraction = ''] = /^(\d{1,16})(?:\.(\d{1,16}))?$/.exec(decimal) ?? [];
+  if (whole === '') throw new MoneyError(`${JSON.stringify(decimal)} is not a decimal amount such as 100.00`);
+  if (/[1-9]/.test(fraction.slice(digits))) {
+    throw new MoneyError(`${decimal} has more decimals than ${currency} has (${digits})`);
+  }
+  return checkedMoney(BigInt(whole + fraction.slice(0, digits).padEnd(digits, '0')), currency);
+}
+
+/** @throws MoneyError for a negative amount, one beyond 2^53-1 minor units, or no currency */
+export function checkedMoney(minor: bigint, currency: string): Money {
+  minorDigits(currency);
+  if (minor < 0n || minor > LARGEST)
+    throw new MoneyError(`an amount has to lie between 0 and ${LARGEST} minor units`);
+  return { minor, currency };
+}
+
+/** `100.50`, with exactly the currency's digits. */
+export function formatDecimal({ minor, currency }: Money): string {
+  const digits = minorDigits(currency);
+  const text = (minor < 0n ? -minor : minor).toString().padStart(digits + 1, '0');
+  const sign = minor < 0n ? '-' : '';
+  return digits === 0 ? sign + text : `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
+}
+
+/** `100.50 BDT` */
+export function formatMoney(money: Money): string {
+  return `${formatDecimal(money)} ${money.currency}`;
+}
+
+export function sameMoney(one: Money, other: Money): boolean {
+  return one.minor === other.minor && one.currency === other.currency;
+}

@@ -1,0 +1,117 @@
+// hubctl demo: something to try at once, and the same again at the next start.
+import type { ChildProcess } from 'node:child_process';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import type { DemoReport } from '../../cli/run-demo.ts';
+import { discard, makeDataDir, postgresRuns } from '../support/data-dir.ts';
+import { createDatabase, query } from '../support/postgres.ts';
+import { activate, checkStatus } from '../support/rest.ts';
+import { until } from '../support/until.ts';
+import { HUBCTL, start } from './spawn-hubctl.ts';
+
+type Demo = { readonly printed: string; interrupt(): Promise<[code: number | null, printed: string]> };
+
+const running = new Set<ChildProcess>();
+
+/** Runs a demo until its output is complete, which `end` tells. */
+async function startDemo(words: string[], env: Record<string, string>, end: RegExp): Promise<Demo> {
+  const child = start(['demo', '--rpc-port', '0', ...words], env);
+  running.add(child);
+  let printed = '';
+  let complaints = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    printed += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    complaints += text;
+  });
+  const exited = once(child, 'close').finally(() => running.delete(child));
+  await until(() => end.test(printed) || child.exitCode !== null, 'the demo is ready', 30_000);
+  if (child.exitCode !== null) throw new Error(`the demo ended: ${complaints}`);
+  return {
+    printed,
+    async interrupt() {
+      child.kill('SIGINT');
+      const [code] = await exited;
+      return [code, printed];
+    },
+  };
+}
+
+const startJson = async (words: string[], env: Record<string, string>) => {
+  const demo = await startDemo(['--json', ...words], env, /\n/);
+  const report: DemoReport = JSON.parse(demo.printed);
+  return { ...demo, report };
+};
+
+describe('hubctl demo', function () {
+  this.timeout(60_000); // it makes a cluster and starts hubs
+  let dataDir: string;
+  beforeEach(async () => {
+    dataDir = await makeDataDir();
+  });
+  afterEach(async () => {
+    for (const child of running) child.kill('SIGTERM');
+    await until(() => running.size === 0, 'every demo has ended');
+    await discard(dataDir);
+  });
+
+  it('shows the same license at every start, whose seats are kept, with commands that work when pasted', async () => {
+    const first = await startJson(['--port', '0', '--data-dir', dataDir], {});
+    const { report } = first;
+    expect(report).to.have.all.keys('gateway', 'rpc', 'token', 'app', 'license');
+    expect(report.app).to.deep.equal({ slug: 'demo' });
+    expect(report.license).to.have.all.keys('id', 'key', 'seats');
+    expect(report.license.seats).to.equal(3);
+    expect((await activate(report.gateway, report.license.key, 'machine-1')).status).to.equal(200);
+    expect((await stat(join(dataDir, 'demo.json'))).mode & 0o777).to.equal(0o600);
+    expect(await first.interrupt()).to.deep.equal([0, first.printed]);
+    expect(await postgresRuns(dataDir)).to.equal(false);
+
+    const again = await startDemo(['--port', '0', '--data-dir', dataDir], {}, /Ctrl-C stops the hub.*\n$/);
+    expect(again.printed).to.contain(report.license.id).and.contain(report.license.key);
+    const commands = again.printed.split('\n').filter((line) => /^ {2}(curl|npx) /.test(line));
+    const paste = async (command = ''): Promise<string> =>
+      (await promisify(execFile)('bash', ['-c', command.replace('npx hubctl', HUBCTL)])).stdout;
+    const [activation, status, publicKey, release, show] = commands;
+    expect(JSON.parse(await paste(activation))).to.include({ ok: true });
+    expect(JSON.parse(await paste(status)).seats).to.deep.equal({ limit: 3, used: 2 });
+    expect(await paste(publicKey)).to.match(/^-----BEGIN PUBLIC KEY-----\n/);
+    expect(JSON.parse(await paste(release))).to.deep.equal({ ok: true, released: true });
+    expect(await paste(show)).to.contain(report.license.id);
+    expect(commands).to.have.length(6);
+    expect((await again.interrupt())[0]).to.equal(0);
+  });
+
+  it('comes up with another license where the one it kept is gone, damaged or of another database', async () => {
+    const kept = join(dataDir, 'demo.json');
+    await writeFile(kept, '{"app":"demo","lic', { mode: 0o644 });
+    const env = { HUB_DATA_DIR: dataDir, DATABASE_URL: await createDatabase() };
+    const first = await startJson(['--port', '0'], env);
+    expect((await stat(kept)).mode & 0o777).to.equal(0o600);
+    expect(JSON.parse(await readFile(kept, 'utf8')).licenseId).to.equal(first.report.license.id);
+    await first.interrupt();
+    await query(env.DATABASE_URL, 'delete from license');
+
+    const port = await freePort();
+    const second = await startJson(['--port', `${port}`], env);
+    expect(second.report.gateway).to.equal(`http://127.0.0.1:${port}`);
+    expect(second.report.license.id).not.to.equal(first.report.license.id);
+    expect((await checkStatus(second.report.gateway, second.report.license.id)).status).to.equal(200);
+    expect((await second.interrupt())[0]).to.equal(0);
+  });
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo; // it listens on TCP
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}

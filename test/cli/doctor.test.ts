@@ -1,0 +1,193 @@
+// hubctl doctor: a healthy hub, and each single thing that can be wrong with one.
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod, copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { expect } from 'chai';
+import type { Finding } from '../../cli/commands/doctor.ts';
+import { examine } from '../../cli/examine.ts';
+import { createProgram } from '../../cli/program.ts';
+import { startHub, type TestHub } from '../support/hub.ts';
+import { createApp } from '../support/license.ts';
+import { createDatabase, query } from '../support/postgres.ts';
+import { requireRedis } from '../support/redis.ts';
+import { hubctl } from './spawn-hubctl.ts';
+
+const NOWHERE = 'http://127.0.0.1:1';
+
+describe('hubctl doctor', function () {
+  this.timeout(30_000); // the first test to ask starts PostgreSQL
+  let hub: TestHub;
+  let scratch: string;
+  before(async () => {
+    scratch = await mkdtemp(join(tmpdir(), 'hub-test-'));
+    hub = await startHub();
+    await createApp(hub.admin); // with a signing key
+  });
+  after(async () => {
+    await hub?.stop();
+    await rm(scratch, { recursive: true, force: true });
+  });
+
+  /** What it finds with the settings of the hub, but for these. */
+  async function look(
+    environment: Record<string, string> = {},
+    options: { dataDir?: string; server?: string; token?: string } = {},
+  ): Promise<Finding[]> {
+    const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+    const { program, context } = createProgram(streams);
+    for (const [name, value] of Object.entries({ dataDir: hub.dataDir, ...options })) {
+      program.setOptionValueWithSource(name, value, 'cli');
+    }
+    return examine({}, { DATABASE_URL: hub.databaseUrl, ...environment }, context);
+  }
+
+  /** The names of what failed, each of which has to come with a remedy. */
+  function failures(findings: readonly Finding[]): string[] {
+    const failed = findings.filter(({ state }) => state === 'failed');
+    for (const { check, detail, remedy } of failed) {
+      expect(detail, check).to.have.length.above(5);
+      expect(remedy, check).to.have.length.above(5);
+    }
+    return failed.map(({ check }) => check);
+  }
+
+  const only = (findings: readonly Finding[], check: string): Finding => {
+    const [found, ...more] = findings.filter((finding) => finding.check === check);
+    if (found === undefined || more.length > 0) throw new Error(`${more.length} findings on ${check}`);
+    return found;
+  };
+
+  it('finds a healthy hub well, in words and in JSON, and exits with 0', async () => {
+    const env = { DATABASE_URL: hub.databaseUrl, HUB_DATA_DIR: hub.dataDir };
+    const [words, json] = await Promise.all([
+      hubctl(['doctor'], env),
+      hubctl(['doctor', '--output', 'json'], env),
+    ]);
+    expect(words).to.include({ code: 0, stderr: '' });
+    expect(words.stdout).to.match(/^signing keys +ok +all 1 can be opened$/m);
+    expect(json).to.include({ code: 0, stderr: '' });
+    const findings: Finding[] = JSON.parse(json.stdout);
+    expect(findings.map(({ check, state }) => `${check}: ${state}`)).to.deep.equal([
+      'Node.js: ok',
+      'configuration: ok',
+      'data directory: ok',
+      'master key: ok',
+      'database: ok',
+      'database clock: ok',
+      'schema: ok',
+      'signing keys: ok',
+      'Redis: skipped',
+      'hub: ok',
+    ]);
+  });
+
+  it('exits with 1 and says how to mend what failed', async () => {
+    const env = { DATABASE_URL: 'postgres://hub:correct-horse@127.0.0.1:1/hub', HUB_DATA_DIR: hub.dataDir };
+    const [words, json] = await Promise.all([
+      hubctl(['doctor'], env),
+      hubctl(['doctor', '--output', 'json'], env),
+    ]);
+    expect(words).to.include({ code: 1, stderr: 'hubctl: 1 of 7 checks failed.\n' });
+    expect(words.stdout).to.match(/^database +failed .*ECONNREFUSED.*To mend it: start it/m);
+    expect(json.code).to.equal(1);
+    expect(JSON.parse(json.stderr).error.code).to.equal('unhealthy');
+    expect(failures(JSON.parse(json.stdout))).to.deep.equal(['database']);
+    expect(words.stdout + json.stdout).not.to.contain('correct-horse');
+  });
+
+  it('reports each wrong setting, and looks no further', async () => {
+    const findings = await look({ HUB_PORT: 'x', HUB_LOG_LEVEL: 'loud' });
+    expect(failures(findings)).to.deep.equal(['configuration', 'configuration']);
+    expect(findings.map(({ detail }) => detail.split(':')[0])).to.include.members([
+      'HUB_PORT',
+      'HUB_LOG_LEVEL',
+    ]);
+  });
+
+  it('finds a master key file that is missing or open to others', async () => {
+    const file = join(scratch, 'keys');
+    const missing = await look({ HUB_MASTER_KEY_FILE: file });
+    expect(failures(missing)).to.deep.equal(['master key']);
+    expect(only(missing, 'master key').detail).to.equal(`there is no file ${file}`);
+    await copyFile(join(hub.dataDir, 'master.key'), file);
+    await chmod(file, 0o644);
+    const open = await look({ HUB_MASTER_KEY_FILE: file });
+    expect(failures(open)).to.deep.equal(['master key']);
+    expect(only(open, 'master key').detail).to.contain('open to other users');
+    expect(only(open, 'signing keys').state).to.equal('skipped');
+  });
+
+  it('finds a master key that is not the one of the database', async () => {
+    const key = randomBytes(32).toString('base64');
+    const findings = await look({ HUB_MASTER_KEY: key });
+    expect(failures(findings)).to.deep.equal(['signing keys']);
+    expect(JSON.stringify(findings)).not.to.contain(key);
+    const none = await look({}, { dataDir: scratch, server: hub.rpcUrl, token: hub.token });
+    expect(failures(none)).to.deep.equal(['signing keys']);
+    expect(only(none, 'signing keys').detail).to.contain('there is no master key');
+  });
+
+  it('finds a secret in the data directory that other users can read', async () => {
+    const file = join(hub.dataDir, 'admin-token');
+    await chmod(file, 0o644);
+    const findings = await look();
+    await chmod(file, 0o600);
+    expect(failures(findings)).to.deep.equal(['data directory']);
+    expect(only(findings, 'data directory').remedy).to.equal(`chmod 600 ${file}`);
+  });
+
+  it('warns of migrations that are pending, which are no failure, and makes nothing', async () => {
+    const DATABASE_URL = await createDatabase();
+    const findings = await look({ DATABASE_URL });
+    expect(failures(findings)).to.deep.equal([]);
+    expect(only(findings, 'schema')).to.include({
+      state: 'warning',
+      remedy: 'hubctl migrate up, or start the hub',
+    });
+    expect(await query(DATABASE_URL, `select from pg_tables where schemaname = 'public'`)).to.deep.equal([]);
+  });
+
+  it('finds Redis well, or away', async function () {
+    const away = await look({ REDIS_URL: 'redis://:correct-horse@127.0.0.1:1' });
+    expect(failures(away)).to.deep.equal(['Redis']);
+    expect(JSON.stringify(away)).not.to.contain('correct-horse');
+    const well = await look({ REDIS_URL: await requireRedis(this) });
+    expect(only(well, 'Redis').state).to.equal('ok');
+  });
+
+  it('finds a token that the hub does not accept', async () => {
+    const findings = await look({}, { token: 'hub_of-another-hub' });
+    expect(failures(findings)).to.deep.equal(['hub']);
+    expect(JSON.stringify(findings)).not.to.contain('hub_of-another-hub');
+  });
+
+  it('takes a hub that does not run for none of its own failures, but a core for one of its gateway', async () => {
+    const stopped = await look({}, { server: NOWHERE, token: hub.token });
+    expect(failures(stopped)).to.deep.equal([]);
+    expect(only(stopped, 'hub').state).to.equal('skipped');
+
+    const gateway = { HUB_ROLE: 'gateway', HUB_CORE_TOKEN: hub.token };
+    const fed = await look({ ...gateway, HUB_CORE_URL: hub.rpcUrl });
+    expect(fed.map(({ check, state }) => `${check}: ${state}`)).to.deep.equal([
+      'Node.js: ok',
+      'configuration: ok',
+      'Redis: skipped',
+      'hub: ok',
+    ]);
+    const starved = await look({ ...gateway, HUB_CORE_URL: NOWHERE });
+    expect(failures(starved)).to.deep.equal(['hub']);
+    expect(only(starved, 'hub').remedy).to.contain('HUB_CORE_URL');
+    const refused = await look({ ...gateway, HUB_CORE_URL: hub.rpcUrl, HUB_CORE_TOKEN: 'hub_other' });
+    expect(failures(refused)).to.deep.equal(['hub']);
+  });
+
+  it('finds nothing wrong where no hub has been started yet, and makes nothing', async () => {
+    const dataDir = join(scratch, 'not-there');
+    const findings = await look({ DATABASE_URL: '' }, { dataDir, server: NOWHERE });
+    expect(failures(findings)).to.deep.equal([]);
+    expect(existsSync(dataDir)).to.equal(false);
+  });
+});

@@ -1,5 +1,6 @@
 // When a license is to expire, as it is typed: a day, a time, or a while from now.
 import { InvalidArgumentError } from 'commander';
+import { readTime } from './calendar.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -11,7 +12,7 @@ const DAY_MS = 86_400_000;
  */
 export function parseExpiry(text: string, now: Date): Date {
   const [, amount, unit] = /^(\d{1,5})([dwy])$/.exec(text) ?? [];
-  const time = amount !== undefined && unit !== undefined ? later(now, Number(amount), unit) : absolute(text);
+  const time = amount !== undefined && unit !== undefined ? later(now, Number(amount), unit) : readTime(text, '23:59:59');
   // 9999 is the last year that RFC 3339 can write.
   if (time === undefined || Number.isNaN(time.getTime()) || time.getUTCFullYear() > 9999) {
     throw new InvalidArgumentError(
@@ -28,14 +29,4 @@ function later(now: Date, amount: number, unit: string): Date {
     return time;
   }
   return new Date(now.getTime() + amount * (unit === 'w' ? 7 : 1) * DAY_MS);
-}
-
-function absolute(text: string): Date | undefined {
-  const [, day, clock, zone] =
-    /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d:\d\d(?:\.\d{1,9})?)([Zz]|[+-]\d\d:\d\d))?$/.exec(text) ?? [];
-  if (day === undefined) return undefined;
-  // Date.parse would read the 30th of February as the 2nd of March.
-  const midnight = new Date(`${day}T00:00:00Z`);
-  if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== day) return undefined;
-  return new Date(`${day}T${clock ?? '23:59:59'}${zone?.toUpperCase() ?? 'Z'}`);
 }

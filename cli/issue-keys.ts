@@ -1,4 +1,5 @@
 // Issues licenses and sees to it that no key is lost on its way to the terminal or the file.
+import { timestampOf } from './calendar.ts';
 import type { Context } from './context.ts';
 import { CliError, interruptedError, PartialFailure } from './failure.ts';
 import { type IssueRequest, issueLicenses } from './issue.ts';
@@ -106,11 +107,6 @@ function request({ app, seats, profile, limit, expires, customer, leaseDays }: I
     ...(profile !== undefined && { limitProfile: profile }),
     ...(customer !== undefined && { customer }),
     ...(leaseDays !== undefined && { leaseDays }),
-    ...(expires !== undefined && {
-      expiresAt: {
-        seconds: BigInt(Math.floor(expires.getTime() / 1000)),
-        nanos: expires.getUTCMilliseconds() * 1_000_000,
-      },
-    }),
+    ...(expires !== undefined && { expiresAt: timestampOf(expires) }),
   };
 }

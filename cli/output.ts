@@ -13,6 +13,8 @@ export type Output = {
     pages: AsyncIterable<readonly T[]> | Iterable<readonly T[]>,
     columns: readonly Column<T>[],
   ): Promise<number>;
+  /** Prints a piece of what is neither an object nor a table, as it is. */
+  text(piece: string): Promise<void>;
   /** Says something that is no result. Silent with JSON, where standard error is kept for the error object. */
   note(text: string): void;
   /** Whether results are printed as JSON. */
@@ -34,6 +36,7 @@ export function createOutput(
       const lines = recordLines(item, columns).map(({ title, value }) => `${bold(title)}  ${value}\n`);
       return write(stdout, lines.join(''));
     },
+    text: (piece) => write(stdout, piece),
     list: (pages, columns) => (json() ? jsonArray(stdout, pages) : table(stdout, pages, columns, bold)),
   };
 }

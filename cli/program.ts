@@ -11,6 +11,7 @@ import { registerMigrate } from './commands/migrate.ts';
 import { registerSeat } from './commands/seat.ts';
 import { registerSeed } from './commands/seed.ts';
 import { registerServe } from './commands/serve.ts';
+import { registerSimulate } from './commands/simulate.ts';
 import { type Context, createContext, type Streams } from './context.ts';
 import { addGlobalOptions } from './global-options.ts';
 import { packageVersion } from './version.ts';
@@ -50,6 +51,7 @@ export function createProgram(streams: Streams): { program: Command; context: Co
   const context = createContext(program, streams);
   registerServe(program, context);
   registerDemo(program, context);
+  registerSimulate(program, context);
   registerApp(program, context);
   registerLimits(program, context);
   registerKey(program, context);

@@ -5,10 +5,15 @@ const CELLS = 30;
 
 export type Progress = { update(done: number): void; end(): void };
 
-export function createProgress({ stderr }: Streams, label: string, total: number): Progress {
+/** @param total Undefined where it is not known how many there will be: then they are counted only. */
+export function createProgress({ stderr }: Streams, label: string, total: number | undefined): Progress {
   if (stderr.isTTY !== true) return { update: () => {}, end: () => {} };
   return {
     update: (done) => {
+      if (total === undefined) {
+        stderr.write(`\r${label} ${done}`);
+        return;
+      }
       const full = Math.round((done / total) * CELLS);
       stderr.write(`\r${label} ${'█'.repeat(full)}${'░'.repeat(CELLS - full)} ${done}/${total}`);
     },

@@ -26,12 +26,13 @@ export async function runHub(
   { dataDir, logger, clock }: RunOptions,
 ): Promise<RunningHub> {
   await using undo = new AsyncDisposableStack();
+  let gateway: { url: string; stop(graceMs: number): Promise<void> } | undefined;
   const core =
     settings.role === 'gateway'
       ? undefined
-      : await startCore(settings, { dataDir, logger, ...(clock && { clock }) });
+      : await startCore(settings, { dataDir, logger, ...(clock && { clock }) }, () => gateway?.url);
   undo.defer(async () => core?.stop(0));
-  const gateway =
+  gateway =
     settings.role === 'core'
       ? undefined
       : await startGateway(settings, core?.transport ?? remoteCore(settings), logger);
@@ -54,7 +55,11 @@ export async function runHub(
   };
 }
 
-function startCore(settings: Settings, { dataDir, logger, clock }: RunOptions): Promise<Hub> {
+function startCore(
+  settings: Settings,
+  { dataDir, logger, clock }: RunOptions,
+  gatewayUrl: () => string | undefined,
+): Promise<Hub> {
   return startHub(
     {
       version: packageVersion(),
@@ -64,6 +69,14 @@ function startCore(settings: Settings, { dataDir, logger, clock }: RunOptions): 
       rpcPort: settings.rpcPort,
       masterKey: { text: settings.masterKey, file: settings.masterKeyFile },
       poolSize: settings.databasePool,
+      payment: {
+        // On one machine providers reach the gateway where it listens; elsewhere somebody has to say where.
+        publicUrl: () => settings.publicUrl ?? gatewayUrl(),
+        callbackBudgetMs: settings.callbackBudgetMs,
+        providerTimeoutMs: settings.providerTimeoutMs,
+        retryDelayMs: settings.retryDelaySeconds * 1000,
+        sweepAfterMs: settings.sweepAfterMs,
+      },
     },
     { logger, ...(clock && { clock }) },
   );

@@ -37,3 +37,13 @@ export function url(...protocols: string[]): (value: string) => string {
     );
   };
 }
+
+/** `120,600,3600`: rising whole seconds, as milliseconds. */
+export function risingSeconds(value: string): number[] {
+  const seconds = value.split(',').map((item) => (/^\d{1,6}$/.test(item.trim()) ? Number(item) : Number.NaN));
+  const rises = seconds.every((item, index) => item > (seconds[index - 1] ?? 0));
+  if (rises) return seconds.map((item) => item * 1000);
+  throw new Error(
+    `must be rising whole seconds separated by commas, such as 120,600,3600, not ${JSON.stringify(value)}`,
+  );
+}

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { readMasterKeys } from '../core/storage/master-key.ts';
 import { parseTrustedProxies } from '../gateway/client-ip.ts';
 import { usageError } from './failure.ts';
-import { integer, oneOf, text, token, url } from './setting-values.ts';
+import { integer, oneOf, risingSeconds, text, token, url } from './setting-values.ts';
 
 export type Settings = {
   readonly role: 'all' | 'core' | 'gateway';
@@ -22,6 +22,11 @@ export type Settings = {
   readonly proxyHeader: 'x-forwarded-for' | 'forwarded';
   readonly coreUrl: string | undefined;
   readonly coreToken: string | undefined;
+  readonly callbackBudgetMs: number;
+  readonly providerTimeoutMs: number;
+  readonly retryDelaySeconds: number;
+  /** Milliseconds. */
+  readonly sweepAfterMs: readonly number[];
   readonly logLevel: string;
 };
 
@@ -151,6 +156,38 @@ export const SETTINGS: readonly Setting[] = [
     undefined,
     token,
     'service token for the core, for the role gateway',
+  ),
+  setting(
+    'callbackBudgetMs',
+    'HUB_CALLBACK_BUDGET_MS',
+    'callback-budget-ms',
+    '2500',
+    integer(1, 60_000),
+    'milliseconds after which a payment provider is answered, whatever has come of its callback',
+  ),
+  setting(
+    'providerTimeoutMs',
+    'HUB_PROVIDER_TIMEOUT_MS',
+    'provider-timeout-ms',
+    '30000',
+    integer(100, 120_000),
+    'milliseconds a payment provider has to answer a question',
+  ),
+  setting(
+    'retryDelaySeconds',
+    'HUB_RETRY_DELAY_SECONDS',
+    'retry-delay-seconds',
+    '5',
+    integer(1, 3_600),
+    'seconds until a callback that could not be dealt with is tried again; later and later after that',
+  ),
+  setting(
+    'sweepAfterMs',
+    'HUB_SWEEP_AFTER_SECONDS',
+    'sweep-after-seconds',
+    '120,600,3600',
+    risingSeconds,
+    'seconds after which the provider is asked about a session that is not paid; then every last one for a day',
   ),
   setting(
     'logLevel',

@@ -39,6 +39,7 @@ export const HUB_ERRORS = {
   session_unknown: 'not_found',
   amount_invalid: 'invalid_argument',
   idempotency_key_reused: 'failed_precondition',
+  public_url_unset: 'failed_precondition',
   provider_refused: 'failed_precondition',
   provider_unavailable: 'unavailable',
   fee_rule_unknown: 'not_found',
@@ -56,12 +57,19 @@ export class HubError extends Error {
   readonly seats: SeatUsage | undefined;
   /** The request field at fault, in lowerCamelCase. */
   readonly field: string | undefined;
+  /** The HTTP method to use instead, with `method_not_allowed`. */
+  readonly allow: string | undefined;
 
-  constructor(code: HubErrorCode, message: string, about: { seats?: SeatUsage; field?: string } = {}) {
+  constructor(
+    code: HubErrorCode,
+    message: string,
+    about: { seats?: SeatUsage; field?: string; allow?: string } = {},
+  ) {
     super(message);
     this.name = 'HubError';
     this.code = code;
     this.seats = about.seats;
     this.field = about.field;
+    this.allow = about.allow;
   }
 }

@@ -3,28 +3,16 @@ import type { Transport } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { Health } from '../gen/grpc/health/v1/health_pb.ts';
 import { AccessService } from '../gen/hub/access/v1/access_service_pb.ts';
-import { LicenseAdminService } from '../gen/hub/license/v1/license_admin_service_pb.ts';
-import { LicenseService } from '../gen/hub/license/v1/license_service_pb.ts';
 import { createAccessService } from './access/access-service.ts';
 import { createAuthorizeInterceptor } from './access/authorize.ts';
 import { accessEntities } from './access/entities.ts';
 import { ensureLocalToken } from './access/local-token.ts';
 import { findCaller } from './access/service-token.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { createActivate } from './license/activate.ts';
-import { createApps } from './license/apps.ts';
-import { createCheckStatus } from './license/check-status.ts';
-import { createDeactivate } from './license/deactivate.ts';
 import { licenseEntities } from './license/entities.ts';
-import { createIssueLicenses } from './license/issue-licenses.ts';
-import { createKeyring } from './license/keyring.ts';
-import { createLastSeen } from './license/last-seen.ts';
-import { createLicenseAdminService } from './license/license-admin-service.ts';
-import { createLicenseService } from './license/license-service.ts';
-import { createLicenses } from './license/licenses.ts';
-import { createLimitProfiles } from './license/limit-profiles.ts';
-import { createSeats } from './license/seats.ts';
+import { createLicenseRoom } from './license/room.ts';
 import { paymentEntities } from './payment/entities.ts';
+import { createPaymentRoom, type PaymentConfig } from './payment/room.ts';
 import { createDirectTransport } from './rpc/direct-transport.ts';
 import { createErrorInterceptor } from './rpc/errors.ts';
 import { createHealthService } from './rpc/health.ts';
@@ -32,8 +20,8 @@ import { listen, urlOf } from './rpc/listener.ts';
 import { createReflectionServices } from './rpc/reflection.ts';
 import { createRequestLogInterceptor } from './rpc/request-log.ts';
 import { createRpcListener } from './rpc/server.ts';
-import { type ServiceEntry, serve } from './rpc/service-entry.ts';
 import { createValidationInterceptor } from './rpc/validation.ts';
+import { type ServiceEntry, serve } from './service-entry.ts';
 import { type DataDir, openDataDir } from './storage/data-dir.ts';
 import { type Database, openDatabase } from './storage/database.ts';
 import { storageEntities } from './storage/entities.ts';
@@ -55,6 +43,7 @@ export type HubConfig = {
   readonly masterKey: MasterKeySource;
   /** Most database connections of this process. */
   readonly poolSize: number;
+  readonly payment: PaymentConfig;
 };
 
 export type HubParts = { readonly logger: Logger; readonly clock?: Clock };
@@ -92,36 +81,23 @@ export async function startHub(config: HubConfig, { logger, clock = systemClock 
   await claimDatabase(db.pool, keys, clock);
   const adminToken = await ensureLocalToken(db.pool, dataDir, clock);
 
-  const lastSeen = createLastSeen({
-    pool: db.pool,
-    onError: (err) => logger.warn({ err }, 'last-seen times were not written'),
-  });
-  undo.defer(() => lastSeen.close());
-
-  const limitProfiles = createLimitProfiles({ db, clock });
   const sealer = createSealer(keys);
+  const licenses = createLicenseRoom({ db, sealer, clock, logger });
+  undo.defer(() => licenses.close());
+  const { secrets: otherSecrets } = licenses;
+  const payments = await createPaymentRoom({
+    config: config.payment,
+    db,
+    databaseUrl,
+    sealer,
+    otherSecrets,
+    clock,
+    logger,
+  });
+  undo.defer(() => payments.close());
   const services = [
-    serve(
-      LicenseService,
-      createLicenseService({
-        pool: db.pool,
-        activate: createActivate({ pool: db.pool, keyring: createKeyring(db.pool, sealer), clock }),
-        deactivate: createDeactivate({ pool: db.pool, clock }),
-        checkStatus: createCheckStatus({ pool: db.pool, lastSeen, clock }),
-        limitProfiles,
-      }),
-    ),
-    serve(
-      LicenseAdminService,
-      createLicenseAdminService({
-        apps: createApps({ db, sealer, clock }),
-        limitProfiles,
-        issueLicenses: createIssueLicenses({ db, clock }),
-        licenses: createLicenses({ db, clock }),
-        seats: createSeats({ db, clock }),
-        clock,
-      }),
-    ),
+    ...licenses.services,
+    ...payments.services,
     serve(AccessService, createAccessService(config.version, clock)),
   ];
   const all = withStandardServices(services, db);

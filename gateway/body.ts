@@ -1,6 +1,7 @@
-// Reads the JSON body of a request: content type, size, time, and then strictly the text.
+// Reads the body of a request, JSON or a form: content type, size, time, and then strictly the text.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { type FormFields, parseForm } from './form.ts';
 import { fieldProblem, Problem } from './problem.ts';
 import { parseJsonObject } from './strict-json.ts';
 
@@ -29,11 +30,27 @@ export async function readJsonBody(
   limits: BodyLimits,
   invite: () => void,
 ): Promise<JsonMembers> {
-  checkContentType(req.headers['content-type']);
-  checkContentEncoding(req.headers['content-encoding']);
-  if (Number(req.headers['content-length'] ?? 0) > limits.maxBytes) throw tooLarge(limits.maxBytes);
-  invite();
-  return parseJsonObject(decodeUtf8(await readBytes(req, limits)));
+  const bytes = await readBytes(req, 'application/json', limits, invite);
+  if (!isUtf8(bytes)) throw new Problem('invalid_json', NOT_UTF8);
+  return parseJsonObject(bytes.toString('utf8'));
+}
+
+/**
+ * The fields of the form in the body; none, whatever the content type would be, if there is no body.
+ *
+ * @throws Problem unsupported_media_type, body_too_large, request_timeout or invalid_request
+ * @throws ClientGone
+ */
+export async function readFormBody(
+  req: IncomingMessage,
+  limits: BodyLimits,
+  invite: () => void,
+): Promise<FormFields> {
+  const { 'content-type': type, 'content-length': length = '0', 'transfer-encoding': coding } = req.headers;
+  if (type === undefined && length === '0' && coding === undefined) return parseForm('');
+  const bytes = await readBytes(req, 'application/x-www-form-urlencoded', limits, invite);
+  if (!isUtf8(bytes)) throw new Problem('invalid_request', NOT_UTF8);
+  return parseForm(bytes.toString('utf8'));
 }
 
 /**
@@ -48,11 +65,13 @@ export function textMember(body: JsonMembers, name: string): string | undefined 
   throw fieldProblem(name, `must be a string, got ${kindOf(value)}`);
 }
 
-function checkContentType(header: string | undefined): void {
-  if (header === 'application/json') return;
+const NOT_UTF8 = 'The body is not valid UTF-8.';
+
+function checkContentType(header: string | undefined, wanted: string): void {
+  if (header === wanted) return;
   const [type = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim().toLowerCase());
-  if (type !== 'application/json') {
-    throw new Problem('unsupported_media_type', 'Send the body with Content-Type: application/json.');
+  if (type !== wanted) {
+    throw new Problem('unsupported_media_type', `Send the body with Content-Type: ${wanted}.`);
   }
   const charsets = parameters.filter((parameter) => parameter.startsWith('charset='));
   if (charsets.some((charset) => charset !== 'charset=utf-8' && charset !== 'charset="utf-8"')) {
@@ -65,7 +84,20 @@ function checkContentEncoding(header: string | undefined): void {
   throw new Problem('unsupported_media_type', 'Send the body as it is, without a Content-Encoding.');
 }
 
-function readBytes(req: IncomingMessage, { maxBytes, timeoutMs }: BodyLimits): Promise<Buffer> {
+async function readBytes(
+  req: IncomingMessage,
+  contentType: string,
+  limits: BodyLimits,
+  invite: () => void,
+): Promise<Buffer> {
+  checkContentType(req.headers['content-type'], contentType);
+  checkContentEncoding(req.headers['content-encoding']);
+  if (Number(req.headers['content-length'] ?? 0) > limits.maxBytes) throw tooLarge(limits.maxBytes);
+  invite();
+  return await collect(req, limits);
+}
+
+function collect(req: IncomingMessage, { maxBytes, timeoutMs }: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -95,11 +127,6 @@ function readBytes(req: IncomingMessage, { maxBytes, timeoutMs }: BodyLimits): P
 function joined(chunks: readonly Buffer[]): Buffer {
   const [only] = chunks;
   return only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
-}
-
-function decodeUtf8(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw new Problem('invalid_json', 'The body is not valid UTF-8.');
-  return bytes.toString('utf8');
 }
 
 function tooLarge(maxBytes: number): Problem {

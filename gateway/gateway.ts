@@ -10,6 +10,7 @@ import { licenseRoutes } from './license-routes.ts';
 import { Problem } from './problem.ts';
 import { createLimiter, createRateLimit } from './rate-limit.ts';
 import { createRequestListener } from './request.ts';
+import { webhookRoutes } from './webhook-routes.ts';
 
 export type GatewayOptions = {
   /** Where the core's RPCs answer. A deadline for them is the transport's to set. */
@@ -45,7 +46,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const state = { draining: false };
 
   const listener = createRequestListener({
-    routes: [...licenseRoutes(transport), ...healthRoutes(transport)],
+    routes: [...licenseRoutes(transport), ...webhookRoutes(transport), ...healthRoutes(transport)],
     clientIp: createClientIp(options),
     rateLimit:
       ratePerMinute > 0

@@ -4,8 +4,10 @@
 export const PROBLEMS = {
   invalid_json: { status: 400, title: 'The body is not valid JSON' },
   invalid_request: { status: 400, title: 'The request is not valid' },
+  callback_malformed: { status: 400, title: 'The callback is not well-formed' },
   seat_not_active: { status: 403, title: 'The machine has no active seat' },
   not_found: { status: 404, title: 'No such resource' },
+  gateway_unknown: { status: 404, title: 'Unknown gateway' },
   app_unknown: { status: 404, title: 'Unknown app' },
   license_key_unknown: { status: 404, title: 'Unknown license key' },
   license_unknown: { status: 404, title: 'Unknown license' },

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { problemAnswer, sendAnswer } from './answer.ts';
-import { type BodyLimits, ClientGone, type JsonMembers, readJsonBody } from './body.ts';
+import { type BodyLimits, ClientGone, type JsonMembers, readFormBody, readJsonBody } from './body.ts';
 import type { ClientIp } from './client-ip.ts';
 import { PROBLEMS, Problem } from './problem.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -69,17 +69,19 @@ export function createRequestListener(
       if (refusal !== undefined) throw refusal;
     }
     return await route.handle({
+      method: req.method ?? '',
       param,
       query: target.query,
-      body: route.method === 'POST' ? await readBody(exchange) : NO_BODY,
+      body: route.method === 'POST' ? await readBody(exchange, readJsonBody) : NO_BODY,
+      readForm: () => readBody(exchange, readFormBody),
       ifNoneMatch: req.headers['if-none-match'],
       requestId,
       signal: route.method === 'GET' ? signalOf(exchange.res) : undefined,
     });
   }
 
-  function readBody({ req, res }: Exchange): Promise<JsonMembers> {
-    return readJsonBody(req, bodyLimits, () => {
+  function readBody<T>({ req, res }: Exchange, read: BodyReader<T>): Promise<T> {
+    return read(req, bodyLimits, () => {
       if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue();
     });
   }
@@ -111,13 +113,15 @@ export function createRequestListener(
   }
 }
 
+type BodyReader<T> = (req: IncomingMessage, limits: BodyLimits, invite: () => void) => Promise<T>;
+
 const NO_BODY: JsonMembers = {};
 
 /** Logged, never sent: the client left before its answer (nginx's code for it). */
 const CLIENT_GONE = 499;
 
 function checkMethod({ method }: Route, requested: string | undefined): void {
-  if (requested === method || (requested === 'HEAD' && method === 'GET')) return;
+  if (method === 'any' || requested === method || (requested === 'HEAD' && method === 'GET')) return;
   const allow = method === 'GET' ? 'GET, HEAD' : method;
   throw new Problem('method_not_allowed', `Use ${allow} here.`, { headers: ['Allow', allow] });
 }

@@ -1,19 +1,23 @@
 // What a route is, and how a request target finds its route.
 import type { JsonMembers } from './body.ts';
+import { decodePair, type FormFields } from './form.ts';
 import { fieldProblem, Problem } from './problem.ts';
 import type { FieldNames } from './rpc-problem.ts';
 
 /** What a handler is given of a request. */
 export type Call = {
+  readonly method: string;
   /** The decoded path segment at the `{…}` of the pattern, '' if it has none. */
   readonly param: string;
   /** The query as sent, without the question mark. */
   readonly query: string;
-  /** The members of the JSON body; empty for a GET. */
+  /** The members of the JSON body of a POST route, else empty. */
   readonly body: JsonMembers;
+  /** Reads the body as a form, for a route that takes any method. Throws a Problem, as the JSON body does. */
+  readonly readForm: () => Promise<FormFields>;
   readonly ifNoneMatch: string | undefined;
   readonly requestId: string;
-  /** Aborted when the client leaves. Given for reads only: what changes something is carried through. */
+  /** Aborted when the client leaves. Given on GET routes only: what changes something is carried through. */
   readonly signal: AbortSignal | undefined;
 };
 
@@ -28,8 +32,8 @@ export type Answer = {
 };
 
 export type Route = {
-  /** GET answers HEAD, too. */
-  readonly method: 'GET' | 'POST';
+  /** GET answers HEAD, too. `any`: the handler refuses what it does not take. */
+  readonly method: 'GET' | 'POST' | 'any';
   /** The path, with at most one `{name}` in place of a segment. */
   readonly pattern: string;
   /** Whether its requests count towards the rate limit. */
@@ -85,10 +89,9 @@ export function queryParameter(query: string, name: string): string | undefined 
   if (query === '') return undefined;
   let value: string | undefined;
   for (const pair of query.split('&')) {
-    const equals = pair.indexOf('=');
-    const key = decodeForm(equals === -1 ? pair : pair.slice(0, equals));
-    if (key === name && value === undefined) value = equals === -1 ? '' : decodeForm(pair.slice(equals + 1));
-    else if (key === name || key.startsWith(`${name}[`)) {
+    const given = decodePair(pair);
+    if (given.name === name && value === undefined) value = given.value;
+    else if (given.name === name || given.name.startsWith(`${name}[`)) {
       throw fieldProblem(name, `give it once, as ${name}=…`);
     }
   }
@@ -123,10 +126,4 @@ function matchParts(parts: readonly string[], path: readonly string[]): string |
     else if (part !== segment) return undefined;
   }
   return param;
-}
-
-/** Decodes as application/x-www-form-urlencoded, like URLSearchParams: a plus sign is a space. */
-function decodeForm(text: string): string {
-  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
-  return spaced.includes('%') ? decodeURIComponent(spaced) : spaced;
 }

@@ -2,7 +2,7 @@
 import type { Violation } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { ViolationsSchema } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { ErrorDetailSchema } from '../gen/hub/error/v1/error_pb.ts';
+import { type ErrorDetail, ErrorDetailSchema } from '../gen/hub/error/v1/error_pb.ts';
 import { type FieldProblem, isProblemCode, Problem } from './problem.ts';
 
 /** REST names of proto fields, where they are not simply the proto name in lowerCamelCase. */
@@ -18,12 +18,7 @@ export function toProblem(failure: unknown, fieldNames: FieldNames = {}): Proble
   if (!(failure instanceof ConnectError)) return internal(failure);
   const [detail] = failure.findDetails(ErrorDetailSchema);
   if (detail !== undefined) {
-    if (!isProblemCode(detail.code)) return internal(failure);
-    const { seats } = detail;
-    return new Problem(detail.code, failure.rawMessage, {
-      ...(seats && { seats: { limit: seats.limit, used: seats.used } }),
-      cause: failure,
-    });
+    return refusal(detail, failure);
   }
   if (failure.code === Code.InvalidArgument) {
     const errors = failure
@@ -36,6 +31,18 @@ export function toProblem(failure: unknown, fieldNames: FieldNames = {}): Proble
   }
   if (UNAVAILABLE.has(failure.code)) return unavailable(failure);
   return internal(failure);
+}
+
+function refusal({ code, seats, field, allow }: ErrorDetail, failure: ConnectError): Problem {
+  if (!isProblemCode(code)) return internal(failure);
+  // Only where the request itself is wrong, its field is the matter.
+  const names = field !== '' && failure.code === Code.InvalidArgument;
+  return new Problem(code, names ? `${field}: ${failure.rawMessage}` : failure.rawMessage, {
+    ...(seats && { seats: { limit: seats.limit, used: seats.used } }),
+    ...(names && { errors: [{ field, detail: failure.rawMessage }] }),
+    ...(allow !== '' && { headers: ['Allow', allow] }),
+    cause: failure,
+  });
 }
 
 const UNAVAILABLE: ReadonlySet<Code> = new Set([
@@ -61,8 +68,11 @@ function internal(cause: unknown): Problem {
 }
 
 function fieldError(violation: Violation, fieldNames: FieldNames): FieldProblem {
-  const protoName = violation.field?.elements[0]?.fieldName ?? '';
-  return { field: fieldNames[protoName] ?? lowerCamelCase(protoName), detail: fix(violation) };
+  const { fieldName = '', subscript } = violation.field?.elements[0] ?? {};
+  // An entry of a map is a field that the client named itself.
+  const field =
+    subscript?.case === 'stringKey' ? subscript.value : (fieldNames[fieldName] ?? lowerCamelCase(fieldName));
+  return { field, detail: fix(violation) };
 }
 
 // The rules say what they want; only a missing text violates a minimum length, and that is said better.

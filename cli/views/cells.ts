@@ -30,3 +30,10 @@ export function limitsText(limits: Readonly<Record<string, number>>, separator =
     .map(([name, value]) => `${name}=${seatsText(value)}`)
     .join(separator);
 }
+
+/** `status=VALID tran_id=T1` */
+export function pairsText(pairs: Readonly<Record<string, string>>): string {
+  return Object.entries(pairs)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
+}

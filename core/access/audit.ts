@@ -1,5 +1,6 @@
 // The audit log: one row for each change an operator makes, in the transaction that makes it.
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { PoolClient } from 'pg';
 import { newUuid } from '../ids.ts';
 import type { Actor } from './caller.ts';
 import { AuditEntrySchema } from './entities.ts';
@@ -23,5 +24,20 @@ export function recordChange(em: EntityManager, actor: Actor, at: Date, change: 
     subject: change.subject,
     detail: change.detail ?? {},
     requestId: actor.requestId,
+  });
+}
+
+/** The same for a transaction of prepared SQL. */
+export async function recordChangeNow(
+  client: PoolClient,
+  actor: Actor,
+  at: Date,
+  change: Change,
+): Promise<void> {
+  await client.query({
+    name: 'record_change',
+    text: `insert into audit_entry (id, at, actor, action, subject, detail, request_id)
+           values ($1, $2, $3, $4, $5, $6, $7)`,
+    values: [newUuid(), at, actor.name, change.action, change.subject, change.detail ?? {}, actor.requestId],
   });
 }

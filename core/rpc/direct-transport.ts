@@ -11,7 +11,7 @@ import {
 } from '@connectrpc/connect';
 import { runUnaryCall } from '@connectrpc/connect/protocol';
 import { type Caller, callerKey, requestIdKey } from '../access/caller.ts';
-import type { ServiceEntry } from './service-entry.ts';
+import type { ServiceEntry } from '../service-entry.ts';
 
 export type DirectTransportOptions = {
   readonly services: readonly ServiceEntry[];

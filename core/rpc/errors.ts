@@ -51,6 +51,7 @@ function refusal(error: HubError): ConnectError {
   const detail = create(ErrorDetailSchema, {
     code: error.code,
     field: error.field ?? '',
+    allow: error.allow ?? '',
     ...(error.seats && { seats: error.seats }),
   });
   return new ConnectError(error.message, CODES[HUB_ERRORS[error.code]], undefined, [

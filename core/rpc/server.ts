@@ -1,8 +1,8 @@
 // The internal RPC port: Connect, gRPC and gRPC-Web on one listener.
 import type { Interceptor } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
+import type { ServiceEntry } from '../service-entry.ts';
 import { createListener, type Listener } from './listener.ts';
-import type { ServiceEntry } from './service-entry.ts';
 
 // An issue of 1000 licenses with 64 limits each stays well below.
 const READ_MAX_BYTES = 1024 * 1024;

@@ -41,6 +41,14 @@ const SAMPLES: { [K in keyof Settings]: { written: string; read: Settings[K]; wr
   proxyHeader: { written: 'forwarded', read: 'forwarded', wrong: ['x-real-ip'] },
   coreUrl: { written: 'http://core:5100', read: 'http://core:5100', wrong: ['core:5100'] },
   coreToken: { written: 'hub_token', read: 'hub_token', wrong: ['two words', 'line\nline'] },
+  callbackBudgetMs: { written: '500', read: 500, wrong: ['0', '60001', '2.5s'] },
+  providerTimeoutMs: { written: '1000', read: 1000, wrong: ['99', '120001'] },
+  retryDelaySeconds: { written: '1', read: 1, wrong: ['0', '3601'] },
+  sweepAfterMs: {
+    written: '1, 5,60',
+    read: [1000, 5000, 60_000],
+    wrong: ['5,5', '0', '60,5', '1.5', 'soon'],
+  },
   logLevel: { written: 'warn', read: 'warn', wrong: ['loud', 'WARN'] },
 };
 

@@ -10,6 +10,7 @@ import { createGateway, type GatewayOptions } from '../../gateway/gateway.ts';
 import { Health, HealthCheckResponse_ServingStatus } from '../../gen/grpc/health/v1/health_pb.ts';
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/hub/error/v1/error_pb.ts';
 import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
+import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts';
 
 type LogLine = { level: number; msg: string; [name: string]: unknown };
 
@@ -28,18 +29,20 @@ export type TestGateway = {
 
 export type FakeCore = Partial<ServiceImpl<typeof LicenseService>> & {
   check?: ServiceImpl<typeof Health>['check'];
+  receiveCallback?: ServiceImpl<typeof CallbackService>['receiveCallback'];
 };
 
-/** Starts a gateway; without `core`, every license RPC succeeds. */
+/** Starts a gateway; without `core`, every RPC of licenses and callbacks succeeds. */
 export async function startGateway(
   options: Partial<GatewayOptions> = {},
   core: FakeCore = {},
 ): Promise<TestGateway> {
   const logs: LogLine[] = [];
-  const { check, ...overrides } = core;
+  const { check, receiveCallback = () => RECEIVED, ...overrides } = core;
   const transport = createRouterTransport(
     ({ service }) => {
       service(LicenseService, { ...answers, ...overrides });
+      service(CallbackService, { receiveCallback });
       service(Health, { check: check ?? (() => ({ status: HealthCheckResponse_ServingStatus.SERVING })) });
     },
     { router: { interceptors: [createValidationInterceptor()] } },
@@ -82,6 +85,8 @@ export function refusal(connectCode: Code, detail: Partial<Omit<ErrorDetail, '$t
     { desc: ErrorDetailSchema, value },
   ]);
 }
+
+const RECEIVED = { body: 'received', contentType: 'text/plain' };
 
 const CHECKED_AT = new Date('2026-03-01T10:20:30.456Z');
 

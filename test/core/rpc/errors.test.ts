@@ -6,7 +6,7 @@ import { requestIdKey } from '../../../core/access/caller.ts';
 import { HUB_ERRORS, HubError, type HubErrorCode, type HubErrorKind } from '../../../core/errors.ts';
 import { createDirectTransport } from '../../../core/rpc/direct-transport.ts';
 import { createErrorInterceptor } from '../../../core/rpc/errors.ts';
-import { serve } from '../../../core/rpc/service-entry.ts';
+import { serve } from '../../../core/service-entry.ts';
 import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { ErrorDetailSchema } from '../../../gen/hub/error/v1/error_pb.ts';
 

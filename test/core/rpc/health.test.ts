@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { createHealthService } from '../../../core/rpc/health.ts';
 import { listen, urlOf } from '../../../core/rpc/listener.ts';
 import { createRpcListener } from '../../../core/rpc/server.ts';
-import { serve } from '../../../core/rpc/service-entry.ts';
+import { serve } from '../../../core/service-entry.ts';
 import {
   Health,
   HealthCheckResponse_ServingStatus as ServingStatus,

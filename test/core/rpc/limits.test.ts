@@ -9,7 +9,7 @@ import {
 import { expect } from 'chai';
 import { listen, urlOf } from '../../../core/rpc/listener.ts';
 import { createRpcListener } from '../../../core/rpc/server.ts';
-import { serve } from '../../../core/rpc/service-entry.ts';
+import { serve } from '../../../core/service-entry.ts';
 import { Health } from '../../../gen/grpc/health/v1/health_pb.ts';
 import { until } from '../../support/until.ts';
 import { failureOf } from './failure-of.ts';

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hub/error/v1/error.proto.
  */
 export const file_hub_error_v1_error: GenFile = /*@__PURE__*/
-  fileDesc("ChhodWIvZXJyb3IvdjEvZXJyb3IucHJvdG8SDGh1Yi5lcnJvci52MSJSCgtFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEiYKBXNlYXRzGAIgASgLMhcuaHViLmVycm9yLnYxLlNlYXRVc2FnZRINCgVmaWVsZBgDIAEoCSIoCglTZWF0VXNhZ2USDQoFbGltaXQYASABKAUSDAoEdXNlZBgCIAEoBWIGcHJvdG8z");
+  fileDesc("ChhodWIvZXJyb3IvdjEvZXJyb3IucHJvdG8SDGh1Yi5lcnJvci52MSJhCgtFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEiYKBXNlYXRzGAIgASgLMhcuaHViLmVycm9yLnYxLlNlYXRVc2FnZRINCgVmaWVsZBgDIAEoCRINCgVhbGxvdxgEIAEoCSIoCglTZWF0VXNhZ2USDQoFbGltaXQYASABKAUSDAoEdXNlZBgCIAEoBWIGcHJvdG8z");
 
 /**
  * Attached to the error of an RPC whenever the hub refuses a request for a reason of its own
@@ -41,6 +41,13 @@ export type ErrorDetail = Message<"hub.error.v1.ErrorDetail"> & {
    * @generated from field: string field = 3;
    */
   field: string;
+
+  /**
+   * The HTTP method that the endpoint takes, with "method_not_allowed".
+   *
+   * @generated from field: string allow = 4;
+   */
+  allow: string;
 };
 
 /**

@@ -1,0 +1,52 @@
+// hubctl simulate: both payment providers, simulated.
+import { randomInt } from 'node:crypto';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Context } from '../context.ts';
+import { parseInteger } from '../quantities.ts';
+
+export function registerSimulate(program: Command, { options, streams }: Context): void {
+  program
+    .command('simulate')
+    .summary('simulate the payment providers')
+    .description(
+      'Runs both payment providers over HTTP until SIGTERM or SIGINT, with a checkout page on which one can pay, fail or cancel. It takes no real money, and its payments are gone when it ends. Faults happen at random with --fault-rate, or on request through its control interface.',
+    )
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--port <port>', 'port to listen on; 0 takes any', parsePort, 5098)
+    .option('--fault-rate <share>', 'share of operations with a fault, from 0 to 1', parseRate, 0)
+    .option('--fault-seed <number>', 'repeats the faults of a run; random without it', parseInteger)
+    .addOption(
+      new Option('--payment-id-field <name>', 'how gateway_two spells the payment id in requests')
+        .choices(['paymentId', 'paymentID'])
+        .default('paymentId'),
+    )
+    .option('--credentials-dir <dir>', 'writes gateway_one.json and gateway_two.json for slot add there')
+    .addHelpText(
+      'after',
+      '\nExample:\n  hubctl simulate --fault-rate 0.1 --fault-seed 7 --credentials-dir /tmp/simulator',
+    )
+    .action(async ({ host, port, faultRate, faultSeed, paymentIdField, credentialsDir }) => {
+      const { runSimulator } = await import('../simulator/run-simulator.ts');
+      await runSimulator({
+        host,
+        port,
+        plan: { rate: faultRate, seed: faultSeed ?? randomInt(1_000_000) },
+        paymentIdField,
+        credentialsDir,
+        json: options().output === 'json',
+        streams,
+      });
+    });
+}
+
+function parsePort(text: string): number {
+  const port = parseInteger(text);
+  if (port < 0 || port > 65_535) throw new InvalidArgumentError('Give a number from 0 to 65535.');
+  return port;
+}
+
+function parseRate(text: string): number {
+  const rate = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(rate >= 0 && rate <= 1)) throw new InvalidArgumentError('Give a number from 0 to 1, such as 0.1.');
+  return rate;
+}

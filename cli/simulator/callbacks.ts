@@ -1,0 +1,135 @@
+// Callbacks on their way to the merchant: delivered, tried again, or hit by a fault.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Fault, Faults } from './faults.ts';
+import type { Payment } from './ledger.ts';
+import type { CallbackRequest } from './provider.ts';
+
+/** One attempt to deliver a callback. */
+export type Delivery = {
+  readonly ref: string;
+  readonly method: string;
+  readonly url: string;
+  /** Undefined if no answer came. */
+  readonly status: number | undefined;
+  readonly durationMs: number;
+  readonly forged: boolean;
+};
+
+export type CallbackOptions = {
+  readonly faults: Faults;
+  /** Pauses before a notification that got no 2xx is posted again. */
+  readonly retryDelaysMs: readonly number[];
+  readonly timeoutMs: number;
+};
+
+export type Callbacks = ReturnType<typeof createCallbacks>;
+
+const LATE_MS = 2_000;
+/** A reordered callback waits for the next one, but no longer than this. */
+const OVERTAKEN_WITHIN_MS = 5_000;
+const MOST_DELIVERIES = 10_000;
+
+export function createCallbacks({ faults, retryDelaysMs, timeoutMs }: CallbackOptions) {
+  const closing = new AbortController();
+  const underWay = new Set<Promise<void>>();
+  const deliveries: Delivery[] = [];
+  let overtaken: (() => void)[] = [];
+
+  const attempt = async (request: CallbackRequest, ref: string, forged: boolean): Promise<boolean> => {
+    const { method, url, body } = request;
+    const start = performance.now();
+    const status = await statusOf(request, AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)]));
+    if (closing.signal.aborted) return true;
+    deliveries.push({ ref, method, url, status, durationMs: performance.now() - start, forged });
+    if (deliveries.length > MOST_DELIVERIES) deliveries.shift();
+    // A browser that was sent with GET does not come again.
+    return body === undefined || (status !== undefined && status >= 200 && status < 300);
+  };
+
+  const deliver = async (request: CallbackRequest, ref: string): Promise<void> => {
+    for (const delay of [0, ...retryDelaysMs]) {
+      await wait(delay, closing.signal);
+      if (closing.signal.aborted || (await attempt(request, ref, false))) return;
+    }
+  };
+
+  const deliverWith = async (
+    fault: Fault | undefined,
+    request: CallbackRequest,
+    { ref }: Payment,
+    forgery: CallbackRequest | undefined,
+  ): Promise<void> => {
+    switch (fault?.kind) {
+      case 'lost':
+        return;
+      case 'late':
+        await wait(fault.delayMs ?? LATE_MS, closing.signal);
+        return deliver(request, ref);
+      case 'duplicated':
+        await Promise.all([deliver(request, ref), deliver(request, ref), deliver(request, ref)]);
+        return;
+      case 'reordered':
+        await Promise.race([
+          new Promise<void>((resolve) => overtaken.push(resolve)),
+          wait(OVERTAKEN_WITHIN_MS, closing.signal),
+        ]);
+        return deliver(request, ref);
+      case 'forged':
+        if (forgery !== undefined) await attempt(forgery, ref, true);
+        return deliver(request, ref);
+      default: {
+        const released = overtaken;
+        overtaken = [];
+        await deliver(request, ref);
+        for (const release of released) release();
+      }
+    }
+  };
+
+  const track = (work: Promise<void>): void => {
+    const tracked = work.finally(() => underWay.delete(tracked));
+    underWay.add(tracked);
+  };
+
+  return {
+    /** Sends a callback in the background. `forgery` is what a fault `forged` sends before it. */
+    send(request: CallbackRequest, payment: Payment, forgery: CallbackRequest | undefined): void {
+      if (closing.signal.aborted) return;
+      track(deliverWith(faults.take('callback', payment), request, payment, forgery));
+    },
+    /** Sends a forged callback now. */
+    async forge(request: CallbackRequest, { ref }: Payment): Promise<void> {
+      await attempt(request, ref, true);
+    },
+    /** Attempts so far, the latest last. */
+    deliveries: (): readonly Delivery[] => [...deliveries],
+    /** Resolves when no callback is under way: each was delivered, lost or given up. */
+    async idle(): Promise<void> {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+    async close(): Promise<void> {
+      closing.abort();
+      await Promise.all(underWay);
+    },
+  };
+}
+
+async function statusOf({ method, url, body }: CallbackRequest, signal: AbortSignal) {
+  try {
+    const response = await fetch(url, {
+      method,
+      signal,
+      redirect: 'manual',
+      ...(body !== undefined && { body, headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+    });
+    await response.body?.cancel(); // a provider looks at the status only
+    return response.status;
+  } catch {
+    return undefined; // refused, cut off or too slow: all the same to a provider
+  }
+}
+
+/** Ends early when the signal comes. */
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return pause(ms, undefined, { signal }).catch(() => undefined);
+}

@@ -1,0 +1,23 @@
+// The simulator's accounts as the files that `hubctl slot add --credentials-file` reads.
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Gateway } from './ledger.ts';
+import type { SimulatorCredentials } from './simulator.ts';
+
+/** Writes one file a gateway, for its owner only, over those of an earlier run. Answers where they are. */
+export async function writeCredentialsFiles(
+  credentials: SimulatorCredentials,
+  directory: string,
+): Promise<Record<Gateway, string>> {
+  await mkdir(directory, { recursive: true });
+  const write = async (gateway: Gateway): Promise<string> => {
+    const file = join(directory, `${gateway}.json`);
+    await rm(file, { force: true }); // the mode below is for a new file only
+    await writeFile(file, `${JSON.stringify(credentials[gateway], undefined, 2)}\n`, {
+      mode: 0o600,
+      flag: 'wx',
+    });
+    return file;
+  };
+  return { gateway_one: await write('gateway_one'), gateway_two: await write('gateway_two') };
+}

@@ -1,0 +1,78 @@
+// The port of the simulator: it listens, goes down for a while, and comes back by itself.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** `refused`: nobody listens. `dropped`: connections are accepted and cut. */
+export type Outage = 'refused' | 'dropped';
+
+export type Front = {
+  readonly port: number;
+  /** For so long, providers and pages are not there. Another call replaces the outage. */
+  down(ms: number, how: Outage): void;
+  close(): Promise<void>;
+};
+
+export type FrontOptions = {
+  readonly host: string;
+  /** 0 = any. */
+  readonly port: number;
+  /** Requests that are answered also while connections are dropped. */
+  readonly always: (request: IncomingMessage) => boolean;
+};
+
+const RETRY_MS = 100;
+
+/** @throws Error if the port is taken */
+export async function openFront(
+  listener: (request: IncomingMessage, response: ServerResponse) => void,
+  { host, port, always }: FrontOptions,
+): Promise<Front> {
+  const sockets = new Set<Socket>();
+  const spared = new WeakSet<Socket>();
+  let outage: Outage | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  const server = createServer((request, response) => {
+    if (always(request)) spared.add(request.socket);
+    else if (outage !== undefined) return void request.socket.destroy();
+    listener(request, response);
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  const { port: actual } = server.address() as AddressInfo; // it listens on TCP
+
+  const listenAgain = (): void => {
+    if (!server.listening) server.listen(actual, host);
+  };
+  // Somebody took the port meanwhile: it may come free again.
+  server.on('error', () => {
+    timer = setTimeout(listenAgain, RETRY_MS);
+  });
+
+  return {
+    port: actual,
+    down(ms, how) {
+      clearTimeout(timer);
+      outage = how;
+      if (how === 'refused') server.close();
+      else listenAgain();
+      for (const socket of sockets) if (!spared.has(socket)) socket.destroy();
+      timer = setTimeout(() => {
+        outage = undefined;
+        listenAgain();
+      }, ms);
+    },
+    async close() {
+      clearTimeout(timer);
+      server.removeAllListeners('error').on('error', () => {});
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}

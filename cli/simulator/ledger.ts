@@ -1,0 +1,159 @@
+// The providers' books: what was asked for, what the customers did, what money moved.
+import { randomBytes } from 'node:crypto';
+import type { Amount } from './amount.ts';
+
+export type Gateway = 'gateway_one' | 'gateway_two';
+
+/** What the customer did on the checkout page. For gateway_two `paid` means authorized: execute moves the money. */
+export type Outcome = 'paid' | 'failed' | 'cancelled';
+
+export type PaymentState = 'initiated' | 'authorized' | 'paid' | 'failed' | 'cancelled' | 'reversed';
+
+/** One press of a button on the checkout page. */
+export type Attempt = {
+  readonly outcome: Outcome;
+  /** What proves the payment: gateway_one's val_id. A failure has none. */
+  readonly proof: string | undefined;
+  readonly bankId: string;
+  readonly at: Date;
+  /** Whether the merchant has asked about the proof before. */
+  validated: boolean;
+};
+
+/** What a merchant asked for. */
+export type Order = {
+  readonly gateway: Gateway;
+  /** Its `tran_id` or `merchantInvoiceNumber`. */
+  readonly merchantTransactionId: string;
+  readonly amount: Amount;
+  readonly merchant: string;
+  readonly description: string;
+  /** Where notifications are posted (gateway_one). */
+  readonly notifyUrl: string | undefined;
+  /** Where the customer's browser is sent, by what happened. */
+  readonly returnUrls: Readonly<Record<Outcome, string>>;
+  /** Fields that the provider hands back as they came. */
+  readonly echo: Readonly<Record<string, string>>;
+};
+
+export type Payment = Order & {
+  /** The provider's id for it: gateway_one's session key, gateway_two's payment id. */
+  readonly ref: string;
+  readonly createdAt: Date;
+  readonly attempts: Attempt[];
+  state: PaymentState;
+  /** The id of the money's movement: val_id or trxID. */
+  proof: string | undefined;
+  /** How often money moved. More than once would be a provider's mistake. */
+  executions: number;
+};
+
+/** A call of the simulator that cannot be: an unknown payment, a press of a button that is not there. */
+export class SimulatorError extends Error {
+  override readonly name = 'SimulatorError';
+}
+
+export type Ledger = ReturnType<typeof createLedger>;
+
+/** Payments are kept in memory only, so there is an end to them. */
+const MOST_PAYMENTS = 200_000;
+
+export function createLedger(now: () => number) {
+  const byRef = new Map<string, Payment>();
+  const byMerchantId = new Map<string, Payment[]>();
+  const byProof = new Map<string, { readonly payment: Payment; readonly attempt: Attempt }>();
+
+  const ofMerchant = (gateway: Gateway, merchantTransactionId: string): readonly Payment[] =>
+    (byMerchantId.get(merchantTransactionId) ?? []).filter((payment) => payment.gateway === gateway);
+
+  return {
+    open(order: Order, ref: string): Payment {
+      if (byRef.size >= MOST_PAYMENTS)
+        throw new SimulatorError(`the simulator holds ${MOST_PAYMENTS} payments`);
+      const payment: Payment = {
+        ...order,
+        ref,
+        createdAt: new Date(now()),
+        attempts: [],
+        state: 'initiated',
+        proof: undefined,
+        executions: 0,
+      };
+      byRef.set(ref, payment);
+      byMerchantId.set(order.merchantTransactionId, [
+        ...(byMerchantId.get(order.merchantTransactionId) ?? []),
+        payment,
+      ]);
+      return payment;
+    },
+
+    /** The customer presses a button. A failed or cancelled checkout of gateway_one may be tried again. */
+    decide(payment: Payment, outcome: Outcome): Attempt {
+      if (!mayDecide(payment)) {
+        throw new SimulatorError(`payment ${payment.ref} is ${payment.state}: its checkout is over`);
+      }
+      const proof = outcome === 'paid' && payment.gateway === 'gateway_one' ? newProof() : undefined;
+      const attempt = { outcome, proof, bankId: newProof(), at: new Date(now()), validated: false };
+      payment.attempts.push(attempt);
+      if (proof === undefined) payment.state = outcome === 'paid' ? 'authorized' : outcome;
+      else {
+        byProof.set(proof, { payment, attempt });
+        moveMoney(payment, proof);
+      }
+      return attempt;
+    },
+
+    /** Moves the money of an authorized payment; false if there is nothing to move. */
+    execute(payment: Payment): boolean {
+      if (payment.state !== 'authorized') return false;
+      moveMoney(payment, newProof().slice(0, 10));
+      return true;
+    },
+
+    reverse(payment: Payment): void {
+      if (payment.state !== 'paid')
+        throw new SimulatorError(`payment ${payment.ref} is ${payment.state}, not paid`);
+      payment.state = 'reversed';
+    },
+
+    byRef: (ref: string) => byRef.get(ref),
+    byProof: (proof: string) => byProof.get(proof),
+    ofMerchant,
+
+    /** By the provider's id or the merchant's, of which the latest counts. @throws SimulatorError */
+    find(ref: string): Payment {
+      const payment = byRef.get(ref) ?? byMerchantId.get(ref)?.at(-1);
+      if (payment === undefined) throw new SimulatorError(`no payment is called ${JSON.stringify(ref)}`);
+      return payment;
+    },
+
+    /** In the order in which they were asked for. */
+    payments: (): readonly Payment[] => [...byRef.values()],
+
+    /** The money that moved and still stands, in minor units by currency. */
+    totals(): Record<string, bigint> {
+      const totals = new Map<string, bigint>();
+      for (const { state, amount } of byRef.values()) {
+        if (state === 'paid') totals.set(amount.currency, (totals.get(amount.currency) ?? 0n) + amount.minor);
+      }
+      return Object.fromEntries(totals);
+    },
+  };
+}
+
+export function mayDecide({ gateway, state }: Payment): boolean {
+  return (
+    state === 'initiated' || (gateway === 'gateway_one' && (state === 'failed' || state === 'cancelled'))
+  );
+}
+
+function moveMoney(payment: Payment, proof: string): void {
+  payment.state = 'paid';
+  payment.proof = proof;
+  payment.executions += 1;
+}
+
+/** Unguessable, and unique over restarts: merchants refuse a proof that they have seen. */
+function newProof(): string {
+  return randomBytes(10).toString('hex').toUpperCase();
+}

@@ -1,0 +1,116 @@
+// Answers of a provider's API as they go out: right, late, mangled, untrue, or not at all.
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { FaultKind } from './faults.ts';
+import type { JsonAnswer } from './provider.ts';
+
+export type Misbehaviour = {
+  readonly response: ServerResponse;
+  /** Does what was asked, and says what to answer. */
+  readonly perform: () => JsonAnswer;
+  /** Where a redirect leads. */
+  readonly elsewhere: string;
+};
+
+/** Nobody waits longer for an answer that does not come. */
+const HANG_MS = 60_000;
+const HUGE_BYTES = 100 * 1024 * 1024;
+
+export async function answerWith(
+  fault: FaultKind | undefined,
+  { response, perform, elsewhere }: Misbehaviour,
+): Promise<void> {
+  switch (fault) {
+    case 'timeout_before':
+      return hang(response);
+    case 'timeout_after':
+      perform();
+      return hang(response);
+    case 'error_500':
+      return sendJson(response, { status: 500, json: { message: 'Internal server error' } });
+    case 'html':
+      response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end('<!doctype html><title>Maintenance</title><h1>Back soon</h1>');
+      return;
+    case 'redirect':
+      response.writeHead(302, { location: elsewhere }).end();
+      return;
+    case 'dropped':
+      response.destroy();
+      return;
+    case 'empty':
+      perform();
+      response.writeHead(200, { 'content-type': JSON_TYPE }).end();
+      return;
+    case 'truncated':
+      return sendHalf(response, JSON.stringify(perform().json));
+    case 'huge':
+      perform();
+      return sendHuge(response);
+    case 'wrong_amount':
+    case 'wrong_currency':
+    case 'wrong_transaction': {
+      const { status, json } = perform();
+      return sendJson(response, { status, json: untrue(fault, json) });
+    }
+    default:
+      return sendJson(response, perform());
+  }
+}
+
+const JSON_TYPE = 'application/json;charset=UTF-8';
+
+export function sendJson(response: ServerResponse, { status, json }: JsonAnswer): void {
+  response.writeHead(status, { 'content-type': JSON_TYPE }).end(JSON.stringify(json));
+}
+
+function hang(response: ServerResponse): void {
+  const timer = setTimeout(() => response.destroy(), HANG_MS);
+  response.once('close', () => clearTimeout(timer));
+}
+
+function sendHalf(response: ServerResponse, body: string): void {
+  const bytes = Buffer.from(body);
+  response.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': bytes.length });
+  response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy());
+}
+
+/** Well-formed JSON of 100 MB, sent as fast as it is read. */
+async function sendHuge(response: ServerResponse): Promise<void> {
+  response.writeHead(200, { 'content-type': JSON_TYPE });
+  await pipeline(Readable.from(hugeJson()), response).catch(() => undefined); // who hangs up has seen enough
+}
+
+function* hugeJson(): Generator<Buffer> {
+  const chunk = Buffer.alloc(1024 * 1024, 'x');
+  yield Buffer.from('{"padding":"');
+  for (let sent = 0; sent < HUGE_BYTES; sent += chunk.length) yield chunk;
+  yield Buffer.from('"}');
+}
+
+const FIELDS_OF = {
+  wrong_amount: ['amount', 'currency_amount'],
+  wrong_currency: ['currency', 'currency_type'],
+  wrong_transaction: ['tran_id', 'merchantInvoiceNumber', 'merchantInvoice'],
+} as const;
+
+/** The same answer with one untrue statement, wherever it is made. */
+function untrue(
+  lie: keyof typeof FIELDS_OF,
+  json: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const fields: readonly string[] = FIELDS_OF[lie];
+  const told = ([name, value]: [string, unknown]): [string, unknown] => {
+    if (Array.isArray(value)) return [name, value.map((each) => untrue(lie, each))];
+    return [name, fields.includes(name) && typeof value === 'string' ? otherThan(lie, value) : value];
+  };
+  return Object.fromEntries(Object.entries(json).map(told));
+}
+
+function otherThan(lie: keyof typeof FIELDS_OF, value: string): string {
+  if (lie === 'wrong_amount') return `1${value}`;
+  if (lie === 'wrong_currency') return value === 'EUR' ? 'USD' : 'EUR';
+  return `X${value.slice(1)}X`.slice(0, 30);
+}

@@ -1,0 +1,74 @@
+// The way of a request through the simulator: to its controls, to a checkout page, or to an operation with its fault.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { control } from './control-api.ts';
+import type { Controls } from './controls.ts';
+import type { Customer } from './customer.ts';
+import type { Faults } from './faults.ts';
+import type { Gateway, Ledger } from './ledger.ts';
+import { answerWith, sendJson } from './misbehave.ts';
+import type { Call, Provider } from './provider.ts';
+
+export type RequestParts = {
+  readonly ledger: Ledger;
+  readonly faults: Faults;
+  readonly customer: Customer;
+  readonly providers: Readonly<Record<Gateway, Provider>>;
+  readonly controls: Controls;
+  readonly conditions: Conditions;
+};
+
+export type Conditions = { latencyMs: number; followedRedirects: number };
+
+export const CONTROL_PATH = '/_control/';
+
+const ELSEWHERE = '/elsewhere';
+const CHECKOUT = /^\/(gateway_one|gateway_two)\/checkout\/(\w+)$/;
+const LARGEST_BODY = 64 * 1024;
+
+export function createRequestHandler(parts: RequestParts) {
+  const { ledger, faults, customer, providers, controls, conditions } = parts;
+  const operations = Object.entries(providers).flatMap(([gateway, provider]) =>
+    provider.operations.map((operation) => ({ ...operation, path: `/${gateway}${operation.path}` })),
+  );
+
+  const operate = async (call: Call, response: ServerResponse): Promise<void> => {
+    if (call.path === ELSEWHERE) conditions.followedRedirects += 1;
+    const operation = operations.find(({ path, method }) => path === call.path && method === call.method);
+    if (operation === undefined) return sendJson(response, { status: 404, json: { message: 'Not Found' } });
+    if (conditions.latencyMs > 0) await pause(conditions.latencyMs, undefined, { ref: false });
+    const fault = faults.take(operation.name, operation.find(call))?.kind;
+    const own = fault && operation.faults?.[fault];
+    const perform = () => (own ?? operation.answer)(call);
+    await answerWith(own ? undefined : fault, { response, perform, elsewhere: ELSEWHERE });
+  };
+
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await readBody(request);
+    if (body === undefined) return sendJson(response, { status: 413, json: { message: 'Too large' } });
+    const { pathname: path, searchParams: query } = new URL(request.url ?? '/', 'http://simulator');
+    const { method = 'GET', headers } = request;
+    const call = { method, path, query, headers, body };
+    if (path.startsWith(CONTROL_PATH)) {
+      const name = path.slice(CONTROL_PATH.length);
+      return sendJson(response, await control(controls, { name, request, body }));
+    }
+    const [, gateway, ref] = CHECKOUT.exec(path) ?? [];
+    if (ref === undefined) return operate(call, response);
+    const payment = ledger.byRef(ref);
+    const page = customer.browse(call, payment?.gateway === gateway ? payment : undefined);
+    response.writeHead(page.status, page.headers).end(page.html);
+  };
+}
+
+/** Undefined if it is too large. */
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > LARGEST_BODY) return undefined;
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

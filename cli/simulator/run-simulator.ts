@@ -1,0 +1,88 @@
+// Runs the simulator until a signal ends it, and says how to use it.
+import type { Streams } from '../context.ts';
+import { CliError, EXIT, usageError } from '../failure.ts';
+import { writeCredentialsFiles } from './credentials-files.ts';
+import type { Gateway } from './ledger.ts';
+import { type Simulator, type SimulatorOptions, startSimulator } from './simulator.ts';
+
+export type RunOptions = SimulatorOptions & {
+  readonly credentialsDir: string | undefined;
+  readonly json: boolean;
+  readonly streams: Streams;
+};
+
+/** What `hubctl simulate --output json` prints, on one line. */
+export type SimulatorReport = {
+  readonly url: string;
+  readonly control: string;
+  /** Base URLs for `slot add`. */
+  readonly gateways: Readonly<Record<Gateway, string>>;
+  readonly credentials: Simulator['credentials'];
+  readonly credentialsFiles?: Readonly<Record<Gateway, string>>;
+  readonly faults: { readonly seed: number; readonly rate: number };
+};
+
+/** Resolves after the first SIGTERM or SIGINT. @throws CliError if the port is taken or a file cannot be written */
+export async function runSimulator({ credentialsDir, json, streams, ...options }: RunOptions): Promise<void> {
+  const stopped = signal();
+  const simulator = await startSimulator(options).catch((error: NodeJS.ErrnoException) => {
+    throw new CliError('cannot_listen', EXIT.failed, `port ${options.port} cannot be used: ${error.message}`);
+  });
+  try {
+    const files = credentialsDir === undefined ? undefined : await written(simulator, credentialsDir);
+    const report: SimulatorReport = {
+      url: simulator.url,
+      control: `${simulator.url}/_control/`,
+      gateways: { gateway_one: simulator.gatewayOneUrl, gateway_two: simulator.gatewayTwoUrl },
+      credentials: simulator.credentials,
+      ...(files && { credentialsFiles: files }),
+      faults: { seed: options.plan?.seed ?? 0, rate: options.plan?.rate ?? 0 },
+    };
+    streams.stdout.write(json ? `${JSON.stringify(report)}\n` : guide(report));
+    await stopped;
+  } finally {
+    await simulator.close();
+  }
+}
+
+async function written({ credentials }: Simulator, directory: string): Promise<Record<Gateway, string>> {
+  try {
+    return await writeCredentialsFiles(credentials, directory);
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? error.code : error;
+    throw usageError(`${directory} cannot be written to (${reason}). Name another with --credentials-dir.`);
+  }
+}
+
+function guide({ url, control, gateways, credentials, credentialsFiles, faults }: SimulatorReport): string {
+  const add = (gateway: Gateway) => {
+    const line = `npx hubctl slot add --gateway ${gateway} --name ${gateway.replace('_', '-')} --environment sandbox --base-url ${gateways[gateway]}`;
+    return credentialsFiles === undefined
+      ? `echo '${JSON.stringify(credentials[gateway])}' | ${line} --credentials-file -`
+      : `${line} --credentials-file '${credentialsFiles[gateway].replaceAll("'", "'\\''")}'`;
+  };
+  return `The simulator is ready.
+
+  Address      ${url}
+  gateway_one  ${gateways.gateway_one}
+  gateway_two  ${gateways.gateway_two}
+  Faults       ${faults.rate === 0 ? 'only on request' : `${faults.rate * 100} % of all operations, seed ${faults.seed}`}
+
+Paste into another terminal:
+
+  # Make payment slots of a hub that talk to it
+  ${add('gateway_one')}
+  ${add('gateway_two')}
+
+  # Pay everything that is open
+  curl -sS -X POST ${control}pay-all -H 'Content-Type: application/json'
+
+Ctrl-C stops it; its payments are gone then.
+`;
+}
+
+function signal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT']) process.on(name, () => resolve());
+  });
+}

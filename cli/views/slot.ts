@@ -1,0 +1,62 @@
+// Payment slots as hubctl prints them.
+import type { Slot } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { part } from '../reply.ts';
+import type { Column } from '../table.ts';
+import { pairsText, rfc3339, shortTime } from './cells.ts';
+import { wordFor } from './words.ts';
+
+/** Words of the environments by their number in the contract. */
+export const SLOT_ENVIRONMENTS = { sandbox: 1, production: 2 } as const;
+
+export type SlotView = {
+  readonly name: string;
+  readonly slotId: string;
+  readonly gateway: string;
+  readonly environment: string;
+  readonly baseUrl: string;
+  readonly options: Record<string, string>;
+  readonly disabled: boolean;
+  readonly createdAt: string;
+  readonly rotatedAt?: string;
+  readonly disabledAt?: string;
+};
+
+export function slotView(slot: Slot): SlotView {
+  return {
+    name: slot.name,
+    slotId: slot.slotId,
+    gateway: slot.gateway,
+    environment: wordFor(SLOT_ENVIRONMENTS, slot.environment),
+    baseUrl: slot.baseUrl,
+    options: slot.options,
+    disabled: slot.disabledAt !== undefined,
+    createdAt: rfc3339(part(slot.createdAt, 'creation time')),
+    ...(slot.rotatedAt && { rotatedAt: rfc3339(slot.rotatedAt) }),
+    ...(slot.disabledAt && { disabledAt: rfc3339(slot.disabledAt) }),
+  };
+}
+
+export const SLOT_COLUMNS: readonly Column<SlotView>[] = [
+  { title: 'SLOT', cell: (slot) => slot.name },
+  { title: 'GATEWAY', cell: (slot) => slot.gateway },
+  { title: 'ENVIRONMENT', cell: (slot) => slot.environment },
+  { title: 'STATE', cell: state },
+  { title: 'BASE URL', cell: (slot) => slot.baseUrl },
+];
+
+export const SLOT_FIELDS: readonly Column<SlotView>[] = [
+  { title: 'Slot', cell: (slot) => slot.name },
+  { title: 'Id', cell: (slot) => slot.slotId },
+  { title: 'Gateway', cell: (slot) => slot.gateway },
+  { title: 'Environment', cell: (slot) => slot.environment },
+  { title: 'State', cell: state },
+  { title: 'Base URL', cell: (slot) => slot.baseUrl },
+  { title: 'Options', cell: (slot) => pairsText(slot.options) },
+  { title: 'Added', cell: (slot) => shortTime(slot.createdAt) },
+  { title: 'Credentials since', cell: (slot) => shortTime(slot.rotatedAt) },
+  { title: 'Disabled', cell: (slot) => shortTime(slot.disabledAt) },
+];
+
+function state({ disabled }: SlotView): string {
+  return disabled ? 'disabled' : 'enabled';
+}

@@ -1,0 +1,59 @@
+// Entries of the usage log and their fees, as hubctl prints them.
+import type { FeeLine, UsageLog } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { part } from '../reply.ts';
+import type { Column } from '../table.ts';
+import { rfc3339, shortTime } from './cells.ts';
+import { type MoneyView, moneyText, moneyView } from './money.ts';
+
+export type FeeLineView = MoneyView & { readonly rule: string; readonly ruleVersion: number };
+
+export type UsageView = MoneyView & {
+  readonly usageLogId: string;
+  readonly sessionId: string;
+  readonly slot: string;
+  readonly gateway: string;
+  readonly gatewayTransactionId: string;
+  readonly orderReference: string;
+  readonly fees: readonly FeeLineView[];
+  readonly feeTotal: MoneyView;
+  readonly settledAt: string;
+  /** When the provider said that the payment no longer stands. */
+  readonly reversedAt?: string;
+};
+
+export function feeLineView({ rule, ruleVersion, amount }: FeeLine): FeeLineView {
+  return { rule, ruleVersion, ...moneyView(amount) };
+}
+
+export function usageView(entry: UsageLog): UsageView {
+  return {
+    usageLogId: entry.usageLogId,
+    sessionId: entry.sessionId,
+    slot: entry.slot,
+    gateway: entry.gateway,
+    gatewayTransactionId: entry.gatewayTransactionId,
+    orderReference: entry.orderReference,
+    ...moneyView(entry.amount),
+    fees: entry.fees.map(feeLineView),
+    feeTotal: moneyView(entry.feeTotal),
+    settledAt: rfc3339(part(entry.settledAt, 'time of settlement')),
+    ...(entry.reversedAt && { reversedAt: rfc3339(entry.reversedAt) }),
+  };
+}
+
+export const FEE_LINE_COLUMNS: readonly Column<FeeLineView>[] = [
+  { title: 'FEE', cell: (line) => line.rule },
+  { title: 'VERSION', cell: (line) => line.ruleVersion, right: true },
+  { title: 'AMOUNT', cell: moneyText, right: true },
+];
+
+export const USAGE_COLUMNS: readonly Column<UsageView>[] = [
+  { title: 'USAGE LOG', cell: (entry) => entry.usageLogId },
+  { title: 'SESSION', cell: (entry) => entry.sessionId },
+  { title: 'AMOUNT', cell: moneyText, right: true },
+  { title: 'FEES', cell: (entry) => moneyText(entry.feeTotal), right: true },
+  { title: 'SLOT', cell: (entry) => entry.slot },
+  { title: 'SETTLED', cell: (entry) => shortTime(entry.settledAt) },
+  { title: 'REVERSED', cell: (entry) => shortTime(entry.reversedAt) },
+  { title: 'ORDER', cell: (entry) => entry.orderReference },
+];

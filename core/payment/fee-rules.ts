@@ -1,0 +1,60 @@
+// What a payment costs: the rules in force, read and applied.
+import type { Pool, PoolClient } from 'pg';
+import { feeAmount } from './fee-amount.ts';
+import { type FeeRuleFacts, type FeeSubject, matchRules } from './fee-match.ts';
+import type { Money } from './money.ts';
+
+export type FeePayment = Omit<FeeSubject, 'currency'> & { readonly amount: Money };
+
+/** What one rule charges. */
+export type FeeLineFacts = {
+  readonly feeRuleId: string;
+  readonly rule: string;
+  readonly ruleVersion: number;
+  readonly amountMinor: bigint;
+};
+
+/** `totalMinor` is the sum of the lines, which are in the order of their rules' names. */
+export type Fees = { readonly lines: readonly FeeLineFacts[]; readonly totalMinor: bigint };
+
+/** Reads one statement and writes nothing; inside of a transaction, give its client. */
+export async function computeFees(db: Pool | PoolClient, { amount, ...payment }: FeePayment): Promise<Fees> {
+  const rules = await readRulesInForce(db, payment.at);
+  const lines = matchRules(rules, { ...payment, currency: amount.currency }).map((rule) => ({
+    feeRuleId: rule.id,
+    rule: rule.name,
+    ruleVersion: rule.version,
+    amountMinor: feeAmount(rule, amount.minor),
+  }));
+  return { lines, totalMinor: lines.reduce((sum, line) => sum + line.amountMinor, 0n) };
+}
+
+type Row = Omit<FeeRuleFacts, 'fixedMinor' | 'minMinor' | 'maxMinor' | 'validFrom' | 'validTo'> & {
+  fixedMinor: string;
+  minMinor: string | null;
+  maxMinor: string | null;
+  validFromMs: number;
+  validToMs: number | null;
+};
+
+/** Rules are few, and those in force fewer: which of them apply is decided in one place, by `matchRules`. */
+async function readRulesInForce(db: Pool | PoolClient, at: Date): Promise<FeeRuleFacts[]> {
+  const { rows } = await db.query<Row>({
+    name: 'read_fee_rules_in_force',
+    text: `select id, name, version, gateway, slot_id as "slotId", currency, basis_points as "basisPoints",
+                  fixed_minor as "fixedMinor", min_minor as "minMinor", max_minor as "maxMinor",
+                  (extract(epoch from valid_from) * 1000)::float8 as "validFromMs",
+                  (extract(epoch from valid_to) * 1000)::float8 as "validToMs"
+           from fee_rule
+           where valid_from <= $1 and (valid_to is null or valid_to > $1)`,
+    values: [at],
+  });
+  return rows.map(({ fixedMinor, minMinor, maxMinor, validFromMs, validToMs, ...rule }) => ({
+    ...rule,
+    fixedMinor: BigInt(fixedMinor),
+    minMinor: minMinor === null ? null : BigInt(minMinor),
+    maxMinor: maxMinor === null ? null : BigInt(maxMinor),
+    validFrom: new Date(validFromMs),
+    validTo: validToMs === null ? null : new Date(validToMs),
+  }));
+}

@@ -1,0 +1,133 @@
+// PaymentAdminService: how operators run the payment business, translated to the domain and back.
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { actorOf } from '../access/caller.ts';
+import type { createCallbacks } from './callbacks.ts';
+import type { createFeeBacktest } from './fee-backtest.ts';
+import type { createFeePreview } from './fee-preview.ts';
+import type { createFeeRules } from './fee-versions.ts';
+import {
+  callbackStateFromProto,
+  callbackToProto,
+  environmentFromProto,
+  feeBacktestToProto,
+  feeLineToProto,
+  feeRuleFromProto,
+  feeRuleToProto,
+  moneyToProto,
+  slotToProto,
+  usageLogToProto,
+  verificationToProto,
+} from './proto.ts';
+import type { ReencryptSecrets } from './reseal.ts';
+import type { createSlots } from './slots.ts';
+import type { createTestSlot } from './test-slot.ts';
+import type { createUsage } from './usage.ts';
+
+export type PaymentAdminServiceOptions = {
+  readonly slots: ReturnType<typeof createSlots>;
+  readonly testSlot: ReturnType<typeof createTestSlot>;
+  readonly feeRules: ReturnType<typeof createFeeRules>;
+  readonly previewFees: ReturnType<typeof createFeePreview>;
+  readonly backtestFees: ReturnType<typeof createFeeBacktest>;
+  readonly callbacks: ReturnType<typeof createCallbacks>;
+  readonly usage: ReturnType<typeof createUsage>;
+  readonly reencryptSecrets: ReencryptSecrets;
+};
+
+export function createPaymentAdminService(
+  options: PaymentAdminServiceOptions,
+): ServiceImpl<typeof PaymentAdminService> {
+  const { slots, testSlot, feeRules, callbacks, usage } = options;
+  return {
+    async addSlot({ name, gateway, environment, baseUrl, credentials, options }, context) {
+      const slot = await slots.add(
+        { name, gateway, environment: environmentFromProto(environment), baseUrl, credentials, options },
+        actorOf(context),
+      );
+      return { slot: slotToProto(slot) };
+    },
+
+    async getSlot({ slot }) {
+      return { slot: slotToProto(await slots.get(slot)) };
+    },
+
+    async listSlots() {
+      return { slots: (await slots.list()).map(slotToProto) };
+    },
+
+    async rotateSlotCredentials({ slot, credentials }, context) {
+      return { slot: slotToProto(await slots.rotate(slot, credentials, actorOf(context))) };
+    },
+
+    async setSlotDisabled({ slot, disabled }, context) {
+      return { slot: slotToProto(await slots.setDisabled(slot, disabled, actorOf(context))) };
+    },
+
+    testSlot: ({ slot }) => testSlot(slot),
+
+    async addFeeRule({ rule }, context) {
+      const asked = feeRuleFromProto(rule);
+      return { rule: feeRuleToProto(await feeRules.add(asked, asked, actorOf(context))) };
+    },
+
+    async listFeeRules({ includeEnded }) {
+      return { rules: (await feeRules.list(includeEnded)).map(feeRuleToProto) };
+    },
+
+    async retireFeeRule({ feeRuleId }, context) {
+      return { rule: feeRuleToProto(await feeRules.retire(feeRuleId, actorOf(context))) };
+    },
+
+    async previewFees({ slot, amount }) {
+      const [minor, currency] = [amount?.minorUnits ?? 0n, amount?.currency ?? ''];
+      const { lines, totalMinor } = await options.previewFees(slot, { minor, currency });
+      return {
+        fees: lines.map((line) => feeLineToProto(line, currency)),
+        feeTotal: moneyToProto({ minor: totalMinor, currency }),
+      };
+    },
+
+    async backtestFeeRule({ rule, from, to }) {
+      const period = { from: from && timestampDate(from), to: to && timestampDate(to) };
+      const results = await options.backtestFees(feeRuleFromProto(rule), period);
+      return { currencies: results.map(feeBacktestToProto) };
+    },
+
+    async listCallbacks(request) {
+      const { state, gateway, sessionId } = request;
+      const filter = { state: callbackStateFromProto(state), gateway, sessionId };
+      const { items, nextPageToken } = await callbacks.list(filter, request);
+      return { callbacks: items.map(callbackToProto), nextPageToken };
+    },
+
+    async getCallback({ callbackId }) {
+      const { callback, verifications } = await callbacks.get(callbackId);
+      return { callback: callbackToProto(callback), verifications: verifications.map(verificationToProto) };
+    },
+
+    async replayCallback({ callbackId }, context) {
+      return { callback: callbackToProto(await callbacks.replay(callbackId, actorOf(context))) };
+    },
+
+    async listUsageLogs(request) {
+      const { slot, settledFrom, settledTo } = request;
+      const filter = {
+        slot,
+        settledFrom: settledFrom && timestampDate(settledFrom),
+        settledTo: settledTo && timestampDate(settledTo),
+      };
+      const { items, nextPageToken } = await usage.list(filter, request);
+      return {
+        usageLogs: items.map(({ usageLog, fees }) => usageLogToProto(usageLog, fees)),
+        nextPageToken,
+      };
+    },
+
+    async reencryptSecrets(_request, context) {
+      const { resealed, masterKeyId } = await options.reencryptSecrets(actorOf(context));
+      return { resealed, masterKeyId };
+    },
+  };
+}

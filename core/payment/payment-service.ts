@@ -1,0 +1,101 @@
+// PaymentService: how internal services charge customers, translated to the domain and back.
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
+import { formatId, parseId } from '../ids.ts';
+import type { createCreateSession } from './create-session.ts';
+import {
+  callbackToProto,
+  chargeStatusFromProto,
+  sessionToProto,
+  usageLogToProto,
+  verificationToProto,
+} from './proto.ts';
+import type { VerificationStep } from './provider.ts';
+import type { createRecheck } from './recheck.ts';
+import type { SessionEvents } from './session-events.ts';
+import type { createSessions } from './sessions.ts';
+
+export type PaymentServiceOptions = {
+  readonly createSession: ReturnType<typeof createCreateSession>;
+  readonly sessions: ReturnType<typeof createSessions>;
+  readonly recheck: ReturnType<typeof createRecheck>;
+  readonly events: SessionEvents;
+};
+
+export function createPaymentService(options: PaymentServiceOptions): ServiceImpl<typeof PaymentService> {
+  const { createSession, sessions, recheck, events } = options;
+  return {
+    async createChargeSession({ slot, amount, orderReference, customer, metadata, idempotencyKey }) {
+      const { $typeName: _, $unknown: __, ...who } = customer ?? { $typeName: '' };
+      const id = await createSession({
+        slot,
+        amount: { minor: amount?.minorUnits ?? 0n, currency: amount?.currency ?? '' },
+        orderReference,
+        customer: Object.fromEntries(Object.entries(who).filter(([, value]) => value !== '')),
+        metadata,
+        idempotencyKey,
+      });
+      return { session: sessionToProto(await sessions.get(formatId('chs', id))) };
+    },
+
+    async getChargeSession({ sessionId }) {
+      return { session: sessionToProto(await sessions.get(sessionId)) };
+    },
+
+    async listChargeSessions(request) {
+      const { slot, status, orderReference, createdFrom, createdTo } = request;
+      const filter = {
+        slot,
+        status: chargeStatusFromProto(status),
+        orderReference,
+        createdFrom: createdFrom && timestampDate(createdFrom),
+        createdTo: createdTo && timestampDate(createdTo),
+      };
+      const { items, nextPageToken } = await sessions.list(filter, request);
+      return { sessions: items.map(sessionToProto), nextPageToken };
+    },
+
+    async *watchChargeSession({ sessionId }, { signal }) {
+      let last: string | undefined;
+      for (;;) {
+        // Listening begins before the session is read, so that no change falls in between.
+        const changed = events.next(parseId('chs', sessionId) ?? '', signal);
+        const session = await sessions.get(sessionId);
+        const state = `${session.status} ${session.statusChangedAt.getTime()}`;
+        if (state !== last) yield { session: sessionToProto(session) };
+        last = state;
+        await changed;
+        if (signal.aborted) return;
+      }
+    },
+
+    async recheckChargeSession({ sessionId }) {
+      const last = (await recheck(sessionId)).at(-1);
+      return {
+        session: sessionToProto(await sessions.get(sessionId)),
+        ...(last && { verification: stepToProto(last) }),
+      };
+    },
+
+    async inspectChargeSession({ sessionId }) {
+      const { session, callbacks, verifications, usageLog, fees } = await sessions.story(sessionId);
+      return {
+        session: sessionToProto(session),
+        callbacks: callbacks.map(callbackToProto),
+        verifications: verifications.map(verificationToProto),
+        ...(usageLog && { usageLog: usageLogToProto(usageLog, fees) }),
+      };
+    },
+  };
+}
+
+function stepToProto({ operation, outcome, detail, askedAt, durationMs }: VerificationStep) {
+  return {
+    operation,
+    outcome,
+    detail,
+    askedAt: timestampFromDate(askedAt),
+    durationMs: Math.round(durationMs),
+  };
+}

@@ -1,0 +1,208 @@
+// Between the payment room's own types and the messages of its contract.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { FeeBacktestSchema } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import {
+  type CallbackSchema,
+  CallbackState,
+  type ChargeSessionSchema,
+  ChargeStatus,
+  type FeeLineSchema,
+  type FeeRule as FeeRuleMessage,
+  type FeeRuleSchema,
+  type MoneySchema,
+  SlotEnvironment,
+  type SlotSchema,
+  type UsageLogSchema,
+  type VerificationSchema,
+} from '../../gen/hub/payment/v1/payment_pb.ts';
+import { formatId } from '../ids.ts';
+import type {
+  Callback,
+  CallbackStateName,
+  ChargeSession,
+  ChargeStatusName,
+  Environment,
+  FeeLine,
+  FeeRule,
+  Slot,
+  UsageLog,
+  Verification,
+} from './entities.ts';
+import type { FeeBacktest } from './fee-backtest.ts';
+import type { FeeTerms } from './fee-terms.ts';
+import type { FeePeriod } from './fee-versions.ts';
+import type { Money } from './money.ts';
+
+export function moneyToProto({ minor, currency }: Money): MessageInitShape<typeof MoneySchema> {
+  return { minorUnits: minor, currency };
+}
+
+/** The slot has to be populated. */
+export function sessionToProto(session: ChargeSession): MessageInitShape<typeof ChargeSessionSchema> {
+  return {
+    sessionId: formatId('chs', session.id),
+    slot: session.slot.name,
+    gateway: session.slot.gateway,
+    status: CHARGE_STATUSES[session.status],
+    amount: moneyToProto({ minor: session.amountMinor, currency: session.currency }),
+    orderReference: session.orderReference,
+    customer: session.customer,
+    metadata: session.metadata,
+    merchantTransactionId: session.merchantTransactionId,
+    providerPaymentId: session.providerPaymentId ?? '',
+    checkoutUrl: session.checkoutUrl ?? '',
+    gatewayTransactionId: session.gatewayTransactionId ?? '',
+    statusReason: session.statusReason,
+    createdAt: timestampFromDate(session.createdAt),
+    statusChangedAt: timestampFromDate(session.statusChangedAt),
+  };
+}
+
+export function callbackToProto(callback: Callback): MessageInitShape<typeof CallbackSchema> {
+  return {
+    callbackId: formatId('cb', callback.id),
+    gateway: callback.gateway,
+    sessionId: callback.session ? formatId('chs', callback.session.id) : '',
+    state: CALLBACK_STATES[callback.state],
+    fields: callback.fields,
+    attempts: callback.attempts,
+    reason: callback.reason,
+    receivedAt: timestampFromDate(callback.receivedAt),
+    ...(callback.finishedAt && { finishedAt: timestampFromDate(callback.finishedAt) }),
+  };
+}
+
+export function verificationToProto(verification: Verification): MessageInitShape<typeof VerificationSchema> {
+  return {
+    operation: verification.operation,
+    outcome: verification.outcome,
+    detail: verification.detail,
+    askedAt: timestampFromDate(verification.askedAt),
+    durationMs: verification.durationMs,
+    callbackId: verification.callback ? formatId('cb', verification.callback.id) : '',
+  };
+}
+
+/** The slot has to be populated. */
+export function usageLogToProto(
+  usageLog: UsageLog,
+  fees: readonly Pick<FeeLine, 'rule' | 'ruleVersion' | 'amountMinor'>[],
+): MessageInitShape<typeof UsageLogSchema> {
+  const { currency } = usageLog;
+  return {
+    usageLogId: formatId('use', usageLog.id),
+    sessionId: formatId('chs', usageLog.session.id),
+    slot: usageLog.slot.name,
+    gateway: usageLog.gateway,
+    gatewayTransactionId: usageLog.gatewayTransactionId,
+    amount: moneyToProto({ minor: usageLog.amountMinor, currency }),
+    fees: fees.map((line) => feeLineToProto(line, currency)),
+    feeTotal: moneyToProto({ minor: usageLog.feeTotalMinor, currency }),
+    orderReference: usageLog.orderReference,
+    settledAt: timestampFromDate(usageLog.settledAt),
+    ...(usageLog.reversedAt && { reversedAt: timestampFromDate(usageLog.reversedAt) }),
+  };
+}
+
+export function feeLineToProto(
+  { rule, ruleVersion, amountMinor }: Pick<FeeLine, 'rule' | 'ruleVersion' | 'amountMinor'>,
+  currency: string,
+): MessageInitShape<typeof FeeLineSchema> {
+  return { rule, ruleVersion, amount: moneyToProto({ minor: amountMinor, currency }) };
+}
+
+/** The slot has to be populated. */
+export function feeRuleToProto(rule: FeeRule): MessageInitShape<typeof FeeRuleSchema> {
+  const { minMinor, maxMinor, validTo } = rule;
+  return {
+    feeRuleId: formatId('fee', rule.id),
+    name: rule.name,
+    version: rule.version,
+    gateway: rule.gateway ?? '',
+    slot: rule.slot?.name ?? '',
+    currency: rule.currency ?? '',
+    basisPoints: rule.basisPoints,
+    fixedMinorUnits: rule.fixedMinor,
+    ...(minMinor != null && { minMinorUnits: minMinor }),
+    ...(maxMinor != null && { maxMinorUnits: maxMinor }),
+    validFrom: timestampFromDate(rule.validFrom),
+    ...(validTo && { validTo: timestampFromDate(validTo) }),
+  };
+}
+
+/** What a rule says and when it applies. The request has to have one: the contract has seen to it. */
+export function feeRuleFromProto(rule: FeeRuleMessage | undefined): FeeTerms & FeePeriod {
+  return {
+    name: rule?.name ?? '',
+    gateway: rule?.gateway ?? '',
+    slot: rule?.slot ?? '',
+    currency: rule?.currency ?? '',
+    basisPoints: rule?.basisPoints ?? 0,
+    fixedMinor: rule?.fixedMinorUnits ?? 0n,
+    minMinor: rule?.minMinorUnits ?? null,
+    maxMinor: rule?.maxMinorUnits ?? null,
+    validFrom: rule?.validFrom && timestampDate(rule.validFrom),
+    validTo: rule?.validTo && timestampDate(rule.validTo),
+  };
+}
+
+export function feeBacktestToProto(result: FeeBacktest): MessageInitShape<typeof FeeBacktestSchema> {
+  return {
+    currency: result.currency,
+    payments: result.payments,
+    paidMinorUnits: result.paidMinor,
+    chargedMinorUnits: result.chargedMinor,
+    wouldChargeMinorUnits: result.wouldChargeMinor,
+  };
+}
+
+export function slotToProto(slot: Slot): MessageInitShape<typeof SlotSchema> {
+  return {
+    slotId: formatId('slot', slot.id),
+    name: slot.name,
+    gateway: slot.gateway,
+    environment: slot.environment === 'production' ? SlotEnvironment.PRODUCTION : SlotEnvironment.SANDBOX,
+    baseUrl: slot.baseUrl,
+    options: slot.options,
+    createdAt: timestampFromDate(slot.createdAt),
+    rotatedAt: timestampFromDate(slot.rotatedAt),
+    ...(slot.disabledAt && { disabledAt: timestampFromDate(slot.disabledAt) }),
+  };
+}
+
+/** UNSPECIFIED does not come: the contract has seen to it. */
+export function environmentFromProto(environment: SlotEnvironment): Environment {
+  return environment === SlotEnvironment.PRODUCTION ? 'production' : 'sandbox';
+}
+
+/** UNSPECIFIED becomes undefined. */
+export function chargeStatusFromProto(status: ChargeStatus): ChargeStatusName | undefined {
+  return nameOf(CHARGE_STATUSES, status);
+}
+
+/** UNSPECIFIED becomes undefined. */
+export function callbackStateFromProto(state: CallbackState): CallbackStateName | undefined {
+  return nameOf(CALLBACK_STATES, state);
+}
+
+const CHARGE_STATUSES: Readonly<Record<ChargeStatusName, ChargeStatus>> = {
+  pending: ChargeStatus.PENDING,
+  success: ChargeStatus.SUCCESS,
+  failed: ChargeStatus.FAILED,
+  cancelled: ChargeStatus.CANCELLED,
+};
+
+const CALLBACK_STATES: Readonly<Record<CallbackStateName, CallbackState>> = {
+  received: CallbackState.RECEIVED,
+  settled: CallbackState.SETTLED,
+  ignored: CallbackState.IGNORED,
+  unresolved: CallbackState.UNRESOLVED,
+  mismatch: CallbackState.MISMATCH,
+  dead: CallbackState.DEAD,
+};
+
+function nameOf<N extends string, V>(values: Readonly<Record<N, V>>, wanted: V): N | undefined {
+  const names = Object.keys(values) as N[]; // the keys of a record are its names
+  return names.find((name) => values[name] === wanted);
+}

@@ -1,0 +1,105 @@
+// HTTP to one slot's provider: own connections, a limit on time and size, no redirects, nothing secret in errors.
+import { Pool } from 'undici';
+import { HubError } from '../errors.ts';
+import type { Environment } from './entities.ts';
+import { type ProviderHttp, ProviderUnavailable } from './provider.ts';
+
+export type ProviderHttpOptions = {
+  /** The slot's base URL: `http:` or `https:`, without credentials and query. */
+  readonly baseUrl: string;
+  readonly environment: Environment;
+  /** The driver's; in production the base URL has to be on one of their hosts, over TLS. */
+  readonly productionUrls: readonly string[];
+  /** The most milliseconds an exchange may take, whatever the request says; 30 000 if not given. */
+  readonly timeoutMs?: number;
+};
+
+export type ClosableProviderHttp = ProviderHttp & {
+  /** Lets the exchanges under way finish, and takes no new ones. */
+  close(): Promise<void>;
+};
+
+const TIMEOUT_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const MAX_ANSWER_BYTES = 1024 * 1024;
+const MAX_CONNECTIONS = 64;
+
+/** @throws HubError `base_url_invalid` for a production slot whose base URL is not the provider's */
+export function createProviderHttp(options: ProviderHttpOptions): ClosableProviderHttp {
+  const base = new URL(options.baseUrl);
+  if (options.environment === 'production') requireProductionHost(base, options.productionUrls);
+  const { timeoutMs: longestMs = TIMEOUT_MS } = options;
+  const folder = base.pathname.replace(/\/*$/, '/');
+  const pool = new Pool(base.origin, {
+    connections: MAX_CONNECTIONS,
+    // Said aloud, because an environment variable could turn it off.
+    connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true },
+    allowH2: false,
+    maxResponseSize: MAX_ANSWER_BYTES,
+    // The signal of each exchange bounds all of it: neither may a byte now and then keep it alive.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+
+  return {
+    async send({ method, url, headers = {}, body, timeoutMs = longestMs }) {
+      const limitMs = Math.min(timeoutMs, longestMs);
+      const target = URL.parse(url);
+      if (target?.origin !== base.origin || !target.pathname.startsWith(folder)) {
+        throw new ProviderUnavailable(`the request is not for an address below ${base.host}${folder}`);
+      }
+      try {
+        const answer = await pool.request({
+          method,
+          path: target.pathname + target.search,
+          headers: { 'user-agent': 'hubctl', ...headers },
+          body: body ?? null,
+          signal: AbortSignal.timeout(limitMs),
+        });
+        if (answer.statusCode >= 300 && answer.statusCode < 400) {
+          answer.body.on('error', () => {}).destroy(); // unread: only its end is of interest
+          throw new ProviderUnavailable(`${base.host} redirects (HTTP ${answer.statusCode})`);
+        }
+        return { status: answer.statusCode, body: await answer.body.text() };
+      } catch (error) {
+        if (error instanceof ProviderUnavailable) throw error;
+        // Without the cause: what the client knows of the request includes its query and headers.
+        throw new ProviderUnavailable(`no answer of ${base.host}: ${reasonOf(error, limitMs)}`);
+      }
+    },
+    close: () => pool.close(),
+  };
+}
+
+function requireProductionHost(base: URL, productionUrls: readonly string[]): void {
+  const origins = productionUrls.map((url) => new URL(url).origin);
+  if (base.protocol === 'https:' && origins.includes(base.origin)) return;
+  throw new HubError('base_url_invalid', `a production slot has to be on ${origins.join(' or ')}`, {
+    field: 'baseUrl',
+  });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'it refused the connection',
+  ENOTFOUND: 'its name is not known',
+  EAI_AGAIN: 'its name cannot be looked up',
+  ETIMEDOUT: 'it cannot be reached',
+  EHOSTUNREACH: 'it cannot be reached',
+  ENETUNREACH: 'it cannot be reached',
+  UND_ERR_CONNECT_TIMEOUT: 'it cannot be reached',
+  ECONNRESET: 'it closed the connection',
+  EPIPE: 'it closed the connection',
+  UND_ERR_SOCKET: 'it closed the connection',
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'what it sent is larger than 1 MiB',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'what it sent is cut off',
+};
+
+function reasonOf(error: unknown, limitMs: number): string {
+  if (!(error instanceof Error)) return 'the exchange failed';
+  if (error.name === 'TimeoutError') return `it took longer than ${limitMs} ms`;
+  const code = 'code' in error ? String(error.code) : '';
+  if (/CERT|SIGNATURE|^ERR_TLS/.test(code)) return `its TLS certificate is not trusted (${code})`;
+  if (code.startsWith('HPE_')) return 'it does not speak HTTP';
+  // Codes are constants of Node.js, OpenSSL or undici; anything else is not shown.
+  return REASONS[code] ?? `the exchange failed${/^[A-Z][A-Z0-9_]*$/.test(code) ? ` (${code})` : ''}`;
+}

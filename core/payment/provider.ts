@@ -1,0 +1,154 @@
+// What a payment provider's driver has to offer. One file per gateway under providers/, and a line in registry.ts.
+import type { Money } from './money.ts';
+
+export type PaymentDriver = {
+  /** Its path under /v1/webhooks, its name in data: `gateway_one`. */
+  readonly gateway: string;
+  /** How the provider calls back, and what it is told then. */
+  readonly callback: {
+    readonly method: 'GET' | 'POST';
+    readonly acknowledgement: { readonly body: string; readonly contentType: string };
+  };
+  /** Names of the credentials a slot needs; all of them secret. */
+  readonly credentials: readonly string[];
+  /** Options of a slot: the values each may have, the default first. */
+  readonly options: Readonly<Record<string, readonly [string, ...string[]]>>;
+  /** Base addresses of the provider's production API. A production slot talks to no other host. */
+  readonly productionUrls: readonly string[];
+
+  /** Reads the fields of a callback. @throws CallbackMalformed */
+  readCallback(fields: Readonly<Record<string, string>>): CallbackClaim;
+
+  /** Creates the checkout. @throws ProviderUnavailable, ProviderRefused */
+  createCheckout(access: ProviderAccess, checkout: CheckoutRequest): Promise<Checkout>;
+
+  /**
+   * Asks the provider what became of a session. Never trusts the claim: it only says where to look.
+   * May move money that the customer has authorized (execute); must be harmless to repeat.
+   *
+   * @throws ProviderUnavailable if the answer is not known: the session's status has to stay as it is.
+   */
+  verify(access: ProviderAccess, question: VerificationQuestion): Promise<Verdict>;
+
+  /** A harmless call that shows whether the credentials work. @throws ProviderUnavailable, ProviderRefused */
+  testCredentials(access: ProviderAccess): Promise<{ readonly detail: string }>;
+};
+
+/** What a driver works with: the slot, opened, and the means to call its provider. */
+export type ProviderAccess = {
+  readonly slotId: string;
+  readonly baseUrl: string;
+  readonly credentials: Readonly<Record<string, string>>;
+  readonly options: Readonly<Record<string, string>>;
+  /** HTTP to this provider: own connection pool, time-outs, no redirects, bounded answers. */
+  readonly http: ProviderHttp;
+  /** Access tokens of this slot, shared by all hubs. */
+  readonly tokens: TokenCache;
+  /** Notes a question and its answer for the session's story. Details hold no secrets. */
+  readonly observe: (step: VerificationStep) => void;
+};
+
+export type ProviderRequest = {
+  readonly method: 'GET' | 'POST';
+  /** Absolute, below the slot's base URL. */
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Milliseconds for the whole exchange. */
+  readonly timeoutMs?: number;
+};
+
+export type ProviderHttp = {
+  /** The status and the body as text, whatever the status is. @throws ProviderUnavailable */
+  send(request: ProviderRequest): Promise<{ readonly status: number; readonly body: string }>;
+};
+
+export type GrantedToken = { readonly token: string; readonly expiresInSeconds: number };
+
+export type TokenCache = {
+  /**
+   * The slot's current token. `grant` is called by one caller of all hubs at a time, when there is none, when it is
+   * about to expire, or when it is the `rejected` one. @throws whatever `grant` throws
+   */
+  get(grant: () => Promise<GrantedToken>, rejected?: string): Promise<string>;
+};
+
+/** What a callback says. Untrusted: anybody can send one. */
+export type CallbackClaim = {
+  /** `ignored`: a status of the provider's that is of no consequence. */
+  readonly outcome: 'paid' | 'failed' | 'cancelled' | 'unknown' | 'ignored';
+  /** The status as it was sent; empty if there was none. */
+  readonly status: string;
+  readonly merchantTransactionId?: string;
+  readonly providerPaymentId?: string;
+  /** Where to look for the payment: a validation id. */
+  readonly proof?: string;
+};
+
+export type CheckoutRequest = {
+  readonly sessionId: string;
+  /** The hub's id for the provider, at most 30 characters of A-Z, a-z, 0-9. */
+  readonly merchantTransactionId: string;
+  readonly amount: Money;
+  /** `{base_url}/v1/webhooks/{gateway}?session_id=chs_…`, at most 255 characters. */
+  readonly callbackUrl: string;
+  readonly orderReference: string;
+  readonly customer: Readonly<Partial<Record<CustomerField, string>>>;
+};
+
+export type CustomerField = 'name' | 'email' | 'phone' | 'address' | 'city' | 'postcode' | 'country';
+
+export type Checkout = { readonly providerPaymentId: string; readonly checkoutUrl: string };
+
+export type VerificationQuestion = {
+  readonly merchantTransactionId: string;
+  /** The stored one: never one that a callback brought. */
+  readonly providerPaymentId: string;
+  readonly amount: Money;
+  /** From a callback: where to look, to be checked against the session like any answer. */
+  readonly proof?: string;
+  /** Whether the session is already paid, and only its reversal is of interest: nothing may be executed then. */
+  readonly settled: boolean;
+};
+
+/** What the provider says. `detail` is a sentence for people, without secrets. */
+export type Verdict =
+  | { readonly kind: 'paid'; readonly gatewayTransactionId: string; readonly detail: string }
+  /** The provider knows that nothing was or will be paid. */
+  | { readonly kind: 'not_paid'; readonly status: 'failed' | 'cancelled'; readonly detail: string }
+  /** Nothing final: the customer may still pay. */
+  | { readonly kind: 'pending'; readonly detail: string }
+  /** It was paid, and no longer stands. */
+  | { readonly kind: 'reversed'; readonly detail: string }
+  /** Something was paid that is not this session: another transaction, amount or currency. */
+  | { readonly kind: 'mismatch'; readonly detail: string };
+
+export type VerificationStep = {
+  /** `validate`, `execute`, `query`, … */
+  readonly operation: string;
+  readonly outcome: Verdict['kind'] | 'unavailable';
+  readonly detail: string;
+  readonly askedAt: Date;
+  readonly durationMs: number;
+};
+
+/** The provider did not answer, or not in a way that says anything: to be asked again. */
+export class ProviderUnavailable extends Error {
+  override readonly name = 'ProviderUnavailable';
+}
+
+/** The provider answered, and will not do what it was asked: asking again is of no use. */
+export class ProviderRefused extends Error {
+  override readonly name = 'ProviderRefused';
+}
+
+/** A callback that no provider sends. `field` is at fault; `message` says what it should be. */
+export class CallbackMalformed extends Error {
+  override readonly name = 'CallbackMalformed';
+  readonly field: string;
+
+  constructor(field: string, message: string) {
+    super(message);
+    this.field = field;
+  }
+}

@@ -1,0 +1,69 @@
+// Keeps a slot's secrets out of everything a driver says, even if the provider repeats them.
+import {
+  type PaymentDriver,
+  type ProviderAccess,
+  ProviderRefused,
+  ProviderUnavailable,
+  type TokenCache,
+} from '../provider.ts';
+
+/** The driver, with credentials and access tokens struck out of its errors, verdicts and steps. */
+export function discreet(driver: PaymentDriver): PaymentDriver {
+  return {
+    ...driver,
+    createCheckout: (access, checkout) => discreetly(access, (own) => driver.createCheckout(own, checkout)),
+    verify: (access, question) =>
+      discreetly(access, async (own, tell) => {
+        const verdict = await driver.verify(own, question);
+        return { ...verdict, detail: tell(verdict.detail) };
+      }),
+    testCredentials: (access) =>
+      discreetly(access, async (own, tell) => ({ detail: tell((await driver.testCredentials(own)).detail) })),
+  };
+}
+
+const LONGEST = 300;
+
+async function discreetly<T>(
+  access: ProviderAccess,
+  work: (access: ProviderAccess, tell: (text: string) => string) => Promise<T>,
+): Promise<T> {
+  const secrets = new Set(Object.values(access.credentials).flatMap(spellings));
+  const learn = (token: string): string => {
+    for (const spelling of spellings(token)) secrets.add(spelling);
+    return token;
+  };
+  const tokens: TokenCache = {
+    async get(grant, rejected) {
+      const learningGrant = async () => {
+        const granted = await grant();
+        learn(granted.token);
+        return granted;
+      };
+      return learn(await access.tokens.get(learningGrant, rejected));
+    },
+  };
+  const tell = (text: string): string => {
+    // The longest first: one secret may be part of another. Cut last: half a secret would not be recognized.
+    const struck = [...secrets]
+      .sort((one, other) => other.length - one.length)
+      .reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
+    return struck.replace(/\p{C}+/gu, ' ').slice(0, LONGEST);
+  };
+  try {
+    const observe: ProviderAccess['observe'] = (step) =>
+      access.observe({ ...step, detail: tell(step.detail) });
+    return await work({ ...access, tokens, observe }, tell);
+  } catch (error) {
+    if (error instanceof ProviderUnavailable) throw new ProviderUnavailable(tell(error.message));
+    if (error instanceof ProviderRefused) throw new ProviderRefused(tell(error.message));
+    throw error;
+  }
+}
+
+/** As it is, in a URL, in a form, in JSON. */
+function spellings(secret: string): string[] {
+  if (secret === '') return [];
+  const form = new URLSearchParams({ '': secret }).toString().slice(1);
+  return [secret, encodeURIComponent(secret), form, JSON.stringify(secret).slice(1, -1)];
+}

@@ -1,0 +1,122 @@
+// What the answers of gateway_one mean: pure functions of an answer and of what was asked.
+import { formatMoney, type Money, sameMoney } from '../money.ts';
+import {
+  type Checkout,
+  ProviderRefused,
+  ProviderUnavailable,
+  type Verdict,
+  type VerificationQuestion,
+} from '../provider.ts';
+import { type Answer, optionalText, readCheckoutUrl, readMoney, readObject, requiredText } from './answer.ts';
+
+const STANDING = new Set(['VALID', 'VALIDATED']);
+// The only statuses that say a payment was made and no longer stands. A part that was returned is not among them.
+const REVERSED = new Set(['REFUNDED', 'REVERSED', 'CHARGEBACK']);
+const NOT_PAID: ReadonlyMap<string, 'failed' | 'cancelled'> = new Map([
+  ['FAILED', 'failed'],
+  ['CANCELLED', 'cancelled'],
+  ['EXPIRED', 'cancelled'],
+]);
+
+/** The answer to initiate. @throws ProviderRefused, ProviderUnavailable */
+export function readCheckout(answer: Answer): Checkout {
+  const status = requiredText(answer, 'status');
+  if (status === 'FAILED') {
+    throw new ProviderRefused(
+      `the provider makes no checkout: ${optionalText(answer, 'failedreason') ?? 'no reason given'}`,
+    );
+  }
+  if (status !== 'SUCCESS')
+    throw new ProviderUnavailable(`the provider answered with the status ${JSON.stringify(status)}`);
+  return {
+    providerPaymentId: requiredText(answer, 'sessionkey'),
+    checkoutUrl: readCheckoutUrl(answer, 'GatewayPageURL'),
+  };
+}
+
+/** What is wrong with a question of ours, if the provider says so: `APIConnect` other than DONE. */
+export function complaintOf(answer: Answer): string | undefined {
+  const connect = optionalText(answer, 'APIConnect') ?? 'DONE';
+  return connect === 'DONE'
+    ? undefined
+    : `the provider does not accept the store's credentials (APIConnect ${connect})`;
+}
+
+/** The answer of the validation API about one validation id. @throws ProviderUnavailable */
+export function judgeValidation(answer: Answer, question: VerificationQuestion): Verdict {
+  requireConnected(answer);
+  if (requiredText(answer, 'status') !== 'INVALID_TRANSACTION') return judgeTransaction(answer, question);
+  return { kind: 'mismatch', detail: 'the provider knows no payment with this validation id' };
+}
+
+/**
+ * The answer of the query by transaction id: all attempts to pay it. One that stands is enough. Without one, whatever
+ * cannot be read might be it, and an attempt under way outweighs those that came to nothing.
+ *
+ * @throws ProviderUnavailable
+ */
+export function judgeQuery(answer: Answer, question: VerificationQuestion): Verdict {
+  requireConnected(answer);
+  const found: Verdict[] = [];
+  let unreadable: ProviderUnavailable | undefined;
+  for (const transaction of elementsOf(answer)) {
+    try {
+      found.push(judgeTransaction(readObject(transaction, 'a transaction'), question));
+    } catch (error) {
+      if (!(error instanceof ProviderUnavailable)) throw error;
+      unreadable = error;
+    }
+  }
+  const first = (kind: Verdict['kind']): Verdict | undefined =>
+    found.find((verdict) => verdict.kind === kind);
+  const paid = first('paid');
+  if (paid === undefined && unreadable !== undefined) throw unreadable;
+  return (
+    paid ??
+    first('mismatch') ??
+    first('reversed') ??
+    first('pending') ??
+    first('not_paid') ?? { kind: 'pending', detail: 'the provider has no transaction with this id yet' }
+  );
+}
+
+function requireConnected(answer: Answer): void {
+  const complaint = complaintOf(answer);
+  if (complaint !== undefined) throw new ProviderUnavailable(complaint);
+}
+
+/** The count is not relied on: it comes as a number or as text, and the transactions are all looked at. */
+function elementsOf(answer: Answer): readonly unknown[] {
+  const { element } = answer;
+  if (Array.isArray(element)) return element;
+  if (element == null && requiredText(answer, 'no_of_trans_found') === '0') return [];
+  throw new ProviderUnavailable('"element" of the answer is not a list');
+}
+
+function judgeTransaction(transaction: Answer, question: VerificationQuestion): Verdict {
+  const status = requiredText(transaction, 'status');
+  if (STANDING.has(status) || REVERSED.has(status)) {
+    if (requiredText(transaction, 'tran_id') !== question.merchantTransactionId) {
+      return { kind: 'mismatch', detail: `the provider says ${status} of another transaction` };
+    }
+    const amount = amountOf(transaction);
+    const detail = `the provider says ${status}: ${formatMoney(amount)}`;
+    if (!sameMoney(amount, question.amount)) {
+      return { kind: 'mismatch', detail: `${detail}, not ${formatMoney(question.amount)}` };
+    }
+    if (REVERSED.has(status)) return { kind: 'reversed', detail };
+    return { kind: 'paid', gatewayTransactionId: requiredText(transaction, 'val_id'), detail };
+  }
+  const isOurs = optionalText(transaction, 'tran_id') === question.merchantTransactionId;
+  const end = isOurs ? NOT_PAID.get(status) : undefined;
+  const detail = `the provider says ${status}${isOurs ? '' : ' of another transaction'}`;
+  return end === undefined ? { kind: 'pending', detail } : { kind: 'not_paid', status: end, detail };
+}
+
+/** What the customer was asked for; `amount` alone may have been converted to the store's currency. */
+function amountOf(transaction: Answer): Money {
+  const amount = optionalText(transaction, 'currency_amount');
+  const currency = optionalText(transaction, 'currency_type');
+  if (amount !== undefined && currency !== undefined) return readMoney(amount, currency);
+  return readMoney(requiredText(transaction, 'amount'), requiredText(transaction, 'currency'));
+}

@@ -1,0 +1,87 @@
+// Tells watchers, on every hub, that the status of a session has changed.
+import { EventEmitter } from 'node:events';
+import pg, { type Pool } from 'pg';
+
+export type SessionEvents = {
+  /** Tells every hub; never rejects. */
+  announce(sessionId: string): void;
+  /** Resolves when the session may have changed, at the latest after a few seconds, or when `signal` aborts. */
+  next(sessionId: string, signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+};
+
+export type SessionEventsOptions = {
+  readonly pool: Pool;
+  /** Listening takes a connection of its own. */
+  readonly databaseUrl: string;
+  readonly onError: (error: Error) => void;
+};
+
+const CHANNEL = 'charge_session';
+const RECONNECT_MS = 1_000;
+// What a lost notification costs: nothing but this delay.
+const POLL_MS = 5_000;
+
+export function createSessionEvents({ pool, databaseUrl, onError }: SessionEventsOptions): SessionEvents {
+  const changes = new EventEmitter().setMaxListeners(0);
+  let client: pg.Client | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+
+  const reconnect = (error: Error): void => {
+    onError(error);
+    client?.removeAllListeners();
+    client?.on('error', () => {}); // it is given up already
+    void client?.end().catch(() => {});
+    client = undefined;
+    if (!closed) timer ??= setTimeout(connect, RECONNECT_MS);
+  };
+  const connect = (): void => {
+    timer = undefined;
+    const fresh = new pg.Client({
+      connectionString: databaseUrl,
+      application_name: 'hub events',
+      keepAlive: true,
+    });
+    client = fresh;
+    fresh.on('error', reconnect);
+    fresh.on('notification', ({ payload }) => payload !== undefined && changes.emit(payload));
+    fresh
+      .connect()
+      .then(() => fresh.query(`listen ${CHANNEL}`))
+      .catch(reconnect);
+  };
+  connect();
+
+  return {
+    announce(sessionId) {
+      // After the commit and by itself: within it, notifying would queue up all commits behind each other.
+      pool
+        .query({ name: 'announce', text: 'select pg_notify($1, $2)', values: [CHANNEL, sessionId] })
+        .catch(onError);
+    },
+
+    next(sessionId, signal) {
+      return new Promise((resolve) => {
+        const done = (): void => {
+          clearTimeout(poll);
+          changes.off(sessionId, done);
+          signal.removeEventListener('abort', done);
+          resolve();
+        };
+        const poll = setTimeout(done, POLL_MS);
+        changes.once(sessionId, done);
+        signal.addEventListener('abort', done, { once: true });
+        if (signal.aborted) done();
+      });
+    },
+
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      client?.removeAllListeners();
+      client?.on('error', () => {}); // it is going anyway
+      await client?.end().catch(() => {});
+    },
+  };
+}

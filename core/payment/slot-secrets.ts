@@ -1,0 +1,24 @@
+// The credentials of a slot, sealed and opened.
+import type { Sealer } from '../storage/sealing.ts';
+
+export type Credentials = Readonly<Record<string, string>>;
+
+export function sealCredentials(sealer: Sealer, slotId: string, credentials: Credentials): Buffer {
+  const plaintext = Buffer.from(JSON.stringify(credentials));
+  const sealed = sealer.seal(plaintext, sealedFor(slotId));
+  plaintext.fill(0);
+  return sealed;
+}
+
+/** @throws Error, without secrets, if no key of the ring opens it */
+export function openCredentials(sealer: Sealer, slotId: string, sealed: Uint8Array): Credentials {
+  const plaintext = sealer.open(sealed, sealedFor(slotId));
+  const credentials: Credentials = JSON.parse(plaintext.toString());
+  plaintext.fill(0);
+  return credentials;
+}
+
+/** What a slot's credentials are sealed for. */
+export function sealedFor(slotId: string): string {
+  return `slot:${slotId}`;
+}

@@ -1,0 +1,92 @@
+// What a slot is set up with, held to what its gateway's driver asks for.
+import { HubError } from '../errors.ts';
+import type { Environment } from './entities.ts';
+import type { PaymentDriver } from './provider.ts';
+
+type Texts = Readonly<Record<string, string>>;
+
+/**
+ * Exactly the driver's credentials, none of them empty. What is wrong is said with names, never with values.
+ * @throws HubError `credentials_invalid`
+ */
+export function checkCredentials(driver: PaymentDriver, credentials: Texts): Texts {
+  const given = Object.keys(credentials);
+  const problems = [
+    ...driver.credentials.filter((name) => !given.includes(name)).map((name) => `${name} is missing`),
+    ...given.filter((name) => !driver.credentials.includes(name)).map((name) => `${name} is unknown`),
+    ...driver.credentials.filter((name) => credentials[name] === '').map((name) => `${name} is empty`),
+    // They travel in headers and forms; a line break is what a file left at the end.
+    ...driver.credentials
+      .filter((name) => /\p{Cc}/u.test(credentials[name] ?? ''))
+      .map((name) => `${name} contains a line break or another control character`),
+  ];
+  if (problems.length === 0) return credentials;
+  const wanted = driver.credentials.join(', ');
+  throw new HubError(
+    'credentials_invalid',
+    `${problems.join('; ')}. ${driver.gateway} needs exactly ${wanted}`,
+    { field: 'credentials' },
+  );
+}
+
+/**
+ * The base address without a slash at its end. In production one of the provider's own, by default the first; in a
+ * sandbox any HTTP address. Errors do not repeat the address: somebody may have put a password into it.
+ *
+ * @throws HubError `base_url_invalid`
+ */
+export function checkBaseUrl(driver: PaymentDriver, environment: Environment, baseUrl: string): string {
+  if (environment === 'production') return productionUrl(driver, baseUrl);
+  if (baseUrl === '')
+    throw baseUrlInvalid('a sandbox slot needs the address of the sandbox or the simulator');
+  return plainUrl(baseUrl);
+}
+
+/** The driver's options with their defaults filled in. @throws HubError `slot_option_invalid` */
+export function checkOptions(driver: PaymentDriver, options: Texts): Record<string, string> {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(driver.options, name));
+  if (unknown !== undefined) {
+    const known = Object.keys(driver.options).join(', ') || 'none';
+    throw optionInvalid(`${driver.gateway} has no option ${JSON.stringify(unknown)}; its options: ${known}`);
+  }
+  for (const [name, values] of Object.entries(driver.options)) {
+    const value = options[name];
+    if (value !== undefined && !values.includes(value)) {
+      throw optionInvalid(`the option ${name} has to be one of ${values.join(', ')}`);
+    }
+  }
+  return withDefaults(driver, options);
+}
+
+/** A slot that was added before its driver had an option has the default of that option. */
+export function withDefaults(driver: PaymentDriver, options: Texts): Record<string, string> {
+  const defaults = Object.entries(driver.options).map(([name, [first]]) => [name, first] as const);
+  return { ...Object.fromEntries(defaults), ...options };
+}
+
+function productionUrl(driver: PaymentDriver, baseUrl: string): string {
+  const own = driver.productionUrls.map(plainUrl);
+  const url = baseUrl === '' ? own[0] : plainUrl(baseUrl);
+  if (url?.startsWith('https://') && own.includes(url)) return url;
+  const choice = own.length > 0 ? `leave it out or take one of ${own.join(', ')}` : 'it has none';
+  throw baseUrlInvalid(`production slots talk to the provider's own addresses over TLS only: ${choice}`);
+}
+
+function plainUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw baseUrlInvalid('write an absolute address that begins with https:// or http://');
+  }
+  if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) {
+    throw baseUrlInvalid('the address must not contain a user name, password, query or fragment');
+  }
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}
+
+function baseUrlInvalid(message: string): HubError {
+  return new HubError('base_url_invalid', message, { field: 'baseUrl' });
+}
+
+function optionInvalid(message: string): HubError {
+  return new HubError('slot_option_invalid', message, { field: 'options' });
+}

@@ -1,0 +1,128 @@
+// Administration of payment slots: accounts at providers.
+import { type EntityManager, LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+import { recordChange } from '../access/audit.ts';
+import type { Actor } from '../access/caller.ts';
+import type { Clock } from '../clock.ts';
+import { HubError } from '../errors.ts';
+import { formatId, newUuid } from '../ids.ts';
+import type { Database } from '../storage/database.ts';
+import type { Sealer } from '../storage/sealing.ts';
+import { type Environment, ProviderTokenSchema, type Slot, SlotSchema } from './entities.ts';
+import { isName } from './name.ts';
+import type { PaymentDriver } from './provider.ts';
+import { type Credentials, sealCredentials } from './slot-secrets.ts';
+import { checkBaseUrl, checkCredentials, checkOptions } from './slot-settings.ts';
+
+export type NewSlot = {
+  /** Lower-case letters, digits and inner dashes: the contract has seen to it. */
+  readonly name: string;
+  readonly gateway: string;
+  readonly environment: Environment;
+  /** Empty: the provider's own, in production. */
+  readonly baseUrl: string;
+  readonly credentials: Credentials;
+  readonly options: Readonly<Record<string, string>>;
+};
+
+export type SlotsOptions = {
+  readonly db: Database;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  /** @throws HubError `gateway_unknown` */
+  readonly driverOf: (gateway: string) => PaymentDriver;
+};
+
+export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
+  /** Changes a slot under its lock. */
+  const change = (
+    name: string,
+    work: (em: EntityManager, slot: Slot) => Promise<void> | void,
+  ): Promise<Slot> =>
+    db.em().transactional(async (em) => {
+      const slot = await findSlot(em, name);
+      await em.lock(slot, LockMode.PESSIMISTIC_WRITE);
+      // What was read before the wait for the lock may be of yesterday.
+      await em.refresh(slot);
+      await work(em, slot);
+      return slot;
+    });
+
+  return {
+    /** @throws HubError `slot_exists`, `gateway_unknown`, `credentials_invalid`, `base_url_invalid`, `slot_option_invalid` */
+    async add(request: NewSlot, actor: Actor): Promise<Slot> {
+      const { name, gateway, environment } = request;
+      const driver = driverOf(gateway);
+      const baseUrl = checkBaseUrl(driver, environment, request.baseUrl);
+      const options = checkOptions(driver, request.options);
+      const credentials = checkCredentials(driver, request.credentials);
+      const [id, now] = [newUuid(), clock()];
+      try {
+        return await db.em().transactional((em) => {
+          const slot = em.create(SlotSchema, {
+            id,
+            name,
+            gateway,
+            environment,
+            baseUrl,
+            options,
+            sealedCredentials: sealCredentials(sealer, id, credentials),
+            createdAt: now,
+            rotatedAt: now,
+          });
+          const detail = { name, gateway, environment, baseUrl, options };
+          recordChange(em, actor, now, { action: 'slot.add', subject: formatId('slot', id), detail });
+          return Promise.resolve(slot);
+        });
+      } catch (error) {
+        if (!(error instanceof UniqueConstraintViolationException)) throw error;
+        throw new HubError('slot_exists', `there is a slot "${name}" already`, { field: 'name' });
+      }
+    },
+
+    /** @throws HubError `slot_unknown` */
+    get(name: string): Promise<Slot> {
+      return findSlot(db.em(), name);
+    },
+
+    /** By name. */
+    list(): Promise<Slot[]> {
+      return db.em().find(SlotSchema, {}, { orderBy: { name: 'asc' } });
+    },
+
+    /** Replaces all credentials. @throws HubError `slot_unknown`, `credentials_invalid` */
+    rotate(name: string, credentials: Credentials, actor: Actor): Promise<Slot> {
+      return change(name, async (em, slot) => {
+        const checked = checkCredentials(driverOf(slot.gateway), credentials);
+        slot.sealedCredentials = sealCredentials(sealer, slot.id, checked);
+        slot.rotatedAt = clock();
+        // It was granted to the old credentials.
+        await em.nativeDelete(ProviderTokenSchema, { slot });
+        recordChange(em, actor, slot.rotatedAt, {
+          action: 'slot.rotate',
+          subject: formatId('slot', slot.id),
+          detail: { name },
+        });
+      });
+    },
+
+    /** Disabling a disabled slot, or enabling an enabled one, changes nothing. @throws HubError `slot_unknown` */
+    setDisabled(name: string, disabled: boolean, actor: Actor): Promise<Slot> {
+      return change(name, (em, slot) => {
+        if (disabled === (slot.disabledAt != null)) return;
+        slot.disabledAt = disabled ? clock() : null;
+        recordChange(em, actor, clock(), {
+          action: disabled ? 'slot.disable' : 'slot.enable',
+          subject: formatId('slot', slot.id),
+          detail: { name },
+        });
+      });
+    },
+  };
+}
+
+/** @throws HubError `slot_unknown` */
+export async function findSlot(em: EntityManager, name: string): Promise<Slot> {
+  const slot = isName(name) ? await em.findOne(SlotSchema, { name }) : null;
+  if (slot === null) throw new HubError('slot_unknown', 'there is no slot with this name', { field: 'slot' });
+  return slot;
+}

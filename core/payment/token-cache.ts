@@ -1,0 +1,120 @@
+// The access token of a slot: one for all hubs, sealed in the database, asked for by one of them at a time.
+import { setTimeout } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import type { Clock } from '../clock.ts';
+import type { Sealer } from '../storage/sealing.ts';
+import { type GrantedToken, ProviderUnavailable, type TokenCache } from './provider.ts';
+
+export type TokenCacheOptions = {
+  readonly pool: Pool;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly slotId: string;
+};
+
+type Token = { readonly token: string; readonly useUntil: Date };
+type Stored = { readonly sealed: Buffer; readonly token: Token };
+
+/** Longer than a provider may take to grant a token; a hub that dies meanwhile holds the others up for so long. */
+export const GRANT_LEASE_MS = 12_000;
+const WAIT_MS = GRANT_LEASE_MS + 1_000;
+const POLL_MS = 100;
+
+/** What a provider token is sealed for. */
+export function tokenSealedFor(slotId: string): string {
+  return `provider_token:${slotId}`;
+}
+
+/** `get` throws ProviderUnavailable if another hub holds the lease for too long, and whatever `grant` throws. */
+export function createTokenCache({ pool, sealer, clock, slotId }: TokenCacheOptions): TokenCache {
+  const about = tokenSealedFor(slotId);
+  let known: Token | undefined;
+  let flight: Promise<Token> | undefined;
+
+  const isGood = (token: Token, rejected: string | undefined): boolean =>
+    token.token !== rejected && token.useUntil > clock();
+
+  const read = async (): Promise<Stored | undefined> => {
+    const { rows } = await pool.query<{ sealed: Buffer; useUntilMs: number }>({
+      name: 'read_provider_token',
+      text: `select sealed_token as sealed, (extract(epoch from expires_at) * 1000)::float8 as "useUntilMs"
+             from provider_token where slot_id = $1 and sealed_token is not null`,
+      values: [slotId],
+    });
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    const token = sealer.open(row.sealed, about).toString();
+    return { sealed: row.sealed, token: { token, useUntil: new Date(row.useUntilMs) } };
+  };
+
+  /** The lease's end, which is also its name; undefined if another holds it, or has replaced the token since. */
+  const takeLease = async (replaces: Buffer | undefined): Promise<Date | undefined> => {
+    const now = clock();
+    const until = new Date(now.getTime() + GRANT_LEASE_MS);
+    const { rowCount } = await pool.query({
+      name: 'lease_provider_token',
+      text: `insert into provider_token as t (slot_id, granting_until) values ($1, $2)
+             on conflict (slot_id) do update set granting_until = excluded.granting_until
+             where (t.granting_until is null or t.granting_until <= $3) and t.sealed_token is not distinct from $4`,
+      values: [slotId, until, now, replaces ?? null],
+    });
+    return rowCount === 0 ? undefined : until;
+  };
+
+  const endLease = (lease: Date, sealed: Buffer | null, useUntil: Date | null): Promise<unknown> =>
+    pool.query({
+      name: 'end_provider_token_lease',
+      text: `update provider_token
+             set granting_until = null, sealed_token = coalesce($3, sealed_token), expires_at = coalesce($4, expires_at)
+             where slot_id = $1 and granting_until = $2`,
+      values: [slotId, lease, sealed, useUntil],
+    });
+
+  const renew = async (grant: () => Promise<GrantedToken>, lease: Date): Promise<Token> => {
+    const askedAt = clock();
+    try {
+      const { token, expiresInSeconds } = await grant();
+      const useUntil = new Date(askedAt.getTime() + usableMs(expiresInSeconds));
+      await endLease(lease, sealer.seal(Buffer.from(token), about), useUntil);
+      return { token, useUntil };
+    } catch (error) {
+      await endLease(lease, null, null).catch(() => {}); // it runs out by itself
+      throw error;
+    }
+  };
+
+  const obtain = async (grant: () => Promise<GrantedToken>, rejected: string | undefined): Promise<Token> => {
+    const deadline = performance.now() + WAIT_MS;
+    do {
+      const stored = await read();
+      if (stored !== undefined && isGood(stored.token, rejected)) return stored.token;
+      const lease = await takeLease(stored?.sealed);
+      if (lease !== undefined) return renew(grant, lease);
+      await setTimeout(POLL_MS);
+    } while (performance.now() < deadline);
+    throw new ProviderUnavailable(
+      'another hub is asking the provider for an access token, without success yet',
+    );
+  };
+
+  return {
+    async get(grant, rejected) {
+      if (known !== undefined && isGood(known, rejected)) return known.token;
+      while (flight !== undefined) {
+        const { token } = await flight;
+        if (token !== rejected) return token;
+      }
+      flight = obtain(grant, rejected).finally(() => {
+        flight = undefined;
+      });
+      known = await flight;
+      return known.token;
+    },
+  };
+}
+
+/** A token is replaced when a tenth of its life is left, and a minute before its end at the earliest. */
+function usableMs(expiresInSeconds: number): number {
+  const lifeMs = expiresInSeconds * 1000;
+  return lifeMs - Math.min(lifeMs / 10, 60_000);
+}

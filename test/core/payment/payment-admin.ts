@@ -1,0 +1,107 @@
+// The administration of payments on a database of its own, without the rest of the hub.
+import { randomBytes } from 'node:crypto';
+import { type Client, createClient } from '@connectrpc/connect';
+import { type Logger, pino } from 'pino';
+import { systemClock } from '../../../core/clock.ts';
+import { openHubDatabase } from '../../../core/hub.ts';
+import type { createCallbacks } from '../../../core/payment/callbacks.ts';
+import { createFeeBacktest } from '../../../core/payment/fee-backtest.ts';
+import { createFeePreview } from '../../../core/payment/fee-preview.ts';
+import { createFeeRules } from '../../../core/payment/fee-versions.ts';
+import { createPaymentAdminService } from '../../../core/payment/payment-admin-service.ts';
+import type { PaymentDriver } from '../../../core/payment/provider.ts';
+import { createProviderHttp } from '../../../core/payment/provider-http.ts';
+import { createReencryptSecrets } from '../../../core/payment/reseal.ts';
+import { createSlotAccess, type SlotAccess } from '../../../core/payment/slot-access.ts';
+import { createSlots } from '../../../core/payment/slots.ts';
+import { createTestSlot } from '../../../core/payment/test-slot.ts';
+import { createTokenCache } from '../../../core/payment/token-cache.ts';
+import { createUsage } from '../../../core/payment/usage.ts';
+import { createDirectTransport } from '../../../core/rpc/direct-transport.ts';
+import { createErrorInterceptor } from '../../../core/rpc/errors.ts';
+import { createRequestLogInterceptor } from '../../../core/rpc/request-log.ts';
+import { createValidationInterceptor } from '../../../core/rpc/validation.ts';
+import { serve } from '../../../core/service-entry.ts';
+import type { Database } from '../../../core/storage/database.ts';
+import { type MasterKey, readMasterKeys } from '../../../core/storage/master-key.ts';
+import { migrateUp } from '../../../core/storage/migrate.ts';
+import type { SealedColumn } from '../../../core/storage/reseal.ts';
+import { createSealer, type Sealer } from '../../../core/storage/sealing.ts';
+import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { createDatabase } from '../../support/postgres.ts';
+
+export type PaymentAdmin = {
+  readonly client: Client<typeof PaymentAdminService>;
+  readonly db: Database;
+  readonly databaseUrl: string;
+  readonly sealer: Sealer;
+  readonly slotAccess: SlotAccess;
+  stop(): Promise<void>;
+};
+
+export type PaymentAdminOptions = {
+  readonly driverOf: (gateway: string) => PaymentDriver;
+  readonly clock?: () => Date;
+  readonly logger?: Logger;
+  readonly keys?: readonly MasterKey[];
+  readonly otherSecrets?: readonly SealedColumn[];
+  /** An existing database, such as another hub uses. */
+  readonly databaseUrl?: string;
+};
+
+export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<PaymentAdmin> {
+  const { driverOf, clock = systemClock, logger = pino({ level: 'silent' }), otherSecrets = [] } = options;
+  const databaseUrl = options.databaseUrl ?? (await createDatabase());
+  const db = await openHubDatabase(databaseUrl, 5, logger);
+  await migrateUp(db);
+  const { pool } = db;
+  const sealer = createSealer(options.keys ?? [freshMasterKey()]);
+  const slots = createSlots({ db, sealer, clock, driverOf });
+  const slotAccess = createSlotAccess({
+    pool,
+    sealer,
+    driverOf,
+    openHttp: createProviderHttp,
+    openTokens: (slotId) => createTokenCache({ pool, sealer, clock, slotId }),
+  });
+  const service = createPaymentAdminService({
+    slots,
+    testSlot: createTestSlot({ slots, providers: slotAccess }),
+    feeRules: createFeeRules({ db, clock, driverOf }),
+    previewFees: createFeePreview({ db, clock }),
+    backtestFees: createFeeBacktest({ db, driverOf }),
+    callbacks: NO_CALLBACKS,
+    usage: createUsage(db),
+    reencryptSecrets: createReencryptSecrets({ pool, sealer, clock, otherSecrets }),
+  });
+  const transport = createDirectTransport({
+    services: [serve(PaymentAdminService, service)],
+    interceptors: [
+      createRequestLogInterceptor(logger),
+      createErrorInterceptor(logger),
+      createValidationInterceptor(),
+    ],
+    caller: { name: 'the operator', role: 'admin' },
+  });
+  return {
+    client: createClient(PaymentAdminService, transport),
+    db,
+    databaseUrl,
+    sealer,
+    slotAccess,
+    async stop() {
+      await slotAccess.close();
+      await db.close();
+    },
+  };
+}
+
+/** A ring line that nobody has used before. */
+export function freshMasterKey(): MasterKey {
+  const [key] = readMasterKeys(randomBytes(32).toString('base64'));
+  if (key === undefined) throw new Error('a fresh key was not read');
+  return key;
+}
+
+const notHere = () => Promise.reject(new Error('the callback journal is no part of these tests'));
+const NO_CALLBACKS: ReturnType<typeof createCallbacks> = { list: notHere, get: notHere, replay: notHere };

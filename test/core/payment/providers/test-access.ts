@@ -1,0 +1,69 @@
+// What a driver works with, for tests: a slot at a scripted provider, and what it observed.
+import type { Environment } from '../../../../core/payment/entities.ts';
+import type {
+  ProviderAccess,
+  TokenCache,
+  VerificationQuestion,
+  VerificationStep,
+} from '../../../../core/payment/provider.ts';
+import { type ClosableProviderHttp, createProviderHttp } from '../../../../core/payment/provider-http.ts';
+
+export type TestAccess = ProviderAccess & {
+  readonly http: ClosableProviderHttp;
+  readonly steps: VerificationStep[];
+};
+
+export type TestAccessOptions = {
+  readonly baseUrl: string;
+  readonly credentials: Readonly<Record<string, string>>;
+  readonly options?: Readonly<Record<string, string>>;
+  readonly environment?: Environment;
+  readonly timeoutMs?: number;
+};
+
+export function createTestAccess(options: TestAccessOptions): TestAccess {
+  const { baseUrl, credentials, environment = 'sandbox', timeoutMs = 5_000 } = options;
+  const steps: VerificationStep[] = [];
+  return {
+    slotId: '0198c0de-0000-7000-8000-000000000001',
+    baseUrl,
+    credentials,
+    options: options.options ?? {},
+    http: createProviderHttp({ baseUrl, environment, productionUrls: [], timeoutMs }),
+    tokens: createMemoryTokens(),
+    observe: (step) => steps.push(step),
+    steps,
+  };
+}
+
+/** One token, kept until it is rejected. */
+function createMemoryTokens(): TokenCache {
+  let current: string | undefined;
+  return {
+    async get(grant, rejected) {
+      if (current === undefined || current === rejected) current = (await grant()).token;
+      return current;
+    },
+  };
+}
+
+/** About a session of 100.00 BDT. */
+export function question(changes: Partial<VerificationQuestion> = {}): VerificationQuestion {
+  return {
+    merchantTransactionId: '01K7TRANSACTION',
+    providerPaymentId: 'PAY-1',
+    amount: { minor: 10_000n, currency: 'BDT' },
+    settled: false,
+    ...changes,
+  };
+}
+
+/** What a promise rejects with. */
+export async function rejectionOf(work: Promise<unknown>): Promise<Error> {
+  const outcome = await work.then(
+    (value) => new Error(`nothing was thrown; the result is ${JSON.stringify(value)}`),
+    (error: unknown) => error,
+  );
+  if (outcome instanceof Error) return outcome;
+  throw new Error(`not an Error was thrown: ${String(outcome)}`);
+}

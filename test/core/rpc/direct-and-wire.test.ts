@@ -29,7 +29,22 @@ describe('direct transport, beside the wire', () => {
     dataDir = await mkdtemp(join(tmpdir(), 'hub-test-'));
     const databaseUrl = await createDatabase();
     hub = await startHub(
-      { databaseUrl, dataDir, host: '127.0.0.1', rpcPort: 0, masterKey: {}, poolSize: 5, version: '0.0.0' },
+      {
+        databaseUrl,
+        dataDir,
+        host: '127.0.0.1',
+        rpcPort: 0,
+        masterKey: {},
+        poolSize: 5,
+        version: '0.0.0',
+        payment: {
+          publicUrl: () => undefined,
+          callbackBudgetMs: 1_000,
+          providerTimeoutMs: 1_000,
+          retryDelayMs: 1_000,
+          sweepAfterMs: [60_000],
+        },
+      },
       { logger: pino({ level: 'silent' }) },
     );
     license = await issueLicense(createClient(LicenseAdminService, transportTo(hub.rpcUrl, hub.adminToken)), {

@@ -25,7 +25,9 @@ export function readTime(text: string, timeOfDay: string): Date | undefined {
 export function parseBound(text: string): Date {
   const time = readTime(text, '00:00:00');
   if (time !== undefined) return time;
-  throw new InvalidArgumentError('Give a day in UTC (2026-12-31) or an RFC 3339 time (2026-12-31T12:00:00Z).');
+  throw new InvalidArgumentError(
+    'Give a day in UTC (2026-12-31) or an RFC 3339 time (2026-12-31T12:00:00Z).',
+  );
 }
 
 /** The parts of a protobuf Timestamp. */

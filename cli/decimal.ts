@@ -20,7 +20,9 @@ export function parseDecimal(decimal: string, currency: string): bigint {
   const [, whole, fraction = ''] = /^(\d{1,16})(?:\.(\d{1,16}))?$/.exec(decimal) ?? [];
   if (whole === undefined) throw new Error('Give a decimal amount such as 100.00.');
   if (/[1-9]/.test(fraction.slice(digits))) {
-    throw new Error(`${currency} has ${digits === 0 ? 'no' : `only ${digits}`} digits after the decimal point.`);
+    throw new Error(
+      `${currency} has ${digits === 0 ? 'no' : `only ${digits}`} digits after the decimal point.`,
+    );
   }
   const minorUnits = BigInt(whole + fraction.slice(0, digits).padEnd(digits, '0'));
   if (minorUnits > LARGEST) throw new Error('The amount is too large.');

@@ -12,7 +12,10 @@ const DAY_MS = 86_400_000;
  */
 export function parseExpiry(text: string, now: Date): Date {
   const [, amount, unit] = /^(\d{1,5})([dwy])$/.exec(text) ?? [];
-  const time = amount !== undefined && unit !== undefined ? later(now, Number(amount), unit) : readTime(text, '23:59:59');
+  const time =
+    amount !== undefined && unit !== undefined
+      ? later(now, Number(amount), unit)
+      : readTime(text, '23:59:59');
   // 9999 is the last year that RFC 3339 can write.
   if (time === undefined || Number.isNaN(time.getTime()) || time.getUTCFullYear() > 9999) {
     throw new InvalidArgumentError(

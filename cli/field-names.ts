@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 
 /** What a command calls a request field: `--seats` for seatLimit. Its arguments are called as the fields are. */
 export function nameOf(command: Command, field: string): string {
-  const name = OPTION_OF_FIELD[field] ?? field;
+  const innermost = field.slice(field.lastIndexOf('.') + 1);
+  const name = OPTION_OF_FIELD[innermost] ?? innermost;
   return command.options.find((option) => option.attributeName() === name)?.long ?? field;
 }
 
@@ -15,4 +16,18 @@ const OPTION_OF_FIELD: Readonly<Record<string, string>> = {
   expiresAt: 'expires',
   keyHint: 'hint',
   pageSize: 'max',
+  orderReference: 'order',
+  sessionId: 'session',
+  minorUnits: 'amount',
+  createdFrom: 'from',
+  createdTo: 'to',
+  settledFrom: 'from',
+  settledTo: 'to',
+  credentials: 'credentialsFile',
+  options: 'option',
+  fixedMinorUnits: 'fixed',
+  minMinorUnits: 'min',
+  maxMinorUnits: 'max',
+  validFrom: 'from',
+  validTo: 'to',
 };

@@ -1,8 +1,7 @@
 // The CSV file that issued keys are written to. It holds secrets: only its owner can read it.
-import { constants } from 'node:fs';
-import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { unlink } from 'node:fs/promises';
 import { csvLine } from './csv.ts';
-import { usageError } from './failure.ts';
+import { openForResults } from './new-file.ts';
 import { limitsText, seatsText } from './views/cells.ts';
 import type { IssuedView } from './views/license.ts';
 
@@ -22,7 +21,7 @@ export type KeyFile = {
  * @throws CliError (usage) if the file exists and is not to be overwritten, or cannot be opened.
  */
 export async function openKeyFile(path: string, force: boolean): Promise<KeyFile> {
-  const { file, created } = await openFor(path, force);
+  const { file, created } = await openForResults(path, force);
   let empty = true;
   return {
     append: async (issued) => {
@@ -40,20 +39,6 @@ export async function openKeyFile(path: string, force: boolean): Promise<KeyFile
       if (empty && created) await unlink(path);
     },
   };
-}
-
-async function openFor(path: string, force: boolean): Promise<{ file: FileHandle; created: boolean }> {
-  const { O_WRONLY, O_CREAT, O_EXCL } = constants;
-  try {
-    return { file: await open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600), created: true };
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code !== 'EEXIST')
-      throw usageError(`${path} cannot be written (${code}). Name another file with --out.`);
-    if (!force)
-      throw usageError(`${path} exists. Name another file with --out, or overwrite it with --force.`);
-    return { file: await open(path, O_WRONLY), created: false };
-  }
 }
 
 function cells(item: IssuedView): string[] {

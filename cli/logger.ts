@@ -12,8 +12,9 @@ export function createLogger(level: string, stream: DestinationStream): Logger {
 }
 
 /**
- * An error as it is logged. A database error's message quotes the statement and its values, so of those only what
- * names the place is kept: SQLSTATE, table, constraint and the stack's frames.
+ * An error as it is logged. A database error's message quotes the values of the statement, so of those only what names
+ * the place is kept: SQLSTATE, table, constraint and the stack's frames. A statement that is wrong in itself (class 42)
+ * is told as it is: no values have a part in that.
  */
 function describe(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
@@ -26,6 +27,7 @@ function describe(error: unknown): object {
 function sqlFacts(error: Error): object | undefined {
   if (!('severity' in error) || !('code' in error)) return undefined;
   const { code, severity } = error;
+  if (String(code).startsWith('42')) return undefined;
   const table = 'table' in error ? error.table : undefined;
   const constraint = 'constraint' in error ? error.constraint : undefined;
   return { sqlState: code, severity, table, constraint };

@@ -1,17 +1,23 @@
 // The tree of commands.
 import { Command } from 'commander';
 import { registerApp } from './commands/app.ts';
+import { registerCallback } from './commands/callback.ts';
 import { registerCompletion } from './commands/completion.ts';
 import { registerDemo } from './commands/demo.ts';
 import { registerDoctor } from './commands/doctor.ts';
+import { registerFee } from './commands/fee.ts';
 import { registerKey } from './commands/key.ts';
 import { registerLicense } from './commands/license.ts';
 import { registerLimits } from './commands/limits.ts';
+import { registerMasterkey } from './commands/masterkey.ts';
 import { registerMigrate } from './commands/migrate.ts';
 import { registerSeat } from './commands/seat.ts';
 import { registerSeed } from './commands/seed.ts';
 import { registerServe } from './commands/serve.ts';
+import { registerSession } from './commands/session.ts';
 import { registerSimulate } from './commands/simulate.ts';
+import { registerSlot } from './commands/slot.ts';
+import { registerUsage } from './commands/usage.ts';
 import { type Context, createContext, type Streams } from './context.ts';
 import { addGlobalOptions } from './global-options.ts';
 import { packageVersion } from './version.ts';
@@ -35,7 +41,7 @@ Example:
 /** Commands are light to register: whatever is heavy, they import when they run. */
 export function createProgram(streams: Streams): { program: Command; context: Context } {
   const program = new Command('hubctl')
-    .description('Runs and administers a hub: licenses, seats and signing keys.')
+    .description('Runs and administers a hub: licenses and their seats, payments and their fees.')
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
@@ -57,6 +63,12 @@ export function createProgram(streams: Streams): { program: Command; context: Co
   registerKey(program, context);
   registerLicense(program, context);
   registerSeat(program, context);
+  registerSession(program, context);
+  registerCallback(program, context);
+  registerSlot(program, context);
+  registerFee(program, context);
+  registerUsage(program, context);
+  registerMasterkey(program, context);
   registerSeed(program, context);
   registerMigrate(program, context);
   registerDoctor(program, context);

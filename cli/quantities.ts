@@ -18,6 +18,13 @@ export function parseCount(text: string): number {
   return value;
 }
 
+/** A TCP port, or 0 for any free one. */
+export function parsePort(text: string): number {
+  const value = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (value <= 65_535) return value;
+  throw new InvalidArgumentError('Give a whole number from 0 to 65535.');
+}
+
 /** A number of seats, or `unlimited` (-1). */
 export function parseSeats(text: string): number {
   return text === 'unlimited' ? -1 : parseInteger(text);
@@ -43,4 +50,28 @@ export function addLimit(text: string, before: Record<string, bigint> | undefine
   const limits = new Map(Object.entries(before ?? {}));
   limits.set(name, value === 'unlimited' ? -1n : BigInt(value));
   return Object.fromEntries(limits); // defines own members, whatever the name
+}
+
+/**
+ * Adds a `name=value` to the texts typed so far; the value may be empty and have equals signs of its own.
+ *
+ * @throws InvalidArgumentError if it is not of that form, or the name was given before.
+ */
+export function addPair(text: string, before: Record<string, string> = {}): Record<string, string> {
+  const equals = text.indexOf('=');
+  if (equals < 1) throw new InvalidArgumentError('Give name=value.');
+  const name = text.slice(0, equals);
+  if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`${name} is given twice.`);
+  return Object.fromEntries([...Object.entries(before), [name, text.slice(equals + 1)]]);
+}
+
+/**
+ * Reads a percentage of at most two decimals as hundredths of a percent: `1.5` is 150.
+ *
+ * @throws InvalidArgumentError if it is none.
+ */
+export function parsePercent(text: string): number {
+  const [, whole, fraction = ''] = /^(\d{1,5})(?:\.(\d{1,2}))?$/.exec(text) ?? [];
+  if (whole === undefined) throw new InvalidArgumentError('Give a percentage with at most two decimals: 1.5');
+  return Number(whole + fraction.padEnd(2, '0'));
 }

@@ -6,6 +6,7 @@ import type { LicenseAdminService } from '../gen/hub/license/v1/license_admin_se
 import { LicenseState } from '../gen/hub/license/v1/license_pb.ts';
 import { connect } from './connection.ts';
 import type { Streams } from './context.ts';
+import { type DemoPayments, startDemoPayments } from './demo-payments.ts';
 import type { RunningHub } from './run-hub.ts';
 import { type DemoLicense, seedDemo } from './seed-demo.ts';
 import { serveUntilStopped } from './serve-until-stopped.ts';
@@ -15,6 +16,8 @@ export type DemoOptions = {
   readonly dataDir: string;
   /** One JSON line instead of commands. */
   readonly json: boolean;
+  /** Undefined: one that is free. */
+  readonly simulatorPort: number | undefined;
   readonly streams: Streams;
 };
 
@@ -25,23 +28,33 @@ export type DemoReport = {
   readonly token: string;
   readonly app: { readonly slug: string };
   readonly license: { readonly id: string; readonly key: string; readonly seats: number };
+  /** Name of the payment slot, by gateway. */
+  readonly slots: DemoPayments['slots'];
+  /** Where the simulated payment providers are. */
+  readonly simulator: string;
 };
 
-export function runDemo(settings: Settings, { dataDir, json, streams }: DemoOptions): Promise<void> {
-  return serveUntilStopped(settings, {
+export async function runDemo(settings: Settings, options: DemoOptions): Promise<void> {
+  const { dataDir, json, simulatorPort, streams } = options;
+  await using undo = new AsyncDisposableStack();
+  await serveUntilStopped(settings, {
     dataDir,
     log: streams.stderr,
     async onReady({ gatewayUrl, core }: RunningHub) {
       if (gatewayUrl === undefined || core === undefined) throw new Error('the demo runs in the role all');
       const token = { value: core.adminToken, from: 'the hub itself' };
-      const { admin } = connect({ server: core.rpcUrl, token, withheld: undefined });
-      const demo = await keptLicense(admin, join(dataDir, 'demo.json'));
+      const hub = connect({ server: core.rpcUrl, token, withheld: undefined });
+      const demo = await keptLicense(hub.admin, join(dataDir, 'demo.json'));
+      const { simulator, slots } = await startDemoPayments(hub, simulatorPort);
+      undo.defer(() => simulator.close());
       const report: DemoReport = {
         gateway: gatewayUrl,
         rpc: core.rpcUrl,
         token: core.adminToken,
         app: { slug: demo.app },
         license: { id: demo.licenseId, key: demo.licenseKey, seats: demo.seats },
+        slots,
+        simulator: simulator.url,
       };
       streams.stdout.write(json ? `${JSON.stringify(report)}\n` : guide(report, dataDir));
     },
@@ -70,7 +83,8 @@ async function isGood(admin: Client<typeof LicenseAdminService>, licenseId: stri
   }
 }
 
-function guide({ gateway, rpc, app, license }: DemoReport, dataDir: string): string {
+function guide({ gateway, rpc, app, license, slots, simulator }: DemoReport, dataDir: string): string {
+  const here = `--data-dir ${quoted(resolve(dataDir))}`;
   const body = (extra: object) =>
     JSON.stringify({ licenseKey: license.key, machineFingerprint: 'demo-machine', ...extra });
   const post = (path: string, extra: object) =>
@@ -82,6 +96,7 @@ function guide({ gateway, rpc, app, license }: DemoReport, dataDir: string): str
   App          ${app.slug}
   License      ${license.id}  (${license.seats} seats)
   License key  ${license.key}
+  Providers    ${simulator}  (simulated; slots ${slots.gateway_one}, ${slots.gateway_two})
 
 Paste into another terminal:
 
@@ -98,8 +113,14 @@ Paste into another terminal:
   ${post('/v1/deactivate', {})}
 
   # Administer
-  npx hubctl license show ${license.id} --data-dir ${quoted(resolve(dataDir))}
-  npx hubctl license revoke ${license.id} --reason 'Trying it out' --data-dir ${quoted(resolve(dataDir))}
+  npx hubctl license show ${license.id} ${here}
+  npx hubctl license revoke ${license.id} --reason 'Trying it out' ${here}
+
+  # Charge a customer: open the checkout page that it prints, and pay
+  npx hubctl session create --slot ${slots.gateway_one} --amount 100.00 --currency BDT --order ORD-1 ${here}
+
+  # See what came of it; \`session inspect\` tells the whole story of a session
+  npx hubctl session list ${here}
 
 Ctrl-C stops the hub; what is in it stays in ${dataDir}.
 `;

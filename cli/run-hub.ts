@@ -19,18 +19,19 @@ export type RunningHub = {
   stop(graceMs: number): Promise<void>;
 };
 
-export type RunOptions = { readonly dataDir: string; readonly logger: Logger; readonly clock?: Clock };
+export type RunOptions = {
+  readonly dataDir: string;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  readonly onFatal?: (error: Error) => void;
+};
 
-export async function runHub(
-  settings: Settings,
-  { dataDir, logger, clock }: RunOptions,
-): Promise<RunningHub> {
+export async function runHub(settings: Settings, options: RunOptions): Promise<RunningHub> {
+  const { logger } = options;
   await using undo = new AsyncDisposableStack();
   let gateway: { url: string; stop(graceMs: number): Promise<void> } | undefined;
   const core =
-    settings.role === 'gateway'
-      ? undefined
-      : await startCore(settings, { dataDir, logger, ...(clock && { clock }) }, () => gateway?.url);
+    settings.role === 'gateway' ? undefined : await startCore(settings, options, () => gateway?.url);
   undo.defer(async () => core?.stop(0));
   gateway =
     settings.role === 'core'
@@ -57,7 +58,7 @@ export async function runHub(
 
 function startCore(
   settings: Settings,
-  { dataDir, logger, clock }: RunOptions,
+  { dataDir, ...parts }: RunOptions,
   gatewayUrl: () => string | undefined,
 ): Promise<Hub> {
   return startHub(
@@ -78,7 +79,7 @@ function startCore(
         sweepAfterMs: settings.sweepAfterMs,
       },
     },
-    { logger, ...(clock && { clock }) },
+    parts,
   );
 }
 

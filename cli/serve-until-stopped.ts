@@ -15,22 +15,36 @@ export type ServeOptions = {
 /** What is under way when a signal comes has so long to finish. */
 const GRACE_MS = 5_000;
 
-/** Resolves after the first SIGTERM or SIGINT, once everything is closed. A second signal ends the process at once. */
+/**
+ * Resolves after the first SIGTERM or SIGINT, once everything is closed. A second signal ends the process at once.
+ * Rejects if the hub could not start, or could not go on.
+ */
 export async function serveUntilStopped(
   settings: Settings,
   { dataDir, log, onReady }: ServeOptions,
 ): Promise<void> {
   const logger = createLogger(settings.logLevel, log);
+  const fatal = Promise.withResolvers<never>();
+  fatal.promise.catch(() => {}); // awaited below, if it comes to that
   const stopped = firstSignal();
-  const hub = await runHub(settings, { dataDir, logger });
+  const starting = runHub(settings, { dataDir, logger, onFatal: fatal.reject });
+  const early = await Promise.race([starting, stopped]);
+  if (typeof early === 'string') await waitBriefly(starting);
+  const hub = await starting;
   try {
     logger.info({ gateway: hub.gatewayUrl, rpc: hub.core?.rpcUrl }, 'hub is ready');
     await onReady?.(hub);
-    logger.info({ signal: await stopped }, 'hub is stopping');
+    logger.info({ signal: await Promise.race([stopped, fatal.promise]) }, 'hub is stopping');
   } finally {
     await hub.stop(GRACE_MS);
   }
   logger.info('hub has stopped');
+}
+
+/** A signal came while the hub was starting: it has the grace to finish that, and to stop in order. */
+async function waitBriefly(starting: Promise<unknown>): Promise<void> {
+  const timer = setTimeout(() => process.exit(EXIT.interrupted), GRACE_MS);
+  await starting.finally(() => clearTimeout(timer));
 }
 
 /** One Ctrl-C can come twice, from the terminal and passed on by npm: what follows so soon is the same signal. */

@@ -38,6 +38,13 @@ export function url(...protocols: string[]): (value: string) => string {
   };
 }
 
+/** Like `url`, and names a database. */
+export function databaseUrl(value: string): string {
+  const address = url('postgres:', 'postgresql:')(value);
+  if (new URL(address).pathname.length > 1) return address;
+  throw new Error('must name a database, as postgres://user@host/database does');
+}
+
 /** `120,600,3600`: rising whole seconds, as milliseconds. */
 export function risingSeconds(value: string): number[] {
   const seconds = value.split(',').map((item) => (/^\d{1,6}$/.test(item.trim()) ? Number(item) : Number.NaN));

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { readMasterKeys } from '../core/storage/master-key.ts';
 import { parseTrustedProxies } from '../gateway/client-ip.ts';
 import { usageError } from './failure.ts';
-import { integer, oneOf, risingSeconds, text, token, url } from './setting-values.ts';
+import { databaseUrl, integer, oneOf, risingSeconds, text, token, url } from './setting-values.ts';
 
 export type Settings = {
   readonly role: 'all' | 'core' | 'gateway';
@@ -82,7 +82,7 @@ export const SETTINGS: readonly Setting[] = [
     'DATABASE_URL',
     'database-url',
     undefined,
-    url('postgres:', 'postgresql:'),
+    databaseUrl,
     'PostgreSQL 15 or later; without it the hub runs its own in the data directory',
   ),
   setting(

@@ -46,7 +46,12 @@ export type HubConfig = {
   readonly payment: PaymentConfig;
 };
 
-export type HubParts = { readonly logger: Logger; readonly clock?: Clock };
+export type HubParts = {
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  /** Told when the hub cannot go on; its owner has to stop it. */
+  readonly onFatal?: (error: Error) => void;
+};
 
 export type Hub = {
   /** Calls the services in this process, as the gateway does. */
@@ -60,7 +65,10 @@ export type Hub = {
 };
 
 /** Starts the core: database, migrations, services, RPC port. Throws an Error that says what is wrong. */
-export async function startHub(config: HubConfig, { logger, clock = systemClock }: HubParts): Promise<Hub> {
+export async function startHub(
+  config: HubConfig,
+  { logger, clock = systemClock, onFatal = () => {} }: HubParts,
+): Promise<Hub> {
   await using undo = new AsyncDisposableStack();
   const dataDir = await openDataDir(config.dataDir);
   const { keys, createdFile } = await loadKeyRing(config.masterKey, dataDir);
@@ -69,7 +77,7 @@ export async function startHub(config: HubConfig, { logger, clock = systemClock 
   }
   let databaseUrl = config.databaseUrl;
   if (databaseUrl === undefined) {
-    const postgres = await ownPostgres(dataDir, (line) => logger.info(line));
+    const postgres = await ownPostgres({ dataDir, log: (line) => logger.info(line), onLost: onFatal });
     undo.defer(() => postgres.stop());
     databaseUrl = postgres.url;
   }

@@ -104,11 +104,8 @@ export function createGatewayOne({ store, ledger, checkoutUrl }: GatewayOneOptio
   };
 }
 
-const REQUIRED = [
-  ...['tran_id', 'total_amount', 'currency', 'success_url', 'fail_url', 'cancel_url', 'product_category'],
-  ...['product_name', 'product_profile', 'shipping_method', 'cus_name', 'cus_email', 'cus_add1', 'cus_city'],
-  ...['cus_country', 'cus_phone'],
-];
+const REQUIRED = `tran_id total_amount currency success_url fail_url cancel_url product_category product_name
+  product_profile shipping_method cus_name cus_email cus_add1 cus_city cus_country cus_phone`.split(/\s+/);
 
 /** What is wrong with a request to initiate, in the provider's manner. */
 function complaint(form: URLSearchParams): string | undefined {

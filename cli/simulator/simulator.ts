@@ -91,7 +91,11 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const customer = createCustomer({ ledger, callbacks, providers });
   const conditions = { latencyMs: 0, followedRedirects: 0 };
   const controls = createControls({
-    ...{ ledger, faults, callbacks, customer, conditions },
+    ledger,
+    faults,
+    callbacks,
+    customer,
+    conditions,
     down: (ms, how) => front.down(ms, how),
   });
   const handle = createRequestHandler({ ledger, faults, customer, providers, controls, conditions });

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
 import { formatId } from '../ids.ts';
 import { createBatcher } from '../storage/batcher.ts';
-import { inTransaction } from '../storage/transaction.ts';
+import { inTransaction, isLockTrouble } from '../storage/transaction.ts';
 import { ineligible } from './eligibility.ts';
 import { type Grant, grantSeats, type SeatRequest } from './grant-seats.ts';
 import type { Keyring } from './keyring.ts';
@@ -25,6 +25,7 @@ export type ActivateOptions = { readonly pool: Pool; readonly keyring: Keyring; 
 
 const MAX_BATCH = 128;
 const MAX_BATCHES_IN_FLIGHT = 2;
+const LOCK_TIMEOUT_MS = 1_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -33,7 +34,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  */
 export function createActivate({ pool, keyring, clock }: ActivateOptions) {
   const seat = createBatcher<Ask, Seated>({
-    run: (asks) => inTransaction(pool, (client) => seatAll(client, asks, clock())),
+    run: (asks) => seatTogether(pool, asks, clock),
     maxSize: MAX_BATCH,
     maxInFlight: MAX_BATCHES_IN_FLIGHT,
   });
@@ -55,6 +56,24 @@ export function hashKey(licenseKey: string): Buffer {
 
 export function licenseKeyUnknown(): HubError {
   return new HubError('license_key_unknown', 'no license has this key', { field: 'licenseKey' });
+}
+
+/** Together if possible. If somebody holds on to one of the licenses, each by itself: only that one has to wait. */
+async function seatTogether(pool: Pool, asks: readonly Ask[], clock: Clock): Promise<(Seated | Error)[]> {
+  const attempt = (some: readonly Ask[]) =>
+    inTransaction(pool, (client) => seatAll(client, some, clock()), { lockTimeoutMs: LOCK_TIMEOUT_MS });
+  try {
+    return await attempt(asks);
+  } catch (error) {
+    if (asks.length === 1 || !isLockTrouble(error)) throw error;
+    const alone = asks.map((ask) =>
+      attempt([ask]).then(
+        ([outcome]) => outcome,
+        (cause: Error) => cause,
+      ),
+    );
+    return (await Promise.all(alone)) as (Seated | Error)[]; // one outcome for one ask
+  }
 }
 
 type Ask = ActivateRequest & { readonly keyHash: Buffer };
@@ -157,13 +176,16 @@ async function writeSeats(client: PoolClient, grants: readonly Grant[], at: Date
     text: `with granted as (
              select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::boolean[])
                as t (id, license_id, machine_fingerprint, machine_label, app_version, is_new)
+           ), locked as materialized (
+             -- in the order of their ids, as the last-seen writer does, so that the two do not deadlock
+             select id from seat where id = any($1::uuid[]) order by id for no key update
            ), refreshed as (
              update seat s
              set machine_label = coalesce(nullif(g.machine_label, ''), s.machine_label),
                  app_version = coalesce(nullif(g.app_version, ''), s.app_version),
                  last_seen_at = $7
-             from granted g
-             where s.id = g.id and not g.is_new
+             from granted g join locked l on l.id = g.id
+             where s.id = l.id and not g.is_new
            )
            insert into seat (id, license_id, machine_fingerprint, machine_label, app_version, activated_at, last_seen_at)
            select id, license_id, machine_fingerprint, machine_label, app_version, $7, $7 from granted where is_new`,

@@ -17,9 +17,12 @@ export type FeeLineFacts = {
 /** `totalMinor` is the sum of the lines, which are in the order of their rules' names. */
 export type Fees = { readonly lines: readonly FeeLineFacts[]; readonly totalMinor: bigint };
 
-/** Reads one statement and writes nothing; inside of a transaction, give its client. */
-export async function computeFees(db: Pool | PoolClient, { amount, ...payment }: FeePayment): Promise<Fees> {
-  const rules = await readRulesInForce(db, payment.at);
+/** Reads in one statement, and writes nothing; inside of a transaction, give its client. */
+export async function computeFees(db: Pool | PoolClient, payment: FeePayment): Promise<Fees> {
+  return applyRules(await readRulesInForce(db, payment.at), payment);
+}
+
+export function applyRules(rules: readonly FeeRuleFacts[], { amount, ...payment }: FeePayment): Fees {
   const lines = matchRules(rules, { ...payment, currency: amount.currency }).map((rule) => ({
     feeRuleId: rule.id,
     rule: rule.name,

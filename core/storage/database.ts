@@ -40,6 +40,8 @@ export async function openDatabase({ url, poolSize, entities, log }: DatabaseOpt
     },
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
     driverOptions: {
+      // The ORM reads only host, user and database out of a URL; the driver heeds its parameters as well (sslmode).
+      connectionString: url,
       connectionTimeoutMillis: 5_000,
       statement_timeout: 15_000,
       // For a server that answers nothing at all any more, which its own time-out does not help with.

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import type { Clock } from '../clock.ts';
 import type { DataDir } from './data-dir.ts';
 import { createMasterKeyFile, loadMasterKeyFile, type MasterKey, readMasterKeys } from './master-key.ts';
@@ -66,25 +66,25 @@ function hasCode(error: unknown, code: string): boolean {
 }
 
 /**
- * The first hub on a database notes its master key there; every later one has to have it.
+ * Notes the master key that this hub seals with in the database; every other hub has to have it from then on.
  * Otherwise two hubs would seal with different keys, and each would find secrets it cannot open.
  */
 export async function claimDatabase(pool: Pool, keys: readonly MasterKey[], clock: Clock): Promise<void> {
   await inTransaction(pool, async (client) => {
-    // Hubs that are first at the same moment take turns: the row that is there decides.
+    // Hubs that start at the same moment take turns: what is noted already decides.
     await client.query('lock table master_key_use in share row exclusive mode');
-    await client.query(
-      'insert into master_key_use (key_id, since) select $1, $2 where not exists (select from master_key_use)',
-      [keys[0]?.id, clock()],
-    );
+    await checkKeyRing(client, keys);
+    await client.query('insert into master_key_use (key_id, since) values ($1, $2) on conflict do nothing', [
+      keys[0]?.id,
+      clock(),
+    ]);
   });
-  await checkKeyRing(pool, keys);
 }
 
 /** @throws Error if the secrets in this database are sealed with a key that is not in the ring. */
-export async function checkKeyRing(pool: Pool, keys: readonly MasterKey[]): Promise<void> {
+export async function checkKeyRing(db: Pool | PoolClient, keys: readonly MasterKey[]): Promise<void> {
   const ids = keys.map((key) => key.id);
-  const { rows } = await pool.query<{ keyId: string }>(
+  const { rows } = await db.query<{ keyId: string }>(
     'select key_id as "keyId" from master_key_use order by since, key_id',
   );
   const missing = rows.map((row) => row.keyId).find((id) => !ids.includes(id));

@@ -1,8 +1,8 @@
 // Tells an unreachable or overloaded database from a mistake of ours.
 
 // SQLSTATE classes: 08 connection exception, 40 transaction rollback (deadlock, serialization), 53 insufficient
-// resources, 57 operator intervention (shutdown, timeout).
-const OUTAGE_CLASSES = new Set(['08', '40', '53', '57']);
+// resources, 55 object not in prerequisite state (a lock not granted in time), 57 operator intervention (shutdown).
+const OUTAGE_CLASSES = new Set(['08', '40', '53', '55', '57']);
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

@@ -48,7 +48,9 @@ describe('the simulated gateway_one', () => {
     const reasonFor = async (fields: Record<string, string>) => {
       const { status, body } = await store.initiate(fields);
       expect({ status, said: body.status, url: body.GatewayPageURL }).to.deep.equal({
-        ...{ status: 200, said: 'FAILED', url: '' },
+        status: 200,
+        said: 'FAILED',
+        url: '',
       });
       return body.failedreason;
     };
@@ -126,8 +128,14 @@ describe('the simulated gateway_one', () => {
     const { val_id: proof = '', tran_id } = await notification();
     const first = await store.validate(proof);
     expect(first.body).to.include({
-      ...{ APIConnect: 'DONE', status: 'VALID', tran_id, val_id: proof },
-      ...{ amount: '69', currency_amount: '69.00', currency_type: 'BDT', store_amount: '67.27' },
+      APIConnect: 'DONE',
+      status: 'VALID',
+      tran_id,
+      val_id: proof,
+      amount: '69',
+      currency_amount: '69.00',
+      currency_type: 'BDT',
+      store_amount: '67.27',
     });
     expect((await store.validate(proof)).body).to.include({ status: 'VALIDATED', tran_id });
   });
@@ -137,8 +145,11 @@ describe('the simulated gateway_one', () => {
     simulator.pay(sessionkey);
     const { val_id: proof = '' } = await notification();
     expect((await store.validate(proof)).body).to.include({
-      ...{ amount: '1155', currency: 'BDT', currency_rate: '110.0000' },
-      ...{ currency_amount: '10.50', currency_type: 'USD' },
+      amount: '1155',
+      currency: 'BDT',
+      currency_rate: '110.0000',
+      currency_amount: '10.50',
+      currency_type: 'USD',
     });
     expect(simulator.totals()).to.deep.equal({ USD: 1_050n });
   });
@@ -156,7 +167,9 @@ describe('the simulated gateway_one', () => {
     const tran_id = transactionId();
     const [one, other] = [await initiated({ tran_id }), await initiated({ tran_id })];
     expect((await store.query({ tran_id })).body).to.deep.equal({
-      ...{ APIConnect: 'DONE', no_of_trans_found: '0', element: [] },
+      APIConnect: 'DONE',
+      no_of_trans_found: '0',
+      element: [],
     });
     simulator.fail(one.sessionkey);
     simulator.pay(one.sessionkey);
@@ -164,7 +177,9 @@ describe('the simulated gateway_one', () => {
     const { body } = await store.query({ tran_id });
     expect(body).to.include({ APIConnect: 'DONE', no_of_trans_found: '3' });
     expect(body.element.map((each: { status: string }) => each.status)).to.deep.equal([
-      ...['CANCELLED', 'VALID', 'FAILED'],
+      'CANCELLED',
+      'VALID',
+      'FAILED',
     ]);
     expect((await store.initiate({ tran_id })).body).to.include({ status: 'FAILED' });
   });

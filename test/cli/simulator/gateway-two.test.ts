@@ -31,7 +31,7 @@ describe('the simulated gateway_two', () => {
 
   it('grants tokens to who knows the account', async () => {
     const { status, body } = await wallet.grant();
-    expect({ status, ...body }).to.include({ ...{ status: 200, statusCode: '0000', token_type: 'Bearer' } });
+    expect({ status, ...body }).to.include({ status: 200, statusCode: '0000', token_type: 'Bearer' });
     expect(body.id_token).to.be.a('string').with.length.above(20);
     const stranger = await wallet.grant({ headers: { password: 'wrong' } });
     expect(stranger).to.deep.equal({ status: 401, body: { message: 'Unauthorized' } });
@@ -69,7 +69,10 @@ describe('the simulated gateway_two', () => {
     const { paymentId, body } = await created({ merchantInvoiceNumber: 'INV1' });
     expect(body).to.include({
       bkashURL: `${simulator.gatewayTwoUrl}/checkout/${paymentId}`,
-      ...{ transactionStatus: 'Initiated', amount: '100.00', currency: 'BDT', merchantInvoiceNumber: 'INV1' },
+      transactionStatus: 'Initiated',
+      amount: '100.00',
+      currency: 'BDT',
+      merchantInvoiceNumber: 'INV1',
     });
     expect((await fetch(body.bkashURL)).status).to.equal(200);
   });
@@ -93,7 +96,10 @@ describe('the simulated gateway_two', () => {
       await simulator.idle();
       const { method, path, fields } = merchant.received.at(-1) ?? {};
       expect({ method, path, ...fields }).to.include({
-        ...{ method: 'GET', path: '/back', session_id: 'chs_1', paymentID: paymentId },
+        method: 'GET',
+        path: '/back',
+        session_id: 'chs_1',
+        paymentID: paymentId,
       });
       return fields?.['status'];
     };

@@ -25,12 +25,17 @@ describe('the amount of a fee', () => {
 
   it('is exact: never more than half a minor unit away from the rational amount, and halves go up', () => {
     fc.assert(
-      fc.property(minorAmount, fc.integer({ min: 0, max: 10_000 }), fc.bigInt(0n, 10n ** 12n), (paid, points, fixed) => {
-        const fee = feeAmount({ ...NOTHING, basisPoints: points, fixedMinor: fixed }, paid);
-        // In units of a twenty-thousandth, where a half is a whole number too.
-        const error = (fee - fixed) * 20_000n - paid * BigInt(points) * 2n;
-        expect(error > -10_000n && error <= 10_000n, `off by ${error}/20000`).to.equal(true);
-      }),
+      fc.property(
+        minorAmount,
+        fc.integer({ min: 0, max: 10_000 }),
+        fc.bigInt(0n, 10n ** 12n),
+        (paid, points, fixed) => {
+          const fee = feeAmount({ ...NOTHING, basisPoints: points, fixedMinor: fixed }, paid);
+          // In units of a twenty-thousandth, where a half is a whole number too.
+          const error = (fee - fixed) * 20_000n - paid * BigInt(points) * 2n;
+          expect(error > -10_000n && error <= 10_000n, `off by ${error}/20000`).to.equal(true);
+        },
+      ),
     );
   });
 

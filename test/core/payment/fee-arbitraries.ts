@@ -1,6 +1,7 @@
 // Random payments and fee formulas, as operators may enter them.
 import fc from 'fast-check';
 import type { FeeFormula } from '../../../core/payment/fee-amount.ts';
+import type { FeeRuleFacts } from '../../../core/payment/fee-match.ts';
 
 const LARGEST = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -17,3 +18,24 @@ export const feeFormula: fc.Arbitrary<FeeFormula> = fc
     const [minMinor, maxMinor] = one !== null && other !== null && one > other ? [other, one] : [one, other];
     return { basisPoints, fixedMinor, minMinor, maxMinor };
   });
+
+/** Rules in force of a gateway `till` and of others, with a slot, a currency or none; no two of a name alike in scope. */
+export const feeRules: fc.Arbitrary<FeeRuleFacts[]> = fc
+  .uniqueArray(
+    fc.record({
+      name: fc.constantFrom('card', 'tax', 'share'),
+      gateway: fc.constantFrom(null, 'till', 'bank'),
+      slotId: fc.constantFrom(null, 'slot-1', 'slot-2'),
+      currency: fc.constantFrom(null, 'BDT', 'USD'),
+    }),
+    { selector: (entry) => JSON.stringify(entry) },
+  )
+  .chain((entries) =>
+    fc.tuple(
+      ...entries.map((entry, index) =>
+        feeFormula.map((formula) => ({ ...formula, ...entry, id: String(index), ...ALWAYS })),
+      ),
+    ),
+  );
+
+const ALWAYS = { version: 1, validFrom: new Date(0), validTo: null };

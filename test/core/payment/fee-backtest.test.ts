@@ -83,7 +83,9 @@ describe('the backtest of a fee rule', function () {
     await admin.client.addFeeRule({ rule: { name: 'card', basisPoints: 100 } });
     await pay(slot, 10_000n, 'BDT');
     now = new Date(NOW.getTime() + 1_000);
-    const { rule } = await admin.client.addFeeRule({ rule: { name: 'card', slot: slot.name, basisPoints: 50 } });
+    const { rule } = await admin.client.addFeeRule({
+      rule: { name: 'card', slot: slot.name, basisPoints: 50 },
+    });
     await pay(slot, 20_000n, 'BDT');
     now = new Date(NOW.getTime() + 2_000);
     await admin.client.retireFeeRule({ feeRuleId: rule?.feeRuleId ?? '' });
@@ -107,7 +109,9 @@ describe('the backtest of a fee rule', function () {
   });
 
   it('is refused for a rule that could not be added, and for a period that ends before it begins', async () => {
-    expect(await refusal(backtest({ name: 'card', fixedMinorUnits: 1n }))).to.include({ field: 'rule.currency' });
+    expect(await refusal(backtest({ name: 'card', fixedMinorUnits: 1n }))).to.include({
+      field: 'rule.currency',
+    });
     expect(await refusal(backtest({ name: 'card', slot: 'nowhere' }))).to.include({ code: 'slot_unknown' });
     const at = timestampFromDate(NOW);
     const backwards = admin.client.backtestFeeRule({ rule: { name: 'card' }, from: at, to: at });
@@ -140,7 +144,13 @@ function plain(result: {
   wouldChargeMinorUnits: bigint;
 }) {
   const { currency, payments, paidMinorUnits, chargedMinorUnits, wouldChargeMinorUnits } = result;
-  return { currency, payments, paid: paidMinorUnits, charged: chargedMinorUnits, would: wouldChargeMinorUnits };
+  return {
+    currency,
+    payments,
+    paid: paidMinorUnits,
+    charged: chargedMinorUnits,
+    would: wouldChargeMinorUnits,
+  };
 }
 
 function sum(amounts: readonly bigint[]): bigint {

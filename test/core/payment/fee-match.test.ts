@@ -1,6 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type FeeRuleFacts, type FeeSubject, matchRules, specificity } from '../../../core/payment/fee-match.ts';
+import {
+  type FeeRuleFacts,
+  type FeeSubject,
+  matchRules,
+  specificity,
+} from '../../../core/payment/fee-match.ts';
+import { feeRules } from './fee-arbitraries.ts';
 
 const AT = new Date('2026-05-01T12:00:00.000Z');
 const PAYMENT: FeeSubject = { gateway: 'till', slotId: 'slot-1', currency: 'BDT', at: AT };
@@ -36,17 +42,8 @@ describe('the fee rules that apply to a payment', () => {
   });
 
   it('are the same in whichever order the rules come, one for each name, by name', () => {
-    const scope = fc.record({
-      gateway: fc.constantFrom(null, 'till', 'bank'),
-      slotId: fc.constantFrom(null, 'slot-1', 'slot-2'),
-      currency: fc.constantFrom(null, 'BDT', 'USD'),
-    });
-    const named = fc.record({ name: fc.constantFrom('card', 'tax', 'share'), scope });
-    // No two rules of a name have the same scope: that is what versions are for.
-    const distinct = fc.uniqueArray(named, { selector: (entry) => JSON.stringify(entry) });
     fc.assert(
-      fc.property(distinct, fc.infiniteStream(fc.nat()), (entries, order) => {
-        const rules = entries.map(({ name, scope }, index) => rule({ ...scope, name, id: String(index) }));
+      fc.property(feeRules, fc.infiniteStream(fc.nat()), (rules, order) => {
         const shuffled = rules
           .map((entry) => ({ entry, key: order.next().value }))
           .sort((one, other) => one.key - other.key)

@@ -1,13 +1,41 @@
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'chai';
-import { computeFees } from '../../../core/payment/fee-rules.ts';
+import fc from 'fast-check';
+import { applyRules, computeFees } from '../../../core/payment/fee-rules.ts';
 import { query } from '../../support/postgres.ts';
+import { feeRules, minorAmount } from './fee-arbitraries.ts';
 import { type PaymentAdmin, startPaymentAdmin } from './payment-admin.ts';
 import { refusal } from './refusal.ts';
 import { addSlot, driverOf } from './till.ts';
 
 const NOW = new Date('2026-05-01T12:00:00.000Z');
 const later = (ms: number) => new Date(NOW.getTime() + ms);
+
+describe('the fees of a payment', () => {
+  const feesOf = (rules: Parameters<typeof applyRules>[0], minor: bigint) =>
+    applyRules(rules, { gateway: 'till', slotId: 'slot-1', amount: { minor, currency: 'BDT' }, at: NOW });
+
+  it('add up to the total, to the minor unit', () => {
+    fc.assert(
+      fc.property(feeRules, minorAmount, (rules, amount) => {
+        const { lines, totalMinor } = feesOf(rules, amount);
+        expect(totalMinor - lines.reduce((sum, line) => sum + line.amountMinor, 0n)).to.equal(0n);
+        expect(lines.every((line) => line.amountMinor >= 0n)).to.equal(true);
+      }),
+    );
+  });
+
+  it('are the same rules whatever is paid, and never less in total for more', () => {
+    fc.assert(
+      fc.property(feeRules, minorAmount, minorAmount, (rules, one, other) => {
+        const [less, more] = one < other ? [one, other] : [other, one];
+        const [low, high] = [feesOf(rules, less), feesOf(rules, more)];
+        expect(low.lines.map(({ rule }) => rule)).to.deep.equal(high.lines.map(({ rule }) => rule));
+        expect(low.totalMinor <= high.totalMinor).to.equal(true);
+      }),
+    );
+  });
+});
 
 describe('fee rules', function () {
   this.timeout(30_000); // the first test to ask starts PostgreSQL
@@ -26,19 +54,32 @@ describe('fee rules', function () {
     const slot = await addSlot(admin);
     await admin.client.addFeeRule({ rule: { name: 'tax', basisPoints: 1_500 } });
     await admin.client.addFeeRule({ rule: { name: 'card', gateway: 'till', basisPoints: 250 } });
-    const special = { name: 'card', slot: slot.name, currency: 'BDT', basisPoints: 190, fixedMinorUnits: 30n };
+    const special = {
+      name: 'card',
+      slot: slot.name,
+      currency: 'BDT',
+      basisPoints: 190,
+      fixedMinorUnits: 30n,
+    };
     await admin.client.addFeeRule({ rule: special });
     await admin.client.addFeeRule({ rule: { name: 'dollars', currency: 'USD', basisPoints: 100 } });
     const preview = await admin.client.previewFees({
       slot: slot.name,
       amount: { minorUnits: 10_001n, currency: 'BDT' },
     });
-    expect(preview.fees.map(({ rule, ruleVersion, amount }) => [rule, ruleVersion, amount?.minorUnits])).to.deep.equal([
+    expect(
+      preview.fees.map(({ rule, ruleVersion, amount }) => [rule, ruleVersion, amount?.minorUnits]),
+    ).to.deep.equal([
       ['card', 1, 220n],
       ['tax', 1, 1_500n],
     ]);
     expect(preview.feeTotal).to.include({ minorUnits: 1_720n, currency: 'BDT' });
-    const payment = { gateway: 'till', slotId: slot.id, amount: { minor: 10_001n, currency: 'BDT' }, at: NOW };
+    const payment = {
+      gateway: 'till',
+      slotId: slot.id,
+      amount: { minor: 10_001n, currency: 'BDT' },
+      at: NOW,
+    };
     const fees = await computeFees(admin.db.pool, payment);
     expect(fees.totalMinor).to.equal(fees.lines.reduce((sum, line) => sum + line.amountMinor, 0n));
     expect(fees.totalMinor).to.equal(1_720n);
@@ -51,7 +92,9 @@ describe('fee rules', function () {
         rule: { name: 'card', basisPoints: 200, validFrom: timestampFromDate(later(1_000)) },
       })
     ).rule;
-    const other = (await admin.client.addFeeRule({ rule: { name: 'card', currency: 'BDT', basisPoints: 300 } })).rule;
+    const other = (
+      await admin.client.addFeeRule({ rule: { name: 'card', currency: 'BDT', basisPoints: 300 } })
+    ).rule;
     expect([first?.version, second?.version, other?.version]).to.deep.equal([1, 2, 1]);
     expect(await chargedAt(999, 'USD')).to.deep.equal([['card', 1, 100n]]);
     expect(await chargedAt(1_000, 'USD')).to.deep.equal([['card', 2, 200n]]);
@@ -87,7 +130,9 @@ describe('fee rules', function () {
     }
     await admin.client.addFeeRule({ rule: { name: 'a-tax', basisPoints: 1 } });
     const { rules } = await admin.client.listFeeRules({ includeEnded: true });
-    expect(rules.map((rule) => [rule.name, rule.slot, rule.gateway, rule.currency, rule.version])).to.deep.equal([
+    expect(
+      rules.map((rule) => [rule.name, rule.slot, rule.gateway, rule.currency, rule.version]),
+    ).to.deep.equal([
       ['a-tax', '', '', '', 1],
       ['card', slot.name, 'till', '', 1],
       ['card', '', 'till', '', 1],
@@ -147,13 +192,17 @@ describe('fee rules', function () {
       [{ gateway: 'nowhere' }, 'gateway_unknown', 'gateway'],
       [{ slot: 'nowhere' }, 'slot_unknown', 'slot'],
     ] as const) {
-      const { message: _, ...refused } = await refusal(admin.client.addFeeRule({ rule: { ...valid, ...wrong } }));
+      const { message: _, ...refused } = await refusal(
+        admin.client.addFeeRule({ rule: { ...valid, ...wrong } }),
+      );
       expect(refused, JSON.stringify(wrong, String)).to.deep.equal({ code, field });
     }
     const { rules } = await admin.client.listFeeRules({ includeEnded: true });
     expect(rules.map(({ version, validTo }) => [version, validTo])).to.deep.equal([[1, undefined]]);
     for (const feeRuleId of ['nonsense', 'fee_00000000000000000000000000']) {
-      expect(await refusal(admin.client.retireFeeRule({ feeRuleId }))).to.include({ code: 'fee_rule_unknown' });
+      expect(await refusal(admin.client.retireFeeRule({ feeRuleId }))).to.include({
+        code: 'fee_rule_unknown',
+      });
     }
   });
 

@@ -65,7 +65,10 @@ export type SettledPayment = {
 };
 
 /** Writes a paid session with its usage log and fee lines; the ids of both. */
-export async function settle(pool: Pool, { slot, amountMinor, currency, settledAt, lines = [] }: SettledPayment) {
+export async function settle(
+  pool: Pool,
+  { slot, amountMinor, currency, settledAt, lines = [] }: SettledPayment,
+) {
   const [sessionId, usageLogId] = [newUuid(), newUuid()];
   const total = lines.reduce((sum, line) => sum + line.amountMinor, 0n);
   await pool.query(

@@ -1,5 +1,5 @@
 // One hub per data directory: the lock that lives as long as the hub does.
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type DataDir, openDataDir } from '../../../core/storage/data-dir.ts';
@@ -16,7 +16,8 @@ describe('the PostgreSQL of a data directory', function () {
   });
   after(() => discard(dataDir.path));
 
-  const own = (): Promise<OwnedPostgres> => ownPostgres(dataDir, () => {});
+  const own = (onLost: (error: Error) => void = () => {}): Promise<OwnedPostgres> =>
+    ownPostgres({ dataDir, log: () => {}, onLost });
 
   it('belongs to one hub, which a second one does not disturb', async () => {
     const first = await own();
@@ -42,6 +43,34 @@ describe('the PostgreSQL of a data directory', function () {
     expect(second.url).to.equal(first.url);
     await second.stop();
     await first.stop();
+  });
+
+  it('comes back at the same address when it is killed, and still belongs to its hub', async () => {
+    const owner = await own();
+    const [pid] = (await readFile(join(dataDir.path, 'postgres/data/postmaster.pid'), 'utf8')).split('\n');
+    process.kill(Number(pid), 'SIGKILL');
+    const answers = () =>
+      query(owner.url, `select from pg_locks where locktype = 'advisory'`).catch(() => []);
+    await until(async () => (await answers()).length === 1, 'PostgreSQL is back, and the lock is held');
+    const refusal = await own().catch((error) => error);
+    expect(refusal.message).to.contain('another hub runs on the data directory');
+    await owner.stop();
+    expect(await postgresRuns(dataDir.path)).to.equal(false);
+  });
+
+  it('tells its hub when it cannot come back', async () => {
+    const lost = Promise.withResolvers<Error>();
+    const owner = await own(lost.resolve);
+    const taker = async (): Promise<OwnedPostgres> => own().catch(taker);
+    const taking = taker();
+    await query(
+      owner.url,
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'hub owner'`,
+    );
+    const second = await taking;
+    expect((await lost.promise).message).to.match(/died and does not come back$/);
+    await second.stop();
+    await owner.stop();
   });
 
   it('is stopped again when it was started and cannot be entered', async () => {

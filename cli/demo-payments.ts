@@ -1,0 +1,67 @@
+// The payment half of the demo: a simulator of the providers, a slot at each of them, and a fee rule.
+import type { Hub } from './connection.ts';
+import { type Simulator, startSimulator } from './simulator/simulator.ts';
+import { SLOT_ENVIRONMENTS } from './views/slot.ts';
+
+export type DemoPayments = {
+  readonly simulator: Simulator;
+  /** Name of the slot, by gateway. */
+  readonly slots: { readonly gateway_one: string; readonly gateway_two: string };
+};
+
+/**
+ * Starts the simulator and sees to it that the hub can charge through it. The same hub finds it at the same port
+ * again, so that its slots stay good, unless that port is taken; then it gets slots for another.
+ *
+ * @param port Undefined: the one of the last run, else 5098, else any free one.
+ */
+export async function startDemoPayments(
+  { paymentAdmin }: Hub,
+  port: number | undefined,
+): Promise<DemoPayments> {
+  const before = (await paymentAdmin.listSlots({})).slots;
+  const lastUrl = before.findLast(({ name }) => name.startsWith(SLOT_NAMES.gateway_one))?.baseUrl;
+  const simulator = await startOn(port, lastUrl === undefined ? DEFAULT_PORT : Number(new URL(lastUrl).port));
+  try {
+    const slotFor = async (gateway: keyof typeof SLOT_NAMES, baseUrl: string): Promise<string> => {
+      const kept = before.find((slot) => slot.gateway === gateway && slot.baseUrl === baseUrl);
+      if (kept !== undefined) return kept.name;
+      const wanted = SLOT_NAMES[gateway];
+      const isTaken = before.some(({ name }) => name === wanted);
+      const name = isTaken ? `${wanted}-${new URL(baseUrl).port}` : wanted;
+      const credentials = { ...simulator.credentials[gateway] };
+      await paymentAdmin.addSlot({
+        name,
+        gateway,
+        environment: SLOT_ENVIRONMENTS.sandbox,
+        baseUrl,
+        credentials,
+      });
+      return name;
+    };
+    const slots = {
+      gateway_one: await slotFor('gateway_one', simulator.gatewayOneUrl),
+      gateway_two: await slotFor('gateway_two', simulator.gatewayTwoUrl),
+    };
+    const { rules } = await paymentAdmin.listFeeRules({ includeEnded: true });
+    if (rules.length === 0) await paymentAdmin.addFeeRule({ rule: { name: 'processing', basisPoints: 150 } });
+    return { simulator, slots };
+  } catch (error) {
+    await simulator.close();
+    throw error;
+  }
+}
+
+const DEFAULT_PORT = 5098;
+const SLOT_NAMES = { gateway_one: 'demo-one', gateway_two: 'demo-two' } as const;
+
+/** A port that was asked for is taken or nothing; one that was only guessed gives way to any free one. */
+async function startOn(port: number | undefined, guess: number): Promise<Simulator> {
+  if (port !== undefined) return startSimulator({ port });
+  try {
+    return await startSimulator({ port: guess });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    return startSimulator({ port: 0 });
+  }
+}

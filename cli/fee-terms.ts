@@ -1,0 +1,41 @@
+// A fee rule as it is typed.
+import { usageError } from './failure.ts';
+import { typedAmount } from './typed-amount.ts';
+
+export type FeeTermOptions = {
+  readonly name: string;
+  readonly gateway?: string;
+  readonly slot?: string;
+  readonly currency?: string;
+  /** Hundredths of a percent, typed as a percentage. */
+  readonly percent?: number;
+  readonly basisPoints?: number;
+  readonly fixed?: string;
+  readonly min?: string;
+  readonly max?: string;
+};
+
+/** The rule for a request. @throws CliError (usage) for options that contradict or need each other */
+export function feeRuleOf(options: FeeTermOptions) {
+  const { name, gateway = '', slot = '', currency = '', percent, basisPoints, fixed, min, max } = options;
+  if (percent !== undefined && basisPoints !== undefined) {
+    throw usageError('--percent, --basis-points: give one of them, not both');
+  }
+  if (percent === undefined && basisPoints === undefined && fixed === undefined) {
+    throw usageError('Say what the fee is: --percent, --basis-points or --fixed.');
+  }
+  const amount = (option: string, decimal: string): bigint => {
+    if (currency === '') throw usageError(`${option} is an amount of money: give its --currency, too.`);
+    return typedAmount(option, decimal, currency);
+  };
+  return {
+    name,
+    gateway,
+    slot,
+    currency,
+    basisPoints: percent ?? basisPoints ?? 0,
+    fixedMinorUnits: fixed === undefined ? 0n : amount('--fixed', fixed),
+    ...(min !== undefined && { minMinorUnits: amount('--min', min) }),
+    ...(max !== undefined && { maxMinorUnits: amount('--max', max) }),
+  };
+}

@@ -1,0 +1,17 @@
+// Amounts that were typed as options, read once the currency is known.
+import { parseDecimal } from './decimal.ts';
+import { usageError } from './failure.ts';
+
+/** @throws CliError (usage) that names the option */
+export function typedAmount(option: string, decimal: string, currency: string): bigint {
+  try {
+    return parseDecimal(decimal, currency);
+  } catch (error) {
+    throw usageError(`${option}: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** Money for a request. @throws CliError (usage) */
+export function typedMoney(amount: string, currency: string): { minorUnits: bigint; currency: string } {
+  return { minorUnits: typedAmount('--amount', amount, currency), currency };
+}

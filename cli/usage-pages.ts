@@ -1,0 +1,24 @@
+// The usage log, page by page.
+import { timestampOf } from './calendar.ts';
+import type { Hub } from './connection.ts';
+import { pages } from './pages.ts';
+import { type UsageView, usageView } from './views/usage.ts';
+
+export type UsageFilter = { readonly slot?: string; readonly from?: Date; readonly to?: Date };
+
+/** Newest first, one page in memory at a time; at most `max` entries. */
+export function usagePages(
+  { paymentAdmin }: Hub,
+  { slot, from, to }: UsageFilter,
+  max?: number,
+): AsyncGenerator<readonly UsageView[]> {
+  const wanted = {
+    ...(slot !== undefined && { slot }),
+    ...(from !== undefined && { settledFrom: timestampOf(from) }),
+    ...(to !== undefined && { settledTo: timestampOf(to) }),
+  };
+  return pages(async (page) => {
+    const { usageLogs, nextPageToken } = await paymentAdmin.listUsageLogs({ ...wanted, ...page });
+    return { items: usageLogs.map(usageView), next: nextPageToken };
+  }, max);
+}

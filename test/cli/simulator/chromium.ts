@@ -1,0 +1,56 @@
+// A real browser: Debian's chromium, installed where that is possible and it is missing.
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core';
+
+const CHROMIUM = '/usr/bin/chromium';
+const FLAGS = `--headless --no-sandbox --disable-gpu --disable-quic --no-first-run
+  --disable-background-networking --disable-component-update --disable-sync`.split(/\s+/);
+
+/** Time enough for an installation. */
+export const INSTALLATION_MS = 300_000;
+
+/**
+ * Makes sure that there is a browser. Answers why there is none, if it may be missing here; under CI it may not.
+ *
+ * @throws Error if it is missing under CI and cannot be installed
+ */
+export async function findChromium(): Promise<string | undefined> {
+  if (existsSync(CHROMIUM)) return undefined;
+  try {
+    if (process.getuid?.() !== 0) throw new Error(`${CHROMIUM} is missing, and only root can install it`);
+    const run = promisify(execFile);
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+    await run('apt-get', ['update', '-qq'], { env });
+    await run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'chromium'], { env });
+    return undefined;
+  } catch (error) {
+    if (process.env['CI'] === 'true') throw error;
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+export type Browser = { readonly context: BrowserContext; close(): Promise<void> };
+
+/** Starts a browser with a profile of its own. */
+export async function openBrowser(options: BrowserContextOptions = {}): Promise<Browser> {
+  const profile = await mkdtemp(join(tmpdir(), 'hub-browser-'));
+  const context = await chromium.launchPersistentContext(profile, {
+    ...options,
+    executablePath: CHROMIUM,
+    ignoreDefaultArgs: ['--headless=old'],
+    args: FLAGS,
+  });
+  context.setDefaultTimeout(10_000);
+  return {
+    context,
+    async close() {
+      await context.close();
+      await rm(profile, { recursive: true, force: true });
+    },
+  };
+}

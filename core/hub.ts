@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { Health } from '../gen/grpc/health/v1/health_pb.ts';
 import { AccessService } from '../gen/hub/access/v1/access_service_pb.ts';
 import { createAccessService } from './access/access-service.ts';
-import { createAuthorizeInterceptor } from './access/authorize.ts';
+import { createAuthenticateGate, createAuthorizeInterceptor } from './access/authorize.ts';
 import { accessEntities } from './access/entities.ts';
 import { ensureLocalToken } from './access/local-token.ts';
 import { findCaller } from './access/service-token.ts';
@@ -18,7 +18,7 @@ import { createErrorInterceptor } from './rpc/errors.ts';
 import { createHealthService } from './rpc/health.ts';
 import { listen, urlOf } from './rpc/listener.ts';
 import { createReflectionServices } from './rpc/reflection.ts';
-import { createRequestLogInterceptor } from './rpc/request-log.ts';
+import { createRequestLog } from './rpc/request-log.ts';
 import { createRpcListener } from './rpc/server.ts';
 import { createValidationInterceptor } from './rpc/validation.ts';
 import { type ServiceEntry, serve } from './service-entry.ts';
@@ -109,13 +109,20 @@ export async function startHub(
     serve(AccessService, createAccessService(config.version, clock)),
   ];
   const all = withStandardServices(services, db);
+  const authenticated = (token: string) => findCaller(db.pool, clock, token);
   const interceptors = [
     createErrorInterceptor(logger),
-    createAuthorizeInterceptor((token) => findCaller(db.pool, clock, token)),
+    createAuthorizeInterceptor(authenticated),
     createValidationInterceptor(),
   ];
 
-  const listener = createRpcListener(all, [createRequestLogInterceptor(logger), ...interceptors]);
+  const requestLog = createRequestLog(logger);
+  const listener = createRpcListener({
+    services: all,
+    interceptors: [requestLog.interceptor, ...interceptors],
+    gate: createAuthenticateGate(authenticated),
+    wrap: requestLog.wrap,
+  });
   await listen(listener.server, config.rpcPort, config.host);
   const resources = undo.move();
   return {

@@ -33,7 +33,7 @@ export function checkoutPage(
 <p class="amount"><span class="figure">${amount}</span> <span class="currency">${payment.amount.currency}</span></p>
 <dl>
 <div><dt>Order</dt><dd>${escaped(payment.description)}</dd></div>
-<div><dt>Transaction</dt><dd>${escaped(payment.merchantTransactionId)}</dd></div>
+<div><dt>Transaction</dt><dd class="id">${escaped(payment.merchantTransactionId)}</dd></div>
 <div><dt>Provider</dt><dd>${PROVIDER[payment.gateway]}</dd></div>
 </dl>
 ${state}
@@ -71,7 +71,7 @@ function buttons(payment: Payment): string {
   const [pay, wallet] = payment.gateway === 'gateway_two' ? ['Authorize', true] : ['Pay', false];
   const again = payment.state === 'initiated' ? pay : `${pay} after all`;
   const closing = wallet
-    ? '<button class="link" name="press" value="pay_and_close">Authorize, then close the tab: the merchant is not told</button>'
+    ? '<button class="link" name="press" value="pay_and_close">Authorize and close the tab without returning</button>'
     : '';
   return `<form method="post" aria-label="Your decision">
 <button class="primary" name="press" value="pay">${again} ${formatAmount(payment.amount)} ${payment.amount.currency}</button>
@@ -90,13 +90,14 @@ function returnForm(payment: Payment, { action, fields }: Return): string {
   return `<form method="post" action="${escaped(action)}" id="back">
 ${inputs.join('\n')}
 <button class="primary">Return to ${escaped(payment.merchant)}</button>
-<p class="hint">You are taken there by itself in a few seconds.</p>
+<p class="hint" id="hint" hidden>You are taken there in a few seconds.</p>
 </form>
 <script>${SCRIPT}</script>`;
 }
 
 /** Only saves a press of the button: without it the page works as well. */
-const SCRIPT = "setTimeout(()=>document.getElementById('back').submit(),4000)";
+const SCRIPT =
+  "document.getElementById('hint').hidden=false;setTimeout(()=>document.getElementById('back').submit(),4000)";
 
 const STYLE = `
 :root{color-scheme:light dark;--page:#eef1f6;--card:#fff;--text:#1a2230;--soft:#566175;--line:#d9dfe9;--main:#1f5fd0;--on-main:#fff;--good:#12703f;--good-bg:#e3f5ea;--bad:#a52222;--bad-bg:#fcebea;--muted-bg:#eef1f6}
@@ -114,6 +115,7 @@ dl{margin:0 0 1.25rem;padding:.75rem 0;border-block:1px solid var(--line)}
 dl div{display:flex;justify-content:space-between;gap:1.5rem}
 dt{color:var(--soft)}
 dd{margin:0;text-align:right;overflow-wrap:anywhere}
+.id{font:.8rem/1.9 ui-monospace,monospace}
 form{display:grid;gap:.65rem}
 .pair{display:grid;grid-template-columns:1fr 1fr;gap:.65rem}
 button{min-height:2.9rem;padding:.5rem 1rem;border:1px solid var(--line);border-radius:.6rem;background:transparent;color:inherit;font:inherit;cursor:pointer}
@@ -122,7 +124,9 @@ button:focus-visible{outline:3px solid var(--main);outline-offset:2px}
 .primary{border-color:var(--main);background:var(--main);color:var(--on-main);font-weight:600}
 .primary:hover{filter:brightness(1.08)}
 .link{min-height:2.5rem;border:0;color:var(--soft);font-size:.9rem;text-decoration:underline}
-.said{margin-bottom:1.25rem;padding:.8rem 1rem;border-radius:.6rem;background:var(--muted-bg)}
+main>:last-child{margin-bottom:0}
+.said{padding:.8rem 1rem;border-radius:.6rem;background:var(--muted-bg)}
+.said+form{margin-top:1.25rem}
 .said h2{margin:0;font-size:1.05rem}
 .said p{margin:0}
 .good{background:var(--good-bg)}.good h2{color:var(--good)}

@@ -3,7 +3,7 @@ import type { InspectChargeSessionResponse } from '../../gen/hub/payment/v1/paym
 import { part } from '../reply.ts';
 import type { Column } from '../table.ts';
 import { type CallbackView, callbackView, type VerificationView, verificationView } from './callback.ts';
-import { pairsText, shortTime } from './cells.ts';
+import { pairsText } from './cells.ts';
 import { type ChargeSessionView, chargeSessionView } from './charge-session.ts';
 import { moneyText } from './money.ts';
 import { type FeeLineView, type UsageView, usageView } from './usage.ts';
@@ -72,7 +72,7 @@ export function storyOf(story: SessionStoryView): StoryLine[] {
 }
 
 export const STORY_COLUMNS: readonly Column<StoryLine>[] = [
-  { title: 'TIME', cell: ({ at }) => shortTime(at) },
+  { title: 'TIME', cell: ({ at }) => at },
   { title: 'WHAT', cell: ({ what }) => what },
   { title: 'DETAIL', cell: ({ detail }) => detail },
 ];
@@ -95,10 +95,14 @@ function settlement(entry: UsageView): StoryLine[] {
   ];
 }
 
-const ESSENTIAL_LENGTH = 120;
+/** What a look at a callback is for: the outcome it claims and the payment it names. */
+const ESSENTIAL = ['status', 'tran_id', 'val_id', 'paymentID', 'paymentId', 'amount', 'currency'];
 
-/** The fields in one line, shortened: a provider may send dozens. */
 function essentials(fields: Readonly<Record<string, string>>): string {
-  const text = pairsText(fields) || 'no fields';
-  return text.length > ESSENTIAL_LENGTH ? `${text.slice(0, ESSENTIAL_LENGTH)}…` : text;
+  const shown = ESSENTIAL.flatMap((name) => {
+    const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const more = Object.keys(fields).length - shown.length;
+  return [pairsText(Object.fromEntries(shown)), more > 0 ? `(${more} more fields)` : ''].join(' ').trim();
 }

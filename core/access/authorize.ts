@@ -1,6 +1,6 @@
 // The interceptor that asks every call for a token whose role the RPC admits.
 import { type DescMethod, getOption, hasOption } from '@bufbuild/protobuf';
-import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
+import { Code, ConnectError, type HandlerContext, type Interceptor } from '@connectrpc/connect';
 import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
 import { access, Role } from '../../gen/hub/access/v1/access_pb.ts';
 import { type Caller, callerKey } from './caller.ts';
@@ -8,7 +8,7 @@ import type { RoleName } from './entities.ts';
 
 /**
  * Lets a call through if its RPC is public, or if its caller has a role the RPC's access option admits.
- * The caller is already known in process (set by the direct transport) or is found by the bearer token.
+ * The caller is already known (set by the direct transport or by the gate) or is found by the bearer token.
  *
  * @throws ConnectError Unauthenticated without a valid token, PermissionDenied with too small a role.
  */
@@ -29,6 +29,20 @@ export function createAuthorizeInterceptor(
     }
     request.contextValues.set(callerKey, caller);
     return next(request);
+  };
+}
+
+/** Finds the caller before anything else of a request is looked at, so that strangers learn nothing from its answer. */
+export function createAuthenticateGate(findCaller: (token: string) => Promise<Caller | undefined>) {
+  return async (context: HandlerContext): Promise<void> => {
+    if (accessRule(context.method).public) return;
+    try {
+      const header = context.requestHeader.get('authorization');
+      context.values.set(callerKey, await authenticate(header, findCaller));
+    } catch (error) {
+      // What is no refusal (a database that is away) the interceptor meets again, where errors are translated.
+      if (error instanceof ConnectError) throw error;
+    }
   };
 }
 

@@ -5,7 +5,8 @@ import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
 import { formatId, newUuid } from '../ids.ts';
 import type { Providers } from './ask-provider.ts';
-import { checkedMoney, type Money, MoneyError } from './money.ts';
+import { checkAmount } from './charge-amount.ts';
+import type { Money } from './money.ts';
 import { type CheckoutRequest, ProviderRefused, ProviderUnavailable } from './provider.ts';
 import { nextCheck, type SweepSchedule } from './sweep.ts';
 import type { VerificationLease } from './verification-lease.ts';
@@ -186,17 +187,6 @@ async function createCheckout(
     );
     throw new HubError('provider_refused', error.message);
   }
-}
-
-function checkAmount({ minor, currency }: Money): void {
-  try {
-    checkedMoney(minor, currency);
-  } catch (error) {
-    if (!(error instanceof MoneyError)) throw error;
-    throw new HubError('amount_invalid', error.message, { field: 'amount' });
-  }
-  if (minor === 0n)
-    throw new HubError('amount_invalid', 'there has to be something to charge', { field: 'amount' });
 }
 
 /** Two requests are the same if they ask for the same, however their maps are ordered. */

@@ -97,9 +97,9 @@ const REASONS: Readonly<Record<string, string>> = {
 function reasonOf(error: unknown, limitMs: number): string {
   if (!(error instanceof Error)) return 'the exchange failed';
   if (error.name === 'TimeoutError') return `it took longer than ${limitMs} ms`;
+  if (error.name === 'HTTPParserError') return 'it does not speak HTTP';
   const code = 'code' in error ? String(error.code) : '';
   if (/CERT|SIGNATURE|^ERR_TLS/.test(code)) return `its TLS certificate is not trusted (${code})`;
-  if (code.startsWith('HPE_')) return 'it does not speak HTTP';
   // Codes are constants of Node.js, OpenSSL or undici; anything else is not shown.
   return REASONS[code] ?? `the exchange failed${/^[A-Z][A-Z0-9_]*$/.test(code) ? ` (${code})` : ''}`;
 }

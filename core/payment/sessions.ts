@@ -12,12 +12,12 @@ import {
   type ChargeStatusName,
   type FeeLine,
   FeeLineSchema,
-  SlotSchema,
   type UsageLog,
   UsageLogSchema,
   type Verification,
   VerificationSchema,
 } from './entities.ts';
+import { findSlot } from './slots.ts';
 
 export type SessionFilter = {
   readonly slot: string | undefined;
@@ -48,10 +48,7 @@ export function createSessions(db: Database) {
       const em = db.em();
       const conditions: FilterQuery<ChargeSession>[] = [];
       if (filter.slot !== undefined) {
-        const slot = await em.findOne(SlotSchema, { name: filter.slot });
-        if (slot === null)
-          throw new HubError('slot_unknown', 'there is no slot with this name', { field: 'slot' });
-        conditions.push({ slot });
+        conditions.push({ slot: await findSlot(em, filter.slot) });
       }
       if (filter.status !== undefined) conditions.push({ status: filter.status });
       if (filter.orderReference !== undefined) conditions.push({ orderReference: filter.orderReference });

@@ -3,8 +3,12 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'chai';
 import { SIGNING_KEY_STATES } from '../../cli/views/app.ts';
+import { CALLBACK_STATES } from '../../cli/views/callback.ts';
+import { CHARGE_STATUSES } from '../../cli/views/charge-session.ts';
 import { LICENSE_STATES, licenseView } from '../../cli/views/license.ts';
+import { SLOT_ENVIRONMENTS } from '../../cli/views/slot.ts';
 import { LicenseSchema, LicenseState, SigningKeyState } from '../../gen/hub/license/v1/license_pb.ts';
+import { CallbackState, ChargeStatus, SlotEnvironment } from '../../gen/hub/payment/v1/payment_pb.ts';
 
 const ISSUED = timestampFromDate(new Date('2026-03-01T10:30:00.250Z'));
 
@@ -18,6 +22,9 @@ describe('views', () => {
       );
     expect(LICENSE_STATES).to.deep.equal(words(LicenseState));
     expect(SIGNING_KEY_STATES).to.deep.equal(words(SigningKeyState));
+    expect(CHARGE_STATUSES).to.deep.equal(words(ChargeStatus));
+    expect(CALLBACK_STATES).to.deep.equal(words(CallbackState));
+    expect(SLOT_ENVIRONMENTS).to.deep.equal(words(SlotEnvironment));
   });
 
   it('leave out what a license does not have and sort its limits', () => {

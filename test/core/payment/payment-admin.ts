@@ -19,7 +19,7 @@ import { createTokenCache } from '../../../core/payment/token-cache.ts';
 import { createUsage } from '../../../core/payment/usage.ts';
 import { createDirectTransport } from '../../../core/rpc/direct-transport.ts';
 import { createErrorInterceptor } from '../../../core/rpc/errors.ts';
-import { createRequestLogInterceptor } from '../../../core/rpc/request-log.ts';
+import { createRequestLog } from '../../../core/rpc/request-log.ts';
 import { createValidationInterceptor } from '../../../core/rpc/validation.ts';
 import { serve } from '../../../core/service-entry.ts';
 import type { Database } from '../../../core/storage/database.ts';
@@ -77,7 +77,7 @@ export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<P
   const transport = createDirectTransport({
     services: [serve(PaymentAdminService, service)],
     interceptors: [
-      createRequestLogInterceptor(logger),
+      createRequestLog(logger).interceptor,
       createErrorInterceptor(logger),
       createValidationInterceptor(),
     ],

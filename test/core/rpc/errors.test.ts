@@ -28,7 +28,7 @@ describe('error of a call', () => {
       const { error, log } = await fail(new HubError(code, 'try this'));
       expect(error).to.include({ code: expected, rawMessage: 'try this' });
       expect(error.findDetails(ErrorDetailSchema)).to.deep.equal([
-        { $typeName: 'hub.error.v1.ErrorDetail', code, field: '' },
+        { $typeName: 'hub.error.v1.ErrorDetail', code, field: '', allow: '' },
       ]);
       expect(log).to.deep.equal([]);
     });

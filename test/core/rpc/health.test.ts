@@ -38,7 +38,7 @@ describe('health', () => {
     beforeEach(async () => {
       ready = true;
       const service = createHealthService({ services: [AccessService], isReady: async () => ready });
-      listener = createRpcListener([serve(Health, service)], []);
+      listener = createRpcListener({ services: [serve(Health, service)], interceptors: [] });
       await listen(listener.server, 0, '127.0.0.1');
       health = connect();
     });

@@ -41,7 +41,7 @@ describe('RPC port, at its limits', () => {
       list: () => ({}),
       async *watch() {},
     });
-    listener = createRpcListener([service], []);
+    listener = createRpcListener({ services: [service], interceptors: [] });
     await listen(listener.server, 0, '127.0.0.1');
     baseUrl = urlOf(listener.server);
   });

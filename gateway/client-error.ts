@@ -2,11 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
 import { PROBLEM_TYPE, PROBLEMS, Problem, problemBody } from './problem.ts';
 
 /** The listener for the server's `clientError`. `underWay` holds the responses that are not finished yet. */
 export function createClientErrorListener(
   underWay: ReadonlySet<ServerResponse>,
+  refuse: Refuse,
 ): (error: Error, socket: Duplex) => void {
   // The broken parser reports every further chunk of the same connection.
   const refused = new WeakSet<Duplex>();
@@ -27,13 +29,29 @@ export function createClientErrorListener(
   };
 }
 
-/** Writes a problem as a whole HTTP/1.1 response and closes the connection. */
-export function refuse(socket: Duplex, problem: Problem): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const requestId = randomUUID();
+export type Refuse = (socket: Duplex, problem: Problem) => void;
+
+/** Writes a problem as a whole HTTP/1.1 response, logs it like any other, and closes the connection. */
+export function createRefuse(logger: Logger): Refuse {
+  return (socket, problem) => {
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const requestId = randomUUID();
+    const { status } = PROBLEMS[problem.code];
+    logger.info({ requestId, status, code: problem.code, ip: addressOf(socket) }, 'request refused');
+    writeProblem(socket, problem, requestId);
+  };
+}
+
+function addressOf(socket: Duplex): string | undefined {
+  return 'remoteAddress' in socket && typeof socket.remoteAddress === 'string'
+    ? socket.remoteAddress
+    : undefined;
+}
+
+function writeProblem(socket: Duplex, problem: Problem, requestId: string): void {
   const body = problemBody(problem, requestId);
   const { status } = PROBLEMS[problem.code];
   const head = [
@@ -57,7 +75,10 @@ const CLOSE_MS = 1_000;
 function problemOf(error: Error): Problem | undefined {
   switch ('code' in error ? error.code : undefined) {
     case 'HPE_HEADER_OVERFLOW':
-      return new Problem('headers_too_large', 'The request line and headers may have at most 16 KiB.');
+      return new Problem(
+        'headers_too_large',
+        'The request line and headers may have at most 16 KiB and 100 fields.',
+      );
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Problem('request_timeout', 'The request did not arrive in time.');
     case 'ECONNRESET':

@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { Transport } from '@connectrpc/connect';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { createClientErrorListener, refuse } from './client-error.ts';
+import { createClientErrorListener, createRefuse } from './client-error.ts';
 import { createClientIp, type ProxyHeader } from './client-ip.ts';
 import { healthRoutes } from './health-routes.ts';
 import { licenseRoutes } from './license-routes.ts';
@@ -43,6 +43,7 @@ export type Gateway = {
 export function createGateway(options: GatewayOptions): Gateway {
   const { transport, logger, ratePerMinute, redis, maxBodyBytes = 65_536, bodyTimeoutMs = 10_000 } = options;
   const underWay = new Set<ServerResponse>();
+  const refuse = createRefuse(logger);
   const state = { draining: false };
 
   const listener = createRequestListener({
@@ -81,7 +82,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   // `Expect: 100-continue` is answered when the body is wanted; other expectations may be ignored (RFC 9110 section 10.1.1).
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
-  server.on('clientError', createClientErrorListener(underWay));
+  server.on('clientError', createClientErrorListener(underWay, refuse));
   server.on('connect', (_req, socket) => {
     socket.on('error', () => socket.destroy());
     refuse(socket, new Problem('not_found', 'This is no proxy.'));

@@ -57,6 +57,11 @@ export function createRequestListener(
     if (req.headers.host === undefined && req.httpVersion === '1.1') {
       throw new Problem('invalid_request', 'The request needs a Host header.');
     }
+    if (isAmbiguous(req)) {
+      throw new Problem('invalid_request', 'Host may be given once, and Transfer-Encoding only as chunked.', {
+        closes: true,
+      });
+    }
     const target = parseTarget(req.url ?? '');
     const found = match(target.segments);
     if (found === undefined) throw new Problem('not_found', 'There is nothing at this path.');
@@ -138,4 +143,15 @@ function signalOf(res: ServerResponse): AbortSignal {
 function logLine({ req, requestId, ip, route, startedAt }: Exchange, status: number): object {
   const ms = Math.round((performance.now() - startedAt) * 1000) / 1000;
   return { requestId, method: req.method, route: route?.pattern ?? null, status, ms, ip };
+}
+
+/** What two readers of the same bytes may understand differently (RFC 9112 sections 3.2 and 6.1). */
+function isAmbiguous({ headers, rawHeaders }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') return true;
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1;
 }

@@ -22,7 +22,7 @@ export type SimulatorOptions = {
   readonly plan?: RandomPlan;
   /** gateway_two's spelling; `paymentId` if not given. The other one is refused. */
   readonly paymentIdField?: PaymentIdField;
-  /** gateway_two's token grants in an hour; 20 if not given. */
+  /** gateway_two's token grants in an hour; 60 if not given. */
   readonly grantsPerHour?: number;
   /** How long a token of gateway_two is good, in seconds; 3 600 if not given. */
   readonly tokenLifetimeSeconds?: number;
@@ -68,7 +68,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     timeoutMs: options.callbackTimeoutMs ?? 10_000,
   });
   const tokens = createTokens({
-    grantsPerHour: options.grantsPerHour ?? 20,
+    grantsPerHour: options.grantsPerHour ?? 60,
     lifetimeSeconds: options.tokenLifetimeSeconds ?? 3_600,
     now,
   });

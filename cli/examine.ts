@@ -176,7 +176,7 @@ async function checkRedis({ redisUrl }: Settings): Promise<Finding> {
 function coreOf({ role, coreUrl, coreToken }: Settings): (() => Promise<Target>) | undefined {
   if (role !== 'gateway' || coreUrl === undefined || coreToken === undefined) return undefined;
   const token = { value: coreToken, from: 'HUB_CORE_TOKEN' };
-  return () => Promise.resolve({ server: coreUrl, token, withheld: undefined });
+  return () => Promise.resolve({ server: coreUrl, token, guessed: false, withheld: undefined });
 }
 
 /** A hub of this machine may well be stopped, which leaves the check `skipped`; to a gateway that is a failure. */
@@ -186,6 +186,8 @@ async function checkHub(
 ): Promise<Finding> {
   try {
     const target = await findTarget();
+    // Whoever listens at the default address is not this data directory's hub.
+    if (target.guessed) return skipped('hub', 'none runs on this data directory');
     const caller = await createClient(AccessService, transportTo(target)).getCaller({});
     const clock = caller.hubTime && checkClock('hub', timestampDate(caller.hubTime));
     if (clock && clock.state !== 'ok') return clock;

@@ -21,7 +21,7 @@ if (Number.parseInt(process.versions.node, 10) >= OLDEST) {
   runWith(pinned);
 } else {
   process.stderr.write(
-    `hubctl needs Node.js ${OLDEST} or later; this is ${process.version} (${process.execPath}).\n`,
+    `hubctl needs Node.js ${OLDEST} or later; this is ${process.version} (${process.execPath}). In a checkout, npm ci brings one.\n`,
   );
   process.exitCode = 1;
 }

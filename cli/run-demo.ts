@@ -43,7 +43,7 @@ export async function runDemo(settings: Settings, options: DemoOptions): Promise
     async onReady({ gatewayUrl, core }: RunningHub) {
       if (gatewayUrl === undefined || core === undefined) throw new Error('the demo runs in the role all');
       const token = { value: core.adminToken, from: 'the hub itself' };
-      const hub = connect({ server: core.rpcUrl, token, withheld: undefined });
+      const hub = connect({ server: core.rpcUrl, token, guessed: false, withheld: undefined });
       const demo = await keptLicense(hub.admin, join(dataDir, 'demo.json'));
       const { simulator, slots } = await startDemoPayments(hub, simulatorPort);
       undo.defer(() => simulator.close());

@@ -1,5 +1,5 @@
 // Composes a running hub from the core and the gateway, as `serve` and `demo` do.
-import type { Transport } from '@connectrpc/connect';
+import { Code, ConnectError, createClient, type Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
@@ -7,6 +7,7 @@ import { type Hub, startHub } from '../core/hub.ts';
 import { listen, urlOf } from '../core/rpc/listener.ts';
 import { openRedis } from '../core/storage/redis.ts';
 import { createGateway } from '../gateway/gateway.ts';
+import { AccessService } from '../gen/hub/access/v1/access_service_pb.ts';
 import type { Settings } from './settings.ts';
 import { packageVersion } from './version.ts';
 
@@ -36,7 +37,7 @@ export async function runHub(settings: Settings, options: RunOptions): Promise<R
   gateway =
     settings.role === 'core'
       ? undefined
-      : await startGateway(settings, core?.transport ?? remoteCore(settings), logger);
+      : await startGateway(settings, core?.transport ?? (await remoteCore(settings)), logger);
   undo.defer(async () => gateway?.stop(0));
   await core?.dataDir.announce({
     pid: process.pid,
@@ -84,9 +85,7 @@ function startCore(
 }
 
 async function startGateway(settings: Settings, transport: Transport, logger: Logger) {
-  const redis = settings.redisUrl
-    ? openRedis({ url: settings.redisUrl, onError: ({ message }) => logger.debug(`Redis: ${message}`) })
-    : undefined;
+  const redis = settings.redisUrl ? openRedis({ url: settings.redisUrl, ...redisLog(logger) }) : undefined;
   const { server, close } = createGateway({
     transport,
     logger,
@@ -96,7 +95,7 @@ async function startGateway(settings: Settings, transport: Transport, logger: Lo
     proxyHeader: settings.proxyHeader,
   });
   try {
-    await listen(server, settings.port, settings.host);
+    await listen(server, settings.port, settings.host, '--port or HUB_PORT');
   } catch (error) {
     redis?.disconnect();
     throw error;
@@ -110,9 +109,24 @@ async function startGateway(settings: Settings, transport: Transport, logger: Lo
   };
 }
 
+/** One line when Redis goes and one when it comes back, however often it is tried in between. */
+function redisLog(logger: Logger) {
+  let away = false;
+  return {
+    onError({ message }: Error): void {
+      if (!away) logger.warn(`Redis does not answer, requests are counted in memory: ${message}`);
+      away = true;
+    },
+    onReady(): void {
+      if (away) logger.info('Redis answers again');
+      away = false;
+    },
+  };
+}
+
 /** A core in another process, over HTTP/2. */
-function remoteCore({ coreUrl, coreToken }: Settings): Transport {
-  return createConnectTransport({
+async function remoteCore({ coreUrl, coreToken }: Settings): Promise<Transport> {
+  const transport = createConnectTransport({
     baseUrl: coreUrl ?? '', // the role gateway has one
     httpVersion: '2',
     useBinaryFormat: true,
@@ -124,4 +138,12 @@ function remoteCore({ coreUrl, coreToken }: Settings): Transport {
       },
     ],
   });
+  // A core that is away may come; one that does not know the token never will.
+  await createClient(AccessService, transport)
+    .getCaller({})
+    .catch((error) => {
+      if (ConnectError.from(error).code !== Code.Unauthenticated) return;
+      throw new Error(`HUB_CORE_TOKEN: the core at ${coreUrl} does not accept this token`);
+    });
+  return transport;
 }

@@ -162,7 +162,7 @@ export const SETTINGS: readonly Setting[] = [
     'HUB_CALLBACK_BUDGET_MS',
     'callback-budget-ms',
     '2500',
-    integer(1, 60_000),
+    integer(1, 8_000),
     'milliseconds after which a payment provider is answered, whatever has come of its callback',
   ),
   setting(

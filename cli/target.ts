@@ -12,6 +12,8 @@ export type Target = {
   /** Base URL of the internal port, without a trailing slash. */
   readonly server: string;
   readonly token: Given | undefined;
+  /** Whether neither the options nor a running hub of the data directory named the server. */
+  readonly guessed: boolean;
   /** Why the token of the local hub was not used, where there is one and no other token was given. */
   readonly withheld: string | undefined;
 };
@@ -30,20 +32,24 @@ export async function resolveTarget(given: {
 }): Promise<Target> {
   const local = await readLocalServer(given.dataDir);
   const server = given.server === undefined ? (local ?? DEFAULT_SERVER) : baseUrl(given.server);
-  if (given.token !== undefined) return { server, token: checkToken(given.token), withheld: undefined };
+  const guessed = given.server === undefined && local === undefined;
+  if (given.token !== undefined) {
+    return { server, token: checkToken(given.token), guessed, withheld: undefined };
+  }
 
   const file = join(given.dataDir, 'admin-token');
   const token = await readIfThere(file);
-  if (token === undefined) return { server, token: undefined, withheld: undefined };
+  if (token === undefined) return { server, token: undefined, guessed, withheld: undefined };
   if (server !== local) {
     const owner = local === undefined ? 'a local hub' : `the hub at ${local}`;
     return {
       server,
       token: undefined,
+      guessed,
       withheld: `The token in ${file} belongs to ${owner} and goes nowhere else.`,
     };
   }
-  return { server, token: checkToken({ value: token, from: file }), withheld: undefined };
+  return { server, token: checkToken({ value: token, from: file }), guessed, withheld: undefined };
 }
 
 /** The address in `hub.json`, which a running hub writes. */

@@ -21,10 +21,17 @@ export async function watchSession(
 ): Promise<void> {
   const { payments } = await hub();
   const line = out.json() ? printableJson : textLine;
-  for await (const { session } of payments.watchChargeSession({ sessionId }, NO_DEADLINE)) {
-    const view = chargeSessionView(part(session, 'session'));
-    await out.text(`${line(view)}\n`);
-    if (untilFinal && view.status !== 'pending') return;
+  // To leave the loop does not end the call, whose connection would keep the program.
+  const done = new AbortController();
+  const call = { ...NO_DEADLINE, signal: done.signal };
+  try {
+    for await (const { session } of payments.watchChargeSession({ sessionId }, call)) {
+      const view = chargeSessionView(part(session, 'session'));
+      await out.text(`${line(view)}\n`);
+      if (untilFinal && view.status !== 'pending') return;
+    }
+  } finally {
+    done.abort();
   }
   throw new CliError('stream_ended', EXIT.failed, 'The hub stopped telling of changes. Watch again.');
 }

@@ -123,7 +123,7 @@ export async function startHub(
     gate: createAuthenticateGate(authenticated),
     wrap: requestLog.wrap,
   });
-  await listen(listener.server, config.rpcPort, config.host);
+  await listen(listener.server, config.rpcPort, config.host, '--rpc-port or HUB_RPC_PORT');
   const resources = undo.move();
   return {
     transport: createDirectTransport({

@@ -1,13 +1,15 @@
 // hubctl app: applications and their signing keys.
 import type { Command } from 'commander';
 import type { App } from '../../gen/hub/license/v1/license_pb.ts';
+import { canAsk, confirm } from '../confirm.ts';
 import type { Context } from '../context.ts';
+import { CliError, EXIT, usageError } from '../failure.ts';
 import { pages } from '../pages.ts';
 import { parseCount } from '../quantities.ts';
 import { part } from '../reply.ts';
 import { APP_COLUMNS, APP_FIELDS, appView, SIGNING_KEY_COLUMNS } from '../views/app.ts';
 
-export function registerApp(program: Command, { hub, out }: Context): void {
+export function registerApp(program: Command, { hub, out, streams }: Context): void {
   const app = program
     .command('app')
     .summary('apps and their signing keys')
@@ -77,15 +79,23 @@ export function registerApp(program: Command, { hub, out }: Context): void {
     .command('withdraw-key')
     .summary('stop publishing a retired signing key')
     .description(
-      'Stops publishing a retired signing key. Licenses signed with it no longer verify against the published keys.',
+      'Stops publishing a retired signing key. Licenses signed with it no longer verify against the published keys, for good. Asks first; off a terminal it wants --yes.',
     )
     .argument('<app>', 'slug of the app')
     .argument('<kid>', 'key id, as `hubctl app show` lists it')
     .addHelpText(
       'after',
-      '\nExample:\n  hubctl app withdraw-key photo-lab FbIsUCg6RPbn2Aql8e0cCPgCySLTdWRT3LF4cCB_z84',
+      '\nExample:\n  hubctl app withdraw-key photo-lab FbIsUCg6RPbn2Aql8e0cCPgCySLTdWRT3LF4cCB_z84 --yes',
     )
-    .action(async (slug: string, kid: string) => {
+    .option('--yes', 'do not ask')
+    .action(async (slug: string, kid: string, { yes }: { yes?: true }) => {
+      if (!yes && !canAsk(streams)) {
+        throw usageError('Nobody is there to be asked. Give --yes to withdraw without a question.');
+      }
+      const question = `Withdraw the key ${kid} of ${slug}? This cannot be taken back.`;
+      if (!yes && !(await confirm(question, streams))) {
+        throw new CliError('declined', EXIT.failed, 'Nothing was withdrawn.');
+      }
       const { admin } = await hub();
       await print((await admin.withdrawSigningKey({ app: slug, kid })).app);
     });

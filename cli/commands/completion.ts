@@ -1,6 +1,6 @@
 // hubctl completion: the script that makes a shell complete hubctl's words.
 import { Argument, type Command } from 'commander';
-import { COMPLETION_SCRIPTS } from '../completion-scripts.ts';
+import { completionScript } from '../completion-scripts.ts';
 import type { Context } from '../context.ts';
 
 const HELP = `
@@ -14,9 +14,10 @@ export function registerCompletion(program: Command, { streams }: Context): void
     .command('completion')
     .summary('print a completion script')
     .description('Prints a script that completes commands, options and their values in a shell.')
-    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(COMPLETION_SCRIPTS)))
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh']))
     .addHelpText('after', HELP)
-    .action((shell: keyof typeof COMPLETION_SCRIPTS) => {
-      streams.stdout.write(COMPLETION_SCRIPTS[shell]);
+    .action((shell: 'bash' | 'zsh') => {
+      const [, program = 'hubctl'] = process.argv;
+      streams.stdout.write(completionScript(shell, program));
     });
 }

@@ -16,7 +16,11 @@ export type Finding = {
 const COLUMNS: readonly Column<Finding>[] = [
   { title: 'CHECK', cell: (item) => item.check },
   { title: 'STATE', cell: (item) => item.state },
-  { title: 'DETAIL', cell: ({ detail, remedy }) => (remedy ? `${detail}. To mend it: ${remedy}.` : detail) },
+  {
+    title: 'DETAIL',
+    cell: ({ detail, remedy }) =>
+      remedy ? `${detail.replace(/[.]$/, '')}. To mend it: ${remedy.replace(/[.]$/, '')}.` : detail,
+  },
 ];
 
 export function registerDoctor(program: Command, context: Context): void {
@@ -24,7 +28,7 @@ export function registerDoctor(program: Command, context: Context): void {
     .command('doctor')
     .summary('find out what is wrong with a hub, and how to mend it')
     .description(
-      'Looks at the configuration, the data directory, the keys, the database, Redis, the clock and the running hub, with the settings that serve would use. Changes nothing. Exits 1 if anything failed.',
+      'Looks at the configuration, the data directory, the keys, the database, Redis, the clock and the running hub, with the settings that serve would use. Changes nothing; an embedded PostgreSQL that does not run is started for as long as the look takes. Exits 1 if anything failed.',
     )
     .addHelpText('after', '\nExample:\n  hubctl doctor --output json')
     .action(async (flags) => {

@@ -1,4 +1,6 @@
 // hubctl migrate: the database schema, brought up to date or only looked at.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { addSettings, readSettings } from '../settings.ts';
@@ -46,8 +48,13 @@ export function registerMigrate(program: Command, { options, out }: Context): vo
     .action(async (flags) => {
       const settings = readSettings(flags, process.env);
       const { withLocalDatabase } = await import('../local-database.ts');
-      const { migrationStatus } = await import('../../core/storage/migrate.ts');
-      const { applied, pending } = await withLocalDatabase(settings, options().dataDir, migrationStatus);
+      const { knownMigrations, migrationStatus } = await import('../../core/storage/migrate.ts');
+      const { dataDir } = options();
+      // Where there is no database yet, looking must not make one.
+      const isThere = settings.databaseUrl !== undefined || existsSync(join(dataDir, 'postgres'));
+      const { applied, pending } = isThere
+        ? await withLocalDatabase(settings, dataDir, migrationStatus)
+        : { applied: [], pending: await knownMigrations() };
       const rows: MigrationRow[] = [
         ...applied.map(({ name, at }) => ({ name, state: 'applied' as const, appliedAt: at.toISOString() })),
         ...pending.map((name) => ({ name, state: 'pending' as const })),

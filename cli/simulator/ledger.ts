@@ -106,7 +106,7 @@ export function createLedger(now: () => number) {
     /** Moves the money of an authorized payment; false if there is nothing to move. */
     execute(payment: Payment): boolean {
       if (payment.state !== 'authorized') return false;
-      moveMoney(payment, newProof().slice(0, 10));
+      moveMoney(payment, newProof());
       return true;
     },
 

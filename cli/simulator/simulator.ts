@@ -9,6 +9,7 @@ import type { Store } from './gateway-one-notification.ts';
 import { createGatewayTwo, type PaymentIdField, type WalletAccount } from './gateway-two.ts';
 import { createTokens } from './gateway-two-tokens.ts';
 import { createLedger, type Gateway } from './ledger.ts';
+import { sendJson } from './misbehave.ts';
 import { CONTROL_PATH, createRequestHandler } from './requests.ts';
 
 export type SimulatorOptions = {
@@ -101,8 +102,10 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const handle = createRequestHandler({ ledger, faults, customer, providers, controls, conditions });
   const front = await openFront(
     (request, response) => {
-      // Whoever hangs up in the middle of a request has no interest in an answer.
-      handle(request, response).catch(() => response.destroy());
+      handle(request, response).catch((error: unknown) => {
+        if (response.headersSent) response.destroy();
+        else sendJson(response, { status: 500, json: { message: `${error}` } }); // lost on who has hung up
+      });
     },
     { host, port, always: ({ url }) => url?.startsWith(CONTROL_PATH) === true },
   );

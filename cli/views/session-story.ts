@@ -104,5 +104,8 @@ function essentials(fields: Readonly<Record<string, string>>): string {
     return value === undefined ? [] : [[name, value] as const];
   });
   const more = Object.keys(fields).length - shown.length;
-  return [pairsText(Object.fromEntries(shown)), more > 0 ? `(${more} more fields)` : ''].join(' ').trim();
+  return (
+    [pairsText(Object.fromEntries(shown)), more > 0 ? `(${more} more fields)` : ''].join(' ').trim() ||
+    'no fields'
+  );
 }

@@ -9,7 +9,7 @@ import { checkAmount } from './charge-amount.ts';
 import type { Money } from './money.ts';
 import { type CheckoutRequest, ProviderRefused, ProviderUnavailable } from './provider.ts';
 import { nextCheck, type SweepSchedule } from './sweep.ts';
-import type { VerificationLease } from './verification-lease.ts';
+import type { Lease, VerificationLease } from './verification-lease.ts';
 
 export type CreateSessionRequest = {
   readonly slot: string;
@@ -26,6 +26,8 @@ export type CreateSessionOptions = {
   readonly lease: VerificationLease;
   readonly providers: Providers;
   readonly schedule: SweepSchedule;
+  /** Milliseconds that a call waits for another one with the same idempotency key. */
+  readonly busyWaitMs: number;
   /** The base address the outside world knows the gateway by; undefined as long as nobody has said it. */
   readonly publicUrl: () => string | undefined;
 };
@@ -48,7 +50,11 @@ export function createCreateSession(options: CreateSessionOptions) {
     const session = await insertOnce(pool, request, clock());
     if (session.checkoutUrl !== null) return session.id;
     // Repeats with the same idempotency key may come at the same time; one of them creates the checkout.
-    const created = await lease.run(session.id, () => createCheckout(options, session, request, baseUrl));
+    const created = await lease.run(session.id, {
+      work: (held) => createCheckout(options, held, session, request, baseUrl),
+      waitMs: options.busyWaitMs,
+      inVain: async () => (await hasCheckout(pool, session.id)) || undefined,
+    });
     if (created === undefined) {
       throw new HubError(
         'provider_unavailable',
@@ -145,25 +151,28 @@ async function findByKey(pool: Pool, key: string, requestHash: Buffer) {
 
 async function createCheckout(
   { pool, clock, providers, schedule }: CreateSessionOptions,
+  { within }: Lease,
   session: Inserted,
   { amount, orderReference, customer }: CreateSessionRequest,
   baseUrl: string,
 ): Promise<true> {
   const sessionId = formatId('chs', session.id);
-  const { rows } = await pool.query('select checkout_url from charge_session where id = $1', [session.id]);
-  if (rows[0]?.checkout_url !== null) return true;
+  if (await hasCheckout(pool, session.id)) return true;
   const callbackUrl = `${baseUrl.replace(/\/+$/, '')}/v1/webhooks/${session.gateway}?session_id=${sessionId}`;
   try {
     const { driver, access } = await providers.forSlot(session.slotId, () => {});
     const { merchantTransactionId } = session;
-    const checkout = await driver.createCheckout(access, {
-      sessionId,
-      merchantTransactionId,
-      amount,
-      callbackUrl,
-      orderReference,
-      customer,
-    });
+    const checkout = await driver.createCheckout(
+      { ...access, http: within(access.http) },
+      {
+        sessionId,
+        merchantTransactionId,
+        amount,
+        callbackUrl,
+        orderReference,
+        customer,
+      },
+    );
     await pool.query(
       // A session that failed only because the provider refused its first checkout has another chance.
       `update charge_session
@@ -174,7 +183,7 @@ async function createCheckout(
         session.id,
         checkout.providerPaymentId,
         checkout.checkoutUrl,
-        nextCheck(schedule, session.createdAt, 0) ?? null,
+        nextCheck(schedule, session.createdAt, clock()) ?? null,
       ],
     );
     return true;
@@ -187,6 +196,11 @@ async function createCheckout(
     );
     throw new HubError('provider_refused', error.message);
   }
+}
+
+async function hasCheckout(pool: Pool, id: string): Promise<boolean> {
+  const { rows } = await pool.query('select checkout_url from charge_session where id = $1', [id]);
+  return rows[0]?.checkout_url !== null;
 }
 
 /** Two requests are the same if they ask for the same, however their maps are ordered. */

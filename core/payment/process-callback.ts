@@ -1,5 +1,4 @@
 // The way of one callback: from the journal to what came of it. Every step can be repeated.
-import { setTimeout } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Clock } from '../clock.ts';
 import type { AskProvider } from './ask-provider.ts';
@@ -29,8 +28,6 @@ export type ProcessOptions = {
 
 export type ProcessCallback = (callbackId: string, again?: 'replay') => Promise<void>;
 
-const BUSY_POLL_MS = 100;
-
 /** Rejects with TryAgainLater if the callback stays in the journal as received. */
 export function createProcessCallback(options: ProcessOptions): ProcessCallback {
   const { pool, journal, askProvider, settle, clock, giveUpAfterMs, busyWaitMs } = options;
@@ -48,17 +45,12 @@ export function createProcessCallback(options: ProcessOptions): ProcessCallback 
     session: SessionFacts,
     claim: CallbackClaim,
   ): Promise<void> => {
-    const inquiry = {
+    const asked = await askProvider({
       sessionId: session.id,
       callbackId: callback.id,
       ...(claim.proof && { proof: claim.proof }),
-    };
-    const deadline = performance.now() + busyWaitMs;
-    let asked = await askProvider(inquiry);
-    while (asked.kind === 'busy' && performance.now() < deadline) {
-      await setTimeout(BUSY_POLL_MS);
-      asked = await askProvider(inquiry);
-    }
+      waitMs: busyWaitMs,
+    });
     if (asked.kind === 'busy')
       await postpone(callback, 'the provider is being asked about the session', session.id);
     if (asked.kind === 'unavailable') await postpone(callback, asked.reason, session.id);

@@ -1,11 +1,8 @@
 // Asks the provider about a session because somebody wants to know now.
-import { setTimeout } from 'node:timers/promises';
 import { HubError } from '../errors.ts';
 import { parseId } from '../ids.ts';
 import type { AskProvider } from './ask-provider.ts';
 import type { VerificationStep } from './provider.ts';
-
-const BUSY_POLL_MS = 200;
 
 /**
  * Resolves with what the provider was asked and answered. Rejects with HubError `session_unknown` or
@@ -23,12 +20,7 @@ export function createRecheck(
         field: 'sessionId',
       });
     }
-    const deadline = performance.now() + busyWaitMs;
-    let asked = await askProvider({ sessionId: id, evenIfPaid: true });
-    while (asked.kind === 'busy' && performance.now() < deadline) {
-      await setTimeout(BUSY_POLL_MS);
-      asked = await askProvider({ sessionId: id, evenIfPaid: true });
-    }
+    const asked = await askProvider({ sessionId: id, evenIfPaid: true, waitMs: busyWaitMs });
     if (asked.kind === 'settled') return asked.steps;
     const reason =
       asked.kind === 'busy' ? 'the provider is being asked about this session already' : asked.reason;

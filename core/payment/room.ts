@@ -90,9 +90,9 @@ export async function createPaymentRoom(options: PaymentRoomOptions): Promise<Pa
   });
   undo.defer(() => slotAccess.close());
 
-  // An execute and the query after it, each with its token.
-  const leaseMs = 4 * config.providerTimeoutMs + 5_000;
-  const lease = createVerificationLease({ pool, clock, leaseMs });
+  // An execute and the query after it. The sessions of a hub that is killed wait for so long.
+  const leaseMs = 2 * config.providerTimeoutMs + 5_000;
+  const lease = createVerificationLease({ pool, leaseMs });
   const jobs = await createJobs({
     pool,
     startAfterMs: config.callbackBudgetMs + 1_000,
@@ -143,6 +143,7 @@ export async function createPaymentRoom(options: PaymentRoomOptions): Promise<Pa
       lease,
       providers: slotAccess,
       schedule,
+      busyWaitMs: config.providerTimeoutMs,
       publicUrl: config.publicUrl,
     }),
     sessions,

@@ -16,7 +16,8 @@ export type Finding = {
   readonly sessionId: string;
   readonly callbackId?: string | undefined;
   readonly steps: readonly VerificationStep[];
-  readonly verdict: Verdict;
+  /** `paid_before`: the session was paid already when the callback came, and nobody was asked. */
+  readonly verdict: Verdict | { readonly kind: 'paid_before' };
 };
 
 export type Settlement = {
@@ -40,7 +41,7 @@ export function createSettle({ pool, clock, onChange }: SettleOptions) {
       if (session === undefined) throw new Error(`charge session ${finding.sessionId} is gone`);
       const at = clock();
       await recordSteps(client, finding);
-      const applied = await apply(client, session, finding.verdict, at);
+      const applied = await apply(client, session, finding, at);
       if (finding.callbackId !== undefined)
         await finishCallback(client, finding.callbackId, applied.outcome, at);
       return applied;
@@ -58,7 +59,7 @@ export function createRecordSteps(pool: Pool) {
 async function apply(
   client: PoolClient,
   session: SessionFacts,
-  verdict: Verdict,
+  { verdict, callbackId }: Finding,
   at: Date,
 ): Promise<Settlement> {
   const done = (state: Outcome['state'], reason: string, changed = false): Settlement => ({
@@ -66,8 +67,10 @@ async function apply(
     changed,
   });
   switch (verdict.kind) {
+    case 'paid_before':
+      return done('settled', PAID_ALREADY);
     case 'paid': {
-      if (session.status === 'success') return done('settled', 'the session is paid already');
+      if (session.status === 'success') return done('settled', PAID_ALREADY);
       const proof = await logUsage(client, session, verdict.gatewayTransactionId, at);
       if (proof === 'used') return done('mismatch', 'the payment it points at has paid another session');
       await setStatus(client, session, 'success', verdict.detail, at, verdict.gatewayTransactionId);
@@ -86,12 +89,14 @@ async function apply(
       return done('settled', verdict.detail, true);
     }
     case 'pending':
-      await checkSoon(client, session, at);
+      if (callbackId !== undefined) await checkSoon(client, session, at);
       return done('ignored', verdict.detail);
     case 'mismatch':
       return done('mismatch', verdict.detail);
   }
 }
+
+const PAID_ALREADY = 'the session is paid already';
 
 /**
  * Writes the usage log and its fee lines; the unique indexes see to it that a session and a proof are used once.
@@ -184,7 +189,7 @@ async function setStatus(
   });
 }
 
-/** A provider may know a moment later what it did not know yet. */
+/** A provider may know a moment after its callback what it did not know yet. */
 async function checkSoon(client: PoolClient, session: SessionFacts, at: Date): Promise<void> {
   await client.query({
     name: 'check_soon',

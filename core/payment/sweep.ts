@@ -21,15 +21,15 @@ export type SweepSchedule = { readonly afterMs: readonly number[]; readonly unti
 /** Sessions a hub asks about at the same time. */
 const AT_ONCE = 16;
 
-/** When to ask next about a session after `checks` checks; undefined when it is no longer worth asking. */
-export function nextCheck(
-  { afterMs, untilMs }: SweepSchedule,
-  createdAt: Date,
-  checks: number,
-): Date | undefined {
-  const last = afterMs.at(-1) ?? untilMs;
-  const after = afterMs[checks] ?? last * (checks - afterMs.length + 2);
-  return after > untilMs ? undefined : new Date(createdAt.getTime() + after);
+/**
+ * When to ask next about a session; undefined when it is no longer worth asking. By the session's age alone: callbacks
+ * that make the hub ask before the time do not use the schedule up.
+ */
+export function nextCheck({ afterMs, untilMs }: SweepSchedule, createdAt: Date, now: Date): Date | undefined {
+  const ageMs = now.getTime() - createdAt.getTime();
+  const lastMs = afterMs.at(-1) ?? untilMs;
+  const nextMs = afterMs.find((each) => each > ageMs) ?? lastMs * (Math.floor(ageMs / lastMs) + 1);
+  return nextMs > untilMs ? undefined : new Date(createdAt.getTime() + nextMs);
 }
 
 export type Sweep = { stop(): Promise<void> };
@@ -84,7 +84,7 @@ export function startSweep({ pool, askProvider, clock, logger, schedule, everyMs
  * come again should this hub die.
  */
 async function claimDue(pool: Pool, schedule: SweepSchedule, now: Date): Promise<string[]> {
-  const { rows } = await pool.query<{ id: string; createdAtMs: number; checks: number }>({
+  const { rows } = await pool.query<{ id: string; createdAtMs: number }>({
     name: 'claim_due_sessions',
     // charge_session_next_check_idx. Due again in a minute at the earliest, until the next statement says when.
     text: `update charge_session set checks = checks + 1, next_check_at = $1::timestamptz + interval '1 minute'
@@ -92,11 +92,11 @@ async function claimDue(pool: Pool, schedule: SweepSchedule, now: Date): Promise
              select id from charge_session where next_check_at <= $1
              order by next_check_at limit $2 for update skip locked
            )
-           returning id, (extract(epoch from created_at) * 1000)::float8 as "createdAtMs", checks`,
+           returning id, (extract(epoch from created_at) * 1000)::float8 as "createdAtMs"`,
     values: [now, AT_ONCE],
   });
   if (rows.length === 0) return [];
-  const next = rows.map((row) => nextCheck(schedule, new Date(row.createdAtMs), row.checks) ?? null);
+  const next = rows.map((row) => nextCheck(schedule, new Date(row.createdAtMs), now) ?? null);
   await pool.query({
     name: 'schedule_checks',
     text: `update charge_session c set next_check_at = t.next

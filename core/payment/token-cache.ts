@@ -10,6 +10,8 @@ export type TokenCacheOptions = {
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly slotId: string;
+  /** Milliseconds to wait for a token that another hub is asking for; 13 000 if not given. */
+  readonly waitMs?: number;
 };
 
 type Token = { readonly token: string; readonly useUntil: Date };
@@ -26,7 +28,8 @@ export function tokenSealedFor(slotId: string): string {
 }
 
 /** `get` throws ProviderUnavailable if another hub holds the lease for too long, and whatever `grant` throws. */
-export function createTokenCache({ pool, sealer, clock, slotId }: TokenCacheOptions): TokenCache {
+export function createTokenCache(options: TokenCacheOptions): TokenCache {
+  const { pool, sealer, clock, slotId, waitMs = WAIT_MS } = options;
   const about = tokenSealedFor(slotId);
   let known: Token | undefined;
   let flight: Promise<Token> | undefined;
@@ -84,7 +87,7 @@ export function createTokenCache({ pool, sealer, clock, slotId }: TokenCacheOpti
   };
 
   const obtain = async (grant: () => Promise<GrantedToken>, rejected: string | undefined): Promise<Token> => {
-    const deadline = performance.now() + WAIT_MS;
+    const deadline = performance.now() + waitMs;
     do {
       const stored = await read();
       if (stored !== undefined && isGood(stored.token, rejected)) return stored.token;

@@ -106,13 +106,16 @@ function peek(socket: net.Socket, timeoutMs: number, decide: (isHttp2: boolean) 
   socket.on('readable', read).on('error', cut).on('end', cut).on('close', settle);
 }
 
-/** Listens, or rejects with an Error that names the address and what to do. Port 0 takes any free port. */
-export function listen(server: net.Server, port: number, host: string): Promise<void> {
+/**
+ * Listens, or rejects with an Error that names the address and what to do. Port 0 takes any free port.
+ * `setting` is what chooses the port.
+ */
+export function listen(server: net.Server, port: number, host: string, setting: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const taken =
         error.code === 'EADDRINUSE'
-          ? 'the port is taken: stop what uses it, or choose another'
+          ? `the port is taken: stop what uses it, or choose another with ${setting} (0 takes any free one)`
           : error.message;
       reject(new Error(`cannot listen on ${host}:${port}: ${taken}`, { cause: error }));
     });

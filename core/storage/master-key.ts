@@ -37,7 +37,9 @@ export function readMasterKeys(text: string, source = 'master keys'): MasterKey[
 /** Reads a key ring from a file that only its owner may read. */
 export async function loadMasterKeyFile(path: string): Promise<MasterKey[]> {
   await using file = await open(path, 'r');
-  const { mode } = await file.stat();
+  const about = await file.stat();
+  if (!about.isFile()) throw new Error(`master key file ${path} is not a file`);
+  const { mode } = about;
   if (mode & 0o077) {
     throw new Error(`master key file ${path} is open to other users. Run: chmod 600 ${shellQuote(path)}`);
   }

@@ -42,7 +42,7 @@ export async function migrationStatus({ pool }: Database): Promise<MigrationStat
 }
 
 /** Migrations are named after their files, which are TypeScript in a checkout and JavaScript in a package. */
-async function knownMigrations(): Promise<string[]> {
+export async function knownMigrations(): Promise<string[]> {
   const files = await readdir(join(import.meta.dirname, 'migrations'));
   return files.flatMap((file) => /^(Migration\d+_\w+)\.[jt]s$/.exec(file)?.[1] ?? []).sort();
 }

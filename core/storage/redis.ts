@@ -1,10 +1,14 @@
 // Opens Redis so that its absence costs a request next to nothing.
 import { Redis } from 'ioredis';
 
-export type RedisOptions = { readonly url: string; readonly onError: (error: Error) => void };
+export type RedisOptions = {
+  readonly url: string;
+  readonly onError: (error: Error) => void;
+  readonly onReady?: () => void;
+};
 
 /** Connects in the background and reconnects for ever; commands fail at once while there is no connection. */
-export function openRedis({ url, onError }: RedisOptions): Redis {
+export function openRedis({ url, onError, onReady }: RedisOptions): Redis {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
@@ -14,5 +18,6 @@ export function openRedis({ url, onError }: RedisOptions): Redis {
     retryStrategy: (attempt) => Math.min(100 * attempt, 1_000),
   });
   redis.on('error', onError);
+  if (onReady) redis.on('ready', onReady);
   return redis;
 }

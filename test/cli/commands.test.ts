@@ -52,7 +52,7 @@ describe('hubctl with a hub', function () {
     const rotated = await json('app', 'rotate-key', slug);
     const states = (app: { signingKeys: { state: string }[] }) => app.signingKeys.map((key) => key.state);
     expect(states(rotated)).to.deep.equal(['active', 'retired']);
-    const withdrawn = await json('app', 'withdraw-key', slug, rotated.signingKeys[1].kid);
+    const withdrawn = await json('app', 'withdraw-key', slug, rotated.signingKeys[1].kid, '--yes');
     expect(states(withdrawn)).to.deep.equal(['active', 'withdrawn']);
   });
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { complete } from '../../cli/complete.ts';
-import { COMPLETION_SCRIPTS } from '../../cli/completion-scripts.ts';
+import { completionScript } from '../../cli/completion-scripts.ts';
 import { createProgram } from '../../cli/program.ts';
 import { ended, HUBCTL, hubctl, MACHINE_PATH } from './spawn-hubctl.ts';
 
@@ -52,7 +52,7 @@ describe('completion', function () {
     const typed = `source <(${HUBCTL} completion bash)
       complete -p hubctl
       COMP_WORDS=(hubctl license list --state = re) COMP_CWORD=5
-      _hubctl ${HUBCTL} re =
+      _hubctl hubctl re =
       printf '%s\\n' "\${COMPREPLY[@]}"`;
     const env = { ...process.env, PATH: MACHINE_PATH };
     const { stdout, stderr } = await ended(spawn('bash', ['--norc', '-c', typed], { env }));
@@ -62,7 +62,7 @@ describe('completion', function () {
   it('is a valid script in zsh', async function () {
     if (!(await exists('zsh'))) return this.skip();
     const zsh = spawn('zsh', ['-n', '/dev/stdin']);
-    zsh.stdin.end(COMPLETION_SCRIPTS.zsh);
+    zsh.stdin.end(completionScript('zsh', HUBCTL));
     expect(await ended(zsh)).to.include({ code: 0, stderr: '' });
   });
 

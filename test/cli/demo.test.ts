@@ -10,9 +10,9 @@ import { expect } from 'chai';
 import type { DemoReport } from '../../cli/run-demo.ts';
 import { discard, makeDataDir, postgresRuns } from '../support/data-dir.ts';
 import { createDatabase, query } from '../support/postgres.ts';
-import { activate, checkStatus } from '../support/rest.ts';
+import { activate, checkStatus, post } from '../support/rest.ts';
 import { until } from '../support/until.ts';
-import { HUBCTL, start } from './spawn-hubctl.ts';
+import { HUBCTL, hubctl, start } from './spawn-hubctl.ts';
 
 type Demo = { readonly printed: string; interrupt(): Promise<[code: number | null, printed: string]> };
 
@@ -64,7 +64,7 @@ describe('hubctl demo', function () {
   it('shows the same license at every start, whose seats are kept, with commands that work when pasted', async () => {
     const first = await startJson(['--port', '0', '--data-dir', dataDir], {});
     const { report } = first;
-    expect(report).to.have.all.keys('gateway', 'rpc', 'token', 'app', 'license');
+    expect(report).to.have.all.keys('gateway', 'rpc', 'token', 'app', 'license', 'slots', 'simulator');
     expect(report.app).to.deep.equal({ slug: 'demo' });
     expect(report.license).to.have.all.keys('id', 'key', 'seats');
     expect(report.license.seats).to.equal(3);
@@ -75,17 +75,59 @@ describe('hubctl demo', function () {
 
     const again = await startDemo(['--port', '0', '--data-dir', dataDir], {}, /Ctrl-C stops the hub.*\n$/);
     expect(again.printed).to.contain(report.license.id).and.contain(report.license.key);
+    const [simulator] = /(?<=Providers +)http\S+/.exec(again.printed) ?? [];
     const commands = again.printed.split('\n').filter((line) => /^ {2}(curl|npx) /.test(line));
     const paste = async (command = ''): Promise<string> =>
       (await promisify(execFile)('bash', ['-c', command.replace('npx hubctl', HUBCTL)])).stdout;
-    const [activation, status, publicKey, release, show] = commands;
+    const [activation, status, publicKey, release, show, , charge, sessions] = commands;
     expect(JSON.parse(await paste(activation))).to.include({ ok: true });
     expect(JSON.parse(await paste(status)).seats).to.deep.equal({ limit: 3, used: 2 });
     expect(await paste(publicKey)).to.match(/^-----BEGIN PUBLIC KEY-----\n/);
     expect(JSON.parse(await paste(release))).to.deep.equal({ ok: true, released: true });
     expect(await paste(show)).to.contain(report.license.id);
-    expect(commands).to.have.length(6);
+    expect(await paste(charge))
+      .to.contain('100.00 BDT')
+      .and.contain(`${simulator}/gateway_one/checkout/`);
+    expect(await paste(sessions))
+      .to.contain('pending')
+      .and.contain('ORD-1');
+    expect(commands).to.have.length(8);
     expect((await again.interrupt())[0]).to.equal(0);
+  });
+
+  it('charges at simulated providers, whose slots are good again at the next start', async () => {
+    const words = ['--port', '0', '--simulator-port', '0', '--data-dir', dataDir];
+    const first = await startJson(words, {});
+    const { slots, simulator, rpc, token } = first.report;
+    expect(slots).to.deep.equal({ gateway_one: 'demo-one', gateway_two: 'demo-two' });
+    const env = { HUBCTL_SERVER: rpc, HUBCTL_TOKEN: token };
+    for (const slot of Object.values(slots)) {
+      const create = `session create --slot ${slot} --amount 99.90 --currency BDT --output json`;
+      const { sessionId, providerPaymentId } = JSON.parse((await hubctl(create.split(' '), env)).stdout);
+      const paid = await post(simulator, '/_control/pay', { ref: providerPaymentId });
+      expect(paid).to.deep.include({ status: 200 });
+      const watched = await hubctl(['session', 'watch', sessionId, '--until-final'], env);
+      expect(watched.stdout, slot).to.contain('success');
+      const { stdout } = await hubctl(['session', 'inspect', sessionId, '--output', 'json'], env);
+      expect(JSON.parse(stdout).fees).to.have.length(1).and.have.nested.property('[0].amount', '1.50');
+    }
+    await first.interrupt();
+
+    const port = new URL(simulator).port;
+    const again = await startJson(['--port', '0', '--data-dir', dataDir], {});
+    expect(again.report).to.deep.include({ slots, simulator });
+    await again.interrupt();
+    const blocker = createServer().listen(Number(port), '127.0.0.1');
+    await once(blocker, 'listening');
+    const elsewhere = await startJson(['--port', '0', '--data-dir', dataDir], {});
+    blocker.close();
+    const other = new URL(elsewhere.report.simulator).port;
+    expect(other).not.to.equal(port);
+    expect(elsewhere.report.slots).to.deep.equal({
+      gateway_one: `demo-one-${other}`,
+      gateway_two: `demo-two-${other}`,
+    });
+    expect((await elsewhere.interrupt())[0]).to.equal(0);
   });
 
   it('comes up with another license where the one it kept is gone, damaged or of another database', async () => {

@@ -1,6 +1,6 @@
 // Numbers and limits as they are typed.
 import { expect } from 'chai';
-import { addLimit, parseCount, parseInteger, parseSeats } from '../../cli/quantities.ts';
+import { addLimit, addPair, parseCount, parseInteger, parsePort, parseSeats } from '../../cli/quantities.ts';
 
 describe('quantities on the command line', () => {
   it('reads seats as a number or as unlimited', () => {
@@ -34,5 +34,19 @@ describe('quantities on the command line', () => {
       ['constructor', 2n],
       ['__proto__', 1n],
     ]);
+  });
+
+  it('collects pairs of a name and any text, each name once', () => {
+    expect(addPair('b=', addPair('a=x=y'))).to.deep.equal({ a: 'x=y', b: '' });
+    expect(Object.entries(addPair('__proto__=1'))).to.deep.equal([['__proto__', '1']]);
+    for (const text of ['a', '=1', '']) expect(() => addPair(text), text).to.throw('name=value');
+    expect(() => addPair('a=2', { a: '1' })).to.throw('a is given twice.');
+  });
+
+  it('reads a port', () => {
+    expect([parsePort('0'), parsePort('65535')]).to.deep.equal([0, 65_535]);
+    for (const text of ['65536', '-1', '', '80a']) {
+      expect(() => parsePort(text), text).to.throw('from 0 to 65535');
+    }
   });
 });

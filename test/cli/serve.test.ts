@@ -96,7 +96,7 @@ describe('hubctl serve with its own PostgreSQL', function () {
     taken.close();
     expect({ code, stderr }).to.deep.equal({
       code: 1,
-      stderr: `hubctl: cannot listen on 127.0.0.1:${port}: the port is taken: stop what uses it, or choose another\n`,
+      stderr: `hubctl: cannot listen on 127.0.0.1:${port}: the port is taken: stop what uses it, or choose another with --port or HUB_PORT (0 takes any free one)\n`,
     });
     expect(await postgresRuns(dataDir)).to.equal(false);
     expect(existsSync(join(dataDir, 'hub.json'))).to.equal(false);

@@ -41,7 +41,7 @@ const SAMPLES: { [K in keyof Settings]: { written: string; read: Settings[K]; wr
   proxyHeader: { written: 'forwarded', read: 'forwarded', wrong: ['x-real-ip'] },
   coreUrl: { written: 'http://core:5100', read: 'http://core:5100', wrong: ['core:5100'] },
   coreToken: { written: 'hub_token', read: 'hub_token', wrong: ['two words', 'line\nline'] },
-  callbackBudgetMs: { written: '500', read: 500, wrong: ['0', '60001', '2.5s'] },
+  callbackBudgetMs: { written: '500', read: 500, wrong: ['0', '8001', '2.5s'] },
   providerTimeoutMs: { written: '1000', read: 1000, wrong: ['99', '120001'] },
   retryDelaySeconds: { written: '1', read: 1, wrong: ['0', '3601'] },
   sweepAfterMs: {

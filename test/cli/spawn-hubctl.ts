@@ -28,10 +28,14 @@ export type Result = {
 };
 
 /** Starts hubctl away from any hub of this machine: nothing of the environment that names one is passed on. */
-export function start(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
+export function start(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  stdin: 'ignore' | 'pipe' = 'ignore',
+): ChildProcess {
   const { PATH: _, HUBCTL_SERVER: _s, HUBCTL_TOKEN: _t, HUB_DATA_DIR: _d, ...rest } = process.env;
   return spawn(HUBCTL, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe'],
     env: { ...rest, PATH: MACHINE_PATH, HUB_DATA_DIR: '/nonexistent/hub', ...env },
   });
 }

@@ -38,6 +38,7 @@ describe('the target of a command', () => {
     expect(await resolveTarget({ dataDir: join(dataDir, 'none') })).to.deep.equal({
       server: 'http://127.0.0.1:5100',
       token: undefined,
+      guessed: true,
       withheld: undefined,
     });
   });

@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { SETTINGS } from '../../cli/settings.ts';
+import { discard } from '../support/data-dir.ts';
 import { HUBCTL } from '../support/hub-process.ts';
 import { codeRows, fencedBlocks, ROOT, readPage } from './markdown.ts';
 
@@ -40,8 +41,10 @@ describe('the README', () => {
 
   it('shows operators commands that work', async function () {
     this.timeout(60_000);
-    const blocks = fencedBlocks(README, 'sh').filter((block) => /^(alias hubctl|curl)/.test(block));
-    expect(blocks).to.have.length(2);
+    const blocks = fencedBlocks(README, 'sh').filter((block) =>
+      /^(npx hubctl|alias hubctl|curl)/.test(block),
+    );
+    expect(blocks).to.have.length(3);
     const commands = blocks.flatMap((block) => block.replaceAll('\\\n', ' ').trim().split('\n'));
     const issue = 'npx hubctl key issue --app demo --output json > l.json';
     const outcomes = await onDemo([issue, `LICENSE=$(node -p 'require("./l.json").licenseId')`, ...commands]);
@@ -99,6 +102,7 @@ async function onDemo(commands: readonly string[]): Promise<Outcome[]> {
   } finally {
     demo.kill('SIGTERM');
     await once(demo, 'exit');
+    await discard(dataDir);
     await rm(folder, { recursive: true, force: true });
   }
 }

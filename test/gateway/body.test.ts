@@ -1,7 +1,8 @@
 // Which bodies are taken, and what a client is told about the others, on real sockets.
 import { expect } from 'chai';
+import { until } from '../support/until.ts';
 import { objectIn, startGateway, type TestGateway } from './fake-core.ts';
-import { openRaw, sendRaw, until } from './raw-socket.ts';
+import { openRaw, sendRaw } from './raw-socket.ts';
 
 const HUGE = 10_000_000;
 const GOOD = '{"licenseKey":"KEY-1","machineFingerprint":"fp-1"}';
@@ -128,7 +129,7 @@ describe('a request body', () => {
     const connection = await openRaw(gateway.port);
     connection.socket.write(raw(['Content-Type: application/json', 'Content-Length: 1000'], '{'));
     const trickle = setInterval(() => connection.socket.write(' '), 50);
-    await until('the answer has come', () => connection.received().endsWith('}'));
+    await until(() => connection.received().endsWith('}'), 'the answer has come');
     clearInterval(trickle);
     connection.socket.end();
     const [answer] = await connection.closed();
@@ -178,7 +179,7 @@ describe('a request body', () => {
 
     const connection = await openRaw(gateway.port);
     connection.socket.write(raw([...expecting, 'Connection: close', `Content-Length: ${GOOD.length}`], ''));
-    await until('the body is invited', () => connection.received().startsWith('HTTP/1.1 100 '));
+    await until(() => connection.received().startsWith('HTTP/1.1 100 '), 'the body is invited');
     connection.socket.write(GOOD);
     expect((await connection.closed()).map(({ status }) => status)).to.deep.equal([100, 200]);
   });
@@ -198,9 +199,9 @@ describe('a request body', () => {
     const connection = await openRaw(gateway.port);
     const before = gateway.logs.length;
     connection.socket.write(raw(['Content-Type: application/json', 'Content-Length: 1000'], '{'));
-    await until('the connection is there', async () => (await gateway.connections()) > 0);
+    await until(async () => (await gateway.connections()) > 0, 'the connection is there');
     connection.socket.resetAndDestroy();
-    await until('the request is logged', () => gateway.logs.length > before);
+    await until(() => gateway.logs.length > before, 'the request is logged');
     expect(gateway.logs.slice(before).map(({ level, status }) => [level, status])).to.deep.equal([[30, 499]]);
   });
 });

@@ -1,7 +1,8 @@
 // What happens on a connection beside good requests: broken ones, several at once, and the end.
 import { expect } from 'chai';
+import { until } from '../support/until.ts';
 import { type FakeCore, startGateway, type TestGateway } from './fake-core.ts';
-import { openRaw, sendRaw, until } from './raw-socket.ts';
+import { openRaw, sendRaw } from './raw-socket.ts';
 
 const HOST = 'Host: hub\r\n';
 const LAST = 'GET /healthz HTTP/1.1\r\nHost: hub\r\nConnection: close\r\n\r\n';
@@ -67,6 +68,23 @@ describe('a connection', () => {
     expect(JSON.parse(answer?.body ?? '').code).to.equal('request_timeout');
   });
 
+  it('refuses what two readers could understand differently', async () => {
+    await start();
+    for (const headers of ['Host: a\r\nHost: b', 'Host: a\r\nTransfer-Encoding: gzip, chunked']) {
+      const text = `POST /v1/activate HTTP/1.1\r\n${headers}\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n0\r\n\r\n`;
+      const [answer] = await sendRaw(gateway.port, text);
+      expect(answer?.status, headers).to.equal(400);
+    }
+  });
+
+  it('logs what the parser refuses under the id of its answer', async () => {
+    await start();
+    const [answer] = await sendRaw(gateway.port, 'GARBAGE\r\n\r\n');
+    const id = answer?.headers['x-request-id'];
+    expect(id).to.not.equal(undefined);
+    expect(gateway.logs.filter(({ requestId }) => requestId === id)).to.have.length(1);
+  });
+
   it('is no tunnel', async () => {
     await start();
     const [answer] = await sendRaw(
@@ -102,7 +120,7 @@ describe('a connection', () => {
       `POST /v1/activate HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n` +
         `${body}garbage\r\n\r\n`,
     );
-    await until('the core is asked', () => held.asked() === 1);
+    await until(() => held.asked() === 1, 'the core is asked');
     held.release();
     const answers = await connection.closed();
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 400]);
@@ -112,14 +130,14 @@ describe('a connection', () => {
     const held = await startHeld();
     const idle = await openRaw(gateway.port);
     const answered = gateway.post('/v1/activate', ACTIVATE);
-    await until('the core is asked', () => held.asked() === 1);
+    await until(() => held.asked() === 1, 'the core is asked');
     const closed = gateway.close(60_000);
-    await until('new connections are refused', () =>
+    const refused = () =>
       gateway.get('/healthz').then(
         () => false,
         () => true,
-      ),
-    );
+      );
+    await until(refused, 'new connections are refused');
     held.release();
     const response = await answered;
     expect(response.status).to.equal(200);
@@ -134,11 +152,11 @@ describe('a connection', () => {
       () => 'answered',
       () => 'cut',
     );
-    await until('the core is asked', () => held.asked() === 1);
+    await until(() => held.asked() === 1, 'the core is asked');
     await gateway.close(50);
     expect(await answered).to.equal('cut');
     held.release();
-    await until('the request is logged', () => gateway.logs.length > 0);
+    await until(() => gateway.logs.length > 0, 'the request is logged');
     expect(gateway.logs.map(({ level, status }) => [level, status])).to.deep.equal([[30, 499]]);
   });
 

@@ -2,8 +2,8 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { HealthCheckResponse_ServingStatus } from '../../gen/grpc/health/v1/health_pb.ts';
+import { until } from '../support/until.ts';
 import { type FakeCore, objectIn, startGateway, type TestGateway } from './fake-core.ts';
-import { until } from './raw-socket.ts';
 
 const REQUEST = { licenseKey: 'KEY-1', machineFingerprint: 'fp-1' };
 
@@ -113,10 +113,10 @@ describe('the gateway', () => {
       });
       const leave = new AbortController();
       const left = gateway.get('/v1/status/x', { signal: leave.signal }).catch(() => 'left');
-      await until('the core is asked', () => asked);
+      await until(() => asked, 'the core is asked');
       leave.abort();
       expect(await left).to.equal('left');
-      await until('the read is aborted and logged', () => aborted && gateway.logs.length > 0);
+      await until(() => aborted && gateway.logs.length > 0, 'the read is aborted and logged');
       expect(gateway.logs.map(({ level, status }) => [level, status])).to.deep.equal([[30, 499]]);
     });
 
@@ -134,12 +134,12 @@ describe('the gateway', () => {
       });
       const leave = new AbortController();
       const left = gateway.post('/v1/activate', REQUEST, { signal: leave.signal }).catch(() => 'left');
-      await until('the core is asked', () => asked);
+      await until(() => asked, 'the core is asked');
       leave.abort();
       expect(await left).to.equal('left');
-      await until('the server sees it', async () => (await gateway.connections()) === 0);
+      await until(async () => (await gateway.connections()) === 0, 'the server sees it');
       release();
-      await until('the request is logged', () => gateway.logs.length > 0);
+      await until(() => gateway.logs.length > 0, 'the request is logged');
       expect(outcome).to.equal('done');
       expect(gateway.logs.map(({ level, status }) => [level, status])).to.deep.equal([[30, 499]]);
     });

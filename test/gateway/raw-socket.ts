@@ -38,17 +38,6 @@ export async function sendRaw(port: number, text: string | Uint8Array): Promise<
   return connection.closed();
 }
 
-/** Resolves as soon as `condition` holds; rejects when it does not within two seconds. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 2_000;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`not within 2 s: ${what}`);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
-  }
-}
-
 /** Splits responses that have a Content-Length or no body. */
 function parseAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];

@@ -1,7 +1,8 @@
 // Callbacks that no provider sends: each is refused with a clear error, and none reaches the core.
 import { expect } from 'chai';
+import { until } from '../support/until.ts';
 import { objectIn, startGateway, type TestGateway } from './fake-core.ts';
-import { openRaw, sendRaw, until } from './raw-socket.ts';
+import { openRaw, sendRaw } from './raw-socket.ts';
 
 const ONE = '/v1/webhooks/gateway_one';
 const TWO = '/v1/webhooks/gateway_two';
@@ -122,7 +123,7 @@ describe('a malformed webhook', () => {
       `POST ${ONE} HTTP/1.1\r\nHost: hub\r\nContent-Type: ${TYPE}\r\nContent-Length: 60\r\n\r\n`,
     );
     const trickle = setInterval(() => connection.socket.write('a'), 50);
-    await until('the answer has come', () => connection.received().endsWith('}'));
+    await until(() => connection.received().endsWith('}'), 'the answer has come');
     clearInterval(trickle);
     connection.socket.end();
     const [answer] = await connection.closed();

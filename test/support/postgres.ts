@@ -1,20 +1,20 @@
-// The PostgreSQL of a test run: embedded, started by the first test that asks, with a fresh database for each.
+// The PostgreSQL of a test run: embedded, one server for all test files, with a fresh database for each that asks.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import pg from 'pg';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../core/storage/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../core/storage/embedded-postgres.ts';
+import { discard, makeDataDir } from './data-dir.ts';
 
-let running: Promise<{ server: EmbeddedPostgres; dataDir: string }> | undefined;
+/** Where the workers of a run find the server that its set-up started. */
+const VARIABLE = 'HUB_TEST_POSTGRES';
 
 /** The URL of a new, empty database. */
 export async function createDatabase(): Promise<string> {
-  running ??= start();
-  const { server } = await running;
+  const server = process.env[VARIABLE];
+  if (server === undefined)
+    throw new Error(`${VARIABLE} is not set: run tests with mocha, which starts PostgreSQL`);
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await withClient(server.url, (client) => client.query(`create database ${name}`));
-  const url = new URL(server.url);
+  await withClient(server, (client) => client.query(`create database ${name}`));
+  const url = new URL(server);
   url.pathname = `/${name}`;
   return url.href;
 }
@@ -28,22 +28,15 @@ export function query<R extends pg.QueryResultRow>(
   return withClient(url, async (client) => (await client.query<R>(text, values)).rows);
 }
 
-export async function stopPostgres(): Promise<void> {
-  if (running === undefined) return;
-  const { server, dataDir } = await running;
-  await server.stop();
-  await rm(await realHome(server.location, dataDir), { recursive: true, force: true });
-  await rm(dataDir, { recursive: true, force: true });
-}
-
-async function start() {
-  const dataDir = await mkdtemp(join(tmpdir(), 'hub-test-'));
-  return { server: await startEmbeddedPostgres({ dataDir }), dataDir };
-}
-
-/** Under root the cluster may live outside the data directory. */
-async function realHome(location: string, dataDir: string): Promise<string> {
-  return location.startsWith('/var/lib/hubctl/') ? location : dataDir;
+/** Starts the server for this process and those it starts; returns how to stop it. */
+export async function startPostgres(): Promise<() => Promise<void>> {
+  const dataDir = await makeDataDir();
+  const server = await startEmbeddedPostgres({ dataDir });
+  process.env[VARIABLE] = server.url;
+  return async () => {
+    await server.stop();
+    await discard(dataDir);
+  };
 }
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -5,24 +5,30 @@ import { type AddressInfo, createServer } from 'node:net';
 import { Redis } from 'ioredis';
 import type { Context } from 'mocha';
 
-let found: Promise<string | undefined> | undefined;
-let server: ChildProcess | undefined;
+/** Where the workers of a run find the Redis that its set-up found; empty if there is none. */
+const VARIABLE = 'HUB_TEST_REDIS';
 
 /** The address of a Redis that answers. Where there is none the suite is pending; under CI it fails. */
-export async function requireRedis(test: Context): Promise<string> {
-  found ??= findRedis();
-  const url = await found;
-  if (url !== undefined) return url;
+export function requireRedis(test: Context): string {
+  const url = process.env[VARIABLE];
+  if (url) return url;
   const reason = 'no Redis: set REDIS_URL, or put redis-server on the PATH';
   if (process.env['CI'] === 'true') throw new Error(reason);
   process.stderr.write(`      pending: ${reason}\n`);
   return test.skip();
 }
 
-export async function stopRedis(): Promise<void> {
-  if (server === undefined) return;
-  server.kill('SIGTERM');
-  await once(server, 'exit');
+/** Looks for a Redis for this process and those it starts; returns how to stop it if it is the run's own. */
+export async function findRedis(): Promise<() => Promise<void>> {
+  const standard = 'redis://127.0.0.1:6379';
+  const known = process.env['REDIS_URL'] || ((await answers(standard)) ? standard : undefined);
+  const own = known === undefined ? await startRedis() : undefined;
+  process.env[VARIABLE] = known ?? own?.url ?? '';
+  return async () => {
+    if (own === undefined) return;
+    own.process.kill('SIGTERM');
+    await once(own.process, 'exit');
+  };
 }
 
 /** A Redis of the test's own, to take down and bring back. Undefined without redis-server on the PATH. */
@@ -52,16 +58,6 @@ export async function startRedis(
   }
   child.kill('SIGKILL');
   return undefined;
-}
-
-async function findRedis(): Promise<string | undefined> {
-  const configured = process.env['REDIS_URL'];
-  if (configured) return configured;
-  const standard = 'redis://127.0.0.1:6379';
-  if (await answers(standard)) return standard;
-  const own = await startRedis();
-  server = own?.process;
-  return own?.url;
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -40,7 +40,7 @@ export function readMoney(decimal: string, currency: string): Money {
     return parseMoney(decimal, currency);
   } catch (error) {
     if (!(error instanceof MoneyError)) throw error;
-    throw new ProviderUnavailable(`the provider's answer has no amount of money: ${error.message}`);
+    throw new ProviderUnavailable(`the provider's answer has no amount of money: ${decimal} ${currency}`);
   }
 }
 

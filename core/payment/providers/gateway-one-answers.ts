@@ -22,12 +22,12 @@ const NOT_PAID: ReadonlyMap<string, 'failed' | 'cancelled'> = new Map([
 export function readCheckout(answer: Answer): Checkout {
   const status = requiredText(answer, 'status');
   if (status === 'FAILED') {
-    throw new ProviderRefused(
-      `the provider makes no checkout: ${optionalText(answer, 'failedreason') ?? 'no reason given'}`,
-    );
+    const reason = optionalText(answer, 'failedreason') ?? 'no reason given';
+    throw new ProviderRefused(`the provider makes no checkout: ${reason}`);
   }
-  if (status !== 'SUCCESS')
-    throw new ProviderUnavailable(`the provider answered with the status ${JSON.stringify(status)}`);
+  if (status !== 'SUCCESS') {
+    throw new ProviderUnavailable(`the provider answered with the status ${status}`);
+  }
   return {
     providerPaymentId: requiredText(answer, 'sessionkey'),
     checkoutUrl: readCheckoutUrl(answer, 'GatewayPageURL'),

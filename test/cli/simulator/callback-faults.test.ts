@@ -28,9 +28,10 @@ describe('faults of callbacks', () => {
   });
 
   it('deliver one late, after those that came later', async () => {
-    ask('late', 200);
-    simulator.pay(await checkout('LATE'));
-    simulator.pay(await checkout('NEXT'));
+    const [late, next] = [await checkout('LATE'), await checkout('NEXT')];
+    ask('late', 500);
+    simulator.pay(late);
+    simulator.pay(next);
     await simulator.idle();
     expect(received('tran_id')).to.deep.equal(['NEXT', 'LATE']);
   });

@@ -42,7 +42,6 @@ export async function openBrowser(options: BrowserContextOptions = {}): Promise<
   const context = await chromium.launchPersistentContext(profile, {
     ...options,
     executablePath: CHROMIUM,
-    ignoreDefaultArgs: ['--headless=old'],
     args: FLAGS,
   });
   context.setDefaultTimeout(10_000);

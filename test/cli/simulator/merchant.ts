@@ -66,7 +66,9 @@ export function storeOf({ gatewayOneUrl, credentials }: Simulator, { url }: Pick
           total_amount: '100.00',
           currency: 'BDT',
           tran_id: transactionId(),
-          ...{ success_url: `${url}/paid`, fail_url: `${url}/failed`, cancel_url: `${url}/cancelled` },
+          success_url: `${url}/paid`,
+          fail_url: `${url}/failed`,
+          cancel_url: `${url}/cancelled`,
           ipn_url: `${url}/notify?session_id=chs_1`,
           product_category: 'none',
           product_name: 'Order 1',
@@ -108,7 +110,9 @@ export function walletOf({ gatewayTwoUrl, credentials }: Simulator, { url }: Pic
       ),
     create: (token: string, fields: object = {}) =>
       post('/create', withToken(token), {
-        ...{ mode: '0011', payerReference: 'Order 1', callbackURL: `${url}/back?session_id=chs_1` },
+        mode: '0011',
+        payerReference: 'Order 1',
+        callbackURL: `${url}/back?session_id=chs_1`,
         amount: '100.00',
         currency: 'BDT',
         intent: 'sale',

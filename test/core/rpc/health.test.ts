@@ -39,7 +39,7 @@ describe('health', () => {
       ready = true;
       const service = createHealthService({ services: [AccessService], isReady: async () => ready });
       listener = createRpcListener({ services: [serve(Health, service)], interceptors: [] });
-      await listen(listener.server, 0, '127.0.0.1');
+      await listen(listener.server, 0, '127.0.0.1', 'a port');
       health = connect();
     });
     afterEach(() => listener.close(0));

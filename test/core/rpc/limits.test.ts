@@ -42,7 +42,7 @@ describe('RPC port, at its limits', () => {
       async *watch() {},
     });
     listener = createRpcListener({ services: [service], interceptors: [] });
-    await listen(listener.server, 0, '127.0.0.1');
+    await listen(listener.server, 0, '127.0.0.1', 'a port');
     baseUrl = urlOf(listener.server);
   });
   afterEach(async () => {

@@ -66,12 +66,12 @@ describe('listener', function () {
 
   it('names the address and the fix when its port is taken', async () => {
     const second = createListener(() => {});
-    const failure = await listen(second.server, server.port, '127.0.0.1').then(
+    const failure = await listen(second.server, server.port, '127.0.0.1', '--port').then(
       () => 'listened',
       (error: Error) => error.message,
     );
     expect(failure).to.equal(
-      `cannot listen on 127.0.0.1:${server.port}: the port is taken: stop what uses it, or choose another`,
+      `cannot listen on 127.0.0.1:${server.port}: the port is taken: stop what uses it, or choose another with --port (0 takes any free one)`,
     );
   });
 });

@@ -31,7 +31,7 @@ export class TestListener {
 
   static async start(options: { peekTimeoutMs?: number } = {}): Promise<TestListener> {
     const started = new TestListener(options);
-    await listen(started.listener.server, 0, '127.0.0.1');
+    await listen(started.listener.server, 0, '127.0.0.1', 'a port');
     return started;
   }
 

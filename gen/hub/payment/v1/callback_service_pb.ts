@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hub/payment/v1/callback_service.proto.
  */
 export const file_hub_payment_v1_callback_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVodWIvcGF5bWVudC92MS9jYWxsYmFja19zZXJ2aWNlLnByb3RvEg5odWIucGF5bWVudC52MSKJAgoWUmVjZWl2ZUNhbGxiYWNrUmVxdWVzdBIYCgdnYXRld2F5GAEgASgJQge6SARyAhhAEhcKBm1ldGhvZBgCIAEoCUIHukgEcgIYEBIhCgpzZXNzaW9uX2lkGAMgASgJQgi6SAVyAxiAAkgAiAEBElsKBmZpZWxkcxgEIAMoCzIyLmh1Yi5wYXltZW50LnYxLlJlY2VpdmVDYWxsYmFja1JlcXVlc3QuRmllbGRzRW50cnlCF7pIFJoBERDIASIFcgMYyAEqBXIDGIBAGi0KC0ZpZWxkc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDQoLX3Nlc3Npb25faWQiPQoXUmVjZWl2ZUNhbGxiYWNrUmVzcG9uc2USDAoEYm9keRgBIAEoCRIUCgxjb250ZW50X3R5cGUYAiABKAkyfgoPQ2FsbGJhY2tTZXJ2aWNlEmsKD1JlY2VpdmVDYWxsYmFjaxImLmh1Yi5wYXltZW50LnYxLlJlY2VpdmVDYWxsYmFja1JlcXVlc3QaJy5odWIucGF5bWVudC52MS5SZWNlaXZlQ2FsbGJhY2tSZXNwb25zZSIHirUYAxIBA2IGcHJvdG8z", [file_buf_validate_validate, file_hub_access_v1_access]);
+  fileDesc("CiVodWIvcGF5bWVudC92MS9jYWxsYmFja19zZXJ2aWNlLnByb3RvEg5odWIucGF5bWVudC52MSKVAgoWUmVjZWl2ZUNhbGxiYWNrUmVxdWVzdBIYCgdnYXRld2F5GAEgASgJQge6SARyAhhAEhcKBm1ldGhvZBgCIAEoCUIHukgEcgIYEBIlCgpzZXNzaW9uX2lkGAMgASgJQgy6SAlyBxiAAroBAQBIAIgBARJjCgZmaWVsZHMYBCADKAsyMi5odWIucGF5bWVudC52MS5SZWNlaXZlQ2FsbGJhY2tSZXF1ZXN0LkZpZWxkc0VudHJ5Qh+6SByaARkQyAEiCXIHGMgBugEBACoJcgcYgEC6AQEAGi0KC0ZpZWxkc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDQoLX3Nlc3Npb25faWQiPQoXUmVjZWl2ZUNhbGxiYWNrUmVzcG9uc2USDAoEYm9keRgBIAEoCRIUCgxjb250ZW50X3R5cGUYAiABKAkyfgoPQ2FsbGJhY2tTZXJ2aWNlEmsKD1JlY2VpdmVDYWxsYmFjaxImLmh1Yi5wYXltZW50LnYxLlJlY2VpdmVDYWxsYmFja1JlcXVlc3QaJy5odWIucGF5bWVudC52MS5SZWNlaXZlQ2FsbGJhY2tSZXNwb25zZSIHirUYAxIBA2IGcHJvdG8z", [file_buf_validate_validate, file_hub_access_v1_access]);
 
 /**
  * @generated from message hub.payment.v1.ReceiveCallbackRequest
@@ -40,7 +40,7 @@ export type ReceiveCallbackRequest = Message<"hub.payment.v1.ReceiveCallbackRequ
   sessionId?: string | undefined;
 
   /**
-   * The other fields of the query or the form, each once.
+   * The other fields of the query or the form, each once. Without NUL, which the journal could not keep.
    *
    * @generated from field: map<string, string> fields = 4;
    */

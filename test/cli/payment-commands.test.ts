@@ -1,0 +1,309 @@
+// The payment commands, run as a person would against a hub and simulated providers.
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type Client, createClient } from '@connectrpc/connect';
+import { expect } from 'chai';
+import { type Simulator, startSimulator } from '../../cli/simulator/simulator.ts';
+import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { type ChargeSession, ChargeStatus, SlotEnvironment } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
+import { startHub, type TestHub } from '../support/hub.ts';
+import { until } from '../support/until.ts';
+import { ended, hubctl, type Result, start } from './spawn-hubctl.ts';
+
+describe('hubctl with a hub and payment providers', function () {
+  this.timeout(90_000); // it starts a hub and programs
+
+  let hub: TestHub;
+  let simulator: Simulator;
+  let payments: Client<typeof PaymentService>;
+  let admin: Client<typeof PaymentAdminService>;
+  let credentialsFile: string;
+  const env = () => ({ HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });
+  const run = (...args: string[]): Promise<Result> => hubctl(args, env());
+  const json = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(...args, '--output', 'json');
+    expect({ code, stderr }, args.join(' ')).to.deep.equal({ code: 0, stderr: '' });
+    return JSON.parse(stdout);
+  };
+  const uniqueName = (noun: string) => `${noun}-${randomUUID().slice(0, 8)}`;
+  /** A slot of its own for a test. */
+  const addSlot = async (): Promise<string> => {
+    const name = uniqueName('slot');
+    await admin.addSlot({
+      name,
+      gateway: 'gateway_one',
+      environment: SlotEnvironment.SANDBOX,
+      baseUrl: simulator.gatewayOneUrl,
+      credentials: { ...simulator.credentials.gateway_one },
+    });
+    return name;
+  };
+  const createSession = async (slot: string): Promise<ChargeSession> => {
+    const amount = { minorUnits: 10_000n, currency: 'BDT' };
+    const { session } = await payments.createChargeSession({ slot, amount, orderReference: 'ORD-1' });
+    return session ?? expect.fail('no session was created');
+  };
+  /** A session that was paid, known to be so by the hub. */
+  const paidSession = async (slot: string): Promise<ChargeSession> => {
+    const created = await createSession(slot);
+    const { sessionId } = created;
+    await simulator.pay(created.providerPaymentId);
+    const isPaid = async () =>
+      (await payments.getChargeSession({ sessionId })).session?.status === ChargeStatus.SUCCESS;
+    await until(isPaid, 'the session is paid');
+    return created;
+  };
+
+  before(async () => {
+    [hub, simulator] = await Promise.all([startHub(), startSimulator({ port: 0 })]);
+    payments = createClient(PaymentService, hub.transport);
+    admin = createClient(PaymentAdminService, hub.transport);
+    credentialsFile = join(hub.dataDir, 'one.json');
+    await writeFile(credentialsFile, JSON.stringify(simulator.credentials.gateway_one), { mode: 0o600 });
+  });
+  after(async () => {
+    await hub?.stop();
+    await simulator?.close();
+  });
+
+  it('adds, shows, disables and enables a slot, and never shows its credentials', async () => {
+    const name = uniqueName('slot');
+    const at = ['--environment', 'sandbox', '--base-url', simulator.gatewayOneUrl];
+    const words = ['--gateway', 'gateway_one', '--name', name, ...at, '--credentials-file', credentialsFile];
+    const added = await json('slot', 'add', ...words);
+    const shown = await json('slot', 'show', name);
+    expect(shown)
+      .to.deep.equal(added)
+      .and.include({ name, gateway: 'gateway_one', environment: 'sandbox', disabled: false });
+    expect((await json('slot', 'disable', name)).disabled).to.equal(true);
+    const refused = await run('session', 'create', '--slot', name, '--amount', '1', '--currency', 'BDT');
+    expect(refused).to.include({ code: 1, stdout: '' });
+    expect((await json('slot', 'enable', name)).disabled).to.equal(false);
+    const all = await run('slot', 'list');
+    expect(all.stdout).to.contain(name).and.not.to.contain(simulator.credentials.gateway_one.storePassword);
+    expect(JSON.stringify(shown)).not.to.contain(simulator.credentials.gateway_one.storePassword);
+  });
+
+  it('tests the credentials of a slot, and replaces them from standard input', async () => {
+    const name = await addSlot();
+    expect(await json('slot', 'test', name)).to.include({ slot: name, ok: true });
+
+    const wrong = join(hub.dataDir, 'wrong.json');
+    await writeFile(wrong, '{"storeId":"store","storePassword":"CANARY"}', { mode: 0o600 });
+    await json('slot', 'rotate', name, '--credentials-file', wrong);
+    const failed = await run('slot', 'test', name);
+    expect(failed).to.include({ code: 1 });
+    expect(failed.stdout).to.contain('do not work');
+    expect(failed.stdout + failed.stderr).not.to.contain('CANARY');
+
+    const rotate = start(['slot', 'rotate', name, '--credentials-file', '-'], env(), 'pipe');
+    rotate.stdin?.end(JSON.stringify(simulator.credentials.gateway_one));
+    expect(await ended(rotate)).to.include({ code: 0 });
+    expect((await json('slot', 'test', name)).ok).to.equal(true);
+  });
+
+  it('creates a session once for an idempotency key, with customer and metadata', async () => {
+    const slot = await addSlot();
+    const customer = [
+      '--customer-name',
+      'Ada',
+      '--customer-email',
+      'ada@example.com',
+      '--customer-phone',
+      '017',
+    ];
+    const charge = [
+      '--slot',
+      slot,
+      '--amount',
+      '100.00',
+      '--currency',
+      'BDT',
+      '--order',
+      'ORD-1',
+      ...customer,
+    ];
+    const more = ['--metadata', 'a=x=y', '--metadata', 'b=', '--idempotency-key', randomUUID()];
+    const create = () => json('session', 'create', ...charge, ...more);
+    const session = await create();
+    expect(session.sessionId).to.match(/^chs_[0-9a-z]{26}$/);
+    expect(session).to.deep.include({
+      status: 'pending',
+      amount: '100.00',
+      minorUnits: 10_000,
+      currency: 'BDT',
+      orderReference: 'ORD-1',
+      customer: { name: 'Ada', email: 'ada@example.com', phone: '017' },
+      metadata: { a: 'x=y', b: '' },
+    });
+    expect(session.checkoutUrl).to.contain(simulator.url);
+    expect(session.merchantTransactionId).to.match(/^\w{1,30}$/);
+    expect(session.providerPaymentId).not.to.equal('');
+    expect((await create()).sessionId).to.equal(session.sessionId);
+  });
+
+  it('refuses an amount that its currency cannot hold before anything is asked', async () => {
+    const { code, stderr } = await run(
+      'session',
+      'create',
+      '--slot',
+      'x',
+      '--amount',
+      '1.005',
+      '--currency',
+      'BDT',
+    );
+    expect(code).to.equal(2);
+    expect(stderr).to.equal('hubctl: --amount: BDT has only 2 digits after the decimal point.\n');
+  });
+
+  it('filters sessions by slot, status, order and time', async () => {
+    const slot = await addSlot();
+    const paid = await paidSession(slot);
+    const pending = await createSession(slot);
+    const found = async (...filter: string[]) =>
+      (await json('session', 'list', '--slot', slot, ...filter)).map(
+        ({ sessionId }: { sessionId: string }) => sessionId,
+      );
+    expect(await found()).to.deep.equal([pending.sessionId, paid.sessionId]);
+    expect(await found('--status', 'success')).to.deep.equal([paid.sessionId]);
+    expect(await found('--order', 'ORD-2')).to.deep.equal([]);
+    const { createdAt } = await json('session', 'inspect', pending.sessionId);
+    expect(await found('--to', createdAt)).to.deep.equal([paid.sessionId]);
+    expect(await found('--from', createdAt)).to.deep.equal([pending.sessionId]);
+    expect(await found('--max', '1')).to.deep.equal([pending.sessionId]);
+  });
+
+  it('watches a session until it is final', async () => {
+    const session = await createSession(await addSlot());
+    const words = ['session', 'watch', session.sessionId, '--until-final', '--output', 'json'];
+    const watching = start(words, env());
+    let first = '';
+    watching.stdout?.once('data', (chunk: Buffer) => {
+      first = String(chunk);
+    });
+    const rest = text(watching.stdout ?? expect.fail('there is no output'));
+    await until(() => first !== '', 'the watch shows the session as it is');
+    expect(JSON.parse(first)).to.include({ sessionId: session.sessionId, status: 'pending' });
+    await simulator.pay(session.providerPaymentId);
+    const lines = (await rest).trimEnd().split('\n').slice(-1);
+    expect(lines.map((line) => JSON.parse(line).status)).to.deep.equal(['success']);
+  });
+
+  it('tells the story of a paid session, with its callback, the answer, the usage log and the fees', async () => {
+    const slot = await addSlot();
+    const rule = uniqueName('rule');
+    await json(
+      'fee',
+      'add',
+      '--name',
+      rule,
+      '--slot',
+      slot,
+      '--percent',
+      '1.5',
+      '--currency',
+      'BDT',
+      '--fixed',
+      '0.50',
+    );
+    const { sessionId } = await paidSession(slot);
+    const story = await json('session', 'inspect', sessionId);
+    expect(story.callbacks[0]).to.include({ state: 'settled', sessionId });
+    expect(story.verifications[0]).to.include({ operation: 'validate', outcome: 'paid' });
+    expect(story.usageLog).to.include({ sessionId, slot, amount: '100.00', minorUnits: 10_000 });
+    expect(story.fees).to.deep.equal(story.usageLog.fees);
+    expect(story.fees).to.deep.include({
+      rule,
+      ruleVersion: 1,
+      amount: '2.00',
+      minorUnits: 200,
+      currency: 'BDT',
+    });
+    const { stdout } = await run('session', 'inspect', sessionId);
+    const told = stdout.slice(stdout.indexOf('TIME'));
+    expect(told).to.match(
+      /created.*\n.*callback.*\n.*asked: validate.*\n.*success.*\n.*usage log(?:.|\n)*2\.00 BDT by rule/,
+    );
+  });
+
+  it('rechecks a session, and lists, shows and replays its callback', async () => {
+    const { sessionId } = await paidSession(await addSlot());
+    const rechecked = await json('session', 'recheck', sessionId);
+    expect(rechecked).to.include({ sessionId, status: 'success' });
+    expect(rechecked.verification).to.include({ operation: 'query', outcome: 'paid' });
+
+    const [callback, ...others] = await json(
+      'callback',
+      'list',
+      '--session',
+      sessionId,
+      '--state',
+      'settled',
+    );
+    expect(others).to.deep.equal([]);
+    const shown = await json('callback', 'show', callback.callbackId);
+    expect(shown.fields).to.include({ status: 'VALID' });
+    expect(shown.verifications).to.have.length.greaterThan(0);
+    expect(await json('callback', 'replay', callback.callbackId)).to.include({ state: 'settled' });
+    expect((await run('callback', 'show', callback.callbackId)).stdout).to.contain('validate');
+  });
+
+  it('adds, previews, backtests and retires fee rules', async () => {
+    const slot = await addSlot();
+    await paidSession(slot);
+    const name = uniqueName('rule');
+    const rule = await json('fee', 'add', '--name', name, '--slot', slot, '--percent', '1.25');
+    expect(rule).to.include({ name, slot, version: 1, basisPoints: 125, percent: '1.25' });
+    const preview = await json('fee', 'preview', '--slot', slot, '--amount', '100.00', '--currency', 'BDT');
+    expect(preview.fees).to.deep.include({
+      rule: name,
+      ruleVersion: 1,
+      amount: '1.25',
+      minorUnits: 125,
+      currency: 'BDT',
+    });
+    const period = ['--since', '2020-01-01', '--until', '2099-01-01'];
+    const [backtest] = await json(
+      'fee',
+      'backtest',
+      '--name',
+      name,
+      '--slot',
+      slot,
+      '--percent',
+      '2',
+      ...period,
+    );
+    expect(backtest).to.deep.include({ currency: 'BDT', payments: 1, difference: '+2.00' });
+    expect(await json('fee', 'retire', rule.feeRuleId)).to.have.property('validTo');
+    const named = async (...all: string[]) =>
+      (await json('fee', 'list', ...all)).filter((each: { name: string }) => each.name === name);
+    expect(await named()).to.deep.equal([]);
+    expect(await named('--all')).to.have.length(1);
+  });
+
+  it('lists what was paid', async () => {
+    const slot = await addSlot();
+    const { sessionId } = await paidSession(slot);
+    expect((await json('usage', 'list', '--slot', slot))[0]).to.include({ sessionId, amount: '100.00' });
+    expect((await run('usage', 'export', '--slot', slot)).stdout).to.contain(sessionId);
+  });
+
+  it('seals everything with the first master key', async () => {
+    expect(await json('masterkey', 'rotate'))
+      .to.have.all.keys('masterKeyId', 'resealed')
+      .and.include({ resealed: 0 });
+  });
+
+  it('names the options that the hub refuses', async () => {
+    const slot = await addSlot();
+    const at = ['--slot', slot, '--amount', '1', '--currency', 'BDT'];
+    const { code, stderr } = await run('session', 'create', ...at, '--order', 'x'.repeat(129));
+    expect(code).to.equal(1);
+    expect(stderr).to.match(/^hubctl: --order: /);
+  });
+});

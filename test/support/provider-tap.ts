@@ -1,0 +1,79 @@
+// A proxy in front of a payment provider: it notes each call, and holds answers back when a test says so.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+
+export type ProviderTap = {
+  readonly url: string;
+  /** The paths of all calls so far, in order, without the query: `/gateway_two/execute`. */
+  readonly calls: readonly string[];
+  /** The most calls that were under way at the same time. */
+  peak(): number;
+  /** From now on the provider does what calls ask for, but nobody hears of it until `release`. */
+  hold(): void;
+  /** Calls that the provider has answered and whose answers are held back. */
+  held(): number;
+  release(): void;
+  /** Forgets the calls so far. */
+  forget(): void;
+  close(): Promise<void>;
+};
+
+export async function startProviderTap(target: string): Promise<ProviderTap> {
+  let calls: string[] = [];
+  let [underWay, peak, held] = [0, 0, 0];
+  let gate = Promise.withResolvers<void>();
+  gate.resolve();
+
+  const pass = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const path = incoming.url ?? '/';
+    calls.push(path.replace(/\?.*/, ''));
+    const { method, headers } = incoming;
+    const onward = request(new URL(path, target), { method, headers });
+    outgoing.once('close', () => onward.destroy());
+    onward.on('error', () => outgoing.destroy()); // the provider hung up, or the hub did
+    onward.end(await buffer(incoming));
+    const [answer] = (await once(onward, 'response')) as [IncomingMessage]; // the event's only argument
+    held += 1;
+    await gate.promise;
+    held -= 1;
+    answer.on('error', () => outgoing.destroy());
+    outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(outgoing);
+  };
+  const server = createServer((incoming, outgoing) => {
+    underWay += 1;
+    peak = Math.max(peak, underWay);
+    outgoing.once('close', () => {
+      underWay -= 1;
+    });
+    pass(incoming, outgoing).catch(() => outgoing.destroy()); // cut off by either side
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    get calls() {
+      return calls;
+    },
+    peak: () => peak,
+    hold() {
+      gate = Promise.withResolvers<void>();
+    },
+    held: () => held,
+    release: () => gate.resolve(),
+    forget() {
+      calls = [];
+      peak = underWay;
+    },
+    async close() {
+      gate.resolve();
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

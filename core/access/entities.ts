@@ -1,5 +1,5 @@
 // The tables of the access room: service tokens and the audit log.
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/core';
 
 export const ROLES = ['admin', 'operator', 'service', 'viewer'] as const;
 export type RoleName = (typeof ROLES)[number];
@@ -18,7 +18,6 @@ export const ServiceTokenSchema = defineEntity({
     revokedAt: p.datetime(3).nullable(),
   },
 });
-export type ServiceToken = InferEntity<typeof ServiceTokenSchema>;
 
 export const AuditEntrySchema = defineEntity({
   name: 'AuditEntry',
@@ -36,6 +35,5 @@ export const AuditEntrySchema = defineEntity({
   },
   indexes: [{ name: 'audit_entry_subject_idx', properties: ['subject', 'id'] }],
 });
-export type AuditEntry = InferEntity<typeof AuditEntrySchema>;
 
 export const accessEntities = [ServiceTokenSchema, AuditEntrySchema];

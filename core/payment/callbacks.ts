@@ -1,12 +1,13 @@
 // Administration of the callback journal: look and replay.
 import type { FilterQuery } from '@mikro-orm/postgresql';
-import { recordChange } from '../access/audit.ts';
+import { recordChangeNow } from '../access/audit.ts';
 import type { Actor } from '../access/caller.ts';
 import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
 import { parseId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../storage/page.ts';
+import { inTransaction } from '../storage/transaction.ts';
 import {
   type Callback,
   CallbackSchema,
@@ -70,22 +71,22 @@ export function createCallbacks({ db, jobs, process, clock }: CallbacksOptions) 
     /** Deals with a callback again, from the start. @throws HubError `callback_unknown` */
     async replay(callbackId: string, actor: Actor): Promise<Callback> {
       const { id, state } = await find(callbackId);
-      await db.em().transactional(async (em) => {
-        recordChange(em, actor, clock(), {
-          action: 'callback.replay',
-          subject: callbackId,
-          detail: { state },
-        });
-        // What was given up is received once more; what is settled stays so, and is only looked at again.
-        if (state !== 'settled') {
-          await em.nativeUpdate(CallbackSchema, { id, state }, { state: 'received', finishedAt: null });
-        }
+      await inTransaction(db.pool, async (client) => {
+        const change = { action: 'callback.replay', subject: callbackId, detail: { state } };
+        await recordChangeNow(client, actor, clock(), change);
+        // What is settled stays so, and is only looked at again.
+        if (state === 'settled') return;
+        await client.query(
+          `update callback set state = 'received', finished_at = null where id = $1 and state = $2`,
+          [id, state],
+        );
+        // Like one that has just come, it has a job, should this hub not get to the end of it.
+        await jobs.requeue(client, id);
       });
       try {
         await process(id, 'replay');
       } catch (error) {
-        if (!(error instanceof TryAgainLater)) throw error;
-        await jobs.requeue(id);
+        if (!(error instanceof TryAgainLater)) throw error; // its job will try again
       }
       return find(callbackId);
     },

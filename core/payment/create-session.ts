@@ -1,15 +1,18 @@
-// Creates charge sessions, and their checkouts at the provider.
+// Creates charge sessions, once for each idempotency key.
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
-import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
 import { formatId, newUuid } from '../ids.ts';
-import type { Providers } from './ask-provider.ts';
 import { checkAmount } from './charge-amount.ts';
+import {
+  type CheckoutlessSession,
+  type CheckoutOptions,
+  createCheckout,
+  hasCheckout,
+} from './create-checkout.ts';
 import type { Money } from './money.ts';
-import { type CheckoutRequest, ProviderRefused, ProviderUnavailable } from './provider.ts';
-import { nextCheck, type SweepSchedule } from './sweep.ts';
-import type { Lease, VerificationLease } from './verification-lease.ts';
+import type { CheckoutRequest } from './provider.ts';
+import type { VerificationLease } from './verification-lease.ts';
 
 export type CreateSessionRequest = {
   readonly slot: string;
@@ -20,12 +23,8 @@ export type CreateSessionRequest = {
   readonly idempotencyKey: string | undefined;
 };
 
-export type CreateSessionOptions = {
-  readonly pool: Pool;
-  readonly clock: Clock;
+export type CreateSessionOptions = CheckoutOptions & {
   readonly lease: VerificationLease;
-  readonly providers: Providers;
-  readonly schedule: SweepSchedule;
   /** Milliseconds that a call waits for another one with the same idempotency key. */
   readonly busyWaitMs: number;
   /** The base address the outside world knows the gateway by; undefined as long as nobody has said it. */
@@ -51,7 +50,8 @@ export function createCreateSession(options: CreateSessionOptions) {
     if (session.checkoutUrl !== null) return session.id;
     // Repeats with the same idempotency key may come at the same time; one of them creates the checkout.
     const created = await lease.run(session.id, {
-      work: (held) => createCheckout(options, held, session, request, baseUrl),
+      work: (held) =>
+        createCheckout(options, held, session, { ...request, callbackUrl: callbackUrlOf(session, baseUrl) }),
       waitMs: options.busyWaitMs,
       inVain: async () => (await hasCheckout(pool, session.id)) || undefined,
     });
@@ -65,14 +65,7 @@ export function createCreateSession(options: CreateSessionOptions) {
   };
 }
 
-type Inserted = {
-  readonly id: string;
-  readonly slotId: string;
-  readonly gateway: string;
-  readonly merchantTransactionId: string;
-  readonly createdAt: Date;
-  readonly checkoutUrl: string | null;
-};
+type Inserted = CheckoutlessSession & { readonly checkoutUrl: string | null };
 
 /** Inserts the session, or finds the one of an earlier call with the same idempotency key. */
 async function insertOnce(pool: Pool, request: CreateSessionRequest, now: Date): Promise<Inserted> {
@@ -149,58 +142,8 @@ async function findByKey(pool: Pool, key: string, requestHash: Buffer) {
   return { ...rest, createdAt: new Date(createdAtMs) } as Omit<Inserted, 'slotId' | 'gateway'>; // as selected
 }
 
-async function createCheckout(
-  { pool, clock, providers, schedule }: CreateSessionOptions,
-  { within }: Lease,
-  session: Inserted,
-  { amount, orderReference, customer }: CreateSessionRequest,
-  baseUrl: string,
-): Promise<true> {
-  const sessionId = formatId('chs', session.id);
-  if (await hasCheckout(pool, session.id)) return true;
-  const callbackUrl = `${baseUrl.replace(/\/+$/, '')}/v1/webhooks/${session.gateway}?session_id=${sessionId}`;
-  try {
-    const { driver, access } = await providers.forSlot(session.slotId, () => {});
-    const { merchantTransactionId } = session;
-    const checkout = await driver.createCheckout(
-      { ...access, http: within(access.http) },
-      {
-        sessionId,
-        merchantTransactionId,
-        amount,
-        callbackUrl,
-        orderReference,
-        customer,
-      },
-    );
-    await pool.query(
-      // A session that failed only because the provider refused its first checkout has another chance.
-      `update charge_session
-       set provider_payment_id = $2, checkout_url = $3, next_check_at = $4, status = 'pending',
-           status_reason = 'waiting for the customer'
-       where id = $1 and checkout_url is null`,
-      [
-        session.id,
-        checkout.providerPaymentId,
-        checkout.checkoutUrl,
-        nextCheck(schedule, session.createdAt, clock()) ?? null,
-      ],
-    );
-    return true;
-  } catch (error) {
-    if (error instanceof ProviderUnavailable) throw new HubError('provider_unavailable', error.message);
-    if (!(error instanceof ProviderRefused)) throw error;
-    await pool.query(
-      `update charge_session set status = 'failed', status_reason = $2, status_changed_at = $3 where id = $1`,
-      [session.id, error.message, clock()],
-    );
-    throw new HubError('provider_refused', error.message);
-  }
-}
-
-async function hasCheckout(pool: Pool, id: string): Promise<boolean> {
-  const { rows } = await pool.query('select checkout_url from charge_session where id = $1', [id]);
-  return rows[0]?.checkout_url !== null;
+function callbackUrlOf({ id, gateway }: Inserted, baseUrl: string): string {
+  return `${baseUrl.replace(/\/+$/, '')}/v1/webhooks/${gateway}?session_id=${formatId('chs', id)}`;
 }
 
 /** Two requests are the same if they ask for the same, however their maps are ordered. */

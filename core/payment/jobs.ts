@@ -8,8 +8,8 @@ export type Jobs = {
   enqueue(client: PoolClient, callbackIds: readonly string[]): Promise<void>;
   /** Takes the job of a callback back that was dealt with already. */
   remove(callbackId: string): Promise<void>;
-  /** Queues a callback that has no job any more. */
-  requeue(callbackId: string): Promise<void>;
+  /** Queues a callback whose own job is over, in the caller's transaction. */
+  requeue(client: PoolClient, callbackId: string): Promise<void>;
   /** Begins to deal with jobs. A handler that throws is called again, later and later. */
   work(handler: (callbackId: string) => Promise<void>): Promise<void>;
   /** Waits for the jobs under way, for at most `graceMs`. */
@@ -63,8 +63,11 @@ export async function createJobs(options: JobsOptions): Promise<Jobs> {
     async remove(callbackId) {
       await boss.deleteJob(QUEUE, callbackId);
     },
-    async requeue(callbackId) {
-      await boss.send(QUEUE, { callbackId });
+    async requeue(client, callbackId) {
+      // Under an id of its own: the queue remembers the job of the callback for a while.
+      await boss.insert(QUEUE, [{ data: { callbackId }, startAfter: seconds(startAfterMs) }], {
+        db: executor(client),
+      });
     },
     async work(handler) {
       // One job for each worker: a provider that hangs holds up nobody else's callback.

@@ -32,10 +32,19 @@ export type ProcessCallback = (callbackId: string, again?: 'replay') => Promise<
 export function createProcessCallback(options: ProcessOptions): ProcessCallback {
   const { pool, journal, askProvider, settle, clock, giveUpAfterMs, busyWaitMs } = options;
 
-  const postpone = async (callback: JournaledCallback, reason: string, sessionId?: string): Promise<void> => {
-    if (clock().getTime() - callback.receivedAt.getTime() >= giveUpAfterMs) {
-      return journal.finish(callback.id, { state: 'dead', reason: `given up: ${reason}`, sessionId });
-    }
+  /** Whether the callback was given up. */
+  const giveUpIfOld = async (
+    { id, receivedAt }: JournaledCallback,
+    reason: string,
+    sessionId?: string,
+  ): Promise<boolean> => {
+    if (clock().getTime() - receivedAt.getTime() < giveUpAfterMs) return false;
+    await journal.finish(id, { state: 'dead', reason: `given up: ${reason}`, sessionId });
+    return true;
+  };
+
+  const postpone = async (callback: JournaledCallback, reason: string, sessionId: string): Promise<void> => {
+    if (await giveUpIfOld(callback, reason, sessionId)) return;
     await journal.postpone(callback.id, reason, sessionId);
     throw new TryAgainLater(reason);
   };
@@ -56,9 +65,8 @@ export function createProcessCallback(options: ProcessOptions): ProcessCallback 
     if (asked.kind === 'unavailable') await postpone(callback, asked.reason, session.id);
   };
 
-  return async (callbackId, again) => {
-    const callback = await journal.read(callbackId);
-    if (callback === undefined || (callback.state !== 'received' && again === undefined)) return;
+  const dealWith = async (callback: JournaledCallback): Promise<void> => {
+    const { id: callbackId } = callback;
     const claim = readClaim(callback);
     if (claim === undefined) {
       return journal.finish(callbackId, {
@@ -93,6 +101,21 @@ export function createProcessCallback(options: ProcessOptions): ProcessCallback 
       case 'paid':
       case 'unknown':
         return verify(callback, session, claim);
+    }
+  };
+
+  return async (callbackId, again) => {
+    const callback = await journal.read(callbackId);
+    if (callback === undefined || (callback.state !== 'received' && again === undefined)) return;
+    try {
+      await dealWith(callback);
+    } catch (error) {
+      // Not the provider's fault: a database that is away, credentials that cannot be opened, a mistake of the hub's.
+      if (!(error instanceof TryAgainLater)) {
+        const reason = 'the hub could not deal with it: see its log';
+        if (!(await giveUpIfOld(callback, reason))) await journal.postpone(callbackId, reason, undefined);
+      }
+      throw error;
     }
   };
 }

@@ -132,7 +132,15 @@ export async function createPaymentRoom(options: PaymentRoomOptions): Promise<Pa
   await jobs.work(process);
 
   const schedule = { afterMs: config.sweepAfterMs, untilMs: DAY_MS };
-  const sweep = startSweep({ pool, askProvider, clock, logger, schedule, everyMs: sweepInterval(config) });
+  const sweep = startSweep({
+    pool,
+    askProvider,
+    clock,
+    logger,
+    schedule,
+    everyMs: sweepInterval(config),
+    claimMs: leaseMs,
+  });
   undo.defer(() => sweep.stop());
 
   const sessions = createSessions(db);

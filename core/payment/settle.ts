@@ -5,8 +5,8 @@ import type { Clock } from '../clock.ts';
 import { formatId, newUuid } from '../ids.ts';
 import { inTransaction } from '../storage/transaction.ts';
 import type { ChargeStatusName } from './entities.ts';
-import { computeFees } from './fee-rules.ts';
 import { finishCallback, type Outcome } from './journal.ts';
+import { logUsage } from './log-usage.ts';
 import { formatMoney } from './money.ts';
 import type { Verdict, VerificationStep } from './provider.ts';
 import { lockSession, type SessionFacts } from './session-facts.ts';
@@ -83,8 +83,12 @@ async function apply(
       return done('settled', verdict.detail, changed);
     }
     case 'reversed': {
-      if (session.status !== 'success') return done('settled', verdict.detail);
-      await client.query('update usage_log set reversed_at = $2 where session_id = $1', [session.id, at]);
+      // Also one that the hub never knew to be paid: it will not be any more.
+      if (session.status === 'cancelled') return done('settled', verdict.detail);
+      await client.query(
+        'update usage_log set reversed_at = $2 where session_id = $1 and reversed_at is null',
+        [session.id, at],
+      );
       await setStatus(client, session, 'cancelled', verdict.detail, at);
       return done('settled', verdict.detail, true);
     }
@@ -97,72 +101,6 @@ async function apply(
 }
 
 const PAID_ALREADY = 'the session is paid already';
-
-/**
- * Writes the usage log and its fee lines; the unique indexes see to it that a session and a proof are used once.
- * Returns 'used' if the proof has paid another session.
- */
-async function logUsage(
-  client: PoolClient,
-  session: SessionFacts,
-  gatewayTransactionId: string,
-  at: Date,
-): Promise<'logged' | 'used'> {
-  const { id: sessionId, slotId, gateway, amount } = session;
-  const fees = await computeFees(client, { gateway, slotId, amount, at });
-  const usageLogId = newUuid();
-  const { rowCount } = await client.query({
-    name: 'log_usage',
-    text: `insert into usage_log (id, session_id, slot_id, gateway, gateway_transaction_id, amount_minor, currency,
-                                  fee_total_minor, order_reference, settled_at)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-           on conflict do nothing`,
-    values: [
-      usageLogId,
-      sessionId,
-      slotId,
-      gateway,
-      gatewayTransactionId,
-      amount.minor,
-      amount.currency,
-      fees.totalMinor,
-      session.orderReference,
-      at,
-    ],
-  });
-  if (rowCount === 0) return reuseLog(client, session, gatewayTransactionId);
-  await client.query({
-    name: 'log_fees',
-    text: `insert into fee_line (id, usage_log_id, fee_rule_id, rule, rule_version, amount_minor)
-           select t.id, $1, t.fee_rule_id, t.rule, t.rule_version, t.amount_minor
-           from unnest($2::uuid[], $3::uuid[], $4::text[], $5::int[], $6::bigint[])
-             as t (id, fee_rule_id, rule, rule_version, amount_minor)`,
-    values: [
-      usageLogId,
-      fees.lines.map(() => newUuid()),
-      fees.lines.map((line) => line.feeRuleId),
-      fees.lines.map((line) => line.rule),
-      fees.lines.map((line) => line.ruleVersion),
-      fees.lines.map((line) => line.amountMinor),
-    ],
-  });
-  return 'logged';
-}
-
-/** The session was paid before and reversed, or the proof was used: a statement of its own sees which. */
-async function reuseLog(
-  client: PoolClient,
-  session: SessionFacts,
-  gatewayTransactionId: string,
-): Promise<'logged' | 'used'> {
-  const { rows } = await client.query<{ sessionId: string }>(
-    'select session_id as "sessionId" from usage_log where gateway = $1 and gateway_transaction_id = $2',
-    [session.gateway, gatewayTransactionId],
-  );
-  if (rows.some((row) => row.sessionId !== session.id)) return 'used';
-  await client.query('update usage_log set reversed_at = null where session_id = $1', [session.id]);
-  return 'logged';
-}
 
 async function setStatus(
   client: PoolClient,
@@ -189,11 +127,11 @@ async function setStatus(
   });
 }
 
-/** A provider may know a moment after its callback what it did not know yet. */
+/** A provider may know a moment after its callback what it did not know yet, be the session as old as it may. */
 async function checkSoon(client: PoolClient, session: SessionFacts, at: Date): Promise<void> {
   await client.query({
     name: 'check_soon',
-    text: 'update charge_session set next_check_at = least(next_check_at, $2) where id = $1 and next_check_at is not null',
+    text: `update charge_session set next_check_at = least(next_check_at, $2) where id = $1 and status <> 'success'`,
     values: [session.id, new Date(at.getTime() + CHECK_SOON_MS)],
   });
 }

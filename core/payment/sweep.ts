@@ -13,6 +13,8 @@ export type SweepOptions = {
   readonly schedule: SweepSchedule;
   /** How often the hub looks for sessions that are due. */
   readonly everyMs: number;
+  /** How long a session is left to the hub that took it: if that dies, another takes it then. */
+  readonly claimMs: number;
 };
 
 /** Milliseconds from a session's creation to each check; then the last interval again and again, until `untilMs`. */
@@ -34,31 +36,28 @@ export function nextCheck({ afterMs, untilMs }: SweepSchedule, createdAt: Date, 
 
 export type Sweep = { stop(): Promise<void> };
 
-export function startSweep({ pool, askProvider, clock, logger, schedule, everyMs }: SweepOptions): Sweep {
+export function startSweep(options: SweepOptions): Sweep {
+  const { pool, askProvider, clock, logger, schedule, everyMs, claimMs } = options;
   let stopped = false;
   let running: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
 
-  const check = async (sessionId: string): Promise<void> => {
+  const check = async (session: Claimed): Promise<void> => {
+    const sessionId = formatId('chs', session.id);
     try {
-      const asked = await askProvider({ sessionId });
-      logger.info(
-        { sessionId: formatId('chs', sessionId), result: asked.kind },
-        'sweep asked about a session',
-      );
+      const asked = await askProvider({ sessionId: session.id });
+      await scheduleNext(pool, session, nextCheck(schedule, session.createdAt, clock()));
+      logger.info({ sessionId, result: asked.kind }, 'sweep asked about a session');
     } catch (error) {
-      logger.error(
-        { sessionId: formatId('chs', sessionId), err: error },
-        'sweep could not ask about a session',
-      );
+      logger.error({ sessionId, err: error }, 'sweep could not ask about a session');
     }
   };
 
   const pass = async (): Promise<void> => {
     try {
-      for (let due = await claimDue(pool, schedule, clock()); due.length > 0 && !stopped; ) {
+      for (let due = await claimDue(pool, clock(), claimMs); due.length > 0 && !stopped; ) {
         await Promise.all(due.map(check));
-        due = due.length === AT_ONCE ? await claimDue(pool, schedule, clock()) : [];
+        due = due.length === AT_ONCE ? await claimDue(pool, clock(), claimMs) : [];
       }
     } catch (error) {
       logger.warn({ err: error }, 'sweep could not look for due sessions');
@@ -79,30 +78,34 @@ export function startSweep({ pool, askProvider, clock, logger, schedule, everyMs
   };
 }
 
-/**
- * Takes sessions that are due and sets when each is due next, so that no other hub takes them now, and so that they
- * come again should this hub die.
- */
-async function claimDue(pool: Pool, schedule: SweepSchedule, now: Date): Promise<string[]> {
+type Claimed = { readonly id: string; readonly createdAt: Date; readonly claimedUntil: Date };
+
+/** Takes sessions that are due, for a while: a hub that dies before it has asked leaves them to the others. */
+async function claimDue(pool: Pool, now: Date, claimMs: number): Promise<Claimed[]> {
+  const claimedUntil = new Date(now.getTime() + claimMs);
   const { rows } = await pool.query<{ id: string; createdAtMs: number }>({
     name: 'claim_due_sessions',
-    // charge_session_next_check_idx. Due again in a minute at the earliest, until the next statement says when.
-    text: `update charge_session set checks = checks + 1, next_check_at = $1::timestamptz + interval '1 minute'
+    // charge_session_next_check_idx
+    text: `update charge_session set checks = checks + 1, next_check_at = $2
            where id in (
              select id from charge_session where next_check_at <= $1
-             order by next_check_at limit $2 for update skip locked
+             order by next_check_at limit $3 for update skip locked
            )
            returning id, (extract(epoch from created_at) * 1000)::float8 as "createdAtMs"`,
-    values: [now, AT_ONCE],
+    values: [now, claimedUntil, AT_ONCE],
   });
-  if (rows.length === 0) return [];
-  const next = rows.map((row) => nextCheck(schedule, new Date(row.createdAtMs), now) ?? null);
+  return rows.map(({ id, createdAtMs }) => ({ id, createdAt: new Date(createdAtMs), claimedUntil }));
+}
+
+/** Unless somebody else has set another time since: a settlement, a callback, or a hub that took the session over. */
+async function scheduleNext(
+  pool: Pool,
+  { id, claimedUntil }: Claimed,
+  next: Date | undefined,
+): Promise<void> {
   await pool.query({
-    name: 'schedule_checks',
-    text: `update charge_session c set next_check_at = t.next
-           from unnest($1::uuid[], $2::timestamptz[]) as t (id, next)
-           where c.id = t.id and c.next_check_at is not null`,
-    values: [rows.map((row) => row.id), next],
+    name: 'schedule_check',
+    text: 'update charge_session set next_check_at = $3 where id = $1 and next_check_at = $2',
+    values: [id, claimedUntil, next ?? null],
   });
-  return rows.map((row) => row.id);
 }

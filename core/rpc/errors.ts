@@ -20,17 +20,30 @@ const CODES: Record<HubErrorKind, Code> = {
 /** Domain refusals keep their message and code; anything unforeseen is logged here and told to the caller as nothing. */
 export function createErrorInterceptor(logger: Logger): Interceptor {
   return (next) => async (request) => {
-    try {
-      return await next(request);
-    } catch (error) {
-      throw toConnectError(error, (level, message) => {
+    const translate = (error: unknown) =>
+      toConnectError(error, (level, message) => {
         logger[level](
           { requestId: request.contextValues.get(requestIdKey), rpc: request.method.name, err: error },
           message,
         );
       });
+    try {
+      const response = await next(request);
+      if (!response.stream) return response;
+      return { ...response, message: translated(response.message, translate) };
+    } catch (error) {
+      throw translate(error);
     }
   };
+}
+
+/** A stream fails while it is read: after its call was answered. */
+async function* translated<T>(messages: AsyncIterable<T>, translate: (error: unknown) => ConnectError) {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw translate(error);
+  }
 }
 
 function toConnectError(

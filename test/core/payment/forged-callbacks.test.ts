@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { CallbackState } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import {
   callBack,
   callbackFields,
@@ -80,7 +81,7 @@ describe('somebody who knows a callback address and its ids', () => {
     expect(payments.tap.calls).to.deep.equal([]);
     expect(await journal(payments)).to.have.length(known + 200);
     const { callbacks } = await payments.admin.listCallbacks({
-      state: 4, // unresolved
+      state: CallbackState.UNRESOLVED,
       gateway: 'gateway_two',
       pageSize: 1_000,
     });

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { ConnectError } from '@connectrpc/connect';
@@ -6,7 +5,7 @@ import { expect } from 'chai';
 import { pino } from 'pino';
 import { driverOf } from '../../../core/payment/registry.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { query } from '../../support/postgres.ts';
+import { createCanaries, dumpOf } from '../../support/canaries.ts';
 import { type FakeProvider, startProvider } from './fake-provider.ts';
 import { type PaymentAdmin, startPaymentAdmin } from './payment-admin.ts';
 
@@ -17,7 +16,7 @@ const GATEWAYS = {
 
 describe('the secrets of a payment slot', function () {
   this.timeout(30_000); // the first test to ask starts PostgreSQL
-  const canaries: string[] = [];
+  const { make: canary, found } = createCanaries();
   let admin: PaymentAdmin;
   let provider: FakeProvider;
   let log: PassThrough;
@@ -104,12 +103,6 @@ describe('the secrets of a payment slot', function () {
     expect(found(answers.join('\n')), 'the answers').to.deep.equal([]);
   });
 
-  function canary(): string {
-    const secret = `canary${randomBytes(12).toString('hex')}`;
-    canaries.push(secret);
-    return secret;
-  }
-
   /** Keeps all that a caller gets to see, refusals too. */
   async function said(call: Promise<unknown>): Promise<void> {
     const answer = await call.catch((thrown) => {
@@ -118,37 +111,4 @@ describe('the secrets of a payment slot', function () {
     });
     answers.push(JSON.stringify(answer, (_, value) => (typeof value === 'bigint' ? String(value) : value)));
   }
-
-  /** The canaries that are in a text: as they are, in hex, or in base64. */
-  function found(haystack: string): string[] {
-    return canaries.filter((secret) => forms(secret).some((form) => haystack.includes(form)));
-  }
 });
-
-/** All rows of all tables; binary columns in hex. */
-async function dumpOf(databaseUrl: string): Promise<string> {
-  const tables = await query<{ name: string }>(
-    databaseUrl,
-    `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
-     where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
-  );
-  const dumps = tables.map(async ({ name }) => {
-    const rows = await query<{ row: string }>(
-      databaseUrl,
-      `select row_to_json(t)::text as row from ${name} t`,
-    );
-    return [name, ...rows.map(({ row }) => row)].join('\n');
-  });
-  return (await Promise.all(dumps)).join('\n');
-}
-
-function forms(secret: string): string[] {
-  const bytes = Buffer.from(secret);
-  // Where a text starts within three bytes decides how base64 writes it: what is sure of each is its middle.
-  const base64 = [0, 1, 2].map((offset) =>
-    Buffer.concat([Buffer.alloc(offset), bytes])
-      .toString('base64')
-      .slice(offset === 0 ? 0 : 4, -4),
-  );
-  return [secret, bytes.toString('hex'), ...base64];
-}

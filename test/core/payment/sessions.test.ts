@@ -71,6 +71,7 @@ describe('a charge session', () => {
       expect(await refusal(payments.sessions.getChargeSession({ sessionId }))).to.include(refused);
       expect(await refusal(payments.sessions.inspectChargeSession({ sessionId }))).to.include(refused);
       expect(await refusal(payments.sessions.recheckChargeSession({ sessionId }))).to.include(refused);
+      expect(await refusal(firstOf(payments.sessions.watchChargeSession({ sessionId })))).to.include(refused);
     }
   });
 
@@ -172,3 +173,8 @@ describe('a charge session', () => {
     expect(story.usageLog).to.equal(undefined);
   });
 });
+
+async function firstOf<T>(stream: AsyncIterable<T>): Promise<T | undefined> {
+  for await (const each of stream) return each;
+  return undefined;
+}

@@ -1,0 +1,168 @@
+// Hub processes on one database behind one door, with the provider simulator, to be killed and started again.
+import { once } from 'node:events';
+import { type Client, createClient } from '@connectrpc/connect';
+import { type Simulator, startSimulator } from '../../cli/simulator/simulator.ts';
+import { openDataDir } from '../../core/storage/data-dir.ts';
+import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { SlotEnvironment } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
+import { discard, makeDataDir } from '../support/data-dir.ts';
+import { transportTo } from '../support/hub.ts';
+import { type HubProcess, spawnHub } from '../support/hub-process.ts';
+import { GATEWAYS, SLOTS } from '../support/payment.ts';
+import { createDatabase, query } from '../support/postgres.ts';
+import { type FrontDoor, openFrontDoor } from './front-door.ts';
+
+export type Cluster = {
+  readonly simulator: Simulator;
+  readonly door: FrontDoor;
+  readonly databaseUrl: string;
+  /** Says what went wrong with hubs that ended although nobody killed them. */
+  readonly deaths: readonly string[];
+  /** A client of one hub, or undefined while that is starting. */
+  hub(index: number): HubClients | undefined;
+  /** SIGKILL, and another hub in its place; resolves once that serves. Waits for one that is starting. */
+  replace(index: number): Promise<void>;
+  /** Ends all database connections of all hubs, as a failover would. */
+  cutDatabase(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+export type HubClients = {
+  readonly sessions: Client<typeof PaymentService>;
+  readonly admin: Client<typeof PaymentAdminService>;
+};
+
+export type ClusterOptions = {
+  readonly hubs: number;
+  /** HUB_… variables beside those that let a test be quick. */
+  readonly environment?: Readonly<Record<string, string>>;
+};
+
+/** Each payment costs two fee lines by these rules. */
+export const FEE_RULES = [
+  { name: 'card', basisPoints: 250 },
+  { name: 'tax', basisPoints: 100 },
+] as const;
+
+/** Has a slot at each gateway, and two fee rules. */
+export async function startCluster({ hubs, environment }: ClusterOptions): Promise<Cluster> {
+  await using undo = new AsyncDisposableStack();
+  const dataDir = await makeDataDir();
+  undo.defer(() => discard(dataDir));
+  const databaseUrl = await createDatabase();
+  const door = await openFrontDoor();
+  undo.defer(() => door.close());
+  const simulator = await startSimulator({
+    port: 0,
+    grantsPerHour: 100_000, // faults expire tokens all the time
+    retryDelaysMs: [500, 1_000, 2_000],
+  });
+  undo.defer(() => simulator.close());
+
+  const running: (HubProcess | undefined)[] = [];
+  const deaths: string[] = [];
+  const stopped = { yet: false };
+  const start = async (index: number): Promise<void> => {
+    const hub = await spawnStubbornly({
+      HUB_DATA_DIR: dataDir,
+      DATABASE_URL: databaseUrl,
+      HUB_PUBLIC_URL: door.url,
+      HUB_CALLBACK_BUDGET_MS: '500',
+      HUB_PROVIDER_TIMEOUT_MS: '1000',
+      HUB_RETRY_DELAY_SECONDS: '1',
+      HUB_SWEEP_AFTER_SECONDS: '1,2',
+      ...environment,
+    });
+    running[index] = hub;
+    hub.child.once('exit', (code, signal) => {
+      if (!stopped.yet && running[index] === hub) {
+        deaths.push(`hub ${index} ended with ${code ?? signal}: ${hub.lines.slice(-3).join('\n')}`);
+      }
+    });
+    door.leadTo(running.flatMap((each) => each?.gatewayUrl ?? []));
+  };
+  const starts: Promise<void>[] = [];
+  undo.defer(async () => {
+    stopped.yet = true;
+    await Promise.allSettled(starts);
+    await Promise.all(running.map((hub) => hub?.stop()));
+  });
+  // The first one makes the master key, the tables and the admin token.
+  for (let index = 0; index < hubs; index++) {
+    starts[index] = start(index);
+    await starts[index];
+  }
+  const token = (await (await openDataDir(dataDir)).readAdminToken()) ?? '';
+  const hub = (index: number): HubClients | undefined => {
+    const { rpcUrl } = running[index] ?? {};
+    if (rpcUrl === undefined) return undefined;
+    const transport = transportTo(rpcUrl, token);
+    return {
+      sessions: createClient(PaymentService, transport),
+      admin: createClient(PaymentAdminService, transport),
+    };
+  };
+  await addSlotsAndRules(hub(0), simulator);
+  const resources = undo.move();
+
+  const replaceNow = async (index: number): Promise<void> => {
+    const victim = running[index];
+    running[index] = undefined;
+    door.leadTo(running.flatMap((each) => each?.gatewayUrl ?? []));
+    if (victim !== undefined && victim.child.exitCode === null) {
+      const gone = once(victim.child, 'exit');
+      victim.child.kill('SIGKILL');
+      await gone;
+    }
+    if (!stopped.yet) await start(index);
+  };
+  return {
+    simulator,
+    door,
+    databaseUrl,
+    deaths,
+    hub,
+    replace(index) {
+      const previous = starts[index] ?? Promise.resolve();
+      const next = previous.then(() => replaceNow(index));
+      starts[index] = next;
+      return next;
+    },
+    async cutDatabase() {
+      await query(
+        databaseUrl,
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and application_name like 'hub%'`,
+      );
+    },
+    stop: () => resources.disposeAsync(),
+  };
+}
+
+const START_ATTEMPTS = 3;
+
+/** A hub that loses its database while it starts gives up: its supervisor starts it again. */
+async function spawnStubbornly(environment: Record<string, string>): Promise<HubProcess> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await spawnHub(environment);
+    } catch (error) {
+      if (attempt === START_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function addSlotsAndRules(hub: HubClients | undefined, simulator: Simulator): Promise<void> {
+  if (hub === undefined) throw new Error('there is no hub');
+  for (const gateway of GATEWAYS) {
+    await hub.admin.addSlot({
+      name: SLOTS[gateway],
+      gateway,
+      environment: SlotEnvironment.SANDBOX,
+      baseUrl: `${simulator.url}/${gateway}`,
+      credentials: simulator.credentials[gateway],
+    });
+  }
+  for (const rule of FEE_RULES) await hub.admin.addFeeRule({ rule });
+}

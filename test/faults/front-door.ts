@@ -1,0 +1,74 @@
+// The address that providers know: passes callbacks on to whichever hubs are there, and remembers which were answered.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+export type FrontDoor = {
+  readonly url: string;
+  /** What callers were told, in the order of the answers. */
+  readonly passages: readonly Passage[];
+  /** From now on callbacks go to these gateways, in turn; without one they are answered 503. */
+  leadTo(gatewayUrls: readonly string[]): void;
+  close(): Promise<void>;
+};
+
+/** A request that came through. It carries its number as the field `passage`, which the journal keeps. */
+export type Passage = { readonly number: number; readonly status: number; readonly durationMs: number };
+
+export async function openFrontDoor(): Promise<FrontDoor> {
+  let gateways: readonly string[] = [];
+  let count = 0;
+  const passages: Passage[] = [];
+
+  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const number = ++count;
+    const body = await text(request);
+    const start = performance.now();
+    const gateway = gateways[number % gateways.length];
+    const { status, answer } = await forward(gateway, request, body, number);
+    passages.push({ number, status, durationMs: performance.now() - start });
+    response.writeHead(status).end(answer);
+  };
+  const server = createServer((request, response) => {
+    pass(request, response).catch(() => response.destroy()); // whoever called has left
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    passages,
+    leadTo(gatewayUrls) {
+      gateways = gatewayUrls;
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** As a load balancer would: once, and 502 if the hub is gone before it has answered. */
+async function forward(gateway: string | undefined, request: IncomingMessage, body: string, number: number) {
+  if (gateway === undefined) return { status: 503, answer: 'no hub is there' };
+  const { method = 'GET', url = '/', headers } = request;
+  const target = new URL(url, gateway);
+  const isForm = method === 'POST';
+  if (!isForm) target.searchParams.set('passage', `${number}`);
+  try {
+    const response = await fetch(target, {
+      method,
+      redirect: 'manual',
+      ...(isForm && {
+        body: `${body}&passage=${number}`,
+        headers: { 'content-type': headers['content-type'] ?? '' },
+      }),
+    });
+    return { status: response.status, answer: await response.text() };
+  } catch {
+    return { status: 502, answer: 'the hub did not answer' };
+  }
+}

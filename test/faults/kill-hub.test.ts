@@ -1,0 +1,16 @@
+// The hub is killed while sessions are paid: the short form of npm run fault:kill.
+import { expect } from 'chai';
+import { killWhilePaying } from './kill-run.ts';
+
+const SEED = Number(process.env['HUB_TEST_SEED'] ?? Date.now() % 2 ** 31);
+
+describe('a hub that is killed while sessions are paid', function () {
+  this.timeout(180_000); // a killed hub is up again within seconds; what it held is free again within ten more
+
+  it(`counts each of them once, to the minor unit (seed ${SEED})`, async () => {
+    const report = await killWhilePaying({ sessions: 60, kills: 3, seed: SEED });
+    expect(report.trouble).to.deep.equal([]);
+    expect(report).to.include({ successes: 60, usageLogs: 60, ourTotal: report.theirTotal });
+    expect(report.callbacksLost, 'callbacks lost').to.be.greaterThan(0);
+  });
+});

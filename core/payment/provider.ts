@@ -8,6 +8,8 @@ export type PaymentDriver = {
   readonly callback: {
     readonly method: 'GET' | 'POST';
     readonly acknowledgement: { readonly body: string; readonly contentType: string };
+    /** Fields that are made from credentials: never journaled. */
+    readonly unjournaled?: readonly string[];
   };
   /** Names of the credentials a slot needs; all of them secret. */
   readonly credentials: readonly string[];

@@ -68,7 +68,8 @@ export function createReceiveCallback({
         if (!(error instanceof CallbackMalformed)) throw error;
         throw new HubError('callback_malformed', error.message, { field: error.field });
       }
-      const callbackId = await journal.append({ gateway, claimedSessionId: sessionId, fields });
+      const kept = without(fields, callback.unjournaled ?? []);
+      const callbackId = await journal.append({ gateway, claimedSessionId: sessionId, fields: kept });
       const running = attempt(callbackId);
       attempts.add(running);
       void running.finally(() => attempts.delete(running));
@@ -85,4 +86,8 @@ export function createReceiveCallback({
       await Promise.all(attempts);
     },
   };
+}
+
+function without(fields: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 }

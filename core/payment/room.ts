@@ -4,6 +4,7 @@ import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import type { Clock } from '../clock.ts';
+import { formatId } from '../ids.ts';
 import { type ServiceEntry, serve } from '../service-entry.ts';
 import type { Database } from '../storage/database.ts';
 import type { SealedColumn } from '../storage/reseal.ts';
@@ -19,7 +20,7 @@ import { createJobs } from './jobs.ts';
 import { createJournal } from './journal.ts';
 import { createPaymentAdminService } from './payment-admin-service.ts';
 import { createPaymentService } from './payment-service.ts';
-import { createProcessCallback } from './process-callback.ts';
+import { createProcessCallback, TryAgainLater } from './process-callback.ts';
 import { createProviderHttp } from './provider-http.ts';
 import { createReceiveCallback } from './receive-callback.ts';
 import { createRecheck } from './recheck.ts';
@@ -129,7 +130,20 @@ export async function createPaymentRoom(options: PaymentRoomOptions): Promise<Pa
     budgetMs: config.callbackBudgetMs,
   });
   undo.defer(() => receiveCallback.settled());
-  await jobs.work(process);
+  await jobs.work(async (callbackId) => {
+    try {
+      await process(callbackId);
+    } catch (error) {
+      // The queue keeps the error to itself.
+      if (!(error instanceof TryAgainLater)) {
+        logger.error(
+          { callbackId: formatId('cb', callbackId), err: error },
+          'callback could not be dealt with',
+        );
+      }
+      throw error;
+    }
+  });
 
   const schedule = { afterMs: config.sweepAfterMs, untilMs: DAY_MS };
   const sweep = startSweep({

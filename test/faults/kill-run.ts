@@ -10,7 +10,7 @@ import { booksTrouble, createSession } from './payment-world.ts';
 export type KillRun = {
   readonly sessions: number;
   readonly kills: number;
-  /** Leads to the same amounts, losses and moments of the kills, as far as moments can be the same. */
+  /** Leads to the same amounts and the same moments to kill, as far as moments can be the same. */
   readonly seed: number;
 };
 
@@ -30,7 +30,8 @@ export type KillReport = {
 };
 
 const AT_ONCE = 8;
-const LOST_SHARE = 0.1;
+/** The callback of every tenth is lost. */
+const LOST_EVERY = 10;
 const LONGEST_DELAY_MS = 300;
 const REST_MS = 120_000;
 
@@ -40,7 +41,6 @@ export async function killWhilePaying(run: KillRun): Promise<KillReport> {
   const cluster = await startCluster({ hubs: 1 });
   try {
     const random = drawing(run.seed);
-    cluster.simulator.faults.plan({ seed: run.seed, rate: LOST_SHARE, kinds: ['lost'] });
     const progress = { paid: 0 };
     await Promise.all([payAll(cluster, run, random, progress), killAgain(cluster, run, random, progress)]);
     await cluster.simulator.idle();
@@ -71,7 +71,10 @@ async function payAll(
       const gateway = GATEWAYS[turn % GATEWAYS.length] ?? 'gateway_one';
       const minor = 1_000 + Math.floor(random() * 5_000_000);
       const session = await createSession(cluster, { gateway, minor }, turn);
-      cluster.simulator.pay(session.providerPaymentId);
+      const { providerPaymentId: ref } = session;
+      const { simulator } = cluster;
+      if (turn % LOST_EVERY === 0) simulator.faults.add({ kind: 'lost', operation: 'callback', ref });
+      simulator.pay(ref);
       progress.paid += 1;
     }
   };

@@ -30,6 +30,8 @@ export const gatewayOne: PaymentDriver = discreet({
   callback: {
     method: 'POST',
     acknowledgement: { body: '{"message":"received"}', contentType: 'application/json' },
+    // Digests over the store's password.
+    unjournaled: ['verify_sign', 'verify_sign_sha2'],
   },
   credentials: ['storeId', 'storePassword'],
   options: {},

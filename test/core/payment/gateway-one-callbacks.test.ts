@@ -48,6 +48,10 @@ describe('a notification of gateway_one', () => {
       .to.equal(story.session?.gatewayTransactionId)
       .and.not.equal('');
     expect(await only()).to.deep.include({ state: 'settled', attempts: 1 });
+    // The digests over the store's password are not kept.
+    expect(story.callbacks[0]?.fields)
+      .to.include.keys('tran_id', 'val_id')
+      .and.not.any.keys('verify_sign', 'verify_sign_sha2');
   });
 
   it('settles a payment that was validated before somebody else asked', async () => {

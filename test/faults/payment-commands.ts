@@ -1,0 +1,163 @@
+// What can happen to payments, one command each: customers, callbacks true and forged, faults, operators, kills.
+import { setTimeout as pause } from 'node:timers/promises';
+import fc from 'fast-check';
+import { type FaultKind, LIES } from '../../cli/simulator/faults.ts';
+import type { Claim } from '../support/payment.ts';
+import { FORGERIES, forgedFields, leadsToSession } from './forged-callback.ts';
+import { act, type CustomerAction, canAct, type Model } from './payment-model.ts';
+import { anyHub, callBackTo, paymentOf, type World } from './payment-world.ts';
+
+type Behaviour = {
+  readonly check?: (model: Readonly<Model>) => boolean;
+  readonly run: (model: Model, world: World) => void | Promise<void>;
+};
+
+const LONGEST_GAP_MS = 60;
+
+/** A command with a random gap after it, in which what it began goes on. */
+function command<T extends object>(name: string, steps: fc.Arbitrary<T>, behave: (step: T) => Behaviour) {
+  return fc.record({ step: steps, thenMs: fc.nat(LONGEST_GAP_MS) }).map(({ step, thenMs }) => {
+    const { check = () => true, run } = behave(step);
+    return {
+      check,
+      run: async (model: Model, world: World): Promise<void> => {
+        await run(model, world);
+        await pause(thenMs);
+      },
+      toString: () => `${name} ${JSON.stringify(step)}`,
+    };
+  });
+}
+
+/** A session or a callback, by a number that any list has an element for. */
+const turn = fc.nat(1_000);
+const aFew = fc.integer({ min: 1, max: 3 });
+
+/** The customer decides, and the provider's callback goes on its way, with whatever becomes of it there. */
+const customer = command(
+  'customer',
+  fc.record({
+    turn,
+    action: fc.constantFrom<CustomerAction[]>('pay', 'pay', 'pay', 'fail', 'cancel', 'leave'),
+    fate: fc.option(fc.constantFrom<FaultKind[]>('late', 'lost', 'duplicated', 'reordered', 'forged'), {
+      freq: 3,
+    }),
+  }),
+  ({ turn, action, fate }) => ({
+    check: ({ sessions }) => canAct(pick(sessions, turn), action),
+    run: ({ sessions }, world) => {
+      act(pick(sessions, turn), action);
+      const { providerPaymentId: ref } = pick(world.sessions, turn);
+      const { simulator } = world.cluster;
+      if (action === 'leave') return simulator.authorizeAndLeave(ref);
+      if (fate !== null) simulator.faults.add({ kind: fate, operation: 'callback', ref, delayMs: 700 });
+      simulator[action](ref);
+    },
+  }),
+);
+
+const stranger = command(
+  'stranger',
+  fc.record({
+    turn,
+    other: turn,
+    claim: fc.constantFrom<Claim[]>('paid', 'paid', 'failed', 'cancelled'),
+    forgery: fc.constantFrom(...FORGERIES),
+    times: fc.integer({ min: 1, max: 6 }),
+    waits: fc.boolean(),
+  }),
+  ({ turn, other, claim, forgery, times, waits }) => ({
+    run: async ({ sessions }, world) => {
+      const [session, another] = [pick(world.sessions, turn), pick(world.sessions, other)];
+      const modeled = pick(sessions, turn);
+      if (leadsToSession(forgery, session, another)) modeled.claims.add(claim);
+      const proofOf = (of: typeof session): string => paymentOf(world, of)?.proof ?? '';
+      const fields = forgedFields(forgery, { claim, session, another, proofOf });
+      const send = () => callBackTo(world, modeled.gateway, fields);
+      const sent = Promise.all(Array.from({ length: times }, send));
+      world.begin(sent);
+      if (waits) await sent;
+    },
+  }),
+);
+
+const PROVIDER_FAULTS: readonly FaultKind[] = [
+  ...LIES,
+  'timeout_before',
+  'timeout_after',
+  'error_500',
+  'html',
+  'redirect',
+  'dropped',
+  'empty',
+  'truncated',
+  'expired_token',
+  'rate_limited_grant',
+];
+
+const fault = command(
+  'fault',
+  fc.record({ kind: fc.constantFrom(...PROVIDER_FAULTS), times: aFew }),
+  (step) => ({ run: (_, { cluster }) => cluster.simulator.faults.add(step) }),
+);
+
+const outage = command(
+  'outage',
+  fc.record({ ms: fc.integer({ min: 100, max: 1_500 }), how: fc.constantFrom('refused', 'dropped') }),
+  ({ ms, how }) => ({ run: (_, { cluster }) => cluster.simulator.down(ms, how) }),
+);
+
+/** The provider takes money back that it has. */
+const reversal = command('reversal', fc.record({ turn }), ({ turn }) => ({
+  run: ({ sessions }, world) => {
+    const session = pick(world.sessions, turn);
+    if (paymentOf(world, session)?.state !== 'paid') return;
+    world.cluster.simulator.reverse(session.providerPaymentId);
+    pick(sessions, turn).provider = 'reversed';
+  },
+}));
+
+const recheck = command('recheck', fc.record({ turn, times: aFew }), ({ turn, times }) => ({
+  run: (_, world) => {
+    const { sessionId } = pick(world.sessions, turn);
+    for (let time = 0; time < times; time++) {
+      const hub = anyHub(world.cluster, time);
+      if (hub) world.begin(hub.sessions.recheckChargeSession({ sessionId }));
+    }
+  },
+}));
+
+const replay = command('replay', fc.record({ turn, times: aFew }), ({ turn, times }) => ({
+  run: (_, world) => {
+    const replayOne = async (time: number): Promise<void> => {
+      const hub = anyHub(world.cluster, turn + time);
+      const { callbacks = [] } = (await hub?.admin.listCallbacks({ pageSize: 100 })) ?? {};
+      const callback = callbacks[turn % callbacks.length];
+      if (callback) await hub?.admin.replayCallback({ callbackId: callback.callbackId });
+    };
+    for (let time = 0; time < times; time++) world.begin(replayOne(time));
+  },
+}));
+
+/** A hub that is not up again yet is left alone. */
+const kill = command('kill', fc.record({ hub: fc.nat(1), afterMs: fc.nat(400) }), ({ hub, afterMs }) => ({
+  run: (_, { begin, cluster }) =>
+    begin(pause(afterMs).then(() => (cluster.hub(hub) ? cluster.replace(hub) : undefined))),
+}));
+
+const cut = command('cut the database', fc.record({}), () => ({
+  run: (_, { cluster }) => cluster.cutDatabase(),
+}));
+
+/** At most so many of the commands above, as likely as they are named here. */
+export function paymentCommands(maxCommands: number) {
+  const often = [customer, stranger, customer, stranger, customer, stranger, customer, stranger];
+  const seldom = [fault, fault, outage, reversal, recheck, replay, replay, cut, kill];
+  return fc.commands<Model, World, false>([...often, ...seldom], { maxCommands, size: 'max' });
+}
+
+function pick<T>(list: readonly T[], turn: number): T {
+  const picked = list[turn % list.length];
+  if (picked === undefined) throw new Error('the list is empty');
+  return picked;
+}

@@ -1,0 +1,55 @@
+// The reference model: what the hub has to believe of a session in the end, by what customers and strangers did.
+import type { Claim, GatewayName } from '../support/payment.ts';
+
+export type ModelSession = {
+  readonly gateway: GatewayName;
+  /** Where the payment stands at the provider. `authorized` (gateway_two): the hub has yet to move the money. */
+  provider: 'open' | 'authorized' | 'paid' | 'failed' | 'cancelled' | 'reversed';
+  /** What callbacks that lead to the session said of it, true or not, delivered or not. */
+  readonly claims: Set<Claim>;
+};
+
+export type Model = { readonly sessions: readonly ModelSession[] };
+
+export function newModelSession(gateway: GatewayName): ModelSession {
+  return { gateway, provider: 'open', claims: new Set() };
+}
+
+/** What a customer can do at the checkout; `leave`: authorize with gateway_two, and close the tab. */
+export type CustomerAction = 'pay' | 'fail' | 'cancel' | 'leave';
+
+/** Whether the checkout is still open: gateway_one's may be tried again after a failure, gateway_two's may not. */
+export function canAct({ gateway, provider }: ModelSession, action: CustomerAction): boolean {
+  if (gateway === 'gateway_two') return provider === 'open';
+  return action !== 'leave' && (provider === 'open' || provider === 'failed' || provider === 'cancelled');
+}
+
+export function act(session: ModelSession, action: CustomerAction): void {
+  if (action === 'pay' || action === 'leave') {
+    session.provider = session.gateway === 'gateway_two' ? 'authorized' : 'paid';
+  } else {
+    session.provider = action === 'fail' ? 'failed' : 'cancelled';
+  }
+}
+
+/** The statuses that the session may have once everything has come to rest. */
+export function allowedStatuses({ provider, claims }: ModelSession): readonly string[] {
+  switch (provider) {
+    case 'authorized':
+    case 'paid':
+      return ['success'];
+    case 'failed':
+    case 'cancelled':
+      return [provider]; // the sweep goes on, and has the last word
+    case 'reversed':
+      // Cancelled if it was known to be paid; else as if nothing had been paid.
+      return ['pending', 'cancelled', ...believed(claims)];
+    case 'open':
+      return ['pending', ...believed(claims)];
+  }
+}
+
+/** A failure is believed without asking: it moves no money. */
+function believed(claims: ReadonlySet<Claim>): readonly string[] {
+  return [...claims].filter((claim) => claim !== 'paid');
+}

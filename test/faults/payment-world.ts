@@ -1,0 +1,135 @@
+// The real thing that the model is held against: a cluster, its sessions, and what is going on at the moment.
+import { randomUUID } from 'node:crypto';
+import { ConnectError } from '@connectrpc/connect';
+import type { SimulatedPayment } from '../../cli/simulator/controls.ts';
+import type { ChargeSession } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { callBack, type GatewayName, SLOTS } from '../support/payment.ts';
+import { query } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
+import { discrepancies, readSessions } from './books.ts';
+import type { Cluster, HubClients } from './cluster.ts';
+import { allowedStatuses, type Model } from './payment-model.ts';
+
+/** `minor`: hundredths of a taka. */
+export type Order = { readonly gateway: GatewayName; readonly minor: number };
+
+export type World = {
+  readonly cluster: Cluster;
+  /** In the order of the model's. */
+  readonly sessions: readonly ChargeSession[];
+  /** Begins something that may go on while other things happen. What hubs refuse, or killed ones cut off, is fine. */
+  begin(work: Promise<unknown>): void;
+  /** Resolves when nothing that was begun is going on any more. */
+  idle(): Promise<void>;
+};
+
+export async function createWorld(cluster: Cluster, orders: readonly Order[]): Promise<World> {
+  const underWay = new Set<Promise<void>>();
+  const surprises: unknown[] = [];
+  const sessions = await Promise.all(orders.map((order, index) => createSession(cluster, order, index)));
+  return {
+    cluster,
+    sessions,
+    begin(work) {
+      const tracked: Promise<void> = work.then(
+        () => void underWay.delete(tracked),
+        (error) => {
+          underWay.delete(tracked);
+          if (!(error instanceof ConnectError)) surprises.push(error);
+        },
+      );
+      underWay.add(tracked);
+    },
+    async idle() {
+      while (underWay.size > 0) await Promise.all(underWay);
+      if (surprises.length > 0) throw new AggregateError(surprises, `${surprises}`);
+    },
+  };
+}
+
+/** As a service would: the same request again until a hub has answered it. */
+export async function createSession(
+  cluster: Cluster,
+  { gateway, minor }: Order,
+  turn: number,
+): Promise<ChargeSession> {
+  const request = {
+    slot: SLOTS[gateway],
+    amount: { minorUnits: BigInt(minor), currency: 'BDT' },
+    orderReference: `ORD-${turn % 3}`, // not unique, as anywhere
+    idempotencyKey: randomUUID(),
+  };
+  let created: ChargeSession | undefined;
+  const attempt = async (): Promise<boolean> => {
+    const hub = anyHub(cluster, turn);
+    const answer = await hub?.sessions.createChargeSession(request).catch((error) => {
+      if (!(error instanceof ConnectError)) throw error; // a killed hub, a provider that is down
+    });
+    created = answer?.session;
+    return created !== undefined;
+  };
+  await until(attempt, `${gateway} has a checkout`, 60_000);
+  if (created === undefined) throw new Error('unreachable: it was waited for');
+  return created;
+}
+
+/** One of the hubs that are there: the one whose turn it is, else the next. */
+export function anyHub(cluster: Cluster, turn: number): HubClients | undefined {
+  return cluster.hub(turn % 2) ?? cluster.hub((turn + 1) % 2);
+}
+
+/** Sends a callback to the address that providers know. */
+export function callBackTo({ cluster }: World, gateway: GatewayName, fields: Record<string, string>) {
+  return callBack(cluster.door.url, gateway, fields);
+}
+
+export function paymentOf({ cluster }: World, session: ChargeSession): SimulatedPayment | undefined {
+  return cluster.simulator.payments().find(({ ref }) => ref === session.providerPaymentId);
+}
+
+/** Ends all faults and waits until the hub agrees with the provider and with the model. Throws with what does not. */
+export async function comeToRest(world: World, model: Model, limitMs: number): Promise<void> {
+  const { cluster } = world;
+  cluster.simulator.faults.clear();
+  await world.idle();
+  await cluster.simulator.idle();
+  let trouble: string[] = [];
+  const atRest = async (): Promise<boolean> => {
+    await recheckReversed(world, model);
+    trouble = [...(await booksTrouble(cluster)), ...(await modelTrouble(world, model)), ...cluster.deaths];
+    return trouble.length === 0;
+  };
+  await until(atRest, 'all is settled', limitMs).catch((error) => {
+    throw new Error([error.message, ...trouble].join('\n'));
+  });
+  // Those that are not paid would be asked about for a day, beside those of the next run.
+  await query(cluster.databaseUrl, 'update charge_session set next_check_at = null');
+}
+
+export function booksTrouble({ databaseUrl, simulator, door }: Cluster): Promise<string[]> {
+  return discrepancies({ databaseUrl, payments: simulator.payments(), passages: door.passages });
+}
+
+/** Nobody tells the hub of a reversal; it learns of it when it is told to ask. */
+async function recheckReversed({ cluster, sessions }: World, model: Model): Promise<void> {
+  const reversed = sessions.filter((_, index) => model.sessions[index]?.provider === 'reversed');
+  const recheck = async ({ sessionId }: ChargeSession, turn: number): Promise<void> => {
+    await anyHub(cluster, turn)?.sessions.recheckChargeSession({ sessionId });
+  };
+  await Promise.allSettled(reversed.map(recheck)); // once more next time
+}
+
+async function modelTrouble({ cluster, sessions }: World, model: Model): Promise<string[]> {
+  const booked = new Map(
+    (await readSessions(cluster.databaseUrl)).map((session) => [session.merchantTransactionId, session]),
+  );
+  return model.sessions.flatMap((session, index) => {
+    const { merchantTransactionId = '' } = sessions[index] ?? {};
+    const status = booked.get(merchantTransactionId)?.status ?? 'gone';
+    const allowed = allowedStatuses(session);
+    if (allowed.includes(status)) return [];
+    return [
+      `session ${index} (${merchantTransactionId}) is ${status}, not ${allowed.join(' or ')}: ${session.provider}`,
+    ];
+  });
+}

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import pg from 'pg';
 import { startHub, type TestHub } from '../../support/hub.ts';
 import { issueLicense } from '../../support/license.ts';
 import { activate, checkStatus, deactivate } from '../../support/rest.ts';
@@ -158,5 +159,25 @@ describe('activation', () => {
     const second = await activate(hub.gatewayUrl, licenseKey, 'machine-1');
     expect(second.body.license.seatId).to.not.equal(first.body.license.seatId);
     expect((await hub.admin.listSeats({ licenseId, includeReleased: true })).seats).to.have.length(2);
+  });
+
+  it('of a license that somebody holds on to delays no other', async () => {
+    const held = await issueLicense(hub.admin);
+    const free = await issueLicense(hub.admin);
+    const holder = new pg.Client({ connectionString: hub.databaseUrl });
+    await holder.connect();
+    try {
+      await holder.query('begin');
+      await holder.query('select from license where key_hint = $1 for update', [held.licenseKey.slice(-5)]);
+      const [one, two, other] = await Promise.all([
+        activate(hub.gatewayUrl, held.licenseKey, 'machine-1'),
+        activate(hub.gatewayUrl, held.licenseKey, 'machine-2'),
+        activate(hub.gatewayUrl, free.licenseKey, 'machine-1'),
+      ]);
+      expect([one.status, two.status, other.status]).to.deep.equal([503, 503, 200]);
+    } finally {
+      await holder.end();
+    }
+    expect((await activate(hub.gatewayUrl, held.licenseKey, 'machine-1')).status).to.equal(200);
   });
 });

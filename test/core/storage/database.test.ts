@@ -30,6 +30,10 @@ describe('a database', function () {
     expect(rows).to.deep.equal([{ statement: '15s', zone: 'UTC', idle: '15s', name: 'hub' }]);
   });
 
+  it('is opened by TLS or not at all where its URL asks for that', async () => {
+    expect(await refusal(`${url}?sslmode=verify-full`)).to.match(/does not support SSL/);
+  });
+
   it('leaves no connection behind when it is closed', async () => {
     const db = await open(url);
     await Promise.all([db.pool.query('select 1'), db.em().execute('select 1')]);

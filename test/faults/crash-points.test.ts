@@ -1,0 +1,135 @@
+// The hub is killed at the points where something is half done, and another one takes over.
+import { expect } from 'chai';
+import type { ChargeSession } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { callBack, callbackFields, type GatewayName } from '../support/payment.ts';
+import { query } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
+import { type Cluster, startCluster } from './cluster.ts';
+import { booksTrouble, createSession } from './payment-world.ts';
+
+const REST_MS = 30_000;
+
+describe('a hub that is killed', function () {
+  this.timeout(60_000); // until the other is up, and what the killed one held is free again
+  let cluster: Cluster;
+  before(async () => {
+    // The second check is far away: what has to be made up for does not come right by it.
+    cluster = await startCluster({ hubs: 1, environment: { HUB_SWEEP_AFTER_SECONDS: '2,3600' } });
+  });
+  after(() => cluster?.stop());
+
+  it('after a callback was journaled, and before the provider has answered, leaves it to the next', async () => {
+    const session = await paidSession('gateway_one');
+    hang('gateway_one.validate', session);
+    const answer = callBackFor(session).catch(() => {}); // cut off, or answered at the end of the budget
+    await untilAsked(session);
+    await Promise.all([cluster.replace(0), answer]);
+    await untilSettled();
+    expect(await states(session)).to.deep.equal(['settled']);
+  });
+
+  it('while it replays a callback, leaves it to the next', async () => {
+    const session = await createSession(cluster, { gateway: 'gateway_one', minor: 10_000 }, 0);
+    await callBackFor(session);
+    await until(async () => `${await states(session)}` === 'ignored', 'a claim without a payment is ignored');
+    payQuietly(session);
+    hang('gateway_one.query', session);
+    const admin = cluster.hub(0)?.admin;
+    const { callbacks = [] } = (await admin?.listCallbacks({ sessionId: session.sessionId })) ?? {};
+    const replayed = admin?.replayCallback({ callbackId: callbacks[0]?.callbackId ?? '' }).catch(() => {});
+    await untilAsked(session);
+    await Promise.all([cluster.replace(0), replayed]);
+    await untilSettled();
+    expect(await states(session)).to.deep.equal(['settled']);
+  });
+
+  it('while it sweeps, leaves the session to the next', async () => {
+    const session = await paidSession('gateway_one');
+    hang('gateway_one.query', session);
+    await untilAsked(session);
+    await cluster.replace(0);
+    await untilSettled();
+    expect(await states(session)).to.deep.equal([]);
+  });
+
+  it('in the middle of the commit of a settlement, leaves one usage log', async () => {
+    const session = await paidSession('gateway_two');
+    await slowDownCommits();
+    const answer = callBackFor(session).catch(() => {});
+    await until(isCommitting, 'the settlement is being committed');
+    await Promise.all([cluster.replace(0), answer]);
+    await untilSettled();
+    expect(await states(session)).to.deep.equal(['settled']);
+  });
+
+  async function paidSession(gateway: GatewayName): Promise<ChargeSession> {
+    const session = await createSession(cluster, { gateway, minor: 10_000 }, 0);
+    payQuietly(session);
+    return session;
+  }
+
+  function payQuietly({ providerPaymentId: ref }: ChargeSession): void {
+    cluster.simulator.faults.add({ kind: 'lost', operation: 'callback', ref });
+    cluster.simulator.pay(ref);
+  }
+
+  function callBackFor(session: ChargeSession) {
+    const proof = cluster.simulator.payments().find(({ ref }) => ref === session.providerPaymentId)?.proof;
+    return callBack(cluster.door.url, session.gateway, callbackFields(session, 'paid', proof));
+  }
+
+  /** The provider's next answer about the session does not come. */
+  function hang(operation: 'gateway_one.validate' | 'gateway_one.query', session: ChargeSession): void {
+    cluster.simulator.faults.add({ kind: 'timeout_before', operation, ref: session.providerPaymentId });
+  }
+
+  async function untilAsked({ providerPaymentId }: ChargeSession): Promise<void> {
+    const asked = () =>
+      cluster.simulator.faults
+        .events()
+        .some(({ kind, ref }) => kind === 'timeout_before' && ref === providerPaymentId);
+    await until(asked, 'the provider is asked');
+  }
+
+  /** Until hub and provider agree about everything so far, and nothing is left to be done. */
+  async function untilSettled(): Promise<void> {
+    let trouble: string[] = [];
+    const isSettled = async (): Promise<boolean> => {
+      trouble = [...(await booksTrouble(cluster)), ...cluster.deaths];
+      return trouble.length === 0;
+    };
+    await until(isSettled, 'all is settled', REST_MS).catch((error) => {
+      throw new Error([error.message, ...trouble].join('\n'));
+    });
+  }
+
+  /** What has come of the callbacks of a session. */
+  async function states({ merchantTransactionId }: ChargeSession): Promise<string[]> {
+    const rows = await query<{ state: string }>(
+      cluster.databaseUrl,
+      `select b.state from callback b join charge_session c on c.id = b.session_id
+       where c.merchant_transaction_id = $1`,
+      [merchantTransactionId],
+    );
+    return rows.map(({ state }) => state);
+  }
+
+  /** A commit with a usage log takes so long that its hub is gone before it hears of it. */
+  async function slowDownCommits(): Promise<void> {
+    await query(
+      cluster.databaseUrl,
+      `create function take_long() returns trigger language plpgsql as $$
+       begin perform pg_sleep(1); return null; end $$;
+       create constraint trigger usage_log_takes_long after insert on usage_log
+         deferrable initially deferred for each row execute function take_long()`,
+    );
+  }
+
+  async function isCommitting(): Promise<boolean> {
+    const rows = await query(
+      cluster.databaseUrl,
+      `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
+    );
+    return rows.length > 0;
+  }
+});

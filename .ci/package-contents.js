@@ -1,36 +1,76 @@
-// Checks what would be published: everything that is needed to run, and nothing else.
+// Checks the package that would be published: all that it needs and nothing else, and that others can import from it.
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makePackage } from './make-package.js';
 
-const [{ files, size, unpackedSize }] = JSON.parse(
-  execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { encoding: 'utf8' }),
-);
-const paths = files.map(({ path }) => path);
 const allowed = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
   /^cli\/hubctl\.js$/,
-  /^dist\/(cli|core|gateway|gen)\/.+\.js$/,
-  /^proto\/.+\.proto$/,
+  /^dist\/(cli|client|core|gateway|gen|metrics|ports|story)\/.+\.js$/,
+  /^dist\/client\/.+\.d\.ts$/,
+  /^dist\/gateway\/reference\/(openapi\.json|index\.html|viewer-[0-9a-f]+\.(js|css)\.gz|LICENSES\.txt)$/,
+  /^docs\/man\/hubctl(-[a-z]+)?\.1$/,
+  /^dist\/console\/(index\.html|LICENSES\.txt|(main|style|icon)-[A-Z0-9]{8}\.(js|css|svg))$/,
+  /^proto\/(.+\.proto|README\.md|LICENSE|buf\.yaml)$/,
 ];
 const needed = [
   'cli/hubctl.js',
+  'docs/man/hubctl.1',
   'dist/cli/main.js',
   'dist/core/hub.js',
   'dist/gateway/gateway.js',
+  'dist/client/client.js',
+  'dist/client/client.d.ts',
+  'dist/client/file-store.js',
+  'dist/client/file-store.d.ts',
+  'dist/gateway/reference/index.html',
+  'dist/gateway/reference/openapi.json',
+  'dist/gateway/reference/LICENSES.txt',
+  'dist/console/index.html',
+  'dist/console/LICENSES.txt',
+  ...partsOfPage(),
   'LICENSE',
   'README.md',
 ];
-const migrations = paths.filter((path) => path.startsWith('dist/core/storage/migrations/'));
-const problems = [
-  ...paths
-    .filter((path) => !allowed.some((pattern) => pattern.test(path)))
-    .map((path) => `not to be published: ${path}`),
-  ...needed.filter((path) => !paths.includes(path)).map((path) => `missing: ${path}`),
-  ...(migrations.length === 0 ? ['missing: the migrations'] : []),
+
+const directory = mkdtempSync(join(tmpdir(), 'hub-package-'));
+const problems = [];
+try {
+  const { tarball, files, size, unpackedSize } = makePackage(directory);
+  process.stdout.write(`${files.length} files, ${size} bytes packed, ${unpackedSize} unpacked\n`);
+  problems.push(
+    ...files
+      .filter((path) => !allowed.some((pattern) => pattern.test(path)))
+      .map((path) => `not to be published: ${path}`),
+    ...needed.filter((path) => !files.includes(path)).map((path) => `missing: ${path}`),
+  );
+  if (!files.some((path) => path.startsWith('dist/core/storage/migrations/')))
+    problems.push('missing: the migrations');
+  for (const [command, ...args] of [
+    ['publint', 'run', tarball, '--strict'],
+    ['attw', tarball, '--profile', 'esm-only', '--exclude-entrypoints', './proto/*'],
+  ]) {
+    try {
+      execFileSync(command, args, { stdio: 'inherit' });
+    } catch {
+      problems.push(`${command} finds fault with the package`);
+    }
+  }
+} finally {
+  rmSync(directory, { recursive: true });
+}
+problems.push(
   ...Object.entries(JSON.parse(readFileSync('package-lock.json', 'utf8')).packages)
     .filter(([, { resolved }]) => resolved !== undefined)
     .map(([name]) => `the lock file names an address for ${name}`),
-];
-process.stdout.write(`${files.length} files, ${size} bytes packed, ${unpackedSize} unpacked\n`);
+);
 for (const problem of problems) process.stderr.write(`${problem}\n`);
 process.exitCode = problems.length > 0 ? 1 : 0;
+
+/** The files that the reference page names. */
+function partsOfPage() {
+  const page = readFileSync('gateway/reference/index.html', 'utf8');
+  return page.match(/viewer-[0-9a-f]+\.(js|css)/g).map((name) => `dist/gateway/reference/${name}.gz`);
+}

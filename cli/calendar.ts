@@ -1,5 +1,6 @@
 // Times as they are typed: a day in UTC or an RFC 3339 time, and as the hub takes them.
 import { InvalidArgumentError } from 'commander';
+import { usageError } from './failure.ts';
 
 /**
  * Reads `2026-12-31` or an RFC 3339 time; undefined if the text is neither, or no real date.
@@ -28,6 +29,18 @@ export function parseBound(text: string): Date {
   throw new InvalidArgumentError(
     'Give a day in UTC (2026-12-31) or an RFC 3339 time (2026-12-31T12:00:00Z).',
   );
+}
+
+/** A month as `2026-01`. @throws InvalidArgumentError */
+export function parseMonth(text: string): string {
+  if (/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) return text;
+  throw new InvalidArgumentError('Give a month, such as 2026-01.');
+}
+
+/** A period that ends before it begins has nothing in it. @throws CliError (usage) */
+export function checkPeriod(from: Date | undefined, to: Date | undefined): void {
+  if (from === undefined || to === undefined || from < to) return;
+  throw usageError('--to: Give a time after --from.');
 }
 
 /** The parts of a protobuf Timestamp. */

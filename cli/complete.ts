@@ -1,58 +1,127 @@
 // What could stand at the cursor of a command line that is being typed.
 import type { Argument, Command, Option } from 'commander';
+import { pathOf } from './explain-usage.ts';
+import { kindOf } from './field-names.ts';
+import type { KnownName, TypedLine } from './known-names.ts';
+import { SETTINGS } from './settings.ts';
+
+export type Candidates = {
+  readonly names: readonly KnownName[];
+  /** Whether the name of a file may stand there. */
+  readonly files: boolean;
+};
+
+/** Names and ids of a kind that there are. */
+export type LookUp = (kind: string, line: TypedLine) => Promise<readonly KnownName[]>;
+
+const NONE: Candidates = { names: [], files: false };
 
 /**
- * Candidates for the last of `words`: subcommands, options, and the values of options and arguments that have a fixed
- * choice. No candidates where anything may stand, a file name for example.
+ * Candidates for the last of `words`: subcommands, options, and the values of options and arguments, those that have a
+ * fixed choice and those that are looked up.
  *
  * @param words The words after `hubctl`; the last one is the one at the cursor and may be empty.
  */
-export function complete(root: Command, words: readonly string[]): string[] {
+export async function complete(root: Command, words: readonly string[], lookUp: LookUp): Promise<Candidates> {
   const typed = joinAssignments(words);
   const current = typed.pop() ?? '';
-  const { command, operands, awaiting } = walk(root, typed);
-  return candidates(root, command, operands, awaiting, current).filter((text) => text.startsWith(current));
+  const place = walk(root, typed);
+  const [flag = '', value] = current.startsWith('--') ? current.split('=', 2) : [];
+  if (value !== undefined) {
+    const { names, files } = await valuesOf(findOption(root, place.command, flag), place, lookUp);
+    return beginning(current, {
+      names: names.map((name) => ({ ...name, value: `${flag}=${name.value}` })),
+      files,
+    });
+  }
+  return beginning(current, await candidates(root, place, current, lookUp));
 }
 
-function candidates(
-  root: Command,
-  command: Command,
-  operands: number,
-  awaiting: Option | undefined,
-  current: string,
-) {
-  if (awaiting !== undefined) return awaiting.argChoices ?? [];
-  const [flag, value] = current.split('=', 2);
-  if (flag !== undefined && value !== undefined) {
-    return (findOption(root, command, flag)?.argChoices ?? []).map((choice) => `${flag}=${choice}`);
-  }
+/** The values of the program's own options on the line, which say where names are looked up. */
+export function globalValues(root: Command, words: readonly string[]): [name: string, value: string][] {
+  const { values } = walk(root, joinAssignments(words).slice(0, -1));
+  return [...values]
+    .filter(([option]) => root.options.includes(option))
+    .map(([option, value]) => [option.attributeName(), value]);
+}
+
+type Place = {
+  readonly command: Command;
+  readonly operands: readonly string[];
+  /** The option whose value stands at the cursor. */
+  readonly awaiting: Option | undefined;
+  readonly values: ReadonlyMap<Option, string>;
+};
+
+async function candidates(root: Command, place: Place, current: string, lookUp: LookUp): Promise<Candidates> {
+  const { command, operands, awaiting } = place;
+  if (awaiting !== undefined) return valuesOf(awaiting, place, lookUp);
   if (current.startsWith('-')) {
     const help = command.createHelp();
-    const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
-    return options.map((option) => option.long ?? option.short ?? '');
+    const options = [help.visibleOptions(command), ...(command === root ? [] : [root.options])].flat();
+    const names = options.map(({ long, short, description }) => ({
+      value: long ?? short ?? '',
+      about: description,
+    }));
+    return { names, files: false };
   }
   const subcommands = command.createHelp().visibleCommands(command);
-  return [...subcommands.map((each) => each.name()), ...(argumentAt(command, operands)?.argChoices ?? [])];
+  if (subcommands.length > 0) {
+    return {
+      names: subcommands.map((each) => ({ value: each.name(), about: each.summary() })),
+      files: false,
+    };
+  }
+  if (command.name() === 'help') return candidates(root, walk(root, operands), current, lookUp);
+  return valuesOf(argumentAt(command, operands.length), place, lookUp);
+}
+
+async function valuesOf(
+  target: Option | Argument | undefined,
+  { command, operands, values }: Place,
+  lookUp: LookUp,
+): Promise<Candidates> {
+  if (target === undefined) return NONE;
+  const words = wordsOf(target);
+  if (words !== undefined) return { names: words.map((value) => ({ value, about: '' })), files: false };
+  const kind = kindOf(target);
+  if (kind === 'file' || kind === 'dir') return { names: [], files: true };
+  const given = Object.fromEntries([
+    ...operands.map((operand, index) => [argumentAt(command, index)?.name() ?? '', operand]),
+    ...[...values].map(([option, value]) => [kindOf(option), value]),
+  ]);
+  const path = pathOf(command).split(' ').slice(1).join(' ');
+  return { names: await lookUp(kind, { command: path, given }), files: false };
+}
+
+/** The only words that may stand there, if that is so. */
+function wordsOf(target: Option | Argument): readonly string[] | undefined {
+  if (target.argChoices !== undefined || !('long' in target)) return target.argChoices;
+  return SETTINGS.find(({ flag }) => target.long === `--${flag}`)?.words;
 }
 
 /** Follows the words before the cursor: the command they lead to, and what it has been given. */
-function walk(root: Command, words: readonly string[]) {
+function walk(root: Command, words: readonly string[]): Place {
   let command = root;
-  let operands = 0;
+  const operands: string[] = [];
+  const values = new Map<Option, string>();
   let awaiting: Option | undefined;
   for (const word of words) {
+    const [flag = '', value] = word.split('=', 2);
     if (awaiting !== undefined) {
+      values.set(awaiting, word);
       awaiting = undefined;
     } else if (word.startsWith('-')) {
-      const option = findOption(root, command, word);
-      if (option?.required) awaiting = option;
+      const option = findOption(root, command, flag);
+      if (option?.required && value !== undefined) values.set(option, value);
+      else if (option?.required) awaiting = option;
     } else {
       const subcommand = command.commands.find((each) => each.name() === word);
-      if (subcommand === undefined) operands += 1;
+      if (subcommand === undefined) operands.push(word);
       else command = subcommand;
     }
   }
-  return { command, operands, awaiting };
+  return { command, operands, awaiting, values };
 }
 
 function findOption(root: Command, command: Command, flag: string): Option | undefined {
@@ -64,6 +133,10 @@ function findOption(root: Command, command: Command, flag: string): Option | und
 function argumentAt(command: Command, index: number): Argument | undefined {
   const last = command.registeredArguments.at(-1);
   return command.registeredArguments[index] ?? (last?.variadic ? last : undefined);
+}
+
+function beginning(current: string, { names, files }: Candidates): Candidates {
+  return { names: names.filter(({ value }) => value.startsWith(current)), files };
 }
 
 /** Bash hands over `--output=json` as three words; the option and its value are what matters. */

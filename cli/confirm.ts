@@ -1,7 +1,36 @@
 // A yes-or-no question on the terminal.
 import { createInterface } from 'node:readline';
-import type { Streams } from './context.ts';
-import { interruptedError } from './failure.ts';
+import { CliError, EXIT, interruptedError, usageError } from './failure.ts';
+import type { Streams, Tools } from './tools.ts';
+
+export type Decision = {
+  /** Whether the answer was given in advance, by `--yes`. */
+  readonly yes: boolean | undefined;
+  readonly question: () => string | Promise<string>;
+  /** What would be done: `revoke` */
+  readonly verb: string;
+  /** What a no leads to: `Nothing was revoked.` */
+  readonly otherwise: string;
+};
+
+/**
+ * Asks before something that cannot be taken back.
+ *
+ * @throws CliError (usage) where nobody can be asked, (declined) on a no, (interrupted) on Ctrl-C.
+ */
+export async function requireYes(
+  { streams, target }: Pick<Tools, 'streams' | 'target'>,
+  { yes, question, verb, otherwise }: Decision,
+): Promise<void> {
+  if (yes) return;
+  if (!canAsk(streams)) {
+    throw usageError(`Nobody is there to be asked. Give --yes to ${verb} without a question.`);
+  }
+  const { context } = await target();
+  const where = context === undefined ? '' : ` (context ${context})`;
+  if (!(await confirm(`${await question()}${where}`, streams)))
+    throw new CliError('declined', EXIT.failed, otherwise);
+}
 
 /** Whether somebody is there to be asked. */
 export function canAsk({ stdin, stderr }: Streams): boolean {

@@ -1,31 +1,43 @@
 // The clients of a hub. Loads Connect, so commands import it only when they call.
 import { type Client, createClient, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { LicenseAdminService } from '../gen/hub/license/v1/license_admin_service_pb.ts';
-import { PaymentAdminService } from '../gen/hub/payment/v1/payment_admin_service_pb.ts';
-import { PaymentService } from '../gen/hub/payment/v1/payment_service_pb.ts';
 import type { Target } from './target.ts';
+import { tlsOptions } from './trust.ts';
 
 /** Milliseconds a call may take; issuing a thousand licenses takes well under one second. */
 const TIMEOUT_MS = 30_000;
 
 export type Hub = {
-  readonly admin: Client<typeof LicenseAdminService>;
-  readonly payments: Client<typeof PaymentService>;
-  readonly paymentAdmin: Client<typeof PaymentAdminService>;
+  readonly [Name in keyof typeof SERVICES]: Client<Awaited<ReturnType<(typeof SERVICES)[Name]>>>;
 };
 
-/** Clients that send the target's token with each call. Nothing is sent yet. */
-export function connect(target: Target): Hub {
-  const transport = transportTo(target);
-  return {
-    admin: createClient(LicenseAdminService, transport),
-    payments: createClient(PaymentService, transport),
-    paymentAdmin: createClient(PaymentAdminService, transport),
-  };
+/** A contract takes as long to load as a call: only what is wanted is. */
+const SERVICES = {
+  access: async () => (await import('../gen/hub/access/v1/access_service_pb.ts')).AccessService,
+  admin: async () => (await import('../gen/hub/license/v1/license_admin_service_pb.ts')).LicenseAdminService,
+  audit: async () => (await import('../gen/hub/access/v1/audit_service_pb.ts')).AuditService,
+  payments: async () => (await import('../gen/hub/payment/v1/payment_service_pb.ts')).PaymentService,
+  paymentAdmin: async () =>
+    (await import('../gen/hub/payment/v1/payment_admin_service_pb.ts')).PaymentAdminService,
+  retention: async () => (await import('../gen/hub/retention/v1/retention_service_pb.ts')).RetentionService,
+  tokens: async () => (await import('../gen/hub/access/v1/token_service_pb.ts')).TokenService,
+};
+
+/** Clients of these services, which send the target's token with each call. Nothing is sent yet. */
+export async function connect<Name extends keyof Hub>(
+  target: Target,
+  services: readonly Name[],
+  interceptors: readonly Interceptor[] = [],
+): Promise<Pick<Hub, Name>> {
+  const transport = transportTo(target, interceptors);
+  const clients = services.map(async (name) => [name, createClient(await SERVICES[name](), transport)]);
+  return Object.fromEntries(await Promise.all(clients)); // by the names that were asked for
 }
 
-export function transportTo({ server, token }: Target): Transport {
+export function transportTo(
+  { server, token, trust }: Target,
+  interceptors: readonly Interceptor[] = [],
+): Transport {
   const authorize: Interceptor = (next) => (request) => {
     if (token !== undefined) request.header.set('Authorization', `Bearer ${token.value}`);
     return next(request);
@@ -33,7 +45,10 @@ export function transportTo({ server, token }: Target): Transport {
   return createConnectTransport({
     baseUrl: server,
     httpVersion: '1.1',
-    interceptors: [authorize],
+    ...(server.startsWith('https:') && { nodeOptions: tlsOptions(trust ?? {}) }),
+    interceptors: [...interceptors, authorize],
+    // It would take a hub longer to compress a thousand keys, which are random, than to make them.
+    acceptCompression: [],
     defaultTimeoutMs: TIMEOUT_MS,
   });
 }

@@ -2,27 +2,22 @@
 import { open } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { canAsk } from './confirm.ts';
-import type { Context } from './context.ts';
 import { usageError } from './failure.ts';
 import { askSecrets } from './secret-prompt.ts';
+import type { Tools } from './tools.ts';
 
 export type Credentials = Record<string, string>;
 
-/** What is asked for at a terminal, by gateway. With a file, the names are the hub's to check. */
-export const PROMPTED: Readonly<Record<string, readonly string[]>> = {
-  gateway_one: ['storeId', 'storePassword'],
-  gateway_two: ['username', 'password', 'appKey', 'appSecret'],
-};
-
 /**
- * Reads the JSON object in `file` (`-` is standard input); without a file, asks at the terminal.
+ * Reads the JSON object in `file` (`-` is standard input); without a file, asks at the terminal for what `namesWanted`
+ * says. With a file, the names are the hub's to check.
  *
  * @throws CliError (usage) that says what is wrong, never with a value; (interrupted) on Ctrl-C.
  */
 export async function readCredentials(
-  { streams, out }: Pick<Context, 'streams' | 'out'>,
-  gateway: string,
+  { streams, out }: Pick<Tools, 'streams' | 'out'>,
   file: string | undefined,
+  namesWanted: () => Promise<readonly string[]>,
 ): Promise<Credentials> {
   if (file === '-') return parseCredentials(await text(streams.stdin), 'standard input');
   if (file !== undefined) {
@@ -30,11 +25,10 @@ export async function readCredentials(
     if (isOpen) out.note(`Warning: other users can read ${file}. Run: chmod 600 ${file}`);
     return parseCredentials(content, file);
   }
-  const names = Object.hasOwn(PROMPTED, gateway) ? PROMPTED[gateway] : undefined;
-  if (names === undefined || !canAsk(streams)) {
+  if (!canAsk(streams)) {
     throw usageError('Give the credentials with --credentials-file, a JSON file, or - for standard input.');
   }
-  return askSecrets(names, streams);
+  return askSecrets(await namesWanted(), streams);
 }
 
 /** `isOpen`: whether users other than its owner can read it. */

@@ -1,6 +1,7 @@
 // The payment half of the demo: a simulator of the providers, a slot at each of them, and a fee rule.
 import type { Hub } from './connection.ts';
-import { type Simulator, startSimulator } from './simulator/simulator.ts';
+import { cannotListen } from './simulator/cannot-listen.ts';
+import { type Simulator, type SimulatorOptions, startSimulator } from './simulator/simulator.ts';
 import { SLOT_ENVIRONMENTS } from './views/slot.ts';
 
 export type DemoPayments = {
@@ -9,19 +10,25 @@ export type DemoPayments = {
   readonly slots: { readonly gateway_one: string; readonly gateway_two: string };
 };
 
+export type DemoPaymentsOptions = Pick<SimulatorOptions, 'onFault'> & { readonly port: number | undefined };
+
 /**
  * Starts the simulator and sees to it that the hub can charge through it. The same hub finds it at the same port
  * again, so that its slots stay good, unless that port is taken; then it gets slots for another.
  *
- * @param port Undefined: the one of the last run, else 5098, else any free one.
+ * @param options `port` undefined: the one of the last run, else 5098, else any free one.
  */
 export async function startDemoPayments(
-  { paymentAdmin }: Hub,
-  port: number | undefined,
+  { paymentAdmin }: Pick<Hub, 'paymentAdmin'>,
+  { port, ...simulation }: DemoPaymentsOptions,
 ): Promise<DemoPayments> {
   const before = (await paymentAdmin.listSlots({})).slots;
   const lastUrl = before.findLast(({ name }) => name.startsWith(SLOT_NAMES.gateway_one))?.baseUrl;
-  const simulator = await startOn(port, lastUrl === undefined ? DEFAULT_PORT : Number(new URL(lastUrl).port));
+  const simulator = await startOn(
+    simulation,
+    port,
+    lastUrl === undefined ? DEFAULT_PORT : Number(new URL(lastUrl).port),
+  );
   try {
     const slotFor = async (gateway: keyof typeof SLOT_NAMES, baseUrl: string): Promise<string> => {
       const kept = before.find((slot) => slot.gateway === gateway && slot.baseUrl === baseUrl);
@@ -56,12 +63,20 @@ const DEFAULT_PORT = 5098;
 const SLOT_NAMES = { gateway_one: 'demo-one', gateway_two: 'demo-two' } as const;
 
 /** A port that was asked for is taken or nothing; one that was only guessed gives way to any free one. */
-async function startOn(port: number | undefined, guess: number): Promise<Simulator> {
-  if (port !== undefined) return startSimulator({ port });
+async function startOn(
+  simulation: SimulatorOptions,
+  port: number | undefined,
+  guess: number,
+): Promise<Simulator> {
+  if (port !== undefined) {
+    return startSimulator({ ...simulation, port }).catch((error) => {
+      throw cannotListen(error, port, '--simulator-port');
+    });
+  }
   try {
-    return await startSimulator({ port: guess });
+    return await startSimulator({ ...simulation, port: guess });
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
-    return startSimulator({ port: 0 });
+    return startSimulator({ ...simulation, port: 0 });
   }
 }

@@ -2,23 +2,18 @@
 import type { FieldPath } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { ViolationsSchema } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { ErrorDetailSchema } from '../gen/hub/error/v1/error_pb.ts';
-import type { Circumstances, Failure } from './describe-error.ts';
+import { type ErrorDetail, ErrorDetailSchema } from '../gen/hub/error/v1/error_pb.ts';
+import type { Circumstances, Failure, FieldError } from './describe-error.ts';
 import { EXIT } from './failure.ts';
+import { type Given, innermostOf } from './field-names.ts';
+import { listedBy, otherKind } from './kinds-of-ids.ts';
 import type { Target } from './target.ts';
 
-/** A request field that breaks a rule of the contract. */
-export type FieldError = {
-  /** As the command calls it, `--seats` for example. */
-  readonly field: string;
-  readonly message: string;
-};
-
-export function describeConnectError(thrown: Error, { target, nameOf }: Circumstances): Failure {
+export function describeConnectError(thrown: Error, { target, givenFor }: Circumstances): Failure {
   const error = ConnectError.from(thrown);
   const server = target?.server ?? 'the hub';
   const network = networkCause(error);
-  if (network !== undefined) return unreachable(server, network);
+  if (network !== undefined) return unreachable(server, network, target);
 
   const code = snakeCase(Code[error.code]);
   const failed = { code, message: error.rawMessage, exitCode: EXIT.failed };
@@ -42,39 +37,68 @@ export function describeConnectError(thrown: Error, { target, nameOf }: Circumst
         ...failed,
         message: `${server} does not know this call (${error.rawMessage}). Is it the hub's internal port, and the hub as new as hubctl?`,
       };
+    case Code.InvalidArgument:
+      return { ...failed, ...refusal(error, givenFor), exitCode: EXIT.usage };
     default:
-      return { ...failed, ...refusal(error, nameOf) };
+      return { ...failed, ...refusal(error, givenFor) };
   }
 }
 
 /** What the hub says about a request it refuses. */
-function refusal(error: ConnectError, nameOf: (field: string) => string): Partial<Failure> {
+function refusal(error: ConnectError, givenFor: Circumstances['givenFor']): Partial<Failure> {
   const [violated] = error.findDetails(ViolationsSchema);
   if (violated !== undefined) {
-    const violations = violated.violations.map(({ field, message }) => fieldError(field, message, nameOf));
+    const violations = violated.violations.map(({ field, message }) => fieldError(field, message, givenFor));
     const lines = violations.map(({ field, message }) => `${field}: ${message}`);
     return { message: lines.join('\n'), violations };
   }
   const [detail] = error.findDetails(ErrorDetailSchema);
   if (detail === undefined) return {};
+  const given = givenFor(detail.field);
+  const isUnknown = error.code === Code.NotFound && typeof given?.value === 'string';
   return {
     code: detail.code,
-    ...(detail.field !== '' && { field: nameOf(detail.field) }),
+    ...(isUnknown && { unknown: { kind: given.kind, value: String(given.value) } }),
+    message: given ? about(error, detail.field, given) : error.rawMessage,
+    ...(detail.field !== '' && { field: given?.name ?? detail.field }),
+    ...(detail.sessionId !== '' && {
+      sessionId: detail.sessionId,
+      message: `${error.rawMessage}. ${leftBehind(detail)}`,
+    }),
     ...(detail.seats && { seats: { limit: detail.seats.limit, used: detail.seats.used } }),
   };
+}
+
+/** What became of the charge session that the request made all the same. */
+function leftBehind({ code, sessionId }: ErrorDetail): string {
+  const left = `The session ${sessionId} has no checkout`;
+  if (code !== 'provider_unavailable') return `${left}.`;
+  return `${left} yet: repeat the call with the same --idempotency-key to make it. Without a key, a repeat makes another session.`;
+}
+
+/** The refusal with what was typed: the option that is wrong, or the name that nothing has. */
+function about({ code, rawMessage }: ConnectError, field: string, { name, isOption, value }: Given): string {
+  if (code !== Code.NotFound || typeof value !== 'string' || rawMessage.includes(JSON.stringify(value))) {
+    return `${name}: ${rawMessage}`;
+  }
+  const kind = innermostOf(field);
+  const list = listedBy(kind);
+  const said = otherKind(kind, value) ?? (list ? `${rawMessage}: see \`hubctl ${list}\`` : rawMessage);
+  return isOption ? `${name} ${value}: ${said}` : `${value}: ${said}`;
 }
 
 function fieldError(
   path: FieldPath | undefined,
   message: string,
-  nameOf: (field: string) => string,
+  givenFor: Circumstances['givenFor'],
 ): FieldError {
-  const element = path?.elements[0];
-  const name = nameOf(
-    (element?.fieldName ?? '').replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
-  );
-  const field = element?.subscript.case === 'stringKey' ? `${name} ${element.subscript.value}` : name;
-  return { field, message };
+  const elements = path?.elements ?? [];
+  const inRequest = elements
+    .map(({ fieldName = '' }) => fieldName.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
+    .join('.');
+  const name = givenFor(inRequest)?.name ?? inRequest;
+  const key = elements.at(-1)?.subscript;
+  return { field: key?.case === 'stringKey' ? `${name} ${key.value}` : name, message };
 }
 
 /** The error of the operating system at the bottom, if that is what it was. */
@@ -86,18 +110,55 @@ function networkCause(error: Error): { code: string; message: string } | undefin
   return undefined;
 }
 
-function unreachable(server: string, { code, message }: { code: string; message: string }): Failure {
+function unreachable(
+  server: string,
+  { code, message }: { code: string; message: string },
+  target: Target | undefined,
+): Failure {
+  if (/CERT|SIGNATURE|ISSUER/.test(code)) {
+    return {
+      code: 'hub_untrusted',
+      message: `The certificate of the hub at ${server} is not trusted (${message}). Name who issued it with --ca / HUBCTL_CA.`,
+      exitCode: EXIT.unreachable,
+    };
+  }
+  const failed = { code: 'hub_unreachable', exitCode: EXIT.unreachable };
+  // What OpenSSL says of an answer in plaintext names its own source files, over two lines.
+  if (code === 'EPROTO' && /wrong version number/.test(message)) {
+    const plaintext = server.replace(/^https:/, 'http:');
+    return { ...failed, message: `What answers at ${server} does not speak TLS. Try ${plaintext}.` };
+  }
+  if (/^(ECONNRESET|EPIPE)$/.test(code) && server.startsWith('http:')) {
+    const encrypted = server.replace(/^http:/, 'https:');
+    return {
+      ...failed,
+      message: `What listens at ${server} hangs up. If it speaks TLS, write ${encrypted}.`,
+    };
+  }
   const why = code === 'ECONNREFUSED' ? '' : ` (${message || code})`;
+  const { context, guessedFor } = target ?? {};
+  if (context !== undefined) {
+    const remedy = `If it is somewhere else now, say so: \`hubctl context add ${context} --force\`.`;
+    return {
+      ...failed,
+      message: `No hub answers at ${server}, the address of the context ${context}${why}. ${remedy}`,
+    };
+  }
+  const nobody =
+    guessedFor === undefined
+      ? `No hub answers at ${server}${why}.`
+      : `No hub runs on the data directory ${guessedFor}, and none answers at ${server}${why}.`;
   return {
-    code: 'hub_unreachable',
-    message: `No hub answers at ${server}${why}. Start one with \`hubctl serve\` or \`hubctl demo\`, or name another with --server / HUBCTL_SERVER.`,
-    exitCode: EXIT.unreachable,
+    ...failed,
+    message: `${nobody} Start one with \`hubctl serve\` or \`hubctl demo\`, or name another with ${guessedFor === undefined ? '' : '--data-dir, '}--context or --server.`,
   };
 }
 
 function unauthenticated(server: string, target: Target | undefined): string {
   const remedy =
-    'Give one with --token / HUBCTL_TOKEN, or name the data directory of a local hub with --data-dir.';
+    target?.context === undefined
+      ? 'Give one with --token-file or HUBCTL_TOKEN, or name the data directory of a local hub with --data-dir.'
+      : `Give the context another: \`hubctl context add ${target.context} --server ${server} --force\`.`;
   if (target?.token !== undefined) {
     return `The hub at ${server} does not accept the token from ${target.token.from}. ${remedy}`;
   }

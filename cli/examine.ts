@@ -5,7 +5,9 @@ import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { sealedFor } from '../core/license/keyring.ts';
+import { sealedFor as signingKeySealedFor } from '../core/license/keyring.ts';
+import { JOB_SCHEMA, QUEUE } from '../core/payment/jobs.ts';
+import { sealedFor as credentialsSealedFor } from '../core/payment/slot-secrets.ts';
 import type { Database } from '../core/storage/database.ts';
 import { checkKeyRing } from '../core/storage/key-ring.ts';
 import { loadMasterKeyFile, type MasterKey, readMasterKeys } from '../core/storage/master-key.ts';
@@ -13,25 +15,32 @@ import { migrationStatus } from '../core/storage/migrate.ts';
 import { openRedis } from '../core/storage/redis.ts';
 import { createSealer } from '../core/storage/sealing.ts';
 import { AccessService } from '../gen/hub/access/v1/access_service_pb.ts';
-import type { Finding } from './commands/doctor.ts';
+
 import { transportTo } from './connection.ts';
-import type { Context } from './context.ts';
+import { coreTrust } from './core-transport.ts';
 import { withLocalDatabase } from './local-database.ts';
 import { readSettings, type Settings } from './settings.ts';
 import type { Target } from './target.ts';
+import type { Tools } from './tools.ts';
+import type { Finding } from './views/finding.ts';
 
 /** Clocks that differ by more than this make leases and expiries unreliable. */
 const CLOCK_TOLERANCE_MS = 5_000;
 
 const REDIS_TIMEOUT_MS = 3_000;
 
+/** So many callbacks that wait are counted. */
+const MOST = 10_000;
+/** A provider that does not answer for so long is worth a word. */
+const OLD_S = 3_600;
+
 /** Runs every check; what one needs and does not have, it is skipped for. Never throws for what it finds. */
 export async function examine(
   flags: Readonly<Record<string, unknown>>,
   environment: NodeJS.ProcessEnv,
-  context: Context,
+  tools: Tools,
 ): Promise<Finding[]> {
-  const { dataDir } = context.options();
+  const { dataDir } = tools.options();
   const findings: Finding[] = [ok('Node.js', process.version)];
   let settings: Settings;
   try {
@@ -53,7 +62,7 @@ export async function examine(
   }
   findings.push(await checkRedis(settings));
   const core = coreOf(settings);
-  findings.push(core ? await checkHub(core, 'failed') : await checkHub(context.target, 'skipped'));
+  findings.push(core ? await checkHub(core, 'failed') : await checkHub(tools.localTarget, 'skipped'));
   return findings;
 }
 
@@ -85,7 +94,9 @@ async function readKeys({ masterKey, masterKeyFile, databaseUrl }: Settings, dat
   const file = masterKeyFile ?? join(dataDir, 'master.key');
   try {
     const ring =
-      masterKey === undefined ? await loadMasterKeyFile(file) : readMasterKeys(masterKey, 'HUB_MASTER_KEY');
+      masterKey === undefined
+        ? loadMasterKeyFile(file)
+        : readMasterKeys(masterKey.reveal(), 'HUB_MASTER_KEY');
     return {
       ring,
       finding: ok('master key', `${ring.length} in ${masterKey === undefined ? file : 'HUB_MASTER_KEY'}`),
@@ -117,7 +128,14 @@ async function checkDatabase(settings: Settings, dataDir: string, keys: Keys): P
       const clock = checkClock('database clock', new Date(rows[0].now));
       const schema = await checkSchema(db);
       if (schema.state !== 'ok') return [server, clock, schema];
-      return [server, clock, schema, await checkSealedKeys(db, keys)];
+      return [
+        server,
+        clock,
+        schema,
+        ...(await checkSealed(db, keys)),
+        await checkCallbacks(db),
+        await checkBacklog(db),
+      ];
     });
   } catch (error) {
     const remedy = settings.databaseUrl
@@ -134,32 +152,88 @@ async function checkSchema(db: Database): Promise<Finding> {
     check: 'schema',
     state: 'warning',
     detail: `${pending.length} migrations pending`,
-    remedy: 'hubctl migrate up, or start the hub',
+    remedy: 'hubctl migration apply, or start the hub',
   };
 }
 
-/** Opens everything that is sealed: the ring has to fit this database. */
-async function checkSealedKeys(db: Database, { ring, finding }: Keys): Promise<Finding> {
-  const check = 'signing keys';
+/** What is sealed in the database, by what the check is called. */
+const SEALED = [
+  {
+    check: 'signing keys',
+    rows: 'select id, sealed_private_key as sealed from signing_key',
+    about: signingKeySealedFor,
+  },
+  {
+    check: 'credentials',
+    rows: 'select id, sealed_credentials as sealed from slot',
+    about: credentialsSealedFor,
+  },
+];
+
+/** Opens everything that operators gave or need: the ring has to fit this database. */
+async function checkSealed(db: Database, keys: Keys): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const sealed of SEALED) findings.push(await checkOpens(db, keys, sealed));
+  return findings;
+}
+
+async function checkOpens(
+  db: Database,
+  { ring, finding }: Keys,
+  { check, rows: statement, about }: (typeof SEALED)[number],
+): Promise<Finding> {
   const remedy = 'set HUB_MASTER_KEY_FILE to the master.key of the hub that made the database';
   if (finding.state === 'failed') return skipped(check, 'the master key comes first');
   try {
     if (ring) await checkKeyRing(db.pool, ring);
-    const { rows } = await db.pool.query('select id, sealed_private_key from signing_key');
+    const { rows } = await db.pool.query<{ id: string; sealed: Buffer }>(statement);
     if (rows.length === 0) return ok(check, 'none yet');
     if (!ring) return failed(check, `${rows.length} are sealed, and there is no master key`, remedy);
     const sealer = createSealer(ring);
-    for (const row of rows) sealer.open(row.sealed_private_key, sealedFor(row.id)).fill(0);
+    for (const { id, sealed } of rows) sealer.open(sealed, about(id)).fill(0);
     return ok(check, `all ${rows.length} can be opened`);
   } catch (error) {
     return failed(check, messageOf(error), remedy);
   }
 }
 
+/** What waits, and for how long; callback_waiting_idx and callback_stray_idx have it. The queue counts its jobs itself. */
+async function checkBacklog(db: Database): Promise<Finding> {
+  const check = 'backlog';
+  const { rows } = await db.pool.query<{ waiting: number; seconds: number | null; jobs: number | null }>(`
+    select (select count(*) from (select from callback where state = 'received' limit ${MOST}) c)::int as waiting,
+           (select extract(epoch from now() - received_at)::int from callback
+             where state = 'received' order by id limit 1) as seconds,
+           (select ready_count + active_count from ${JOB_SCHEMA}.queue where name = '${QUEUE}')::int as jobs`);
+  const { waiting = 0, seconds = 0, jobs = 0 } = rows[0] ?? {};
+  if (waiting === 0) return ok(check, 'nothing waits');
+  const many = waiting === MOST ? `${MOST} or more` : String(waiting);
+  const detail = `${many} ${waiting === 1 ? 'callback waits' : 'callbacks wait'}, the oldest for ${seconds} s; ${jobs ?? 0} jobs`;
+  if ((seconds ?? 0) < OLD_S) return ok(check, detail);
+  const remedy = 'see hubctl callback list --state received, and hubctl slot test of each slot';
+  return { check, state: 'warning', detail, remedy };
+}
+
+/** What was given up is money that nobody may have noticed; callback_state_idx finds it. */
+async function checkCallbacks(db: Database): Promise<Finding> {
+  const check = 'callbacks';
+  const { rows } = await db.pool.query<{ dead: number }>(`
+    select count(*)::int as dead from callback c
+    where state = 'dead' and not exists (select from usage_log u where u.id = c.session_id)`);
+  const dead = rows[0]?.dead ?? 0;
+  if (dead === 0) return ok(check, 'none was given up');
+  return {
+    check,
+    state: 'warning',
+    detail: `${dead} ${dead === 1 ? 'was' : 'were'} given up, of sessions that are not paid`,
+    remedy: 'see hubctl callback list --state dead, and hubctl callback replay each',
+  };
+}
+
 async function checkRedis({ redisUrl }: Settings): Promise<Finding> {
   if (redisUrl === undefined) return skipped('Redis', 'REDIS_URL is not set: requests are counted in memory');
-  const redis = openRedis({ url: redisUrl, onError: () => {} }); // what is waited for tells of errors too
-  const { host } = new URL(redisUrl);
+  const redis = openRedis({ url: redisUrl.reveal(), onError: () => {} }); // what is waited for tells of errors too
+  const { host } = new URL(redisUrl.reveal());
   try {
     await once(redis, 'ready', { signal: AbortSignal.timeout(REDIS_TIMEOUT_MS) });
     await redis.ping();
@@ -173,10 +247,12 @@ async function checkRedis({ redisUrl }: Settings): Promise<Finding> {
 }
 
 /** The core that a gateway calls; undefined for a hub that is its own. */
-function coreOf({ role, coreUrl, coreToken }: Settings): (() => Promise<Target>) | undefined {
-  if (role !== 'gateway' || coreUrl === undefined || coreToken === undefined) return undefined;
-  const token = { value: coreToken, from: 'HUB_CORE_TOKEN' };
-  return () => Promise.resolve({ server: coreUrl, token, guessed: false, withheld: undefined });
+function coreOf(settings: Settings): (() => Promise<Target>) | undefined {
+  const { role, coreUrl: server, coreToken } = settings;
+  if (role !== 'gateway' || server === undefined) return undefined;
+  const token = coreToken === undefined ? undefined : { value: coreToken.reveal(), from: 'HUB_CORE_TOKEN' };
+  const trust = coreTrust(settings);
+  return () => Promise.resolve({ server, token, guessedFor: undefined, withheld: undefined, trust });
 }
 
 /** A hub of this machine may well be stopped, which leaves the check `skipped`; to a gateway that is a failure. */
@@ -187,7 +263,7 @@ async function checkHub(
   try {
     const target = await findTarget();
     // Whoever listens at the default address is not this data directory's hub.
-    if (target.guessed) return skipped('hub', 'none runs on this data directory');
+    if (target.guessedFor !== undefined) return skipped('hub', 'none runs on this data directory');
     const caller = await createClient(AccessService, transportTo(target)).getCaller({});
     const clock = caller.hubTime && checkClock('hub', timestampDate(caller.hubTime));
     if (clock && clock.state !== 'ok') return clock;
@@ -195,7 +271,7 @@ async function checkHub(
   } catch (error) {
     const { describeError } = await import('./describe-error.ts');
     const target = await findTarget().catch(() => undefined); // if that is what failed, `error` says so
-    const { code, message } = await describeError(error, { target, nameOf: (field) => field });
+    const { code, message } = await describeError(error, { target, givenFor: () => undefined });
     if (code === 'hub_unreachable' && whenStopped === 'skipped') return skipped('hub', message);
     if (code === 'hub_unreachable') return failed('hub', message, 'start the core, or correct HUB_CORE_URL');
     if (code === 'unauthenticated' && target?.token) {

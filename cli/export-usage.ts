@@ -1,72 +1,40 @@
 // Writes the usage log as CSV or as JSON lines, page by page.
-import { unlink } from 'node:fs/promises';
-import type { Context } from './context.ts';
+
 import { csvLine } from './csv.ts';
-import { PartialFailure } from './failure.ts';
-import { openForResults } from './new-file.ts';
+import { exportToFile, type WriteEntries } from './export-to-file.ts';
 import { printableJson } from './printable.ts';
-import { createProgress } from './progress.ts';
+import type { Tools } from './tools.ts';
 import { type UsageFilter, usagePages } from './usage-pages.ts';
 import type { UsageView } from './views/usage.ts';
 
 export const USAGE_FORMATS = ['csv', 'jsonl'] as const;
 
+export type Format = (typeof USAGE_FORMATS)[number];
+
 export type ExportOptions = UsageFilter & {
-  readonly format: (typeof USAGE_FORMATS)[number];
+  readonly format: Format;
   readonly out?: string;
   readonly force?: true;
 };
 
-export async function exportUsage(context: Context, options: ExportOptions): Promise<void> {
+export async function exportUsage(
+  tools: Pick<Tools, 'progress' | 'out' | 'hub'>,
+  options: ExportOptions,
+): Promise<void> {
   const { format, out: path, force, ...filter } = options;
-  const found = usagePages(await context.hub(), filter);
+  const found = usagePages(await tools.hub('paymentAdmin'), filter);
   if (path === undefined) {
-    await writeAll(found, format, context.out.text);
+    await writeAll(found, format, tools.out.text);
     return;
   }
-  const exported = await exportToFile(context, path, force === true, (write) =>
-    writeAll(found, format, write),
-  );
-  await context.out.record({ file: path, exported }, [
-    { title: 'Written to', cell: (item) => item.file },
-    { title: 'Entries', cell: (item) => item.exported },
-  ]);
-}
-
-type Write = (text: string, count: number) => Promise<void>;
-
-/** A file that was there is emptied by the first page, not before; one made for nothing is removed. */
-async function exportToFile(
-  { streams }: Context,
-  path: string,
-  force: boolean,
-  run: (write: Write) => Promise<number>,
-): Promise<number> {
-  const { file, created } = await openForResults(path, force);
-  const progress = createProgress(streams, 'Exported', undefined);
-  let exported: number | undefined;
-  try {
-    return await run(async (text, count) => {
-      if (exported === undefined) await file.truncate();
-      await file.appendFile(text);
-      exported = count;
-      progress.update(count);
-    });
-  } catch (error) {
-    if (exported === undefined) throw error;
-    throw new PartialFailure(`${path} has the ${exported} newest entries only.`, error);
-  } finally {
-    progress.end();
-    await file.close();
-    if (exported === undefined && created) await unlink(path);
-  }
+  await exportToFile(tools, { path, force: force === true }, (write) => writeAll(found, format, write));
 }
 
 /** Writes page by page, telling how many there are by then. Answers how many there were. */
 async function writeAll(
   pages: AsyncIterable<readonly UsageView[]>,
-  format: ExportOptions['format'],
-  write: Write,
+  format: Format,
+  write: WriteEntries,
 ): Promise<number> {
   const line = format === 'csv' ? csvOf : (entry: UsageView) => `${printableJson(entry)}\n`;
   let header = format === 'csv' ? csvLine(Object.keys(CSV_COLUMNS)) : '';

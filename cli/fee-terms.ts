@@ -3,7 +3,6 @@ import { usageError } from './failure.ts';
 import { typedAmount } from './typed-amount.ts';
 
 export type FeeTermOptions = {
-  readonly name: string;
   readonly gateway?: string;
   readonly slot?: string;
   readonly currency?: string;
@@ -11,13 +10,13 @@ export type FeeTermOptions = {
   readonly percent?: number;
   readonly basisPoints?: number;
   readonly fixed?: string;
-  readonly min?: string;
-  readonly max?: string;
+  readonly minFee?: string;
+  readonly maxFee?: string;
 };
 
 /** The rule for a request. @throws CliError (usage) for options that contradict or need each other */
-export function feeRuleOf(options: FeeTermOptions) {
-  const { name, gateway = '', slot = '', currency = '', percent, basisPoints, fixed, min, max } = options;
+export function feeRuleOf(name: string, options: FeeTermOptions) {
+  const { gateway = '', slot = '', currency = '', percent, basisPoints, fixed, minFee, maxFee } = options;
   if (percent !== undefined && basisPoints !== undefined) {
     throw usageError('--percent, --basis-points: give one of them, not both');
   }
@@ -35,7 +34,7 @@ export function feeRuleOf(options: FeeTermOptions) {
     currency,
     basisPoints: percent ?? basisPoints ?? 0,
     fixedMinorUnits: fixed === undefined ? 0n : amount('--fixed', fixed),
-    ...(min !== undefined && { minMinorUnits: amount('--min', min) }),
-    ...(max !== undefined && { maxMinorUnits: amount('--max', max) }),
+    ...(minFee !== undefined && { minMinorUnits: amount('--min-fee', minFee) }),
+    ...(maxFee !== undefined && { maxMinorUnits: amount('--max-fee', maxFee) }),
   };
 }

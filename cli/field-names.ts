@@ -1,20 +1,70 @@
 // What a command calls the fields of the requests it makes, to say of its own options what the hub says of fields.
-import type { Command } from 'commander';
+import type { Argument, Command, Option } from 'commander';
 
-/** What a command calls a request field: `--seats` for seatLimit. Its arguments are called as the fields are. */
-export function nameOf(command: Command, field: string): string {
-  const innermost = field.slice(field.lastIndexOf('.') + 1);
-  const name = OPTION_OF_FIELD[innermost] ?? innermost;
-  return command.options.find((option) => option.attributeName() === name)?.long ?? field;
+/** An option (`--seats`) or an argument (`licenseId`) that sets a request field, and what was typed for it. */
+export type Given = {
+  readonly name: string;
+  readonly isOption: boolean;
+  readonly value: unknown;
+  /** What stands in its angle brackets. */
+  readonly kind: string;
+};
+
+/** `field` is a path such as `customer.email`. Undefined for a field that the command sets by itself. */
+export function givenFor(command: Command, field: string): Given | undefined {
+  const innermost = innermostOf(field);
+  const joined = field.replace(/\.(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const names = [joined, TYPED_AS[innermost] ?? innermost];
+  const option = command.options.find((each) => names.includes(each.attributeName()));
+  if (option?.long) {
+    const value: unknown = command.getOptionValue(option.attributeName());
+    return { name: option.long, isOption: true, value, kind: kindOf(option) };
+  }
+  const index = command.registeredArguments.findIndex((argument) =>
+    [innermost, ...names, innermost === 'name' ? 'profile' : ''].includes(argument.name()),
+  );
+  const argument = command.registeredArguments[index];
+  if (argument === undefined) return undefined;
+  const value: unknown = command.processedArgs[index];
+  return { name: argument.name(), isOption: false, value, kind: kindOf(argument) };
 }
 
-/** Options that are not called like the request field they set. */
-const OPTION_OF_FIELD: Readonly<Record<string, string>> = {
+/** What stands in the angle brackets: `app` of `--app <app>`. */
+export function kindOf(target: Option | Argument): string {
+  if (!('flags' in target)) return target.name();
+  return /<(.+?)>/.exec(target.flags)?.[1] ?? '';
+}
+
+/** What a command was given, by what stands in the angle brackets. */
+export function givenByKind(command: Command): Record<string, string> {
+  const options = command.options.map((option): [string, unknown] => [
+    kindOf(option),
+    command.getOptionValue(option.attributeName()),
+  ]);
+  const operands = command.registeredArguments.map((argument, index): [string, unknown] => [
+    kindOf(argument),
+    command.processedArgs[index],
+  ]);
+  const texts = [...options, ...operands].flatMap(([kind, value]) =>
+    typeof value === 'string' ? [[kind, value]] : [],
+  );
+  return Object.fromEntries(texts);
+}
+
+/** Of `rule.validFrom` it is `validFrom`. */
+export function innermostOf(field: string): string {
+  return field.slice(field.lastIndexOf('.') + 1);
+}
+
+/** Options and arguments that are not called like the request field they set. */
+const TYPED_AS: Readonly<Record<string, string>> = {
   seatLimit: 'seats',
   limits: 'limit',
   limitProfile: 'profile',
   expiresAt: 'expires',
   keyHint: 'hint',
+  apps: 'app',
+  slots: 'slot',
   pageSize: 'max',
   orderReference: 'order',
   sessionId: 'session',
@@ -26,8 +76,9 @@ const OPTION_OF_FIELD: Readonly<Record<string, string>> = {
   credentials: 'credentialsFile',
   options: 'option',
   fixedMinorUnits: 'fixed',
-  minMinorUnits: 'min',
-  maxMinorUnits: 'max',
+  minMinorUnits: 'minFee',
+  maxMinorUnits: 'maxFee',
   validFrom: 'from',
   validTo: 'to',
+  afterSeq: 'after',
 };

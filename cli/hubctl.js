@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 // The hubctl executable: finds a Node.js that can run the program. Has to parse on old Node, so it imports nothing of the program.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { closeSync, existsSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
+import * as nodeModule from 'node:module';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
+
+hideSecrets();
 
 const OLDEST = 24;
 const pinned = pinnedNode();
@@ -16,7 +18,11 @@ if (Number.parseInt(process.versions.node, 10) >= OLDEST) {
   }
   const source = new URL('./main.ts', import.meta.url); // in a checkout; a published package holds the compiled program only
   const compiled = new URL('../dist/cli/main.js', import.meta.url);
-  await import((existsSync(source) ? source : compiled).href);
+  const inCheckout = existsSync(source);
+  // Stripping types takes longer than running most commands; not in a shared directory, where anybody could put code.
+  if (inCheckout)
+    nodeModule.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/hubctl', import.meta.url)));
+  await import((inCheckout ? source : compiled).href);
 } else if (pinned !== undefined && process.env.HUBCTL_REEXEC === undefined) {
   runWith(pinned);
 } else {
@@ -26,10 +32,48 @@ if (Number.parseInt(process.versions.node, 10) >= OLDEST) {
   process.exitCode = 1;
 }
 
+/**
+ * Overwrites the values of the hub's variables, and the token on the command line, where the system shows them to other
+ * programs and keeps them for core dumps: in the memory that /proc/PID/environ and cmdline are read from. This program
+ * goes on with copies of its own. Elsewhere than on Linux, or where that memory may not be written, they stay.
+ */
+function hideSecrets() {
+  if (process.platform !== 'linux') return;
+  // proc(5): the fields after the program's name, which may hold anything, start with the third.
+  const fields = readFileSync('/proc/self/stat', 'latin1').split(/.*\) /s)[1].split(' ');
+  const [argStart, argEnd, envStart, envEnd] = [48, 49, 50, 51].map((field) => Number(fields[field - 3]));
+  const own = Object.entries(process.env).filter(([name]) =>
+    /^(HUB|DATABASE_URL|REDIS_URL|PG)(?!.*_FILE$)/.test(name),
+  );
+  const tokens = process.argv.flatMap((word, index) =>
+    word === '--token' ? (process.argv[index + 1] ?? []) : word.startsWith('--token=') ? word.slice(8) : [],
+  );
+  try {
+    const memory = openSync('/proc/self/mem', 'r+');
+    for (const [name, value] of own) overwrite(memory, envStart, envEnd, `${name}=`, value);
+    for (const token of tokens) overwrite(memory, argStart, argEnd, '', token);
+    closeSync(memory);
+  } catch {
+    // Not ours to write: files of secrets (DATABASE_URL_FILE and the like) are for those who cannot have that.
+  }
+  for (const [name, value] of own) process.env[name] = value;
+}
+
+function overwrite(memory, start, end, before, value) {
+  const block = Buffer.alloc(end - start);
+  readSync(memory, block, 0, block.length, start);
+  const secret = Buffer.from(value);
+  const at = block.indexOf(Buffer.concat([Buffer.from(before), secret, Buffer.of(0)]));
+  if (at >= 0 && value !== '')
+    writeSync(memory, secret.fill('*'), 0, secret.length, start + at + before.length);
+}
+
 /** The Node.js that this checkout pins as a dependency, if it is installed here. */
 function pinnedNode() {
   try {
-    return createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/bin/node`);
+    return nodeModule
+      .createRequire(import.meta.url)
+      .resolve(`node-${process.platform}-${process.arch}/bin/node`);
   } catch {
     return undefined;
   }

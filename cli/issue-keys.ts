@@ -1,11 +1,12 @@
 // Issues licenses and sees to it that no key is lost on its way to the terminal or the file.
 import { timestampOf } from './calendar.ts';
-import type { Context } from './context.ts';
 import { CliError, interruptedError, PartialFailure } from './failure.ts';
 import { type IssueRequest, issueLicenses } from './issue.ts';
 import { openKeyFile } from './key-file.ts';
-import { createProgress } from './progress.ts';
+import { bar } from './progress.ts';
+import { integer, type Of, object, text } from './shapes.ts';
 import type { Column } from './table.ts';
+import type { Tools } from './tools.ts';
 import { ISSUED_COLUMNS, ISSUED_FIELDS, type IssuedView, issuedView } from './views/license.ts';
 
 const ONCE = 'The hub shows a key only now: it keeps a hash. Store it before you close this window.';
@@ -23,43 +24,46 @@ export type IssueOptions = {
   readonly force?: true;
 };
 
-type Written = { readonly file: string; readonly issued: number };
+/** What is printed of keys that went to a file. */
+export const WRITTEN_KEYS = object('WrittenKeys', {
+  file: text('the file'),
+  issued: integer('how many licenses were issued'),
+});
 
-const WRITTEN_FIELDS: readonly Column<Written>[] = [
+const WRITTEN_FIELDS: readonly Column<Of<typeof WRITTEN_KEYS>>[] = [
   { title: 'Written to', cell: ({ file }) => file },
   { title: 'Licenses issued', cell: ({ issued }) => issued },
 ];
 
-export async function issueKeys(context: Context, options: IssueOptions): Promise<void> {
-  const { out } = context;
+export async function issueKeys(tools: Tools, options: IssueOptions): Promise<void> {
+  const { out } = tools;
   if (options.out !== undefined) {
-    const written = { file: options.out, issued: await issueToFile(context, options, options.out) };
+    const written = { file: options.out, issued: await issueToFile(tools, options, options.out) };
     return out.record(written, WRITTEN_FIELDS);
   }
   if (options.count === undefined) {
-    for await (const [issued] of batches(context, options, 'printed')) {
+    for await (const [issued] of batches(tools, options, 'printed')) {
       if (issued !== undefined) await out.record(issued, ISSUED_FIELDS);
     }
   } else {
-    await out.list(batches(context, options, 'printed'), ISSUED_COLUMNS);
+    await out.list(batches(tools, options, 'printed'), ISSUED_COLUMNS);
   }
   out.note(ONCE);
 }
 
-async function issueToFile(context: Context, options: IssueOptions, path: string): Promise<number> {
+async function issueToFile(tools: Tools, options: IssueOptions, path: string): Promise<number> {
   const file = await openKeyFile(path, options.force === true);
-  const progress = createProgress(context.streams, 'Issuing', options.count ?? 1);
   let issued = 0;
+  const progress = tools.progress.show(() => bar('Issuing', issued, options.count ?? 1));
   try {
-    for await (const batch of batches(context, options, `in ${path}`)) {
+    for await (const batch of batches(tools, options, `in ${path}`)) {
       await file.append(batch).catch((error) => {
         throw new PartialFailure(
-          `${issued + batch.length} licenses were issued, the keys of the last ${batch.length} could not be written to ${path}. Revoke those: \`hubctl license list\` has them on top.`,
+          `The keys of ${issued} licenses are in ${path}, those issued after them could not be written. Revoke those: \`hubctl license list\` has them on top.`,
           error,
         );
       });
       issued += batch.length;
-      progress.update(issued);
     }
   } finally {
     progress.end();
@@ -69,29 +73,24 @@ async function issueToFile(context: Context, options: IssueOptions, path: string
 }
 
 /** Batches as they are issued. A failure or Ctrl-C on the way says how many there are and `where` they went. */
-async function* batches(
-  context: Context,
-  options: IssueOptions,
-  where: string,
-): AsyncGenerator<IssuedView[]> {
+async function* batches(tools: Tools, options: IssueOptions, where: string): AsyncGenerator<IssuedView[]> {
   const total = options.count ?? 1;
   let done = 0;
-  let stopped = false;
   const sofar = () => `${done} of ${total} licenses were issued; their keys are ${where}.`;
-  const stop = () => {
-    stopped = true; // after the batch under way, whose keys would be lost; a second Ctrl-C ends at once
-  };
+  const issuing = issueLicenses(await tools.hub('admin'), request(options), total);
+  // After the batches under way, whose keys would be lost; a second Ctrl-C ends at once.
+  const stop = () => issuing.stop();
   process.once('SIGINT', stop);
   try {
-    for await (const licenses of issueLicenses(await context.hub(), request(options), total)) {
+    for await (const licenses of issuing.batches) {
       yield licenses.map(issuedView);
       done += licenses.length;
-      if (stopped && done < total) throw interruptedError(`Interrupted. ${sofar()}`);
     }
+    if (done < total) throw interruptedError(`Interrupted. ${sofar()}`);
   } catch (error) {
     if (done === 0 || error instanceof CliError) throw error;
     throw new PartialFailure(
-      `${sofar()} \`hubctl license list\` tells whether the failed call issued more.`,
+      `${sofar()} \`hubctl license list\` tells whether the calls under way issued more.`,
       error,
     );
   } finally {

@@ -14,15 +14,44 @@ export type IssueRequest = Omit<
 
 /** The most the hub issues in one call. */
 const BATCH = 1000;
+/** Calls under way besides the batch that is dealt with: the hub makes keys while its database writes others. */
+const AHEAD = 2;
 
-/** Yields each batch once it is committed. A batch is whole or not there at all; ending the loop ends the issuing. */
-export async function* issueLicenses(
-  { admin }: Hub,
-  request: IssueRequest,
-  count: number,
-): AsyncGenerator<readonly IssuedLicense[]> {
-  for (let done = 0; done < count; done += BATCH) {
-    const { licenses } = await admin.issueLicenses({ ...request, count: Math.min(BATCH, count - done) });
-    yield licenses;
+export type Issuing = {
+  /** Asks for no more; the batches that were asked for still come. */
+  stop(): void;
+  /**
+   * Each batch once it is committed, whole or not there at all. The hub works on the next ones while a batch is dealt
+   * with, so that a loop that is left early loses keys: stop, and take what is left.
+   */
+  readonly batches: AsyncIterable<readonly IssuedLicense[]>;
+};
+
+/** Issues so many licenses, which begins when the batches are asked for. */
+export function issueLicenses({ admin }: Pick<Hub, 'admin'>, request: IssueRequest, count: number): Issuing {
+  let asked = 0;
+  let wanted = count;
+  const ask = (): Promise<readonly IssuedLicense[]> | undefined => {
+    const next = Math.min(BATCH, wanted - asked);
+    if (next <= 0) return undefined;
+    asked += next;
+    const answer = admin.issueLicenses({ ...request, count: next }).then(({ licenses }) => licenses);
+    answer.catch(() => {}); // told where it is awaited, if it comes to that
+    return answer;
+  };
+  async function* inTurn(): AsyncGenerator<readonly IssuedLicense[]> {
+    // The first one alone: what is wrong with the request is wrong with each.
+    const coming = [ask()];
+    for (let next = coming.shift(); next !== undefined; next = coming.shift()) {
+      const licenses = await next;
+      while (coming.length < AHEAD) coming.push(ask());
+      yield licenses;
+    }
   }
+  return {
+    stop() {
+      wanted = asked;
+    },
+    batches: inTurn(),
+  };
 }

@@ -6,24 +6,31 @@ import type { Database } from '../core/storage/database.ts';
 import { startEmbeddedPostgres } from '../core/storage/embedded-postgres.ts';
 import type { Settings } from './settings.ts';
 
-/**
- * Opens the database that `serve` would use with these settings, starting the embedded PostgreSQL if it does not run,
- * and leaves everything as it was found.
- */
+/** Opens the database that `serve` would use with these settings, and leaves everything as it was found. */
 export async function withLocalDatabase<T>(
-  { databaseUrl }: Settings,
+  settings: Settings,
   dataDir: string,
   work: (db: Database) => Promise<T>,
 ): Promise<T> {
   await using undo = new AsyncDisposableStack();
-  let url = databaseUrl;
-  if (url === undefined) {
-    const { path } = await openDataDir(dataDir);
-    const server = await startEmbeddedPostgres({ dataDir: path });
-    undo.defer(() => (server.reused ? Promise.resolve() : server.stop()));
-    url = server.url;
-  }
-  const db = await openHubDatabase(url, 2, pino({ level: 'silent' }));
+  const db = await openQuietly(await findLocalDatabase(settings, dataDir, undo));
   undo.defer(() => db.close());
   return await work(db);
+}
+
+/** The address of that database; an embedded PostgreSQL that does not run is started, until `undo` stops it. */
+export async function findLocalDatabase(
+  { databaseUrl }: Settings,
+  dataDir: string,
+  undo: AsyncDisposableStack,
+): Promise<string> {
+  if (databaseUrl !== undefined) return databaseUrl.reveal();
+  const { path } = await openDataDir(dataDir);
+  const server = await startEmbeddedPostgres({ dataDir: path });
+  undo.defer(() => (server.reused ? Promise.resolve() : server.stop()));
+  return server.url;
+}
+
+export function openQuietly(url: string): Promise<Database> {
+  return openHubDatabase(url, 2, pino({ level: 'silent' }));
 }

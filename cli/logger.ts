@@ -1,10 +1,11 @@
 // The log of a hub: JSON lines, without what a database error quotes of the rows.
 import { type DestinationStream, type Logger, pino } from 'pino';
 
-export function createLogger(level: string, stream: DestinationStream): Logger {
+/** @param worker Its number stands in each line, where several processes write one log. */
+export function createLogger(level: string, stream: DestinationStream, worker?: number): Logger {
   const options = {
     level,
-    base: null,
+    base: worker === undefined ? null : { worker },
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: describe },
   };

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { printable, printableJson } from './printable.ts';
+import type { Progress } from './progress.ts';
 import { type Column, createTable, recordLines } from './table.ts';
 
 export type Output = {
@@ -21,14 +22,20 @@ export type Output = {
   json(): boolean;
 };
 
+type Printer = { readonly stream: Writable; readonly progress: Pick<Progress, 'clear'> };
+
+/** @param progress What may stand on the terminal, to be cleared before anything is printed there. */
 export function createOutput(
-  { stdout, stderr }: { stdout: Writable; stderr: Writable },
+  { stdout: out, stderr }: { stdout: Writable; stderr: Writable },
   json: () => boolean,
+  progress: Pick<Progress, 'clear'> = { clear: () => {} },
 ): Output {
-  const bold = (text: string) => styleText('bold', text, { stream: stdout }); // plain off a terminal and under NO_COLOR
+  const stdout = { stream: out, progress };
+  const bold = (text: string) => styleText('bold', text, { stream: out }); // plain off a terminal and under NO_COLOR
   return {
     json,
     note: (text) => {
+      progress.clear();
       if (!json()) stderr.write(`${printable(text)}\n`);
     },
     record: async (item, columns) => {
@@ -41,7 +48,7 @@ export function createOutput(
   };
 }
 
-async function jsonArray<T>(stdout: Writable, pages: AsyncIterable<readonly T[]> | Iterable<readonly T[]>) {
+async function jsonArray<T>(stdout: Printer, pages: AsyncIterable<readonly T[]> | Iterable<readonly T[]>) {
   let count = 0;
   for await (const items of pages) {
     const lines = items.map((item, index) => `${count + index === 0 ? '[' : ','}\n  ${printableJson(item)}`);
@@ -53,7 +60,7 @@ async function jsonArray<T>(stdout: Writable, pages: AsyncIterable<readonly T[]>
 }
 
 async function table<T>(
-  stdout: Writable,
+  stdout: Printer,
   pages: AsyncIterable<readonly T[]> | Iterable<readonly T[]>,
   columns: readonly Column<T>[],
   bold: (text: string) => string,
@@ -69,6 +76,7 @@ async function table<T>(
   return count;
 }
 
-async function write(stream: Writable, text: string): Promise<void> {
+async function write({ stream, progress }: Printer, text: string): Promise<void> {
+  progress.clear();
   if (!stream.write(text)) await once(stream, 'drain');
 }

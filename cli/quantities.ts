@@ -18,6 +18,12 @@ export function parseCount(text: string): number {
   return value;
 }
 
+/** A text that says something: an empty one is what an unset variable of a script leaves. */
+export function parseText(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('Give a text, or leave the option out.');
+  return text;
+}
+
 /** A TCP port, or 0 for any free one. */
 export function parsePort(text: string): number {
   const value = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
@@ -73,5 +79,7 @@ export function addPair(text: string, before: Record<string, string> = {}): Reco
 export function parsePercent(text: string): number {
   const [, whole, fraction = ''] = /^(\d{1,5})(?:\.(\d{1,2}))?$/.exec(text) ?? [];
   if (whole === undefined) throw new InvalidArgumentError('Give a percentage with at most two decimals: 1.5');
-  return Number(whole + fraction.padEnd(2, '0'));
+  const hundredths = Number(whole + fraction.padEnd(2, '0'));
+  if (hundredths > 10_000) throw new InvalidArgumentError('Give a percentage from 0 to 100.');
+  return hundredths;
 }

@@ -5,12 +5,16 @@ import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import type { LicenseAdminService } from '../gen/hub/license/v1/license_admin_service_pb.ts';
 import { LicenseState } from '../gen/hub/license/v1/license_pb.ts';
 import { connect } from './connection.ts';
-import type { Streams } from './context.ts';
-import { type DemoPayments, startDemoPayments } from './demo-payments.ts';
+import { startDemoPayments } from './demo-payments.ts';
+import type { Progress } from './progress.ts';
 import type { RunningHub } from './run-hub.ts';
-import { type DemoLicense, seedDemo } from './seed-demo.ts';
+import { seedDemo } from './seed-demo.ts';
 import { serveUntilStopped } from './serve-until-stopped.ts';
 import type { Settings } from './settings.ts';
+import { faultLine } from './simulator/run-simulator.ts';
+import type { Streams } from './tools.ts';
+import type { DemoReport } from './views/demo.ts';
+import type { DemoLicense } from './views/demo-license.ts';
 
 export type DemoOptions = {
   readonly dataDir: string;
@@ -19,46 +23,51 @@ export type DemoOptions = {
   /** Undefined: one that is free. */
   readonly simulatorPort: number | undefined;
   readonly streams: Streams;
-};
-
-/** What `hubctl demo --json` prints. */
-export type DemoReport = {
-  readonly gateway: string;
-  readonly rpc: string;
-  readonly token: string;
-  readonly app: { readonly slug: string };
-  readonly license: { readonly id: string; readonly key: string; readonly seats: number };
-  /** Name of the payment slot, by gateway. */
-  readonly slots: DemoPayments['slots'];
-  /** Where the simulated payment providers are. */
-  readonly simulator: string;
+  readonly progress: Progress;
 };
 
 export async function runDemo(settings: Settings, options: DemoOptions): Promise<void> {
-  const { dataDir, json, simulatorPort, streams } = options;
+  const { dataDir, json, simulatorPort, streams, progress } = options;
   await using undo = new AsyncDisposableStack();
+  const starting = progress.show(() => 'Starting the hub');
+  undo.defer(() => starting.end());
+  const log = {
+    write(line: string) {
+      progress.clear();
+      streams.stderr.write(line);
+    },
+  };
   await serveUntilStopped(settings, {
     dataDir,
-    log: streams.stderr,
+    log,
     async onReady({ gatewayUrl, core }: RunningHub) {
       if (gatewayUrl === undefined || core === undefined) throw new Error('the demo runs in the role all');
-      const token = { value: core.adminToken, from: 'the hub itself' };
-      const hub = connect({ server: core.rpcUrl, token, guessed: false, withheld: undefined });
+      const token = { value: core.adminToken.reveal(), from: 'the hub itself' };
+      const trust = { certificate: settings.rpcTlsCert };
+      const target = { server: core.rpcUrl, token, guessedFor: undefined, withheld: undefined, trust };
+      const hub = await connect(target, ['admin', 'paymentAdmin']);
       const demo = await keptLicense(hub.admin, join(dataDir, 'demo.json'));
-      const { simulator, slots } = await startDemoPayments(hub, simulatorPort);
+      const { simulator, slots } = await startDemoPayments(hub, {
+        port: simulatorPort,
+        ...(!json && { onFault: (event) => void streams.stderr.write(faultLine(event)) }),
+      });
       undo.defer(() => simulator.close());
       const report: DemoReport = {
         gateway: gatewayUrl,
         rpc: core.rpcUrl,
-        token: core.adminToken,
-        app: { slug: demo.app },
-        license: { id: demo.licenseId, key: demo.licenseKey, seats: demo.seats },
+        token: core.adminToken.reveal(),
+        app: demo.app,
+        licenseId: demo.licenseId,
+        licenseKey: demo.licenseKey,
+        seats: demo.seats,
         slots,
         simulator: simulator.url,
       };
-      streams.stdout.write(json ? `${JSON.stringify(report)}\n` : guide(report, dataDir));
+      starting.end();
+      streams.stdout.write(json ? `${JSON.stringify(report)}\n` : guide(report, dataDir, settings.docs));
     },
   });
+  if (!json) streams.stdout.write('The hub has stopped. The simulated payments are gone.\n');
 }
 
 /** The license of the last run, if it is still good here. The hub keeps no keys, so the demo keeps its own. */
@@ -83,19 +92,24 @@ async function isGood(admin: Client<typeof LicenseAdminService>, licenseId: stri
   }
 }
 
-function guide({ gateway, rpc, app, license, slots, simulator }: DemoReport, dataDir: string): string {
+function guide(
+  { gateway, rpc, app, licenseId, licenseKey, seats, slots, simulator }: DemoReport,
+  dataDir: string,
+  docs: boolean,
+): string {
   const here = `--data-dir ${quoted(resolve(dataDir))}`;
   const body = (extra: object) =>
-    JSON.stringify({ licenseKey: license.key, machineFingerprint: 'demo-machine', ...extra });
+    JSON.stringify({ licenseKey, machineFingerprint: 'demo-machine', ...extra });
   const post = (path: string, extra: object) =>
     `curl -sS ${gateway}${path} -H 'Content-Type: application/json' -d '${body(extra)}'`;
   return `The hub is ready.
 
-  Gateway      ${gateway}
+  Gateway      ${gateway}${docs ? `  (reference at ${gateway}/docs)` : ''}
   RPC          ${rpc}  (token in ${join(dataDir, 'admin-token')})
-  App          ${app.slug}
-  License      ${license.id}  (${license.seats} seats)
-  License key  ${license.key}
+  Console      ${rpc}/console/  (sign in with that token)
+  App          ${app}
+  License      ${licenseId}  (${seats} seats)
+  License key  ${licenseKey}
   Providers    ${simulator}  (simulated; slots ${slots.gateway_one}, ${slots.gateway_two})
 
 Paste into another terminal:
@@ -104,17 +118,17 @@ Paste into another terminal:
   ${post('/v1/activate', { machineLabel: 'My laptop', appVersion: '1.0.0' })}
 
   # Check the license and the machine
-  curl -sS '${gateway}/v1/status/${license.id}?fp=demo-machine'
+  curl -sS '${gateway}/v1/status/${licenseId}?fp=demo-machine'
 
   # Fetch the public key that verifies licenses offline
-  curl -sS ${gateway}/v1/apps/${app.slug}/public-key
+  curl -sS ${gateway}/v1/apps/${app}/public-key
 
   # Release the seat
   ${post('/v1/deactivate', {})}
 
   # Administer
-  npx hubctl license show ${license.id} ${here}
-  npx hubctl license revoke ${license.id} --reason 'Trying it out' ${here}
+  npx hubctl license show ${licenseId} ${here}
+  npx hubctl license revoke ${licenseId} --reason 'Trying it out' ${here}
 
   # Charge a customer: open the checkout page that it prints, and pay
   npx hubctl session create --slot ${slots.gateway_one} --amount 100.00 --currency BDT --order ORD-1 ${here}
@@ -122,7 +136,8 @@ Paste into another terminal:
   # See what came of it; \`session inspect\` tells the whole story of a session
   npx hubctl session list ${here}
 
-Ctrl-C stops the hub; what is in it stays in ${dataDir}.
+Ctrl-C stops the hub; what is in it stays in ${dataDir}. The simulated providers forget
+their payments: a checkout that is open then cannot be paid any more.
 `;
 }
 

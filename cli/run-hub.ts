@@ -1,21 +1,36 @@
 // Composes a running hub from the core and the gateway, as `serve` and `demo` do.
-import { Code, ConnectError, createClient, type Transport } from '@connectrpc/connect';
-import { createConnectTransport } from '@connectrpc/connect-node';
+import type { Transport } from '@connectrpc/connect';
+import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import type { AttemptLimiter } from '../core/access/failed-attempts.ts';
 import type { Clock } from '../core/clock.ts';
 import { type Hub, startHub } from '../core/hub.ts';
 import { listen, urlOf } from '../core/rpc/listener.ts';
-import { openRedis } from '../core/storage/redis.ts';
+import type { TlsFiles } from '../core/rpc/tls.ts';
+import { createCounts } from '../gateway/counts.ts';
 import { createGateway } from '../gateway/gateway.ts';
-import { AccessService } from '../gen/hub/access/v1/access_service_pb.ts';
+import { collectAll, createMetrics, type Gather, type Metrics } from '../metrics/metrics.ts';
+import { measureProcess } from '../metrics/process.ts';
+import { clientKey } from '../ports/client-key.ts';
+import { createFallbackCount } from '../ports/redis-fallbacks.ts';
+import { consoleFiles } from './console-files.ts';
+import { coreTransport, openCore } from './core-transport.ts';
+import { type Addresses, hubFile } from './hub-file.ts';
+import { type MetricsPort, openMetricsPort } from './metrics-port.ts';
 import type { Settings } from './settings.ts';
 import { packageVersion } from './version.ts';
+import { DEATHS, WORKERS } from './worker-metrics.ts';
 
 export type RunningHub = {
   /** Undefined in the role core. */
   readonly gatewayUrl: string | undefined;
   /** The core; undefined in the role gateway. */
   readonly core: Hub | undefined;
+  /** Where a gateway in a process of its own tells its metrics; undefined in the other roles: the RPC port does. */
+  readonly metricsUrl: string | undefined;
+  readonly metrics: Metrics;
+  /** Reads the certificates of the internal port again, if there are any. */
+  reload(): Promise<void>;
   /** Stops accepting, finishes what is under way for at most `graceMs`, closes everything. */
   stop(graceMs: number): Promise<void>;
 };
@@ -25,41 +40,83 @@ export type RunOptions = {
   readonly logger: Logger;
   readonly clock?: Clock;
   readonly onFatal?: (error: Error) => void;
+  /** Number of this process, from 1, if it is one of several that serve the same ports. */
+  readonly worker?: number | undefined;
+  /** Adds what the others have measured. */
+  readonly gather?: Gather | undefined;
 };
+
+/** What it serves, for logs and for those who look for it. */
+export function addressesOf({ gatewayUrl: gateway, core, metricsUrl: metrics }: RunningHub): Addresses {
+  return { gateway, rpc: core?.rpcUrl, metrics };
+}
 
 export async function runHub(settings: Settings, options: RunOptions): Promise<RunningHub> {
   const { logger } = options;
   await using undo = new AsyncDisposableStack();
+  const metrics = createMetrics();
+  const processMeter = measureProcess(metrics, { version: packageVersion(), role: settings.role });
+  undo.defer(() => processMeter.stop());
+  if (options.gather === undefined) {
+    // With workers, the process that starts them tells of them.
+    const states = ['wanted', 'serving', 'answering'];
+    metrics.gauge(WORKERS, () => states.map((state) => ({ labels: { state }, value: 1 })));
+    metrics.tally(DEATHS, () => 0);
+  }
+  const redis = settings.redisUrl && (await connectRedis(settings.redisUrl.reveal(), logger));
+  metrics.gauge(
+    {
+      name: 'hub_redis_up',
+      help: 'Whether the connection to Redis stands; nothing without REDIS_URL.',
+      together: 'min',
+    },
+    () => redis && (redis.status === 'ready' ? 1 : 0),
+  );
+  undo.defer(async () => redis?.disconnect());
   let gateway: { url: string; stop(graceMs: number): Promise<void> } | undefined;
   const core =
-    settings.role === 'gateway' ? undefined : await startCore(settings, options, () => gateway?.url);
+    settings.role === 'gateway'
+      ? undefined
+      : await startCore(settings, { ...options, metrics }, redis, () => gateway?.url);
   undo.defer(async () => core?.stop(0));
   gateway =
     settings.role === 'core'
       ? undefined
-      : await startGateway(settings, core?.transport ?? (await remoteCore(settings)), logger);
+      : await startGateway(settings, { inProcess: core?.transport, redis, logger, metrics });
   undo.defer(async () => gateway?.stop(0));
-  await core?.dataDir.announce({
-    pid: process.pid,
-    rpc: core.rpcUrl,
-    ...(gateway && { gateway: gateway.url }),
-  });
+  const metricsPort =
+    settings.role === 'gateway' ? await startMetricsPort(settings, metrics, options) : undefined;
+  undo.defer(async () => metricsPort?.close(0));
+  if (options.worker === undefined) {
+    await core?.dataDir.announce(hubFile(settings, { rpc: core.rpcUrl, gateway: gateway?.url }));
+  }
   undo.move(); // started: from now on it is the caller's to stop
   return {
     gatewayUrl: gateway?.url,
     core,
+    metricsUrl: metricsPort?.url,
+    metrics,
+    async reload() {
+      await core?.reload();
+      await metricsPort?.reload();
+    },
     async stop(graceMs) {
+      const graceOver = performance.now() + graceMs;
       // The gateway first: its last requests still need the core.
       await gateway?.stop(graceMs);
       await core?.dataDir.withdraw();
-      await core?.stop(graceMs);
+      await core?.stop(Math.max(0, graceOver - performance.now()));
+      await metricsPort?.close(0);
+      redis?.disconnect();
+      processMeter.stop();
     },
   };
 }
 
 function startCore(
   settings: Settings,
-  { dataDir, ...parts }: RunOptions,
+  { dataDir, worker, metrics, ...parts }: RunOptions & { readonly metrics: Metrics },
+  redis: Redis | undefined,
   gatewayUrl: () => string | undefined,
 ): Promise<Hub> {
   return startHub(
@@ -69,44 +126,90 @@ function startCore(
       dataDir,
       host: settings.rpcHost,
       rpcPort: settings.rpcPort,
+      rpcTls: tlsFiles(settings),
       masterKey: { text: settings.masterKey, file: settings.masterKeyFile },
       poolSize: settings.databasePool,
+      preparesDatabase: worker === undefined || worker === 1,
+      maxInFlight: settings.maxInFlight,
+      connectionsPerClient: settings.connectionsPerClient,
       payment: {
-        // On one machine providers reach the gateway where it listens; elsewhere somebody has to say where.
-        publicUrl: () => settings.publicUrl ?? gatewayUrl(),
+        gatewayAddress: { publicUrl: settings.publicUrl, localUrl: gatewayUrl },
         callbackBudgetMs: settings.callbackBudgetMs,
         providerTimeoutMs: settings.providerTimeoutMs,
+        providerQuestions: settings.providerQuestions,
         retryDelayMs: settings.retryDelaySeconds * 1000,
         sweepAfterMs: settings.sweepAfterMs,
       },
     },
-    parts,
+    {
+      ...parts,
+      metrics,
+      console: consoleFiles(),
+      ...(settings.failedAttemptsPerMinute > 0 && {
+        attemptLimiter: createAttemptLimiter(settings.failedAttemptsPerMinute, redis, metrics),
+      }),
+    },
   );
 }
 
-async function startGateway(settings: Settings, transport: Transport, logger: Logger) {
-  const redis = settings.redisUrl ? openRedis({ url: settings.redisUrl, ...redisLog(logger) }) : undefined;
+/** The settings name a certificate and a key together, or neither. */
+function tlsFiles({ rpcTlsCert, rpcTlsKey, rpcTlsClientCa }: Settings): TlsFiles | undefined {
+  if (rpcTlsCert === undefined || rpcTlsKey === undefined) return undefined;
+  return { cert: rpcTlsCert, key: rpcTlsKey, clientCa: rpcTlsClientCa };
+}
+
+/** Counts as the gateway does, and what it calls one client. */
+function createAttemptLimiter(points: number, redis: Redis | undefined, metrics: Metrics): AttemptLimiter {
+  const counts = createCounts(redis, createFallbackCount(metrics));
+  const limiter = counts.limiter({ name: 'failed-attempts', points, seconds: 60 });
+  return {
+    consume: (address) => limiter.consume(clientKey(address)),
+    get: (address) => limiter.get(clientKey(address)),
+  };
+}
+
+type GatewayParts = {
+  /** The core, if it is in this process. */
+  readonly inProcess: Transport | undefined;
+  readonly redis: Redis | undefined;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+};
+
+async function startGateway(settings: Settings, { inProcess, redis, logger, metrics }: GatewayParts) {
   const { server, close } = createGateway({
-    transport,
+    transport: inProcess ?? (await openCore(settings)),
+    // In this process a read that has begun is as good as done.
+    abandonsReads: inProcess === undefined,
     logger,
+    metrics,
     ratePerMinute: settings.licenseRatePerMinute,
+    wrongGuesses: settings.wrongGuesses,
+    maxInFlight: settings.maxInFlight,
+    connectionsPerClient: settings.connectionsPerClient,
     ...(redis && { redis }),
     trustedProxies: settings.trustedProxies,
     proxyHeader: settings.proxyHeader,
+    corsOrigins: settings.corsOrigins,
+    docs: settings.docs,
   });
-  try {
-    await listen(server, settings.port, settings.host, '--port or HUB_PORT');
-  } catch (error) {
-    redis?.disconnect();
-    throw error;
-  }
-  return {
-    url: urlOf(server),
-    async stop(graceMs: number) {
-      await close(graceMs);
-      redis?.disconnect();
-    },
-  };
+  await listen(server, settings.port, settings.host, '--port or HUB_PORT');
+  return { url: urlOf(server), stop: close };
+}
+
+function startMetricsPort(
+  settings: Settings,
+  metrics: Metrics,
+  { logger, gather }: RunOptions,
+): Promise<MetricsPort> {
+  const collect = () => collectAll(metrics, gather);
+  return openMetricsPort(settings, { collect, core: coreTransport(settings, undefined), logger });
+}
+
+/** Its client is several MB, which a hub without Redis does not load. */
+async function connectRedis(url: string, logger: Logger): Promise<Redis> {
+  const { openRedis } = await import('../core/storage/redis.ts');
+  return openRedis({ url, ...redisLog(logger) });
 }
 
 /** One line when Redis goes and one when it comes back, however often it is tried in between. */
@@ -122,28 +225,4 @@ function redisLog(logger: Logger) {
       away = false;
     },
   };
-}
-
-/** A core in another process, over HTTP/2. */
-async function remoteCore({ coreUrl, coreToken }: Settings): Promise<Transport> {
-  const transport = createConnectTransport({
-    baseUrl: coreUrl ?? '', // the role gateway has one
-    httpVersion: '2',
-    useBinaryFormat: true,
-    defaultTimeoutMs: 10_000,
-    interceptors: [
-      (next) => (request) => {
-        request.header.set('authorization', `Bearer ${coreToken}`);
-        return next(request);
-      },
-    ],
-  });
-  // A core that is away may come; one that does not know the token never will.
-  await createClient(AccessService, transport)
-    .getCaller({})
-    .catch((error) => {
-      if (ConnectError.from(error).code !== Code.Unauthenticated) return;
-      throw new Error(`HUB_CORE_TOKEN: the core at ${coreUrl} does not accept this token`);
-    });
-  return transport;
 }

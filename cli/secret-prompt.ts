@@ -1,8 +1,8 @@
 // Asks for secrets on the terminal without showing what is typed.
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import type { Streams } from './context.ts';
 import { interruptedError, usageError } from './failure.ts';
+import type { Streams } from './tools.ts';
 
 /**
  * Asks for each name on standard error.

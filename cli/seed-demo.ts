@@ -2,13 +2,7 @@
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import type { LicenseAdminService } from '../gen/hub/license/v1/license_admin_service_pb.ts';
 import { part } from './reply.ts';
-
-export type DemoLicense = {
-  readonly app: string;
-  readonly licenseId: string;
-  readonly licenseKey: string;
-  readonly seats: number;
-};
+import type { DemoLicense } from './views/demo-license.ts';
 
 /**
  * Makes the app `demo` (kept if it exists), its profiles `free` and `pro`, and issues a license. Keys are shown only

@@ -1,8 +1,12 @@
 // Runs a hub in this process until a signal ends it.
 import type { DestinationStream } from 'pino';
+import type { Gather } from '../metrics/metrics.ts';
+import { warnOfCrowding } from './connection-room.ts';
 import { EXIT } from './failure.ts';
+import { firstSignal } from './first-signal.ts';
 import { createLogger } from './logger.ts';
-import { type RunningHub, runHub } from './run-hub.ts';
+import { releaseMemory } from './memory.ts';
+import { addressesOf, type RunningHub, runHub } from './run-hub.ts';
 import type { Settings } from './settings.ts';
 
 export type ServeOptions = {
@@ -10,6 +14,17 @@ export type ServeOptions = {
   readonly log: DestinationStream;
   /** Called once the hub is ready. */
   readonly onReady?: (hub: RunningHub) => Promise<void>;
+  /** Set if this is one of several processes, and told what to do by the one that started it. */
+  readonly worker?: WorkerPlace;
+};
+
+export type WorkerPlace = {
+  /** From 1. */
+  readonly number: number;
+  /** Resolves when the worker is told to stop. Ctrl-C does not tell it: a terminal sends that to all processes. */
+  readonly toldToStop: Promise<string>;
+  /** Adds what the other processes have measured. */
+  readonly gather: Gather;
 };
 
 /** What is under way when a signal comes has so long to finish. */
@@ -21,48 +36,47 @@ const GRACE_MS = 5_000;
  */
 export async function serveUntilStopped(
   settings: Settings,
-  { dataDir, log, onReady }: ServeOptions,
+  { dataDir, log, onReady, worker }: ServeOptions,
 ): Promise<void> {
-  const logger = createLogger(settings.logLevel, log);
+  const logger = createLogger(settings.logLevel, log, worker?.number);
+  const what = worker ? 'worker' : 'hub';
   const fatal = Promise.withResolvers<never>();
   fatal.promise.catch(() => {}); // awaited below, if it comes to that
-  const stopped = firstSignal();
-  const starting = runHub(settings, { dataDir, logger, onFatal: fatal.reject });
+  const stopped: Promise<string> = worker
+    ? Promise.race([worker.toldToStop, firstSignal(['SIGTERM'])])
+    : firstSignal(['SIGTERM', 'SIGINT']);
+  const starting = runHub(settings, {
+    dataDir,
+    logger,
+    worker: worker?.number,
+    gather: worker?.gather,
+    onFatal: fatal.reject,
+  });
   const early = await Promise.race([starting, stopped]);
   if (typeof early === 'string') await waitBriefly(starting);
   const hub = await starting;
+  // Where there is nothing to reload, a terminal that is closed ends the hub, as it ends any program.
+  const reload = (): void => void hub.reload();
+  if (settings.rpcTlsCert !== undefined) process.on('SIGHUP', reload);
+  // The terminal is told in one line; where it was is for the log.
+  const crashed = (error: unknown): void => logger.fatal({ err: error }, `${what} has crashed`);
+  process.on('uncaughtExceptionMonitor', crashed);
   try {
-    logger.info({ gateway: hub.gatewayUrl, rpc: hub.core?.rpcUrl }, 'hub is ready');
+    releaseMemory();
+    logger.info({ ...(worker && { pid: process.pid }), ...addressesOf(hub) }, `${what} is ready`);
+    if (worker === undefined) await warnOfCrowding(settings, logger);
     await onReady?.(hub);
-    logger.info({ signal: await Promise.race([stopped, fatal.promise]) }, 'hub is stopping');
+    logger.info({ signal: await Promise.race([stopped, fatal.promise]) }, `${what} is stopping`);
   } finally {
+    process.off('SIGHUP', reload);
+    process.off('uncaughtExceptionMonitor', crashed);
     await hub.stop(GRACE_MS);
   }
-  logger.info('hub has stopped');
+  logger.info(`${what} has stopped`);
 }
 
 /** A signal came while the hub was starting: it has the grace to finish that, and to stop in order. */
 async function waitBriefly(starting: Promise<unknown>): Promise<void> {
   const timer = setTimeout(() => process.exit(EXIT.interrupted), GRACE_MS);
   await starting.finally(() => clearTimeout(timer));
-}
-
-/** One Ctrl-C can come twice, from the terminal and passed on by npm: what follows so soon is the same signal. */
-const ECHO_MS = 250;
-
-function firstSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let first: number | undefined;
-    const onSignal = (signal: NodeJS.Signals): void => {
-      const now = performance.now();
-      if (first === undefined) {
-        first = now;
-        resolve(signal);
-      } else if (now - first > ECHO_MS) {
-        process.exit(EXIT.interrupted);
-      }
-    };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
-  });
 }

@@ -20,12 +20,20 @@ export function integer(from: number, to: number): (value: string) => number {
   };
 }
 
-export function oneOf<T extends string>(...words: T[]): (value: string) => T {
-  return (value) => {
+/** One of these words, which it tells as well. */
+export function oneOf<T extends string>(
+  ...words: T[]
+): ((value: string) => T) & { readonly words: readonly T[] } {
+  const parse = (value: string): T => {
     const word = words.find((candidate) => candidate === value);
     if (word !== undefined) return word;
     throw new Error(`must be one of ${words.join(', ')}, not ${JSON.stringify(value)}`);
   };
+  return Object.assign(parse, { words });
+}
+
+export function onOrOff(value: string): boolean {
+  return oneOf('on', 'off')(value) === 'on';
 }
 
 /** The value may hold a password, so messages do not repeat it. */
@@ -43,6 +51,21 @@ export function databaseUrl(value: string): string {
   const address = url('postgres:', 'postgresql:')(value);
   if (new URL(address).pathname.length > 1) return address;
   throw new Error('must name a database, as postgres://user@host/database does');
+}
+
+/** With the path and session id that the hub adds, what a provider takes for a callback address: 255 characters. */
+const LONGEST_PUBLIC_URL = 180;
+
+export function publicUrl(value: string): string {
+  const address = url('http:', 'https:')(value);
+  if (address.length > LONGEST_PUBLIC_URL) {
+    throw new Error(
+      `must be at most ${LONGEST_PUBLIC_URL} characters: providers take no longer callback addresses`,
+    );
+  }
+  if (/[?#]/.test(address))
+    throw new Error('must not have a query or a fragment: the hub adds a path of its own');
+  return address;
 }
 
 /** `120,600,3600`: rising whole seconds, as milliseconds. */

@@ -1,29 +1,56 @@
 // The settings of a hub: one table for flags, environment variables, defaults and what is a valid value.
 import { type Command, Option } from 'commander';
+import { Secret } from '../core/secret.ts';
 import { readMasterKeys } from '../core/storage/master-key.ts';
 import { parseTrustedProxies } from '../gateway/client-ip.ts';
+import { parseOrigins } from '../gateway/cors.ts';
 import { usageError } from './failure.ts';
-import { databaseUrl, integer, oneOf, risingSeconds, text, token, url } from './setting-values.ts';
+import { readVariable, requirePublic, variableInUse } from './secret-variables.ts';
+import {
+  databaseUrl,
+  integer,
+  oneOf,
+  onOrOff,
+  publicUrl,
+  risingSeconds,
+  text,
+  token,
+  url,
+} from './setting-values.ts';
 
 export type Settings = {
   readonly role: 'all' | 'core' | 'gateway';
+  readonly workers: number;
   readonly host: string;
   readonly port: number;
   readonly rpcHost: string;
   readonly rpcPort: number;
+  readonly rpcTlsCert: string | undefined;
+  readonly rpcTlsKey: string | undefined;
+  readonly rpcTlsClientCa: string | undefined;
   readonly publicUrl: string | undefined;
-  readonly databaseUrl: string | undefined;
+  readonly databaseUrl: Secret<string> | undefined;
   readonly databasePool: number;
-  readonly redisUrl: string | undefined;
-  readonly masterKey: string | undefined;
+  readonly redisUrl: Secret<string> | undefined;
+  readonly masterKey: Secret<string> | undefined;
   readonly masterKeyFile: string | undefined;
   readonly licenseRatePerMinute: number;
+  readonly wrongGuesses: number;
+  readonly failedAttemptsPerMinute: number;
+  readonly maxInFlight: number;
+  readonly connectionsPerClient: number;
   readonly trustedProxies: readonly string[];
   readonly proxyHeader: 'x-forwarded-for' | 'forwarded';
+  readonly corsOrigins: readonly string[];
+  readonly docs: boolean;
   readonly coreUrl: string | undefined;
-  readonly coreToken: string | undefined;
+  readonly coreToken: Secret<string> | undefined;
+  readonly coreCa: string | undefined;
+  readonly coreClientCert: string | undefined;
+  readonly coreClientKey: string | undefined;
   readonly callbackBudgetMs: number;
   readonly providerTimeoutMs: number;
+  readonly providerQuestions: number;
   readonly retryDelaySeconds: number;
   /** Milliseconds. */
   readonly sweepAfterMs: readonly number[];
@@ -35,6 +62,10 @@ export type Setting<K extends keyof Settings = keyof Settings> = {
   readonly env: string;
   /** Without the dashes; settings that are secrets have none, since other users can read the command line. */
   readonly flag: string | undefined;
+  /** What the flag takes, as help calls it: `<port>` */
+  readonly placeholder: string | undefined;
+  /** The only values there are, where they are words. */
+  readonly words?: readonly string[];
   readonly description: string;
   /** As it would be written; undefined: not set. */
   readonly fallback: string | undefined;
@@ -46,73 +77,112 @@ export const SETTINGS: readonly Setting[] = [
   setting(
     'role',
     'HUB_ROLE',
-    'role',
+    'role <role>',
     'all',
     oneOf('all', 'core', 'gateway'),
     'what this process does: all, core or gateway',
   ),
-  setting('host', 'HUB_HOST', 'host', '127.0.0.1', text, 'address the public gateway binds'),
+  setting(
+    'workers',
+    'HUB_WORKERS',
+    'workers <n>',
+    '1',
+    integer(1, 64),
+    'processes that serve these ports together; the pool, and limits without Redis, are of each',
+  ),
+  setting('host', 'HUB_HOST', 'host <address>', '127.0.0.1', text, 'address the public gateway binds'),
   setting(
     'port',
     'HUB_PORT',
-    'port',
+    'port <port>',
     '5099',
     integer(0, 65_535),
     'port of the public gateway; 0 takes any free one',
   ),
-  setting('rpcHost', 'HUB_RPC_HOST', 'rpc-host', '127.0.0.1', text, 'address the internal RPC port binds'),
+  setting(
+    'rpcHost',
+    'HUB_RPC_HOST',
+    'rpc-host <address>',
+    '127.0.0.1',
+    text,
+    'address the internal port binds: RPC and /metrics; in the role gateway /metrics alone',
+  ),
   setting(
     'rpcPort',
     'HUB_RPC_PORT',
-    'rpc-port',
+    'rpc-port <port>',
     '5100',
     integer(0, 65_535),
-    'internal RPC port; 0 takes any free one',
+    'internal port: RPC and /metrics; in the role gateway /metrics alone; 0 takes any free one',
+  ),
+  setting(
+    'rpcTlsCert',
+    'HUB_RPC_TLS_CERT',
+    'rpc-tls-cert <file>',
+    undefined,
+    text,
+    'PEM file: certificate of the RPC port, and what leads to its root; without it the port speaks plaintext',
+  ),
+  setting(
+    'rpcTlsKey',
+    'HUB_RPC_TLS_KEY',
+    'rpc-tls-key <file>',
+    undefined,
+    text,
+    'PEM file, mode 0600: key of that certificate',
+  ),
+  setting(
+    'rpcTlsClientCa',
+    'HUB_RPC_TLS_CLIENT_CA',
+    'rpc-tls-client-ca <file>',
+    undefined,
+    text,
+    'PEM file: who issues client certificates, which may take the place of tokens',
   ),
   setting(
     'publicUrl',
     'HUB_PUBLIC_URL',
-    'public-url',
+    'public-url <url>',
     undefined,
-    url('http:', 'https:'),
-    'base address the outside world knows the gateway by',
+    publicUrl,
+    'base address the outside world knows the gateway by; only a simulator on this machine is called back without it',
   ),
   setting(
     'databaseUrl',
     'DATABASE_URL',
-    'database-url',
+    'database-url <url>',
     undefined,
-    databaseUrl,
+    secret(databaseUrl),
     'PostgreSQL 15 or later; without it the hub runs its own in the data directory',
   ),
   setting(
     'databasePool',
     'HUB_DATABASE_POOL',
-    'database-pool',
+    'database-pool <n>',
     '10',
     integer(2, 1000),
-    'most database connections of this process',
+    'most database connections of each process',
   ),
   setting(
     'redisUrl',
     'REDIS_URL',
-    'redis-url',
+    'redis-url <url>',
     undefined,
-    url('redis:', 'rediss:'),
-    'Redis for counting requests across hubs; without it each hub counts in memory',
+    secret(url('redis:', 'rediss:')),
+    'Redis for counting requests across hubs; without it each process counts in memory',
   ),
   setting(
     'masterKey',
     'HUB_MASTER_KEY',
     undefined,
     undefined,
-    masterKeys,
+    secret(masterKeys),
     'master keys, one per line, 32 bytes in base64 or hex each',
   ),
   setting(
     'masterKeyFile',
     'HUB_MASTER_KEY_FILE',
-    'master-key-file',
+    'master-key-file <file>',
     undefined,
     text,
     'file of master keys, mode 0600; by default master.key in the data directory, made at the first start',
@@ -120,15 +190,47 @@ export const SETTINGS: readonly Setting[] = [
   setting(
     'licenseRatePerMinute',
     'HUB_LICENSE_RATE_PER_MINUTE',
-    'license-rate-per-minute',
+    'license-rate-per-minute <n>',
     '60',
     integer(0, 1_000_000),
     'license requests per minute and client IP; 0 is off',
   ),
   setting(
+    'wrongGuesses',
+    'HUB_WRONG_GUESSES',
+    'wrong-guesses <n>',
+    '20',
+    integer(0, 1_000_000),
+    'wrong guesses at a key or fingerprint per client in ten minutes, five times as many for all strangers together; 0 is off',
+  ),
+  setting(
+    'failedAttemptsPerMinute',
+    'HUB_FAILED_ATTEMPTS_PER_MINUTE',
+    'failed-attempts-per-minute <n>',
+    '30',
+    integer(0, 1_000_000),
+    'wrong service tokens per minute and address on the RPC port; 0 is off',
+  ),
+  setting(
+    'maxInFlight',
+    'HUB_MAX_IN_FLIGHT',
+    'max-in-flight <n>',
+    '1000',
+    integer(1, 100_000),
+    'requests each port works on at the same time; those beyond are answered 503 at once',
+  ),
+  setting(
+    'connectionsPerClient',
+    'HUB_CONNECTIONS_PER_CLIENT',
+    'connections-per-client <n>',
+    '500',
+    integer(0, 10_000),
+    'connections each port takes from one address, trusted proxies excepted; 0 is off',
+  ),
+  setting(
     'trustedProxies',
     'HUB_TRUSTED_PROXIES',
-    'trusted-proxies',
+    'trusted-proxies <addresses>',
     '',
     parseTrustedProxies,
     'addresses and CIDR ranges, separated by commas, of the proxies in front of the gateway',
@@ -136,15 +238,31 @@ export const SETTINGS: readonly Setting[] = [
   setting(
     'proxyHeader',
     'HUB_PROXY_HEADER',
-    'proxy-header',
+    'proxy-header <header>',
     'x-forwarded-for',
     oneOf('x-forwarded-for', 'forwarded'),
     'the one header in which those proxies name the client: x-forwarded-for or forwarded',
   ),
   setting(
+    'corsOrigins',
+    'HUB_CORS_ORIGINS',
+    'cors-origins <origins>',
+    '',
+    parseOrigins,
+    'origins, separated by commas, whose web pages may call the license endpoints; none by default',
+  ),
+  setting(
+    'docs',
+    'HUB_DOCS',
+    'docs',
+    'on',
+    onOrOff,
+    'whether the gateway serves its reference at /docs and /openapi.json: on or off',
+  ),
+  setting(
     'coreUrl',
     'HUB_CORE_URL',
-    'core-url',
+    'core-url <url>',
     undefined,
     url('http:', 'https:'),
     'RPC address of the core, for the role gateway',
@@ -154,13 +272,37 @@ export const SETTINGS: readonly Setting[] = [
     'HUB_CORE_TOKEN',
     undefined,
     undefined,
-    token,
+    secret(token),
     'service token for the core, for the role gateway',
+  ),
+  setting(
+    'coreCa',
+    'HUB_CORE_CA',
+    'core-ca <file>',
+    undefined,
+    text,
+    'PEM file: who issued the certificate of the core, for an https address',
+  ),
+  setting(
+    'coreClientCert',
+    'HUB_CORE_CLIENT_CERT',
+    'core-client-cert <file>',
+    undefined,
+    text,
+    'PEM file: certificate to show the core in place of a token',
+  ),
+  setting(
+    'coreClientKey',
+    'HUB_CORE_CLIENT_KEY',
+    'core-client-key <file>',
+    undefined,
+    text,
+    'PEM file: key of that certificate',
   ),
   setting(
     'callbackBudgetMs',
     'HUB_CALLBACK_BUDGET_MS',
-    'callback-budget-ms',
+    'callback-budget-ms <ms>',
     '2500',
     integer(1, 8_000),
     'milliseconds after which a payment provider is answered, whatever has come of its callback',
@@ -168,15 +310,23 @@ export const SETTINGS: readonly Setting[] = [
   setting(
     'providerTimeoutMs',
     'HUB_PROVIDER_TIMEOUT_MS',
-    'provider-timeout-ms',
+    'provider-timeout-ms <ms>',
     '30000',
     integer(100, 120_000),
     'milliseconds a payment provider has to answer a question',
   ),
   setting(
+    'providerQuestions',
+    'HUB_PROVIDER_QUESTIONS',
+    'provider-questions <n>',
+    '16',
+    integer(1, 64),
+    'questions to the payment provider of one slot that may be under way at the same time; the rest wait',
+  ),
+  setting(
     'retryDelaySeconds',
     'HUB_RETRY_DELAY_SECONDS',
-    'retry-delay-seconds',
+    'retry-delay-seconds <seconds>',
     '5',
     integer(1, 3_600),
     'seconds until a callback that could not be dealt with is tried again; later and later after that',
@@ -184,7 +334,7 @@ export const SETTINGS: readonly Setting[] = [
   setting(
     'sweepAfterMs',
     'HUB_SWEEP_AFTER_SECONDS',
-    'sweep-after-seconds',
+    'sweep-after-seconds <seconds>',
     '120,600,3600',
     risingSeconds,
     'seconds after which the provider is asked about a session that is not paid; then every last one for a day',
@@ -192,7 +342,7 @@ export const SETTINGS: readonly Setting[] = [
   setting(
     'logLevel',
     'HUB_LOG_LEVEL',
-    'log-level',
+    'log-level <level>',
     'info',
     oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'),
     'least serious level that is logged',
@@ -201,16 +351,16 @@ export const SETTINGS: readonly Setting[] = [
 
 /** Declares a flag for every setting that has one, or only for those named. */
 export function addSettings(command: Command, only?: readonly (keyof Settings)[]): Command {
-  for (const { key, flag, env, description, fallback } of SETTINGS) {
+  for (const { key, flag, placeholder, env, description, fallback } of SETTINGS) {
     if (flag === undefined || (only && !only.includes(key))) continue;
     const note = fallback ? `; default ${fallback}` : '';
-    command.addOption(new Option(`--${flag} <value>`, `${description} (env: ${env}${note})`));
+    command.addOption(new Option(`--${flag} ${placeholder}`, `${description} (env: ${env}${note})`));
   }
   return command;
 }
 
 /**
- * Reads flags, else the environment, else the defaults; an empty variable counts as not set.
+ * Reads flags, else the environment and the files it names, else the defaults; an empty variable counts as not set.
  * @throws CliError with one line for each wrong value, naming where it came from.
  */
 export function readSettings(
@@ -222,9 +372,13 @@ export function readSettings(
   const read: Partial<Record<keyof Settings, unknown>> = {};
   for (const { key, env, flag, fallback, parse } of SETTINGS) {
     const given = flag === undefined ? undefined : flags[camelCase(flag)];
-    const [source, value] =
-      typeof given === 'string' ? [`--${flag}`, given] : [env, environment[env] || fallback];
+    const secret = SECRETS.includes(key);
+    const variable = secret ? variableInUse(env, environment) : env;
+    const source = typeof given === 'string' ? `--${flag}` : variable;
     try {
+      if (secret && typeof given === 'string') requirePublic(env, given);
+      const written = secret ? readVariable(env, environment) : environment[env] || undefined;
+      const value = typeof given === 'string' ? given : (written ?? fallback);
       read[key] = value === undefined ? undefined : parse(value);
     } catch (error) {
       problems.push(`${source}: ${error instanceof Error ? error.message : error}`);
@@ -239,6 +393,9 @@ export function readSettings(
   return settings;
 }
 
+/** Settings that are or may hold a secret, and can be in a file; the master keys have a setting of their own for that. */
+const SECRETS: readonly (keyof Settings)[] = ['databaseUrl', 'redisUrl', 'coreToken'];
+
 /** Values that are right by themselves and wrong together; looked for where all of them are right by themselves. */
 const CONTRADICTIONS: readonly {
   readonly among: readonly (keyof Settings)[];
@@ -251,9 +408,26 @@ const CONTRADICTIONS: readonly {
     message: 'HUB_CORE_URL: the role gateway needs the RPC address of the core',
   },
   {
-    among: ['role', 'coreToken'],
-    is: ({ role, coreToken }) => role === 'gateway' && coreToken === undefined,
+    among: ['role', 'coreToken', 'coreClientCert'],
+    is: ({ role, coreToken, coreClientCert }) =>
+      role === 'gateway' && coreToken === undefined && coreClientCert === undefined,
     message: 'HUB_CORE_TOKEN: the role gateway needs a service token for the core',
+  },
+  {
+    among: ['coreClientCert', 'coreClientKey'],
+    is: ({ coreClientCert, coreClientKey }) =>
+      (coreClientCert === undefined) !== (coreClientKey === undefined),
+    message: 'HUB_CORE_CLIENT_CERT, HUB_CORE_CLIENT_KEY: set both, the certificate and its key',
+  },
+  {
+    among: ['rpcTlsCert', 'rpcTlsKey'],
+    is: ({ rpcTlsCert, rpcTlsKey }) => (rpcTlsCert === undefined) !== (rpcTlsKey === undefined),
+    message: 'HUB_RPC_TLS_CERT, HUB_RPC_TLS_KEY: set both, the certificate and its key',
+  },
+  {
+    among: ['rpcTlsCert', 'rpcTlsClientCa'],
+    is: ({ rpcTlsCert, rpcTlsClientCa }) => rpcTlsCert === undefined && rpcTlsClientCa !== undefined,
+    message: 'HUB_RPC_TLS_CLIENT_CA: clients show certificates over TLS only; set HUB_RPC_TLS_CERT as well',
   },
   {
     among: ['masterKey', 'masterKeyFile'],
@@ -262,20 +436,26 @@ const CONTRADICTIONS: readonly {
   },
   {
     among: ['role', 'port', 'rpcPort'],
-    is: ({ role, port, rpcPort }) => role === 'all' && port !== 0 && port === rpcPort,
+    is: ({ role, port, rpcPort }) => role !== 'core' && port !== 0 && port === rpcPort,
     message: 'HUB_PORT, HUB_RPC_PORT: the two ports have to differ',
   },
 ];
 
+function secret(parse: (text: string) => string): (text: string) => Secret<string> {
+  return (value) => new Secret(parse(value));
+}
+
 function setting<K extends keyof Settings>(
   key: K,
   env: string,
-  flag: string | undefined,
+  flags: string | undefined,
   fallback: string | undefined,
-  parse: (text: string) => Settings[K],
+  parse: ((text: string) => Settings[K]) & { words?: readonly string[] },
   description: string,
 ): Setting {
-  return { key, env, flag, fallback, parse, description };
+  const [flag, placeholder] = flags?.split(' ') ?? [];
+  const { words } = parse;
+  return { key, env, flag, placeholder, fallback, parse, ...(words && { words }), description };
 }
 
 /** Keeps the text, which the hub reads again, and refuses one that it could not read. */

@@ -1,7 +1,8 @@
-// Which hub a command talks to, and with which token: the options, else what a local hub left in its data directory.
+// Where a command finds its hub, and with which token: what was chosen, else what a local hub left in its data directory.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CliError, EXIT, usageError } from './failure.ts';
+import type { Trust } from './trust.ts';
 
 const DEFAULT_SERVER = 'http://127.0.0.1:5100';
 
@@ -12,48 +13,81 @@ export type Target = {
   /** Base URL of the internal port, without a trailing slash. */
   readonly server: string;
   readonly token: Given | undefined;
-  /** Whether neither the options nor a running hub of the data directory named the server. */
-  readonly guessed: boolean;
+  /** The data directory, if the server is a guess: no option named one, and no hub runs on that directory. */
+  readonly guessedFor: string | undefined;
   /** Why the token of the local hub was not used, where there is one and no other token was given. */
   readonly withheld: string | undefined;
+  /** For an https address. */
+  readonly trust?: Trust;
+  /** The context it is of; undefined of the local hub, and of one whose address was given. */
+  readonly context?: string;
 };
 
 /**
  * Finds the hub and the token. The data directory's own token goes to that directory's hub only, never to another
  * address: a server given explicitly has to be the one that `hub.json` names.
  *
- * @param given `server` and `token` where an option or the environment set them; `dataDir` of a local hub.
+ * @param given `server` and `token` where an option, the environment or a context set them; `dataDir` of a local hub.
  * @throws CliError if the address is not an http(s) URL, or a file of the data directory cannot be read.
  */
 export async function resolveTarget(given: {
-  server?: Given | undefined;
-  token?: Given | undefined;
-  dataDir: string;
+  readonly server?: Given | undefined;
+  readonly token?: Given | undefined;
+  readonly trust?: Trust;
+  readonly context?: string;
+  readonly dataDir: string;
 }): Promise<Target> {
-  const local = await readLocalServer(given.dataDir);
+  const target = await findTarget(given);
+  return { ...target, ...(given.context !== undefined && { context: given.context }) };
+}
+
+async function findTarget(given: Parameters<typeof resolveTarget>[0]): Promise<Target> {
+  const { server: local, certificate } = (await readLocalHub(given.dataDir)) ?? {};
   const server = given.server === undefined ? (local ?? DEFAULT_SERVER) : baseUrl(given.server);
-  const guessed = given.server === undefined && local === undefined;
+  const guessedFor = given.server === undefined && local === undefined ? given.dataDir : undefined;
+  const trust = checkTrust(server, { ...given.trust, ...(server === local && { certificate }) });
   if (given.token !== undefined) {
-    return { server, token: checkToken(given.token), guessed, withheld: undefined };
+    return { server, token: checkToken(given.token), guessedFor, withheld: undefined, ...trust };
   }
 
   const file = join(given.dataDir, 'admin-token');
   const token = await readIfThere(file);
-  if (token === undefined) return { server, token: undefined, guessed, withheld: undefined };
+  if (token === undefined) return { server, token: undefined, guessedFor, withheld: undefined, ...trust };
   if (server !== local) {
     const owner = local === undefined ? 'a local hub' : `the hub at ${local}`;
     return {
       server,
       token: undefined,
-      guessed,
+      guessedFor,
       withheld: `The token in ${file} belongs to ${owner} and goes nowhere else.`,
+      ...trust,
     };
   }
-  return { server, token: checkToken({ value: token, from: file }), guessed, withheld: undefined };
+  return {
+    server,
+    token: checkToken({ value: token, from: file }),
+    guessedFor,
+    withheld: undefined,
+    ...trust,
+  };
 }
 
-/** The address in `hub.json`, which a running hub writes. */
-async function readLocalServer(dataDir: string): Promise<string | undefined> {
+/** What is said of TLS has to be whole, and of use. */
+export function checkTrust(server: string, trust: Trust): { trust?: Trust } {
+  const { ca, clientCert, clientKey } = trust;
+  if ((clientCert === undefined) !== (clientKey === undefined)) {
+    throw usageError('Give --client-cert and --client-key together: the certificate and its key.');
+  }
+  if (server.startsWith('https:')) return { trust };
+  const idle = [ca !== undefined && '--ca', clientCert !== undefined && '--client-cert'].find(Boolean);
+  if (idle) throw usageError(`${idle} is for an https address, and the server is ${server}.`);
+  return {};
+}
+
+/** The address in `hub.json`, which a running hub writes, and where its certificate is, if it has one. */
+async function readLocalHub(
+  dataDir: string,
+): Promise<{ server: string; certificate?: string | undefined } | undefined> {
   const file = join(dataDir, 'hub.json');
   const text = await readIfThere(file);
   if (text === undefined) return undefined;
@@ -70,10 +104,15 @@ async function readLocalServer(dataDir: string): Promise<string | undefined> {
   }
   if (typeof content !== 'object' || content === null || !('rpc' in content)) throw broken;
   if (typeof content.rpc !== 'string') throw broken;
-  return baseUrl({ value: content.rpc, from: file });
+  const certificate =
+    'rpcCertificate' in content && typeof content.rpcCertificate === 'string'
+      ? content.rpcCertificate
+      : undefined;
+  return { server: baseUrl({ value: content.rpc, from: file }), certificate };
 }
 
-function baseUrl({ value, from }: Given): string {
+/** @throws CliError (usage) if it is not an address like http://127.0.0.1:5100 */
+export function baseUrl({ value, from }: Given): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const clean = url !== undefined && url.username + url.password + url.search + url.hash === '';
   if (!clean || !/^https?:$/.test(url.protocol)) {
@@ -83,7 +122,7 @@ function baseUrl({ value, from }: Given): string {
 }
 
 /** One line of printable ASCII, as it has to fit in a header. The message never repeats the token. */
-function checkToken({ value, from }: Given): Given {
+export function checkToken({ value, from }: Given): Given {
   const token = value.trim();
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw usageError(`The token in ${from} is not one: give one line without spaces.`);
@@ -100,7 +139,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
     throw new CliError(
       'data_dir',
       EXIT.failed,
-      `${file} cannot be read (${code}). Run hubctl as the user the hub runs as, or give --server and --token.`,
+      `${file} cannot be read (${code}). Run hubctl as the user the hub runs as, or give --server and --token-file.`,
       { cause: error },
     );
   }

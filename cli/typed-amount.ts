@@ -4,6 +4,8 @@ import { usageError } from './failure.ts';
 
 /** @throws CliError (usage) that names the option */
 export function typedAmount(option: string, decimal: string, currency: string): bigint {
+  const upper = currency.toUpperCase();
+  if (/^[A-Z]{3}$/.test(upper) && currency !== upper) throw usageError(`--currency: Write ${upper}.`);
   try {
     return parseDecimal(decimal, currency);
   } catch (error) {

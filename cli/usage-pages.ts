@@ -1,5 +1,5 @@
 // The usage log, page by page.
-import { timestampOf } from './calendar.ts';
+import { checkPeriod, timestampOf } from './calendar.ts';
 import type { Hub } from './connection.ts';
 import { pages } from './pages.ts';
 import { type UsageView, usageView } from './views/usage.ts';
@@ -8,10 +8,11 @@ export type UsageFilter = { readonly slot?: string; readonly from?: Date; readon
 
 /** Newest first, one page in memory at a time; at most `max` entries. */
 export function usagePages(
-  { paymentAdmin }: Hub,
+  { paymentAdmin }: Pick<Hub, 'paymentAdmin'>,
   { slot, from, to }: UsageFilter,
   max?: number,
 ): AsyncGenerator<readonly UsageView[]> {
+  checkPeriod(from, to);
   const wanted = {
     ...(slot !== undefined && { slot }),
     ...(from !== undefined && { settledFrom: timestampOf(from) }),

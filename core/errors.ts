@@ -25,6 +25,9 @@ export const HUB_ERRORS = {
   seat_unknown: 'not_found',
   seat_not_active: 'permission_denied',
   expiry_invalid: 'invalid_argument',
+  token_unknown: 'not_found',
+  certificate_subject_taken: 'already_exists',
+  last_admin: 'failed_precondition',
   page_token_invalid: 'invalid_argument',
   gateway_unknown: 'not_found',
   method_not_allowed: 'invalid_argument',
@@ -44,6 +47,13 @@ export const HUB_ERRORS = {
   provider_unavailable: 'unavailable',
   fee_rule_unknown: 'not_found',
   fee_rule_invalid: 'invalid_argument',
+  period_invalid: 'invalid_argument',
+  month_not_over: 'invalid_argument',
+  months_in_use: 'failed_precondition',
+  audit_log_broken: 'failed_precondition',
+  prune_busy: 'unavailable',
+  verify_busy: 'resource_exhausted',
+  overloaded: 'unavailable',
 } as const satisfies Record<string, HubErrorKind>;
 
 export type HubErrorCode = keyof typeof HUB_ERRORS;
@@ -59,11 +69,13 @@ export class HubError extends Error {
   readonly field: string | undefined;
   /** The HTTP method to use instead, with `method_not_allowed`. */
   readonly allow: string | undefined;
+  /** The charge session that the request left behind. */
+  readonly sessionId: string | undefined;
 
   constructor(
     code: HubErrorCode,
     message: string,
-    about: { seats?: SeatUsage; field?: string; allow?: string } = {},
+    about: { seats?: SeatUsage; field?: string; allow?: string; sessionId?: string } = {},
   ) {
     super(message);
     this.name = 'HubError';
@@ -71,5 +83,11 @@ export class HubError extends Error {
     this.seats = about.seats;
     this.field = about.field;
     this.allow = about.allow;
+    this.sessionId = about.sessionId;
   }
+}
+
+/** The hub has more to do than it can in time. */
+export function overloaded(): HubError {
+  return new HubError('overloaded', 'the hub has too much to do at the moment; try again in a few seconds');
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PROBLEM_TYPE, PROBLEMS, type Problem, problemBody } from './problem.ts';
 import type { Answer } from './routes.ts';
+import { SECURITY_HEADERS } from './security-headers.ts';
 
 export type SendOptions = {
   requestId: string;
@@ -23,13 +24,13 @@ export function sendAnswer(res: ServerResponse, answer: Answer, options: SendOpt
     answer.contentType,
     'Cache-Control',
     answer.cacheControl ?? 'no-store',
-    'X-Content-Type-Options',
-    'nosniff',
+    ...(answer.securityHeaders ?? SECURITY_HEADERS),
     'X-Request-Id',
     options.requestId,
     ...options.headers,
   ];
-  if (answer.status !== 304) headers.push('Content-Length', String(Buffer.byteLength(answer.body)));
+  if (answer.status !== 204 && answer.status !== 304)
+    headers.push('Content-Length', String(Buffer.byteLength(answer.body)));
   if (answer.headers !== undefined) headers.push(...answer.headers);
   if (close) headers.push('Connection', 'close');
   res.writeHead(answer.status, headers);
@@ -54,7 +55,7 @@ const LINGER_BYTES = 16 * 1024 * 1024;
  * Sends all of the body but ends the response only when the rest of the request has come, or too much of it. To
  * close a socket with unread bytes resets it, and the client would lose the answer (RFC 9112 section 9.6).
  */
-function lingerAndEnd(res: ServerResponse, body: string): void {
+function lingerAndEnd(res: ServerResponse, body: Answer['body']): void {
   const { req } = res;
   let left = LINGER_BYTES;
   const end = (): void => {

@@ -1,6 +1,7 @@
 // Finds the address of the client behind trusted proxies.
 import type { IncomingHttpHeaders } from 'node:http';
-import { BlockList, isIP, isIPv4, isIPv6, SocketAddress } from 'node:net';
+import { BlockList, isIP, isIPv4 } from 'node:net';
+import { normalAddress } from '../ports/client-key.ts';
 
 export type ProxyHeader = 'x-forwarded-for' | 'forwarded';
 
@@ -48,6 +49,12 @@ export function parseTrustedProxies(text: string): string[] {
   return items;
 }
 
+/** Makes the function that tells whether the peer of a socket is one of the trusted proxies. */
+export function createIsProxy(trustedProxies: readonly string[]): (peer: string) => boolean {
+  const trusted = blockListOf(trustedProxies);
+  return (peer) => isTrusted(trusted, normalAddress(peer) ?? UNKNOWN);
+}
+
 const UNKNOWN = 'unknown';
 
 function faultIn(item: string): string | undefined {
@@ -76,17 +83,6 @@ function blockListOf(items: readonly string[]): BlockList {
 function isTrusted(trusted: BlockList, address: string): boolean {
   if (address === UNKNOWN) return false;
   return trusted.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
-}
-
-/** The canonical form of an address, an IPv4-mapped IPv6 address as IPv4; undefined if it is none. */
-function normalAddress(text: string): string | undefined {
-  if (isIPv4(text)) return text;
-  if (!isIPv6(text)) return undefined;
-  const zone = text.indexOf('%');
-  const bare = zone === -1 ? text : text.slice(0, zone);
-  const { address } = new SocketAddress({ address: bare, family: 'ipv6' });
-  const mapped = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : '';
-  return isIPv4(mapped) ? mapped : address;
 }
 
 /** The address in `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:4711`. */

@@ -1,35 +1,64 @@
 // What orchestrators ask: whether the process is up, and whether the hub behind it can serve.
 import { createClient, type Transport } from '@connectrpc/connect';
 import { Health, HealthCheckResponse_ServingStatus } from '../gen/grpc/health/v1/health_pb.ts';
-import type { Answer, Call, Route } from './routes.ts';
+import { shareLooks } from '../ports/share-looks.ts';
+import type { Operation } from './operation.ts';
+import type { Answer, Route } from './routes.ts';
 import { unavailable } from './rpc-problem.ts';
 
-/** `/healthz` and `/readyz`; the latter asks grpc.health.v1.Health behind `transport`. */
-export function healthRoutes(transport: Transport): Route[] {
+/**
+ * `/healthz` and `/readyz`; the latter asks grpc.health.v1.Health behind `transport`, unless requests are shed. Anybody
+ * may ask for it as often as they like, so all who do share one question.
+ */
+export function healthRoutes(transport: Transport, isShedding: () => boolean): Route[] {
   const health = createClient(Health, transport);
 
-  const ready = async ({ requestId, signal }: Call): Promise<Answer> => {
-    const options = {
-      headers: { 'x-request-id': requestId },
-      timeoutMs: TIMEOUT_MS,
-      ...(signal && { signal }),
-    };
-    const response = await health.check({}, options).catch((failure: unknown) => {
+  const look = shareLooks(() => health.check({}, { timeoutMs: TIMEOUT_MS }), MAX_AGE_MS);
+
+  const ready = async (): Promise<Answer> => {
+    if (isShedding()) throw unavailable(new Error('requests are shed'));
+    const { status } = await look().catch((failure: unknown) => {
       throw unavailable(failure);
     });
-    if (response.status !== HealthCheckResponse_ServingStatus.SERVING) {
-      throw unavailable(new Error(`the hub reports health status ${response.status}`));
+    if (status !== HealthCheckResponse_ServingStatus.SERVING) {
+      throw unavailable(new Error(`the hub reports health status ${status}`));
     }
     return OK;
   };
 
   return [
-    { method: 'GET', pattern: '/healthz', limited: false, handle: () => OK },
-    { method: 'GET', pattern: '/readyz', limited: false, handle: ready },
+    { method: 'GET', pattern: '/healthz', limited: false, about: ABOUT.up, handle: () => OK },
+    { method: 'GET', pattern: '/readyz', limited: false, about: ABOUT.ready, handle: ready },
   ];
 }
 
 /** Probes usually wait a few seconds at most. */
-const TIMEOUT_MS = 2000;
+const TIMEOUT_MS = 2_000;
+/** Probes usually ask every few seconds, and never more than once a second. */
+const MAX_AGE_MS = 500;
 
 const OK: Answer = { status: 200, contentType: 'application/json', body: '{"ok":true}' };
+
+const ANSWER = {
+  description: 'It is.',
+  contentType: OK.contentType,
+  members: { ok: { type: 'boolean', const: true } },
+};
+const ABOUT = {
+  up: {
+    id: 'isUp',
+    tag: 'Health',
+    summary: 'Whether the process is up',
+    description: 'For whoever restarts it: says nothing about the database.',
+    answer: ANSWER,
+    problems: [],
+  },
+  ready: {
+    id: 'isReady',
+    tag: 'Health',
+    summary: 'Whether the hub can do its work',
+    description: 'Point load balancers here. While requests are shed it is not ready.',
+    answer: ANSWER,
+    problems: ['unavailable'],
+  },
+} as const satisfies { [name: string]: Operation };

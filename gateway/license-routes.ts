@@ -4,30 +4,70 @@ import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import { LicenseService } from '../gen/hub/license/v1/license_service_pb.ts';
 import { textMember } from './body.ts';
+import { tagged } from './entity-tag.ts';
+import { type Guess, type GuessLimit, keySubject, licenseSubject } from './guess-limit.ts';
+import { LICENSE_OPERATIONS as about } from './license-operations.ts';
 import { type Answer, type Call, queryParameter, type Route } from './routes.ts';
 
 /** The routes under /v1, answered by the LicenseService behind `transport`. */
-export function licenseRoutes(transport: Transport): Route[] {
+export function licenseRoutes(transport: Transport, guesses: GuessLimit | undefined): Route[] {
   const licenses = createClient(LicenseService, transport);
-  const ofApp = { method: 'GET', limited: true, fieldNames: { app: 'slug' } } as const;
+  const guard = (guess: Guess, kind: 'read' | 'write', ask: () => Promise<Answer>): Promise<Answer> =>
+    guesses === undefined ? ask() : guesses.guard(guess, kind, ask);
+  const byKey = (call: Call, ask: () => Promise<Answer>): Promise<Answer> => {
+    const subject = keySubject(textMember(call.body, 'licenseKey') ?? '');
+    return guard({ client: call.client, subject }, 'write', ask);
+  };
+  const checkStatus = (call: Call): Promise<Answer> => {
+    const fingerprint = queryParameter(call.query, 'fp');
+    const ask = (): Promise<Answer> => status(licenses, call, fingerprint);
+    // Without a fingerprint there is nothing to guess.
+    if (fingerprint === undefined) return ask();
+    return guard({ client: call.client, subject: licenseSubject(call.param) }, 'read', ask);
+  };
+  const open = { limited: true, crossOrigin: true } as const;
+  const ofApp = { ...open, method: 'GET', fieldNames: { app: 'slug' } } as const;
   return [
-    { method: 'POST', pattern: '/v1/activate', limited: true, handle: (call) => activate(licenses, call) },
     {
+      ...open,
+      method: 'POST',
+      pattern: '/v1/activate',
+      about: about.activate,
+      handle: (call) => byKey(call, () => activate(licenses, call)),
+    },
+    {
+      ...open,
       method: 'POST',
       pattern: '/v1/deactivate',
-      limited: true,
-      handle: (call) => deactivate(licenses, call),
+      about: about.deactivate,
+      handle: (call) => byKey(call, () => deactivate(licenses, call)),
     },
     {
+      ...open,
       method: 'GET',
       pattern: '/v1/status/{licenseId}',
-      limited: true,
       fieldNames: { machine_fingerprint: 'fp' },
-      handle: (call) => status(licenses, call),
+      about: about.status,
+      handle: checkStatus,
     },
-    { ...ofApp, pattern: '/v1/apps/{slug}/public-key', handle: (call) => publicKey(licenses, call) },
-    { ...ofApp, pattern: '/v1/apps/{slug}/jwks.json', handle: (call) => jwks(licenses, call) },
-    { ...ofApp, pattern: '/v1/apps/{slug}/limits/free', handle: (call) => freeLimits(licenses, call) },
+    {
+      ...ofApp,
+      pattern: '/v1/apps/{slug}/public-key',
+      about: about.publicKey,
+      handle: (call) => publicKey(licenses, call),
+    },
+    {
+      ...ofApp,
+      pattern: '/v1/apps/{slug}/jwks.json',
+      about: about.jwks,
+      handle: (call) => jwks(licenses, call),
+    },
+    {
+      ...ofApp,
+      pattern: '/v1/apps/{slug}/limits/free',
+      about: about.freeLimits,
+      handle: (call) => freeLimits(licenses, call),
+    },
   ];
 }
 
@@ -56,8 +96,11 @@ async function deactivate(licenses: Licenses, { body, requestId }: Call): Promis
   return json({ ok: true, released });
 }
 
-async function status(licenses: Licenses, call: Call): Promise<Answer> {
-  const machineFingerprint = queryParameter(call.query, 'fp');
+async function status(
+  licenses: Licenses,
+  call: Call,
+  machineFingerprint: string | undefined,
+): Promise<Answer> {
   const found = await licenses.checkStatus(
     { licenseId: call.param, ...(machineFingerprint !== undefined && { machineFingerprint }) },
     read(call),
@@ -80,7 +123,7 @@ async function status(licenses: Licenses, call: Call): Promise<Answer> {
 
 async function publicKey(licenses: Licenses, call: Call): Promise<Answer> {
   const { publicKeyPem, kid } = await licenses.getPublicKey({ app: call.param }, read(call));
-  return tagged(call, `"${kid}"`, 'application/x-pem-file', publicKeyPem);
+  return tagged(call, kid, 'application/x-pem-file', publicKeyPem);
 }
 
 async function jwks(licenses: Licenses, call: Call): Promise<Answer> {
@@ -88,7 +131,7 @@ async function jwks(licenses: Licenses, call: Call): Promise<Answer> {
   const body = JSON.stringify({
     keys: keys.map(({ kty, crv, x, y, kid, alg, use }) => ({ kty, crv, x, y, kid, alg, use })),
   });
-  return tagged(call, `"${hash('sha256', body, 'base64url')}"`, 'application/jwk-set+json', body);
+  return tagged(call, hash('sha256', body, 'base64url'), 'application/jwk-set+json', body);
 }
 
 async function freeLimits(licenses: Licenses, call: Call): Promise<Answer> {
@@ -108,19 +151,6 @@ function read({ requestId, signal }: Call): { headers: { 'x-request-id': string 
 
 function json(value: object): Answer {
   return { status: 200, contentType: 'application/json', body: JSON.stringify(value) };
-}
-
-/** A cacheable answer with a strong entity tag: 304 if the client has it (RFC 9110 section 13.1.2). */
-function tagged({ ifNoneMatch }: Call, etag: string, contentType: string, body: string): Answer {
-  const tags = ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  const fresh = tags?.some((tag) => tag === etag || tag === '*') ?? false;
-  return {
-    status: fresh ? 304 : 200,
-    contentType,
-    body: fresh ? '' : body,
-    headers: ['ETag', etag],
-    cacheControl: 'public, max-age=300',
-  };
 }
 
 /** Limits are within ±(2^53−1) by the contract, so a JSON number holds them exactly. */

@@ -1,23 +1,35 @@
-// The life of one request: route, limit, read, handle, answer, log.
+// The life of one request: route, limit, read, handle, answer, log, count.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import { ambiguityOf } from '../ports/ambiguity.ts';
+import { clientKey } from '../ports/client-key.ts';
 import { problemAnswer, sendAnswer } from './answer.ts';
 import { type BodyLimits, ClientGone, type JsonMembers, readFormBody, readJsonBody } from './body.ts';
 import type { ClientIp } from './client-ip.ts';
-import { PROBLEMS, Problem } from './problem.ts';
+import type { Cors } from './cors.ts';
+import type { HttpMeter } from './http-meter.ts';
+import type { Load } from './load.ts';
+import { Problem } from './problem.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { type Answer, createMatcher, parseTarget, type Route } from './routes.ts';
-import { toProblem } from './rpc-problem.ts';
+import { type Answer, type Call, createMatcher, parseTarget, type Route } from './routes.ts';
+import { tooManyConnections, toProblem } from './rpc-problem.ts';
 
 export type RequestListenerOptions = {
   routes: readonly Route[];
   clientIp: ClientIp;
+  cors: Cors;
+  load: Load;
   rateLimit: RateLimit | undefined;
   bodyLimits: BodyLimits;
   logger: Logger;
+  meter: HttpMeter;
+  /** As `GatewayOptions` has it. */
+  abandonsReads: boolean;
   /** Whether answers tell the client not to come back on this connection. */
   isDraining: () => boolean;
+  /** Whether a connection is one too many of its client. */
+  isSurplus: (socket: IncomingMessage['socket']) => boolean;
 };
 
 type Exchange = {
@@ -27,14 +39,16 @@ type Exchange = {
   readonly ip: string;
   readonly startedAt: number;
   route: Route | undefined;
-  rateHeaders: readonly string[];
+  /** Of the answer, whatever it is: name, value, name, value, … */
+  readonly headers: string[];
 };
 
 /** Makes the listener for a server's requests. It answers every request it is given, and never throws or rejects. */
 export function createRequestListener(
   options: RequestListenerOptions,
 ): (req: IncomingMessage, res: ServerResponse) => void {
-  const { clientIp, rateLimit, bodyLimits, logger, isDraining } = options;
+  const { clientIp, cors, load, rateLimit, bodyLimits, logger, meter, abandonsReads, isDraining, isSurplus } =
+    options;
   const match = createMatcher(options.routes);
 
   return (req, res) => {
@@ -45,44 +59,59 @@ export function createRequestListener(
       ip: clientIp(req.socket.remoteAddress, req.headers),
       startedAt: performance.now(),
       route: undefined,
-      rateHeaders: [],
+      headers: [],
     };
-    respond(exchange)
-      .then((answer) => finish(exchange, answer))
-      .catch((failure: unknown) => fail(exchange, failure));
+    void serve(exchange);
   };
+
+  async function serve(exchange: Exchange): Promise<void> {
+    try {
+      finish(exchange, await respond(exchange));
+    } catch (failure) {
+      fail(exchange, failure);
+    }
+  }
 
   async function respond(exchange: Exchange): Promise<Answer> {
     const { req, requestId } = exchange;
-    if (req.headers.host === undefined && req.httpVersion === '1.1') {
-      throw new Problem('invalid_request', 'The request needs a Host header.');
-    }
-    if (isAmbiguous(req)) {
-      throw new Problem('invalid_request', 'Host may be given once, and Transfer-Encoding only as chunked.', {
-        closes: true,
-      });
-    }
+    if (isSurplus(req.socket)) throw tooManyConnections();
+    const ambiguity = ambiguityOf(req);
+    if (ambiguity !== undefined) throw new Problem('invalid_request', ambiguity, { closes: true });
     const target = parseTarget(req.url ?? '');
     const found = match(target.segments);
     if (found === undefined) throw new Problem('not_found', 'There is nothing at this path.');
     const { route, param } = found;
     exchange.route = route;
+    exchange.headers.push(...cors.headers(route, req.headers));
+    const preflight = cors.preflight(route, req.method, req.headers);
+    if (preflight !== undefined) return preflight;
     checkMethod(route, req.method);
+    const client = clientKey(exchange.ip);
     if (route.limited && rateLimit !== undefined) {
-      const { headers, refusal } = await rateLimit(exchange.ip);
-      exchange.rateHeaders = headers;
+      const verdict = rateLimit(client);
+      const { headers, refusal } = verdict instanceof Promise ? await verdict : verdict;
+      exchange.headers.push(...headers);
       if (refusal !== undefined) throw refusal;
     }
-    return await route.handle({
+    const call: Call = {
       method: req.method ?? '',
       param,
       query: target.query,
       body: route.method === 'POST' ? await readBody(exchange, readJsonBody) : NO_BODY,
       readForm: () => readBody(exchange, readFormBody),
-      ifNoneMatch: req.headers['if-none-match'],
+      headers: req.headers,
       requestId,
-      signal: route.method === 'GET' ? signalOf(exchange.res) : undefined,
-    });
+      client,
+      signal: abandonsReads && route.method === 'GET' ? signalOf(exchange.res) : undefined,
+    };
+    // Of what is not limited nothing is shed: health has to be told, and the core sheds callbacks it cannot journal.
+    if (!route.limited) return await route.handle(call);
+    load.enter();
+    try {
+      return await route.handle(call);
+    } finally {
+      load.leave();
+    }
   }
 
   function readBody<T>({ req, res }: Exchange, read: BodyReader<T>): Promise<T> {
@@ -91,30 +120,42 @@ export function createRequestListener(
     });
   }
 
-  function finish(exchange: Exchange, answer: Answer, close = false): void {
-    const { req, res, requestId, rateHeaders } = exchange;
+  function finish(exchange: Exchange, answer: Answer, failure?: Problem): void {
+    const { req, res, requestId, headers } = exchange;
     const status = req.socket.destroyed ? CLIENT_GONE : answer.status;
     if (!req.socket.destroyed) {
       sendAnswer(res, answer, {
         requestId,
-        headers: rateHeaders,
-        close: close || isDraining(),
+        headers,
+        close: failure?.closes === true || isDraining(),
         maxRestBytes: bodyLimits.maxBytes,
       });
     }
-    if (status < 500) logger.info(logLine(exchange, status), 'request');
+    const line = measured(exchange, status);
+    if (status < 500) logger.info(line, 'request');
+    else if (status === UNAVAILABLE) logger.warn({ ...line, reason: reasonOf(failure) }, 'request');
+    else logger.error({ ...line, err: failure?.cause }, 'request');
   }
 
   function fail(exchange: Exchange, failure: unknown): void {
     const { req, route, requestId } = exchange;
     if (failure instanceof ClientGone || req.socket.destroyed) {
-      logger.info(logLine(exchange, CLIENT_GONE), 'request');
+      logger.info(measured(exchange, CLIENT_GONE), 'request');
       return;
     }
     const problem = toProblem(failure, route?.fieldNames);
-    const { status } = PROBLEMS[problem.code];
-    if (status >= 500) logger.error({ ...logLine(exchange, status), err: problem.cause }, 'request');
-    finish(exchange, problemAnswer(problem, requestId), problem.closes);
+    load.note(problem);
+    meter.problem(problem.code);
+    finish(exchange, problemAnswer(problem, requestId), problem);
+  }
+
+  /** Counts the exchange; what the log says of it. */
+  function measured({ req, requestId, ip, route, startedAt }: Exchange, status: number): object {
+    const ms = performance.now() - startedAt;
+    meter.answered(route, status, ms / 1_000);
+    // The route is the pattern: paths and queries hold ids and fingerprints, and stay out of the log.
+    const rounded = Math.round(ms * 1_000) / 1_000;
+    return { requestId, method: req.method, route: route?.pattern ?? null, status, ms: rounded, ip };
   }
 }
 
@@ -124,6 +165,13 @@ const NO_BODY: JsonMembers = {};
 
 /** Logged, never sent: the client left before its answer (nginx's code for it). */
 const CLIENT_GONE = 499;
+
+/** Logged without a stack: it is no mistake of ours, and there may be many when there is least time for them. */
+const UNAVAILABLE = 503;
+
+function reasonOf(problem: Problem | undefined): string | undefined {
+  return problem?.cause instanceof Error ? problem.cause.message : problem?.message;
+}
 
 function checkMethod({ method }: Route, requested: string | undefined): void {
   if (method === 'any' || requested === method || (requested === 'HEAD' && method === 'GET')) return;
@@ -137,21 +185,4 @@ function signalOf(res: ServerResponse): AbortSignal {
     if (!res.writableFinished) controller.abort();
   });
   return controller.signal;
-}
-
-/** The route is the pattern: paths and queries hold ids and fingerprints, and stay out of the log. */
-function logLine({ req, requestId, ip, route, startedAt }: Exchange, status: number): object {
-  const ms = Math.round((performance.now() - startedAt) * 1000) / 1000;
-  return { requestId, method: req.method, route: route?.pattern ?? null, status, ms, ip };
-}
-
-/** What two readers of the same bytes may understand differently (RFC 9112 sections 3.2 and 6.1). */
-function isAmbiguous({ headers, rawHeaders }: IncomingMessage): boolean {
-  const coding = headers['transfer-encoding'];
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked') return true;
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') hosts++;
-  }
-  return hosts > 1;
 }

@@ -1,6 +1,8 @@
 // What a route is, and how a request target finds its route.
+import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonMembers } from './body.ts';
 import { decodePair, type FormFields } from './form.ts';
+import type { About } from './operation.ts';
 import { fieldProblem, Problem } from './problem.ts';
 import type { FieldNames } from './rpc-problem.ts';
 
@@ -15,18 +17,22 @@ export type Call = {
   readonly body: JsonMembers;
   /** Reads the body as a form, for a route that takes any method. Throws a Problem, as the JSON body does. */
   readonly readForm: () => Promise<FormFields>;
-  readonly ifNoneMatch: string | undefined;
+  readonly headers: IncomingHttpHeaders;
   readonly requestId: string;
-  /** Aborted when the client leaves. Given on GET routes only: what changes something is carried through. */
+  /** Who calls, as `clientKey` names it. */
+  readonly client: string;
+  /** Aborted when the client leaves. Given on GET routes at most: what changes something is carried through. */
   readonly signal: AbortSignal | undefined;
 };
 
 export type Answer = {
   readonly status: number;
   readonly contentType: string;
-  readonly body: string;
+  readonly body: string | Buffer;
   /** Headers besides the usual ones: name, value, name, value, … */
   readonly headers?: readonly string[];
+  /** In place of SECURITY_HEADERS, where a browser is to make more of it than data. */
+  readonly securityHeaders?: readonly string[];
   /** The default is `no-store`. */
   readonly cacheControl?: string;
 };
@@ -36,32 +42,40 @@ export type Route = {
   readonly method: 'GET' | 'POST' | 'any';
   /** The path, with at most one `{name}` in place of a segment. */
   readonly pattern: string;
+  /** Its name in the metrics, where the pattern changes from version to version; the pattern if not given. */
+  readonly countedAs?: string;
   /** Whether its requests count towards the rate limit. */
   readonly limited: boolean;
+  /** Whether browsers of the listed origins may call it; false if not given. */
+  readonly crossOrigin?: boolean;
   /** What the request calls the fields of the RPC, where names differ. */
   readonly fieldNames?: FieldNames;
+  /** What the OpenAPI document says of it. */
+  readonly about: About;
   readonly handle: (call: Call) => Answer | Promise<Answer>;
 };
 
 export type Target = { readonly segments: readonly string[]; readonly query: string };
 
 /**
- * Splits a request target (RFC 9112 section 3.2, origin or absolute form) and decodes each path segment once; an
- * encoded slash stays inside its segment.
+ * Splits a request target (RFC 9112 section 3.2, origin or absolute form). The segments stay encoded: a path is what
+ * it says, so that a proxy in front and the hub cannot take it for two different ones.
  *
  * @throws Problem invalid_request if it has a broken percent escape, or bytes that are not UTF-8 or not ASCII
  */
 export function parseTarget(text: string): Target {
   const origin = text.startsWith('/') ? text : originForm(text);
-  if (NOT_ASCII.test(origin)) {
-    throw new Problem('invalid_request', 'Percent-encode what is not ASCII in the path and the query.');
+  if (NOT_A_TARGET.test(origin)) {
+    throw new Problem(
+      'invalid_request',
+      'Percent-encode what is not ASCII, and "#", in the path and the query.',
+    );
   }
-  const escaped = origin.includes('%');
-  if (escaped) checkEscapes(origin);
+  if (origin.includes('%')) checkEscapes(origin);
   const mark = origin.indexOf('?');
   const segments = (mark === -1 ? origin : origin.slice(0, mark)).slice(1).split('/');
   return {
-    segments: escaped ? segments.map(decodeURIComponent) : segments,
+    segments,
     query: mark === -1 ? '' : origin.slice(mark + 1),
   };
 }
@@ -98,7 +112,8 @@ export function queryParameter(query: string, name: string): string | undefined 
   return value;
 }
 
-const NOT_ASCII = /[^\x21-\x7e]/;
+/** Anything but printable ASCII; a fragment is never sent (RFC 9112 section 3.2). */
+const NOT_A_TARGET = /[^\x21-\x7e]|#/;
 
 function originForm(text: string): string {
   const scheme = text.indexOf('://');
@@ -117,12 +132,15 @@ function checkEscapes(text: string): void {
   }
 }
 
-/** The segment that stands for the pattern's `{…}`, '' if it has none, undefined if the path is another one. */
+/**
+ * The segment that stands for the pattern's `{…}`, decoded once so that an encoded slash stays inside it; '' if the
+ * pattern has none, undefined if the path is another one.
+ */
 function matchParts(parts: readonly string[], path: readonly string[]): string | undefined {
   let param = '';
-  for (const [at, part] of parts.entries()) {
-    const segment = path[at] ?? '';
-    if (part.startsWith('{') && segment !== '') param = segment;
+  for (let at = 0; at < parts.length; at++) {
+    const [part, segment] = [parts[at] ?? '', path[at] ?? ''];
+    if (part.startsWith('{') && segment !== '') param = decodeURIComponent(segment);
     else if (part !== segment) return undefined;
   }
   return param;

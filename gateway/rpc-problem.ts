@@ -35,6 +35,7 @@ export function toProblem(failure: unknown, fieldNames: FieldNames = {}): Proble
 
 function refusal({ code, seats, field, allow }: ErrorDetail, failure: ConnectError): Problem {
   if (!isProblemCode(code)) return internal(failure);
+  if (code === 'overloaded') return overloaded(failure);
   // Only where the request itself is wrong, its field is the matter.
   const names = field !== '' && failure.code === Code.InvalidArgument;
   return new Problem(code, names ? `${field}: ${failure.rawMessage}` : failure.rawMessage, {
@@ -52,6 +53,7 @@ const UNAVAILABLE: ReadonlySet<Code> = new Set([
 ]);
 
 const RETRY_AFTER_SECONDS = 5;
+const SHED_SECONDS = 2;
 
 /** The Problem for a service that cannot answer now. */
 export function unavailable(cause: unknown): Problem {
@@ -59,6 +61,26 @@ export function unavailable(cause: unknown): Problem {
     headers: ['Retry-After', String(RETRY_AFTER_SECONDS)],
     cause,
   });
+}
+
+/** The Problem for a service that has more to do than it can. */
+export function overloaded(cause?: unknown): Problem {
+  return new Problem('overloaded', 'The hub has too much to do at the moment. Try again in a few seconds.', {
+    headers: ['Retry-After', String(SHED_SECONDS)],
+    cause,
+  });
+}
+
+/** The Problem for a client that has too many connections open. Not `overloaded`: the hub can take others'. */
+export function tooManyConnections(): Problem {
+  return new Problem(
+    'rate_limited',
+    'Too many connections from this address. Close some, or use them again.',
+    {
+      headers: ['Retry-After', String(SHED_SECONDS)],
+      closes: true,
+    },
+  );
 }
 
 function internal(cause: unknown): Problem {

@@ -17,6 +17,11 @@ export function webhookRoutes(transport: Transport): Route[] {
       pattern: '/v1/webhooks/{gateway}',
       limited: false,
       fieldNames: { session_id: 'session_id' },
+      about: {
+        tag: 'Payment callbacks',
+        rpc: CallbackService.method.receiveCallback,
+        problems: ['invalid_request', 'callback_malformed', 'overloaded', 'unavailable'],
+      },
       handle: (call) => receive(callbacks, call),
     },
   ];

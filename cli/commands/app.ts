@@ -1,48 +1,55 @@
 // hubctl app: applications and their signing keys.
 import type { Command } from 'commander';
 import type { App } from '../../gen/hub/license/v1/license_pb.ts';
-import { canAsk, confirm } from '../confirm.ts';
-import type { Context } from '../context.ts';
-import { CliError, EXIT, usageError } from '../failure.ts';
+import { requireYes } from '../confirm.ts';
+import { addNoun, addVerb } from '../manual.ts';
 import { pages } from '../pages.ts';
-import { parseCount } from '../quantities.ts';
 import { part } from '../reply.ts';
-import { APP_COLUMNS, APP_FIELDS, appView, SIGNING_KEY_COLUMNS } from '../views/app.ts';
+import { list } from '../shapes.ts';
+import { maxOption, yesOption } from '../shared-options.ts';
+import type { Tools } from '../tools.ts';
+import { APP, APP_COLUMNS, APP_FIELDS, appView, SIGNING_KEY_COLUMNS } from '../views/app.ts';
+import { DEMO_LICENSE, DEMO_LICENSE_FIELDS } from '../views/demo-license.ts';
 
-export function registerApp(program: Command, { hub, out, streams }: Context): void {
-  const app = program
-    .command('app')
-    .summary('apps and their signing keys')
-    .description(
+export function registerApp(program: Command, tools: Tools): void {
+  const { hub, out } = tools;
+  const app = addNoun(program, 'app', {
+    group: 'Licenses:',
+    summary: 'apps and their signing keys',
+    description:
       'Applications whose licenses the hub issues. Each has one active signing key; retired keys stay published until they are withdrawn, so that older licenses keep verifying.',
-    );
+  });
 
   const print = async (message: App | undefined) => {
     const view = appView(part(message, 'app'));
     await out.record(view, APP_FIELDS);
-    if (!out.json()) await out.list([view.signingKeys], SIGNING_KEY_COLUMNS);
+    if (out.json()) return;
+    await out.text('\n');
+    await out.list([view.signingKeys], SIGNING_KEY_COLUMNS);
   };
 
-  app
-    .command('create')
-    .summary('create an app')
-    .description('Creates an app together with its first signing key.')
+  addVerb(app, 'create', {
+    summary: 'create an app',
+    description: 'Creates an app together with its first signing key.',
+    examples: ['hubctl app create photo-lab --name "Photo Lab"'],
+    prints: { document: APP },
+  })
     .argument('<slug>', 'name in URLs and signed licenses: lower-case letters, digits, inner dashes')
     .option('--name <text>', 'name for people (default: the slug)')
-    .addHelpText('after', '\nExample:\n  hubctl app create photo-lab --name "Photo Lab"')
     .action(async (slug: string, { name }: { name?: string }) => {
-      const { admin } = await hub();
+      const { admin } = await hub('admin');
       await print((await admin.createApp({ slug, name: name ?? '' })).app);
     });
 
-  app
-    .command('list')
-    .summary('list the apps')
-    .description('Lists the apps, newest first.')
-    .option('--max <n>', 'at most so many (default: all)', parseCount)
-    .addHelpText('after', '\nExample:\n  hubctl app list --output json')
+  addVerb(app, 'list', {
+    summary: 'list the apps',
+    description: 'Lists the apps, newest first.',
+    examples: ['hubctl app list --output json'],
+    prints: { document: list(APP) },
+  })
+    .addOption(maxOption())
     .action(async ({ max }: { max?: number }) => {
-      const { admin } = await hub();
+      const { admin } = await hub('admin');
       const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
         const { apps, nextPageToken } = await admin.listApps(page);
         return { items: apps.map(appView), next: nextPageToken };
@@ -51,52 +58,61 @@ export function registerApp(program: Command, { hub, out, streams }: Context): v
       if (count === 0) out.note('No apps yet. Create one with `hubctl app create`.');
     });
 
-  app
-    .command('show')
-    .summary('show an app and its signing keys')
-    .description('Shows an app with all its signing keys; --output json includes their public halves in PEM.')
+  addVerb(app, 'show', {
+    summary: 'show an app and its signing keys',
+    description: 'Shows an app with all its signing keys; as JSON with their public halves in PEM.',
+    examples: ['hubctl app show photo-lab'],
+    prints: { document: APP },
+  })
     .argument('<app>', 'slug of the app')
-    .addHelpText('after', '\nExample:\n  hubctl app show photo-lab')
     .action(async (slug: string) => {
-      const { admin } = await hub();
+      const { admin } = await hub('admin');
       await print((await admin.getApp({ app: slug })).app);
     });
 
-  app
-    .command('rotate-key')
-    .summary('make a new signing key')
-    .description(
+  addVerb(app, 'rotate-key', {
+    summary: 'make a new signing key',
+    description:
       'Makes a new signing key the active one. The one before is retired: it signs no more, but stays published.',
-    )
+    examples: ['hubctl app rotate-key photo-lab'],
+    prints: { document: APP },
+  })
     .argument('<app>', 'slug of the app')
-    .addHelpText('after', '\nExample:\n  hubctl app rotate-key photo-lab')
     .action(async (slug: string) => {
-      const { admin } = await hub();
+      const { admin } = await hub('admin');
       await print((await admin.rotateSigningKey({ app: slug })).app);
     });
 
-  app
-    .command('withdraw-key')
-    .summary('stop publishing a retired signing key')
-    .description(
+  addVerb(app, 'withdraw-key', {
+    summary: 'stop publishing a retired signing key',
+    description:
       'Stops publishing a retired signing key. Licenses signed with it no longer verify against the published keys, for good. Asks first; off a terminal it wants --yes.',
-    )
+    examples: ['hubctl app withdraw-key photo-lab FbIsUCg6RPbn2Aql8e0cCPgCySLTdWRT3LF4cCB_z84 --yes'],
+    prints: { document: APP },
+  })
     .argument('<app>', 'slug of the app')
     .argument('<kid>', 'key id, as `hubctl app show` lists it')
-    .addHelpText(
-      'after',
-      '\nExample:\n  hubctl app withdraw-key photo-lab FbIsUCg6RPbn2Aql8e0cCPgCySLTdWRT3LF4cCB_z84 --yes',
-    )
-    .option('--yes', 'do not ask')
+    .addOption(yesOption())
     .action(async (slug: string, kid: string, { yes }: { yes?: true }) => {
-      if (!yes && !canAsk(streams)) {
-        throw usageError('Nobody is there to be asked. Give --yes to withdraw without a question.');
-      }
-      const question = `Withdraw the key ${kid} of ${slug}? This cannot be taken back.`;
-      if (!yes && !(await confirm(question, streams))) {
-        throw new CliError('declined', EXIT.failed, 'Nothing was withdrawn.');
-      }
-      const { admin } = await hub();
+      await requireYes(tools, {
+        yes,
+        verb: 'withdraw',
+        question: () => `Withdraw the key ${kid} of ${slug}? This cannot be taken back.`,
+        otherwise: 'Nothing was withdrawn.',
+      });
+      const { admin } = await hub('admin');
       await print((await admin.withdrawSigningKey({ app: slug, kid })).app);
     });
+
+  addVerb(app, 'seed', {
+    summary: 'make the app demo, with a license to try',
+    description:
+      'Makes the app demo with the limit profiles free and pro, and issues a license with 3 seats. What exists is kept; each run issues another license.',
+    examples: ['hubctl app seed'],
+    prints: { document: DEMO_LICENSE },
+  }).action(async () => {
+    const { admin } = await hub('admin');
+    const { seedDemo } = await import('../seed-demo.ts');
+    await out.record(await seedDemo(admin), DEMO_LICENSE_FIELDS);
+  });
 }

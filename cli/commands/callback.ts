@@ -1,87 +1,106 @@
 // hubctl callback: what payment providers sent, and what came of it.
 import { type Command, Option } from 'commander';
+import { CALLBACK_STATES } from '../../story/words.ts';
 import { NO_DEADLINE } from '../call-options.ts';
-import type { Context } from '../context.ts';
+import { addNoun, addVerb } from '../manual.ts';
 import { pages } from '../pages.ts';
-import { parseCount } from '../quantities.ts';
 import { part } from '../reply.ts';
+import { list } from '../shapes.ts';
+import { maxOption } from '../shared-options.ts';
+import type { Tools } from '../tools.ts';
 import {
+  CALLBACK,
   CALLBACK_COLUMNS,
   CALLBACK_FIELDS,
-  CALLBACK_STATES,
+  CALLBACK_WITH_VERIFICATIONS,
+  type CallbackView,
   callbackView,
+  FIELD_COLUMNS,
   VERIFICATION_COLUMNS,
   verificationView,
 } from '../views/callback.ts';
+import { addWatch, type ListingOptions, printList } from '../watch-list.ts';
 
-type ListOptions = {
+type ListOptions = ListingOptions & {
   state?: keyof typeof CALLBACK_STATES;
   gateway?: string;
   session?: string;
-  max?: number;
 };
 
 const EXAMPLE_ID = 'cb_01k8e7v0c5eaxbgqm2tq1h9n3r';
 
-export function registerCallback(program: Command, { hub, out }: Context): void {
-  const callback = program
-    .command('callback')
-    .summary('callbacks of payment providers')
-    .description('The calls of payment providers as they were journaled, and what came of them.');
+export function registerCallback(program: Command, tools: Tools): void {
+  const { hub, out } = tools;
+  const callback = addNoun(program, 'callback', {
+    group: 'Payments:',
+    summary: 'callbacks of payment providers',
+    description: 'The calls of payment providers as they were journaled, and what came of them.',
+  });
 
-  callback
-    .command('list')
-    .summary('list callbacks')
-    .description('Lists callbacks, newest first; what is given has to match all at once.')
+  const listing = addVerb(callback, 'list', {
+    summary: 'list callbacks',
+    description: 'Lists callbacks, newest first; what is given has to match all at once.',
+    examples: ['hubctl callback list --state dead', 'hubctl callback list --watch'],
+    prints: { document: list(CALLBACK) },
+  })
     .addOption(
       new Option('--state <state>', 'only those in this state').choices(Object.keys(CALLBACK_STATES)),
     )
-    .option('--gateway <name>', 'only those of this gateway')
+    .option('--gateway <gateway>', 'only those of this gateway')
     .option('--session <sessionId>', 'only those of this session, chs_…')
-    .option('--max <n>', 'at most so many (default: all)', parseCount)
-    .addHelpText('after', '\nExample:\n  hubctl callback list --state dead')
-    .action(async ({ state, gateway, session, max }: ListOptions) => {
-      const { paymentAdmin } = await hub();
-      const wanted = {
-        ...(state !== undefined && { state: CALLBACK_STATES[state] }),
-        ...(gateway !== undefined && { gateway }),
-        ...(session !== undefined && { sessionId: session }),
-      };
-      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { callbacks, nextPageToken } = await paymentAdmin.listCallbacks({ ...wanted, ...page });
-        return { items: callbacks.map(callbackView), next: nextPageToken };
-      };
-      const count = await out.list(pages(fetchPage, max), CALLBACK_COLUMNS);
-      if (count === 0) out.note('No callback matches.');
-    });
+    .addOption(maxOption());
+  addWatch(listing).action(async ({ state, gateway, session, ...options }: ListOptions) => {
+    const { paymentAdmin } = await hub('paymentAdmin');
+    const wanted = {
+      ...(state !== undefined && { state: CALLBACK_STATES[state] }),
+      ...(gateway !== undefined && { gateway }),
+      ...(session !== undefined && { sessionId: session }),
+    };
+    const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
+      const { callbacks, nextPageToken } = await paymentAdmin.listCallbacks({ ...wanted, ...page });
+      return { items: callbacks.map(callbackView), next: nextPageToken };
+    };
+    const listed = {
+      pages: (max: number | undefined) => pages(fetchPage, max),
+      columns: CALLBACK_COLUMNS,
+      id: (item: CallbackView) => item.callbackId,
+      newestFirst: true,
+      none: 'No callback matches.',
+    };
+    await printList(tools, listed, options);
+  });
 
-  callback
-    .command('show')
-    .summary('show a callback')
-    .description('Shows a callback with its fields, and what the provider was asked on its behalf.')
+  addVerb(callback, 'show', {
+    summary: 'show a callback',
+    description: 'Shows a callback with its fields, and what the provider was asked on its behalf.',
+    examples: [`hubctl callback show ${EXAMPLE_ID}`],
+    prints: { document: CALLBACK_WITH_VERIFICATIONS },
+  })
     .argument('<callbackId>', 'the callback, cb_…')
-    .addHelpText('after', `\nExample:\n  hubctl callback show ${EXAMPLE_ID}`)
     .action(async (callbackId: string) => {
-      const { paymentAdmin } = await hub();
+      const { paymentAdmin } = await hub('paymentAdmin');
       const reply = await paymentAdmin.getCallback({ callbackId });
       const verifications = reply.verifications.map(verificationView);
       const view = { ...callbackView(part(reply.callback, 'callback')), verifications };
       await out.record(view, CALLBACK_FIELDS);
-      if (out.json() || verifications.length === 0) return;
-      await out.text('\n');
+      if (out.json()) return;
+      const fields = Object.entries(view.fields).map(([name, value]) => ({ name, value }));
+      if (fields.length > 0) await out.text('\n');
+      await out.list([fields], FIELD_COLUMNS);
+      if (verifications.length > 0) await out.text('\n');
       await out.list([verifications], VERIFICATION_COLUMNS);
     });
 
-  callback
-    .command('replay')
-    .summary('deal with a callback again')
-    .description(
+  addVerb(callback, 'replay', {
+    summary: 'deal with a callback again',
+    description:
       'Deals with a callback again, from the start. Safe for any callback: a payment is settled once.',
-    )
+    examples: [`hubctl callback replay ${EXAMPLE_ID}`],
+    prints: { document: CALLBACK },
+  })
     .argument('<callbackId>', 'the callback, cb_…')
-    .addHelpText('after', `\nExample:\n  hubctl callback replay ${EXAMPLE_ID}`)
     .action(async (callbackId: string) => {
-      const { paymentAdmin } = await hub();
+      const { paymentAdmin } = await hub('paymentAdmin');
       const reply = await paymentAdmin.replayCallback({ callbackId }, NO_DEADLINE);
       await out.record(callbackView(part(reply.callback, 'callback')), CALLBACK_FIELDS);
     });

@@ -1,12 +1,13 @@
 // hubctl license: the licenses that were issued.
 import { type Command, Option } from 'commander';
-import { canAsk, confirm } from '../confirm.ts';
-import type { Context } from '../context.ts';
-import { CliError, EXIT, usageError } from '../failure.ts';
+import { requireYes } from '../confirm.ts';
+import { addNoun, addVerb } from '../manual.ts';
 import { pages } from '../pages.ts';
-import { parseCount } from '../quantities.ts';
 import { part } from '../reply.ts';
-import { LICENSE_COLUMNS, LICENSE_FIELDS, LICENSE_STATES, licenseView } from '../views/license.ts';
+import { list } from '../shapes.ts';
+import { maxOption, yesOption } from '../shared-options.ts';
+import type { Tools } from '../tools.ts';
+import { LICENSE, LICENSE_COLUMNS, LICENSE_FIELDS, LICENSE_STATES, licenseView } from '../views/license.ts';
 
 type ListOptions = {
   app?: string;
@@ -16,27 +17,30 @@ type ListOptions = {
   max?: number;
 };
 
-export function registerLicense(program: Command, context: Context): void {
-  const { hub, out } = context;
-  const license = program
-    .command('license')
-    .summary('licenses')
-    .description(
-      'The licenses that were issued. Their keys are not among what the hub knows: it keeps a hash.',
-    );
+const EXAMPLE_ID = 'lic_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
-  license
-    .command('list')
-    .summary('list licenses')
-    .description('Lists licenses, newest first; what is given has to match all at once.')
-    .option('--app <slug>', 'only those of this app')
+export function registerLicense(program: Command, tools: Tools): void {
+  const { hub, out } = tools;
+  const license = addNoun(program, 'license', {
+    group: 'Licenses:',
+    summary: 'licenses that were issued',
+    description:
+      'The licenses that were issued. Their keys are not among what the hub knows: it keeps a hash.',
+  });
+
+  addVerb(license, 'list', {
+    summary: 'list licenses',
+    description: 'Lists licenses, newest first; what is given has to match all at once.',
+    examples: ['hubctl license list --app photo-lab --state active --max 20'],
+    prints: { document: list(LICENSE) },
+  })
+    .option('--app <app>', 'only those of this app')
     .addOption(new Option('--state <state>', 'only those in this state').choices(Object.keys(LICENSE_STATES)))
     .option('--customer <text>', 'only those issued to exactly this customer')
     .option('--hint <symbols>', 'only those whose key ends with these five symbols')
-    .option('--max <n>', 'at most so many (default: all)', parseCount)
-    .addHelpText('after', '\nExample:\n  hubctl license list --app photo-lab --state active --max 20')
+    .addOption(maxOption())
     .action(async ({ app, state, customer, hint, max }: ListOptions) => {
-      const { admin } = await hub();
+      const { admin } = await hub('admin');
       const wanted = {
         ...(app !== undefined && { app }),
         ...(state !== undefined && { state: LICENSE_STATES[state] }),
@@ -51,56 +55,51 @@ export function registerLicense(program: Command, context: Context): void {
       if (count === 0) out.note('No license matches.');
     });
 
-  license
-    .command('show')
-    .summary('show a license')
-    .description('Shows a license with its limits in force and its seats.')
+  addVerb(license, 'show', {
+    summary: 'show a license',
+    description: 'Shows a license with its limits in force and its seats.',
+    examples: [`hubctl license show ${EXAMPLE_ID}`],
+    prints: { document: LICENSE },
+  })
     .argument('<licenseId>', 'the license, lic_…')
-    .addHelpText('after', '\nExample:\n  hubctl license show lic_01k8e7qk3vf2tb5s0w9m4x6ydz')
     .action(async (licenseId: string) => {
-      const { admin } = await hub();
+      const { admin } = await hub('admin');
       const reply = await admin.getLicense({ licenseId });
       await out.record(licenseView(part(reply.license, 'license')), LICENSE_FIELDS);
     });
 
-  license
-    .command('revoke')
-    .summary('revoke a license')
-    .description(
+  addVerb(license, 'revoke', {
+    summary: 'revoke a license',
+    description:
       'Revokes a license: activation and status checks refuse it from now on. Its seats stay listed. Asks first; off a terminal it wants --yes.',
-    )
+    examples: [`hubctl license revoke ${EXAMPLE_ID} --reason "refunded, order 1183" --yes`],
+    prints: { document: LICENSE },
+  })
     .argument('<licenseId>', 'the license, lic_…')
     .requiredOption('--reason <text>', 'why, for the record')
-    .option('--yes', 'do not ask')
-    .addHelpText(
-      'after',
-      '\nExample:\n  hubctl license revoke lic_01k8e7qk3vf2tb5s0w9m4x6ydz --reason "refunded, order 1183" --yes',
-    )
+    .addOption(yesOption())
     .action(async (licenseId: string, { reason, yes }: { reason: string; yes?: true }) => {
-      if (!yes && !canAsk(context.streams)) {
-        throw usageError('Nobody is there to be asked. Give --yes to revoke without a question.');
-      }
-      const { admin } = await hub();
-      if (!yes) {
+      const question = async () => {
+        const { admin } = await hub('admin');
         const before = licenseView(part((await admin.getLicense({ licenseId })).license, 'license'));
         const owner = before.customer === undefined ? '' : ` of ${before.customer}`;
-        const question = `Revoke the ${before.state} ${before.app} license ${licenseId}${owner}, ${before.seatsUsed} seats in use?`;
-        if (!(await confirm(question, context.streams))) {
-          throw new CliError('declined', EXIT.failed, 'Nothing was revoked.');
-        }
-      }
+        return `Revoke the ${before.state} ${before.app} license ${licenseId}${owner}, ${before.seatsUsed} seats in use?`;
+      };
+      await requireYes(tools, { yes, verb: 'revoke', question, otherwise: 'Nothing was revoked.' });
+      const { admin } = await hub('admin');
       const reply = await admin.revokeLicense({ licenseId, reason });
       await out.record(licenseView(part(reply.license, 'license')), LICENSE_FIELDS);
     });
 
-  license
-    .command('reinstate')
-    .summary('take a revocation back')
-    .description('Takes a revocation back: the license is good again, with the seats it had.')
+  addVerb(license, 'reinstate', {
+    summary: 'take a revocation back',
+    description: 'Takes a revocation back: the license is good again, with the seats it had.',
+    examples: [`hubctl license reinstate ${EXAMPLE_ID}`],
+    prints: { document: LICENSE },
+  })
     .argument('<licenseId>', 'the license, lic_…')
-    .addHelpText('after', '\nExample:\n  hubctl license reinstate lic_01k8e7qk3vf2tb5s0w9m4x6ydz')
     .action(async (licenseId: string) => {
-      const { admin } = await hub();
+      const { admin } = await hub('admin');
       const reply = await admin.reinstateLicense({ licenseId });
       await out.record(licenseView(part(reply.license, 'license')), LICENSE_FIELDS);
     });

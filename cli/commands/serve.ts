@@ -1,20 +1,32 @@
 // hubctl serve: runs a hub until it is told to stop.
+import cluster from 'node:cluster';
 import type { Command } from 'commander';
-import type { Context } from '../context.ts';
+import { joinLines } from '../joined-lines.ts';
+import { addVerb } from '../manual.ts';
 import { addSettings, readSettings } from '../settings.ts';
+import type { Tools } from '../tools.ts';
 
-export function registerServe(program: Command, context: Context): void {
-  const command = program
-    .command('serve')
-    .summary('run a hub')
-    .description(
-      'Runs a hub until SIGTERM or SIGINT: the public gateway, the internal RPC port and, without DATABASE_URL, a PostgreSQL of its own in the data directory. The log goes to standard output, one JSON object a line.',
-    )
-    .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://hub@db/hub hubctl serve --host 0.0.0.0')
-    .action(async (flags) => {
-      const settings = readSettings(flags, process.env);
+export function registerServe(program: Command, tools: Tools): void {
+  const command = addVerb(program, 'serve', {
+    group: 'Running a hub:',
+    summary: 'run a hub',
+    description:
+      'Runs a hub until SIGTERM or SIGINT: the public gateway, the internal port (RPC and /metrics) and, without DATABASE_URL, a PostgreSQL of its own in the data directory. With --workers several processes do so behind the same two ports, and one that dies is started again. The log goes to standard output, one JSON object a line.',
+    examples: ['DATABASE_URL=postgres://hub@db/hub hubctl serve --host 0.0.0.0 --workers 4'],
+    prints: { other: 'The log, one JSON object a line, with or without `--output json`.' },
+  }).action(async (flags) => {
+    const settings = readSettings(flags, process.env);
+    const options = { dataDir: tools.options().dataDir, log: joinLines(process.stdout) };
+    if (settings.workers === 1) {
       const { serveUntilStopped } = await import('../serve-until-stopped.ts');
-      await serveUntilStopped(settings, { dataDir: context.options().dataDir, log: process.stdout });
-    });
+      return serveUntilStopped(settings, options);
+    }
+    if (cluster.isWorker) {
+      const { serveAsWorker } = await import('../serve-as-worker.ts');
+      return serveAsWorker(settings, options);
+    }
+    const { serveByWorkers } = await import('../serve-by-workers.ts');
+    await serveByWorkers(settings, options);
+  });
   addSettings(command);
 }

@@ -1,20 +1,33 @@
 // hubctl session: charges customers, and tells what came of it.
 import { type Command, Option } from 'commander';
-import { parseBound, timestampOf } from '../calendar.ts';
+import { storyOf } from '../../story/session-story.ts';
+import { CHARGE_STATUSES } from '../../story/words.ts';
+import { checkPeriod, timestampOf } from '../calendar.ts';
 import { NO_DEADLINE } from '../call-options.ts';
-import type { Context } from '../context.ts';
+import { addNoun, addVerb } from '../manual.ts';
 import { pages } from '../pages.ts';
-import { addPair, parseCount } from '../quantities.ts';
+import { addPair, parseText } from '../quantities.ts';
 import { part } from '../reply.ts';
+import { list } from '../shapes.ts';
+import { addPeriod, maxOption } from '../shared-options.ts';
+import type { Tools } from '../tools.ts';
 import { typedMoney } from '../typed-amount.ts';
-import { verificationView } from '../views/callback.ts';
 import {
+  CHARGE_SESSION,
   CHARGE_SESSION_COLUMNS,
   CHARGE_SESSION_FIELDS,
-  CHARGE_STATUSES,
+  type ChargeSessionView,
   chargeSessionView,
 } from '../views/charge-session.ts';
-import { STORY_COLUMNS, sessionStoryView, storyOf } from '../views/session-story.ts';
+import {
+  RECHECKED_FIELDS,
+  RECHECKED_SESSION,
+  recheckedView,
+  SESSION_STORY,
+  STORY_COLUMNS,
+  sessionStoryView,
+} from '../views/session-story.ts';
+import { addWatch, type ListingOptions, printList } from '../watch-list.ts';
 import { type WatchOptions, watchSession } from '../watch-session.ts';
 
 type CreateOptions = {
@@ -29,43 +42,42 @@ type CreateOptions = {
   idempotencyKey?: string;
 };
 
-type ListOptions = {
+type ListOptions = ListingOptions & {
   slot?: string;
   status?: keyof typeof CHARGE_STATUSES;
   order?: string;
   from?: Date;
   to?: Date;
-  max?: number;
 };
 
 const EXAMPLE_ID = 'chs_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
-export function registerSession(program: Command, context: Context): void {
-  const { hub, out } = context;
-  const session = program
-    .command('session')
-    .summary('charge sessions')
-    .description('Attempts to charge a customer through the hosted checkout of a payment provider.');
+export function registerSession(program: Command, tools: Tools): void {
+  const { hub, out } = tools;
+  const session = addNoun(program, 'session', {
+    group: 'Payments:',
+    summary: 'charge sessions',
+    description: 'Attempts to charge a customer through the hosted checkout of a payment provider.',
+  });
 
-  session
-    .command('create')
-    .summary('create a charge session')
-    .description(
+  addVerb(session, 'create', {
+    summary: 'create a charge session',
+    description:
       'Creates a charge session and its checkout at the provider, and prints where the customer pays.',
-    )
-    .requiredOption('--slot <name>', 'the payment slot to charge through')
+    examples: [
+      'hubctl session create --slot main --amount 100.00 --currency BDT --order ORD-1 --output json',
+    ],
+    prints: { document: CHARGE_SESSION },
+  })
+    .requiredOption('--slot <slot>', 'the payment slot to charge through')
     .requiredOption('--amount <decimal>', 'what to charge: 100.00')
     .requiredOption('--currency <code>', 'ISO 4217 code: BDT')
-    .option('--order <text>', 'your own reference; need not be unique')
-    .option('--customer-name <text>', 'who pays')
-    .option('--customer-email <address>', 'e-mail address of the customer')
-    .option('--customer-phone <number>', 'phone number of the customer')
+    .option('--order <text>', 'your own reference; need not be unique', parseText)
+    .option('--customer-name <text>', 'who pays', parseText)
+    .option('--customer-email <address>', 'e-mail address of the customer', parseText)
+    .option('--customer-phone <number>', 'phone number of the customer', parseText)
     .option('--metadata <name=value>', 'data of your own, kept with the session; repeatable', addPair)
     .option('--idempotency-key <key>', 'a repeat with the same key returns the session of the first call')
-    .addHelpText(
-      'after',
-      '\nExample:\n  hubctl session create --slot main --amount 100.00 --currency BDT --order ORD-1 --output json',
-    )
     .action(async (options: CreateOptions) => {
       const { order, metadata = {}, idempotencyKey } = options;
       const request = {
@@ -80,26 +92,29 @@ export function registerSession(program: Command, context: Context): void {
         metadata,
         ...(idempotencyKey !== undefined && { idempotencyKey }),
       };
-      const { payments } = await hub();
+      const { payments } = await hub('payments');
       const reply = await payments.createChargeSession(request, NO_DEADLINE);
       await out.record(chargeSessionView(part(reply.session, 'session')), CHARGE_SESSION_FIELDS);
     });
 
-  session
-    .command('list')
-    .summary('list charge sessions')
-    .description('Lists charge sessions, newest first; what is given has to match all at once.')
-    .option('--slot <name>', 'only those of this slot')
+  const listing = addVerb(session, 'list', {
+    summary: 'list charge sessions',
+    description: 'Lists charge sessions, newest first; what is given has to match all at once.',
+    examples: [
+      'hubctl session list --status pending --from 2026-03-01 --max 20',
+      'hubctl session list --slot main --watch',
+    ],
+    prints: { document: list(CHARGE_SESSION) },
+  })
+    .option('--slot <slot>', 'only those of this slot')
     .addOption(
       new Option('--status <status>', 'only those in this status').choices(Object.keys(CHARGE_STATUSES)),
     )
-    .option('--order <text>', 'only those with exactly this order reference')
-    .option('--from <when>', 'only those created from this day (UTC) or time on', parseBound)
-    .option('--to <when>', 'only those created before this day (UTC) or time', parseBound)
-    .option('--max <n>', 'at most so many (default: all)', parseCount)
-    .addHelpText('after', '\nExample:\n  hubctl session list --status pending --from 2026-03-01 --max 20')
-    .action(async ({ slot, status, order, from, to, max }: ListOptions) => {
-      const { payments } = await hub();
+    .option('--order <text>', 'only those with exactly this order reference');
+  addWatch(addPeriod(listing, 'those created').addOption(maxOption())).action(
+    async ({ slot, status, order, from, to, ...options }: ListOptions) => {
+      checkPeriod(from, to);
+      const { payments } = await hub('payments');
       const wanted = {
         ...(slot !== undefined && { slot }),
         ...(status !== undefined && { status: CHARGE_STATUSES[status] }),
@@ -111,57 +126,74 @@ export function registerSession(program: Command, context: Context): void {
         const { sessions, nextPageToken } = await payments.listChargeSessions({ ...wanted, ...page });
         return { items: sessions.map(chargeSessionView), next: nextPageToken };
       };
-      const count = await out.list(pages(fetchPage, max), CHARGE_SESSION_COLUMNS);
-      if (count === 0) out.note('No session matches.');
+      const listed = {
+        pages: (max: number | undefined) => pages(fetchPage, max),
+        columns: CHARGE_SESSION_COLUMNS,
+        id: (item: ChargeSessionView) => item.sessionId,
+        newestFirst: true,
+        none: 'No session matches.',
+      };
+      await printList(tools, listed, options);
+    },
+  );
+
+  addVerb(session, 'show', {
+    summary: 'show a charge session',
+    description: 'Shows a charge session as it is now. What led to it, `session inspect` tells.',
+    examples: [`hubctl session show ${EXAMPLE_ID}`],
+    prints: { document: CHARGE_SESSION },
+  })
+    .argument('<sessionId>', 'the session, chs_…')
+    .action(async (sessionId: string) => {
+      const { payments } = await hub('payments');
+      const reply = await payments.getChargeSession({ sessionId });
+      await out.record(chargeSessionView(part(reply.session, 'session')), CHARGE_SESSION_FIELDS);
     });
 
-  session
-    .command('inspect')
-    .summary('tell the whole story of a session')
-    .description(
+  addVerb(session, 'inspect', {
+    summary: 'tell the whole story of a session',
+    description:
       'Tells what happened to a session, in order: its callbacks, what the provider was asked and answered, why its status is what it is, its usage log and its fees.',
-    )
+    examples: [`hubctl session inspect ${EXAMPLE_ID}`],
+    prints: { document: SESSION_STORY },
+  })
     .argument('<sessionId>', 'the session, chs_…')
-    .addHelpText('after', `\nExample:\n  hubctl session inspect ${EXAMPLE_ID}`)
     .action(async (sessionId: string) => {
-      const { payments } = await hub();
-      const story = sessionStoryView(await payments.inspectChargeSession({ sessionId }));
-      await out.record(story, CHARGE_SESSION_FIELDS);
+      const { payments } = await hub('payments');
+      const reply = await payments.inspectChargeSession({ sessionId });
+      await out.record(sessionStoryView(reply), CHARGE_SESSION_FIELDS);
       if (out.json()) return;
       await out.text('\n');
-      await out.list([storyOf(story)], STORY_COLUMNS);
+      await out.list([storyOf(reply)], STORY_COLUMNS);
     });
 
-  session
-    .command('watch')
-    .summary('print each change of a session')
-    .description(
-      'Prints the status of a session now and after each change, a line each (a JSON object a line with --output json), until Ctrl-C.',
-    )
+  addVerb(session, 'watch', {
+    summary: 'print each change of a session',
+    description:
+      'Prints the status of a session now and after each change, a line each, until Ctrl-C. What only a callback said may be forged, and is not final: the hub asks the provider about it on its schedule, or at once with `session recheck`.',
+    examples: [`hubctl session watch ${EXAMPLE_ID} --until-final`],
+    prints: { lines: CHARGE_SESSION },
+  })
     .argument('<sessionId>', 'the session, chs_…')
-    .option('--until-final', 'end once the session is success, failed or cancelled')
-    .addHelpText('after', `\nExample:\n  hubctl session watch ${EXAMPLE_ID} --until-final`)
-    .action((sessionId: string, options: WatchOptions) => watchSession(context, sessionId, options));
+    .option(
+      '--until-final',
+      'end once the provider itself has said that the session is success, failed or cancelled',
+    )
+    .action((sessionId: string, options: WatchOptions) => watchSession(tools, sessionId, options));
 
-  session
-    .command('recheck')
-    .summary('ask the provider now')
-    .description(
+  addVerb(session, 'recheck', {
+    summary: 'ask the provider now',
+    description:
       'Asks the provider what became of a session, and settles the session by its answer. The only way by which a paid session is found to be reversed.',
-    )
+    examples: [`hubctl session recheck ${EXAMPLE_ID}`],
+    prints: { document: RECHECKED_SESSION },
+  })
     .argument('<sessionId>', 'the session, chs_…')
-    .addHelpText('after', `\nExample:\n  hubctl session recheck ${EXAMPLE_ID}`)
     .action(async (sessionId: string) => {
-      const { payments } = await hub();
-      const reply = await payments.recheckChargeSession({ sessionId }, NO_DEADLINE);
-      const verification = verificationView(part(reply.verification, 'answer of the provider'));
-      const view = { ...chargeSessionView(part(reply.session, 'session')), verification };
-      await out.record(view, [
-        ...CHARGE_SESSION_FIELDS,
-        {
-          title: 'Provider says',
-          cell: () => `${verification.operation}: ${verification.outcome}, ${verification.detail}`,
-        },
-      ]);
+      const { payments } = await hub('payments');
+      await out.record(
+        recheckedView(await payments.recheckChargeSession({ sessionId }, NO_DEADLINE)),
+        RECHECKED_FIELDS,
+      );
     });
 }

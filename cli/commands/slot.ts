@@ -1,59 +1,79 @@
 // hubctl slot: the accounts at payment providers.
 import { type Command, Option } from 'commander';
 import { NO_DEADLINE } from '../call-options.ts';
-import type { Context } from '../context.ts';
 import { readCredentials } from '../credentials.ts';
-import { CliError, EXIT } from '../failure.ts';
+import { CliError, EXIT, usageError } from '../failure.ts';
+import { addNoun, addVerb } from '../manual.ts';
 import { addPair } from '../quantities.ts';
 import { part } from '../reply.ts';
-import { SLOT_COLUMNS, SLOT_ENVIRONMENTS, SLOT_FIELDS, slotView } from '../views/slot.ts';
+import { list } from '../shapes.ts';
+import { credentialsOption } from '../shared-options.ts';
+import type { Tools } from '../tools.ts';
+import {
+  SLOT,
+  SLOT_COLUMNS,
+  SLOT_ENVIRONMENTS,
+  SLOT_FIELDS,
+  SLOT_TEST,
+  SLOT_TEST_FIELDS,
+  type SlotView,
+  slotView,
+} from '../views/slot.ts';
+import { addWatch, type ListingOptions, printList } from '../watch-list.ts';
 
 type AddOptions = {
   gateway: string;
-  name: string;
   environment: keyof typeof SLOT_ENVIRONMENTS;
   baseUrl?: string;
   credentialsFile?: string;
   option?: Record<string, string>;
 };
 
-const CREDENTIALS_HELP = `
-The file is a JSON object: {"storeId", "storePassword"} for gateway_one,
-{"username", "password", "appKey", "appSecret"} for gateway_two. Without one, the
-credentials are asked for at the terminal, unseen. The hub seals them, and shows
-them to nobody.
-`;
+const ABOUT_CREDENTIALS =
+  'The file is a JSON object of the credentials by name: `hubctl gateway list` says which a gateway needs. Without one, they are asked for at the terminal, unseen. The hub seals them, and shows them to nobody.';
 
-export function registerSlot(program: Command, context: Context): void {
-  const { hub, out } = context;
-  const slot = program
-    .command('slot')
-    .summary('payment slots')
-    .description('Accounts at payment providers. Their credentials are sealed and never shown again.');
+export function registerSlot(program: Command, tools: Tools): void {
+  const { hub, out } = tools;
+  const slot = addNoun(program, 'slot', {
+    group: 'Payments:',
+    summary: 'payment slots',
+    description: 'Accounts at payment providers. Their credentials are sealed and never shown again.',
+  });
   const print = async (found: Parameters<typeof slotView>[0] | undefined) =>
     out.record(slotView(part(found, 'slot')), SLOT_FIELDS);
+  /** The names of the credentials that a gateway needs. */
+  const credentialsOf = async (name: string): Promise<readonly string[]> => {
+    const { paymentAdmin } = await hub('paymentAdmin');
+    const { gateways } = await paymentAdmin.listGateways({});
+    const known = gateways.map(({ gateway }) => gateway).join(', ');
+    const found = gateways.find(({ gateway }) => gateway === name);
+    if (found === undefined)
+      throw usageError(`--gateway ${name}: no gateway is called so; there are ${known}.`);
+    return found.credentials;
+  };
 
-  slot
-    .command('add')
-    .summary('add a payment slot')
-    .description('Adds an account at a payment provider.')
-    .requiredOption('--gateway <name>', 'gateway_one or gateway_two')
-    .requiredOption('--name <name>', 'name of the slot: lower-case letters, digits and dashes')
+  addVerb(slot, 'add', {
+    summary: 'add a payment slot',
+    description: 'Adds an account at a payment provider.',
+    notes: [ABOUT_CREDENTIALS],
+    examples: [
+      'hubctl slot add main --gateway gateway_one --environment sandbox --base-url https://sandbox.example --credentials-file one.json',
+    ],
+    prints: { document: SLOT },
+  })
+    .argument('<name>', 'name of the slot: lower-case letters, digits, inner dashes')
+    .requiredOption('--gateway <gateway>', 'the kind of provider, such as gateway_one')
     .addOption(
       new Option('--environment <where>', 'where its payments are real')
         .choices(Object.keys(SLOT_ENVIRONMENTS))
         .makeOptionMandatory(),
     )
     .option('--base-url <url>', "address of the provider's API; in production, by default the provider's own")
-    .option('--credentials-file <file>', 'JSON file of the credentials, or - for standard input')
+    .addOption(credentialsOption())
     .option('--option <name=value>', 'an option of the gateway; repeatable', addPair)
-    .addHelpText(
-      'after',
-      `${CREDENTIALS_HELP}\nExample:\n  hubctl slot add --gateway gateway_one --name main --environment sandbox --base-url https://sandbox.example --credentials-file one.json`,
-    )
-    .action(async ({ gateway, name, environment, baseUrl, credentialsFile, option }: AddOptions) => {
-      const credentials = await readCredentials(context, gateway, credentialsFile);
-      const { paymentAdmin } = await hub();
+    .action(async (name: string, { gateway, environment, baseUrl, credentialsFile, option }: AddOptions) => {
+      const credentials = await readCredentials(tools, credentialsFile, () => credentialsOf(gateway));
+      const { paymentAdmin } = await hub('paymentAdmin');
       const reply = await paymentAdmin.addSlot({
         name,
         gateway,
@@ -65,80 +85,95 @@ export function registerSlot(program: Command, context: Context): void {
       await print(reply.slot);
     });
 
-  slot
-    .command('list')
-    .summary('list payment slots')
-    .description('Lists the payment slots by name.')
-    .addHelpText('after', '\nExample:\n  hubctl slot list')
-    .action(async () => {
-      const { paymentAdmin } = await hub();
-      const { slots } = await paymentAdmin.listSlots({});
-      const count = await out.list([slots.map(slotView)], SLOT_COLUMNS);
-      if (count === 0) out.note('No slots yet. Add one with `hubctl slot add`.');
-    });
+  const listing = addVerb(slot, 'list', {
+    summary: 'list payment slots',
+    description: 'Lists the payment slots by name.',
+    examples: ['hubctl slot list'],
+    prints: { document: list(SLOT) },
+  });
+  addWatch(listing).action(async (options: ListingOptions) => {
+    const { paymentAdmin } = await hub('paymentAdmin');
+    const listed = {
+      async *pages() {
+        yield (await paymentAdmin.listSlots({})).slots.map(slotView);
+      },
+      columns: SLOT_COLUMNS,
+      id: (item: SlotView) => item.slotId,
+      newestFirst: false,
+      none: 'No slots yet. Add one with `hubctl slot add`.',
+    };
+    await printList(tools, listed, options);
+  });
 
-  slot
-    .command('show')
-    .summary('show a payment slot')
-    .description('Shows a payment slot, without its credentials.')
+  addVerb(slot, 'show', {
+    summary: 'show a payment slot',
+    description: 'Shows a payment slot, without its credentials.',
+    examples: ['hubctl slot show main'],
+    prints: { document: SLOT },
+  })
     .argument('<slot>', 'name of the slot')
-    .addHelpText('after', '\nExample:\n  hubctl slot show main')
     .action(async (name: string) => {
-      const { paymentAdmin } = await hub();
+      const { paymentAdmin } = await hub('paymentAdmin');
       await print((await paymentAdmin.getSlot({ slot: name })).slot);
     });
 
-  slot
-    .command('rotate')
-    .summary('replace the credentials of a slot')
-    .description('Replaces all credentials of a slot. Calls under way finish with the old ones.')
+  addVerb(slot, 'rotate', {
+    summary: 'replace the credentials of a slot',
+    description: 'Replaces all credentials of a slot. Calls under way finish with the old ones.',
+    notes: [ABOUT_CREDENTIALS],
+    examples: ['hubctl slot rotate main --credentials-file one.json'],
+    prints: { document: SLOT },
+  })
     .argument('<slot>', 'name of the slot')
-    .option('--credentials-file <file>', 'JSON file of the credentials, or - for standard input')
-    .addHelpText(
-      'after',
-      `${CREDENTIALS_HELP}\nExample:\n  hubctl slot rotate main --credentials-file one.json`,
-    )
+    .addOption(credentialsOption())
     .action(async (name: string, { credentialsFile }: { credentialsFile?: string }) => {
-      const { paymentAdmin } = await hub();
+      const { paymentAdmin } = await hub('paymentAdmin');
       const { gateway } = part((await paymentAdmin.getSlot({ slot: name })).slot, 'slot');
-      const credentials = await readCredentials(context, gateway, credentialsFile);
+      const credentials = await readCredentials(tools, credentialsFile, () => credentialsOf(gateway));
       await print((await paymentAdmin.rotateSlotCredentials({ slot: name, credentials })).slot);
+      out.note(`Whether the provider takes them: hubctl slot test ${name}`);
     });
 
   for (const [verb, disabled, description] of [
     ['disable', true, 'Disables a slot: it takes no new sessions, and still settles old ones.'],
     ['enable', false, 'Enables a slot that was disabled.'],
   ] as const) {
-    slot
-      .command(verb)
-      .summary(`${verb} a payment slot`)
-      .description(description)
+    addVerb(slot, verb, {
+      summary: `${verb} a payment slot`,
+      description,
+      examples: [`hubctl slot ${verb} main`],
+      prints: { document: SLOT },
+    })
       .argument('<slot>', 'name of the slot')
-      .addHelpText('after', `\nExample:\n  hubctl slot ${verb} main`)
       .action(async (name: string) => {
-        const { paymentAdmin } = await hub();
-        await print((await paymentAdmin.setSlotDisabled({ slot: name, disabled })).slot);
+        const { paymentAdmin } = await hub('paymentAdmin');
+        const { slot: found, unchanged } = await paymentAdmin.setSlotDisabled({ slot: name, disabled });
+        await print(found);
+        if (unchanged) out.note(`Nothing changed: the slot was ${verb}d before.`);
       });
   }
 
-  slot
-    .command('test')
-    .summary("try a slot's credentials")
-    .description(
-      'Makes a harmless call to the provider and says whether the credentials work. Exits 1 if they do not.',
-    )
+  addVerb(slot, 'test', {
+    summary: "try a slot's credentials",
+    description:
+      'Makes a harmless call to the provider and says whether the credentials work. Exits 1 if they do not, or if there was no answer to tell by.',
+    examples: ['hubctl slot test main'],
+    prints: { document: SLOT_TEST },
+  })
     .argument('<slot>', 'name of the slot')
-    .addHelpText('after', '\nExample:\n  hubctl slot test main')
     .action(async (name: string) => {
-      const { paymentAdmin } = await hub();
-      const { ok, detail, durationMs } = await paymentAdmin.testSlot({ slot: name }, NO_DEADLINE);
-      await out.record({ slot: name, ok, detail, durationMs }, [
-        { title: 'Slot', cell: (item) => item.slot },
-        { title: 'Credentials', cell: (item) => (item.ok ? 'work' : 'do not work') },
-        { title: 'Provider says', cell: (item) => item.detail },
-        { title: 'Took', cell: (item) => `${item.durationMs} ms` },
-      ]);
-      if (!ok)
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const { ok, answered, detail, durationMs } = await paymentAdmin.testSlot({ slot: name }, NO_DEADLINE);
+      await out.record({ slot: name, ok, answered, detail, durationMs }, SLOT_TEST_FIELDS);
+      if (!answered) {
+        throw new CliError(
+          'slot_test_inconclusive',
+          EXIT.failed,
+          `The slot ${name} got no answer: ${detail}`,
+        );
+      }
+      if (!ok) {
         throw new CliError('slot_test_failed', EXIT.failed, `The slot ${name} does not work: ${detail}`);
+      }
     });
 }

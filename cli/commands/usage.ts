@@ -1,51 +1,97 @@
 // hubctl usage: the log of what was paid.
 import { type Command, Option } from 'commander';
-import { parseBound } from '../calendar.ts';
-import type { Context } from '../context.ts';
-import { type ExportOptions, exportUsage, USAGE_FORMATS } from '../export-usage.ts';
-import { parseCount } from '../quantities.ts';
+import { checkPeriod, parseBound, timestampOf } from '../calendar.ts';
+import { EXPORTED } from '../export-to-file.ts';
+import { type ExportOptions, exportUsage, type Format, USAGE_FORMATS } from '../export-usage.ts';
+import { usageError } from '../failure.ts';
+import { addNoun, addVerb } from '../manual.ts';
+import { either, list } from '../shapes.ts';
+import { addOutFile, addPeriod, maxOption } from '../shared-options.ts';
+import type { Tools } from '../tools.ts';
 import { type UsageFilter, usagePages } from '../usage-pages.ts';
-import { USAGE_COLUMNS } from '../views/usage.ts';
+import { USAGE_COLUMNS, USAGE_LOG, type UsageView } from '../views/usage.ts';
+import { USAGE_DAY, USAGE_DAY_COLUMNS, usageDayView } from '../views/usage-day.ts';
+import { addWatch, type ListingOptions, printList } from '../watch-list.ts';
 
-const EXPORT_HELP = `
-CSV: RFC 4180 with a header. Amounts stand as decimals and in minor units (10000
-is 100.00 BDT), the fees of a payment as name=amount, separated by semicolons. A
-text that begins with = + - @ gets a leading apostrophe, so that a spreadsheet
-takes it for text. JSON lines: an object a line, as \`usage list\` prints them.
+export function registerUsage(program: Command, tools: Tools): void {
+  const { hub, out } = tools;
+  const usage = addNoun(program, 'usage', {
+    group: 'Payments:',
+    summary: 'the log of what was paid',
+    description: 'One entry for each paid session, with its fees.',
+  });
 
-Example:
-  hubctl usage export --from 2026-01-01 --to 2026-02-01 --out january.csv`;
+  const listing = addVerb(usage, 'list', {
+    summary: 'list what was paid',
+    description: 'Lists the usage log, the latest settled first.',
+    examples: ['hubctl usage list --slot main --from 2026-01-01'],
+    prints: { document: list(USAGE_LOG) },
+  });
+  addWatch(withFilter(listing).addOption(maxOption())).action(
+    async ({ slot, from, to, ...options }: UsageFilter & ListingOptions) => {
+      const filter = { ...(slot !== undefined && { slot }), ...(from && { from }), ...(to && { to }) };
+      const client = await hub('paymentAdmin');
+      const listed = {
+        pages: (max: number | undefined) => usagePages(client, filter, max),
+        columns: USAGE_COLUMNS,
+        id: (item: UsageView) => item.usageLogId,
+        newestFirst: true,
+        none: 'Nothing was paid yet, or nothing matches.',
+      };
+      await printList(tools, listed, options);
+    },
+  );
 
-export function registerUsage(program: Command, context: Context): void {
-  const { hub, out } = context;
-  const usage = program
-    .command('usage')
-    .summary('the log of what was paid')
-    .description('One entry for each paid session, with its fees.');
-
-  withFilter(usage.command('list'))
-    .summary('list what was paid')
-    .description('Lists the usage log, newest first.')
-    .option('--max <n>', 'at most so many (default: all)', parseCount)
-    .addHelpText('after', '\nExample:\n  hubctl usage list --slot main --from 2026-01-01')
-    .action(async ({ max, ...filter }: UsageFilter & { max?: number }) => {
-      const count = await out.list(usagePages(await hub(), filter, max), USAGE_COLUMNS);
-      if (count === 0) out.note('Nothing was paid yet, or nothing matches.');
+  addVerb(usage, 'sum', {
+    summary: 'sum up what was paid, by day',
+    description:
+      'Sums the usage log up by day (UTC) and currency, the oldest day first: payments, amounts, fees.',
+    examples: ['hubctl usage sum --from 2026-01-01 --to 2026-02-01'],
+    prints: { document: list(USAGE_DAY) },
+  })
+    .option('--slot <slot>', 'only payments of this slot')
+    .requiredOption('--from <when>', 'payments settled from this day (UTC) or time on', parseBound)
+    .requiredOption(
+      '--to <when>',
+      'payments settled before this day (UTC) or time, 400 days later at most',
+      parseBound,
+    )
+    .action(async ({ slot, from, to }: { slot?: string; from: Date; to: Date }) => {
+      checkPeriod(from, to);
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const { days } = await paymentAdmin.summarizeUsage({
+        ...(slot !== undefined && { slot }),
+        settledFrom: timestampOf(from),
+        settledTo: timestampOf(to),
+      });
+      const count = await out.list([days.map(usageDayView)], USAGE_DAY_COLUMNS);
+      if (count === 0) out.note('Nothing was paid then.');
     });
 
-  withFilter(usage.command('export'))
-    .summary('write what was paid to a file')
-    .description('Writes the usage log to a file or to standard output, newest first.')
-    .addOption(new Option('--format <format>', 'csv or jsonl').choices(USAGE_FORMATS).default('csv'))
-    .option('--out <file>', 'write to this file instead of standard output')
-    .option('--force', 'overwrite that file if it exists')
-    .addHelpText('after', EXPORT_HELP)
-    .action((options: ExportOptions) => exportUsage(context, options));
+  const exporting = addVerb(usage, 'export', {
+    summary: 'write what was paid to a file',
+    description: 'Writes the usage log to a file or to standard output, the latest settled first.',
+    notes: [
+      'CSV: RFC 4180 with a header. Amounts stand as decimals and in minor units (10000 is 100.00 BDT), the fees of a payment as name=amount, separated by semicolons. A text that begins with = + - @ gets a leading apostrophe, so that a spreadsheet takes it for text. JSON lines: an object a line, as `usage list` prints them.',
+    ],
+    examples: ['hubctl usage export --from 2026-01-01 --to 2026-02-01 --out january.csv'],
+    prints: {
+      lines: either([USAGE_LOG, EXPORTED], 'the entries; with --out one object that names the file'),
+    },
+  });
+  withFilter(exporting).addOption(
+    new Option('--format <format>', 'default: csv, or jsonl where JSON is printed').choices(USAGE_FORMATS),
+  );
+  addOutFile(exporting, 'the entries').action(
+    (given: Omit<ExportOptions, 'format'> & { format?: Format }) => {
+      const asJson = out.json() && given.out === undefined;
+      if (asJson && given.format === 'csv')
+        throw usageError('--format csv is no JSON: leave out --output json.');
+      return exportUsage(tools, { ...given, format: given.format ?? (asJson ? 'jsonl' : 'csv') });
+    },
+  );
 }
 
 function withFilter(command: Command): Command {
-  return command
-    .option('--slot <name>', 'only payments of this slot')
-    .option('--from <when>', 'only those settled from this day (UTC) or time on', parseBound)
-    .option('--to <when>', 'only those settled before this day (UTC) or time', parseBound);
+  return addPeriod(command.option('--slot <slot>', 'only payments of this slot'), 'those settled');
 }

@@ -40,7 +40,7 @@ export function createCallbacks({ faults, retryDelaysMs, timeoutMs }: CallbackOp
     const start = performance.now();
     const status = await statusOf(request, AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)]));
     if (closing.signal.aborted) return true;
-    deliveries.push({ ref, method, url, status, durationMs: performance.now() - start, forged });
+    deliveries.push({ ref, method, url, status, durationMs: Math.round(performance.now() - start), forged });
     if (deliveries.length > MOST_DELIVERIES) deliveries.shift();
     // A browser that was sent with GET does not come again.
     return body === undefined || (status !== undefined && status >= 200 && status < 300);

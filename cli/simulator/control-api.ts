@@ -1,8 +1,8 @@
-// The simulator's own interface, for tests and people: POST /_control/<command> with JSON, from this machine only.
+// The simulator's own interface, for tests and people: POST /_control/<command> with JSON; GET /_control lists them. From this machine only.
 import type { IncomingMessage } from 'node:http';
 import { formatAmount } from './amount.ts';
 import type { Controls, SimulatedPayment } from './controls.ts';
-import { FAULT_KINDS, type Fault, type FaultKind, OPERATIONS } from './faults.ts';
+import { FAULT_KINDS, type Fault, type FaultKind, OPERATIONS, POSSIBLE } from './faults.ts';
 import { type Outcome, SimulatorError } from './ledger.ts';
 import type { JsonAnswer } from './provider.ts';
 
@@ -15,49 +15,108 @@ export async function control(
 ): Promise<JsonAnswer> {
   const trouble = intruder(request);
   if (trouble !== undefined) return failure(403, trouble);
+  if (request.method === 'GET' && name === '') return contents();
   const command = COMMANDS.get(name);
   if (command === undefined) return failure(404, `there is no ${name}: ${[...COMMANDS.keys()].join(', ')}`);
   try {
-    return { status: 200, json: { ok: true, ...asObject(await command(controls, parsed(body))) } };
+    return { status: 200, json: { ok: true, ...asObject(await command.run(controls, parsed(body))) } };
   } catch (error) {
     if (error instanceof SimulatorError) return failure(409, error.message);
     throw error;
   }
 }
 
-const COMMANDS = new Map<string, (controls: Controls, input: Input) => unknown>([
-  ['payments', (controls) => ({ payments: controls.payments().map(paymentView) })],
-  ['totals', (controls) => ({ totals: texts(controls.totals()) })],
-  ['deliveries', (controls) => ({ deliveries: controls.deliveries() })],
-  ['pay', (controls, { ref }) => controls.pay(word(ref, 'ref'))],
-  ['fail', (controls, { ref }) => controls.fail(word(ref, 'ref'))],
-  ['cancel', (controls, { ref }) => controls.cancel(word(ref, 'ref'))],
-  ['leave', (controls, { ref }) => controls.authorizeAndLeave(word(ref, 'ref'))],
-  ['reverse', (controls, { ref }) => controls.reverse(word(ref, 'ref'))],
-  ['pay-all', (controls) => ({ paid: controls.payAll() })],
-  ['forge', (controls, { ref, claim }) => controls.forge(word(ref, 'ref'), oneOf(claim, 'claim', CLAIMS))],
-  ['idle', (controls) => controls.idle()],
-  ['fault', (controls, input) => controls.faults.add(faultOf(input))],
-  ['faults', (controls) => ({ events: controls.faults.events() })],
-  ['plan', (controls, input) => controls.faults.plan(planOf(input))],
-  ['clear', (controls) => controls.faults.clear()],
-  [
-    'down',
-    (controls, { ms, how }) => controls.down(milliseconds(ms, 'ms'), oneOf(how ?? 'dropped', 'how', OUTAGES)),
-  ],
-  ['latency', (controls, { ms }) => controls.setLatency(milliseconds(ms, 'ms'))],
+type Command = {
+  /** What it is given, as JSON members. */
+  readonly takes: string;
+  readonly does: string;
+  readonly run: (controls: Controls, input: Input) => unknown;
+};
+
+/** Payments are named by `ref`: the provider's id of them or the merchant's. */
+export const COMMANDS: ReadonlyMap<string, Command> = new Map([
+  command('payments', '', 'lists the payments that merchants asked for', (controls) => ({
+    payments: controls.payments().map(paymentView),
+  })),
+  command('totals', '', 'says what moved and still stands, in minor units by currency', (controls) => ({
+    totals: texts(controls.totals()),
+  })),
+  command('deliveries', '', 'lists the attempts to deliver callbacks', (controls) => ({
+    deliveries: controls.deliveries(),
+  })),
+  command('pay', 'ref', 'the customer pays, or authorizes with gateway_two', (controls, { ref }) =>
+    controls.pay(word(ref, 'ref')),
+  ),
+  command('fail', 'ref', 'the payment is declined', (controls, { ref }) => controls.fail(word(ref, 'ref'))),
+  command('cancel', 'ref', 'the customer cancels', (controls, { ref }) => controls.cancel(word(ref, 'ref'))),
+  command(
+    'leave',
+    'ref',
+    'the customer authorizes with gateway_two and closes the tab',
+    (controls, { ref }) => controls.authorizeAndLeave(word(ref, 'ref')),
+  ),
+  command('reverse', 'ref', 'the provider takes the money back', (controls, { ref }) =>
+    controls.reverse(word(ref, 'ref')),
+  ),
+  command('pay-all', '', 'pays everything that is open', (controls) => ({ paid: controls.payAll() })),
+  command('forge', 'ref, claim', 'sends a callback that knows no secret', (controls, { ref, claim }) =>
+    controls.forge(word(ref, 'ref'), oneOf(claim, 'claim', CLAIMS)),
+  ),
+  command('idle', '', 'waits until no callback is under way', (controls) => controls.idle()),
+  command(
+    'fault',
+    'kind, operation?, ref?, times?, delayMs?',
+    'a fault happens to the next call it fits',
+    (controls, input) => controls.faults.add(faultOf(input)),
+  ),
+  command('faults', '', 'lists the faults that have happened', (controls) => ({
+    events: controls.faults.events(),
+  })),
+  command('plan', 'seed, rate, kinds?', 'faults happen at random from now on', (controls, input) =>
+    controls.faults.plan(planOf(input)),
+  ),
+  command('clear', '', 'no more faults', (controls) => controls.faults.clear()),
+  command('down', 'ms, how?', 'the providers cannot be reached for so long', (controls, { ms, how }) =>
+    controls.down(milliseconds(ms, 'ms'), oneOf(how ?? 'dropped', 'how', OUTAGES)),
+  ),
+  command('latency', 'ms', 'every answer takes so much longer', (controls, { ms }) =>
+    controls.setLatency(milliseconds(ms, 'ms')),
+  ),
 ]);
+
+function command(name: string, takes: string, does: string, run: Command['run']): [string, Command] {
+  return [name, { takes, does, run }];
+}
+
+/** What can be asked for here: the answer to GET. */
+function contents(): JsonAnswer {
+  const commands = [...COMMANDS].map(([name, { takes, does }]) => [
+    `POST ${name}`,
+    takes ? `{${takes}}: ${does}` : does,
+  ]);
+  return {
+    status: 200,
+    json: {
+      ok: true,
+      commands: Object.fromEntries(commands),
+      faults: POSSIBLE,
+      claims: CLAIMS,
+      outages: OUTAGES,
+    },
+  };
+}
 
 const CLAIMS: readonly Outcome[] = ['paid', 'failed', 'cancelled'];
 const OUTAGES = ['refused', 'dropped'] as const;
 const LONGEST_MS = 3_600_000;
 
 /** Web pages can reach this machine too, by a request that needs no leave or by a name that leads here. */
-function intruder({ socket, method, headers }: IncomingMessage): string | undefined {
+function intruder({ socket, method, headers, url = '' }: IncomingMessage): string | undefined {
   if (!isLoopback(socket.remoteAddress ?? '')) return 'the control interface is for this machine only';
   const host = (headers.host ?? '').replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
   if (!isLoopback(host) && host !== 'localhost')
     return 'the control interface is called by a loopback address';
+  if (method === 'GET' && /^\/_control\/?$/.test(url)) return undefined;
   if (method === 'POST' && headers['content-type']?.startsWith('application/json')) return undefined;
   return 'the control interface takes POST with content-type application/json';
 }

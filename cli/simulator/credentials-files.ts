@@ -1,6 +1,7 @@
 // The simulator's accounts as the files that `hubctl slot add --credentials-file` reads.
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDirectory } from '../../core/storage/make-directory.ts';
 import type { Gateway } from './ledger.ts';
 import type { SimulatorCredentials } from './simulator.ts';
 
@@ -9,7 +10,7 @@ export async function writeCredentialsFiles(
   credentials: SimulatorCredentials,
   directory: string,
 ): Promise<Record<Gateway, string>> {
-  await mkdir(directory, { recursive: true });
+  await makeDirectory(directory);
   const write = async (gateway: Gateway): Promise<string> => {
     const file = join(directory, `${gateway}.json`);
     await rm(file, { force: true }); // the mode below is for a new file only

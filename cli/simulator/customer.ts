@@ -1,6 +1,7 @@
 // What the customer can do: look at the checkout page and press its buttons, in a browser or without one.
 import type { Callbacks } from './callbacks.ts';
-import { checkoutPage, notFoundPage, PAGE_HEADERS } from './checkout-page.ts';
+import { checkoutPage } from './checkout-page.ts';
+import { indexPage } from './index-page.ts';
 import {
   type Attempt,
   type Gateway,
@@ -10,6 +11,7 @@ import {
   type Payment,
   SimulatorError,
 } from './ledger.ts';
+import { messagePage, PAGE_HEADERS } from './page.ts';
 import type { Call, CallbackRequest, Provider } from './provider.ts';
 
 export type CustomerOptions = {
@@ -27,6 +29,7 @@ export type Page = {
   readonly html: string;
 };
 
+const FORGOTTEN = 'The simulator keeps payments in memory: it may have been restarted.';
 const LEFT = 'Close this tab now: the merchant has not been told, and has to find out.';
 
 /** The buttons of the page: what each does. */
@@ -36,6 +39,8 @@ const PRESSES = new Map<string, Outcome>([
   ['cancel', 'cancelled'],
   ['pay_and_close', 'paid'],
 ]);
+
+const BUTTONS = `The field press has to be one of ${[...PRESSES.keys()].join(', ')}.`;
 
 export function createCustomer({ ledger, callbacks, providers }: CustomerOptions) {
   /** A callback the other way round: what somebody would send who wants the hub to believe the contrary. */
@@ -70,14 +75,22 @@ export function createCustomer({ ledger, callbacks, providers }: CustomerOptions
       if (request !== undefined) await callbacks.forge(request, payment);
     },
 
+    /** What a browser gets that was told the simulator's address only. */
+    lookAround: (): Page => page(200, indexPage(ledger.payments())),
+
     /** What a browser gets: GET shows the page, POST is a press of a button. */
     browse({ method, body }: Call, payment: Payment | undefined): Page {
-      if (payment === undefined) return page(404, notFoundPage());
+      if (payment === undefined) return page(404, messagePage('No such checkout', FORGOTTEN));
       if (method === 'GET') return page(200, checkoutPage(payment));
       const press = new URLSearchParams(body).get('press') ?? '';
       const outcome = PRESSES.get(press);
-      if (outcome === undefined) return page(400, checkoutPage(payment));
-      if (!mayDecide(payment)) return page(409, checkoutPage(payment));
+      if (outcome === undefined) return page(400, messagePage('No such button', BUTTONS));
+      if (!mayDecide(payment)) {
+        return page(
+          409,
+          messagePage('Nothing has changed', `This payment is ${payment.state}: its checkout is over.`),
+        );
+      }
       const attempt = ledger.decide(payment, outcome);
       const action = payment.returnUrls[outcome];
       if (payment.gateway === 'gateway_two') {

@@ -31,7 +31,7 @@ export const FAULT_KINDS = [
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 /** What a fault can happen to, and the faults that can happen to it. */
-const POSSIBLE = {
+export const POSSIBLE = {
   'gateway_one.initiate': ANSWER_FAULTS,
   'gateway_one.validate': [...ANSWER_FAULTS, ...LIES],
   'gateway_one.query': [...ANSWER_FAULTS, ...LIES],
@@ -76,7 +76,8 @@ export type Faults = ReturnType<typeof createFaults>;
 
 const MOST_EVENTS = 10_000;
 
-export function createFaults(plan: RandomPlan = { seed: 1, rate: 0 }) {
+/** `onFault` is told of each fault as it happens. */
+export function createFaults(plan: RandomPlan = { seed: 1, rate: 0 }, onFault?: (event: FaultEvent) => void) {
   let requested: { readonly fault: Fault; left: number }[] = [];
   let random = drawing(plan);
   const events: FaultEvent[] = [];
@@ -116,7 +117,9 @@ export function createFaults(plan: RandomPlan = { seed: 1, rate: 0 }) {
     take(operation: OperationName, payment: Payment | undefined): Fault | undefined {
       const fault = takeRequested(operation, payment) ?? random(operation);
       if (fault !== undefined) {
-        events.push({ kind: fault.kind, operation, ref: payment?.ref });
+        const event = { kind: fault.kind, operation, ref: payment?.ref };
+        events.push(event);
+        onFault?.(event);
         if (events.length > MOST_EVENTS) events.shift();
       }
       return fault;

@@ -20,7 +20,7 @@ export type RequestParts = {
 
 export type Conditions = { latencyMs: number; followedRedirects: number };
 
-export const CONTROL_PATH = '/_control/';
+export const CONTROL_PATH = '/_control';
 
 const ELSEWHERE = '/elsewhere';
 const CHECKOUT = /^\/(gateway_one|gateway_two)\/checkout\/(\w+)$/;
@@ -49,14 +49,17 @@ export function createRequestHandler(parts: RequestParts) {
     const { pathname: path, searchParams: query } = new URL(request.url ?? '/', 'http://simulator');
     const { method = 'GET', headers } = request;
     const call = { method, path, query, headers, body };
-    if (path.startsWith(CONTROL_PATH)) {
-      const name = path.slice(CONTROL_PATH.length);
+    if (path === CONTROL_PATH || path.startsWith(`${CONTROL_PATH}/`)) {
+      const name = path.slice(CONTROL_PATH.length + 1);
       return sendJson(response, await control(controls, { name, request, body }));
     }
     const [, gateway, ref] = CHECKOUT.exec(path) ?? [];
-    if (ref === undefined) return operate(call, response);
-    const payment = ledger.byRef(ref);
-    const page = customer.browse(call, payment?.gateway === gateway ? payment : undefined);
+    if (ref === undefined && !(path === '/' && method === 'GET')) return operate(call, response);
+    const payment = ledger.byRef(ref ?? '');
+    const page =
+      ref === undefined
+        ? customer.lookAround()
+        : customer.browse(call, payment?.gateway === gateway ? payment : undefined);
     response.writeHead(page.status, page.headers).end(page.html);
   };
 }

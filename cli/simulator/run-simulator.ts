@@ -1,7 +1,10 @@
 // Runs the simulator until a signal ends it, and says how to use it.
-import type { Streams } from '../context.ts';
-import { CliError, EXIT, usageError } from '../failure.ts';
+import { usageError } from '../failure.ts';
+import type { Streams } from '../tools.ts';
+import type { SimulatorReport } from '../views/simulator.ts';
+import { cannotListen } from './cannot-listen.ts';
 import { writeCredentialsFiles } from './credentials-files.ts';
+import type { FaultEvent } from './faults.ts';
 import type { Gateway } from './ledger.ts';
 import { type Simulator, type SimulatorOptions, startSimulator } from './simulator.ts';
 
@@ -11,28 +14,18 @@ export type RunOptions = SimulatorOptions & {
   readonly streams: Streams;
 };
 
-/** What `hubctl simulate --output json` prints, on one line. */
-export type SimulatorReport = {
-  readonly url: string;
-  readonly control: string;
-  /** Base URLs for `slot add`. */
-  readonly gateways: Readonly<Record<Gateway, string>>;
-  readonly credentials: Simulator['credentials'];
-  readonly credentialsFiles?: Readonly<Record<Gateway, string>>;
-  readonly faults: { readonly seed: number; readonly rate: number };
-};
-
 /** Resolves after the first SIGTERM or SIGINT. @throws CliError if the port is taken or a file cannot be written */
 export async function runSimulator({ credentialsDir, json, streams, ...options }: RunOptions): Promise<void> {
   const stopped = signal();
-  const simulator = await startSimulator(options).catch((error: NodeJS.ErrnoException) => {
-    throw new CliError('cannot_listen', EXIT.failed, `port ${options.port} cannot be used: ${error.message}`);
+  const onFault = json ? undefined : (event: FaultEvent) => void streams.stderr.write(faultLine(event));
+  const simulator = await startSimulator({ ...options, ...(onFault && { onFault }) }).catch((error) => {
+    throw cannotListen(error, options.port ?? 0, '--port');
   });
   try {
     const files = credentialsDir === undefined ? undefined : await written(simulator, credentialsDir);
     const report: SimulatorReport = {
       url: simulator.url,
-      control: `${simulator.url}/_control/`,
+      control: `${simulator.url}/_control`,
       gateways: { gateway_one: simulator.gatewayOneUrl, gateway_two: simulator.gatewayTwoUrl },
       credentials: simulator.credentials,
       ...(files && { credentialsFiles: files }),
@@ -40,9 +33,15 @@ export async function runSimulator({ credentialsDir, json, streams, ...options }
     };
     streams.stdout.write(json ? `${JSON.stringify(report)}\n` : guide(report));
     await stopped;
+    if (!json) streams.stdout.write('The simulator has stopped. Its payments are gone.\n');
   } finally {
     await simulator.close();
   }
+}
+
+/** A line for each fault, beside what was printed for pasting. */
+export function faultLine({ kind, operation, ref }: FaultEvent): string {
+  return `${new Date().toISOString()}  fault: ${kind} at ${operation}${ref === undefined ? '' : ` of ${ref}`}\n`;
 }
 
 async function written({ credentials }: Simulator, directory: string): Promise<Record<Gateway, string>> {
@@ -56,14 +55,14 @@ async function written({ credentials }: Simulator, directory: string): Promise<R
 
 function guide({ url, control, gateways, credentials, credentialsFiles, faults }: SimulatorReport): string {
   const add = (gateway: Gateway) => {
-    const line = `npx hubctl slot add --gateway ${gateway} --name ${gateway.replace('_', '-')} --environment sandbox --base-url ${gateways[gateway]}`;
+    const line = `npx hubctl slot add ${gateway.replace('_', '-')} --gateway ${gateway} --environment sandbox --base-url ${gateways[gateway]}`;
     return credentialsFiles === undefined
       ? `echo '${JSON.stringify(credentials[gateway])}' | ${line} --credentials-file -`
       : `${line} --credentials-file '${credentialsFiles[gateway].replaceAll("'", "'\\''")}'`;
   };
   return `The simulator is ready.
 
-  Address      ${url}
+  Address      ${url}  (a page with the payments that are open)
   gateway_one  ${gateways.gateway_one}
   gateway_two  ${gateways.gateway_two}
   Faults       ${faults.rate === 0 ? 'only on request' : `${faults.rate * 100} % of all operations, seed ${faults.seed}`}
@@ -75,7 +74,10 @@ Paste into another terminal:
   ${add('gateway_two')}
 
   # Pay everything that is open
-  curl -sS -X POST ${control}pay-all -H 'Content-Type: application/json'
+  curl -sS -X POST ${control}/pay-all -H 'Content-Type: application/json'
+
+  # What else can be done with it: faults, forged callbacks, outages
+  curl -sS ${control}
 
 Ctrl-C stops it; its payments are gone then.
 `;

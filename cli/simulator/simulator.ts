@@ -2,7 +2,7 @@
 import { createCallbacks } from './callbacks.ts';
 import { type Controls, createControls } from './controls.ts';
 import { createCustomer } from './customer.ts';
-import { createFaults, type RandomPlan } from './faults.ts';
+import { createFaults, type FaultEvent, type RandomPlan } from './faults.ts';
 import { openFront } from './front.ts';
 import { createGatewayOne } from './gateway-one.ts';
 import type { Store } from './gateway-one-notification.ts';
@@ -21,6 +21,8 @@ export type SimulatorOptions = {
   readonly credentials?: SimulatorCredentials;
   /** No random faults if not given. */
   readonly plan?: RandomPlan;
+  /** Told of each fault as it happens. */
+  readonly onFault?: (event: FaultEvent) => void;
   /** gateway_two's spelling; `paymentId` if not given. The other one is refused. */
   readonly paymentIdField?: PaymentIdField;
   /** gateway_two's token grants in an hour; 60 if not given. */
@@ -62,7 +64,7 @@ export const SIMULATOR_CREDENTIALS: SimulatorCredentials = {
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host = '127.0.0.1', port = 5098, credentials = SIMULATOR_CREDENTIALS, now = Date.now } = options;
   const ledger = createLedger(now);
-  const faults = createFaults(options.plan);
+  const faults = createFaults(options.plan, options.onFault);
   const callbacks = createCallbacks({
     faults,
     retryDelaysMs: options.retryDelaysMs ?? [1_000, 5_000, 15_000],

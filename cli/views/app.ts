@@ -1,27 +1,27 @@
 // Apps and their signing keys as hubctl prints them.
 import type { App } from '../../gen/hub/license/v1/license_pb.ts';
+import { wordFor } from '../../story/words.ts';
 import { part } from '../reply.ts';
+import { id, list, type Of, object, text, time, word } from '../shapes.ts';
 import type { Column } from '../table.ts';
 import { rfc3339, shortTime } from './cells.ts';
 
 /** Words of the key states by their number in the contract. */
 export const SIGNING_KEY_STATES = { active: 1, retired: 2, withdrawn: 3 } as const;
 
-export type SigningKeyView = {
-  readonly kid: string;
-  readonly state: string;
-  readonly createdAt: string;
-  readonly publicKeyPem: string;
-};
+export const SIGNING_KEY = object(
+  'SigningKey',
+  { kid: text(), state: word(SIGNING_KEY_STATES), createdAt: time(), publicKeyPem: text() },
+  { message: 'hub.license.v1.SigningKey' },
+);
+export type SigningKeyView = Of<typeof SIGNING_KEY>;
 
-export type AppView = {
-  readonly slug: string;
-  readonly name: string;
-  readonly appId: string;
-  readonly createdAt: string;
-  /** Newest first. */
-  readonly signingKeys: readonly SigningKeyView[];
-};
+export const APP = object(
+  'App',
+  { slug: text(), name: text(), appId: id('app'), createdAt: time(), signingKeys: list(SIGNING_KEY) },
+  { message: 'hub.license.v1.App' },
+);
+export type AppView = Of<typeof APP>;
 
 export function appView(app: App): AppView {
   return {
@@ -31,7 +31,7 @@ export function appView(app: App): AppView {
     createdAt: rfc3339(part(app.createdAt, 'creation time')),
     signingKeys: app.signingKeys.map((key) => ({
       kid: key.kid,
-      state: Object.entries(SIGNING_KEY_STATES).find(([, number]) => number === key.state)?.[0] ?? 'unknown',
+      state: wordFor(SIGNING_KEY_STATES, key.state),
       createdAt: rfc3339(part(key.createdAt, 'creation time')),
       publicKeyPem: key.publicKeyPem,
     })),

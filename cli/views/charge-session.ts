@@ -1,37 +1,45 @@
 // Charge sessions as hubctl prints them.
 import type { ChargeSession } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { doubtText } from '../../story/session-story.ts';
+import { CHARGE_STATUSES, wordFor } from '../../story/words.ts';
 import { part } from '../reply.ts';
+import { boolean, id, map, type Of, object, optional, text, time, word } from '../shapes.ts';
 import type { Column } from '../table.ts';
 import { pairsText, rfc3339, shortTime } from './cells.ts';
-import { type MoneyView, moneyText, moneyView } from './money.ts';
-import { wordFor } from './words.ts';
+import { MONEY, moneyText, moneyView } from './money.ts';
 
-/** Words of the statuses by their number in the contract. */
-export const CHARGE_STATUSES = { pending: 1, success: 2, failed: 3, cancelled: 4 } as const;
-
-export type ChargeSessionView = MoneyView & {
-  readonly sessionId: string;
-  readonly status: string;
-  readonly statusReason: string;
-  readonly slot: string;
-  readonly gateway: string;
-  readonly orderReference: string;
-  readonly checkoutUrl: string;
-  readonly merchantTransactionId: string;
-  readonly providerPaymentId: string;
-  /** Only of a session that was paid. */
-  readonly gatewayTransactionId?: string;
-  readonly customer: Record<string, string>;
-  readonly metadata: Record<string, string>;
-  readonly createdAt: string;
-  readonly statusChangedAt: string;
-};
+export const CHARGE_SESSION = object(
+  'ChargeSession',
+  {
+    sessionId: id('chs'),
+    status: word(CHARGE_STATUSES),
+    statusVerified: boolean(),
+    statusReason: text(),
+    slot: text(),
+    gateway: text(),
+    ...MONEY.properties,
+    orderReference: text(),
+    checkoutUrl: text(),
+    merchantTransactionId: text(),
+    providerPaymentId: text(),
+    gatewayTransactionId: optional(
+      text("the provider's id of the payment that settled it; only if it was paid"),
+    ),
+    customer: map(text(), 'who pays, as far as it was said: `name`, `email`, `phone` …'),
+    metadata: map(text()),
+    createdAt: time(),
+    statusChangedAt: time(),
+  },
+  { message: 'hub.payment.v1.ChargeSession' },
+);
+export type ChargeSessionView = Of<typeof CHARGE_SESSION>;
 
 export function chargeSessionView(session: ChargeSession): ChargeSessionView {
   const { $typeName: _, $unknown: _u, ...customer } = session.customer ?? {};
   return {
     sessionId: session.sessionId,
     status: wordFor(CHARGE_STATUSES, session.status),
+    statusVerified: session.statusVerified,
     statusReason: session.statusReason,
     slot: session.slot,
     gateway: session.gateway,
@@ -55,12 +63,13 @@ export const CHARGE_SESSION_COLUMNS: readonly Column<ChargeSessionView>[] = [
   { title: 'SLOT', cell: (item) => item.slot },
   { title: 'CREATED', cell: (item) => shortTime(item.createdAt) },
   { title: 'ORDER', cell: (item) => item.orderReference },
+  { title: 'WHY', cell: (item) => item.statusReason },
 ];
 
 export const CHARGE_SESSION_FIELDS: readonly Column<ChargeSessionView>[] = [
   { title: 'Session', cell: (item) => item.sessionId },
   { title: 'Status', cell: (item) => item.status },
-  { title: 'Why', cell: (item) => item.statusReason },
+  { title: 'Why', cell: (item) => item.statusReason + doubtText(item.status, item.statusVerified) },
   { title: 'Amount', cell: moneyText },
   { title: 'Order', cell: (item) => item.orderReference },
   { title: 'Slot', cell: (item) => `${item.slot} (${item.gateway})` },

@@ -1,29 +1,36 @@
 // Fee rules and backtests as hubctl prints them.
 import type { FeeBacktest } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { FeeRule } from '../../gen/hub/payment/v1/payment_pb.ts';
-import { formatDecimal } from '../decimal.ts';
 import { part } from '../reply.ts';
+import { described, id, integer, list, type Of, object, optional, text, time } from '../shapes.ts';
 import type { Column } from '../table.ts';
 import { rfc3339, shortTime } from './cells.ts';
-import { type MoneyView, moneyView } from './money.ts';
+import { MONEY, moneyText, moneyView } from './money.ts';
+import { FEE_LINE } from './usage.ts';
 
-export type FeeRuleView = {
-  readonly feeRuleId: string;
-  readonly name: string;
-  readonly version: number;
-  readonly gateway?: string;
-  readonly slot?: string;
-  readonly currency?: string;
-  /** Hundredths of a percent of the amount. */
-  readonly basisPoints: number;
-  /** The same as it is usually said: `1.50`. */
-  readonly percent: string;
-  readonly fixed?: MoneyView;
-  readonly min?: MoneyView;
-  readonly max?: MoneyView;
-  readonly validFrom: string;
-  readonly validTo?: string;
-};
+export const FEE_RULE = object(
+  'FeeRule',
+  {
+    feeRuleId: id('fee'),
+    name: text(),
+    version: integer(),
+    gateway: optional(text('gateway it is limited to')),
+    slot: optional(text('slot it is limited to')),
+    currency: optional(text('currency it is limited to')),
+    basisPoints: integer(),
+    percent: text('the same as it is usually said: `1.50`'),
+    fixed: optional(described(MONEY, 'added to that')),
+    min: optional(described(MONEY, 'the fee is at least this')),
+    max: optional(described(MONEY, 'the fee is at most this')),
+    validFrom: time(),
+    validTo: optional(time('it applies to payments settled before')),
+  },
+  {
+    message: 'hub.payment.v1.FeeRule',
+    without: ['fixedMinorUnits', 'minMinorUnits', 'maxMinorUnits'],
+  },
+);
+export type FeeRuleView = Of<typeof FEE_RULE>;
 
 export function feeRuleView(rule: FeeRule): FeeRuleView {
   const { currency } = rule;
@@ -65,28 +72,39 @@ export const FEE_RULE_FIELDS: readonly Column<FeeRuleView>[] = [
   { title: 'To', cell: (rule) => shortTime(rule.validTo) },
 ];
 
-export type FeeBacktestView = {
-  readonly currency: string;
-  readonly payments: number;
-  readonly paid: MoneyView;
-  readonly charged: MoneyView;
-  readonly wouldCharge: MoneyView;
-  /** What the changed rule would have charged more, with its sign. */
-  readonly difference: string;
-};
+export const FEE_PREVIEW = object(
+  'FeePreview',
+  { fees: list(FEE_LINE), feeTotal: described(MONEY, 'their sum') },
+  { message: 'hub.payment.v1.PreviewFeesResponse' },
+);
+
+export const FEE_BACKTEST = object(
+  'FeeBacktest',
+  {
+    currency: text(),
+    payments: integer(),
+    paid: described(MONEY, 'what they amount to'),
+    charged: described(MONEY, 'what the rule of this name charged for them'),
+    wouldCharge: described(MONEY, 'what the changed rule would have charged'),
+    difference: described(MONEY, 'what that is more; negative if it is less'),
+  },
+  {
+    message: 'hub.payment.v1.FeeBacktest',
+    without: ['paidMinorUnits', 'chargedMinorUnits', 'wouldChargeMinorUnits'],
+  },
+);
+export type FeeBacktestView = Of<typeof FEE_BACKTEST>;
 
 export function feeBacktestView(result: FeeBacktest): FeeBacktestView {
   const { currency, chargedMinorUnits, wouldChargeMinorUnits } = result;
   const money = (minorUnits: bigint) => moneyView({ minorUnits, currency });
-  const more = wouldChargeMinorUnits - chargedMinorUnits;
-  const sign = more < 0n ? '-' : '+';
   return {
     currency,
     payments: Number(result.payments),
     paid: money(result.paidMinorUnits),
     charged: money(chargedMinorUnits),
     wouldCharge: money(wouldChargeMinorUnits),
-    difference: `${sign}${formatDecimal(more < 0n ? -more : more, currency)}`,
+    difference: money(wouldChargeMinorUnits - chargedMinorUnits),
   };
 }
 
@@ -96,7 +114,11 @@ export const FEE_BACKTEST_COLUMNS: readonly Column<FeeBacktestView>[] = [
   { title: 'PAID', cell: (item) => item.paid.amount, right: true },
   { title: 'CHARGED', cell: (item) => item.charged.amount, right: true },
   { title: 'WOULD CHARGE', cell: (item) => item.wouldCharge.amount, right: true },
-  { title: 'DIFFERENCE', cell: (item) => item.difference, right: true },
+  {
+    title: 'DIFFERENCE',
+    cell: ({ difference }) => `${difference.minorUnits < 0 ? '' : '+'}${difference.amount}`,
+    right: true,
+  },
 ];
 
 function scope({ slot, gateway, currency }: FeeRuleView): string {
@@ -104,6 +126,8 @@ function scope({ slot, gateway, currency }: FeeRuleView): string {
 }
 
 function fee({ percent, fixed, min, max }: FeeRuleView): string {
-  const rate = `${percent} %${fixed ? ` + ${fixed.amount}` : ''}`;
-  return [rate, min && `at least ${min.amount}`, max && `at most ${max.amount}`].filter(Boolean).join(', ');
+  const rate = `${percent} %${fixed ? ` + ${moneyText(fixed)}` : ''}`;
+  return [rate, min && `at least ${moneyText(min)}`, max && `at most ${moneyText(max)}`]
+    .filter(Boolean)
+    .join(', ');
 }

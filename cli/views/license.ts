@@ -1,32 +1,43 @@
 // Licenses as hubctl prints them.
 import type { IssuedLicense } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { License } from '../../gen/hub/license/v1/license_pb.ts';
+import { wordFor } from '../../story/words.ts';
 import { part } from '../reply.ts';
+import { id, integer, map, type Of, object, optional, text, time, word } from '../shapes.ts';
 import type { Column } from '../table.ts';
 import { limitNumbers, limitsText, rfc3339, seatsText, shortTime } from './cells.ts';
 
 /** Words of the states by their number in the contract. Not the generated enum: it loads protobuf, and help must be quick. */
 export const LICENSE_STATES = { active: 1, revoked: 2, expired: 3 } as const;
 
-export type LicenseView = {
-  readonly licenseId: string;
-  readonly app: string;
-  readonly keyHint: string;
-  readonly state: string;
-  /** Seats allowed; -1 is unlimited. */
-  readonly seats: number;
-  readonly seatsUsed: number;
-  readonly limits: Record<string, number>;
-  readonly limitProfile?: string;
-  readonly customer?: string;
-  readonly expiresAt?: string;
-  readonly leaseDays?: number;
-  readonly createdAt: string;
-  readonly revokedAt?: string;
-  readonly revokeReason?: string;
-};
+export const LICENSE = object(
+  'License',
+  {
+    licenseId: id('lic'),
+    app: text(),
+    keyHint: text(),
+    state: word(LICENSE_STATES),
+    seats: integer('seats allowed; -1 is unlimited'),
+    seatsUsed: integer('seats taken'),
+    limits: map(integer()),
+    limitProfile: optional(text('the limit profile it takes its limits from')),
+    customer: optional(text('whom it was issued to')),
+    expiresAt: optional(time('when it expires')),
+    leaseDays: optional(integer('how many days a signed copy is good without contact to the hub')),
+    createdAt: time(),
+    revokedAt: optional(time('when it was revoked')),
+    revokeReason: optional(text('why it was revoked')),
+  },
+  { message: 'hub.license.v1.License' },
+);
+export type LicenseView = Of<typeof LICENSE>;
 
-export type IssuedView = LicenseView & { readonly licenseKey: string };
+export const ISSUED_LICENSE = object(
+  'IssuedLicense',
+  { ...LICENSE.properties, licenseKey: text() },
+  { message: 'hub.license.v1.IssuedLicense', without: ['license'] },
+);
+export type IssuedView = Of<typeof ISSUED_LICENSE>;
 
 export function licenseView(license: License): LicenseView {
   const seats = part(license.seats, 'seats');
@@ -34,7 +45,7 @@ export function licenseView(license: License): LicenseView {
     licenseId: license.licenseId,
     app: license.app,
     keyHint: license.keyHint,
-    state: Object.entries(LICENSE_STATES).find(([, number]) => number === license.state)?.[0] ?? 'unknown',
+    state: wordFor(LICENSE_STATES, license.state),
     seats: seats.limit,
     seatsUsed: seats.used,
     limits: limitNumbers(license.limits),

@@ -1,11 +1,16 @@
 // Amounts of money as hubctl prints them.
-import { formatDecimal } from '../decimal.ts';
+import { formatDecimal } from '../../story/money.ts';
 import { part } from '../reply.ts';
-
-/** `amount` is the decimal, `minorUnits` the same as a whole number: 10000 is 100.00 BDT. */
-export type MoneyView = { readonly amount: string; readonly minorUnits: number; readonly currency: string };
+import { integer, type Of, object, text } from '../shapes.ts';
 
 /** Amounts are below 2^53 by the contract, so a JSON number holds them exactly. */
+export const MONEY = object('Money', {
+  amount: text('the amount as a decimal: `100.00`'),
+  minorUnits: integer("the same in the currency's minor unit: 10000"),
+  currency: text('ISO 4217 code'),
+});
+export type MoneyView = Of<typeof MONEY>;
+
 export function moneyView(
   money: { readonly minorUnits: bigint; readonly currency: string } | undefined,
 ): MoneyView {

@@ -1,20 +1,26 @@
 // Seats as hubctl prints them.
 import type { Seat } from '../../gen/hub/license/v1/license_pb.ts';
 import { part } from '../reply.ts';
+import { id, type Of, object, oneOf, optional, text, time } from '../shapes.ts';
 import type { Column } from '../table.ts';
 import { rfc3339, shortTime } from './cells.ts';
 
-export type SeatView = {
-  readonly seatId: string;
-  readonly licenseId: string;
-  readonly state: 'active' | 'released';
-  readonly machineFingerprint: string;
-  readonly machineLabel?: string;
-  readonly appVersion?: string;
-  readonly activatedAt: string;
-  readonly lastSeenAt?: string;
-  readonly releasedAt?: string;
-};
+export const SEAT = object(
+  'Seat',
+  {
+    seatId: id('seat'),
+    licenseId: id('lic'),
+    state: oneOf(['active', 'released'], 'whether it is taken'),
+    machineFingerprint: text(),
+    machineLabel: optional(text('label of the machine')),
+    appVersion: optional(text('version of the application at its last activation')),
+    activatedAt: time(),
+    lastSeenAt: optional(time()),
+    releasedAt: optional(time('when it was released')),
+  },
+  { message: 'hub.license.v1.Seat' },
+);
+export type SeatView = Of<typeof SEAT>;
 
 export function seatView(seat: Seat): SeatView {
   return {

@@ -1,25 +1,31 @@
 // Payment slots as hubctl prints them.
 import type { Slot } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { wordFor } from '../../story/words.ts';
 import { part } from '../reply.ts';
+import { boolean, id, integer, map, type Of, object, optional, text, time, word } from '../shapes.ts';
 import type { Column } from '../table.ts';
 import { pairsText, rfc3339, shortTime } from './cells.ts';
-import { wordFor } from './words.ts';
 
 /** Words of the environments by their number in the contract. */
 export const SLOT_ENVIRONMENTS = { sandbox: 1, production: 2 } as const;
 
-export type SlotView = {
-  readonly name: string;
-  readonly slotId: string;
-  readonly gateway: string;
-  readonly environment: string;
-  readonly baseUrl: string;
-  readonly options: Record<string, string>;
-  readonly disabled: boolean;
-  readonly createdAt: string;
-  readonly rotatedAt?: string;
-  readonly disabledAt?: string;
-};
+export const SLOT = object(
+  'Slot',
+  {
+    name: text(),
+    slotId: id('slot'),
+    gateway: text(),
+    environment: word(SLOT_ENVIRONMENTS),
+    baseUrl: text(),
+    options: map(text()),
+    disabled: boolean('whether it takes no new sessions'),
+    createdAt: time(),
+    rotatedAt: optional(time()),
+    disabledAt: optional(time('when it was disabled')),
+  },
+  { message: 'hub.payment.v1.Slot' },
+);
+export type SlotView = Of<typeof SLOT>;
 
 export function slotView(slot: Slot): SlotView {
   return {
@@ -60,3 +66,25 @@ export const SLOT_FIELDS: readonly Column<SlotView>[] = [
 function state({ disabled }: SlotView): string {
   return disabled ? 'disabled' : 'enabled';
 }
+
+export const SLOT_TEST = object(
+  'SlotTest',
+  {
+    slot: text('name of the slot'),
+    ok: boolean(),
+    answered: boolean(),
+    detail: text(),
+    durationMs: integer(),
+  },
+  { message: 'hub.payment.v1.TestSlotResponse' },
+);
+
+export const SLOT_TEST_FIELDS: readonly Column<Of<typeof SLOT_TEST>>[] = [
+  { title: 'Slot', cell: (item) => item.slot },
+  {
+    title: 'Credentials',
+    cell: ({ ok, answered }) => (answered ? (ok ? 'work' : 'do not work') : 'not known'),
+  },
+  { title: 'Provider', cell: (item) => item.detail },
+  { title: 'Took', cell: (item) => `${item.durationMs} ms` },
+];

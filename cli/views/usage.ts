@@ -1,25 +1,36 @@
 // Entries of the usage log and their fees, as hubctl prints them.
 import type { FeeLine, UsageLog } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { part } from '../reply.ts';
+import { described, id, integer, list, type Of, object, optional, text, time } from '../shapes.ts';
 import type { Column } from '../table.ts';
 import { rfc3339, shortTime } from './cells.ts';
-import { type MoneyView, moneyText, moneyView } from './money.ts';
+import { MONEY, moneyText, moneyView } from './money.ts';
 
-export type FeeLineView = MoneyView & { readonly rule: string; readonly ruleVersion: number };
+export const FEE_LINE = object(
+  'FeeLine',
+  { rule: text(), ruleVersion: integer(), ...MONEY.properties },
+  { message: 'hub.payment.v1.FeeLine' },
+);
+export type FeeLineView = Of<typeof FEE_LINE>;
 
-export type UsageView = MoneyView & {
-  readonly usageLogId: string;
-  readonly sessionId: string;
-  readonly slot: string;
-  readonly gateway: string;
-  readonly gatewayTransactionId: string;
-  readonly orderReference: string;
-  readonly fees: readonly FeeLineView[];
-  readonly feeTotal: MoneyView;
-  readonly settledAt: string;
-  /** When the provider said that the payment no longer stands. */
-  readonly reversedAt?: string;
-};
+export const USAGE_LOG = object(
+  'UsageLog',
+  {
+    usageLogId: id('use'),
+    sessionId: id('chs'),
+    slot: text(),
+    gateway: text(),
+    gatewayTransactionId: text(),
+    orderReference: text(),
+    ...MONEY.properties,
+    fees: list(FEE_LINE),
+    feeTotal: described(MONEY, 'the sum of the fees'),
+    settledAt: time(),
+    reversedAt: optional(time('when the provider said that the payment no longer stands')),
+  },
+  { message: 'hub.payment.v1.UsageLog' },
+);
+export type UsageView = Of<typeof USAGE_LOG>;
 
 export function feeLineView({ rule, ruleVersion, amount }: FeeLine): FeeLineView {
   return { rule, ruleVersion, ...moneyView(amount) };

@@ -5,6 +5,7 @@ import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import type { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
 import type { Clock } from '../clock.ts';
 import { callerKey } from './caller.ts';
+import { roleToProto } from './roles.ts';
 
 export function createAccessService(version: string, clock: Clock): ServiceImpl<typeof AccessService> {
   return {
@@ -12,17 +13,13 @@ export function createAccessService(version: string, clock: Clock): ServiceImpl<
       const caller = context.values.get(callerKey);
       return {
         name: caller?.name ?? '',
-        role: caller ? ROLES[caller.role] : Role.UNSPECIFIED,
+        role: caller ? roleToProto(caller.role) : Role.UNSPECIFIED,
         hubVersion: version,
         hubTime: timestampFromDate(clock()),
+        tokenId: caller?.id ?? '',
+        apps: [...(caller?.scope?.apps ?? [])],
+        slots: [...(caller?.scope?.slots ?? [])],
       };
     },
   };
 }
-
-const ROLES = {
-  admin: Role.ADMIN,
-  operator: Role.OPERATOR,
-  service: Role.SERVICE,
-  viewer: Role.VIEWER,
-} as const;

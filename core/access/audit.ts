@@ -1,17 +1,21 @@
-// The audit log: one row for each change an operator makes, in the transaction that makes it.
+// The audit log: one row for each change, in the transaction that makes it.
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { PoolClient } from 'pg';
+import type { ClientBase, Pool, QueryConfig } from 'pg';
 import { newUuid } from '../ids.ts';
+import { AuditEntrySchema, type Facts } from './audit-entities.ts';
 import type { Actor } from './caller.ts';
-import { AuditEntrySchema } from './entities.ts';
 
 export type Change = {
   /** `noun.verb`: `license.revoke`. */
   readonly action: string;
   /** The identifier of what was changed. */
   readonly subject: string;
-  /** What a reader needs to understand the change; never a secret. */
-  readonly detail?: Record<string, unknown>;
+  /** What the change was made of, as far as it was changed; null if there was nothing before. Never a secret. */
+  readonly before: Facts | null;
+  /** What it made of that; null if nothing is left. Never a secret. */
+  readonly after: Facts | null;
+  /** What else a reader needs to understand the change; never a secret. */
+  readonly detail?: Facts;
 };
 
 /** Adds a row to the unit of work, so that the change and its record are committed together or not at all. */
@@ -22,22 +26,42 @@ export function recordChange(em: EntityManager, actor: Actor, at: Date, change: 
     actor: actor.name,
     action: change.action,
     subject: change.subject,
+    before: change.before,
+    after: change.after,
     detail: change.detail ?? {},
     requestId: actor.requestId,
   });
 }
 
-/** The same for a transaction of prepared SQL. */
+/** The same for prepared SQL, in whatever transaction `db` is in. */
 export async function recordChangeNow(
-  client: PoolClient,
+  db: Pool | ClientBase,
   actor: Actor,
   at: Date,
   change: Change,
 ): Promise<void> {
-  await client.query({
-    name: 'record_change',
-    text: `insert into audit_entry (id, at, actor, action, subject, detail, request_id)
-           values ($1, $2, $3, $4, $5, $6, $7)`,
-    values: [newUuid(), at, actor.name, change.action, change.subject, change.detail ?? {}, actor.requestId],
-  });
+  await db.query(recordChanges(actor, at, [change]));
+}
+
+/** The statement that does so for changes made together. */
+export function recordChanges(actor: Actor, at: Date, changes: readonly Change[]): QueryConfig {
+  const json = (facts: Facts | null): string | null => facts && JSON.stringify(facts);
+  return {
+    name: 'record_changes',
+    text: `insert into audit_entry (id, at, actor, action, subject, before, after, detail, request_id)
+           select id, $1, $2, action, subject, before, after, detail, $3
+           from unnest($4::uuid[], $5::text[], $6::text[], $7::jsonb[], $8::jsonb[], $9::jsonb[])
+             as t (id, action, subject, before, after, detail)`,
+    values: [
+      at,
+      actor.name,
+      actor.requestId,
+      changes.map(() => newUuid()),
+      changes.map(({ action }) => action),
+      changes.map(({ subject }) => subject),
+      changes.map(({ before }) => json(before)),
+      changes.map(({ after }) => json(after)),
+      changes.map(({ detail = {} }) => json(detail)),
+    ],
+  };
 }

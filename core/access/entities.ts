@@ -1,8 +1,12 @@
-// The tables of the access room: service tokens and the audit log.
-import { defineEntity, p } from '@mikro-orm/core';
+// The tables of the access room: service tokens; those of the audit log are in audit-entities.ts.
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { auditEntities } from './audit-entities.ts';
 
-export const ROLES = ['admin', 'operator', 'service', 'viewer'] as const;
+export const ROLES = ['admin', 'operator', 'service', 'viewer', 'monitor'] as const;
 export type RoleName = (typeof ROLES)[number];
+
+/** The apps, by slug, and the slots, by name, that a token is limited to. */
+export type Scope = { readonly apps: readonly string[]; readonly slots: readonly string[] };
 
 export const ServiceTokenSchema = defineEntity({
   name: 'ServiceToken',
@@ -11,29 +15,32 @@ export const ServiceTokenSchema = defineEntity({
     id: p.uuid().primary(),
     name: p.text(),
     role: p.enum(ROLES),
-    /** SHA-256 of the token; the token itself is not stored. */
-    tokenHash: p.blob().unique('service_token_hash_key'),
+    /** SHA-256 of the token; the token itself is not stored. Null if a certificate takes its place. */
+    tokenHash: p.blob().unique('service_token_hash_key').nullable(),
+    /** The subject of that certificate, as RFC 4514 writes it. */
+    certificateSubject: p.text().nullable(),
+    /** Null: not limited. */
+    scope: p.json<Scope>().nullable(),
     createdAt: p.datetime(3),
     expiresAt: p.datetime(3).nullable(),
     revokedAt: p.datetime(3).nullable(),
+    lastUsedAt: p.datetime(3).nullable(),
   },
+  uniques: [
+    // Finds the caller of a certificate.
+    {
+      name: 'service_token_certificate_subject_key',
+      properties: ['certificateSubject'],
+      where: 'revoked_at is null',
+    },
+  ],
+  checks: [
+    {
+      name: 'service_token_one_proof',
+      expression: '(token_hash is null) <> (certificate_subject is null)',
+    },
+  ],
 });
+export type ServiceToken = InferEntity<typeof ServiceTokenSchema>;
 
-export const AuditEntrySchema = defineEntity({
-  name: 'AuditEntry',
-  tableName: 'audit_entry',
-  properties: {
-    id: p.uuid().primary(),
-    at: p.datetime(3),
-    actor: p.text(),
-    /** What was done, as `noun.verb`: `license.revoke`. */
-    action: p.text(),
-    /** The identifier of what it was done to. */
-    subject: p.text(),
-    detail: p.json<Record<string, unknown>>(),
-    requestId: p.text().nullable(),
-  },
-  indexes: [{ name: 'audit_entry_subject_idx', properties: ['subject', 'id'] }],
-});
-
-export const accessEntities = [ServiceTokenSchema, AuditEntrySchema];
+export const accessEntities = [ServiceTokenSchema, ...auditEntities];

@@ -1,51 +1,56 @@
-// Service tokens: random bearer tokens of which the hub keeps only a hash.
-import { createHash, randomBytes } from 'node:crypto';
-import type { Pool } from 'pg';
+// Service tokens: random bearer tokens that carry the id of their row, of which the hub keeps only a hash.
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { ClientBase, Pool } from 'pg';
 import type { Clock } from '../clock.ts';
-import { newUuid } from '../ids.ts';
-import type { Caller } from './caller.ts';
-import type { RoleName } from './entities.ts';
+import { formatId, newUuid, parseId, type Uuid } from '../ids.ts';
+import type { RoleName, Scope } from './entities.ts';
 
-/** A fresh token: `hub_` and 256 random bits in base64url. */
-export function newServiceToken(): string {
-  return `hub_${randomBytes(32).toString('base64url')}`;
+/** A fresh token: `hub_`, the 26 characters of its id, `_`, and 256 random bits in base64url. */
+export function newServiceToken(id: Uuid = newUuid()): string {
+  return `hub_${formatId('tok', id).slice('tok_'.length)}_${randomBytes(32).toString('base64url')}`;
 }
 
-/** Whether a text is a whole token, not part of one. */
-export function isServiceToken(text: string): boolean {
-  return /^hub_[\w-]{43}$/.test(text);
+/** The id in a token, or undefined if the text is not a whole one. It proves nothing. */
+export function tokenIdOf(token: string): Uuid | undefined {
+  const id = /^hub_(\w{26})_[\w-]{43}$/.exec(token)?.[1];
+  return id === undefined ? undefined : parseId('tok', `tok_${id}`);
 }
 
-/** Makes a token known to the hub. Returns false if it is known already, but revoked, expired or of another role. */
+/** SHA-256: a token has 256 random bits, so that a slow hash would protect nothing. */
+export function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/** Whether a token is the one that was hashed, in a time that says nothing about how much of it is right. */
+export function isToken(token: string, hash: Buffer): boolean {
+  return timingSafeEqual(hashToken(token), hash);
+}
+
+export type Grant = { readonly name: string; readonly role: RoleName; readonly scope?: Scope };
+
+/** `refused`: it is no token, or is known already, but revoked, expired or of another role. */
+export type Registration = 'added' | 'known' | 'refused';
+
+/** Makes a token known to the hub. */
 export async function registerServiceToken(
-  pool: Pool,
+  db: Pool | ClientBase,
   clock: Clock,
   token: string,
-  { name, role }: { name: string; role: RoleName },
-): Promise<boolean> {
-  // The unique index on token_hash makes a second registration a look-up.
-  const { rows } = await pool.query(
-    `insert into service_token (id, name, role, token_hash, created_at)
-     values ($1, $2, $3, $4, $5)
-     on conflict (token_hash) do update set name = service_token.name
-     returning revoked_at is null and (expires_at is null or expires_at > $5) and role = $3 as live`,
-    [newUuid(), name, role, hashToken(token), clock()],
+  { name, role, scope }: Grant,
+): Promise<Registration> {
+  const id = tokenIdOf(token);
+  if (id === undefined) return 'refused';
+  // The primary key makes a second registration a look-up; a row that was there before has an xmax then.
+  const { rows } = await db.query(
+    `insert into service_token (id, name, role, scope, token_hash, created_at)
+     values ($1, $2, $3, $4, $5, $6)
+     on conflict (id) do update set name = service_token.name
+     returning xmax = 0 as added,
+               token_hash is not distinct from $5 and role = $3 and scope is not distinct from $4
+               and revoked_at is null and (expires_at is null or expires_at > $6) as live`,
+    [id, name, role, scope ?? null, hashToken(token), clock()],
   );
-  return rows[0].live;
-}
-
-/** The caller a token stands for, or undefined if it is unknown, revoked or expired. */
-export async function findCaller(pool: Pool, clock: Clock, token: string): Promise<Caller | undefined> {
-  // Looked up by hash: neither the time taken nor the index says anything about the token's own bytes.
-  const { rows } = await pool.query<Caller>({
-    name: 'find_caller',
-    text: `select name, role from service_token
-           where token_hash = $1 and revoked_at is null and (expires_at is null or expires_at > $2)`,
-    values: [hashToken(token), clock()],
-  });
-  return rows[0];
-}
-
-function hashToken(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  const { added, live } = rows[0];
+  if (added) return 'added';
+  return live ? 'known' : 'refused';
 }

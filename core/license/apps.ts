@@ -36,7 +36,8 @@ export function createApps({ db, sealer, clock }: AppsOptions) {
           recordChange(em, actor, clock(), {
             action: 'app.create',
             subject: formatId('app', app.id),
-            detail: { slug, kid: key.kid },
+            before: null,
+            after: { slug, name: app.name, kid: key.kid },
           });
           return { app, signingKeys: [key] };
         });
@@ -76,7 +77,9 @@ export function createApps({ db, sealer, clock }: AppsOptions) {
         recordChange(em, actor, clock(), {
           action: 'app.rotate_key',
           subject: formatId('app', app.id),
-          detail: { slug, retired: retired.kid, active: active.kid },
+          before: { active: retired.kid },
+          after: { active: active.kid, retired: retired.kid },
+          detail: { slug },
         });
         await em.flush();
         return withKeys(em, app);
@@ -102,6 +105,8 @@ export function createApps({ db, sealer, clock }: AppsOptions) {
           recordChange(em, actor, clock(), {
             action: 'app.withdraw_key',
             subject: formatId('app', app.id),
+            before: { published: true },
+            after: { published: false },
             detail: { slug, kid },
           });
         }
@@ -118,8 +123,11 @@ export async function findApp(em: EntityManager, slug: string): Promise<App> {
   return app;
 }
 
-/** Holds the app's row until the end of the transaction: one change of its keys at a time. */
-async function lockApp(em: EntityManager, slug: string): Promise<App> {
+/**
+ * Holds the app's row until the end of the transaction: one change of its keys or profiles at a time.
+ * @throws HubError `app_unknown`
+ */
+export async function lockApp(em: EntityManager, slug: string): Promise<App> {
   const app = await findApp(em, slug);
   await em.lock(app, LockMode.PESSIMISTIC_WRITE);
   return app;

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import type { Clock } from '../clock.ts';
 import { HubError, type SeatUsage } from '../errors.ts';
-import { formatId, parseId } from '../ids.ts';
+import { parseId } from '../ids.ts';
 import { createBatcher } from '../storage/batcher.ts';
 import { ineligible } from './eligibility.ts';
 import type { LastSeen } from './last-seen.ts';
@@ -56,7 +56,7 @@ export function createCheckStatus({ pool, lastSeen, clock }: CheckStatusOptions)
       lastSeen.touch(row.seatId, row.lastSeenAtMs ?? 0, now);
     }
     return {
-      licenseId: formatId('lic', row.id),
+      licenseId, // an id has one spelling
       seats: { limit: row.seatLimit, used: row.used },
       expiresAt: row.expiresAtMs === null ? undefined : new Date(row.expiresAtMs),
       limits: effectiveLimits(row.profileLimits ?? undefined, row.limits ?? undefined),
@@ -69,7 +69,6 @@ type Ask = { readonly uuid: string; readonly machineFingerprint: string | null }
 
 type StatusRow = {
   position: string;
-  id: string;
   seatLimit: number;
   limits: Limits | null;
   profileLimits: Limits | null;
@@ -84,7 +83,7 @@ async function readAll(pool: Pool, asks: readonly Ask[]): Promise<(StatusRow | u
   const { rows } = await pool.query<StatusRow>({
     name: 'check_status',
     // license_pkey, limit_profile_pkey, seat_active_key for both the count and the seat
-    text: `select t.position, l.id, l.seat_limit as "seatLimit", l.limits, p.limits as "profileLimits",
+    text: `select t.position, l.seat_limit as "seatLimit", l.limits, p.limits as "profileLimits",
                   (extract(epoch from l.expires_at) * 1000)::float8 as "expiresAtMs",
                   l.revoked_at is not null as revoked,
                   (select count(*)::int from seat c where c.license_id = l.id and c.released_at is null) as used,

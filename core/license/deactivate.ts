@@ -2,21 +2,27 @@
 import type { Pool } from 'pg';
 import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
-import { hashKey, licenseKeyUnknown } from './activate.ts';
+import { hashKey, licenseKeyUnknown } from './license-key.ts';
+import type { LicenseMeter } from './license-meter.ts';
 
 export type DeactivateRequest = { readonly licenseKey: string; readonly machineFingerprint: string };
 
-export type DeactivateOptions = { readonly pool: Pool; readonly clock: Clock };
+export type DeactivateOptions = {
+  readonly pool: Pool;
+  readonly meter: LicenseMeter;
+  readonly clock: Clock;
+};
 
 /**
  * Releases a seat; false if it had been released before. Works on revoked and expired licenses too.
  * Rejects with HubError `license_key_unknown` or `seat_unknown` (the machine never had a seat).
  */
-export function createDeactivate({ pool, clock }: DeactivateOptions) {
+export function createDeactivate({ pool, meter, clock }: DeactivateOptions) {
   return async ({ licenseKey, machineFingerprint }: DeactivateRequest): Promise<boolean> => {
     const { rows } = await pool.query<{ released: boolean; seated: boolean }>({
       name: 'deactivate',
-      // license_key_hash_key, seat_active_key, seat_machine_idx. The lock comes first: see lockLicenses.
+      // license_key_hash_key, seat_active_key, seat_released_idx. The lock comes first: see take-seats.ts. Who has waited
+      // for it still sees a seat as active that was released meanwhile.
       text: `with locked as materialized (
                select id from license where key_hash = $1 for no key update
              ), released as (
@@ -26,7 +32,9 @@ export function createDeactivate({ pool, clock }: DeactivateOptions) {
                returning s.id
              )
              select exists (select from released) as released,
-                    exists (select from seat s where s.license_id = l.id and s.machine_fingerprint = $2) as seated
+                    exists (select from seat s where s.license_id = l.id and s.machine_fingerprint = $2 and s.released_at is null)
+                    or exists (select from seat s where s.license_id = l.id and s.machine_fingerprint = $2
+                                                    and s.released_at is not null) as seated
              from locked l`,
       values: [hashKey(licenseKey), machineFingerprint, clock()],
     });
@@ -37,6 +45,7 @@ export function createDeactivate({ pool, clock }: DeactivateOptions) {
         field: 'machineFingerprint',
       });
     }
+    if (row.released) meter.seatsReleased.byMachine.add();
     return row.released;
   };
 }

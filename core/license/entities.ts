@@ -74,8 +74,6 @@ export const LicenseSchema = defineEntity({
     { name: 'license_app_idx', properties: ['app', 'id'] },
     { name: 'license_customer_idx', properties: ['customer', 'id'] },
     { name: 'license_key_hint_idx', properties: ['keyHint'] },
-    // Referential checks when a profile changes hands.
-    { name: 'license_limit_profile_idx', properties: ['limitProfile'] },
   ],
   checks: [{ name: 'license_seat_limit_range', expression: 'seat_limit >= -1' }],
 });
@@ -103,9 +101,13 @@ export const SeatSchema = defineEntity({
     },
   ],
   indexes: [
-    // Was this machine ever seated? And lists, newest first.
-    { name: 'seat_machine_idx', properties: ['license', 'machineFingerprint'] },
-    { name: 'seat_license_idx', properties: ['license', 'id'] },
+    // Was this machine ever seated? There is no index of all seats of a license: it would be used for the active ones as
+    // well, and read their history with them.
+    {
+      name: 'seat_released_idx',
+      properties: ['license', 'machineFingerprint'],
+      where: 'released_at is not null',
+    },
   ],
 });
 export type Seat = InferEntity<typeof SeatSchema>;

@@ -1,5 +1,5 @@
 // Decides who gets a seat. Pure: it is given what the database holds and says what to write.
-import { HubError } from '../errors.ts';
+import { HubError, type SeatUsage } from '../errors.ts';
 import { newUuid } from '../ids.ts';
 import { hasFreeSeat } from './limits.ts';
 
@@ -48,9 +48,7 @@ export function grantSeats(requests: readonly SeatRequest[]): SeatDecisions {
     if (known === null) {
       const used = usedNow.get(licenseId) ?? request.used ?? 0;
       if (!hasFreeSeat({ limit: seatLimit, used })) {
-        return new HubError('seat_limit_reached', 'every seat of this license is taken; release one first', {
-          seats: { limit: seatLimit, used },
-        });
+        return seatLimitReached({ limit: seatLimit, used });
       }
       usedNow.set(licenseId, used + 1);
     }
@@ -66,4 +64,10 @@ export function grantSeats(requests: readonly SeatRequest[]): SeatDecisions {
     return grant;
   });
   return { outcomes, grants: [...granted.values()] };
+}
+
+export function seatLimitReached(seats: SeatUsage): HubError {
+  return new HubError('seat_limit_reached', 'every seat of this license is taken; release one first', {
+    seats,
+  });
 }

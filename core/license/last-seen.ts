@@ -27,7 +27,8 @@ export function createLastSeen({ pool, onError }: LastSeenOptions): LastSeen {
         // seat_pkey; in the order of the ids, so that two hubs that write the same seats do not deadlock
         text: `update seat s set last_seen_at = t.at
                from (select s.id, t.at from unnest($1::uuid[], $2::timestamptz[]) as t (id, at)
-                     join seat s on s.id = t.id where s.last_seen_at < t.at order by s.id for no key update of s) as t
+                     join seat s on s.id = t.id where s.last_seen_at < t.at or s.last_seen_at > t.at + interval '5 minutes'
+                     order by s.id for no key update of s) as t
                where s.id = t.id`,
         values: [[...batch.keys()], [...batch.values()]],
       })
@@ -40,7 +41,8 @@ export function createLastSeen({ pool, onError }: LastSeenOptions): LastSeen {
 
   return {
     touch(seatId, recordedAtMs, now) {
-      if (now.getTime() - recordedAtMs >= REFRESH_AFTER_MS) noted.set(seatId, now);
+      // A record from a clock that was ahead is replaced as well.
+      if (Math.abs(now.getTime() - recordedAtMs) >= REFRESH_AFTER_MS) noted.set(seatId, now);
     },
     async close() {
       clearInterval(timer);

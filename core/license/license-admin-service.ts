@@ -1,9 +1,10 @@
 // LicenseAdminService: how operators run the license business, translated to the domain and back.
-import { timestampDate } from '@bufbuild/protobuf/wkt';
+
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { actorOf } from '../access/caller.ts';
 import type { Clock } from '../clock.ts';
+import { readMoment } from '../moment.ts';
 import type { createApps } from './apps.ts';
 import type { createIssueLicenses } from './issue-licenses.ts';
 import type { createLicenses, LicenseWithUse } from './licenses.ts';
@@ -72,7 +73,7 @@ export function createLicenseAdminService(
           limits: limitsFromProto(request.limits),
           limitProfile: request.limitProfile,
           customer: request.customer,
-          expiresAt: request.expiresAt && timestampDate(request.expiresAt),
+          expiresAt: request.expiresAt && readMoment('expiresAt', request.expiresAt),
           leaseDays: request.leaseDays,
           count: request.count || 1,
         },

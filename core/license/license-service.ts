@@ -1,7 +1,6 @@
 // LicenseService: what desktop applications call, translated to the domain and back.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
-import type { Pool } from 'pg';
 import { LicenseState } from '../../gen/hub/license/v1/license_pb.ts';
 import type { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
 import type { createActivate } from './activate.ts';
@@ -9,11 +8,11 @@ import type { createCheckStatus } from './check-status.ts';
 import type { createDeactivate } from './deactivate.ts';
 import type { createLimitProfiles } from './limit-profiles.ts';
 import { limitsToProto } from './proto.ts';
-import { publishedKeys } from './public-keys.ts';
+import type { PublishedKeys } from './public-keys.ts';
 import { publicJwk } from './signing-key.ts';
 
 export type LicenseServiceOptions = {
-  readonly pool: Pool;
+  readonly publishedKeys: PublishedKeys;
   readonly activate: ReturnType<typeof createActivate>;
   readonly deactivate: ReturnType<typeof createDeactivate>;
   readonly checkStatus: ReturnType<typeof createCheckStatus>;
@@ -24,7 +23,7 @@ export type LicenseServiceOptions = {
 const RECHECK_AFTER_SECONDS = 24 * 60 * 60;
 
 export function createLicenseService(options: LicenseServiceOptions): ServiceImpl<typeof LicenseService> {
-  const { pool, activate, deactivate, checkStatus, limitProfiles } = options;
+  const { publishedKeys, activate, deactivate, checkStatus, limitProfiles } = options;
   return {
     async activate(request) {
       const { license, publicKeyPem } = await activate(request);
@@ -49,12 +48,12 @@ export function createLicenseService(options: LicenseServiceOptions): ServiceImp
     },
 
     async getPublicKey({ app }) {
-      const [active] = await publishedKeys(pool, app);
+      const [active] = await publishedKeys(app);
       return active;
     },
 
     async getJwks({ app }) {
-      const keys = await publishedKeys(pool, app);
+      const keys = await publishedKeys(app);
       return { keys: keys.map(({ publicKeyPem, kid }) => publicJwk(publicKeyPem, kid)) };
     },
 

@@ -70,7 +70,8 @@ export function createLicenses({ db, clock }: LicensesOptions) {
         recordChange(em, actor, clock(), {
           action: 'license.revoke',
           subject: licenseId,
-          detail: { reason },
+          before: { state: 'active' },
+          after: { state: 'revoked', reason },
         });
       });
     },
@@ -85,7 +86,8 @@ export function createLicenses({ db, clock }: LicensesOptions) {
         recordChange(em, actor, clock(), {
           action: 'license.reinstate',
           subject: licenseId,
-          detail: { revokedFor: reason },
+          before: { state: 'revoked', reason },
+          after: { state: 'active' },
         });
       });
     },

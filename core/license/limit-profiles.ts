@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
 import { formatId, newUuid } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
-import { findApp } from './apps.ts';
+import { findApp, lockApp } from './apps.ts';
 import { type App, type LimitProfile, LimitProfileSchema } from './entities.ts';
 import type { Limits } from './limits.ts';
 
@@ -17,17 +17,18 @@ export function createLimitProfiles({ db, clock }: LimitProfilesOptions) {
     /** Creates a profile or replaces all its limits. @throws HubError `app_unknown` */
     set(slug: string, name: string, limits: Limits, actor: Actor): Promise<LimitProfile> {
       return db.em().transactional(async (em) => {
-        const app = await findApp(em, slug);
-        // An upsert: two operators may create the same profile at the same time.
-        const profile = await em.upsert(
-          LimitProfileSchema,
-          { id: newUuid(), app, name, limits },
-          { onConflictFields: ['app', 'name'], onConflictMergeFields: ['limits'] },
-        );
+        // Two operators may create the same profile at the same time.
+        const app = await lockApp(em, slug);
+        const found = await em.findOne(LimitProfileSchema, { app, name });
+        const before = found && { limits: found.limits };
+        const profile = found ?? em.create(LimitProfileSchema, { id: newUuid(), app, name, limits });
+        profile.limits = limits;
         recordChange(em, actor, clock(), {
           action: 'limit_profile.set',
           subject: formatId('app', app.id),
-          detail: { slug, name, limits },
+          before,
+          after: { limits },
+          detail: { slug, name },
         });
         return profile;
       });

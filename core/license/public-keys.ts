@@ -1,22 +1,50 @@
 // What verifies licenses: an app's active public key, and the set of all its published ones.
 import type { Pool } from 'pg';
+import { createBatcher } from '../storage/batcher.ts';
 import { appUnknown, isSlug } from './app-slug.ts';
 
 export type PublicKey = { readonly kid: string; readonly publicKeyPem: string };
 
 /** The active key first, then the retired ones, newest first. @throws HubError `app_unknown` */
-export async function publishedKeys(pool: Pool, app: string): Promise<[PublicKey, ...PublicKey[]]> {
-  if (!isSlug(app)) throw appUnknown();
-  const { rows } = await pool.query<PublicKey>({
+export type PublishedKeys = (app: string) => Promise<readonly [PublicKey, ...PublicKey[]]>;
+
+const MAX_BATCH = 256;
+const MAX_BATCHES_IN_FLIGHT = 2;
+
+/** Requests of the same tick share one statement: what it reads is never older than the request. */
+export function createPublishedKeys(pool: Pool): PublishedKeys {
+  const read = createBatcher<string, [PublicKey, ...PublicKey[]]>({
+    run: async (apps) => {
+      const found = await readKeys(pool, [...new Set(apps)]);
+      return apps.map((app) => found.get(app) ?? appUnknown());
+    },
+    maxSize: MAX_BATCH,
+    maxInFlight: MAX_BATCHES_IN_FLIGHT,
+  });
+  return async (app) => {
+    if (!isSlug(app)) throw appUnknown();
+    return read(app);
+  };
+}
+
+async function readKeys(
+  pool: Pool,
+  apps: readonly string[],
+): Promise<Map<string, [PublicKey, ...PublicKey[]]>> {
+  const { rows } = await pool.query<PublicKey & { app: string }>({
     name: 'published_keys',
     // app_slug_key, signing_key_app_idx
-    text: `select k.kid, k.public_key_pem as "publicKeyPem"
+    text: `select a.slug as app, k.kid, k.public_key_pem as "publicKeyPem"
            from signing_key k join app a on a.id = k.app_id
-           where a.slug = $1 and k.withdrawn_at is null
+           where a.slug = any($1) and k.withdrawn_at is null
            order by k.retired_at desc nulls first, k.id desc`,
-    values: [app],
+    values: [apps],
   });
-  const [active, ...retired] = rows;
-  if (active === undefined) throw appUnknown();
-  return [active, ...retired];
+  const found = new Map<string, [PublicKey, ...PublicKey[]]>();
+  for (const { app, ...key } of rows) {
+    const keys = found.get(app);
+    if (keys === undefined) found.set(app, [key]);
+    else keys.push(key);
+  }
+  return found;
 }

@@ -1,7 +1,10 @@
 // The signed license: the JSON object a client stores and verifies offline.
 import { type KeyObject, sign } from 'node:crypto';
+import { promisify } from 'node:util';
 import canonicalize from 'canonicalize';
 import { isLimitName, type Limits } from './limits.ts';
+
+const signInBackground = promisify(sign);
 
 /** What is signed. Times are RFC 3339 UTC with milliseconds. An optional member is absent if unset, never null. */
 export type LicenseContent = {
@@ -27,11 +30,11 @@ export type LicenseContent = {
 export type SignedLicense = LicenseContent & { readonly alg: 'ES256'; readonly signature: string };
 
 /**
- * Signs with ECDSA P-256 and SHA-256 (RFC 7518 section 3.4).
- * Throws a TypeError, naming the member, for content that not every verifier would bring into the same canonical
+ * Signs with ECDSA P-256 and SHA-256 (RFC 7518 section 3.4), beside the main thread: nothing else of an activation takes
+ * as long. Rejects with a TypeError, naming the member, for content that not every verifier would bring into the same canonical
  * form, and for a key that is not a P-256 private key.
  */
-export function signLicense(content: LicenseContent, privateKey: KeyObject): SignedLicense {
+export async function signLicense(content: LicenseContent, privateKey: KeyObject): Promise<SignedLicense> {
   for (const [member, value] of Object.entries(content)) {
     if (member === 'limits') checkLimits(value);
     else checkText(member, value);
@@ -39,7 +42,10 @@ export function signLicense(content: LicenseContent, privateKey: KeyObject): Sig
   const unsigned = { ...content, alg: 'ES256' } as const;
   const canonical = canonicalize(unsigned);
   if (canonical === undefined) throw new TypeError('the license has no JSON form');
-  const signature = sign('sha256', Buffer.from(canonical), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+  const signature = await signInBackground('sha256', Buffer.from(canonical), {
+    key: privateKey,
+    dsaEncoding: 'ieee-p1363',
+  });
   if (signature.length !== 64) throw new TypeError('the signing key is not an ECDSA P-256 key');
   return { ...unsigned, signature: signature.toString('base64url') };
 }

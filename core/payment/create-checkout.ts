@@ -4,7 +4,16 @@ import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
 import { formatId } from '../ids.ts';
 import type { Providers } from './ask-provider.ts';
-import { type CheckoutRequest, ProviderRefused, ProviderUnavailable } from './provider.ts';
+import type { ChargeStatusName } from './entities.ts';
+import { canHaveCheckout } from './next-state.ts';
+import type { PaymentMeter } from './payment-meter.ts';
+import {
+  type CheckoutRequest,
+  ProviderRefused,
+  ProviderUnavailable,
+  type VerificationStep,
+} from './provider.ts';
+import type { createRecordSteps, createSettle } from './settle.ts';
 import { nextCheck, type SweepSchedule } from './sweep.ts';
 import type { Lease } from './verification-lease.ts';
 
@@ -13,71 +22,86 @@ export type CheckoutOptions = {
   readonly clock: Clock;
   readonly providers: Providers;
   readonly schedule: SweepSchedule;
-};
-
-export type CheckoutlessSession = {
-  readonly id: string;
-  readonly slotId: string;
-  readonly gateway: string;
-  readonly merchantTransactionId: string;
-  readonly createdAt: Date;
+  readonly settle: ReturnType<typeof createSettle>;
+  readonly recordSteps: ReturnType<typeof createRecordSteps>;
+  readonly meter: PaymentMeter;
 };
 
 /**
- * Creates the checkout of a session that has none yet. Runs under the session's lease, so that there is one at most.
+ * Creates the checkout of a session if it wants one. To be run under the session's lease, so that there is one at most.
  *
- * @throws HubError `provider_refused` or `provider_unavailable`
+ * @throws HubError `slot_disabled`, `provider_refused` or `provider_unavailable`
  */
-export async function createCheckout(
-  { pool, clock, providers, schedule }: CheckoutOptions,
-  { within }: Lease,
-  session: CheckoutlessSession,
-  {
-    amount,
-    orderReference,
-    customer,
-    callbackUrl,
-  }: Omit<CheckoutRequest, 'sessionId' | 'merchantTransactionId'>,
-): Promise<true> {
-  if (await hasCheckout(pool, session.id)) return true;
-  try {
-    const { driver, access } = await providers.forSlot(session.slotId, () => {});
-    const own = { ...access, http: within(access.http) };
-    const checkout = await driver.createCheckout(own, {
-      sessionId: formatId('chs', session.id),
-      merchantTransactionId: session.merchantTransactionId,
-      amount,
-      callbackUrl,
-      orderReference,
-      customer,
-    });
-    await pool.query(
-      // A session that failed only because the provider refused its first checkout has another chance.
-      `update charge_session
-       set provider_payment_id = $2, checkout_url = $3, next_check_at = $4, status = 'pending',
-           status_reason = 'waiting for the customer'
-       where id = $1 and checkout_url is null`,
-      [
-        session.id,
-        checkout.providerPaymentId,
-        checkout.checkoutUrl,
-        nextCheck(schedule, session.createdAt, clock()) ?? null,
-      ],
-    );
-    return true;
-  } catch (error) {
-    if (error instanceof ProviderUnavailable) throw new HubError('provider_unavailable', error.message);
-    if (!(error instanceof ProviderRefused)) throw error;
-    await pool.query(
-      `update charge_session set status = 'failed', status_reason = $2, status_changed_at = $3
-       where id = $1 and checkout_url is null`,
-      [session.id, error.message, clock()],
-    );
-    throw new HubError('provider_refused', error.message);
-  }
+export function createCheckout(
+  { pool, clock, providers, schedule, settle, recordSteps, meter }: CheckoutOptions,
+  id: string,
+  request: Omit<CheckoutRequest, 'sessionId' | 'merchantTransactionId'>,
+) {
+  const sessionId = formatId('chs', id);
+  return async ({ within }: Lease): Promise<true> => {
+    const session = await readCheckoutState(pool, id);
+    if (!isWanted(session)) return true;
+    if (session.disabled) {
+      throw new HubError('slot_disabled', 'the slot is disabled', { field: 'slot', sessionId });
+    }
+    const steps: VerificationStep[] = [];
+    const finding = { sessionId: id, callbackIds: [], steps };
+    try {
+      const checkout = await meter.checkout(session.slot, async () => {
+        const { driver, access } = await providers.forSlot(session.slotId, (step) => steps.push(step));
+        return driver.createCheckout(
+          { ...access, http: within(access.http) },
+          { ...request, sessionId, merchantTransactionId: session.merchantTransactionId },
+        );
+      });
+      // Its customer can pay from now on, however long ago the session was created.
+      const now = clock();
+      const checkAt = nextCheck(schedule, now, now);
+      await settle({ ...finding, verdict: { kind: 'checkout_made', checkout, checkAt, detail: WAITING } });
+      return true;
+    } catch (error) {
+      if (error instanceof ProviderRefused) {
+        await settle({ ...finding, verdict: { kind: 'checkout_refused', detail: error.message } });
+        throw new HubError('provider_refused', `slot ${session.slot}: ${error.message}`, { sessionId });
+      }
+      if (!(error instanceof ProviderUnavailable)) throw error;
+      await recordSteps(finding);
+      throw new HubError('provider_unavailable', `slot ${session.slot}: ${error.message}`, { sessionId });
+    }
+  };
 }
 
-export async function hasCheckout(pool: Pool, id: string): Promise<boolean> {
-  const { rows } = await pool.query('select checkout_url from charge_session where id = $1', [id]);
-  return rows[0]?.checkout_url !== null;
+const WAITING = 'waiting for the customer';
+
+/** Whether a session has no checkout, and could still be paid if it had. */
+export async function wantsCheckout(pool: Pool, id: string): Promise<boolean> {
+  return isWanted(await readCheckoutState(pool, id));
+}
+
+type CheckoutState = {
+  readonly slotId: string;
+  /** Its name. */
+  readonly slot: string;
+  readonly merchantTransactionId: string;
+  readonly status: ChargeStatusName;
+  readonly verified: boolean;
+  readonly made: boolean;
+  readonly disabled: boolean;
+};
+
+function isWanted(session: CheckoutState): boolean {
+  return !session.made && canHaveCheckout(session);
+}
+
+async function readCheckoutState(pool: Pool, id: string): Promise<CheckoutState> {
+  const { rows } = await pool.query<CheckoutState>({
+    name: 'checkout_state',
+    text: `select c.slot_id as "slotId", s.name as slot, c.merchant_transaction_id as "merchantTransactionId", c.status,
+                  c.status_verified as verified, c.checkout_url is not null as made, s.disabled_at is not null as disabled
+           from charge_session c join slot s on s.id = c.slot_id where c.id = $1`,
+    values: [id],
+  });
+  const [session] = rows;
+  if (session === undefined) throw new Error(`charge session ${id} is gone`);
+  return session;
 }

@@ -47,6 +47,10 @@ export const ChargeSessionSchema = defineEntity({
     id: p.uuid().primary(),
     slot: () => p.manyToOne(SlotSchema).deleteRule('restrict'),
     status: p.enum(CHARGE_STATUSES),
+    /** Whether the provider itself said so; what only a callback claimed may be a forgery. */
+    statusVerified: p.boolean().default(false),
+    /** Changes of the status that were only claimed, by callbacks. */
+    statusClaims: p.integer().default(0),
     statusReason: p.text(),
     statusChangedAt: p.datetime(3),
     amountMinor: p.bigint(),
@@ -70,6 +74,10 @@ export const ChargeSessionSchema = defineEntity({
     /** Lease of the one who asks the provider now, over all hubs. */
     verifyingUntil: p.datetime(3).nullable(),
     verifyingBy: p.uuid().nullable(),
+    /** Questions that callbacks have caused. */
+    callbackQuestions: p.integer().default(0),
+    /** Until then callbacks cause no more. */
+    questionAfter: p.datetime(3).nullable(),
   },
   uniques: [
     {
@@ -80,19 +88,25 @@ export const ChargeSessionSchema = defineEntity({
     // The second way to resolve a callback.
     {
       name: 'charge_session_provider_payment_id_key',
-      properties: ['slot', 'providerPaymentId'],
+      properties: ['providerPaymentId', 'slot'],
       where: 'provider_payment_id is not null',
     },
   ],
   indexes: [
-    { name: 'charge_session_provider_payment_id_idx', properties: ['providerPaymentId'] },
     { name: 'charge_session_slot_idx', properties: ['slot', 'id'] },
+    { name: 'charge_session_created_idx', properties: ['createdAt', 'id'] },
     { name: 'charge_session_order_reference_idx', properties: ['orderReference', 'id'] },
     // The sweep.
     {
-      name: 'charge_session_next_check_idx',
-      properties: ['nextCheckAt'],
+      name: 'charge_session_slot_check_idx',
+      properties: ['slot', 'nextCheckAt'],
       where: 'next_check_at is not null',
+    },
+    // How many wait for their customers, and since when.
+    {
+      name: 'charge_session_pending_idx',
+      properties: ['createdAt'],
+      where: `status = 'pending'`,
     },
   ],
   checks: [{ name: 'charge_session_amount_positive', expression: 'amount_minor > 0' }],
@@ -114,10 +128,23 @@ export const CallbackSchema = defineEntity({
     state: p.enum(CALLBACK_STATES),
     reason: p.text(),
     attempts: p.integer(),
+    /** When an attempt first came to nothing, since its replay if there was one: it is given up a day later. */
+    triedSince: p.datetime(3).nullable(),
     finishedAt: p.datetime(3).nullable(),
   },
   indexes: [
     { name: 'callback_session_idx', properties: ['session', 'id'] },
+    // Those that wait for the next question about their session.
+    {
+      name: 'callback_waiting_idx',
+      properties: ['session', 'id'],
+      where: `state = 'received' and session_id is not null`,
+    },
+    {
+      name: 'callback_stray_idx',
+      properties: ['id'],
+      where: `state = 'received' and session_id is null`,
+    },
     { name: 'callback_state_idx', properties: ['state', 'id'] },
   ],
 });
@@ -130,7 +157,7 @@ export const VerificationSchema = defineEntity({
     id: p.uuid().primary(),
     session: () => p.manyToOne(ChargeSessionSchema).deleteRule('restrict'),
     /** On whose behalf; null for the sweep and for rechecks. */
-    callback: () => p.manyToOne(CallbackSchema).nullable().deleteRule('restrict'),
+    callback: () => p.manyToOne(CallbackSchema).nullable().createForeignKeyConstraint(false),
     operation: p.text(),
     outcome: p.text(),
     detail: p.text(),
@@ -148,10 +175,8 @@ export const UsageLogSchema = defineEntity({
   name: 'UsageLog',
   tableName: 'usage_log',
   properties: {
+    /** That of the session: what settles a session once, over all partitions. */
     id: p.uuid().primary(),
-    /** Unique: a session is settled once. */
-    session: () =>
-      p.oneToOne(ChargeSessionSchema).owner().unique('usage_log_session_id_key').deleteRule('restrict'),
     slot: () => p.manyToOne(SlotSchema).deleteRule('restrict'),
     gateway: p.text(),
     gatewayTransactionId: p.text(),
@@ -162,16 +187,27 @@ export const UsageLogSchema = defineEntity({
     settledAt: p.datetime(3),
     reversedAt: p.datetime(3).nullable(),
   },
-  // The same proof never pays two sessions.
-  uniques: [
-    { name: 'usage_log_gateway_transaction_id_key', properties: ['gateway', 'gatewayTransactionId'] },
-  ],
   indexes: [
-    { name: 'usage_log_settled_idx', properties: ['settledAt'] },
-    { name: 'usage_log_slot_idx', properties: ['slot', 'id'] },
+    { name: 'usage_log_settled_idx', properties: ['settledAt', 'id'] },
+    { name: 'usage_log_slot_idx', properties: ['slot', 'settledAt', 'id'] },
   ],
 });
 export type UsageLog = InferEntity<typeof UsageLogSchema>;
+
+export const PROOF_KINDS = ['payment', 'bank'] as const;
+
+/** What has paid a session, for good: the same proof never pays two, not even after a reversal. */
+export const PaymentProofSchema = defineEntity({
+  name: 'PaymentProof',
+  tableName: 'payment_proof',
+  properties: {
+    gateway: p.text().primary(),
+    /** `payment`: the provider's id of the payment; `bank`: the bank's. */
+    kind: p.enum(PROOF_KINDS).primary(),
+    value: p.text().primary(),
+    session: () => p.manyToOne(ChargeSessionSchema).deleteRule('restrict'),
+  },
+});
 
 export const FeeRuleSchema = defineEntity({
   name: 'FeeRule',
@@ -202,15 +238,12 @@ export const FeeLineSchema = defineEntity({
   name: 'FeeLine',
   tableName: 'fee_line',
   properties: {
-    id: p.uuid().primary(),
-    usageLog: () => p.manyToOne(UsageLogSchema).deleteRule('restrict'),
+    usageLogId: p.uuid().primary(),
+    rule: p.text().primary(),
     feeRule: () => p.manyToOne(FeeRuleSchema).deleteRule('restrict'),
-    rule: p.text(),
     ruleVersion: p.integer(),
     amountMinor: p.bigint(),
   },
-  uniques: [{ name: 'fee_line_rule_key', properties: ['usageLog', 'rule'] }],
-  indexes: [{ name: 'fee_line_fee_rule_idx', properties: ['feeRule'] }],
 });
 export type FeeLine = InferEntity<typeof FeeLineSchema>;
 
@@ -221,6 +254,7 @@ export const paymentEntities = [
   CallbackSchema,
   VerificationSchema,
   UsageLogSchema,
+  PaymentProofSchema,
   FeeRuleSchema,
   FeeLineSchema,
 ];

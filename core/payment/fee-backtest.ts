@@ -7,6 +7,9 @@ import type { PaymentDriver } from './provider.ts';
 /** `from` is inside of it, `to` is not. */
 export type Period = { readonly from: Date | undefined; readonly to: Date | undefined };
 
+/** `ruleIsNew`: there is no rule of its name, and has been none. */
+export type FeeBacktests = { readonly currencies: readonly FeeBacktest[]; readonly ruleIsNew: boolean };
+
 /** The result for one currency, in minor units. */
 export type FeeBacktest = {
   readonly currency: string;
@@ -28,8 +31,8 @@ export type FeeBacktestOptions = {
  * fees were charged.
  */
 export function createFeeBacktest({ db, driverOf }: FeeBacktestOptions) {
-  /** By currency. @throws HubError `fee_rule_invalid`, `gateway_unknown`, `slot_unknown` */
-  return async (terms: FeeTerms, { from, to }: Period): Promise<FeeBacktest[]> => {
+  /** @throws HubError `fee_rule_invalid`, `gateway_unknown`, `slot_unknown` */
+  return async (terms: FeeTerms, { from, to }: Period): Promise<FeeBacktests> => {
     if (!from || !to || from >= to) {
       throw feeRuleInvalid('to', 'the period needs a beginning, and an end after it');
     }
@@ -49,19 +52,26 @@ export function createFeeBacktest({ db, driverOf }: FeeBacktestOptions) {
       minMinor,
       maxMinor,
     ]);
-    return rows.map((row) => ({
+    const currencies = rows.map((row) => ({
       currency: row.currency,
       payments: BigInt(row.payments),
       paidMinor: BigInt(row.paidMinor),
       chargedMinor: BigInt(row.chargedMinor),
       wouldChargeMinor: BigInt(row.wouldChargeMinor),
     }));
+    return { currencies, ruleIsNew: !(await isKnown(db, name)) };
   };
+}
+
+/** fee_rule_name_idx */
+async function isKnown({ pool }: Database, name: string): Promise<boolean> {
+  const { rowCount } = await pool.query('select from fee_rule where name = $1 limit 1', [name]);
+  return rowCount === 1;
 }
 
 // `feeAmount`, `specificity` and the matching of rules as SQL, so that a year of payments never leaves the database.
 // A bigint times ten thousand may be no bigint any more: numeric is exact. `greatest` and `least` pass over nulls.
-// usage_log_settled_idx, fee_line_rule_key, fee_rule_name_idx
+// usage_log_settled_idx, fee_line_pkey, fee_rule_name_idx
 const SQL = `
   select u.currency,
          count(*) as payments,

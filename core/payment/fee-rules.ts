@@ -41,7 +41,7 @@ type Row = Omit<FeeRuleFacts, 'fixedMinor' | 'minMinor' | 'maxMinor' | 'validFro
 };
 
 /** Rules are few, and those in force fewer: which of them apply is decided in one place, by `matchRules`. */
-async function readRulesInForce(db: Pool | PoolClient, at: Date): Promise<FeeRuleFacts[]> {
+export async function readRulesInForce(db: Pool | PoolClient, at: Date): Promise<FeeRuleFacts[]> {
   const { rows } = await db.query<Row>({
     name: 'read_fee_rules_in_force',
     text: `select id, name, version, gateway, slot_id as "slotId", currency, basis_points as "basisPoints",

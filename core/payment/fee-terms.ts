@@ -6,7 +6,6 @@ import type { FeeFormula } from './fee-amount.ts';
 import { MoneyError, minorDigits } from './money.ts';
 import { isName } from './name.ts';
 import type { PaymentDriver } from './provider.ts';
-
 import { findSlot } from './slots.ts';
 
 /** A rule without its identity in time. Empty gateway, slot and currency: not limited to one. */

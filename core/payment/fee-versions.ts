@@ -36,7 +36,7 @@ export function createFeeRules({ db, clock, driverOf }: FeeRulesOptions) {
         const now = clock();
         const { validFrom, validTo } = checkPeriod(period, now);
         const earlier = await findVersions(em, checked);
-        for (const version of earlier) endAt(version, validFrom);
+        const ended = earlier.flatMap((version) => endVersion(version, validFrom) ?? []);
         const rule = em.create(FeeRuleSchema, {
           ...checked,
           id: newUuid(),
@@ -48,13 +48,14 @@ export function createFeeRules({ db, clock, driverOf }: FeeRulesOptions) {
         recordChange(em, actor, now, {
           action: 'fee_rule.add',
           subject: formatId('fee', rule.id),
-          detail: describe(rule),
+          before: earlier.length > 0 ? { ended: ended.map(({ before }) => before) } : null,
+          after: { ...describe(rule), ended: ended.map(({ after }) => after) },
         });
         return rule;
       });
     },
 
-    /** By name, then the most specific first, then the newest version first. */
+    /** Those that are in force or will be, or all. By name, then the most specific first, then the newest version first. */
     async list(includeEnded: boolean): Promise<FeeRule[]> {
       const rules = await db.em().find(
         FeeRuleSchema,
@@ -82,7 +83,10 @@ export function createFeeRules({ db, clock, driverOf }: FeeRulesOptions) {
      *
      * @throws HubError `fee_rule_unknown`
      */
-    retire(feeRuleId: string, actor: Actor): Promise<FeeRule> {
+    retire(
+      feeRuleId: string,
+      actor: Actor,
+    ): Promise<{ readonly rule: FeeRule; readonly unchanged: boolean }> {
       return db.em().transactional(async (em) => {
         await lockRules(em);
         const id = parseId('fee', feeRuleId);
@@ -90,14 +94,16 @@ export function createFeeRules({ db, clock, driverOf }: FeeRulesOptions) {
         if (rule === null) {
           throw new HubError('fee_rule_unknown', 'there is no fee rule with this id', { field: 'feeRuleId' });
         }
-        if (endAt(rule, clock())) {
+        const ended = endVersion(rule, clock());
+        if (ended) {
           recordChange(em, actor, clock(), {
             action: 'fee_rule.retire',
             subject: feeRuleId,
+            ...ended,
             detail: { name: rule.name, version: rule.version },
           });
         }
-        return rule;
+        return { rule, unchanged: ended === undefined };
       });
     },
   };
@@ -128,13 +134,14 @@ function checkPeriod({ validFrom, validTo }: FeePeriod, now: Date) {
   return { validFrom: from, validTo: validTo ?? null };
 }
 
-/** Whether that changed anything. A version that would have begun later ends as it begins. */
-function endAt(rule: FeeRule, at: Date): boolean {
-  if (rule.validTo && rule.validTo <= at) return false;
+/** What that changed; undefined if nothing. A version that would have begun later ends as it begins. */
+function endVersion(rule: FeeRule, at: Date) {
+  const { version, validTo } = rule;
+  if (validTo && validTo <= at) return undefined;
   const end = rule.validFrom > at ? rule.validFrom : at;
-  if (rule.validTo?.getTime() === end.getTime()) return false;
+  if (validTo?.getTime() === end.getTime()) return undefined;
   rule.validTo = end;
-  return true;
+  return { before: { version, validTo: validTo ?? null }, after: { version, validTo: end } };
 }
 
 function describe(rule: FeeRule): Record<string, unknown> {

@@ -1,16 +1,17 @@
-// The queue of callbacks that are still to be dealt with: pg-boss, in the same database.
+// The queue of callbacks that were not dealt with at once: pg-boss, in the same database.
 
 import type { Pool, PoolClient } from 'pg';
-import { type Job, PgBoss } from 'pg-boss';
+import { getConstructionPlans, type Job, PgBoss } from 'pg-boss';
 
 export type Jobs = {
-  /** Queues callbacks in the caller's transaction: journal row and job are written together or not at all. */
-  enqueue(client: PoolClient, callbackIds: readonly string[]): Promise<void>;
-  /** Takes the job of a callback back that was dealt with already. */
-  remove(callbackId: string): Promise<void>;
+  /** Queues callbacks at once; one that has a job, or had one a while ago, keeps that. */
+  enqueue(callbackIds: readonly string[]): Promise<void>;
   /** Queues a callback whose own job is over, in the caller's transaction. */
   requeue(client: PoolClient, callbackId: string): Promise<void>;
-  /** Begins to deal with jobs. A handler that throws is called again, later and later. */
+  /**
+   * Begins to deal with jobs, the oldest first, without regard to whose they are: a handler asks the database, never a
+   * provider. One that throws is called again, later and later.
+   */
   work(handler: (callbackId: string) => Promise<void>): Promise<void>;
   /** Waits for the jobs under way, for at most `graceMs`. */
   stop(graceMs: number): Promise<void>;
@@ -18,7 +19,7 @@ export type Jobs = {
 
 export type JobsOptions = {
   readonly pool: Pool;
-  /** How long the inline attempt has the callback to itself. */
+  /** How long a replay has its callback to itself. */
   readonly startAfterMs: number;
   /** How long an attempt may take before the hub that makes it is taken for dead. */
   readonly expireAfterMs: number;
@@ -27,19 +28,27 @@ export type JobsOptions = {
   readonly onError: (error: Error) => void;
 };
 
-const QUEUE = 'callback';
+/** Where the queue's tables are. */
+export const JOB_SCHEMA = 'job';
+
+export const QUEUE = 'callback';
 // The handler gives up after a day, by the callback's own age; the queue never does.
 const RETRY_LIMIT = 1_000;
 const WORKERS = 8;
+// Any constant will do, as long as nothing else in the database uses it.
+const CONSTRUCTION_LOCK = 4_715_102;
 
 export async function createJobs(options: JobsOptions): Promise<Jobs> {
   const { pool, startAfterMs, expireAfterMs, retryDelayMs, retryDelayMaxMs, onError } = options;
   const boss = new PgBoss({
     db: executor(pool),
-    schema: 'job',
+    schema: JOB_SCHEMA,
     superviseIntervalSeconds: 1,
     monitorIntervalSeconds: 1,
+    queueCacheIntervalSeconds: 1,
     schedule: false,
+    // Nobody reads them, and partitions by day take an owner.
+    persistQueueStats: false,
   });
   boss.on('error', onError);
   await boss.start();
@@ -55,13 +64,11 @@ export async function createJobs(options: JobsOptions): Promise<Jobs> {
   await boss.updateQueue(QUEUE, policy);
 
   return {
-    async enqueue(client, callbackIds) {
-      const startAfter = seconds(startAfterMs);
-      const jobs = callbackIds.map((id) => ({ id, data: { callbackId: id }, startAfter }));
-      await boss.insert(QUEUE, jobs, { db: executor(client) });
-    },
-    async remove(callbackId) {
-      await boss.deleteJob(QUEUE, callbackId);
+    async enqueue(callbackIds) {
+      await boss.insert(
+        QUEUE,
+        callbackIds.map((id) => ({ id, data: { callbackId: id } })),
+      );
     },
     async requeue(client, callbackId) {
       // Under an id of its own: the queue remembers the job of the callback for a while.
@@ -70,8 +77,13 @@ export async function createJobs(options: JobsOptions): Promise<Jobs> {
       });
     },
     async work(handler) {
-      // One job for each worker: a provider that hangs holds up nobody else's callback.
-      const options = { batchSize: 1, localConcurrency: WORKERS, pollingIntervalSeconds: 1 } as const;
+      // As long as there is a backlog, nobody pauses between two jobs: after an outage there are thousands.
+      const options = {
+        batchSize: 1,
+        localConcurrency: WORKERS,
+        pollingIntervalSeconds: 1,
+        burstWhenReadyExceeds: 1,
+      } as const;
       await boss.work<{ callbackId: string }>(QUEUE, options, async (jobs: Job<{ callbackId: string }>[]) => {
         for (const job of jobs) await handler(job.data.callbackId);
       });
@@ -80,6 +92,24 @@ export async function createJobs(options: JobsOptions): Promise<Jobs> {
       await boss.stop({ graceful: true, timeout: graceMs });
     },
   };
+}
+
+/** Makes the queue's tables where there are none. Of hubs that start together one makes them, and the others wait. */
+export async function prepareJobTables(pool: Pool): Promise<void> {
+  const client = await pool.connect();
+  let done = false;
+  try {
+    // For the session, not for a transaction: what another hub made meanwhile shows to a transaction begun after it.
+    await client.query('select pg_advisory_lock($1)', [CONSTRUCTION_LOCK]);
+    const { rows } = await client.query('select to_regclass($1) is not null as there', [
+      `${JOB_SCHEMA}.version`,
+    ]);
+    if (!rows[0].there) await client.query(getConstructionPlans(JOB_SCHEMA, { createSchema: true }));
+    await client.query('select pg_advisory_unlock($1)', [CONSTRUCTION_LOCK]);
+    done = true;
+  } finally {
+    client.release(!done);
+  }
 }
 
 /** The interface pg-boss asks of a database, on a pool or inside of a transaction. */

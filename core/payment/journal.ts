@@ -1,23 +1,28 @@
 // The callback journal: what providers sent, committed before anything else is done about it.
 import type { Pool, PoolClient } from 'pg';
 import type { Clock } from '../clock.ts';
-import { newUuid, parseId } from '../ids.ts';
+import { newUuid } from '../ids.ts';
 import { createBatcher } from '../storage/batcher.ts';
-import { inTransaction } from '../storage/transaction.ts';
+import type { Write } from '../storage/join-statements.ts';
+import { UNHURRIED } from '../storage/unhurried.ts';
+import { type Appending, appendCallbacks } from './append-callbacks.ts';
 import type { CallbackStateName } from './entities.ts';
-import type { Jobs } from './jobs.ts';
-
-export type ReceivedCallback = {
-  readonly gateway: string;
-  /** `session_id` of the query as it was sent. */
-  readonly claimedSessionId: string | undefined;
-  readonly fields: Readonly<Record<string, string>>;
-};
+import type { CallbackClaim } from './provider.ts';
+import type { ReceivedCallback } from './received-callback.ts';
+import type { SessionFacts } from './session-facts.ts';
+import type { TakenLease, VerificationLease } from './verification-lease.ts';
 
 export type JournaledCallback = ReceivedCallback & {
   readonly id: string;
   readonly state: CallbackStateName;
-  readonly receivedAt: Date;
+  /** When an attempt first came to nothing, since its replay if there was one. */
+  readonly triedSince: Date | undefined;
+  /** Whether it waits for the next question about its session. */
+  readonly waits: boolean;
+  /** The session that it claims to be about, if there is one, as it was when the callback was journaled. */
+  readonly claimedSession?: SessionFacts | undefined;
+  /** The lease of that session, if it was taken with it. */
+  readonly lease?: TakenLease | undefined;
 };
 
 /** What came of a callback. */
@@ -27,96 +32,117 @@ export type Outcome = {
   readonly sessionId?: string | undefined;
 };
 
+export type JournalOptions = {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly leaseMs: number;
+  readonly lease: Pick<VerificationLease, 'end'>;
+};
+
 export type Journal = {
-  /** Commits the callback together with its job; resolves with its id then. */
-  append(callback: ReceivedCallback): Promise<string>;
+  /**
+   * Commits the callback; resolves then. Whoever does not deal with it leaves it to stray-callbacks.ts. If the provider
+   * is to be asked because of what it claims, the lease for that is taken in the same commit, if it may be.
+   */
+  append(callback: ReceivedCallback, toAsk?: CallbackClaim): Promise<JournaledCallback>;
   read(id: string): Promise<JournaledCallback | undefined>;
-  /** Notes an attempt that came to nothing. */
-  postpone(id: string, reason: string, sessionId: string | undefined): Promise<void>;
+  /** Notes an attempt that came to nothing for a reason of the hub's own. */
+  postpone(id: string, reason: string): Promise<void>;
   /** Notes what came of it, outside of a settlement. */
   finish(id: string, outcome: Outcome): Promise<void>;
 };
 
-const MAX_BATCH = 128;
-const MAX_BATCHES_IN_FLIGHT = 2;
+const BATCHES = { maxSize: 128, maxInFlight: 2 };
 
-export function createJournal({ pool, jobs, clock }: { pool: Pool; jobs: Jobs; clock: Clock }): Journal {
-  const append = createBatcher<ReceivedCallback, string>({
-    maxSize: MAX_BATCH,
-    maxInFlight: MAX_BATCHES_IN_FLIGHT,
-    run: (callbacks) =>
-      inTransaction(pool, async (client) => {
-        const ids = callbacks.map(() => newUuid());
-        await client.query({
-          name: 'append_callbacks',
-          text: `insert into callback (id, gateway, claimed_session_id, fields, received_at, state, reason, attempts)
-                 select id, gateway, claimed_session_id, fields, $5, 'received', '', 0
-                 from unnest($1::uuid[], $2::text[], $3::text[], $4::jsonb[])
-                   as t (id, gateway, claimed_session_id, fields)`,
-          values: [
-            ids,
-            callbacks.map(({ gateway }) => gateway),
-            callbacks.map(({ claimedSessionId }) => claimedSessionId ?? null),
-            callbacks.map(({ fields }) => JSON.stringify(fields)),
-            clock(),
-          ],
-        });
-        await jobs.enqueue(client, ids);
-        return ids;
-      }),
+export function createJournal({ pool, clock, leaseMs, lease }: JournalOptions): Journal {
+  const append = createBatcher<Appending, JournaledCallback>({
+    ...BATCHES,
+    run: async (each) => {
+      const found = await appendCallbacks(pool, each, { at: clock(), leaseMs, endLeases: lease.end });
+      return each.map(({ id, callback }, index) => ({
+        ...callback,
+        id,
+        state: 'received',
+        triedSince: undefined,
+        waits: false,
+        claimedSession: found[index]?.session,
+        lease: found[index]?.lease,
+      }));
+    },
+  });
+  const finish = createBatcher<Finished, void>({
+    ...BATCHES,
+    run: async (finished) => {
+      await pool.query({ name: 'finish_each', ...finishing(finished, clock(), `, ${UNHURRIED}`) });
+      return finished.map(() => undefined);
+    },
   });
   return {
-    append,
+    append: (callback, toAsk) => append({ id: newUuid(), callback, toAsk }),
 
     async read(id) {
       const { rows } = await pool.query({
         name: 'read_callback',
         text: `select gateway, claimed_session_id as "claimedSessionId", fields, state,
-                      (extract(epoch from received_at) * 1000)::float8 as "receivedAtMs"
+                      (extract(epoch from tried_since) * 1000)::float8 as "triedSinceMs",
+                      state = 'received' and session_id is not null and tried_since is not null as waits
                from callback where id = $1`,
         values: [id],
       });
       const [row] = rows;
       if (row === undefined) return undefined;
-      const { receivedAtMs, claimedSessionId, ...rest } = row;
+      const { triedSinceMs, claimedSessionId, ...rest } = row;
       return {
         ...rest,
         id,
         claimedSessionId: claimedSessionId ?? undefined,
-        receivedAt: new Date(receivedAtMs),
+        triedSince: triedSinceMs === null ? undefined : new Date(triedSinceMs),
       };
     },
 
-    async postpone(id, reason, sessionId) {
+    async postpone(id, reason) {
       await pool.query({
         name: 'postpone_callback',
-        text: `update callback set attempts = attempts + 1, reason = $2, session_id = coalesce($3, session_id)
+        text: `update callback set attempts = attempts + 1, reason = $2, tried_since = coalesce(tried_since, $3)
                where id = $1 and state = 'received'`,
-        values: [id, reason, sessionId ?? null],
+        values: [id, reason, clock()],
       });
     },
 
-    finish: (id, outcome) => finishCallback(pool, id, outcome, clock()),
+    finish: (id, outcome) => finish({ id, ...outcome }),
   };
 }
 
-/** Notes what came of a callback, in whatever transaction `db` is in. What is settled stays settled. */
-export async function finishCallback(
-  db: Pool | PoolClient,
-  id: string,
-  { state, reason, sessionId }: Outcome,
-  at: Date,
-): Promise<void> {
-  await db.query({
-    name: 'finish_callback',
-    text: `update callback
-           set state = $2, reason = $3, session_id = coalesce($4, session_id), finished_at = $5, attempts = attempts + 1
-           where id = $1 and state <> 'settled'`,
-    values: [id, state, reason, sessionId ?? null, at],
-  });
+export type Finished = Outcome & { readonly id: string };
+
+/** Notes what came of each, and of what is selected besides. What is settled stays settled. */
+export function finishing(finished: readonly Finished[], at: Date, besides = ''): Write {
+  return {
+    // callback_pkey; the ids themselves tell the months to look into before any is opened
+    text: `update callback c
+           set state = t.state, reason = t.reason, session_id = coalesce(t.session_id, c.session_id), finished_at = $5,
+               attempts = attempts + 1
+           from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[]) as t (id, state, reason, session_id)${besides}
+           where c.id = t.id and c.id = any($1) and c.state <> 'settled'`,
+    values: [
+      finished.map(({ id }) => id),
+      finished.map(({ state }) => state),
+      finished.map(({ reason }) => reason),
+      finished.map(({ sessionId }) => sessionId ?? null),
+      at,
+    ],
+  };
 }
 
-/** The session id that a callback claims, if it is one at all. */
-export function claimedSession({ claimedSessionId }: ReceivedCallback): string | undefined {
-  return claimedSessionId === undefined ? undefined : parseId('chs', claimedSessionId);
+/** Notes what came of callbacks, the same of all, in whatever transaction `db` is in; of how many it did. */
+export async function finishCallbacks(
+  db: Pool | PoolClient,
+  ids: readonly string[],
+  outcome: Outcome,
+  at: Date,
+): Promise<number> {
+  if (ids.length === 0) return 0;
+  const finished = ids.map((id) => ({ id, ...outcome }));
+  const { rowCount } = await db.query({ name: 'finish_callbacks', ...finishing(finished, at) });
+  return rowCount ?? 0;
 }

@@ -1,71 +1,80 @@
-// The usage log of a paid session and its fee lines, written once.
+// The usage log of a paid session and its fee lines: one for each session, of the payment that stands.
 import type { PoolClient } from 'pg';
-import { newUuid } from '../ids.ts';
-import { computeFees } from './fee-rules.ts';
+import type { Write } from '../storage/join-statements.ts';
+import { computeFees, type Fees } from './fee-rules.ts';
+import { claimProof } from './payment-proof.ts';
+import type { PaymentProof } from './provider.ts';
 import type { SessionFacts } from './session-facts.ts';
 
 /**
- * Writes the usage log and its fee lines; the unique indexes see to it that a session and a proof are used once.
- * Returns 'used' if the proof has paid another session.
+ * Writes the usage log and its fee lines; the log has the session's id. After a reversal the log stands again if the same payment does; another
+ * payment replaces it, with its own date and fees. Resolves with 'used' if the proof has paid another session.
  */
 export async function logUsage(
   client: PoolClient,
   session: SessionFacts,
-  gatewayTransactionId: string,
+  proof: PaymentProof,
   at: Date,
 ): Promise<'logged' | 'used'> {
+  if (!(await claimProof(client, session, proof))) return 'used';
   const { id: sessionId, slotId, gateway, amount } = session;
   const fees = await computeFees(client, { gateway, slotId, amount, at });
-  const usageLogId = newUuid();
-  const { rowCount } = await client.query({
-    name: 'log_usage',
-    text: `insert into usage_log (id, session_id, slot_id, gateway, gateway_transaction_id, amount_minor, currency,
-                                  fee_total_minor, order_reference, settled_at)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-           on conflict do nothing`,
-    values: [
-      usageLogId,
+  const { rowCount } = await client.query(
+    // usage_log_pkey
+    `insert into usage_log (id, slot_id, gateway, gateway_transaction_id, amount_minor, currency,
+                            fee_total_minor, order_reference, settled_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     on conflict (id) do nothing`,
+    [
       sessionId,
       slotId,
       gateway,
-      gatewayTransactionId,
+      proof.gatewayTransactionId,
       amount.minor,
       amount.currency,
       fees.totalMinor,
       session.orderReference,
       at,
     ],
-  });
-  if (rowCount === 0) return reuseLog(client, session, gatewayTransactionId);
-  await client.query({
-    name: 'log_fees',
-    text: `insert into fee_line (id, usage_log_id, fee_rule_id, rule, rule_version, amount_minor)
-           select t.id, $1, t.fee_rule_id, t.rule, t.rule_version, t.amount_minor
-           from unnest($2::uuid[], $3::uuid[], $4::text[], $5::int[], $6::bigint[])
-             as t (id, fee_rule_id, rule, rule_version, amount_minor)`,
-    values: [
-      usageLogId,
-      fees.lines.map(() => newUuid()),
-      fees.lines.map((line) => line.feeRuleId),
-      fees.lines.map((line) => line.rule),
-      fees.lines.map((line) => line.ruleVersion),
-      fees.lines.map((line) => line.amountMinor),
-    ],
-  });
+  );
+  if (rowCount === 0) await logAgain(client, session, { proof, fees, at });
+  else await client.query(logFees([{ sessionId, lines: fees.lines }]));
   return 'logged';
 }
 
-/** The session was paid before and reversed, or the proof was used: a statement of its own sees which. */
-async function reuseLog(
+/** The session was paid before, and reversed. */
+async function logAgain(
   client: PoolClient,
-  session: SessionFacts,
-  gatewayTransactionId: string,
-): Promise<'logged' | 'used'> {
-  const { rows } = await client.query<{ sessionId: string }>(
-    'select session_id as "sessionId" from usage_log where gateway = $1 and gateway_transaction_id = $2',
-    [session.gateway, gatewayTransactionId],
+  { id: sessionId }: SessionFacts,
+  { proof, fees, at }: { proof: PaymentProof; fees: Fees; at: Date },
+): Promise<void> {
+  const { rowCount: same } = await client.query(
+    'update usage_log set reversed_at = null where id = $1 and gateway_transaction_id = $2',
+    [sessionId, proof.gatewayTransactionId],
   );
-  if (rows.some((row) => row.sessionId !== session.id)) return 'used';
-  await client.query('update usage_log set reversed_at = null where session_id = $1', [session.id]);
-  return 'logged';
+  if (same === 1) return;
+  await client.query(
+    `update usage_log set gateway_transaction_id = $2, fee_total_minor = $3, settled_at = $4, reversed_at = null
+     where id = $1`,
+    [sessionId, proof.gatewayTransactionId, fees.totalMinor, at],
+  );
+  await client.query('delete from fee_line where usage_log_id = $1', [sessionId]);
+  await client.query(logFees([{ sessionId, lines: fees.lines }]));
+}
+
+type LoggedFees = { readonly sessionId: string; readonly lines: Fees['lines'] };
+
+export function logFees(logged: readonly LoggedFees[]): Write {
+  const all = logged.flatMap(({ sessionId, lines }) => lines.map((line) => ({ sessionId, ...line })));
+  return {
+    text: `insert into fee_line (usage_log_id, fee_rule_id, rule, rule_version, amount_minor)
+           select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::bigint[])`,
+    values: [
+      all.map((line) => line.sessionId),
+      all.map((line) => line.feeRuleId),
+      all.map((line) => line.rule),
+      all.map((line) => line.ruleVersion),
+      all.map((line) => line.amountMinor),
+    ],
+  };
 }

@@ -24,8 +24,11 @@ const LARGEST = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Digits after the decimal sign. @throws MoneyError for a code that is not a currency */
 export function minorDigits(currency: string): number {
-  if (!CURRENCIES.has(currency))
-    throw new MoneyError(`${JSON.stringify(currency)} is not an ISO 4217 currency code`);
+  if (!CURRENCIES.has(currency)) {
+    const upper = currency.toUpperCase();
+    const hint = CURRENCIES.has(upper) ? `: write ${upper}` : '';
+    throw new MoneyError(`${JSON.stringify(currency)} is not an ISO 4217 currency code${hint}`);
+  }
   return DIGITS.get(currency) ?? 2;
 }
 

@@ -1,8 +1,9 @@
 // PaymentAdminService: how operators run the payment business, translated to the domain and back.
-import { timestampDate } from '@bufbuild/protobuf/wkt';
+
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { actorOf } from '../access/caller.ts';
+import { readMoment } from '../moment.ts';
 import type { createCallbacks } from './callbacks.ts';
 import type { createFeeBacktest } from './fee-backtest.ts';
 import type { createFeePreview } from './fee-preview.ts';
@@ -15,17 +16,22 @@ import {
   feeLineToProto,
   feeRuleFromProto,
   feeRuleToProto,
+  gatewayToProto,
   moneyToProto,
   slotToProto,
+  usageDayToProto,
   usageLogToProto,
   verificationToProto,
 } from './proto.ts';
+import type { PaymentDriver } from './provider.ts';
 import type { ReencryptSecrets } from './reseal.ts';
 import type { createSlots } from './slots.ts';
 import type { createTestSlot } from './test-slot.ts';
 import type { createUsage } from './usage.ts';
+import type { SummarizeUsage } from './usage-days.ts';
 
 export type PaymentAdminServiceOptions = {
+  readonly drivers: readonly PaymentDriver[];
   readonly slots: ReturnType<typeof createSlots>;
   readonly testSlot: ReturnType<typeof createTestSlot>;
   readonly feeRules: ReturnType<typeof createFeeRules>;
@@ -33,6 +39,7 @@ export type PaymentAdminServiceOptions = {
   readonly backtestFees: ReturnType<typeof createFeeBacktest>;
   readonly callbacks: ReturnType<typeof createCallbacks>;
   readonly usage: ReturnType<typeof createUsage>;
+  readonly summarizeUsage: SummarizeUsage;
   readonly reencryptSecrets: ReencryptSecrets;
 };
 
@@ -41,6 +48,8 @@ export function createPaymentAdminService(
 ): ServiceImpl<typeof PaymentAdminService> {
   const { slots, testSlot, feeRules, callbacks, usage } = options;
   return {
+    listGateways: () => ({ gateways: options.drivers.map(gatewayToProto) }),
+
     async addSlot({ name, gateway, environment, baseUrl, credentials, options }, context) {
       const slot = await slots.add(
         { name, gateway, environment: environmentFromProto(environment), baseUrl, credentials, options },
@@ -62,7 +71,8 @@ export function createPaymentAdminService(
     },
 
     async setSlotDisabled({ slot, disabled }, context) {
-      return { slot: slotToProto(await slots.setDisabled(slot, disabled, actorOf(context))) };
+      const set = await slots.setDisabled(slot, disabled, actorOf(context));
+      return { slot: slotToProto(set.slot), unchanged: set.unchanged };
     },
 
     testSlot: ({ slot }) => testSlot(slot),
@@ -77,7 +87,8 @@ export function createPaymentAdminService(
     },
 
     async retireFeeRule({ feeRuleId }, context) {
-      return { rule: feeRuleToProto(await feeRules.retire(feeRuleId, actorOf(context))) };
+      const { rule, unchanged } = await feeRules.retire(feeRuleId, actorOf(context));
+      return { rule: feeRuleToProto(rule), unchanged };
     },
 
     async previewFees({ slot, amount }) {
@@ -90,9 +101,9 @@ export function createPaymentAdminService(
     },
 
     async backtestFeeRule({ rule, from, to }) {
-      const period = { from: from && timestampDate(from), to: to && timestampDate(to) };
-      const results = await options.backtestFees(feeRuleFromProto(rule), period);
-      return { currencies: results.map(feeBacktestToProto) };
+      const period = { from: from && readMoment('from', from), to: to && readMoment('to', to) };
+      const { currencies, ruleIsNew } = await options.backtestFees(feeRuleFromProto(rule), period);
+      return { currencies: currencies.map(feeBacktestToProto), ruleIsNew };
     },
 
     async listCallbacks(request) {
@@ -115,14 +126,22 @@ export function createPaymentAdminService(
       const { slot, settledFrom, settledTo } = request;
       const filter = {
         slot,
-        settledFrom: settledFrom && timestampDate(settledFrom),
-        settledTo: settledTo && timestampDate(settledTo),
+        settledFrom: settledFrom && readMoment('settledFrom', settledFrom),
+        settledTo: settledTo && readMoment('settledTo', settledTo),
       };
       const { items, nextPageToken } = await usage.list(filter, request);
       return {
         usageLogs: items.map(({ usageLog, fees }) => usageLogToProto(usageLog, fees)),
         nextPageToken,
       };
+    },
+
+    async summarizeUsage({ slot, settledFrom, settledTo }) {
+      const period = {
+        from: settledFrom && readMoment('settledFrom', settledFrom),
+        to: settledTo && readMoment('settledTo', settledTo),
+      };
+      return { days: (await options.summarizeUsage(slot, period)).map(usageDayToProto) };
     },
 
     async reencryptSecrets(_request, context) {

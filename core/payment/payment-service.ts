@@ -1,13 +1,17 @@
 // PaymentService: how internal services charge customers, translated to the domain and back.
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
+import { actorOf } from '../access/caller.ts';
 import { formatId, parseId } from '../ids.ts';
+import { readMoment } from '../moment.ts';
 import type { createCreateSession } from './create-session.ts';
 import {
   callbackToProto,
   chargeStatusFromProto,
   sessionToProto,
+  statusChangeToProto,
   usageLogToProto,
   verificationToProto,
 } from './proto.ts';
@@ -26,16 +30,18 @@ export type PaymentServiceOptions = {
 export function createPaymentService(options: PaymentServiceOptions): ServiceImpl<typeof PaymentService> {
   const { createSession, sessions, recheck, events } = options;
   return {
-    async createChargeSession({ slot, amount, orderReference, customer, metadata, idempotencyKey }) {
+    async createChargeSession(request, context) {
+      const { slot, amount, orderReference, customer, metadata, idempotencyKey } = request;
       const { $typeName: _, $unknown: __, ...who } = customer ?? { $typeName: '' };
-      const id = await createSession({
+      const asked = {
         slot,
         amount: { minor: amount?.minorUnits ?? 0n, currency: amount?.currency ?? '' },
         orderReference,
         customer: Object.fromEntries(Object.entries(who).filter(([, value]) => value !== '')),
         metadata,
         idempotencyKey,
-      });
+      };
+      const id = await createSession(asked, actorOf(context));
       return { session: sessionToProto(await sessions.get(formatId('chs', id))) };
     },
 
@@ -49,8 +55,8 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
         slot,
         status: chargeStatusFromProto(status),
         orderReference,
-        createdFrom: createdFrom && timestampDate(createdFrom),
-        createdTo: createdTo && timestampDate(createdTo),
+        createdFrom: createdFrom && readMoment('createdFrom', createdFrom),
+        createdTo: createdTo && readMoment('createdTo', createdTo),
       };
       const { items, nextPageToken } = await sessions.list(filter, request);
       return { sessions: items.map(sessionToProto), nextPageToken };
@@ -62,7 +68,7 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
         // Listening begins before the session is read, so that no change falls in between.
         const changed = events.next(parseId('chs', sessionId) ?? '', signal);
         const session = await sessions.get(sessionId);
-        const state = `${session.status} ${session.statusChangedAt.getTime()}`;
+        const state = `${session.status} ${session.statusVerified} ${session.statusChangedAt.getTime()}`;
         if (state !== last) yield { session: sessionToProto(session) };
         last = state;
         await changed;
@@ -70,8 +76,8 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
       }
     },
 
-    async recheckChargeSession({ sessionId }) {
-      const last = (await recheck(sessionId)).at(-1);
+    async recheckChargeSession({ sessionId }, context) {
+      const last = (await recheck(sessionId, actorOf(context))).at(-1);
       return {
         session: sessionToProto(await sessions.get(sessionId)),
         ...(last && { verification: stepToProto(last) }),
@@ -79,11 +85,13 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
     },
 
     async inspectChargeSession({ sessionId }) {
-      const { session, callbacks, verifications, usageLog, fees } = await sessions.story(sessionId);
+      const { session, statusChanges, callbacks, verifications, usageLog, fees } =
+        await sessions.story(sessionId);
       return {
         session: sessionToProto(session),
         callbacks: callbacks.map(callbackToProto),
         verifications: verifications.map(verificationToProto),
+        statusChanges: statusChanges.map(statusChangeToProto),
         ...(usageLog && { usageLog: usageLogToProto(usageLog, fees) }),
       };
     },

@@ -1,131 +1,154 @@
 // The way of one callback: from the journal to what came of it. Every step can be repeated.
-import type { Pool } from 'pg';
 import type { Clock } from '../clock.ts';
-import type { AskProvider } from './ask-provider.ts';
-import type { Journal, JournaledCallback } from './journal.ts';
-import { type CallbackClaim, CallbackMalformed } from './provider.ts';
-import { driverOf } from './registry.ts';
+import { type AskProvider, HUB_IN_TROUBLE } from './ask-provider.ts';
+import type { FindSession } from './find-session.ts';
+import type { Journal, JournaledCallback, Outcome } from './journal.ts';
+import { isContested } from './next-state.ts';
+import { reasonIgnored } from './note-ignored.ts';
+import type { PaymentMeter } from './payment-meter.ts';
+import type { CallbackClaim } from './provider.ts';
+import { readClaim } from './read-claim.ts';
 import { resolveSession } from './resolve.ts';
 import type { SessionFacts } from './session-facts.ts';
 import type { createSettle } from './settle.ts';
-
-/** The callback could not be dealt with yet: to be tried again. */
-export class TryAgainLater extends Error {
-  override readonly name = 'TryAgainLater';
-}
+import { PAID_BEFORE } from './settlement.ts';
+import type { WaitingCallbacks } from './waiting-callbacks.ts';
 
 export type ProcessOptions = {
-  readonly pool: Pool;
+  readonly findSession: FindSession;
   readonly journal: Journal;
   readonly askProvider: AskProvider;
   readonly settle: ReturnType<typeof createSettle>;
+  readonly waiting: WaitingCallbacks;
+  readonly meter: Pick<PaymentMeter, 'finished'>;
   readonly clock: Clock;
-  /** After so long the hub gives a callback up. */
+  /** After so long the hub gives a callback up that it cannot deal with itself. */
   readonly giveUpAfterMs: number;
   /** How long an attempt waits for somebody else who is asking about the same session. */
   readonly busyWaitMs: number;
 };
 
-export type ProcessCallback = (callbackId: string, again?: 'replay') => Promise<void>;
+/**
+ * Who wants it done: the caller, who waits for his answer for a while; a job, which asks no provider, so that none
+ * holds other jobs up; an operator, who may do it again, and cause any number of questions.
+ */
+export type Occasion = 'inline' | 'job' | 'replay';
 
-/** Rejects with TryAgainLater if the callback stays in the journal as received. */
+export type ProcessCallback = {
+  /** One of the journal, if it is still to be dealt with. */
+  byId(callbackId: string, occasion: Exclude<Occasion, 'inline'>): Promise<void>;
+  /** One that was journaled just now. */
+  inline(callback: JournaledCallback): Promise<void>;
+};
+
+/** How long whoever asks about the session is left alone. */
+const BUSY_MS = 1_000;
+
+/** Resolves when the callback is dealt with, or waits for the next question about its session; else it is to be tried again. */
 export function createProcessCallback(options: ProcessOptions): ProcessCallback {
-  const { pool, journal, askProvider, settle, clock, giveUpAfterMs, busyWaitMs } = options;
+  const { findSession, journal, askProvider, settle, waiting, meter, clock, giveUpAfterMs, busyWaitMs } =
+    options;
 
-  /** Whether the callback was given up. */
-  const giveUpIfOld = async (
-    { id, receivedAt }: JournaledCallback,
-    reason: string,
-    sessionId?: string,
-  ): Promise<boolean> => {
-    if (clock().getTime() - receivedAt.getTime() < giveUpAfterMs) return false;
-    await journal.finish(id, { state: 'dead', reason: `given up: ${reason}`, sessionId });
-    return true;
-  };
-
-  const postpone = async (callback: JournaledCallback, reason: string, sessionId: string): Promise<void> => {
-    if (await giveUpIfOld(callback, reason, sessionId)) return;
-    await journal.postpone(callback.id, reason, sessionId);
-    throw new TryAgainLater(reason);
+  const finish = async ({ id, gateway }: JournaledCallback, outcome: Outcome): Promise<void> => {
+    await journal.finish(id, outcome);
+    meter.finished(gateway, outcome.state, 1);
   };
 
   const verify = async (
     callback: JournaledCallback,
     session: SessionFacts,
     claim: CallbackClaim,
+    occasion: Occasion,
   ): Promise<void> => {
+    const { id, gateway, triedSince, waits, lease } = callback;
+    const asking = { id, gateway, triedSince, proof: claim.proof };
+    const leave = async (reason: string, inMs: number): Promise<void> => {
+      if (await waiting.leave(session.id, [asking], { reason, inMs })) return;
+      await settle({ sessionId: session.id, callbackIds: [id], steps: [], verdict: PAID_BEFORE });
+    };
+    if (occasion === 'job') {
+      // One that waits has the sweep to ask for it already.
+      return waits ? undefined : leave('the provider is about to be asked', session.questionInMs);
+    }
     const asked = await askProvider({
       sessionId: session.id,
-      callbackId: callback.id,
-      ...(claim.proof && { proof: claim.proof }),
+      session,
+      lease,
+      callback: asking,
+      budgeted: occasion === 'inline',
       waitMs: busyWaitMs,
     });
-    if (asked.kind === 'busy')
-      await postpone(callback, 'the provider is being asked about the session', session.id);
-    if (asked.kind === 'unavailable') await postpone(callback, asked.reason, session.id);
+    if (asked.kind === 'spent') {
+      await leave(
+        'one of many callbacks of the session: the provider is asked about them all together',
+        asked.nextInMs,
+      );
+    }
+    if (asked.kind === 'busy') await leave('the provider is being asked about the session', BUSY_MS);
   };
 
-  const dealWith = async (callback: JournaledCallback): Promise<void> => {
+  const dealWith = async (callback: JournaledCallback, occasion: Occasion): Promise<void> => {
     const { id: callbackId } = callback;
     const claim = readClaim(callback);
     if (claim === undefined) {
-      return journal.finish(callbackId, {
+      return finish(callback, {
         state: 'ignored',
         reason: 'its fields are not what this gateway sends',
       });
     }
-    const resolution = await resolveSession(pool, callback, claim);
+    const resolution = await resolveSession(findSession, callback, claim);
     if (resolution.kind !== 'session') {
       const sessionId = resolution.kind === 'mismatch' ? resolution.sessionId : undefined;
-      return journal.finish(callbackId, { state: resolution.kind, reason: resolution.reason, sessionId });
+      return finish(callback, { state: resolution.kind, reason: resolution.reason, sessionId });
     }
     const { session } = resolution;
     switch (claim.outcome) {
       case 'ignored':
-        return journal.finish(callbackId, {
+        return finish(callback, {
           state: 'ignored',
-          reason: `status ${JSON.stringify(claim.status)} is of no consequence`,
+          reason: reasonIgnored(claim),
           sessionId: session.id,
         });
       case 'failed':
       case 'cancelled': {
-        // Believed without asking: it moves no money, and a verified success overrides it.
+        if (isContested(session) && session.status !== claim.outcome)
+          return verify(callback, session, claim, occasion);
+        // Believed without asking, as long as the provider has said nothing itself: it moves no money.
         const verdict = {
-          kind: 'not_paid',
+          kind: 'claimed',
           status: claim.outcome,
           detail: `a callback said ${claim.status}`,
         } as const;
-        await settle({ sessionId: session.id, callbackId, steps: [], verdict });
+        await settle({ sessionId: session.id, callbackIds: [callbackId], steps: [], verdict });
         return;
       }
       case 'paid':
       case 'unknown':
-        return verify(callback, session, claim);
+        return verify(callback, session, claim, occasion);
     }
   };
 
-  return async (callbackId, again) => {
-    const callback = await journal.read(callbackId);
-    if (callback === undefined || (callback.state !== 'received' && again === undefined)) return;
+  const note = (callback: JournaledCallback): Promise<void> =>
+    callback.triedSince !== undefined && clock().getTime() - callback.triedSince.getTime() >= giveUpAfterMs
+      ? finish(callback, { state: 'dead', reason: `given up: ${HUB_IN_TROUBLE}` })
+      : journal.postpone(callback.id, HUB_IN_TROUBLE);
+
+  const attempt = async (callback: JournaledCallback, occasion: Occasion): Promise<void> => {
     try {
-      await dealWith(callback);
+      await dealWith(callback, occasion);
     } catch (error) {
       // Not the provider's fault: a database that is away, credentials that cannot be opened, a mistake of the hub's.
-      if (!(error instanceof TryAgainLater)) {
-        const reason = 'the hub could not deal with it: see its log';
-        if (!(await giveUpIfOld(callback, reason))) await journal.postpone(callbackId, reason, undefined);
-      }
+      await note(callback).catch(() => {}); // for the same reason, probably, and that is the one to tell
       throw error;
     }
   };
-}
 
-function readClaim({ gateway, fields }: JournaledCallback): CallbackClaim | undefined {
-  try {
-    return driverOf(gateway).readCallback(fields);
-  } catch (error) {
-    // It was read before it was journaled; only an older hub's journal can hold something else.
-    if (error instanceof CallbackMalformed) return undefined;
-    throw error;
-  }
+  return {
+    async byId(callbackId, occasion) {
+      const callback = await journal.read(callbackId);
+      if (callback === undefined || (callback.state !== 'received' && occasion !== 'replay')) return;
+      await attempt(callback, occasion);
+    },
+    inline: (callback) => attempt(callback, 'inline'),
+  };
 }

@@ -1,7 +1,12 @@
 // Between the payment room's own types and the messages of its contract.
+
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { FeeBacktestSchema } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type {
+  FeeBacktestSchema,
+  GatewaySchema,
+  UsageDaySchema,
+} from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import {
   type CallbackSchema,
   CallbackState,
@@ -13,12 +18,14 @@ import {
   type MoneySchema,
   SlotEnvironment,
   type SlotSchema,
+  type StatusChangeSchema,
   type UsageLogSchema,
   type VerificationSchema,
 } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { formatId } from '../ids.ts';
+import { readMoment } from '../moment.ts';
+import type { StatusChange, TracedCallback } from './audit-trail.ts';
 import type {
-  Callback,
   CallbackStateName,
   ChargeSession,
   ChargeStatusName,
@@ -33,9 +40,25 @@ import type { FeeBacktest } from './fee-backtest.ts';
 import type { FeeTerms } from './fee-terms.ts';
 import type { FeePeriod } from './fee-versions.ts';
 import type { Money } from './money.ts';
+import type { PaymentDriver } from './provider.ts';
+import type { UsageDay } from './usage-days.ts';
 
 export function moneyToProto({ minor, currency }: Money): MessageInitShape<typeof MoneySchema> {
   return { minorUnits: minor, currency };
+}
+
+export function gatewayToProto({
+  gateway,
+  credentials,
+  options,
+  productionUrls,
+}: PaymentDriver): MessageInitShape<typeof GatewaySchema> {
+  return {
+    gateway,
+    credentials: [...credentials],
+    options: Object.entries(options).map(([name, values]) => ({ name, values: [...values] })),
+    productionUrls: [...productionUrls],
+  };
 }
 
 /** The slot has to be populated. */
@@ -53,13 +76,29 @@ export function sessionToProto(session: ChargeSession): MessageInitShape<typeof 
     providerPaymentId: session.providerPaymentId ?? '',
     checkoutUrl: session.checkoutUrl ?? '',
     gatewayTransactionId: session.gatewayTransactionId ?? '',
+    statusVerified: session.statusVerified,
     statusReason: session.statusReason,
     createdAt: timestampFromDate(session.createdAt),
     statusChangedAt: timestampFromDate(session.statusChangedAt),
   };
 }
 
-export function callbackToProto(callback: Callback): MessageInitShape<typeof CallbackSchema> {
+export function statusChangeToProto(change: StatusChange): MessageInitShape<typeof StatusChangeSchema> {
+  return {
+    at: timestampFromDate(change.at),
+    from: CHARGE_STATUSES[change.from],
+    to: CHARGE_STATUSES[change.to],
+    verified: change.verified,
+    reason: change.reason,
+    callbackId: change.callbackId ?? '',
+  };
+}
+
+export function callbackToProto({
+  callback,
+  replayedAt,
+  sessionStatus,
+}: TracedCallback): MessageInitShape<typeof CallbackSchema> {
   return {
     callbackId: formatId('cb', callback.id),
     gateway: callback.gateway,
@@ -70,6 +109,8 @@ export function callbackToProto(callback: Callback): MessageInitShape<typeof Cal
     reason: callback.reason,
     receivedAt: timestampFromDate(callback.receivedAt),
     ...(callback.finishedAt && { finishedAt: timestampFromDate(callback.finishedAt) }),
+    replayedAt: replayedAt.map(timestampFromDate),
+    ...(sessionStatus && { sessionStatus: CHARGE_STATUSES[sessionStatus] }),
   };
 }
 
@@ -92,7 +133,7 @@ export function usageLogToProto(
   const { currency } = usageLog;
   return {
     usageLogId: formatId('use', usageLog.id),
-    sessionId: formatId('chs', usageLog.session.id),
+    sessionId: formatId('chs', usageLog.id),
     slot: usageLog.slot.name,
     gateway: usageLog.gateway,
     gatewayTransactionId: usageLog.gatewayTransactionId,
@@ -142,8 +183,8 @@ export function feeRuleFromProto(rule: FeeRuleMessage | undefined): FeeTerms & F
     fixedMinor: rule?.fixedMinorUnits ?? 0n,
     minMinor: rule?.minMinorUnits ?? null,
     maxMinor: rule?.maxMinorUnits ?? null,
-    validFrom: rule?.validFrom && timestampDate(rule.validFrom),
-    validTo: rule?.validTo && timestampDate(rule.validTo),
+    validFrom: rule?.validFrom && readMoment('validFrom', rule.validFrom),
+    validTo: rule?.validTo && readMoment('validTo', rule.validTo),
   };
 }
 
@@ -154,6 +195,18 @@ export function feeBacktestToProto(result: FeeBacktest): MessageInitShape<typeof
     paidMinorUnits: result.paidMinor,
     chargedMinorUnits: result.chargedMinor,
     wouldChargeMinorUnits: result.wouldChargeMinor,
+  };
+}
+
+export function usageDayToProto(sum: UsageDay): MessageInitShape<typeof UsageDaySchema> {
+  return {
+    day: sum.day,
+    currency: sum.currency,
+    payments: sum.payments,
+    paidMinorUnits: sum.paidMinor,
+    feeMinorUnits: sum.feeMinor,
+    reversedPayments: sum.reversedPayments,
+    reversedMinorUnits: sum.reversedMinor,
   };
 }
 

@@ -1,5 +1,5 @@
 // HTTP to one slot's provider: own connections, a limit on time and size, no redirects, nothing secret in errors.
-import { Pool } from 'undici';
+import type { Pool } from 'undici';
 import { HubError } from '../errors.ts';
 import type { Environment } from './entities.ts';
 import { type ProviderHttp, ProviderUnavailable } from './provider.ts';
@@ -12,6 +12,8 @@ export type ProviderHttpOptions = {
   readonly productionUrls: readonly string[];
   /** The most milliseconds an exchange may take, whatever the request says; 30 000 if not given. */
   readonly timeoutMs?: number;
+  /** Ends all exchanges. */
+  readonly signal?: AbortSignal;
 };
 
 export type ClosableProviderHttp = ProviderHttp & {
@@ -28,18 +30,22 @@ const MAX_CONNECTIONS = 64;
 export function createProviderHttp(options: ProviderHttpOptions): ClosableProviderHttp {
   const base = new URL(options.baseUrl);
   if (options.environment === 'production') requireProductionHost(base, options.productionUrls);
-  const { timeoutMs: longestMs = TIMEOUT_MS } = options;
+  const { timeoutMs: longestMs = TIMEOUT_MS, signal: ending } = options;
   const folder = base.pathname.replace(/\/*$/, '/');
-  const pool = new Pool(base.origin, {
-    connections: MAX_CONNECTIONS,
-    // Said aloud, because an environment variable could turn it off.
-    connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true },
-    allowH2: false,
-    maxResponseSize: MAX_ANSWER_BYTES,
-    // The signal of each exchange bounds all of it: neither may a byte now and then keep it alive.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  let pool: Promise<Pool> | undefined;
+  const openPool = async (): Promise<Pool> => {
+    const undici = await import('undici'); // several MB, and a hub may never ask anybody
+    return new undici.Pool(base.origin, {
+      connections: MAX_CONNECTIONS,
+      // Said aloud, because an environment variable could turn it off.
+      connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true },
+      allowH2: false,
+      maxResponseSize: MAX_ANSWER_BYTES,
+      // The signal of each exchange bounds all of it: neither may a byte now and then keep it alive.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  };
 
   return {
     async send({ method, url, headers = {}, body, timeoutMs = longestMs }) {
@@ -49,12 +55,13 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
         throw new ProviderUnavailable(`the request is not for an address below ${base.host}${folder}`);
       }
       try {
-        const answer = await pool.request({
+        pool ??= openPool();
+        const answer = await (await pool).request({
           method,
           path: target.pathname + target.search,
           headers: { 'user-agent': 'hubctl', ...headers },
           body: body ?? null,
-          signal: AbortSignal.timeout(limitMs),
+          signal: AbortSignal.any([AbortSignal.timeout(limitMs), ...(ending ? [ending] : [])]),
         });
         if (answer.statusCode >= 300 && answer.statusCode < 400) {
           answer.body.on('error', () => {}).destroy(); // unread: only its end is of interest
@@ -67,7 +74,7 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
         throw new ProviderUnavailable(`no answer of ${base.host}: ${reasonOf(error, limitMs)}`);
       }
     },
-    close: () => pool.close(),
+    close: async () => (await pool)?.close(),
   };
 }
 
@@ -96,6 +103,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 function reasonOf(error: unknown, limitMs: number): string {
   if (!(error instanceof Error)) return 'the exchange failed';
+  if (error.name === 'AbortError') return 'the hub is stopping';
   if (error.name === 'TimeoutError') return `it took longer than ${limitMs} ms`;
   if (error.name === 'HTTPParserError') return 'it does not speak HTTP';
   const code = 'code' in error ? String(error.code) : '';

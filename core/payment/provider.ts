@@ -1,4 +1,6 @@
 // What a payment provider's driver has to offer. One file per gateway under providers/, and a line in registry.ts.
+import type { Clock } from '../clock.ts';
+import type { Secret } from '../secret.ts';
 import type { Money } from './money.ts';
 
 export type PaymentDriver = {
@@ -8,7 +10,9 @@ export type PaymentDriver = {
   readonly callback: {
     readonly method: 'GET' | 'POST';
     readonly acknowledgement: { readonly body: string; readonly contentType: string };
-    /** Fields that are made from credentials: never journaled. */
+    /** Fields that `readCallback` is given. The journal keeps them whole, and of others only so much: callback-fields.ts. */
+    readonly reads: readonly string[];
+    /** Fields that are credentials or made from them: never journaled. */
     readonly unjournaled?: readonly string[];
   };
   /** Names of the credentials a slot needs; all of them secret. */
@@ -18,8 +22,8 @@ export type PaymentDriver = {
   /** Base addresses of the provider's production API. A production slot talks to no other host. */
   readonly productionUrls: readonly string[];
 
-  /** Reads the fields of a callback. @throws CallbackMalformed */
-  readCallback(fields: Readonly<Record<string, string>>): CallbackClaim;
+  /** Reads the fields of a callback, of which it is given those it `reads`. @throws CallbackMalformed */
+  readCallback(fields: CallbackFields): CallbackClaim;
 
   /** Creates the checkout. @throws ProviderUnavailable, ProviderRefused */
   createCheckout(access: ProviderAccess, checkout: CheckoutRequest): Promise<Checkout>;
@@ -40,12 +44,13 @@ export type PaymentDriver = {
 export type ProviderAccess = {
   readonly slotId: string;
   readonly baseUrl: string;
-  readonly credentials: Readonly<Record<string, string>>;
+  readonly credentials: Secret<Readonly<Record<string, string>>>;
   readonly options: Readonly<Record<string, string>>;
   /** HTTP to this provider: own connection pool, time-outs, no redirects, bounded answers. */
   readonly http: ProviderHttp;
   /** Access tokens of this slot, shared by all hubs. */
   readonly tokens: TokenCache;
+  readonly clock: Clock;
   /** Notes a question and its answer for the session's story. Details hold no secrets. */
   readonly observe: (step: VerificationStep) => void;
 };
@@ -74,6 +79,9 @@ export type TokenCache = {
    */
   get(grant: () => Promise<GrantedToken>, rejected?: string): Promise<string>;
 };
+
+/** Fields by name: `CallbackFields<(typeof READS)[number]>` in a driver, so that it names all that it reads. */
+export type CallbackFields<Name extends string = string> = { readonly [name in Name]?: string };
 
 /** What a callback says. Untrusted: anybody can send one. */
 export type CallbackClaim = {
@@ -113,9 +121,17 @@ export type VerificationQuestion = {
   readonly settled: boolean;
 };
 
+/** What proves a payment: no other session of the gateway can be paid by any of it. */
+export type PaymentProof = {
+  /** The provider's id of the payment. */
+  readonly gatewayTransactionId: string;
+  /** The bank's, where the provider tells it. */
+  readonly bankTransactionId?: string;
+};
+
 /** What the provider says. `detail` is a sentence for people, without secrets. */
 export type Verdict =
-  | { readonly kind: 'paid'; readonly gatewayTransactionId: string; readonly detail: string }
+  | ({ readonly kind: 'paid'; readonly detail: string } & PaymentProof)
   /** The provider knows that nothing was or will be paid. */
   | { readonly kind: 'not_paid'; readonly status: 'failed' | 'cancelled'; readonly detail: string }
   /** Nothing final: the customer may still pay. */

@@ -1,12 +1,14 @@
 // Receives a callback: journals it, deals with it as far as the time budget allows, acknowledges.
-import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { LinkedList } from '../../ports/linked-list.ts';
 import { HubError } from '../errors.ts';
 import { formatId } from '../ids.ts';
-import type { Jobs } from './jobs.ts';
-import type { Journal } from './journal.ts';
-import { type ProcessCallback, TryAgainLater } from './process-callback.ts';
-import { CallbackMalformed, type PaymentDriver } from './provider.ts';
+import { keptFields, readClaimOf } from './callback-fields.ts';
+import type { Journal, JournaledCallback } from './journal.ts';
+import type { NoteIgnored } from './note-ignored.ts';
+import type { PaymentMeter } from './payment-meter.ts';
+import type { ProcessCallback } from './process-callback.ts';
+import { type CallbackClaim, CallbackMalformed, type PaymentDriver } from './provider.ts';
 import { driverOf } from './registry.ts';
 
 export type CallbackRequest = {
@@ -17,12 +19,15 @@ export type CallbackRequest = {
 };
 
 export type ReceiveOptions = {
-  readonly journal: Journal;
-  readonly jobs: Jobs;
-  readonly process: ProcessCallback;
+  readonly journal: Pick<Journal, 'append'>;
+  readonly noteIgnored: NoteIgnored;
+  readonly process: Pick<ProcessCallback, 'inline'>;
+  readonly meter: Pick<PaymentMeter, 'received' | 'finished'>;
   readonly logger: Logger;
   /** Milliseconds until the provider is answered whatever has come of it. */
   readonly budgetMs: number;
+  /** Callbacks dealt with at the same time; those beyond are journaled and left to jobs. */
+  readonly maxInline: number;
 };
 
 export type ReceiveCallback = {
@@ -30,64 +35,106 @@ export type ReceiveCallback = {
   receive(request: CallbackRequest): Promise<PaymentDriver['callback']['acknowledgement']>;
   /** Waits for the inline attempts that outlast their answers. */
   settled(): Promise<void>;
+  /** Callbacks that are dealt with now. */
+  readonly underWay: number;
 };
 
 export function createReceiveCallback({
   journal,
-  jobs,
+  noteIgnored,
   process,
+  meter,
   logger,
   budgetMs,
+  maxInline,
 }: ReceiveOptions): ReceiveCallback {
-  const attempts = new Set<Promise<void>>();
+  const attempts = new LinkedList<Promise<void>>();
+  let underWay = 0;
 
-  /** Never rejects: what it does not finish, the job of the callback will. */
-  const attempt = async (callbackId: string): Promise<void> => {
+  const inTheBackground = (work: Promise<void>): void => {
+    const link = attempts.add(work);
+    void work.finally(() => attempts.remove(link));
+  };
+
+  /** Never rejects: what it does not finish, a job will. */
+  const attempt = async (callback: JournaledCallback): Promise<void> => {
     try {
-      await process(callbackId);
-      await jobs.remove(callbackId);
+      await process.inline(callback);
     } catch (error) {
-      const about = { callbackId: formatId('cb', callbackId) };
-      if (error instanceof TryAgainLater)
-        logger.info({ ...about, reason: error.message }, 'callback is tried again');
-      else logger.error({ ...about, err: error }, 'callback could not be dealt with inline');
+      logger.error(
+        { callbackId: formatId('cb', callback.id), err: error },
+        'callback could not be dealt with inline',
+      );
     }
   };
 
   return {
     async receive({ gateway, method, sessionId, fields }) {
-      const { callback, readCallback } = driverOf(gateway);
+      const driver = driverOf(gateway);
+      const { callback } = driver;
       if (method !== callback.method) {
         throw new HubError('method_not_allowed', `${gateway} calls back by ${callback.method}`, {
           allow: callback.method,
         });
       }
-      try {
-        readCallback(fields);
-      } catch (error) {
-        if (!(error instanceof CallbackMalformed)) throw error;
-        throw new HubError('callback_malformed', error.message, { field: error.field });
+      const claim = readWellFormed(driver, fields);
+      const received = { gateway, claimedSessionId: sessionId, fields: keptFields(callback, fields) };
+      if (claim.outcome === 'ignored' && (await noteIgnored(received, claim))) {
+        meter.received(gateway);
+        meter.finished(gateway, 'ignored', 1);
+        return callback.acknowledgement;
       }
-      const kept = without(fields, callback.unjournaled ?? []);
-      const callbackId = await journal.append({ gateway, claimedSessionId: sessionId, fields: kept });
-      const running = attempt(callbackId);
-      attempts.add(running);
-      void running.finally(() => attempts.delete(running));
-      const outOfTime = new AbortController();
-      await Promise.race([
-        running,
-        setTimeout(budgetMs, undefined, { signal: outOfTime.signal }).catch(() => {}),
-      ]);
-      outOfTime.abort();
+      if (underWay >= maxInline) {
+        await journal.append(received);
+        meter.received(gateway);
+        return callback.acknowledgement;
+      }
+      underWay += 1;
+      const done = (): void => {
+        underWay -= 1;
+      };
+      const journaled = await journal
+        .append(received, asksTheProvider(claim) ? claim : undefined)
+        .catch((error) => {
+          done();
+          throw error;
+        });
+      meter.received(gateway);
+      const running = attempt(journaled).finally(done);
+      inTheBackground(running);
+      await within(running, budgetMs);
       return callback.acknowledgement;
     },
 
     async settled() {
-      await Promise.all(attempts);
+      while (attempts.size > 0) await Promise.all(attempts);
+    },
+    get underWay() {
+      return underWay;
     },
   };
 }
 
-function without(fields: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+function readWellFormed(driver: PaymentDriver, fields: CallbackRequest['fields']): CallbackClaim {
+  try {
+    return readClaimOf(driver, fields);
+  } catch (error) {
+    if (!(error instanceof CallbackMalformed)) throw error;
+    throw new HubError('callback_malformed', error.message, { field: error.field });
+  }
+}
+
+/** Resolves when `work` is done, or when the time is up. */
+function within(work: Promise<void>, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    void work.then(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function asksTheProvider({ outcome }: CallbackClaim): boolean {
+  return outcome === 'paid' || outcome === 'unknown';
 }

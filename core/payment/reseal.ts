@@ -32,7 +32,8 @@ export function createReencryptSecrets(options: ReencryptOptions): ReencryptSecr
         recordChangeNow(client, actor, clock(), {
           action: 'masterkey.rotate',
           subject: masterKeyId,
-          detail: { resealed, dropped },
+          before: { masterKeys: [...new Set([masterKeyId, ...dropped])] },
+          after: { masterKeys: [masterKeyId], resealed },
         }),
     });
 }

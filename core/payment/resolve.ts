@@ -1,13 +1,8 @@
 // Resolves a callback to its session: by `session_id` first, then by the transaction or payment id (spec 4.3).
-import type { Pool } from 'pg';
-import { claimedSession, type ReceivedCallback } from './journal.ts';
+import type { FindSession } from './find-session.ts';
 import type { CallbackClaim } from './provider.ts';
-import {
-  readSession,
-  readSessionByPayment,
-  readSessionByTransaction,
-  type SessionFacts,
-} from './session-facts.ts';
+import { claimedSession, type ReceivedCallback } from './received-callback.ts';
+import type { SessionFacts } from './session-facts.ts';
 
 export type Resolution =
   | { readonly kind: 'session'; readonly session: SessionFacts }
@@ -16,18 +11,19 @@ export type Resolution =
   | { readonly kind: 'mismatch'; readonly reason: string; readonly sessionId?: string };
 
 export async function resolveSession(
-  pool: Pool,
-  callback: ReceivedCallback,
+  find: FindSession,
+  callback: ReceivedCallback & { readonly claimedSession?: SessionFacts | undefined },
   claim: CallbackClaim,
 ): Promise<Resolution> {
-  const byReference = await readByReference(pool, callback.gateway, claim);
   if (callback.claimedSessionId === undefined) {
+    const byReference = await findByReference(find, callback.gateway, claim);
     if (byReference !== undefined) return { kind: 'session', session: byReference };
     return { kind: 'unresolved', reason: 'no session has the transaction or payment id it names' };
   }
   const id = claimedSession(callback);
-  const session = id === undefined ? undefined : await readSession(pool, id);
+  const session = callback.claimedSession ?? (id === undefined ? undefined : await find.byId(id));
   if (session === undefined) {
+    const byReference = await findByReference(find, callback.gateway, claim);
     if (byReference === undefined)
       return { kind: 'unresolved', reason: 'there is no session with its session_id' };
     return {
@@ -40,13 +36,13 @@ export async function resolveSession(
   return { kind: 'mismatch', reason: contradiction, sessionId: session.id };
 }
 
-async function readByReference(
-  pool: Pool,
+async function findByReference(
+  find: FindSession,
   gateway: string,
   { merchantTransactionId, providerPaymentId }: CallbackClaim,
 ): Promise<SessionFacts | undefined> {
-  if (merchantTransactionId) return readSessionByTransaction(pool, gateway, merchantTransactionId);
-  return providerPaymentId ? readSessionByPayment(pool, gateway, providerPaymentId) : undefined;
+  if (merchantTransactionId) return find.byTransaction(gateway, merchantTransactionId);
+  return providerPaymentId ? find.byPayment(gateway, providerPaymentId) : undefined;
 }
 
 function contradicts(session: SessionFacts, gateway: string, claim: CallbackClaim): string | undefined {
@@ -54,8 +50,19 @@ function contradicts(session: SessionFacts, gateway: string, claim: CallbackClai
   if (claim.merchantTransactionId && claim.merchantTransactionId !== session.merchantTransactionId) {
     return 'its session_id and its transaction id name different sessions';
   }
+  if (claim.providerPaymentId && session.providerPaymentId === undefined) {
+    return 'it names a payment of the provider, and its session has none: no checkout was made';
+  }
   if (claim.providerPaymentId && claim.providerPaymentId !== session.providerPaymentId) {
     return 'its session_id and its payment id name different sessions';
   }
   return undefined;
 }
+
+/**
+ * Whether a callback `t` with a session_id, its gateway and what it claims (null: nothing), does not contradict its
+ * `charge_session c` with the `slot s`.
+ */
+export const AGREES = `s.gateway = t.gateway
+  and (t.transaction_id is null or t.transaction_id = c.merchant_transaction_id)
+  and (t.payment_id is null or t.payment_id = c.provider_payment_id)`;

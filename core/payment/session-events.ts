@@ -1,6 +1,7 @@
 // Tells watchers, on every hub, that the status of a session has changed.
 import { EventEmitter } from 'node:events';
 import pg, { type Pool } from 'pg';
+import { createBatcher } from '../storage/batcher.ts';
 
 export type SessionEvents = {
   /** Tells every hub; never rejects. */
@@ -53,12 +54,20 @@ export function createSessionEvents({ pool, databaseUrl, onError }: SessionEvent
   };
   connect();
 
+  const notify = createBatcher<string, void>({
+    maxSize: 128,
+    maxInFlight: 1,
+    run: async (ids) => {
+      const text = 'select pg_notify($1, id) from unnest($2::text[]) as t (id)';
+      await pool.query({ name: 'announce', text, values: [CHANNEL, ids] });
+      return ids.map(() => undefined);
+    },
+  });
+
   return {
     announce(sessionId) {
       // After the commit and by itself: within it, notifying would queue up all commits behind each other.
-      pool
-        .query({ name: 'announce', text: 'select pg_notify($1, $2)', values: [CHANNEL, sessionId] })
-        .catch(onError);
+      notify(sessionId).catch(onError);
     },
 
     next(sessionId, signal) {

@@ -1,18 +1,26 @@
 // A charge session as the callback's way needs it: read in one prepared statement, not through the ORM.
-import type { Pool, PoolClient } from 'pg';
+import type { Pool, PoolClient, QueryConfig } from 'pg';
 import type { ChargeStatusName } from './entities.ts';
 import type { Money } from './money.ts';
 
 export type SessionFacts = {
   readonly id: string;
   readonly slotId: string;
+  /** The name of the slot. */
+  readonly slot: string;
   readonly gateway: string;
   readonly status: ChargeStatusName;
+  /** Whether the provider itself said so. */
+  readonly verified: boolean;
+  /** How often a callback's claim has changed the status. */
+  readonly claims: number;
   readonly amount: Money;
   readonly merchantTransactionId: string;
   /** Undefined until the checkout exists. */
   readonly providerPaymentId: string | undefined;
   readonly orderReference: string;
+  /** Milliseconds until a callback may cause a question about it again; 0: now. */
+  readonly questionInMs: number;
 };
 
 type Row = Omit<SessionFacts, 'amount' | 'providerPaymentId'> & {
@@ -21,27 +29,20 @@ type Row = Omit<SessionFacts, 'amount' | 'providerPaymentId'> & {
   providerPaymentId: string | null;
 };
 
-const COLUMNS = `c.id, c.slot_id as "slotId", s.gateway, c.status, c.amount_minor as "amountMinor", c.currency,
+/** Of `charge_session c` and its `slot s`. */
+export const SESSION_COLUMNS = `c.id, c.slot_id as "slotId", s.name as slot, s.gateway, c.status, c.status_verified as verified, c.status_claims as claims,
+  c.amount_minor as "amountMinor", c.currency,
   c.merchant_transaction_id as "merchantTransactionId", c.provider_payment_id as "providerPaymentId",
-  c.order_reference as "orderReference"`;
+  c.order_reference as "orderReference",
+  greatest(0, extract(epoch from c.question_after - now()) * 1000)::float8 as "questionInMs"`;
 
 /** By id (charge_session_pkey). */
 export function readSession(db: Pool | PoolClient, id: string): Promise<SessionFacts | undefined> {
   return readOne(db, 'read_session', 'c.id = $1', [id]);
 }
 
-/** By the id that the hub gave the provider (charge_session_merchant_transaction_id_key). */
-export function readSessionByTransaction(
-  db: Pool,
-  gateway: string,
-  merchantTransactionId: string,
-): Promise<SessionFacts | undefined> {
-  const condition = 'c.merchant_transaction_id = $1 and s.gateway = $2';
-  return readOne(db, 'read_session_by_transaction', condition, [merchantTransactionId, gateway]);
-}
-
 /**
- * By the id that the provider gave the hub (charge_session_provider_payment_id_idx). Two slots may be accounts at
+ * By the id that the provider gave the hub (charge_session_provider_payment_id_key). Two slots may be accounts at
  * providers that number alike: an id that fits two sessions resolves neither.
  */
 export async function readSessionByPayment(
@@ -56,6 +57,20 @@ export async function readSessionByPayment(
     [providerPaymentId, gateway],
   );
   return found.length === 1 ? found[0] : undefined;
+}
+
+/**
+ * Holds the rows of the sessions until the end of the transaction: of those, and only those, that nobody else does.
+ * In the order of their ids, so that no two who hold several wait for each other.
+ */
+export function lockSessions(client: PoolClient, ids: readonly string[]): Promise<Map<string, SessionFacts>> {
+  return readSessionsBy(client, {
+    name: 'lock_sessions',
+    // charge_session_pkey
+    text: `select c.id as key, ${SESSION_COLUMNS} from charge_session c join slot s on s.id = c.slot_id
+           where c.id = any($1) order by c.id for no key update of c skip locked`,
+    values: [ids],
+  });
 }
 
 /** Holds the session's row until the end of the transaction. */
@@ -74,11 +89,43 @@ async function read(
   condition: string,
   values: unknown[],
 ): Promise<SessionFacts[]> {
-  const text = `select ${COLUMNS} from charge_session c join slot s on s.id = c.slot_id where ${condition}`;
+  const text = `select ${SESSION_COLUMNS} from charge_session c join slot s on s.id = c.slot_id where ${condition}`;
   const { rows } = await db.query<Row>({ name, text, values });
-  return rows.map(({ amountMinor, currency, providerPaymentId, ...session }) => ({
+  return rows.map(factsOf);
+}
+
+type Asked = {
+  readonly name: string;
+  readonly asked: string;
+  readonly condition: string;
+  readonly values: unknown[];
+};
+
+/** Many at once: for each position of what is `asked` the session that the condition finds, if there is one. */
+export async function readSessionsAt(
+  db: Pool,
+  count: number,
+  { name, asked, condition, values }: Asked,
+): Promise<(SessionFacts | undefined)[]> {
+  const text = `select t.position as key, ${SESSION_COLUMNS}
+                from ${asked} join charge_session c on true join slot s on s.id = c.slot_id where ${condition}`;
+  const found = await readSessionsBy(db, { name, text, values });
+  return Array.from({ length: count }, (_, index) => found.get(String(index + 1)));
+}
+
+/** By whatever the statement selects as `key`, besides `SESSION_COLUMNS`. */
+export async function readSessionsBy(
+  db: Pool | PoolClient,
+  statement: QueryConfig,
+): Promise<Map<string, SessionFacts>> {
+  const { rows } = await db.query<Row & { key: string }>(statement);
+  return new Map(rows.map(({ key, ...row }) => [key, factsOf(row)]));
+}
+
+function factsOf({ amountMinor, currency, providerPaymentId, ...session }: Row): SessionFacts {
+  return {
     ...session,
     amount: { minor: BigInt(amountMinor), currency },
     providerPaymentId: providerPaymentId ?? undefined,
-  }));
+  };
 }

@@ -3,9 +3,9 @@ import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
 import { HubError } from '../errors.ts';
 import { parseId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
-import { type Page, type PageRequest, readPage } from '../storage/page.ts';
+import { laterInList, latestFirst, type Page, type PageRequest, readPage } from '../storage/page.ts';
+import { readStatusChanges, type StatusChange, type TracedCallback, traceCallbacks } from './audit-trail.ts';
 import {
-  type Callback,
   CallbackSchema,
   type ChargeSession,
   ChargeSessionSchema,
@@ -30,7 +30,8 @@ export type SessionFilter = {
 /** Everything that is known about a session, oldest first. */
 export type SessionStory = {
   readonly session: ChargeSession;
-  readonly callbacks: readonly Callback[];
+  readonly statusChanges: readonly StatusChange[];
+  readonly callbacks: readonly TracedCallback[];
   readonly verifications: readonly Verification[];
   readonly usageLog: UsageLog | undefined;
   readonly fees: readonly FeeLine[];
@@ -43,7 +44,7 @@ export function createSessions(db: Database) {
       return findSession(db.em(), sessionId);
     },
 
-    /** @throws HubError `slot_unknown`, `page_token_invalid` */
+    /** The newest first; of a span of time, by charge_session_created_idx. @throws HubError `slot_unknown`, `page_token_invalid` */
     async list(filter: SessionFilter, request: PageRequest): Promise<Page<ChargeSession>> {
       const em = db.em();
       const conditions: FilterQuery<ChargeSession>[] = [];
@@ -54,13 +55,16 @@ export function createSessions(db: Database) {
       if (filter.orderReference !== undefined) conditions.push({ orderReference: filter.orderReference });
       if (filter.createdFrom !== undefined) conditions.push({ createdAt: { $gte: filter.createdFrom } });
       if (filter.createdTo !== undefined) conditions.push({ createdAt: { $lt: filter.createdTo } });
-      return readPage(request, 'chs', (after, limit) =>
-        em.find(
-          ChargeSessionSchema,
-          { $and: after ? [...conditions, { id: { $lt: after } }] : conditions },
-          { orderBy: { id: 'desc' }, limit, populate: ['slot'] },
-        ),
-      );
+      const isSpan = filter.createdFrom !== undefined || filter.createdTo !== undefined;
+      return readPage(request, 'chs', async (after, limit) => {
+        if (after) {
+          conditions.push(
+            isSpan ? await laterInList(em, ChargeSessionSchema, 'createdAt', after) : { id: { $lt: after } },
+          );
+        }
+        const orderBy = isSpan ? latestFirst('createdAt') : ({ id: 'desc' } as const);
+        return em.find(ChargeSessionSchema, { $and: conditions }, { orderBy, limit, populate: ['slot'] });
+      });
     },
 
     /** @throws HubError `session_unknown` */
@@ -68,11 +72,17 @@ export function createSessions(db: Database) {
       const em = db.em();
       const session = await findSession(em, sessionId);
       const oldestFirst = { orderBy: { id: 'asc' } } as const;
-      const callbacks = await em.find(CallbackSchema, { session }, oldestFirst);
+      const statusChanges = await readStatusChanges(db.pool, session.id);
+      const callbacks = await traceCallbacks(
+        db.pool,
+        await em.find(CallbackSchema, { session }, oldestFirst),
+      );
       const verifications = await em.find(VerificationSchema, { session }, oldestFirst);
-      const usageLog = await em.findOne(UsageLogSchema, { session }, { populate: ['slot'] });
-      const fees = usageLog ? await em.find(FeeLineSchema, { usageLog }, { orderBy: { rule: 'asc' } }) : [];
-      return { session, callbacks, verifications, usageLog: usageLog ?? undefined, fees };
+      const usageLog = await em.findOne(UsageLogSchema, { id: session.id }, { populate: ['slot'] });
+      const fees = usageLog
+        ? await em.find(FeeLineSchema, { usageLogId: usageLog.id }, { orderBy: { rule: 'asc' } })
+        : [];
+      return { session, statusChanges, callbacks, verifications, usageLog: usageLog ?? undefined, fees };
     },
   };
 }

@@ -1,51 +1,62 @@
 // Settlement: the only transaction that changes a session's status, and safe to repeat.
-import type { Pool, PoolClient } from 'pg';
+import { DatabaseError, type Pool, type PoolClient } from 'pg';
 import { recordChangeNow } from '../access/audit.ts';
 import type { Clock } from '../clock.ts';
-import { formatId, newUuid } from '../ids.ts';
 import { inTransaction } from '../storage/transaction.ts';
-import type { ChargeStatusName } from './entities.ts';
-import { finishCallback, type Outcome } from './journal.ts';
+import { CHECK_SOON_MS, checkBy } from './check-soon.ts';
+import { finishCallbacks, type Outcome } from './journal.ts';
 import { logUsage } from './log-usage.ts';
-import { formatMoney } from './money.ts';
-import type { Verdict, VerificationStep } from './provider.ts';
+import { isContested, nextState, type SessionState, type StatusEvent } from './next-state.ts';
+import type { PaymentMeter } from './payment-meter.ts';
+import { ProviderUnavailable } from './provider.ts';
 import { lockSession, type SessionFacts } from './session-facts.ts';
+import { createSettleTogether, isPaid } from './settle-together.ts';
+import {
+  type Cause,
+  type CheckoutMade,
+  type Finding,
+  finishWaiting,
+  PAID_BEFORE,
+  recordSteps,
+  SETTLEMENT,
+  type Settlement,
+  settlementChange,
+} from './settlement.ts';
+import { endLease } from './verification-lease.ts';
 
-/** A finding about a session, and the callback on whose behalf it was made, if there is one. */
-export type Finding = {
-  readonly sessionId: string;
-  readonly callbackId?: string | undefined;
-  readonly steps: readonly VerificationStep[];
-  /** `paid_before`: the session was paid already when the callback came, and nobody was asked. */
-  readonly verdict: Verdict | { readonly kind: 'paid_before' };
-};
-
-export type Settlement = {
-  /** What came of the callback. */
-  readonly outcome: Outcome;
-  /** Whether the session's status is another one now. */
-  readonly changed: boolean;
-};
+const STAYS_PAID = 'the session is paid, and stays so';
 
 export type SettleOptions = {
   readonly pool: Pool;
   readonly clock: Clock;
+  readonly meter: PaymentMeter;
   /** Told after the commit. */
   readonly onChange: (sessionId: string) => void;
 };
 
-export function createSettle({ pool, clock, onChange }: SettleOptions) {
-  return async (finding: Finding): Promise<Settlement> => {
-    const settlement = await inTransaction(pool, async (client) => {
+export function createSettle({ pool, clock, meter, onChange }: SettleOptions) {
+  const settleTogether = createSettleTogether({ pool, clock, meter });
+  const settleAlone = async (finding: Finding): Promise<Settlement> => {
+    const { session, applied, finished, waited } = await inTransaction(pool, async (client, send) => {
       const session = await lockSession(client, finding.sessionId);
       if (session === undefined) throw new Error(`charge session ${finding.sessionId} is gone`);
       const at = clock();
-      await recordSteps(client, finding);
+      if (finding.steps.length > 0) send(recordSteps([finding]));
       const applied = await apply(client, session, finding, at);
-      if (finding.callbackId !== undefined)
-        await finishCallback(client, finding.callbackId, applied.outcome, at);
-      return applied;
+      const finished = await finishCallbacks(client, finding.callbackIds, applied.outcome, at);
+      const paid = finding.verdict.kind === 'paid' || finding.verdict.kind === 'paid_before';
+      const waited =
+        paid && applied.outcome.state === 'settled' ? send(finishWaiting([session.id], at)) : undefined;
+      if (finding.holder !== undefined) send(endLease(session.id, finding.holder));
+      return { session, applied, finished, waited };
     });
+    meter.finished(session.gateway, applied.outcome.state, finished);
+    meter.finished(session.gateway, 'settled', (await waited)?.rowCount ?? 0);
+    if (applied.became !== undefined) meter.statusChanged(session, applied.became);
+    return applied;
+  };
+  return async (finding: Finding): Promise<Settlement> => {
+    const settlement = (isPaid(finding) && (await settleTogether(finding))) || (await settleAlone(finding));
     if (settlement.changed) onChange(finding.sessionId);
     return settlement;
   };
@@ -53,111 +64,138 @@ export function createSettle({ pool, clock, onChange }: SettleOptions) {
 
 /** Notes what a provider was asked when the answer settled nothing. */
 export function createRecordSteps(pool: Pool) {
-  return (finding: Omit<Finding, 'verdict'>): Promise<void> => recordSteps(pool, finding);
+  return async (finding: Omit<Finding, 'verdict'>): Promise<void> => {
+    if (finding.steps.length > 0) await pool.query(recordSteps([finding]));
+  };
 }
 
 async function apply(
   client: PoolClient,
   session: SessionFacts,
-  { verdict, callbackId }: Finding,
+  { verdict, callbackIds }: Finding,
   at: Date,
 ): Promise<Settlement> {
+  let next: SessionState = session;
   const done = (state: Outcome['state'], reason: string, changed = false): Settlement => ({
     outcome: { state, reason, sessionId: session.id },
     changed,
+    ...(changed && next.status !== session.status && { became: next.status }),
   });
+  const [callbackId] = callbackIds;
+  const become = async (event: StatusEvent, proof?: string): Promise<boolean> => {
+    next = nextState(session, event);
+    if (next === session) return false;
+    await setState(client, session, next, { reason: verdict.detail, at, callbackId, proof });
+    return true;
+  };
+  const mismatch = async (detail: string): Promise<Settlement> => {
+    const reason = `a payment that does not fit was found: ${detail}`;
+    if (session.status !== 'success') await noteReason(client, session, { reason, at, callbackId });
+    return done('mismatch', detail);
+  };
   switch (verdict.kind) {
     case 'paid_before':
-      return done('settled', PAID_ALREADY);
+      return done('settled', verdict.detail);
     case 'paid': {
-      if (session.status === 'success') return done('settled', PAID_ALREADY);
-      const proof = await logUsage(client, session, verdict.gatewayTransactionId, at);
-      if (proof === 'used') return done('mismatch', 'the payment it points at has paid another session');
-      await setStatus(client, session, 'success', verdict.detail, at, verdict.gatewayTransactionId);
-      return done('settled', verdict.detail, true);
+      if (session.status === 'success') return done('settled', PAID_BEFORE.detail);
+      const proof = await logUsage(client, session, verdict, at);
+      if (proof === 'used') return mismatch('the payment it points at has paid another session');
+      return done('settled', verdict.detail, await become('paid', verdict.gatewayTransactionId));
     }
     case 'not_paid': {
-      if (session.status === 'success') return done('ignored', 'the session is paid, and stays so');
-      const changed = session.status !== verdict.status;
-      if (changed) await setStatus(client, session, verdict.status, verdict.detail, at);
-      return done('settled', verdict.detail, changed);
+      if (session.status === 'success') return done('ignored', STAYS_PAID);
+      return done('settled', verdict.detail, await become(verdict.status));
     }
-    case 'reversed': {
-      // Also one that the hub never knew to be paid: it will not be any more.
-      if (session.status === 'cancelled') return done('settled', verdict.detail);
-      await client.query(
-        'update usage_log set reversed_at = $2 where session_id = $1 and reversed_at is null',
-        [session.id, at],
+    case 'claimed': {
+      const event = verdict.status === 'failed' ? 'claimed_failed' : 'claimed_cancelled';
+      const changed = await become(event);
+      if (changed || session.status === verdict.status) return done('settled', verdict.detail, changed);
+      if (session.status === 'success') return done('ignored', STAYS_PAID);
+      return done(
+        'ignored',
+        isContested(session)
+          ? 'the callbacks of the session contradict each other'
+          : 'the provider itself said otherwise',
       );
-      await setStatus(client, session, 'cancelled', verdict.detail, at);
-      return done('settled', verdict.detail, true);
     }
+    case 'reversed':
+      // Also one that the hub never knew to be paid: it will not be any more.
+      if (session.status === 'success') await markReversed(client, session.id, at);
+      return done('settled', verdict.detail, await become('reversed'));
     case 'pending':
-      if (callbackId !== undefined) await checkSoon(client, session, at);
+      if (callbackIds.length > 0) await checkBy(client, session.id, new Date(at.getTime() + CHECK_SOON_MS));
       return done('ignored', verdict.detail);
     case 'mismatch':
-      return done('mismatch', verdict.detail);
+      return mismatch(verdict.detail);
+    case 'checkout_made':
+      await storeCheckout(client, session.id, verdict);
+      return done('settled', verdict.detail, await become('checkout_made'));
+    case 'checkout_refused':
+      return done('settled', verdict.detail, await become('checkout_refused'));
   }
 }
 
-const PAID_ALREADY = 'the session is paid already';
-
-async function setStatus(
+async function setState(
   client: PoolClient,
   session: SessionFacts,
-  status: ChargeStatusName,
-  reason: string,
-  at: Date,
-  gatewayTransactionId?: string,
+  next: SessionState,
+  { proof, at, ...cause }: Cause & { readonly at: Date; readonly proof: string | undefined },
 ): Promise<void> {
   await client.query({
-    name: 'set_status',
+    name: 'set_state',
     // What is paid is not asked for any more; what is not may still be paid, so the sweep goes on.
     text: `update charge_session
-           set status = $2, status_reason = $3, status_changed_at = $4,
-               gateway_transaction_id = coalesce($5, gateway_transaction_id),
+           set status = $2, status_verified = $3, status_claims = $7, status_reason = $4,
+               status_changed_at = case when status = $2 then status_changed_at else $5 end,
+               gateway_transaction_id = coalesce($6, gateway_transaction_id),
                next_check_at = case when $2 = 'success' then null else next_check_at end
            where id = $1`,
-    values: [session.id, status, reason, at, gatewayTransactionId ?? null],
+    values: [session.id, next.status, next.verified, cause.reason, at, proof ?? null, next.claims],
   });
-  await recordChangeNow(client, { name: 'settlement', requestId: '' }, at, {
-    action: 'charge_session.settle',
-    subject: formatId('chs', session.id),
-    detail: { from: session.status, to: status, amount: formatMoney(session.amount), reason },
-  });
+  await recordChangeNow(client, SETTLEMENT, at, settlementChange(session, next, cause));
 }
 
-/** A provider may know a moment after its callback what it did not know yet, be the session as old as it may. */
-async function checkSoon(client: PoolClient, session: SessionFacts, at: Date): Promise<void> {
-  await client.query({
-    name: 'check_soon',
-    text: `update charge_session set next_check_at = least(next_check_at, $2) where id = $1 and status <> 'success'`,
-    values: [session.id, new Date(at.getTime() + CHECK_SOON_MS)],
-  });
-}
-
-const CHECK_SOON_MS = 15_000;
-
-async function recordSteps(
-  db: Pool | PoolClient,
-  { sessionId, callbackId, steps }: Omit<Finding, 'verdict'>,
+/** The status stays, and what is to be said of it is another thing now. */
+async function noteReason(
+  client: PoolClient,
+  session: SessionFacts,
+  { at, ...cause }: Cause & { readonly at: Date },
 ): Promise<void> {
-  if (steps.length === 0) return;
-  await db.query({
-    name: 'record_steps',
-    text: `insert into verification (id, session_id, callback_id, operation, outcome, detail, asked_at, duration_ms)
-           select id, $1, $2, operation, outcome, detail, asked_at, duration_ms
-           from unnest($3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::int[])
-             as t (id, operation, outcome, detail, asked_at, duration_ms)`,
-    values: [
-      sessionId,
-      callbackId ?? null,
-      steps.map(() => newUuid()),
-      steps.map((step) => step.operation),
-      steps.map((step) => step.outcome),
-      steps.map((step) => step.detail),
-      steps.map((step) => step.askedAt),
-      steps.map((step) => Math.round(step.durationMs)),
-    ],
+  const { rowCount } = await client.query({
+    name: 'note_reason',
+    text: 'update charge_session set status_reason = $2 where id = $1 and status_reason <> $2',
+    values: [session.id, cause.reason],
   });
+  if (rowCount === 1)
+    await recordChangeNow(client, SETTLEMENT, at, settlementChange(session, session, cause));
+}
+
+async function markReversed(client: PoolClient, sessionId: string, at: Date): Promise<void> {
+  await client.query('update usage_log set reversed_at = $2 where id = $1 and reversed_at is null', [
+    sessionId,
+    at,
+  ]);
+}
+
+/** @throws ProviderUnavailable if the provider gave the same payment id before */
+async function storeCheckout(
+  client: PoolClient,
+  sessionId: string,
+  { checkout, checkAt, detail }: CheckoutMade,
+): Promise<void> {
+  try {
+    await client.query({
+      name: 'store_checkout',
+      text: `update charge_session
+             set provider_payment_id = $2, checkout_url = $3,
+                 status_reason = case when status = 'pending' then $4 else status_reason end,
+                 next_check_at = case when status <> 'success' then $5::timestamptz end
+             where id = $1 and checkout_url is null`,
+      values: [sessionId, checkout.providerPaymentId, checkout.checkoutUrl, detail, checkAt ?? null],
+    });
+  } catch (error) {
+    const isTaken =
+      error instanceof DatabaseError && error.constraint === 'charge_session_provider_payment_id_key';
+    throw isTaken ? new ProviderUnavailable('the provider gave the payment id of another session') : error;
+  }
 }

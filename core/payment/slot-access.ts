@@ -1,5 +1,7 @@
 // What drivers work with: a slot's credentials, opened, and its own connections to the provider.
 import type { Pool } from 'pg';
+import type { Clock } from '../clock.ts';
+import { createBatcher } from '../storage/batcher.ts';
 import type { Sealer } from '../storage/sealing.ts';
 import type { Providers } from './ask-provider.ts';
 import type { Environment } from './entities.ts';
@@ -16,25 +18,32 @@ export type SlotAccess = Providers & {
 export type SlotAccessOptions = {
   readonly pool: Pool;
   readonly sealer: Sealer;
+  readonly clock: Clock;
   /** @throws HubError `gateway_unknown` */
   readonly driverOf: (gateway: string) => PaymentDriver;
   readonly openHttp: (slot: ProviderHttpOptions) => ClosableProviderHttp;
   readonly openTokens: (slotId: string) => TokenCache;
 };
 
-/** The slot is read for each use, so that a rotation counts at once, on every hub. */
+/** The slot is read for each use, together for those of one tick, so that a rotation counts at once, on every hub. */
 export function createSlotAccess(options: SlotAccessOptions): SlotAccess {
-  const { pool, sealer, driverOf, openHttp, openTokens } = options;
+  const { pool, sealer, clock, driverOf, openHttp, openTokens } = options;
   const connections = new Map<string, Connection>();
-  const retired: Connection[] = [];
+  const readSlot = createBatcher<string, StoredSlot>({
+    maxSize: 128,
+    maxInFlight: 2,
+    run: async (ids) => {
+      const slots = await readSlots(pool, [...new Set(ids)]);
+      return ids.map((id) => slots.get(id) ?? new Error(`slot ${id} is gone`));
+    },
+  });
 
   const connectionOf = (slot: StoredSlot, { productionUrls }: PaymentDriver): Connection => {
     const { baseUrl, environment, rotatedAtMs } = slot;
     const former = connections.get(slot.id);
     if (former?.rotatedAtMs === rotatedAtMs) return former;
-    // Not closed yet: a call under way may still have a request to make. Its idle connections end by themselves.
-    if (former) retired.push(former);
-    const http = openHttp({ baseUrl, environment, productionUrls });
+    // The address of a slot never changes: a rotation leaves its connections, and the calls under way, as they are.
+    const http = former?.http ?? openHttp({ baseUrl, environment, productionUrls });
     const connection = { rotatedAtMs, http, tokens: openTokens(slot.id) };
     connections.set(slot.id, connection);
     return connection;
@@ -42,19 +51,19 @@ export function createSlotAccess(options: SlotAccessOptions): SlotAccess {
 
   return {
     async forSlot(slotId, observe) {
-      const slot = await readSlot(pool, slotId);
+      const slot = await readSlot(slotId);
       const driver = driverOf(slot.gateway);
       const { http, tokens } = connectionOf(slot, driver);
       const credentials = openCredentials(sealer, slotId, slot.sealedCredentials);
       const options = withDefaults(driver, slot.options);
       return {
         driver,
-        access: { slotId, baseUrl: slot.baseUrl, credentials, options, http, tokens, observe },
+        access: { slotId, baseUrl: slot.baseUrl, credentials, options, http, tokens, clock, observe },
       };
     },
 
     async close() {
-      const open = [...connections.values(), ...retired.splice(0)];
+      const open = [...connections.values()];
       connections.clear();
       await Promise.all(open.map(({ http }) => http.close()));
     },
@@ -77,15 +86,13 @@ type StoredSlot = {
   readonly rotatedAtMs: number;
 };
 
-async function readSlot(pool: Pool, id: string): Promise<StoredSlot> {
+async function readSlots(pool: Pool, ids: readonly string[]): Promise<Map<string, StoredSlot>> {
   const { rows } = await pool.query<StoredSlot>({
-    name: 'open_slot',
+    name: 'open_slots',
     text: `select id, gateway, environment, base_url as "baseUrl", options, sealed_credentials as "sealedCredentials",
                   (extract(epoch from rotated_at) * 1000)::float8 as "rotatedAtMs"
-           from slot where id = $1`,
-    values: [id],
+           from slot where id = any($1)`,
+    values: [ids],
   });
-  const [slot] = rows;
-  if (slot === undefined) throw new Error(`slot ${id} is gone`);
-  return slot;
+  return new Map(rows.map((slot) => [slot.id, slot]));
 }

@@ -1,4 +1,5 @@
 // The credentials of a slot, sealed and opened.
+import { Secret } from '../secret.ts';
 import type { Sealer } from '../storage/sealing.ts';
 
 export type Credentials = Readonly<Record<string, string>>;
@@ -11,11 +12,11 @@ export function sealCredentials(sealer: Sealer, slotId: string, credentials: Cre
 }
 
 /** @throws Error, without secrets, if no key of the ring opens it */
-export function openCredentials(sealer: Sealer, slotId: string, sealed: Uint8Array): Credentials {
+export function openCredentials(sealer: Sealer, slotId: string, sealed: Uint8Array): Secret<Credentials> {
   const plaintext = sealer.open(sealed, sealedFor(slotId));
   const credentials: Credentials = JSON.parse(plaintext.toString());
   plaintext.fill(0);
-  return credentials;
+  return new Secret(credentials);
 }
 
 /** What a slot's credentials are sealed for. */

@@ -5,8 +5,11 @@ import type { PaymentDriver } from './provider.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
+// Shorter ones could not be struck out of a provider's words without damaging them, and are no secrets.
+const SHORTEST = 4;
+
 /**
- * Exactly the driver's credentials, none of them empty. What is wrong is said with names, never with values.
+ * Exactly the driver's credentials. What is wrong is said with names, never with values.
  * @throws HubError `credentials_invalid`
  */
 export function checkCredentials(driver: PaymentDriver, credentials: Texts): Texts {
@@ -14,7 +17,9 @@ export function checkCredentials(driver: PaymentDriver, credentials: Texts): Tex
   const problems = [
     ...driver.credentials.filter((name) => !given.includes(name)).map((name) => `${name} is missing`),
     ...given.filter((name) => !driver.credentials.includes(name)).map((name) => `${name} is unknown`),
-    ...driver.credentials.filter((name) => credentials[name] === '').map((name) => `${name} is empty`),
+    ...driver.credentials
+      .filter((name) => (credentials[name]?.length ?? SHORTEST) < SHORTEST)
+      .map((name) => `${name} has fewer than ${SHORTEST} characters`),
     // They travel in headers and forms; a line break is what a file left at the end.
     ...driver.credentials
       .filter((name) => /\p{Cc}/u.test(credentials[name] ?? ''))

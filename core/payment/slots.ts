@@ -34,17 +34,13 @@ export type SlotsOptions = {
 
 export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
   /** Changes a slot under its lock. */
-  const change = (
-    name: string,
-    work: (em: EntityManager, slot: Slot) => Promise<void> | void,
-  ): Promise<Slot> =>
+  const change = <T>(name: string, work: (em: EntityManager, slot: Slot) => Promise<T> | T): Promise<T> =>
     db.em().transactional(async (em) => {
       const slot = await findSlot(em, name);
       await em.lock(slot, LockMode.PESSIMISTIC_WRITE);
       // What was read before the wait for the lock may be of yesterday.
       await em.refresh(slot);
-      await work(em, slot);
-      return slot;
+      return work(em, slot);
     });
 
   return {
@@ -69,8 +65,12 @@ export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
             createdAt: now,
             rotatedAt: now,
           });
-          const detail = { name, gateway, environment, baseUrl, options };
-          recordChange(em, actor, now, { action: 'slot.add', subject: formatId('slot', id), detail });
+          recordChange(em, actor, now, {
+            action: 'slot.add',
+            subject: formatId('slot', id),
+            before: null,
+            after: { name, gateway, environment, baseUrl, options },
+          });
           return Promise.resolve(slot);
         });
       } catch (error) {
@@ -94,27 +94,38 @@ export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
       return change(name, async (em, slot) => {
         const checked = checkCredentials(driverOf(slot.gateway), credentials);
         slot.sealedCredentials = sealCredentials(sealer, slot.id, checked);
+        const { rotatedAt } = slot;
         slot.rotatedAt = clock();
         // It was granted to the old credentials.
         await em.nativeDelete(ProviderTokenSchema, { slot });
         recordChange(em, actor, slot.rotatedAt, {
           action: 'slot.rotate',
           subject: formatId('slot', slot.id),
+          before: { rotatedAt },
+          after: { rotatedAt: slot.rotatedAt },
           detail: { name },
         });
+        return slot;
       });
     },
 
     /** Disabling a disabled slot, or enabling an enabled one, changes nothing. @throws HubError `slot_unknown` */
-    setDisabled(name: string, disabled: boolean, actor: Actor): Promise<Slot> {
+    setDisabled(
+      name: string,
+      disabled: boolean,
+      actor: Actor,
+    ): Promise<{ readonly slot: Slot; readonly unchanged: boolean }> {
       return change(name, (em, slot) => {
-        if (disabled === (slot.disabledAt != null)) return;
+        if (disabled === (slot.disabledAt != null)) return { slot, unchanged: true };
         slot.disabledAt = disabled ? clock() : null;
         recordChange(em, actor, clock(), {
           action: disabled ? 'slot.disable' : 'slot.enable',
           subject: formatId('slot', slot.id),
+          before: { disabled: !disabled },
+          after: { disabled },
           detail: { name },
         });
+        return { slot, unchanged: false };
       });
     },
   };

@@ -1,16 +1,26 @@
-// The sweep: asks providers about sessions whose callback never came, or was not the truth.
+// The sweep: asks providers about sessions whose callback waits, never came, or was not the truth.
+//
+// Each slot has places of its own, so that one whose provider hangs holds up nobody but itself; within a slot it is
+// the turn of the session that has been due for longest, and a session has one turn however many callbacks it has.
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
+import type { Task } from '../../metrics/tasks.ts';
 import type { Clock } from '../clock.ts';
 import { formatId } from '../ids.ts';
+import { inTransaction } from '../storage/transaction.ts';
 import type { AskProvider } from './ask-provider.ts';
+import type { PaymentMeter } from './payment-meter.ts';
 
 export type SweepOptions = {
   readonly pool: Pool;
   readonly askProvider: AskProvider;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly meter: Pick<PaymentMeter, 'swept'>;
+  readonly task: Task;
   readonly schedule: SweepSchedule;
+  /** Sessions of one slot that this hub asks about at the same time. */
+  readonly atOnce: number;
   /** How often the hub looks for sessions that are due. */
   readonly everyMs: number;
   /** How long a session is left to the hub that took it: if that dies, another takes it then. */
@@ -20,92 +30,197 @@ export type SweepOptions = {
 /** Milliseconds from a session's creation to each check; then the last interval again and again, until `untilMs`. */
 export type SweepSchedule = { readonly afterMs: readonly number[]; readonly untilMs: number };
 
-/** Sessions a hub asks about at the same time. */
-const AT_ONCE = 16;
+/** A session is asked about so often at least: its day may have passed while no hub ran, or on a clock that was wrong. */
+const LEAST_CHECKS = 4;
+/** How far the clocks of hubs may differ. */
+const SKEW_MS = 60_000;
+/** Sessions of each slot; the next ones have their turn when the sweep looks again. */
+const RECALLED_AT_ONCE = 1_000;
+/** Until the next question for callbacks that came while somebody asked. */
+const BUSY_MS = 1_000;
 
 /**
  * When to ask next about a session; undefined when it is no longer worth asking. By the session's age alone: callbacks
  * that make the hub ask before the time do not use the schedule up.
  */
 export function nextCheck({ afterMs, untilMs }: SweepSchedule, createdAt: Date, now: Date): Date | undefined {
-  const ageMs = now.getTime() - createdAt.getTime();
+  // Created on a clock that was ahead: as if it had been created now.
+  const ageMs = Math.max(0, now.getTime() - createdAt.getTime());
   const lastMs = afterMs.at(-1) ?? untilMs;
   const nextMs = afterMs.find((each) => each > ageMs) ?? lastMs * (Math.floor(ageMs / lastMs) + 1);
-  return nextMs > untilMs ? undefined : new Date(createdAt.getTime() + nextMs);
+  return nextMs > untilMs ? undefined : new Date(now.getTime() - ageMs + nextMs);
 }
 
-export type Sweep = { stop(): Promise<void> };
+export type Sweep = {
+  /** Takes nothing more on, and waits for the questions under way. */
+  stop(): Promise<void>;
+};
 
 export function startSweep(options: SweepOptions): Sweep {
-  const { pool, askProvider, clock, logger, schedule, everyMs, claimMs } = options;
+  const { pool, askProvider, clock, logger, meter, task, schedule, atOnce, everyMs, claimMs } = options;
+  const underWay = new Set<Promise<void>>();
+  const bySlot = new Map<string, number>();
   let stopped = false;
-  let running: Promise<void> = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
+  let wake = (): void => {};
+
+  /** The longest time there is between two checks. */
+  const longestMs = schedule.afterMs.at(-1) ?? schedule.untilMs;
+
+  const nextAfter = ({ createdAt, claimedAt, checks }: Claimed): Date | undefined => {
+    const again = checks < LEAST_CHECKS ? new Date(claimedAt.getTime() + longestMs) : undefined;
+    return nextCheck(schedule, createdAt, claimedAt) ?? again;
+  };
 
   const check = async (session: Claimed): Promise<void> => {
     const sessionId = formatId('chs', session.id);
     try {
       const asked = await askProvider({ sessionId: session.id });
-      await scheduleNext(pool, session, nextCheck(schedule, session.createdAt, clock()));
+      const now = clock();
+      // Cut off by the end of this hub, the question is another's to ask at once.
+      const isCutOff = stopped && asked.kind === 'unavailable';
+      const soonerMs = asked.kind === 'unavailable' ? asked.nextInMs : undefined;
+      await scheduleNext(pool, session, {
+        regular: isCutOff ? now : nextAfter(session),
+        sooner: new Date(now.getTime() + (soonerMs ?? BUSY_MS)),
+      });
+      meter.swept(asked.kind);
       logger.info({ sessionId, result: asked.kind }, 'sweep asked about a session');
     } catch (error) {
+      meter.swept('error');
       logger.error({ sessionId, err: error }, 'sweep could not ask about a session');
     }
   };
 
-  const pass = async (): Promise<void> => {
-    try {
-      for (let due = await claimDue(pool, clock(), claimMs); due.length > 0 && !stopped; ) {
-        await Promise.all(due.map(check));
-        due = due.length === AT_ONCE ? await claimDue(pool, clock(), claimMs) : [];
+  const start = (session: Claimed): void => {
+    const { slotId } = session;
+    bySlot.set(slotId, (bySlot.get(slotId) ?? 0) + 1);
+    const checking = check(session).finally(() => {
+      underWay.delete(checking);
+      const others = (bySlot.get(slotId) ?? 1) - 1;
+      if (others === 0) bySlot.delete(slotId);
+      else bySlot.set(slotId, others);
+      // More of the slot may be due than it had places for.
+      if (others === atOnce - 1) wake();
+    });
+    underWay.add(checking);
+  };
+
+  const run = async (): Promise<void> => {
+    while (!stopped) {
+      const woken = Promise.withResolvers<void>();
+      wake = woken.resolve;
+      try {
+        const now = clock();
+        await recallStrays(pool, now, Math.max(longestMs, claimMs) + SKEW_MS);
+        const due = await claimDue(pool, { now, claimMs, atOnce, bySlot });
+        due.forEach(start);
+        task.succeeded();
+      } catch (error) {
+        task.failed();
+        logger.warn({ err: error }, 'sweep could not look for due sessions');
       }
-    } catch (error) {
-      logger.warn({ err: error }, 'sweep could not look for due sessions');
+      const timer = setTimeout(wake, everyMs);
+      if (!stopped) await woken.promise;
+      clearTimeout(timer);
     }
-    if (!stopped) timer = setTimeout(run, everyMs);
   };
-  const run = (): void => {
-    running = pass();
-  };
-  run();
+  const running = run();
 
   return {
     async stop() {
       stopped = true;
-      clearTimeout(timer);
+      wake();
       await running;
+      await Promise.all(underWay);
     },
   };
 }
 
-type Claimed = { readonly id: string; readonly createdAt: Date; readonly claimedUntil: Date };
+type Claimed = {
+  readonly id: string;
+  readonly slotId: string;
+  readonly createdAt: Date;
+  /** How often it was claimed, this time included. */
+  readonly checks: number;
+  readonly claimedAt: Date;
+  readonly claimedUntil: Date;
+};
 
-/** Takes sessions that are due, for a while: a hub that dies before it has asked leaves them to the others. */
-async function claimDue(pool: Pool, now: Date, claimMs: number): Promise<Claimed[]> {
-  const claimedUntil = new Date(now.getTime() + claimMs);
-  const { rows } = await pool.query<{ id: string; createdAtMs: number }>({
-    name: 'claim_due_sessions',
-    // charge_session_next_check_idx
-    text: `update charge_session set checks = checks + 1, next_check_at = $2
-           where id in (
-             select id from charge_session where next_check_at <= $1
-             order by next_check_at limit $3 for update skip locked
-           )
-           returning id, (extract(epoch from created_at) * 1000)::float8 as "createdAtMs"`,
-    values: [now, claimedUntil, AT_ONCE],
+/** Makes sessions due whose check is further away than any is scheduled: the clock was ahead when it was. */
+async function recallStrays(pool: Pool, now: Date, longestMs: number): Promise<void> {
+  await pool.query({
+    name: 'recall_stray_sessions',
+    // charge_session_slot_check_idx, once for each slot; an array, so that what is found is looked up by its id
+    text: `update charge_session set next_check_at = $1
+           where id = any(array(
+             select stray.id from slot cross join lateral (
+               select id from charge_session where slot_id = slot.id and next_check_at > $2
+               order by next_check_at desc limit ${RECALLED_AT_ONCE}
+             ) as stray
+           ))`,
+    values: [now, new Date(now.getTime() + longestMs)],
   });
-  return rows.map(({ id, createdAtMs }) => ({ id, createdAt: new Date(createdAtMs), claimedUntil }));
 }
 
-/** Unless somebody else has set another time since: a settlement, a callback, or a hub that took the session over. */
+type Claim = {
+  readonly now: Date;
+  readonly claimMs: number;
+  readonly atOnce: number;
+  /** Questions under way. */
+  readonly bySlot: ReadonlyMap<string, number>;
+};
+
+/**
+ * Takes as many due sessions of each slot as it has free places, for a while: a hub that dies before it has asked
+ * leaves them to the others.
+ */
+async function claimDue(pool: Pool, { now, claimMs, atOnce, bySlot }: Claim): Promise<Claimed[]> {
+  const claimedUntil = new Date(now.getTime() + claimMs);
+  const { rows } = await pool.query<{ id: string; slotId: string; createdAtMs: number; checks: number }>({
+    name: 'claim_due_sessions',
+    // charge_session_slot_check_idx, once for each slot
+    text: `update charge_session set checks = checks + 1, next_check_at = $2
+           where id = any(array(
+             select due.id
+             from slot left join unnest($4::uuid[], $5::int[]) as busy (slot_id, questions) on busy.slot_id = slot.id
+             cross join lateral (
+               select id from charge_session where slot_id = slot.id and next_check_at <= $1
+               order by next_check_at limit $3 - coalesce(busy.questions, 0) for update skip locked
+             ) as due
+           ))
+           returning id, slot_id as "slotId", checks, (extract(epoch from created_at) * 1000)::float8 as "createdAtMs"`,
+    values: [now, claimedUntil, atOnce, [...bySlot.keys()], [...bySlot.values()]],
+  });
+  return rows.map(({ createdAtMs, ...claimed }) => ({
+    ...claimed,
+    claimedAt: now,
+    createdAt: new Date(createdAtMs),
+    claimedUntil,
+  }));
+}
+
+/**
+ * Unless somebody else has set another time since: a settlement, a callback, or a hub that took the session over.
+ * Callbacks that wait for an answer nevertheless came while the question was asked, or it was in vain: for them
+ * `sooner` counts, but no more questions are asked than callbacks may cause.
+ */
 async function scheduleNext(
   pool: Pool,
   { id, claimedUntil }: Claimed,
-  next: Date | undefined,
+  { regular, sooner }: { readonly regular: Date | undefined; readonly sooner: Date },
 ): Promise<void> {
-  await pool.query({
-    name: 'schedule_check',
-    text: 'update charge_session set next_check_at = $3 where id = $1 and next_check_at = $2',
-    values: [id, claimedUntil, next ?? null],
+  await inTransaction(pool, async (client) => {
+    // First the lock, so that the second statement sees what was left waiting before.
+    await client.query('select from charge_session where id = $1 for no key update', [id]);
+    await client.query({
+      name: 'schedule_check',
+      // callback_waiting_idx
+      text: `update charge_session c
+             set next_check_at = case
+               when exists (select from callback where session_id = c.id and state = 'received')
+               then least($3, greatest($4, question_after)) else $3 end
+             where id = $1 and next_check_at = $2`,
+      values: [id, claimedUntil, regular ?? null, sooner],
+    });
   });
 }

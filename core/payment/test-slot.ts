@@ -5,6 +5,8 @@ import type { createSlots } from './slots.ts';
 
 export type SlotTest = {
   readonly ok: boolean;
+  /** Whether the provider gave an answer; if not, nothing is known of the credentials. */
+  readonly answered: boolean;
   /** What the provider said, in a sentence without secrets. */
   readonly detail: string;
   readonly durationMs: number;
@@ -22,15 +24,14 @@ export function createTestSlot({ slots, providers }: TestSlotOptions) {
     const { driver, access } = await providers.forSlot(id, () => {});
     const started = performance.now();
     const outcome = await driver.testCredentials(access).then(
-      ({ detail }) => ({ ok: true, detail }),
-      (error: unknown) => ({ ok: false, detail: reasonOf(error) }),
+      ({ detail }) => ({ ok: true, answered: true, detail }),
+      (error: unknown) => {
+        if (error instanceof ProviderRefused) return { ok: false, answered: true, detail: error.message };
+        if (error instanceof ProviderUnavailable)
+          return { ok: false, answered: false, detail: error.message };
+        throw error;
+      },
     );
     return { ...outcome, durationMs: Math.round(performance.now() - started) };
   };
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof ProviderRefused) return error.message;
-  if (error instanceof ProviderUnavailable) return `the provider did not answer: ${error.message}`;
-  throw error;
 }

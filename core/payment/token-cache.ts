@@ -12,6 +12,8 @@ export type TokenCacheOptions = {
   readonly slotId: string;
   /** Milliseconds to wait for a token that another hub is asking for; 13 000 if not given. */
   readonly waitMs?: number;
+  /** Ends the waiting. */
+  readonly signal?: AbortSignal;
 };
 
 type Token = { readonly token: string; readonly useUntil: Date };
@@ -29,7 +31,7 @@ export function tokenSealedFor(slotId: string): string {
 
 /** `get` throws ProviderUnavailable if another hub holds the lease for too long, and whatever `grant` throws. */
 export function createTokenCache(options: TokenCacheOptions): TokenCache {
-  const { pool, sealer, clock, slotId, waitMs = WAIT_MS } = options;
+  const { pool, sealer, clock, slotId, waitMs = WAIT_MS, signal } = options;
   const about = tokenSealedFor(slotId);
   let known: Token | undefined;
   let flight: Promise<Token> | undefined;
@@ -37,49 +39,53 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
   const isGood = (token: Token, rejected: string | undefined): boolean =>
     token.token !== rejected && token.useUntil > clock();
 
+  const fromNow = (ms: number): Date => new Date(clock().getTime() + ms);
+
+  // Stored times are the database's, because the clocks of the hubs may differ. A hub's own only measures what is left.
   const read = async (): Promise<Stored | undefined> => {
-    const { rows } = await pool.query<{ sealed: Buffer; useUntilMs: number }>({
+    const { rows } = await pool.query<{ sealed: Buffer; useForMs: number }>({
       name: 'read_provider_token',
-      text: `select sealed_token as sealed, (extract(epoch from expires_at) * 1000)::float8 as "useUntilMs"
+      text: `select sealed_token as sealed, (extract(epoch from expires_at - now()) * 1000)::float8 as "useForMs"
              from provider_token where slot_id = $1 and sealed_token is not null`,
       values: [slotId],
     });
     const [row] = rows;
     if (row === undefined) return undefined;
     const token = sealer.open(row.sealed, about).toString();
-    return { sealed: row.sealed, token: { token, useUntil: new Date(row.useUntilMs) } };
+    return { sealed: row.sealed, token: { token, useUntil: fromNow(row.useForMs) } };
   };
 
   /** The lease's end, which is also its name; undefined if another holds it, or has replaced the token since. */
-  const takeLease = async (replaces: Buffer | undefined): Promise<Date | undefined> => {
-    const now = clock();
-    const until = new Date(now.getTime() + GRANT_LEASE_MS);
-    const { rowCount } = await pool.query({
+  const takeLease = async (replaces: Buffer | undefined): Promise<string | undefined> => {
+    const { rows } = await pool.query<{ until: string }>({
       name: 'lease_provider_token',
-      text: `insert into provider_token as t (slot_id, granting_until) values ($1, $2)
+      text: `insert into provider_token as t (slot_id, granting_until)
+             values ($1, now() + $2 * interval '1 millisecond')
              on conflict (slot_id) do update set granting_until = excluded.granting_until
-             where (t.granting_until is null or t.granting_until <= $3) and t.sealed_token is not distinct from $4`,
-      values: [slotId, until, now, replaces ?? null],
+             where (t.granting_until is null or t.granting_until <= now()) and t.sealed_token is not distinct from $3
+             returning granting_until::text as until`,
+      values: [slotId, GRANT_LEASE_MS, replaces ?? null],
     });
-    return rowCount === 0 ? undefined : until;
+    return rows[0]?.until;
   };
 
-  const endLease = (lease: Date, sealed: Buffer | null, useUntil: Date | null): Promise<unknown> =>
+  const endLease = (lease: string, sealed: Buffer | null, useForMs: number | null): Promise<unknown> =>
     pool.query({
       name: 'end_provider_token_lease',
       text: `update provider_token
-             set granting_until = null, sealed_token = coalesce($3, sealed_token), expires_at = coalesce($4, expires_at)
+             set granting_until = null, sealed_token = coalesce($3, sealed_token),
+                 expires_at = coalesce(now() + $4 * interval '1 millisecond', expires_at)
              where slot_id = $1 and granting_until = $2`,
-      values: [slotId, lease, sealed, useUntil],
+      values: [slotId, lease, sealed, useForMs],
     });
 
-  const renew = async (grant: () => Promise<GrantedToken>, lease: Date): Promise<Token> => {
-    const askedAt = clock();
+  const renew = async (grant: () => Promise<GrantedToken>, lease: string): Promise<Token> => {
+    const asked = performance.now();
     try {
       const { token, expiresInSeconds } = await grant();
-      const useUntil = new Date(askedAt.getTime() + usableMs(expiresInSeconds));
-      await endLease(lease, sealer.seal(Buffer.from(token), about), useUntil);
-      return { token, useUntil };
+      const useForMs = usableMs(expiresInSeconds) - (performance.now() - asked);
+      await endLease(lease, sealer.seal(Buffer.from(token), about), useForMs);
+      return { token, useUntil: fromNow(useForMs) };
     } catch (error) {
       await endLease(lease, null, null).catch(() => {}); // it runs out by itself
       throw error;
@@ -94,7 +100,7 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
       const lease = await takeLease(stored?.sealed);
       if (lease !== undefined) return renew(grant, lease);
       await setTimeout(POLL_MS);
-    } while (performance.now() < deadline);
+    } while (performance.now() < deadline && !signal?.aborted);
     throw new ProviderUnavailable(
       'another hub is asking the provider for an access token, without success yet',
     );

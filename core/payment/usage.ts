@@ -1,7 +1,7 @@
 // Reading the usage log: what was paid, and what it cost.
 import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
 import type { Database } from '../storage/database.ts';
-import { type Page, type PageRequest, readPage } from '../storage/page.ts';
+import { laterInList, latestFirst, type Page, type PageRequest, readPage } from '../storage/page.ts';
 import { type FeeLine, FeeLineSchema, type UsageLog, UsageLogSchema } from './entities.ts';
 import { findSlot } from './slots.ts';
 
@@ -18,20 +18,21 @@ export type UsageFilter = {
 
 export function createUsage(db: Database) {
   return {
-    /** Newest first. @throws HubError `slot_unknown`, `page_token_invalid` */
+    /** The latest settled first (usage_log_settled_idx, usage_log_slot_idx). @throws HubError `slot_unknown`, `page_token_invalid` */
     async list(filter: UsageFilter, request: PageRequest): Promise<Page<UsageLogWithFees>> {
       const em = db.em();
       const conditions: FilterQuery<UsageLog>[] = [];
       if (filter.slot !== undefined) conditions.push({ slot: await findSlot(em, filter.slot) });
       if (filter.settledFrom) conditions.push({ settledAt: { $gte: filter.settledFrom } });
       if (filter.settledTo) conditions.push({ settledAt: { $lt: filter.settledTo } });
-      const page = await readPage(request, 'use', (after, limit) =>
-        em.find(
+      const page = await readPage(request, 'use', async (after, limit) => {
+        if (after) conditions.push(await laterInList(em, UsageLogSchema, 'settledAt', after));
+        return em.find(
           UsageLogSchema,
-          { $and: after ? [...conditions, { id: { $lt: after } }] : conditions },
-          { orderBy: { id: 'desc' }, limit, populate: ['slot'] },
-        ),
-      );
+          { $and: conditions },
+          { orderBy: latestFirst('settledAt'), limit, populate: ['slot'] },
+        );
+      });
       const fees = await feesOf(em, page.items);
       return {
         ...page,
@@ -41,12 +42,12 @@ export function createUsage(db: Database) {
   };
 }
 
-/** The fee lines of each usage log in one query (fee_line_rule_key), by the names of their rules. */
+/** The fee lines of each usage log in one query (fee_line_pkey), by the names of their rules. */
 async function feesOf(em: EntityManager, usageLogs: readonly UsageLog[]): Promise<Map<string, FeeLine[]>> {
   const lines = await em.find(
     FeeLineSchema,
-    { usageLog: { $in: usageLogs.map(({ id }) => id) } },
+    { usageLogId: { $in: usageLogs.map(({ id }) => id) } },
     { orderBy: { rule: 'asc' } },
   );
-  return Map.groupBy(lines, (line) => line.usageLog.id);
+  return Map.groupBy(lines, (line) => line.usageLogId);
 }

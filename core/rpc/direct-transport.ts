@@ -3,104 +3,96 @@ import { create, type DescMessage, type DescMethodUnary, type MessageInitShape }
 import {
   Code,
   ConnectError,
-  createContextValues,
-  createHandlerContext,
+  type HandlerContext,
   type Interceptor,
   type Transport,
   type UnaryRequest,
+  type UnaryResponse,
 } from '@connectrpc/connect';
-import { runUnaryCall } from '@connectrpc/connect/protocol';
-import { type Caller, callerKey, requestIdKey } from '../access/caller.ts';
+import type { Caller } from '../access/caller.ts';
 import type { ServiceEntry } from '../service-entry.ts';
+import { createDeadlines } from './deadlines.ts';
+import { DirectCall } from './direct-call.ts';
 
 export type DirectTransportOptions = {
   readonly services: readonly ServiceEntry[];
-  readonly interceptors: Interceptor[];
+  readonly interceptors: readonly Interceptor[];
   /** As whom the calls are made: within the process there is no token to ask for. */
   readonly caller: Caller;
+  /** Milliseconds after which a call is answered `DeadlineExceeded`, unless it brings a deadline of its own. */
+  readonly defaultTimeoutMs: number;
 };
 
 /** Unary calls only; the gateway makes no others. */
-export function createDirectTransport({ services, interceptors, caller }: DirectTransportOptions): Transport {
+export function createDirectTransport({
+  services,
+  interceptors,
+  caller,
+  defaultTimeoutMs,
+}: DirectTransportOptions): Transport {
   const implementations = new Map(services.map((entry) => [entry.service.typeName, entry.implementation]));
+  const deadlines = createDeadlines();
+
+  const serve = async (request: UnaryRequest): Promise<UnaryResponse> => {
+    const call = request as DirectCall<DescMessage, DescMessage>; // no interceptor makes a request of its own
+    const { method, message } = call;
+    const implementation = implementations.get(method.parent.typeName)?.[method.localName];
+    if (implementation === undefined) {
+      throw new ConnectError(
+        `${method.parent.typeName}/${method.name} is not served here`,
+        Code.Unimplemented,
+      );
+    }
+    const output = await (implementation as UnaryImplementation)(message, call); // unary by `method`
+    return call.answer(create(method.output, output));
+  };
+  const run = interceptors.reduceRight(
+    (next, interceptor) => interceptor(next as Next) as typeof serve,
+    serve,
+  );
+
   return {
-    async unary<I extends DescMessage, O extends DescMessage>(
+    unary<I extends DescMessage, O extends DescMessage>(
       method: DescMethodUnary<I, O>,
       signal: AbortSignal | undefined,
-      timeoutMs: number | undefined,
+      givenTimeoutMs: number | undefined,
       header: ConstructorParameters<typeof Headers>[0],
       input: MessageInitShape<I>,
     ) {
-      const implementation = implementations.get(method.parent.typeName)?.[method.localName];
-      if (implementation === undefined) {
-        throw new ConnectError(
-          `${method.parent.typeName}/${method.name} is not served here`,
-          Code.Unimplemented,
+      return new Promise<UnaryResponse<I, O>>((resolve, reject) => {
+        const timeoutMs = givenTimeoutMs ?? defaultTimeoutMs;
+        const call = new DirectCall(method, create(method.input, input), { header, caller, timeoutMs });
+        // Stops waiting, as a client on the wire would; a call that has begun is not undone.
+        const end = (reason: ConnectError): void => {
+          call.abort(reason);
+          reject(reason);
+        };
+        const hangUp = (): void => end(ConnectError.from(signal?.reason, Code.Canceled));
+        if (signal?.aborted) return hangUp();
+        const leaveTime = deadlines.set(timeoutMs, () => end(timedOut()));
+        signal?.addEventListener('abort', hangUp, { once: true });
+        const settle = (finish: () => void): void => {
+          leaveTime();
+          signal?.removeEventListener('abort', hangUp);
+          finish();
+        };
+        run(call as unknown as UnaryRequest).then(
+          (response) => settle(() => resolve(response as UnaryResponse<I, O>)), // of this method
+          (error) => settle(() => reject(error)),
         );
-      }
-      const requestHeader = new Headers(header);
-      const contextValues = createContextValues();
-      contextValues.set(callerKey, caller);
-      contextValues.set(requestIdKey, requestHeader.get('x-request-id') ?? '');
-      const request = {
-        stream: false as const,
-        service: method.parent,
-        method,
-        requestMethod: 'POST',
-        url: `direct:///${method.parent.typeName}/${method.name}`,
-        header: requestHeader,
-        contextValues,
-        message: create(method.input, input),
-      };
-      return runUnaryCall<I, O>({
-        interceptors,
-        ...(signal && { signal }),
-        ...(timeoutMs !== undefined && { timeoutMs }),
-        req: request,
-        next: async (req: UnaryRequest<I, O>) => {
-          const context = createHandlerContext({
-            service: req.service,
-            method: req.method,
-            protocolName: 'direct',
-            requestMethod: req.requestMethod,
-            url: req.url,
-            requestSignal: req.signal,
-            requestHeader: req.header,
-            contextValues: req.contextValues,
-          });
-          const call = implementation as UnaryImplementation<I, O>; // unary by `method`
-          const bounded = signal !== undefined || timeoutMs !== undefined;
-          const output = await (bounded
-            ? unlessAborted(req.signal, async () => call(req.message, context))
-            : call(req.message, context));
-          return {
-            stream: false as const,
-            service: method.parent,
-            method,
-            header: context.responseHeader,
-            trailer: context.responseTrailer,
-            message: create(method.output, output),
-          };
-        },
       });
     },
     stream: () => Promise.reject(new ConnectError('streams are not served in process', Code.Unimplemented)),
   };
 }
 
-/** Stops waiting when the signal aborts, as a client on the wire would; a call that has begun is not undone. */
-function unlessAborted<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(ConnectError.from(signal.reason, Code.Canceled));
-    if (signal.aborted) return abort();
-    signal.addEventListener('abort', abort, { once: true });
-    call()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', abort));
-  });
+function timedOut(): ConnectError {
+  return new ConnectError('the operation timed out', Code.DeadlineExceeded);
 }
 
-type UnaryImplementation<I extends DescMessage, O extends DescMessage> = (
-  message: UnaryRequest<I, O>['message'],
-  context: ReturnType<typeof createHandlerContext>,
-) => Promise<MessageInitShape<O>> | MessageInitShape<O>;
+type Next = Parameters<Interceptor>[0];
+
+type UnaryImplementation = (
+  message: UnaryRequest['message'],
+  context: HandlerContext,
+) => Promise<MessageInitShape<DescMessage>> | MessageInitShape<DescMessage>;

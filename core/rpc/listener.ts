@@ -1,7 +1,14 @@
-// One plaintext port for HTTP/1.1 (Connect, gRPC-Web, curl) and for HTTP/2 with prior knowledge (gRPC).
+// One port for HTTP/1.1 (Connect, gRPC-Web, curl) and for HTTP/2 (gRPC), in plaintext with prior knowledge or by TLS.
 import * as http from 'node:http';
 import * as http2 from 'node:http2';
 import * as net from 'node:net';
+import * as tls from 'node:tls';
+import { type ConnectionCap, MAX_CONNECTIONS } from '../../ports/connection-cap.ts';
+import { createExchangeWatch } from '../../ports/exchange-watch.ts';
+import { LinkedList } from '../../ports/linked-list.ts';
+import { createHttp2Sessions, HTTP2_LIMITS } from './http2-sessions.ts';
+import type { TlsSource } from './tls.ts';
+import { wellFormedOnly } from './well-formed.ts';
 
 export type Handler = (
   request: http.IncomingMessage | http2.Http2ServerRequest,
@@ -15,40 +22,77 @@ export type Listener = {
   close(graceMs: number): Promise<void>;
 };
 
-/** Connections that say nothing for `peekTimeoutMs` are cut. */
-export function createListener(handler: Handler, { peekTimeoutMs = 10_000 } = {}): Listener {
-  const open = new Set<net.Socket>();
+export type ListenerOptions = {
+  /** Connections that say nothing for so long are cut. */
+  readonly peekTimeoutMs?: number;
+  /** For a request by HTTP/2, and for taking any answer. Default: 30000. */
+  readonly exchangeMs?: number;
+  /** HTTP/2 connections that ask for nothing for so long are closed. Default: 60000. */
+  readonly idleMs?: number;
+  /** Without it, the port speaks plaintext. */
+  readonly tls?: TlsSource | undefined;
+  /** Connections beyond it are closed before a byte of theirs is read. */
+  readonly admit?: ConnectionCap;
+};
+
+export function createListener(handler: Handler, options: ListenerOptions = {}): Listener {
+  const { peekTimeoutMs = 10_000, exchangeMs = 30_000, idleMs = 60_000 } = options;
+  const { tls: source, admit = () => 0 } = options;
+  /** By the address of the other end, which a connection keeps when TLS takes it over. */
+  const open = new Map<string, net.Socket>();
   const speakHttp2 = new WeakSet<net.Socket>();
-  const sessions = new Set<http2.ServerHttp2Session>();
-  const underWay = new Set<http.ServerResponse>();
+  const sessions = createHttp2Sessions(idleMs);
+  const exchanges = createExchangeWatch({ requestMs: exchangeMs, answerMs: exchangeMs });
+  const underWay = new LinkedList<http.ServerResponse>();
   let closing = false;
 
-  const http1 = http.createServer((request, response) => {
-    underWay.add(response);
-    response.once('close', () => underWay.delete(response));
-    if (closing) endConnectionAfter(response);
+  const serve = wellFormedOnly((request, response) => {
+    exchanges.begin(request, response);
     handler(request, response);
   });
-  const http2Server = http2.createServer(handler);
-  http2Server.on('session', (session) => {
-    sessions.add(session);
-    session.once('close', () => sessions.delete(session));
+  const http1 = http.createServer(HTTP1_LIMITS, (request, response) => {
+    const link = underWay.add(response);
+    response.once('close', () => underWay.remove(link));
+    if (closing) endConnectionAfter(response);
+    serve(request, response);
   });
+  http1.maxHeadersCount = 100;
+  const http2Server = http2.createServer(HTTP2_LIMITS, serve);
+  http2Server.on('session', sessions.add);
   // A broken client is its own problem: node has destroyed the session already.
   http2Server.on('sessionError', () => {});
 
   // Take over from node's own handler until the first bytes tell which protocol the client speaks.
   const [serveHttp1] = http1.listeners('connection') as ((this: http.Server, socket: net.Socket) => void)[];
   http1.removeAllListeners('connection');
-  http1.on('connection', (socket: net.Socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
+  const hold = (socket: net.Socket): void => {
+    const peer = `${socket.remoteAddress} ${socket.remotePort}`;
+    open.set(peer, socket);
+    socket.once('close', () => {
+      if (open.get(peer) === socket) open.delete(peer);
+    });
+  };
+  const accept = (socket: net.Socket): void => {
+    hold(socket);
     peek(socket, peekTimeoutMs, (isHttp2) => {
       if (isHttp2) {
         speakHttp2.add(socket);
+        // For HTTP/1 a client may have said all and still wait; an HTTP/2 client that has ended is gone.
+        socket.allowHalfOpen = false;
         http2Server.emit('connection', socket);
       } else serveHttp1?.call(http1, socket);
     });
+  };
+  const secure = source && createTlsLayer(source, peekTimeoutMs, accept);
+  http1.maxConnections = MAX_CONNECTIONS;
+  http1.on('connection', (socket: net.Socket) => {
+    if (admit(socket) > 0) {
+      socket.destroy();
+      return;
+    }
+    if (secure === undefined) return accept(socket);
+    hold(socket);
+    secure.emit('connection', socket);
   });
 
   return {
@@ -57,20 +101,54 @@ export function createListener(handler: Handler, { peekTimeoutMs = 10_000 } = {}
       closing = true;
       // Not http.Server's own close yet: it cuts answers that are complete but not sent to the last byte.
       const closed = new Promise<void>((resolve) => net.Server.prototype.close.call(http1, () => resolve()));
-      for (const session of sessions) session.close();
+      sessions.close();
       const busy = new Set([...underWay].map((response) => response.req.socket));
-      for (const socket of open) if (!busy.has(socket) && !speakHttp2.has(socket)) socket.destroy();
+      for (const socket of open.values()) if (!busy.has(socket) && !speakHttp2.has(socket)) socket.destroy();
       for (const response of underWay) endConnectionAfter(response);
       // Whatever is left, in whatever state: also a peer that does not close its side.
       const timer = setTimeout(() => {
-        for (const socket of open) socket.destroy();
+        for (const socket of open.values()) socket.destroy();
       }, graceMs);
       await closed;
       clearTimeout(timer);
+      exchanges.stop();
       http1.close(); // stops its timers
     },
   };
 }
+
+/** A TLS server that does not listen: it is handed connections, and hands on those that have come to terms. */
+function createTlsLayer(
+  source: TlsSource,
+  handshakeTimeout: number,
+  accept: (socket: net.Socket) => void,
+): tls.Server {
+  const server = tls.createServer(
+    {
+      ...source.current(),
+      ALPNProtocols: ['h2', 'http/1.1'],
+      minVersion: 'TLSv1.2',
+      handshakeTimeout,
+      // A client without a certificate may have a token; whether one is accepted is told to the services.
+      requestCert: source.asksClients,
+      rejectUnauthorized: false,
+    },
+    accept,
+  );
+  source.onChange((certificates) => server.setSecureContext(certificates));
+  return server;
+}
+
+const HTTP1_LIMITS: http.ServerOptions = {
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 10_000,
+  // The whole request: the largest message may come at 35 kB a second.
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 1_000,
+  insecureHTTPParser: false,
+  // A missing Host is refused with everything else that is not well-formed.
+  requireHostHeader: false,
+};
 
 function endConnectionAfter(response: http.ServerResponse): void {
   const { socket } = response.req;
@@ -124,8 +202,8 @@ export function listen(server: net.Server, port: number, host: string, setting: 
 }
 
 /** Where this machine reaches a server that listens. */
-export function urlOf(server: net.Server): string {
+export function urlOf(server: net.Server, scheme: 'http' | 'https' = 'http'): string {
   const { address, port } = server.address() as net.AddressInfo; // it listens on TCP
-  if (address === '0.0.0.0' || address === '::') return `http://127.0.0.1:${port}`;
-  return `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
+  if (address === '0.0.0.0' || address === '::') return `${scheme}://127.0.0.1:${port}`;
+  return `${scheme}://${address.includes(':') ? `[${address}]` : address}:${port}`;
 }

@@ -1,38 +1,50 @@
-// Gives every request on the RPC port an id, and one line in the log.
+// Gives every request on the RPC port an id, one line in the log, and a place in the figures.
 import { randomUUID } from 'node:crypto';
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { callerKey, requestIdKey } from '../access/caller.ts';
 import type { Handler } from './listener.ts';
+import { redacted } from './redact.ts';
+import type { RpcMeter } from './rpc-meter.ts';
 
 const HEADER = 'x-request-id';
 
 export type RequestLog = {
   /** Logs the RPCs that reach their service. */
   readonly interceptor: Interceptor;
-  /** Gives each request its id, and logs those that never become an RPC: no token, no such path, no such message. */
+  /** Gives each request its id, and logs those that never become an RPC: no token, no such path, no such message, a page. */
   wrap(handler: Handler): Handler;
 };
 
 /** A caller's own `x-request-id` is kept if it is short and plain, so that its log and ours can be read together. */
-export function createRequestLog(logger: Logger): RequestLog {
+export function createRequestLog(logger: Logger, meter: RpcMeter): RequestLog {
   const logged = new Set<string>();
   return {
     interceptor: (next) => async (request) => {
       const started = performance.now();
       const requestId = request.header.get(HEADER) ?? randomUUID();
       request.contextValues.set(requestIdKey, requestId);
-      let code = 'ok';
+      let code: Code | undefined;
       try {
-        return await next(request);
+        if (!logger.isLevelEnabled('trace') || request.stream) return await next(request);
+        const { input, output } = request.method;
+        logger.trace({ requestId, message: redacted(input, request.message) }, 'rpc request');
+        const response = await next(request);
+        if (!response.stream) {
+          logger.trace({ requestId, message: redacted(output, response.message) }, 'rpc response');
+        }
+        return response;
       } catch (error) {
-        code = Code[ConnectError.from(error).code] ?? 'Unknown';
+        code = ConnectError.from(error).code;
         throw error;
       } finally {
         logged.add(requestId);
-        const { name: rpc, parent } = request.method;
+        const { name, parent } = request.method;
         const caller = request.contextValues.get(callerKey)?.name;
-        logger.info({ requestId, rpc: `${parent.typeName}/${rpc}`, caller, code, ms: since(started) }, 'rpc');
+        const ms = since(started);
+        const outcome = code === undefined ? 'ok' : (Code[code] ?? 'Unknown');
+        logger.info({ requestId, rpc: `${parent.typeName}/${name}`, caller, code: outcome, ms }, 'rpc');
+        meter.served(request.method, code, ms / 1_000);
       }
     },
 
@@ -44,7 +56,10 @@ export function createRequestLog(logger: Logger): RequestLog {
       response.once('close', () => {
         if (logged.delete(requestId)) return;
         const path = request.url?.split('?', 1)[0]?.slice(0, 200);
-        logger.info({ requestId, path, status: response.statusCode, ms: since(started) }, 'rpc refused');
+        const status = response.statusCode;
+        const isRefused = status >= 400;
+        if (isRefused) meter.refused(status);
+        logger.info({ requestId, path, status, ms: since(started) }, isRefused ? 'rpc refused' : 'request');
       });
       handler(request, response);
     },

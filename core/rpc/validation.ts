@@ -4,6 +4,7 @@ import { createValidator } from '@bufbuild/protovalidate';
 import type { Interceptor } from '@connectrpc/connect';
 import { createValidateInterceptor } from '@connectrpc/validate';
 import { file_hub_validate_v1_rules } from '../../gen/hub/validate/v1/rules_pb.ts';
+import { createPlainRules } from './plain-rules.ts';
 
 /** Refuses with InvalidArgument and buf.validate.Violations, every violation at once. */
 export function createValidationInterceptor(): Interceptor {
@@ -11,7 +12,15 @@ export function createValidationInterceptor(): Interceptor {
     registry: createRegistry(file_hub_validate_v1_rules),
     regexMatch: matchNatively,
   });
-  return createValidateInterceptor({ validator });
+  const certainlyKeeps = createPlainRules(file_hub_validate_v1_rules);
+  const validate = createValidateInterceptor({ validator });
+  return (next) => {
+    const validateFirst = validate(next);
+    return (request) =>
+      !request.stream && certainlyKeeps(request.method.input, request.message)
+        ? next(request)
+        : validateFirst(request);
+  };
 }
 
 const compiled = new Map<string, RegExp>();

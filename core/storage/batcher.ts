@@ -1,4 +1,5 @@
 // Joins requests that wait in the same tick into one call, so that they share a statement and a commit.
+import { overloaded } from '../errors.ts';
 
 export type Batcher<Q, A> = (request: Q) => Promise<A>;
 
@@ -8,15 +9,33 @@ export type BatcherOptions<Q, A> = {
   readonly maxSize: number;
   /** Batches under way at once; while so many are, new requests gather. */
   readonly maxInFlight: number;
+  /** Requests that may wait for a batch. Default: 2000. */
+  readonly maxWaiting?: number;
+  /** Milliseconds one may wait. Default: 2000. */
+  readonly maxWaitMs?: number;
 };
 
-export function createBatcher<Q, A>({ run, maxSize, maxInFlight }: BatcherOptions<Q, A>): Batcher<Q, A> {
-  type Waiting = { request: Q; resolve: (answer: A) => void; reject: (error: unknown) => void };
+const MAX_WAITING = 2_000;
+const MAX_WAIT_MS = 2_000;
+
+/** Rejects with HubError `overloaded` what waits for too long, and at once what would. */
+export function createBatcher<Q, A>(options: BatcherOptions<Q, A>): Batcher<Q, A> {
+  const { run, maxSize, maxInFlight, maxWaiting = MAX_WAITING, maxWaitMs = MAX_WAIT_MS } = options;
+  type Waiting = {
+    request: Q;
+    since: number;
+    resolve: (answer: A) => void;
+    reject: (error: unknown) => void;
+  };
   const waiting: Waiting[] = [];
   let inFlight = 0;
   let scheduled = false;
+  /** Somebody waited in vain, and no batch has come back since. */
+  let stalled = false;
+  let watching: NodeJS.Timeout | undefined;
 
   const schedule = (): void => {
+    if (inFlight >= maxInFlight) watch();
     if (scheduled || inFlight >= maxInFlight || waiting.length === 0) return;
     scheduled = true;
     setImmediate(() => {
@@ -24,6 +43,21 @@ export function createBatcher<Q, A>({ run, maxSize, maxInFlight }: BatcherOption
       void flush(waiting.splice(0, maxSize));
       schedule();
     });
+  };
+
+  const watch = (): void => {
+    const [oldest] = waiting;
+    if (watching !== undefined || oldest === undefined) return;
+    watching = setTimeout(dropOverdue, Math.max(1, oldest.since + maxWaitMs - performance.now()));
+  };
+  const dropOverdue = (): void => {
+    watching = undefined;
+    const latest = performance.now() - maxWaitMs;
+    while (waiting[0] !== undefined && waiting[0].since <= latest) {
+      stalled = true;
+      waiting.shift()?.reject(overloaded());
+    }
+    schedule();
   };
 
   const flush = async (batch: Waiting[]): Promise<void> => {
@@ -39,13 +73,15 @@ export function createBatcher<Q, A>({ run, maxSize, maxInFlight }: BatcherOption
       for (const { reject } of batch) reject(error);
     } finally {
       inFlight--;
+      stalled = false;
       schedule();
     }
   };
 
   return (request) =>
     new Promise((resolve, reject) => {
-      waiting.push({ request, resolve, reject });
+      if (stalled || waiting.length >= maxWaiting) return reject(overloaded());
+      waiting.push({ request, since: performance.now(), resolve, reject });
       schedule();
     });
 }

@@ -1,14 +1,24 @@
 // The data directory: what one hub keeps on its machine, and what hubctl finds there.
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDirectory } from './make-directory.ts';
+import { readSecretFile } from './secret-file.ts';
 
 /** What a running hub tells about itself, for hubctl. */
-export type HubFile = { readonly pid: number; readonly gateway?: string; readonly rpc?: string };
+export type HubFile = {
+  readonly pid: number;
+  readonly gateway?: string;
+  readonly rpc?: string;
+  /** The file with the certificate of the RPC port. */
+  readonly rpcCertificate?: string;
+};
 
 export type DataDir = {
   readonly path: string;
   readonly masterKeyFile: string;
-  /** The token, or undefined if there is none that only its owner can read. */
+  /** The head of the audit chain, noted outside of the database. */
+  readonly auditHeadFile: string;
+  /** The token, or undefined if there is none. @throws Error if others can read it: see `readSecretFile`. */
   readAdminToken(): Promise<string | undefined>;
   writeAdminToken(token: string): Promise<void>;
   announce(hub: HubFile): Promise<void>;
@@ -16,23 +26,34 @@ export type DataDir = {
   withdraw(): Promise<void>;
 };
 
-/** Makes the directory if it is missing. Secrets in it are files of mode 0600. */
+/** The data directory is missing and cannot be made. The message says how to choose another. */
+export class DataDirError extends Error {
+  override readonly name = 'DataDirError';
+}
+
+/** Makes the directory if it is missing. Secrets in it are files of mode 0600. @throws DataDirError */
 export async function openDataDir(path: string): Promise<DataDir> {
   // Under root the embedded PostgreSQL runs as another user, who has to pass through; nobody else can list it.
   const mode = process.geteuid?.() === 0 ? 0o711 : 0o700;
-  await mkdir(path, { recursive: true, mode }).catch((error) => {
+  await makeDirectory(path, mode).catch((error) => {
     const remedy = 'choose another with --data-dir or HUB_DATA_DIR';
-    throw new Error(`the data directory ${path} cannot be made (${error.code}): ${remedy}`, { cause: error });
+    throw new DataDirError(`the data directory ${path} cannot be made (${error.code}): ${remedy}`, {
+      cause: error,
+    });
   });
   const hubFile = join(path, 'hub.json');
   const adminTokenFile = join(path, 'admin-token');
   return {
     path,
     masterKeyFile: join(path, 'master.key'),
+    auditHeadFile: join(path, 'audit-head'),
     async readAdminToken() {
-      const token = await readIfThere(adminTokenFile);
-      // What others could read is no secret any more: as good as none.
-      return token !== undefined && !(await isOpen(adminTokenFile)) ? token.trim() : undefined;
+      try {
+        return readSecretFile(adminTokenFile, 'admin token file').trim();
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        throw error;
+      }
     },
     writeAdminToken: (token) => replace(adminTokenFile, `${token}\n`),
     announce: (hub) => replace(hubFile, `${JSON.stringify(hub)}\n`),
@@ -47,13 +68,13 @@ async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }
 
-async function isOpen(path: string): Promise<boolean> {
-  return ((await stat(path)).mode & 0o077) !== 0;
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 /** Whoever reads the file sees the old content or the new, never half of it. */

@@ -1,7 +1,8 @@
 // Opens PostgreSQL: one pool for the ORM (administration) and for prepared SQL (hot paths).
 import { Migrator } from '@mikro-orm/migrations';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
+import { ReadOnlyDatabase } from './outage.ts';
 
 export type Database = {
   readonly orm: MikroORM;
@@ -48,7 +49,10 @@ export async function openDatabase({ url, poolSize, entities, log }: DatabaseOpt
       query_timeout: 20_000,
       idle_in_transaction_session_timeout: 15_000,
       application_name: 'hub',
+      // Statements of one transaction that need not wait for each other share a round trip.
+      pipeline: true,
       keepAlive: true,
+      verify: prepareConnection,
     },
     forceUtcTimezone: true,
     // A mistyped name must not become a new, empty database.
@@ -68,6 +72,21 @@ export async function openDatabase({ url, poolSize, entities, log }: DatabaseOpt
     await orm.close();
     throw new Error(`no database at ${withoutSecrets(url)}: ${reasonOf(error)}`, { cause: error });
   }
+}
+
+/** Whether the server behind a new connection takes writes; what is read from a standby may be old. */
+function prepareConnection(client: PoolClient, done: (error?: Error) => void): void {
+  // Prepared once means planned once. PostgreSQL would plan again for each batch, since batches differ in length, and that
+  // takes longer than to run them.
+  client
+    .query('set plan_cache_mode = force_generic_plan')
+    .then(() => takesWrites(client))
+    .then((writes) => done(writes ? undefined : new ReadOnlyDatabase()), done);
+}
+
+export async function takesWrites(db: Pool | PoolClient): Promise<boolean> {
+  const { rows } = await db.query('show transaction_read_only');
+  return rows[0].transaction_read_only !== 'on';
 }
 
 const OLDEST_VERSION = 15;

@@ -1,8 +1,8 @@
 // The embedded PostgreSQL: starts, finds again and stops the server that the hub brings with it.
 import { readFile, rename, stat } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
 import { packagedBinaries } from './postgres-binaries.ts';
 import { type Cluster, openCluster } from './postgres-cluster.ts';
 import { type RunningServer, removeForeignLock, runningServer } from './postgres-lock.ts';
@@ -25,7 +25,11 @@ export type EmbeddedPostgresOptions = {
   readonly log?: (line: string) => void;
   /** Offers a TCP port of 127.0.0.1, each time it is asked another one. */
   readonly pickPort?: () => Promise<number>;
+  /** Of a server that is started; one that runs already keeps its own. */
+  readonly maxConnections?: number;
 };
+
+const MAX_CONNECTIONS = 100;
 
 /**
  * Starts PostgreSQL on the cluster in `dataDir`, which is made at the first start. As root the server runs as an
@@ -36,13 +40,14 @@ export async function startEmbeddedPostgres({
   dataDir,
   log = () => {},
   pickPort = freePort,
+  maxConnections = MAX_CONNECTIONS,
 }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const directory = resolve(dataDir);
   const cluster = await openCluster(directory, await packagedBinaries(), () =>
     log(`making a PostgreSQL cluster in ${directory}`),
   );
   const orphan = await settledServer(cluster);
-  const port = orphan?.port ?? (await startServer(cluster, pickPort));
+  const port = orphan?.port ?? (await startServer(cluster, pickPort, maxConnections));
   log(
     `PostgreSQL ${cluster.binaries.major} ${orphan ? 'was already running' : 'runs'} on 127.0.0.1:${port}, ` +
       `data in ${cluster.home}`,
@@ -64,7 +69,11 @@ const PASSING = /Address already in use|lock file .* already exists|pre-existing
 const ATTEMPTS = 40;
 const POLL_MS = 250;
 
-async function startServer(cluster: Cluster, pickPort: () => Promise<number>): Promise<number> {
+async function startServer(
+  cluster: Cluster,
+  pickPort: () => Promise<number>,
+  maxConnections: number,
+): Promise<number> {
   const log = join(cluster.home, 'data/server.log');
   // One generation of the log is kept, so that neither can grow for ever.
   await rename(log, `${log}.old`).catch(() => {}); // there is none before the first start
@@ -75,7 +84,7 @@ async function startServer(cluster: Cluster, pickPort: () => Promise<number>): P
       ({ size }) => size,
       () => 0,
     );
-    const args = ['-w', '-t', '120', '-l', 'data/server.log', '-o', settings(port)];
+    const args = ['-w', '-t', '120', '-l', 'data/server.log', '-o', settings(port, maxConnections)];
     const { ok, output } = await control(cluster, 'start', args);
     if (ok) return port;
     const said = (await readFile(log).catch(() => Buffer.alloc(0))).subarray(logged).toString();
@@ -88,12 +97,12 @@ async function startServer(cluster: Cluster, pickPort: () => Promise<number>): P
 }
 
 /** The server's settings as arguments, none with a space. Over TCP on the loopback interface only: no socket file. */
-function settings(port: number): string {
+function settings(port: number, maxConnections: number): string {
   return [
     `--port=${port}`,
     '--listen_addresses=127.0.0.1',
     '--unix_socket_directories=',
-    '--max_connections=100',
+    `--max_connections=${maxConnections}`,
     '--shared_buffers=128MB',
     '--fsync=on',
     '--timezone=UTC',
@@ -101,6 +110,8 @@ function settings(port: number): string {
     '--log_checkpoints=off',
     // Otherwise the log would show the values that broke a constraint.
     '--log_error_verbosity=terse',
+    // Nor the statements that failed: the ORM writes values into them, sealed secrets too.
+    '--log_min_error_statement=panic',
   ].join(' ');
 }
 
@@ -128,19 +139,5 @@ function control(cluster: Cluster, command: string, args: readonly string[]): Pr
   return runCommand(join(binaries.root, 'bin/pg_ctl'), [command, '-D', 'data', ...args], {
     account,
     cwd: home,
-  });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  return await new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => {
-        if (address !== null && typeof address === 'object') resolve(address.port);
-        else reject(new Error('the operating system offered no TCP port'));
-      });
-    });
   });
 }

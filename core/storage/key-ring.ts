@@ -2,15 +2,17 @@
 import { randomUUID } from 'node:crypto';
 import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Pool, PoolClient } from 'pg';
+import type { ClientBase, Pool } from 'pg';
 import type { Clock } from '../clock.ts';
+import type { Secret } from '../secret.ts';
 import type { DataDir } from './data-dir.ts';
 import { createMasterKeyFile, loadMasterKeyFile, type MasterKey, readMasterKeys } from './master-key.ts';
+import { shellQuote } from './secret-file.ts';
 import { inTransaction } from './transaction.ts';
 
 export type MasterKeySource = {
   /** The keys themselves, as HUB_MASTER_KEY gives them. */
-  readonly text?: string | undefined;
+  readonly text?: Secret<string> | undefined;
   /** A file of keys, as HUB_MASTER_KEY_FILE names it. */
   readonly file?: string | undefined;
 };
@@ -21,34 +23,65 @@ export type KeyRing = { readonly keys: MasterKey[]; readonly createdFile: string
  * The keys that are configured; else those in the data directory, where a first start makes one.
  * @throws Error that names the file or the variable, and shows nothing of what is in it.
  */
-export async function loadKeyRing({ text, file }: MasterKeySource, dataDir: DataDir): Promise<KeyRing> {
-  if (text !== undefined) return { keys: readMasterKeys(text, 'HUB_MASTER_KEY'), createdFile: undefined };
-  if (file !== undefined) {
-    const keys = await loadIfThere(file);
-    if (keys) return { keys, createdFile: undefined };
-    throw new Error(`there is no master key file ${file}: correct HUB_MASTER_KEY_FILE`);
+export async function loadKeyRing(source: MasterKeySource, dataDir: DataDir): Promise<KeyRing> {
+  if (source.text !== undefined || source.file !== undefined) {
+    return { keys: existingKeys(source, dataDir), createdFile: undefined };
   }
   const own = dataDir.masterKeyFile;
-  const kept = await loadIfThere(own);
+  const kept = loadIfThere(own);
   if (kept) return { keys: kept, createdFile: undefined };
   const created = await makeFile(own);
-  return { keys: await loadMasterKeyFile(own), createdFile: created ? own : undefined };
+  return { keys: loadMasterKeyFile(own), createdFile: created ? own : undefined };
 }
 
-async function loadIfThere(path: string): Promise<MasterKey[] | undefined> {
+/** The same, for what makes no keys. @throws Error also if there are none. */
+export function existingKeys({ text, file }: MasterKeySource, { masterKeyFile }: DataDir): MasterKey[] {
+  if (text !== undefined) return readMasterKeys(text.reveal(), 'HUB_MASTER_KEY');
+  const path = file ?? masterKeyFile;
+  const keys = loadIfThere(path);
+  if (keys) return keys;
+  throw new Error(`there is no master key file ${path}: correct HUB_MASTER_KEY_FILE`);
+}
+
+function loadIfThere(path: string): MasterKey[] | undefined {
   try {
-    return await loadMasterKeyFile(path);
+    return loadMasterKeyFile(path);
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
 
+/**
+ * Gives the hub of a data directory these keys: makes the key file, or finds all of them where its keys come from.
+ * `undo` takes back what was made.
+ *
+ * @throws Error if the hub has other keys: it would not open what is sealed with these.
+ */
+export async function installKeyRing(
+  source: MasterKeySource,
+  dataDir: DataDir,
+  keys: MasterKey[],
+): Promise<{ createdFile: string | undefined; undo(): Promise<void> }> {
+  const file = source.file ?? dataDir.masterKeyFile;
+  if (source.text === undefined && (await makeFile(file, keys))) {
+    return { createdFile: file, undo: () => rm(file, { force: true }) };
+  }
+  const kept = existingKeys(source, dataDir);
+  const missing = keys.find(({ id }) => !kept.some((key) => key.id === id));
+  if (missing === undefined) return { createdFile: undefined, undo: async () => {} };
+  throw new Error(
+    source.text === undefined
+      ? `${file} has other master keys than the backup. Move it away: mv ${shellQuote(file)} ${shellQuote(`${file}.old`)}`
+      : `HUB_MASTER_KEY has other master keys than the backup: without it, restore makes a file of the backup's keys`,
+  );
+}
+
 /** False if another hub was first. The file gets its name when it is complete: nobody reads half a key. */
-async function makeFile(path: string): Promise<boolean> {
+async function makeFile(path: string, keys?: MasterKey[]): Promise<boolean> {
   const draft = `${path}.${randomUUID()}`;
   try {
-    await createMasterKeyFile(draft);
+    await createMasterKeyFile(draft, keys);
     await link(draft, path);
     await using directory = await open(dirname(path), 'r');
     await directory.sync();
@@ -82,7 +115,7 @@ export async function claimDatabase(pool: Pool, keys: readonly MasterKey[], cloc
 }
 
 /** @throws Error if the secrets in this database are sealed with a key that is not in the ring. */
-export async function checkKeyRing(db: Pool | PoolClient, keys: readonly MasterKey[]): Promise<void> {
+export async function checkKeyRing(db: Pool | ClientBase, keys: readonly MasterKey[]): Promise<void> {
   const ids = keys.map((key) => key.id);
   const { rows } = await db.query<{ keyId: string }>(
     'select key_id as "keyId" from master_key_use order by since, key_id',

@@ -2,6 +2,7 @@
 import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { readSecretFile } from './secret-file.ts';
 
 /** A 256-bit key. `id` is public: 16 hex digits, in the header of everything sealed with it. */
 export type MasterKey = { readonly id: string; readonly secret: KeyObject };
@@ -34,25 +35,27 @@ export function readMasterKeys(text: string, source = 'master keys'): MasterKey[
   return Array.from(ring.values(), ({ key }) => key);
 }
 
-/** Reads a key ring from a file that only its owner may read. */
-export async function loadMasterKeyFile(path: string): Promise<MasterKey[]> {
-  await using file = await open(path, 'r');
-  const about = await file.stat();
-  if (!about.isFile()) throw new Error(`master key file ${path} is not a file`);
-  const { mode } = about;
-  if (mode & 0o077) {
-    throw new Error(`master key file ${path} is open to other users. Run: chmod 600 ${shellQuote(path)}`);
-  }
-  return readMasterKeys(await file.readFile('utf8'), `master key file ${path}`);
+/** Reads a key ring from a file that only its owner can read. */
+export function loadMasterKeyFile(path: string): MasterKey[] {
+  return readMasterKeys(readSecretFile(path, 'master key file'), `master key file ${path}`);
 }
 
-/** Writes a file with one fresh key, readable by its owner only. Fails with EEXIST if there is a file already. */
-export async function createMasterKeyFile(path: string): Promise<void> {
-  const key = randomBytes(KEY_BYTES).toString('base64');
+/** A key ring as `readMasterKeys` reads it. It is secret. */
+export function formatKeyRing(keys: readonly MasterKey[]): string {
+  const about =
+    'Master keys of the hub, one per line: the first seals, all open. Without them nothing sealed can be read.';
+  return [`# ${about}`, ...keys.map(({ secret }) => secret.export().toString('base64')), ''].join('\n');
+}
+
+/** A ring with one fresh key. */
+export function newKeyRing(): MasterKey[] {
+  return [masterKey(randomBytes(KEY_BYTES))];
+}
+
+/** Writes a key ring file, readable by its owner only. Fails with EEXIST if there is a file already. */
+export async function createMasterKeyFile(path: string, keys = newKeyRing()): Promise<void> {
   await using file = await open(path, 'wx', 0o600);
-  await file.writeFile(
-    `# Master keys of the hub, one per line: the first seals, all open. Without them nothing sealed can be read.\n${key}\n`,
-  );
+  await file.writeFile(formatKeyRing(keys));
   await file.sync();
   // The name has to survive a crash as well as the content.
   await using directory = await open(dirname(path), 'r');
@@ -69,8 +72,4 @@ function decode(written: string): Buffer | undefined {
   const bytes = Buffer.from(written, 'base64');
   // Comparing with what it should look like refuses what the decoder would have skipped.
   return bytes.length === KEY_BYTES && bytes.toString('base64') === written ? bytes : undefined;
-}
-
-function shellQuote(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

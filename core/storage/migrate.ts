@@ -1,6 +1,7 @@
 // Brings the schema up to date. Hubs that start together take turns under an advisory lock.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from './database.ts';
 
 // Any constant will do, as long as nothing else in the database uses it.
@@ -8,19 +9,31 @@ const MIGRATION_LOCK = 4_715_099;
 
 export type MigrationStatus = { applied: { name: string; at: Date }[]; pending: string[] };
 
-/** Applies what is pending and returns the names, in order. Refuses nothing: with nothing pending it does nothing. */
-export async function migrateUp(db: Database): Promise<string[]> {
-  const client = await db.pool.connect();
-  try {
+export type MigrateOptions = {
+  /** The last one to apply; without it, the last there is. */
+  readonly to?: string;
+  /** Adds to the transaction what is to be noted of it, with the last one before (if any) and now. */
+  readonly record?: (em: EntityManager, before: string | undefined, after: string) => void;
+};
+
+/**
+ * Applies what is pending, in one transaction, and returns the names, in order. Refuses nothing: with nothing pending
+ * it does nothing.
+ */
+export async function migrateUp(db: Database, { to, record }: MigrateOptions = {}): Promise<string[]> {
+  return db.em().transactional(async (em) => {
+    const connection = em.getConnection();
+    const transaction = em.getTransactionContext();
+    const run = (statement: string) => connection.execute(statement, [], 'run', transaction);
     // Waiting for another hub's migration may take longer than a statement of ours should.
-    await client.query('set statement_timeout = 0');
-    await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    const applied = await db.orm.migrator.up();
+    await run('set local statement_timeout = 0');
+    await run(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+    const before = (await migrationStatus(db)).applied.at(-1)?.name;
+    const applied = await db.orm.migrator.up({ ...(to && { to }), ...(transaction && { transaction }) });
+    const last = applied.at(-1);
+    if (last) record?.(em, before, last.name);
     return applied.map((migration) => migration.name);
-  } finally {
-    // Ends the session, and with it the lock, whatever state the connection is in.
-    client.release(true);
-  }
+  });
 }
 
 /** What the database has of the migrations of this version. Only reads: asking the ORM would make its table. */

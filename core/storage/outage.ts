@@ -3,6 +3,8 @@
 // SQLSTATE classes: 08 connection exception, 40 transaction rollback (deadlock, serialization), 53 insufficient
 // resources, 55 object not in prerequisite state (a lock not granted in time), 57 operator intervention (shutdown).
 const OUTAGE_CLASSES = new Set(['08', '40', '53', '55', '57']);
+// A standby, or a primary that was made read-only: nothing can be written there, and what is read may be old.
+const READ_ONLY = '25006';
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -12,12 +14,23 @@ const SOCKET_CODES = new Set([
   'EHOSTUNREACH',
 ]);
 
+/** The server is a standby, or was made read-only. */
+export class ReadOnlyDatabase extends Error {
+  override readonly name = 'ReadOnlyDatabase';
+  readonly code = READ_ONLY;
+
+  constructor() {
+    super('it takes no writes: it is a standby, or was made read-only');
+  }
+}
+
 /** True for errors after which the same request may well succeed later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   if (code !== undefined) {
-    return SOCKET_CODES.has(code) || (code.length === 5 && OUTAGE_CLASSES.has(code.slice(0, 2)));
+    if (code === READ_ONLY || SOCKET_CODES.has(code)) return true;
+    return code.length === 5 && OUTAGE_CLASSES.has(code.slice(0, 2));
   }
   if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
   // pg and its pool report these without a code.

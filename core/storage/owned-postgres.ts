@@ -12,6 +12,8 @@ export type OwnedPostgres = {
 
 export type OwnOptions = {
   readonly dataDir: DataDir;
+  /** As in `startEmbeddedPostgres`. */
+  readonly maxConnections?: number;
   readonly log: (line: string) => void;
   /** The server died and could not be brought back, or belongs to another hub by now: this one is of no more use. */
   readonly onLost: (error: Error) => void;
@@ -23,9 +25,9 @@ const RESTARTS = 5;
 const RESTART_DELAY_MS = 1_000;
 
 /** @throws Error if another hub runs on this data directory. */
-export async function ownPostgres({ dataDir, log, onLost }: OwnOptions): Promise<OwnedPostgres> {
+export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOptions): Promise<OwnedPostgres> {
   const path = dataDir.path;
-  let server = await startEmbeddedPostgres({ dataDir: path, log });
+  let server = await startEmbeddedPostgres({ dataDir: path, log, ...limits });
   let stopping = false;
   let returning: Promise<void> = Promise.resolve();
 
@@ -36,7 +38,7 @@ export async function ownPostgres({ dataDir, log, onLost }: OwnOptions): Promise
       try {
         // On the port it had: the hub's pool knows no other.
         const port = Number(new URL(server.url).port);
-        server = await startEmbeddedPostgres({ dataDir: path, log, pickPort: async () => port });
+        server = await startEmbeddedPostgres({ dataDir: path, log, pickPort: async () => port, ...limits });
         lock = await takeLock(server, path, onGone);
         return log('PostgreSQL is back');
       } catch (error) {

@@ -31,9 +31,10 @@ export async function packagedBinaries(
 }
 
 /**
- * Binaries that `account` can run. Where it cannot read the package (a checkout under /root), or where the package
- * was installed without its scripts and lacks links between its libraries, they are copied to `<home>/binaries-…`
- * once; a copy that a crash left incomplete is made anew.
+ * Binaries that `account` can run. npm cannot pack the links between their libraries, and no install script makes
+ * them here: they are made in the package, once. Where that cannot be, or where `account` cannot read the package (a
+ * checkout under /root), the binaries are copied to `<home>/binaries-…` once; a copy that a crash left incomplete is
+ * made anew.
  */
 export async function usableBinaries(
   packaged: PackagedBinaries,
@@ -42,7 +43,13 @@ export async function usableBinaries(
 ): Promise<Binaries> {
   const copy = join(home, `binaries-${packaged.version}`);
   let outcome: Outcome | undefined;
-  for (const prepare of [() => packaged.root, () => copy, () => copyBinaries(packaged.root, copy)]) {
+  const places = [
+    () => packaged.root,
+    () => linkLibraries(packaged.root).catch(() => packaged.root), // installed by somebody else, perhaps
+    () => copy,
+    () => copyBinaries(packaged.root, copy),
+  ];
+  for (const prepare of places) {
     const root = await prepare();
     outcome = await runCommand(join(root, 'bin/postgres'), ['--version'], { account });
     const major = /\(PostgreSQL\) (\d+)/.exec(outcome.output)?.[1];
@@ -66,14 +73,16 @@ async function copyBinaries(from: string, to: string): Promise<string> {
   return to;
 }
 
-/** Makes the links that npm cannot pack; the package lists them, with paths that start at its own root. */
-async function linkLibraries(root: string): Promise<void> {
+/** Makes the links; the package lists them, with paths that start at its own root. */
+async function linkLibraries(root: string): Promise<string> {
   const list: { source: string; target: string }[] = JSON.parse(
     await readFile(join(root, 'pg-symlinks.json'), 'utf8'),
   );
   for (const { source, target } of list) {
     const link = join(dirname(root), target.replace(/^native/, basename(root)));
-    await rm(link, { force: true });
-    await symlink(basename(source), link);
+    await symlink(basename(source), link).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error; // another process was faster
+    });
   }
+  return root;
 }

@@ -19,6 +19,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeDirectory } from './make-directory.ts';
 import { canEnter, runsAsRoot, unprivilegedAccount } from './postgres-account.ts';
 import { type Binaries, type PackagedBinaries, usableBinaries } from './postgres-binaries.ts';
 import { type Account, runCommand } from './run-command.ts';
@@ -66,7 +67,7 @@ export async function openCluster(
 async function createCluster(dataDir: string, packaged: PackagedBinaries): Promise<void> {
   const account = await unprivilegedAccount();
   const homeMode = account ? 0o711 : 0o700;
-  await mkdir(dataDir, { recursive: true, mode: homeMode });
+  await makeDirectory(dataDir, homeMode);
   const unfinished = join(dataDir, 'postgres.new');
   await removeUnfinished(unfinished);
   if (await canEnter(dataDir, account)) await mkdir(unfinished);

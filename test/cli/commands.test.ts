@@ -58,10 +58,10 @@ describe('hubctl with a hub', function () {
 
   it('sets and lists limit profiles', async () => {
     const slug = await createApp();
-    const set = await run('limits', 'set', slug, 'pro', 'projects=unlimited', 'exports=1000');
+    const set = await run('profile', 'set', slug, 'pro', 'projects=unlimited', 'exports=1000');
     expect(set.stdout).to.contain('exports=1000 projects=unlimited');
-    expect(await json('limits', 'list', slug)).to.deep.equal([
-      { app: slug, profile: 'pro', limits: { exports: 1000, projects: -1 } },
+    expect(await json('profile', 'list', slug)).to.deep.equal([
+      { app: slug, name: 'pro', limits: { exports: 1000, projects: -1 } },
     ]);
   });
 
@@ -99,7 +99,7 @@ describe('hubctl with a hub', function () {
   });
 
   it('seeds a demo license that takes machines, lists their seats and releases them', async () => {
-    const demo = await json('seed', 'demo');
+    const demo = await json('app', 'seed');
     expect(demo)
       .to.have.all.keys('app', 'licenseId', 'licenseKey', 'seats')
       .and.include({ app: 'demo', seats: 3 });
@@ -120,8 +120,8 @@ describe('hubctl with a hub', function () {
   });
 
   it('can seed the demo again: the app is kept and another license is issued', async () => {
-    const first = await json('seed', 'demo');
-    const second = await json('seed', 'demo');
+    const first = await json('app', 'seed');
+    const second = await json('app', 'seed');
     expect(second.licenseId).not.to.equal(first.licenseId);
   });
 
@@ -139,7 +139,7 @@ describe('hubctl with a hub', function () {
 
   it('names the options that break a rule of the contract, one line each', async () => {
     const { code, stderr } = await run('key', 'issue', '--app', 'demo', '--seats', '-2', '--limit', '9=1');
-    expect(code).to.equal(1);
+    expect(code).to.equal(2);
     expect(stderr).to.match(/^hubctl: --seats: .+\n +--limit 9: .+\n$/);
   });
 

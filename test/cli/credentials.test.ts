@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
-import { PROMPTED, readCredentials } from '../../cli/credentials.ts';
+import { readCredentials } from '../../cli/credentials.ts';
 import { CliError } from '../../cli/failure.ts';
 import { createOutput } from '../../cli/output.ts';
-import { DRIVERS } from '../../core/payment/registry.ts';
 
 function console(isTTY: boolean) {
   const streams = {
@@ -17,6 +16,8 @@ function console(isTTY: boolean) {
   };
   return { streams, out: createOutput(streams, () => false) };
 }
+
+const namesWanted = () => Promise.resolve(['storeId', 'storePassword']);
 
 /** The message of the refusal. */
 async function refusalOf(pending: Promise<unknown>): Promise<string> {
@@ -41,11 +42,11 @@ describe('credentials', () => {
     await writeFile(file, '{"storeId":"s","storePassword":"p"}', { mode: 0o600 });
     const at = console(false);
     const wanted = { storeId: 's', storePassword: 'p' };
-    expect(await readCredentials(at, 'gateway_one', file)).to.deep.equal(wanted);
+    expect(await readCredentials(at, file, namesWanted)).to.deep.equal(wanted);
     expect(at.streams.stderr.read()).to.equal(null);
 
     await chmod(file, 0o644);
-    expect(await readCredentials(at, 'gateway_one', file)).to.deep.equal(wanted);
+    expect(await readCredentials(at, file, namesWanted)).to.deep.equal(wanted);
     expect(String(at.streams.stderr.read())).to.equal(
       `Warning: other users can read ${file}. Run: chmod 600 ${file}\n`,
     );
@@ -54,13 +55,13 @@ describe('credentials', () => {
   it('come from standard input', async () => {
     const at = console(false);
     at.streams.stdin.end('{"username":"u"}\n');
-    expect(await readCredentials(at, 'gateway_two', '-')).to.deep.equal({ username: 'u' });
+    expect(await readCredentials(at, '-', namesWanted)).to.deep.equal({ username: 'u' });
   });
 
   it('are asked for at a terminal one by one, and not shown', async () => {
     const at = console(true);
     at.streams.stdin.write('store-1\nCANARY\n');
-    expect(await readCredentials(at, 'gateway_one', undefined)).to.deep.equal({
+    expect(await readCredentials(at, undefined, namesWanted)).to.deep.equal({
       storeId: 'store-1',
       storePassword: 'CANARY',
     });
@@ -68,37 +69,28 @@ describe('credentials', () => {
     expect(at.streams.stdout.read()).to.equal(null);
   });
 
-  it('are asked for by the names that the hub wants', () => {
-    for (const [gateway, names] of Object.entries(PROMPTED)) {
-      expect(DRIVERS.find((driver) => driver.gateway === gateway)?.credentials, gateway).to.deep.equal(names);
-    }
-  });
-
-  it('are not asked for where nobody is there, where the gateway is not known, or twice', async () => {
-    expect(await refusalOf(readCredentials(console(false), 'gateway_one', undefined))).to.contain(
-      '--credentials-file',
-    );
-    expect(await refusalOf(readCredentials(console(true), 'toString', undefined))).to.contain(
+  it('are not asked for where nobody is there, or twice', async () => {
+    expect(await refusalOf(readCredentials(console(false), undefined, namesWanted))).to.contain(
       '--credentials-file',
     );
     const at = console(true);
     at.streams.stdin.end('store-1\n');
-    expect(await refusalOf(readCredentials(at, 'gateway_one', undefined))).to.contain('The input ended');
+    expect(await refusalOf(readCredentials(at, undefined, namesWanted))).to.contain('The input ended');
   });
 
   it('are given up on Ctrl-C', async () => {
     const at = console(true);
     at.streams.stdin.write('store-1\n\u0003');
-    expect(await refusalOf(readCredentials(at, 'gateway_one', undefined))).to.contain('Interrupted');
+    expect(await refusalOf(readCredentials(at, undefined, namesWanted))).to.contain('Interrupted');
   });
 
   it('are never quoted where they are refused', async () => {
     for (const content of ['CANARY', '{"storeId": CANARY}', '["CANARY"]', '"CANARY"', '{"a": ["CANARY"]}']) {
       await writeFile(file, content);
-      const message = await refusalOf(readCredentials(console(false), 'gateway_one', file));
+      const message = await refusalOf(readCredentials(console(false), file, namesWanted));
       expect(message, content).to.contain(file).and.not.to.contain('CANARY');
     }
     const missing = join(folder, 'none.json');
-    expect(await refusalOf(readCredentials(console(false), 'gateway_one', missing))).to.contain('ENOENT');
+    expect(await refusalOf(readCredentials(console(false), missing, namesWanted))).to.contain('ENOENT');
   });
 });

@@ -1,8 +1,9 @@
 // Amounts of money, as typed and as shown, held to the hub's own.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { formatDecimal, parseDecimal } from '../../cli/decimal.ts';
+import { parseDecimal } from '../../cli/decimal.ts';
 import { formatDecimal as hubFormat, MoneyError, minorDigits, parseMoney } from '../../core/payment/money.ts';
+import { formatDecimal } from '../../story/money.ts';
 
 /** Every code of three letters that the hub takes for a currency. */
 const CURRENCIES = codes().filter((code) => {
@@ -25,6 +26,12 @@ describe('decimal amounts', () => {
     for (const currency of CURRENCIES) {
       expect(formatDecimal(12_345n, currency), currency).to.equal(hubFormat({ minor: 12_345n, currency }));
     }
+  });
+
+  it('have their sign in front', () => {
+    const shown = [-5n, -1234n, 0n, 1n].map((minor) => formatDecimal(minor, 'BDT'));
+    expect(shown).to.deep.equal(['-0.05', '-12.34', '0.00', '0.01']);
+    expect(formatDecimal(-7n, 'JPY')).to.equal('-7');
   });
 
   it('are read as the hub reads them, and come back as they were', () => {
@@ -51,6 +58,6 @@ describe('decimal amounts', () => {
     expect(() => parseDecimal('0.001', 'BDT')).to.throw('BDT has only 2 digits after the decimal point.');
     expect(() => parseDecimal('1.5', 'JPY')).to.throw('JPY has no digits after the decimal point.');
     expect(parseDecimal('90071992547409.91', 'BDT')).to.equal(9_007_199_254_740_991n);
-    expect(() => parseDecimal('90071992547409.92', 'BDT')).to.throw('The amount is too large.');
+    expect(() => parseDecimal('90071992547409.92', 'BDT')).to.throw('The amount is too large: the most is ');
   });
 });

@@ -7,11 +7,12 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import type { DemoReport } from '../../cli/run-demo.ts';
+import type { DemoReport } from '../../cli/views/demo.ts';
 import { discard, makeDataDir, postgresRuns } from '../support/data-dir.ts';
 import { createDatabase, query } from '../support/postgres.ts';
 import { activate, checkStatus, post } from '../support/rest.ts';
 import { until } from '../support/until.ts';
+import { expectPrinted } from './conforms.ts';
 import { HUBCTL, hubctl, start } from './spawn-hubctl.ts';
 
 type Demo = { readonly printed: string; interrupt(): Promise<[code: number | null, printed: string]> };
@@ -31,7 +32,7 @@ async function startDemo(words: string[], env: Record<string, string>, end: RegE
     complaints += text;
   });
   const exited = once(child, 'close').finally(() => running.delete(child));
-  await until(() => end.test(printed) || child.exitCode !== null, 'the demo is ready', 30_000);
+  await until(() => end.test(printed) || child.exitCode !== null, 'the demo is ready', 90_000);
   if (child.exitCode !== null) throw new Error(`the demo ended: ${complaints}`);
   return {
     printed,
@@ -44,37 +45,53 @@ async function startDemo(words: string[], env: Record<string, string>, end: RegE
 }
 
 const startJson = async (words: string[], env: Record<string, string>) => {
-  const demo = await startDemo(['--json', ...words], env, /\n/);
+  const demo = await startDemo(['--output', 'json', ...words], env, /\n/);
   const report: DemoReport = JSON.parse(demo.printed);
+  expectPrinted('demo', report);
   return { ...demo, report };
 };
 
 describe('hubctl demo', function () {
-  this.timeout(60_000); // it makes a cluster and starts hubs
+  this.timeout(180_000); // it makes a cluster and starts hubs
   let dataDir: string;
   beforeEach(async () => {
     dataDir = await makeDataDir();
   });
   afterEach(async () => {
     for (const child of running) child.kill('SIGTERM');
-    await until(() => running.size === 0, 'every demo has ended');
+    await until(() => running.size === 0, 'every demo has ended', 60_000);
     await discard(dataDir);
+  });
+
+  it('says by which option its simulator gets another port, and ends without a hub', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo; // it listens on TCP
+    const words = ['--port', '0', '--rpc-port', '0', '--data-dir', dataDir, '--simulator-port', String(port)];
+    const { code, stderr } = await hubctl(['demo', ...words]);
+    taken.close();
+    expect(code).to.equal(1);
+    expect(stderr).to.match(
+      new RegExp(`^hubctl: Port ${port} cannot be used: .*Choose another with --simulator-port`, 'm'),
+    );
   });
 
   it('shows the same license at every start, whose seats are kept, with commands that work when pasted', async () => {
     const first = await startJson(['--port', '0', '--data-dir', dataDir], {});
     const { report } = first;
-    expect(report).to.have.all.keys('gateway', 'rpc', 'token', 'app', 'license', 'slots', 'simulator');
-    expect(report.app).to.deep.equal({ slug: 'demo' });
-    expect(report.license).to.have.all.keys('id', 'key', 'seats');
-    expect(report.license.seats).to.equal(3);
-    expect((await activate(report.gateway, report.license.key, 'machine-1')).status).to.equal(200);
+    expect(report.app).to.equal('demo');
+    expect(report.seats).to.equal(3);
+    expect((await activate(report.gateway, report.licenseKey, 'machine-1')).status).to.equal(200);
     expect((await stat(join(dataDir, 'demo.json'))).mode & 0o777).to.equal(0o600);
     expect(await first.interrupt()).to.deep.equal([0, first.printed]);
     expect(await postgresRuns(dataDir)).to.equal(false);
 
-    const again = await startDemo(['--port', '0', '--data-dir', dataDir], {}, /Ctrl-C stops the hub.*\n$/);
-    expect(again.printed).to.contain(report.license.id).and.contain(report.license.key);
+    const again = await startDemo(
+      ['--port', '0', '--data-dir', dataDir],
+      {},
+      /Ctrl-C stops the hub.*\n.*\n$/,
+    );
+    expect(again.printed).to.contain(report.licenseId).and.contain(report.licenseKey);
     const [simulator] = /(?<=Providers +)http\S+/.exec(again.printed) ?? [];
     const commands = again.printed.split('\n').filter((line) => /^ {2}(curl|npx) /.test(line));
     const paste = async (command = ''): Promise<string> =>
@@ -84,7 +101,7 @@ describe('hubctl demo', function () {
     expect(JSON.parse(await paste(status)).seats).to.deep.equal({ limit: 3, used: 2 });
     expect(await paste(publicKey)).to.match(/^-----BEGIN PUBLIC KEY-----\n/);
     expect(JSON.parse(await paste(release))).to.deep.equal({ ok: true, released: true });
-    expect(await paste(show)).to.contain(report.license.id);
+    expect(await paste(show)).to.contain(report.licenseId);
     expect(await paste(charge))
       .to.contain('100.00 BDT')
       .and.contain(`${simulator}/gateway_one/checkout/`);
@@ -92,7 +109,10 @@ describe('hubctl demo', function () {
       .to.contain('pending')
       .and.contain('ORD-1');
     expect(commands).to.have.length(8);
-    expect((await again.interrupt())[0]).to.equal(0);
+    expect(again.printed).to.contain('forget\ntheir payments');
+    const [code, all] = await again.interrupt();
+    expect(code).to.equal(0);
+    expect(all).to.match(/The hub has stopped\. The simulated payments are gone\.\n$/);
   });
 
   it('charges at simulated providers, whose slots are good again at the next start', async () => {
@@ -136,15 +156,15 @@ describe('hubctl demo', function () {
     const env = { HUB_DATA_DIR: dataDir, DATABASE_URL: await createDatabase() };
     const first = await startJson(['--port', '0'], env);
     expect((await stat(kept)).mode & 0o777).to.equal(0o600);
-    expect(JSON.parse(await readFile(kept, 'utf8')).licenseId).to.equal(first.report.license.id);
+    expect(JSON.parse(await readFile(kept, 'utf8')).licenseId).to.equal(first.report.licenseId);
     await first.interrupt();
     await query(env.DATABASE_URL, 'delete from license');
 
     const port = await freePort();
     const second = await startJson(['--port', `${port}`], env);
     expect(second.report.gateway).to.equal(`http://127.0.0.1:${port}`);
-    expect(second.report.license.id).not.to.equal(first.report.license.id);
-    expect((await checkStatus(second.report.gateway, second.report.license.id)).status).to.equal(200);
+    expect(second.report.licenseId).not.to.equal(first.report.licenseId);
+    expect((await checkStatus(second.report.gateway, second.report.licenseId)).status).to.equal(200);
     expect((await second.interrupt())[0]).to.equal(0);
   });
 });

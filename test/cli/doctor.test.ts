@@ -5,14 +5,18 @@ import { chmod, copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
-import type { Finding } from '../../cli/commands/doctor.ts';
 import { examine } from '../../cli/examine.ts';
 import { createProgram } from '../../cli/program.ts';
+import type { Finding } from '../../cli/views/finding.ts';
+import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { SlotEnvironment } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { startHub, type TestHub } from '../support/hub.ts';
 import { createApp } from '../support/license.ts';
 import { createDatabase, query } from '../support/postgres.ts';
 import { requireRedis } from '../support/redis.ts';
+import { expectPrinted } from './conforms.ts';
 import { hubctl } from './spawn-hubctl.ts';
 
 const NOWHERE = 'http://127.0.0.1:1';
@@ -25,6 +29,13 @@ describe('hubctl doctor', function () {
     scratch = await mkdtemp(join(tmpdir(), 'hub-test-'));
     hub = await startHub();
     await createApp(hub.admin); // with a signing key
+    await createClient(PaymentAdminService, hub.transport).addSlot({
+      name: 'main',
+      gateway: 'gateway_one',
+      environment: SlotEnvironment.SANDBOX,
+      baseUrl: NOWHERE,
+      credentials: { storeId: 'store', storePassword: 'password' },
+    });
   });
   after(async () => {
     await hub?.stop();
@@ -37,11 +48,13 @@ describe('hubctl doctor', function () {
     options: { dataDir?: string; server?: string; token?: string } = {},
   ): Promise<Finding[]> {
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
-    const { program, context } = createProgram(streams);
+    const { program, tools } = createProgram(streams);
     for (const [name, value] of Object.entries({ dataDir: hub.dataDir, ...options })) {
       program.setOptionValueWithSource(name, value, 'cli');
     }
-    return examine({}, { DATABASE_URL: hub.databaseUrl, ...environment }, context);
+    const findings = await examine({}, { DATABASE_URL: hub.databaseUrl, ...environment }, tools);
+    expectPrinted('doctor', findings);
+    return findings;
   }
 
   /** The names of what failed, each of which has to come with a remedy. */
@@ -79,6 +92,9 @@ describe('hubctl doctor', function () {
       'database clock: ok',
       'schema: ok',
       'signing keys: ok',
+      'credentials: ok',
+      'callbacks: ok',
+      'backlog: ok',
       'Redis: skipped',
       'hub: ok',
     ]);
@@ -123,11 +139,50 @@ describe('hubctl doctor', function () {
   it('finds a master key that is not the one of the database', async () => {
     const key = randomBytes(32).toString('base64');
     const findings = await look({ HUB_MASTER_KEY: key });
-    expect(failures(findings)).to.deep.equal(['signing keys']);
+    expect(failures(findings)).to.deep.equal(['signing keys', 'credentials']);
     expect(JSON.stringify(findings)).not.to.contain(key);
     const none = await look({}, { dataDir: scratch, server: hub.rpcUrl, token: hub.token });
-    expect(failures(none)).to.deep.equal(['signing keys']);
+    expect(failures(none)).to.deep.equal(['signing keys', 'credentials']);
     expect(only(none, 'signing keys').detail).to.contain('there is no master key');
+  });
+
+  it('finds credentials that cannot be opened, though the keys of the apps can', async () => {
+    const flip =
+      'update slot set sealed_credentials = set_byte(sealed_credentials, 40, get_byte(sealed_credentials, 40) # 1)';
+    await query(hub.databaseUrl, flip);
+    const findings = await look();
+    await query(hub.databaseUrl, flip);
+    expect(failures(findings)).to.deep.equal(['credentials']);
+  });
+
+  it('warns of callbacks that were given up while their session is not paid', async () => {
+    await query(
+      hub.databaseUrl,
+      `insert into callback (id, gateway, fields, received_at, state, reason, attempts)
+       values (partition_floor(date_trunc('month', now())::date), 'gateway_one', '{}', now(), 'dead', '', 30)`,
+    );
+    const { state, detail, remedy } = only(await look(), 'callbacks');
+    expect({ state, detail }).to.deep.equal({
+      state: 'warning',
+      detail: '1 was given up, of sessions that are not paid',
+    });
+    expect(remedy).to.contain('hubctl callback replay');
+  });
+
+  it('tells what waits and for how long, and warns if that is too long', async () => {
+    const wait = (ago: string) =>
+      query(
+        hub.databaseUrl,
+        `insert into callback (id, gateway, fields, received_at, state, reason, attempts)
+         select id, 'gateway_one', '{}', now() - interval '${ago}', 'received', '', 1
+         from (select gen_random_uuid() as id) made`,
+      );
+    expect(only(await look(), 'backlog').detail).to.equal('nothing waits');
+    await wait('2 hours');
+    const { state, detail } = only(await look(), 'backlog');
+    expect(state).to.equal('warning');
+    expect(detail).to.match(/^1 callback waits, the oldest for 72\d\d s; \d+ jobs$/);
+    await query(hub.databaseUrl, `delete from callback where state = 'received'`);
   });
 
   it('finds a secret in the data directory that other users can read', async () => {
@@ -145,7 +200,7 @@ describe('hubctl doctor', function () {
     expect(failures(findings)).to.deep.equal([]);
     expect(only(findings, 'schema')).to.include({
       state: 'warning',
-      remedy: 'hubctl migrate up, or start the hub',
+      remedy: 'hubctl migration apply, or start the hub',
     });
     expect(await query(DATABASE_URL, `select from pg_tables where schemaname = 'public'`)).to.deep.equal([]);
   });

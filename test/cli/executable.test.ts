@@ -80,7 +80,9 @@ describe('the hubctl executable', function () {
         lines: 1,
       });
     }
-    expect(results[0]?.stderr).to.equal("hubctl: unknown command 'licens' (Did you mean license?)\n");
+    expect(results[0]?.stderr).to.equal(
+      "hubctl: unknown command 'licens' (Did you mean license?). See `hubctl --help`.\n",
+    );
     expect(results[9]?.stderr).to.contain('--yes');
   });
 

@@ -7,9 +7,13 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { createClient, createRouterTransport } from '@connectrpc/connect';
 import { expect } from 'chai';
 import type { Hub } from '../../cli/connection.ts';
-import type { Context } from '../../cli/context.ts';
 import { exportUsage } from '../../cli/export-usage.ts';
 import { createOutput } from '../../cli/output.ts';
+import { createProgress } from '../../cli/progress.ts';
+import type { Tools } from '../../cli/tools.ts';
+import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
+import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
+import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import {
   type ListUsageLogsRequest,
@@ -18,8 +22,11 @@ import {
 } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { UsageLogSchema } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
+import { RetentionService } from '../../gen/hub/retention/v1/retention_service_pb.ts';
+import { until } from '../support/until.ts';
 
-type Page = (request: ListUsageLogsRequest) => MessageInitShape<typeof ListUsageLogsResponseSchema>;
+type Reply = MessageInitShape<typeof ListUsageLogsResponseSchema>;
+type Page = (request: ListUsageLogsRequest) => Reply | Promise<Reply>;
 
 function entry(usageLogId: string, orderReference = 'ORD') {
   return create(UsageLogSchema, {
@@ -39,28 +46,31 @@ function entry(usageLogId: string, orderReference = 'ORD') {
   });
 }
 
-function contextOver(page: Page, isTTY = false) {
+function toolsOver(page: Page, isTTY = false) {
   const transport = createRouterTransport(({ service }) => {
     service(PaymentAdminService, { listUsageLogs: page });
   });
   const hub: Hub = {
+    access: createClient(AccessService, transport),
     admin: createClient(LicenseAdminService, transport),
+    audit: createClient(AuditService, transport),
     payments: createClient(PaymentService, transport),
     paymentAdmin: createClient(PaymentAdminService, transport),
+    retention: createClient(RetentionService, transport),
+    tokens: createClient(TokenService, transport),
   };
   const streams = {
     stdin: new PassThrough(),
     stdout: new PassThrough(),
     stderr: Object.assign(new PassThrough(), { isTTY }),
   };
-  const context: Context = {
-    streams,
-    out: createOutput(streams, () => true),
-    options: () => ({ dataDir: '', output: 'json' }),
-    target: () => Promise.reject(new Error('there is no target')),
+  const progress = createProgress(streams, {});
+  const tools: Pick<Tools, 'progress' | 'out' | 'hub'> = {
+    progress,
+    out: createOutput(streams, () => true, progress),
     hub: async () => hub,
   };
-  return { context, streams };
+  return { tools, streams };
 }
 
 const twoPages: Page = ({ pageToken }) =>
@@ -78,8 +88,8 @@ describe('the export of the usage log', () => {
   afterEach(() => rm(folder, { recursive: true }));
 
   it('writes CSV with amounts as decimals and minor units, and no formula', async () => {
-    const { context, streams } = contextOver(twoPages);
-    await exportUsage(context, { format: 'csv', out: file });
+    const { tools, streams } = toolsOver(twoPages);
+    await exportUsage(tools, { format: 'csv', out: file });
     expect(await readFile(file, 'utf8')).to.equal(
       [
         'usageLogId,sessionId,slot,gateway,gatewayTransactionId,orderReference,currency,amount,minorUnits,feeTotal,feeTotalMinorUnits,fees,settledAt,reversedAt',
@@ -94,8 +104,8 @@ describe('the export of the usage log', () => {
   });
 
   it('writes JSON lines to standard output', async () => {
-    const { context, streams } = contextOver(twoPages);
-    await exportUsage(context, { format: 'jsonl' });
+    const { tools, streams } = toolsOver(twoPages);
+    await exportUsage(tools, { format: 'jsonl' });
     const lines = String(streams.stdout.read()).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line).usageLogId)).to.deep.equal(['use_2', 'use_1']);
     expect(JSON.parse(lines[1] ?? '').feeTotal).to.deep.equal({
@@ -107,27 +117,29 @@ describe('the export of the usage log', () => {
 
   it('asks for a thousand at a time with the filter, and counts on a terminal', async () => {
     const asked: ListUsageLogsRequest[] = [];
-    const { context, streams } = contextOver((request) => {
+    const { tools, streams } = toolsOver(async (request) => {
       asked.push(request);
+      if (request.pageToken !== '') await until(() => streams.stderr.readableLength > 0, 'progress is shown');
       return twoPages(request);
     }, true);
     const from = new Date('2026-01-01T00:00:00Z');
-    await exportUsage(context, { format: 'csv', out: file, slot: 'main', from });
+    await exportUsage(tools, { format: 'csv', out: file, slot: 'main', from });
     expect(asked.map(({ pageSize, pageToken, slot }) => [pageSize, pageToken, slot])).to.deep.equal([
       [1000, '', 'main'],
       [1000, 'next', 'main'],
     ]);
     expect(asked[0]?.settledFrom?.seconds).to.equal(1_767_225_600n);
-    expect(String(streams.stderr.read())).to.equal('\rExported 1\rExported 2\r\x1b[2K');
+    const drawn = String(streams.stderr.read()).split('\r\x1b[2K');
+    expect([drawn[1], drawn.at(-1)]).to.deep.equal(['Exported 1, 1 s', '']);
   });
 
   it('says how much is in the file if it breaks off', async () => {
-    const { context } = contextOver((request) => {
+    const { tools } = toolsOver((request) => {
       if (request.pageToken !== '') throw new Error('gone');
       return twoPages(request);
     });
-    const failed = await exportUsage(context, { format: 'csv', out: file }).catch((error: Error) => error);
-    expect(failed).to.have.property('message', `${file} has the 1 newest entries only.`);
+    const failed = await exportUsage(tools, { format: 'csv', out: file }).catch((error: Error) => error);
+    expect(failed).to.have.property('message', `${file} has the first 1 entries only.`);
     expect(await readFile(file, 'utf8')).to.contain('use_2');
   });
 
@@ -137,7 +149,7 @@ describe('the export of the usage log', () => {
     };
     await writeFile(file, 'mine');
     const run = (out: string, force?: true) =>
-      exportUsage(contextOver(nothing).context, { format: 'csv', out, ...(force && { force }) }).then(
+      exportUsage(toolsOver(nothing).tools, { format: 'csv', out, ...(force && { force }) }).then(
         () => 'done',
         (error: Error) => error.message,
       );
@@ -151,7 +163,7 @@ describe('the export of the usage log', () => {
 
   it('writes the header alone where nothing was paid', async () => {
     await writeFile(file, 'a longer text than the header, which has to go\n'.repeat(20));
-    await exportUsage(contextOver(() => ({})).context, { format: 'csv', out: file, force: true });
+    await exportUsage(toolsOver(() => ({})).tools, { format: 'csv', out: file, force: true });
     expect((await readFile(file, 'utf8')).split('\r\n')).to.have.length(2);
   });
 });

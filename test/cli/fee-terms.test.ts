@@ -3,12 +3,12 @@ import { expect } from 'chai';
 import { feeRuleOf } from '../../cli/fee-terms.ts';
 import { parsePercent } from '../../cli/quantities.ts';
 
-const RULE = { name: 'processing' };
+const NAME = 'processing';
 
 describe('the terms of a fee rule', () => {
   it('are exact in minor units of the currency', () => {
-    const terms = { ...RULE, currency: 'KWD', percent: 120, fixed: '0.5', min: '1', max: '10.001' };
-    expect(feeRuleOf(terms)).to.deep.equal({
+    const terms = { currency: 'KWD', percent: 120, fixed: '0.5', minFee: '1', maxFee: '10.001' };
+    expect(feeRuleOf(NAME, terms)).to.deep.equal({
       name: 'processing',
       gateway: '',
       slot: '',
@@ -21,14 +21,14 @@ describe('the terms of a fee rule', () => {
   });
 
   it('need a currency where they are amounts, and name the option that is wrong', () => {
-    expect(() => feeRuleOf({ ...RULE, percent: 1, min: '1' })).to.throw('--min is an amount of money');
-    expect(() => feeRuleOf({ ...RULE, currency: 'BDT', fixed: '1.005' })).to.throw('--fixed: BDT has only 2');
+    expect(() => feeRuleOf(NAME, { percent: 1, minFee: '1' })).to.throw('--min-fee is an amount of money');
+    expect(() => feeRuleOf(NAME, { currency: 'BDT', fixed: '1.005' })).to.throw('--fixed: BDT has only 2');
   });
 
   it('say once what the fee is', () => {
-    expect(() => feeRuleOf(RULE)).to.throw('Say what the fee is');
-    expect(() => feeRuleOf({ ...RULE, percent: 1, basisPoints: 1 })).to.throw('give one of them');
-    expect(feeRuleOf({ ...RULE, basisPoints: 150 }).basisPoints).to.equal(150);
+    expect(() => feeRuleOf(NAME, {})).to.throw('Say what the fee is');
+    expect(() => feeRuleOf(NAME, { percent: 1, basisPoints: 1 })).to.throw('give one of them');
+    expect(feeRuleOf(NAME, { basisPoints: 150 }).basisPoints).to.equal(150);
   });
 
   it('have a percentage of at most two decimals', () => {

@@ -2,6 +2,7 @@
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
 import { startHub, type TestHub, transportTo } from '../support/hub.ts';
 import { issueLicense, type TestLicense } from '../support/license.ts';
 import { query } from '../support/postgres.ts';
@@ -43,13 +44,22 @@ describe('the log of a hub', function () {
     await hub.admin.listApps({}, { onHeader: (headers) => (id = headers.get('x-request-id')) });
     const refused = await hub.admin.getLicense({ licenseId: 'lic_unknown' }).catch((error) => error);
     const [listed, failed] = [id, refused.metadata.get('x-request-id')].map((each) =>
-      entries().filter(({ requestId }) => requestId === each),
+      entries().filter(({ requestId, msg }) => requestId === each && msg === 'rpc'),
     );
     const rpc = 'hub.license.v1.LicenseAdminService';
     expect(listed).to.have.length(1);
     expect(listed?.[0]).to.include({ msg: 'rpc', rpc: `${rpc}/ListApps`, caller: 'local admin', code: 'ok' });
     expect(failed).to.have.length(1);
     expect(failed?.[0]).to.include({ rpc: `${rpc}/GetLicense`, code: 'NotFound' });
+  });
+
+  it('has the messages at level trace, without their secrets', async () => {
+    const { licenseKey, licenseId } = license;
+    const licenses = createClient(LicenseService, transportTo(hub.rpcUrl, hub.token));
+    await licenses.deactivate({ licenseKey, machineFingerprint: 'nowhere' }).catch(() => {}); // it never had a seat
+    const messages = entries().flatMap(({ message }) => (message === undefined ? [] : [message]));
+    expect(messages).to.deep.include({ licenseKey: '[secret]', machineFingerprint: '[secret]' });
+    expect(JSON.stringify(messages)).to.contain(licenseId).and.not.contain(licenseKey);
   });
 
   it('never holds a license key, a token or a private key, even at level trace', async () => {

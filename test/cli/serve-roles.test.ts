@@ -6,6 +6,7 @@ import { discard, makeDataDir } from '../support/data-dir.ts';
 import { startHub, type TestHub } from '../support/hub.ts';
 import { type HubProcess, spawnHub } from '../support/hub-process.ts';
 import { issueLicense } from '../support/license.ts';
+import { scrape } from '../support/metrics.ts';
 import { activate, checkStatus, deactivate, post, type RestAnswer } from '../support/rest.ts';
 import { until } from '../support/until.ts';
 
@@ -83,14 +84,40 @@ describe('a gateway and a core in two processes', function () {
     }
   });
 
+  it('tell each their own metrics, to the same callers', async () => {
+    const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    const [ofGateway, ofCore] = await Promise.all(
+      [gateway.metricsUrl, core.rpcUrl].map((rpcUrl) => scrape({ rpcUrl, token })),
+    );
+    expect(ofGateway?.sum('hub_http_requests_total', { route: '/v1/activate' })).to.be.above(0);
+    expect(ofGateway?.families.has('hub_callbacks_total')).to.equal(false);
+    expect(ofCore?.sum('hub_rpc_requests_total', { method: 'Activate' })).to.be.above(0);
+    expect(ofCore?.families.has('hub_http_requests_total')).to.equal(false);
+    expect([ofGateway, ofCore].map((told) => told?.samples[0]?.labels['role'])).to.deep.equal([
+      'gateway',
+      'core',
+    ]);
+    const refused = [];
+    for (const headers of [{}, { authorization: 'Bearer hub_wrong' }]) {
+      refused.push((await fetch(`${gateway.metricsUrl}/metrics`, { headers })).status);
+    }
+    refused.push((await fetch(`${gateway.metricsUrl}/`)).status);
+    expect(refused).to.deep.equal([401, 401, 404]);
+  });
+
   it('show a gateway that is alive and not ready while the core is away', async () => {
+    const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
     const ready = async () => (await fetch(`${gateway.gatewayUrl}/readyz`)).status;
     expect(await ready()).to.equal(200);
     expect(await core.stop()).to.equal(0);
-    expect(await ready()).to.equal(503);
+    // What was found a moment ago is told for half a second.
+    await until(async () => (await ready()) === 503, 'the gateway is not ready');
     expect((await fetch(`${gateway.gatewayUrl}/healthz`)).status).to.equal(200);
     const { status, body } = await activate(gateway.gatewayUrl, 'any', 'machine-1');
     expect({ status, code: body.code }).to.deep.equal({ status: 503, code: 'unavailable' });
+    // Whoever was let in before still sees what is wrong.
+    const told = await scrape({ rpcUrl: gateway.metricsUrl, token });
+    expect(told.sum('hub_http_problems_total', { code: 'unavailable' })).to.be.at.least(1);
     expect(await gateway.stop()).to.equal(0);
   });
 });

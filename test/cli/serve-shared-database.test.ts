@@ -33,7 +33,9 @@ describe('hubs on one database', function () {
       .to.equal(names.length)
       .and.above(0);
     expect(await query(databaseUrl, 'select from master_key_use')).to.have.length(1);
-    expect(await readdir(dataDirs[0] ?? '')).to.have.members(['admin-token', 'hub.json', 'master.key']);
+    // Whether a hub has noted the head of the audit chain already is a matter of moments.
+    const files = (await readdir(dataDirs[0] ?? '')).filter((name) => !name.startsWith('audit-head'));
+    expect(files).to.have.members(['admin-token', 'hub.json', 'master.key']);
   });
 
   it('serve the same licenses, and count their seats together', async () => {

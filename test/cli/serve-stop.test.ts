@@ -1,24 +1,11 @@
 // How a running hub ends: what is under way is finished, unless somebody is in a hurry.
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { openRaw, type RawConnection } from '../gateway/raw-socket.ts';
 import { discard, makeDataDir } from '../support/data-dir.ts';
 import { type HubProcess, spawnHub } from '../support/hub-process.ts';
 import { createDatabase } from '../support/postgres.ts';
+import { beginRequest } from '../support/slow-request.ts';
 import { until } from '../support/until.ts';
-
-const BODY = JSON.stringify({ licenseKey: 'no such key', machineFingerprint: 'machine-1' });
-
-/** A request that the hub has begun to read: its headers are there, the body is asked for and has not come. */
-async function beginRequest(hub: HubProcess): Promise<RawConnection> {
-  const connection = await openRaw(Number(new URL(hub.gatewayUrl).port));
-  connection.socket.write(
-    `POST /v1/activate HTTP/1.1\r\nHost: hub\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\nExpect: 100-continue\r\n\r\n`,
-  );
-  await until(() => connection.received().includes('100 Continue'), 'the hub reads the body');
-  connection.socket.write(BODY.slice(0, 10));
-  return connection;
-}
 
 const hasLogged = (hub: HubProcess, message: string): boolean =>
   hub.lines.some((line) => line.includes(message));
@@ -41,7 +28,7 @@ describe('a hub that is told to stop', function () {
 
   it('answers what is under way, takes nothing new, and exits with 0', async () => {
     const [hub] = hubs;
-    const slow = await beginRequest(hub);
+    const slow = await beginRequest(hub.gatewayUrl);
     const exited = once(hub.child, 'exit');
     // A Ctrl-C can come twice, from the terminal and passed on by npm: it still is one.
     hub.child.kill('SIGTERM');
@@ -56,9 +43,7 @@ describe('a hub that is told to stop', function () {
       'new connections are refused',
     );
     const finished = performance.now();
-    slow.socket.write(BODY.slice(10));
-    await slow.closed();
-    const answer = slow.received().split('100 Continue\r\n\r\n')[1];
+    const answer = await slow.finish();
     expect(answer)
       .to.match(/^HTTP\/1\.1 404 /)
       .and.match(/connection: close\r\n/i);
@@ -70,7 +55,7 @@ describe('a hub that is told to stop', function () {
 
   it('exits at once at a second signal, whatever is under way', async () => {
     const [, hub] = hubs;
-    const slow = await beginRequest(hub);
+    const slow = await beginRequest(hub.gatewayUrl);
     hub.child.kill('SIGINT');
     await until(() => hasLogged(hub, 'hub is stopping'), 'the hub is stopping');
     const asked = performance.now();

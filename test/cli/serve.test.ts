@@ -13,6 +13,7 @@ import { transportTo } from '../support/hub.ts';
 import { HUBCTL, type HubProcess, spawnHub } from '../support/hub-process.ts';
 import { issueLicense } from '../support/license.ts';
 import { activate, checkStatus } from '../support/rest.ts';
+import { until } from '../support/until.ts';
 import { hubctl } from './spawn-hubctl.ts';
 
 /** The administration of a hub, with the token it left in its data directory. */
@@ -52,11 +53,19 @@ describe('hubctl serve with its own PostgreSQL', function () {
   });
 
   it('keeps its files to its user', async () => {
+    // Follows the first calls, a moment later.
+    await until(async () => (await readdir(dataDir)).includes('audit-head'), 'the head is noted');
     for (const name of await readdir(dataDir)) {
       const { mode } = await stat(join(dataDir, name));
       expect(mode & (name === 'postgres' ? 0o066 : 0o077), name).to.equal(0);
     }
-    expect(await readdir(dataDir)).to.have.members(['admin-token', 'hub.json', 'master.key', 'postgres']);
+    expect(await readdir(dataDir)).to.have.members([
+      'admin-token',
+      'audit-head',
+      'hub.json',
+      'master.key',
+      'postgres',
+    ]);
   });
 
   it('refuses a second hub on its data directory, and is not disturbed', async () => {

@@ -1,10 +1,11 @@
 // The story of a session: everything in the order in which it happened.
 import { create } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'chai';
-import { sessionStoryView, storyOf } from '../../cli/views/session-story.ts';
+import { sessionStoryView } from '../../cli/views/session-story.ts';
 import { CallbackState, ChargeStatus } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { InspectChargeSessionResponseSchema } from '../../gen/hub/payment/v1/payment_service_pb.ts';
+import { storyOf } from '../../story/session-story.ts';
 
 const at = (second: number) => timestampFromDate(new Date(Date.UTC(2026, 2, 1, 10, 0, second)));
 const money = (minorUnits: bigint) => ({ minorUnits, currency: 'BDT' });
@@ -21,9 +22,10 @@ const session = {
 };
 
 const lines = (reply: Parameters<typeof create<typeof InspectChargeSessionResponseSchema>>[1]) =>
-  storyOf(sessionStoryView(create(InspectChargeSessionResponseSchema, reply))).map(
-    ({ at: time, what, detail }) => `${time.slice(17, 19)} ${what}: ${detail}`,
-  );
+  storyOf(create(InspectChargeSessionResponseSchema, reply)).map(({ at: time, what, detail }) => {
+    const second = time && timestampDate(time).toISOString().slice(17, 19);
+    return `${second ?? ''} ${what}: ${detail}`;
+  });
 
 describe('the story of a session', () => {
   it('goes from its creation over callbacks and questions to its fees and its reversal', () => {
@@ -54,6 +56,33 @@ describe('the story of a session', () => {
             reason: 'no answer',
             receivedAt: at(3),
           },
+          {
+            ...callback,
+            callbackId: 'cb_3',
+            state: CallbackState.SETTLED,
+            sessionStatus: ChargeStatus.FAILED,
+            reason: 'a callback said FAILED',
+            receivedAt: at(2),
+            finishedAt: at(3),
+            replayedAt: [at(6)],
+          },
+        ],
+        statusChanges: [
+          {
+            at: at(3),
+            from: ChargeStatus.PENDING,
+            to: ChargeStatus.FAILED,
+            reason: 'a callback said FAILED',
+            callbackId: 'cb_3',
+          },
+          { at: at(5), from: ChargeStatus.FAILED, to: ChargeStatus.SUCCESS, verified: true, reason: 'VALID' },
+          {
+            at: at(9),
+            from: ChargeStatus.SUCCESS,
+            to: ChargeStatus.CANCELLED,
+            verified: true,
+            reason: 'reversed',
+          },
         ],
         verifications: [
           { operation: 'validate', outcome: 'paid', detail: 'VALID', askedAt: at(4), durationMs: 12 },
@@ -72,12 +101,17 @@ describe('the story of a session', () => {
     ).to.deep.equal([
       '00 created: 100.00 BDT through main (gateway_one)',
       '01 callback: cb_1: status=UNATTEMPTED (2 more fields)',
+      '02 callback: cb_3: no fields',
       '02 ignored: cb_1 at attempt 1: of no consequence',
       '03 callback: cb_2: no fields',
+      '03 failed: a callback said FAILED, by cb_3 (the provider has not confirmed it)',
+      '03 settled (failed): cb_3 at attempt 1: a callback said FAILED',
       '04 asked: validate: paid after 12 ms: VALID',
+      '05 success: VALID',
       '05 usage log: use_1: 100.00 BDT, provider transaction V1',
       '05 fee: 1.50 BDT by processing, version 2',
       '05 fees in all: 1.50 BDT',
+      '06 replayed: cb_3',
       '08 asked: query: reversed after 9 ms: REFUNDED',
       '09 cancelled: reversed',
       '09 reversed: use_1',

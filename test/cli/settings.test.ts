@@ -1,48 +1,110 @@
 // The settings of a hub: where each is read from, what each refuses, and what they refuse together.
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { chmod, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { CliError } from '../../cli/failure.ts';
 import { readSettings, SETTINGS, type Settings } from '../../cli/settings.ts';
+import { Secret } from '../../core/secret.ts';
+import { makeDataDir } from '../support/data-dir.ts';
 import { hubctl } from './spawn-hubctl.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 
+type Sample<T> = {
+  written: string;
+  read: T;
+  wrong: readonly string[];
+  /** What has to be set with it. */
+  beside?: Record<string, string>;
+};
+
 /** For each setting a value that is not its default as it is written and as it is read, and values it refuses. */
-const SAMPLES: { [K in keyof Settings]: { written: string; read: Settings[K]; wrong: readonly string[] } } = {
+const SAMPLES: { [K in keyof Settings]: Sample<Settings[K]> } = {
   role: { written: 'core', read: 'core', wrong: ['worker', 'ALL'] },
+  workers: { written: '4', read: 4, wrong: ['0', '-1', '65', '2.5', 'auto', 'all'] },
   host: { written: '0.0.0.0', read: '0.0.0.0', wrong: [' '] },
   port: { written: '8080', read: 8080, wrong: ['65536', '-1', '80a', '1e3', '5.0', ' 80'] },
   rpcHost: { written: '::1', read: '::1', wrong: [' '] },
   rpcPort: { written: '8081', read: 8081, wrong: ['65536', 'rpc'] },
+  rpcTlsCert: {
+    written: '/rpcTlsCert.pem',
+    read: '/rpcTlsCert.pem',
+    wrong: [' '],
+    beside: { HUB_RPC_TLS_KEY: '/hub.key' },
+  },
+  rpcTlsKey: {
+    written: '/rpcTlsKey.pem',
+    read: '/rpcTlsKey.pem',
+    wrong: [' '],
+    beside: { HUB_RPC_TLS_CERT: '/hub.crt' },
+  },
+  rpcTlsClientCa: {
+    written: '/rpcTlsClientCa.pem',
+    read: '/rpcTlsClientCa.pem',
+    wrong: [' '],
+    beside: { HUB_RPC_TLS_CERT: '/hub.crt', HUB_RPC_TLS_KEY: '/hub.key' },
+  },
   publicUrl: {
     written: 'https://hub.example',
     read: 'https://hub.example',
-    wrong: ['hub.example', 'ftp://hub'],
+    wrong: ['hub.example', 'ftp://hub', 'https://hub.example/?a=b', `https://hub.example/${'a'.repeat(180)}`],
   },
   databaseUrl: {
     written: 'postgresql://db/hub',
-    read: 'postgresql://db/hub',
+    read: new Secret('postgresql://db/hub'),
     wrong: ['db/hub', 'mysql://db'],
   },
   databasePool: { written: '25', read: 25, wrong: ['1', '0', '1001', 'many'] },
-  redisUrl: { written: 'rediss://cache', read: 'rediss://cache', wrong: ['cache:6379', 'http://cache'] },
-  masterKey: { written: KEY, read: KEY, wrong: ['c2hvcnQ=', `${KEY}\n${KEY}`, '# only a comment'] },
+  redisUrl: {
+    written: 'rediss://cache',
+    read: new Secret('rediss://cache'),
+    wrong: ['cache:6379', 'http://cache'],
+  },
+  masterKey: {
+    written: KEY,
+    read: new Secret(KEY),
+    wrong: ['c2hvcnQ=', `${KEY}\n${KEY}`, '# only a comment'],
+  },
   masterKeyFile: { written: '/etc/hub/keys', read: '/etc/hub/keys', wrong: [' '] },
   licenseRatePerMinute: { written: '0', read: 0, wrong: ['-1', '1000001', 'off'] },
+  wrongGuesses: { written: '5', read: 5, wrong: ['-1', 'off'] },
+  failedAttemptsPerMinute: { written: '5', read: 5, wrong: ['-1', '1000001', 'off'] },
+  maxInFlight: { written: '50', read: 50, wrong: ['0', '100001'] },
+  connectionsPerClient: { written: '0', read: 0, wrong: ['-1', '10001', 'many'] },
   trustedProxies: {
     written: '10.0.0.0/8, fd00::1',
     read: ['10.0.0.0/8', 'fd00::1'],
     wrong: ['10.0.0.0/33', 'proxy.local'],
   },
   proxyHeader: { written: 'forwarded', read: 'forwarded', wrong: ['x-real-ip'] },
+  corsOrigins: {
+    written: 'https://a.example, http://localhost:3000',
+    read: ['https://a.example', 'http://localhost:3000'],
+    wrong: ['*', 'https://a.example/'],
+  },
+  docs: { written: 'off', read: false, wrong: ['no', 'false', 'OFF'] },
   coreUrl: { written: 'http://core:5100', read: 'http://core:5100', wrong: ['core:5100'] },
-  coreToken: { written: 'hub_token', read: 'hub_token', wrong: ['two words', 'line\nline'] },
+  coreToken: { written: 'hub_token', read: new Secret('hub_token'), wrong: ['two words', 'line\nline'] },
+  coreCa: { written: '/coreCa.pem', read: '/coreCa.pem', wrong: [' '] },
+  coreClientCert: {
+    written: '/coreClientCert.pem',
+    read: '/coreClientCert.pem',
+    wrong: [' '],
+    beside: { HUB_CORE_CLIENT_KEY: '/gateway.key' },
+  },
+  coreClientKey: {
+    written: '/coreClientKey.pem',
+    read: '/coreClientKey.pem',
+    wrong: [' '],
+    beside: { HUB_CORE_CLIENT_CERT: '/gateway.crt' },
+  },
   callbackBudgetMs: { written: '500', read: 500, wrong: ['0', '8001', '2.5s'] },
   providerTimeoutMs: { written: '1000', read: 1000, wrong: ['99', '120001'] },
+  providerQuestions: { written: '4', read: 4, wrong: ['0', '65'] },
   retryDelaySeconds: { written: '1', read: 1, wrong: ['0', '3601'] },
   sweepAfterMs: {
     written: '1, 5,60',
@@ -51,6 +113,9 @@ const SAMPLES: { [K in keyof Settings]: { written: string; read: Settings[K]; wr
   },
   logLevel: { written: 'warn', read: 'warn', wrong: ['loud', 'WARN'] },
 };
+
+/** Two secrets look alike: compared is what is in them. */
+const plain = (value: unknown): unknown => (value instanceof Secret ? value.reveal() : value);
 
 /** The lines of the refusal. */
 function refusal(flags: Record<string, string>, environment: Record<string, string>): string[] {
@@ -68,14 +133,14 @@ const flagName = (flag: string): string =>
 
 describe('the settings of a hub', () => {
   for (const { key, env, flag, fallback, parse } of SETTINGS) {
-    const { written, read, wrong } = SAMPLES[key];
+    const { written, read, wrong, beside = {} } = SAMPLES[key];
     const absent = fallback === undefined ? undefined : parse(fallback);
 
     it(`reads ${env}, and takes an empty one for none`, () => {
-      expect(readSettings({}, { [env]: written })[key]).to.deep.equal(read);
-      expect(readSettings({}, { [env]: '' })[key])
-        .to.deep.equal(absent)
-        .and.not.deep.equal(read);
+      expect(plain(readSettings({}, { ...beside, [env]: written })[key])).to.deep.equal(plain(read));
+      expect(plain(readSettings({}, { [env]: '' })[key]))
+        .to.deep.equal(plain(absent))
+        .and.not.deep.equal(plain(read));
     });
 
     it(`refuses a wrong ${env} in one line that names it`, () => {
@@ -89,7 +154,9 @@ describe('the settings of a hub', () => {
     if (flag === undefined) continue;
     it(`reads --${flag} before ${env}, and names it where it is wrong`, () => {
       const [first = ''] = wrong;
-      expect(readSettings({ [flagName(flag)]: written }, { [env]: first })[key]).to.deep.equal(read);
+      expect(
+        plain(readSettings({ [flagName(flag)]: written }, { ...beside, [env]: first })[key]),
+      ).to.deep.equal(plain(read));
       for (const value of ['', ...wrong]) {
         if (value === '' && fallback === '') continue; // for a list, nothing is a value
         expect(refusal({ [flagName(flag)]: value }, { [env]: written })[0]).to.match(
@@ -102,6 +169,32 @@ describe('the settings of a hub', () => {
   it('take no secret from the command line', () => {
     const secrets = SETTINGS.filter(({ flag }) => flag === undefined).map(({ key }) => key);
     expect(secrets).to.have.members(['masterKey', 'coreToken']);
+  });
+
+  it('take addresses and tokens from private files, and no password from the command line', async () => {
+    const directory = await makeDataDir();
+    const file = join(directory, 'secret');
+    for (const [env, key, value] of [
+      ['DATABASE_URL', 'databaseUrl', 'postgres://hub:pass-word@db/hub'],
+      ['REDIS_URL', 'redisUrl', 'redis://:pass-word@cache'],
+      ['HUB_CORE_TOKEN', 'coreToken', 'hub_pass-word'],
+    ] as const) {
+      await writeFile(file, `${value}\n`, { mode: 0o600 });
+      expect(readSettings({}, { [`${env}_FILE`]: file })[key]?.reveal()).to.equal(value);
+      expect(refusal({}, { [`${env}_FILE`]: file, [env]: value })).to.deep.equal([
+        `${env}_FILE: set this or ${env}, not both`,
+      ]);
+      await chmod(file, 0o644);
+      expect(refusal({}, { [`${env}_FILE`]: file })).to.deep.equal([
+        `${env}_FILE: file ${file} is open to other users (mode 0644). Run: chmod 600 ${file}`,
+      ]);
+      await rm(file);
+      const flag = SETTINGS.find((setting) => setting.key === key)?.flag;
+      if (flag === undefined) continue;
+      const [line = ''] = refusal({ [flagName(flag)]: value }, {});
+      expect(line).to.contain(`--${flag}: holds a password`).and.not.contain('pass-word');
+    }
+    await rm(directory, { recursive: true });
   });
 
   it('report every wrong value at once', () => {
@@ -136,14 +229,22 @@ describe('the settings of a hub', () => {
       'HUB_CORE_URL: the role gateway needs the RPC address of the core',
       'HUB_CORE_TOKEN: the role gateway needs a service token for the core',
     ]);
-    expect(readSettings({}, { ...gateway, ...core }).coreToken).to.equal('hub_token');
+    expect(readSettings({}, { ...gateway, ...core }).coreToken?.reveal()).to.equal('hub_token');
     expect(refusal({}, { HUB_MASTER_KEY: KEY, HUB_MASTER_KEY_FILE: '/keys' })[0]).to.match(
       /^HUB_MASTER_KEY, HUB_MASTER_KEY_FILE: set one of them/,
     );
     expect(refusal({ port: '5100' }, {})[0]).to.match(/^HUB_PORT, HUB_RPC_PORT: .*differ/);
+    const half = { HUB_RPC_TLS_CERT: '/hub.crt', HUB_CORE_CLIENT_KEY: '/gateway.key' };
+    expect(refusal({}, half)).to.deep.equal([
+      'HUB_CORE_CLIENT_CERT, HUB_CORE_CLIENT_KEY: set both, the certificate and its key',
+      'HUB_RPC_TLS_CERT, HUB_RPC_TLS_KEY: set both, the certificate and its key',
+    ]);
+    expect(refusal({ rpcTlsClientCa: '/ca.crt' }, {})[0]).to.match(
+      /^HUB_RPC_TLS_CLIENT_CA: .*HUB_RPC_TLS_CERT/,
+    );
     expect(readSettings({ port: '0', rpcPort: '0' }, {}).rpcPort).to.equal(0);
     expect(readSettings({ port: '5100' }, { HUB_ROLE: 'core' }).port).to.equal(5100);
-    expect(readSettings({ port: '5100' }, { ...gateway, ...core }).port).to.equal(5100);
+    expect(refusal({ port: '5100' }, { ...gateway, ...core })[0]).to.match(/^HUB_PORT, HUB_RPC_PORT/);
   });
 
   it('report contradictions beside wrong values, and none that follows from one', () => {
@@ -160,7 +261,7 @@ describe('the settings of a hub', () => {
     const dataDir = join(tmpdir(), `hub-test-${randomUUID()}`);
     const env = { HUB_LOG_LEVEL: 'loud', HUB_MASTER_KEY: 'short', HUB_DATA_DIR: dataDir };
     const results = await Promise.all(
-      [['serve'], ['demo'], ['migrate', 'up']].map((words) =>
+      [['serve'], ['demo'], ['migration', 'apply']].map((words) =>
         hubctl([...words, '--database-url', 'db'], env),
       ),
     );

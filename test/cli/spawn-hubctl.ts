@@ -33,10 +33,10 @@ export function start(
   env: Record<string, string> = {},
   stdin: 'ignore' | 'pipe' = 'ignore',
 ): ChildProcess {
-  const { PATH: _, HUBCTL_SERVER: _s, HUBCTL_TOKEN: _t, HUB_DATA_DIR: _d, ...rest } = process.env;
+  const rest = Object.entries(process.env).filter(([name]) => !/^(PATH|HUBCTL_.*|HUB_DATA_DIR)$/.test(name));
   return spawn(HUBCTL, args, {
     stdio: [stdin, 'pipe', 'pipe'],
-    env: { ...rest, PATH: MACHINE_PATH, HUB_DATA_DIR: '/nonexistent/hub', ...env },
+    env: { ...Object.fromEntries(rest), PATH: MACHINE_PATH, HUB_DATA_DIR: '/nonexistent/hub', ...env },
   });
 }
 

@@ -2,7 +2,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Code, ConnectError } from '@connectrpc/connect';
 import { expect } from 'chai';
+import { describeConnectError } from '../../cli/describe-connect-error.ts';
 import { resolveTarget } from '../../cli/target.ts';
 
 const flag = (value: string) => ({ value, from: '--flag' });
@@ -38,9 +40,21 @@ describe('the target of a command', () => {
     expect(await resolveTarget({ dataDir: join(dataDir, 'none') })).to.deep.equal({
       server: 'http://127.0.0.1:5100',
       token: undefined,
-      guessed: true,
+      guessedFor: join(dataDir, 'none'),
       withheld: undefined,
     });
+  });
+
+  it('is not said to be at the default address alone if the data directory knows no running hub', async () => {
+    const empty = join(dataDir, 'none');
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    const error = new ConnectError('no', Code.Unavailable, undefined, undefined, refused);
+    const about = { target: await resolveTarget({ dataDir: empty }), givenFor: () => undefined };
+    expect(describeConnectError(error, about).message).to.match(
+      new RegExp(
+        `^No hub runs on the data directory ${empty}, and none answers at .*--data-dir, --context or --server`,
+      ),
+    );
   });
 
   it('never gets the token of the data directory at another address', async () => {

@@ -3,12 +3,11 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'chai';
 import { SIGNING_KEY_STATES } from '../../cli/views/app.ts';
-import { CALLBACK_STATES } from '../../cli/views/callback.ts';
-import { CHARGE_STATUSES } from '../../cli/views/charge-session.ts';
 import { LICENSE_STATES, licenseView } from '../../cli/views/license.ts';
 import { SLOT_ENVIRONMENTS } from '../../cli/views/slot.ts';
 import { LicenseSchema, LicenseState, SigningKeyState } from '../../gen/hub/license/v1/license_pb.ts';
 import { CallbackState, ChargeStatus, SlotEnvironment } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES } from '../../story/words.ts';
 
 const ISSUED = timestampFromDate(new Date('2026-03-01T10:30:00.250Z'));
 

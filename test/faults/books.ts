@@ -55,8 +55,8 @@ export function readSessions(databaseUrl: string): Promise<BookedSession[]> {
             (select coalesce(json_agg(json_build_object('rule', f.rule, 'minor', f.amount_minor) order by f.rule), '[]')
              from fee_line f where f.usage_log_id = u.id) as "feeLines",
             coalesce(changes.list, '{}') as changes
-     from charge_session c join slot s on s.id = c.slot_id left join usage_log u on u.session_id = c.id
-     left join (select subject, array_agg(concat(detail->>'from', '>', detail->>'to')) as list
+     from charge_session c join slot s on s.id = c.slot_id left join usage_log u on u.id = c.id
+     left join (select subject, array_agg(concat(before->>'status', '>', after->>'status')) as list
                 from audit_entry where action = 'charge_session.settle' group by subject) changes
             on changes.subject = 'chs_' || lower(c.merchant_transaction_id)`,
   );

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type Client, createClient } from '@connectrpc/connect';
 import { type Simulator, startSimulator } from '../../cli/simulator/simulator.ts';
 import { openDataDir } from '../../core/storage/data-dir.ts';
+import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { SlotEnvironment } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
@@ -19,6 +20,8 @@ export type Cluster = {
   readonly databaseUrl: string;
   /** Says what went wrong with hubs that ended although nobody killed them. */
   readonly deaths: readonly string[];
+  /** The gateways of the hubs that are there. */
+  gateways(): readonly string[];
   /** A client of one hub, or undefined while that is starting. */
   hub(index: number): HubClients | undefined;
   /** SIGKILL, and another hub in its place; resolves once that serves. Waits for one that is starting. */
@@ -31,10 +34,13 @@ export type Cluster = {
 export type HubClients = {
   readonly sessions: Client<typeof PaymentService>;
   readonly admin: Client<typeof PaymentAdminService>;
+  readonly licenses: Client<typeof LicenseAdminService>;
 };
 
 export type ClusterOptions = {
   readonly hubs: number;
+  /** By default a new database on the server of the test run. */
+  readonly databaseUrl?: string;
   /** HUB_… variables beside those that let a test be quick. */
   readonly environment?: Readonly<Record<string, string>>;
 };
@@ -46,11 +52,15 @@ export const FEE_RULES = [
 ] as const;
 
 /** Has a slot at each gateway, and two fee rules. */
-export async function startCluster({ hubs, environment }: ClusterOptions): Promise<Cluster> {
+export async function startCluster({
+  hubs,
+  environment,
+  databaseUrl: given,
+}: ClusterOptions): Promise<Cluster> {
   await using undo = new AsyncDisposableStack();
   const dataDir = await makeDataDir();
   undo.defer(() => discard(dataDir));
-  const databaseUrl = await createDatabase();
+  const databaseUrl = given ?? (await createDatabase());
   const door = await openFrontDoor();
   undo.defer(() => door.close());
   const simulator = await startSimulator({
@@ -63,6 +73,7 @@ export async function startCluster({ hubs, environment }: ClusterOptions): Promi
   const running: (HubProcess | undefined)[] = [];
   const deaths: string[] = [];
   const stopped = { yet: false };
+  const gateways = () => running.flatMap((each) => each?.gatewayUrl ?? []);
   const start = async (index: number): Promise<void> => {
     const hub = await spawnStubbornly({
       HUB_DATA_DIR: dataDir,
@@ -80,7 +91,7 @@ export async function startCluster({ hubs, environment }: ClusterOptions): Promi
         deaths.push(`hub ${index} ended with ${code ?? signal}: ${hub.lines.slice(-3).join('\n')}`);
       }
     });
-    door.leadTo(running.flatMap((each) => each?.gatewayUrl ?? []));
+    door.leadTo(gateways());
   };
   const starts: Promise<void>[] = [];
   undo.defer(async () => {
@@ -101,6 +112,7 @@ export async function startCluster({ hubs, environment }: ClusterOptions): Promi
     return {
       sessions: createClient(PaymentService, transport),
       admin: createClient(PaymentAdminService, transport),
+      licenses: createClient(LicenseAdminService, transport),
     };
   };
   await addSlotsAndRules(hub(0), simulator);
@@ -109,7 +121,7 @@ export async function startCluster({ hubs, environment }: ClusterOptions): Promi
   const replaceNow = async (index: number): Promise<void> => {
     const victim = running[index];
     running[index] = undefined;
-    door.leadTo(running.flatMap((each) => each?.gatewayUrl ?? []));
+    door.leadTo(gateways());
     if (victim !== undefined && victim.child.exitCode === null) {
       const gone = once(victim.child, 'exit');
       victim.child.kill('SIGKILL');
@@ -122,6 +134,7 @@ export async function startCluster({ hubs, environment }: ClusterOptions): Promi
     door,
     databaseUrl,
     deaths,
+    gateways,
     hub,
     replace(index) {
       const previous = starts[index] ?? Promise.resolve();

@@ -38,6 +38,8 @@ describe('a hub that is killed', function () {
     const { callbacks = [] } = (await admin?.listCallbacks({ sessionId: session.sessionId })) ?? {};
     const replayed = admin?.replayCallback({ callbackId: callbacks[0]?.callbackId ?? '' }).catch(() => {});
     await untilAsked(session);
+    // The sweep may have been first to ask.
+    await until(async () => `${await states(session)}` !== 'ignored', 'the replay has begun');
     await Promise.all([cluster.replace(0), replayed]);
     await untilSettled();
     expect(await states(session)).to.deep.equal(['settled']);

@@ -14,7 +14,13 @@ export type FrontDoor = {
 };
 
 /** A request that came through. It carries its number as the field `passage`, which the journal keeps. */
-export type Passage = { readonly number: number; readonly status: number; readonly durationMs: number };
+export type Passage = {
+  readonly number: number;
+  readonly status: number;
+  readonly durationMs: number;
+  /** Undefined where the answer has no such header. */
+  readonly retryAfter: string | undefined;
+};
 
 export async function openFrontDoor(): Promise<FrontDoor> {
   let gateways: readonly string[] = [];
@@ -26,8 +32,8 @@ export async function openFrontDoor(): Promise<FrontDoor> {
     const body = await text(request);
     const start = performance.now();
     const gateway = gateways[number % gateways.length];
-    const { status, answer } = await forward(gateway, request, body, number);
-    passages.push({ number, status, durationMs: performance.now() - start });
+    const { status, answer, retryAfter = undefined } = await forward(gateway, request, body, number);
+    passages.push({ number, status, durationMs: performance.now() - start, retryAfter });
     response.writeHead(status).end(answer);
   };
   const server = createServer((request, response) => {
@@ -52,7 +58,12 @@ export async function openFrontDoor(): Promise<FrontDoor> {
 }
 
 /** As a load balancer would: once, and 502 if the hub is gone before it has answered. */
-async function forward(gateway: string | undefined, request: IncomingMessage, body: string, number: number) {
+async function forward(
+  gateway: string | undefined,
+  request: IncomingMessage,
+  body: string,
+  number: number,
+): Promise<{ status: number; answer: string; retryAfter?: string | undefined }> {
   if (gateway === undefined) return { status: 503, answer: 'no hub is there' };
   const { method = 'GET', url = '/', headers } = request;
   const target = new URL(url, gateway);
@@ -67,7 +78,8 @@ async function forward(gateway: string | undefined, request: IncomingMessage, bo
         headers: { 'content-type': headers['content-type'] ?? '' },
       }),
     });
-    return { status: response.status, answer: await response.text() };
+    const retryAfter = response.headers.get('retry-after') ?? undefined;
+    return { status: response.status, answer: await response.text(), retryAfter };
   } catch {
     return { status: 502, answer: 'the hub did not answer' };
   }

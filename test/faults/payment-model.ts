@@ -42,8 +42,7 @@ export function allowedStatuses({ provider, claims }: ModelSession): readonly st
     case 'cancelled':
       return [provider]; // the sweep goes on, and has the last word
     case 'reversed':
-      // Cancelled if it was known to be paid; else as if nothing had been paid.
-      return ['pending', 'cancelled', ...believed(claims)];
+      return ['cancelled']; // the provider said so when it was asked, whatever was claimed before or after
     case 'open':
       return ['pending', ...believed(claims)];
   }

@@ -33,10 +33,9 @@ describe('callbacks while the provider is down', function () {
       const answers = await callBackFor(OUTAGE_MS, sessions);
       cluster.simulator.faults.clear();
       expect(answers.filter(({ status }) => status !== 200)).to.deep.equal([]);
-      const durations = answers.map(({ durationMs }) => durationMs).sort((one, other) => one - other);
-      const p99 = durations[Math.floor(durations.length * 0.99)];
-      // The budget is the hub's; the rest is for a machine that has other things to do.
-      expect(p99, 'ms within which 99 of 100 are answered').to.be.lessThan(BUDGET_MS + 2_000);
+      // The budget is the hub's; the rest is what a machine takes that has other things to do, as probes tell.
+      const allowed = BUDGET_MS + 1_000 + 5 * p99(answers.map(({ probeMs }) => probeMs));
+      expect(p99(answers.map(({ durationMs }) => durationMs)), '99 of 100').to.be.lessThan(allowed);
       await until(
         async () => (await booksTrouble(cluster)).length === 0,
         'all callbacks are settled',
@@ -65,7 +64,7 @@ describe('callbacks while the provider is down', function () {
 
   /** Calls back at a steady pace for so long, each session many times. */
   async function callBackFor(ms: number, sessions: Awaited<ReturnType<typeof paidSessions>>) {
-    const answers: Promise<{ status: number; durationMs: number }>[] = [];
+    const answers: ReturnType<typeof timed>[] = [];
     const count = Math.ceil((ms / 1_000) * CALLBACKS_PER_SECOND);
     const start = performance.now();
     for (let number = 0; number < count; number++) {
@@ -76,9 +75,19 @@ describe('callbacks while the provider is down', function () {
     return Promise.all(answers);
   }
 
+  /** The callback, and beside it a probe of a hub that asks neither database nor provider. */
   async function timed({ gateway, fields }: { gateway: string; fields: Record<string, string> }) {
     const start = performance.now();
-    const { status } = await callBack(cluster.door.url, gateway, fields);
-    return { status, durationMs: performance.now() - start };
+    const since = () => performance.now() - start;
+    const [called, probeMs] = await Promise.all([
+      callBack(cluster.door.url, gateway, fields).then(({ status }) => ({ status, durationMs: since() })),
+      fetch(`${cluster.gateways()[0]}/healthz`).then(since),
+    ]);
+    return { ...called, probeMs };
   }
 });
+
+function p99(durations: readonly number[]): number {
+  const sorted = durations.toSorted((one, other) => one - other);
+  return sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
+}

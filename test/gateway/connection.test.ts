@@ -10,7 +10,7 @@ const LAST = 'GET /healthz HTTP/1.1\r\nHost: hub\r\nConnection: close\r\n\r\n';
 describe('a connection', () => {
   let gateway: TestGateway;
   const start = async (core: FakeCore = {}): Promise<void> => {
-    gateway = await startGateway({ bodyTimeoutMs: 300 }, core);
+    gateway = await startGateway({ bodyTimeoutMs: 300, answerTimeoutMs: 300 }, core);
   };
   /** A core whose activations wait for `release`. */
   const startHeld = async (): Promise<{ asked: () => number; release: () => void }> => {
@@ -61,6 +61,14 @@ describe('a connection', () => {
     expect(JSON.parse(answer?.body ?? '').code).to.equal('headers_too_large');
   });
 
+  it('refuses a HEAD that is not well-formed without a body', async () => {
+    await start();
+    const connection = await openRaw(gateway.port);
+    connection.socket.write(Buffer.from(`HEAD /\xff HTTP/1.1\r\n${HOST}\r\n`, 'latin1'));
+    await connection.closed();
+    expect(connection.received()).to.match(/^HTTP\/1\.1 400 .*\r\nContent-Length: [1-9]\d*\r\n.*\r\n\r\n$/s);
+  });
+
   it('answers headers that do not arrive in time with 408', async () => {
     await start();
     const [answer] = await sendRaw(gateway.port, 'GET / HTTP/1.1\r\nHo');
@@ -83,6 +91,17 @@ describe('a connection', () => {
     const id = answer?.headers['x-request-id'];
     expect(id).to.not.equal(undefined);
     expect(gateway.logs.filter(({ requestId }) => requestId === id)).to.have.length(1);
+  });
+
+  it('is cut when its client does not take the answers', async () => {
+    await start();
+    const connection = await openRaw(gateway.port);
+    connection.socket.pause();
+    const requests = Buffer.from(`GET /nowhere HTTP/1.1\r\n${HOST}\r\n`.repeat(1_000));
+    await until(async () => {
+      if (connection.socket.writableLength === 0) connection.socket.write(requests);
+      return (await gateway.connections()) === 0;
+    }, 'the connection is cut');
   });
 
   it('is no tunnel', async () => {

@@ -1,6 +1,7 @@
 // What the gateway does by itself: paths and methods, health, the log, clients that leave.
 import { Code, ConnectError } from '@connectrpc/connect';
 import { expect } from 'chai';
+import type { GatewayOptions } from '../../gateway/gateway.ts';
 import { HealthCheckResponse_ServingStatus } from '../../gen/grpc/health/v1/health_pb.ts';
 import { until } from '../support/until.ts';
 import { type FakeCore, objectIn, startGateway, type TestGateway } from './fake-core.ts';
@@ -9,8 +10,8 @@ const REQUEST = { licenseKey: 'KEY-1', machineFingerprint: 'fp-1' };
 
 describe('the gateway', () => {
   let gateway: TestGateway;
-  const start = async (core: FakeCore = {}): Promise<void> => {
-    gateway = await startGateway({}, core);
+  const start = async (core: FakeCore = {}, options: Partial<GatewayOptions> = {}): Promise<void> => {
+    gateway = await startGateway(options, core);
   };
   afterEach(() => gateway.close(0));
 
@@ -80,6 +81,30 @@ describe('the gateway', () => {
         await gateway.close(0);
       }
     });
+
+    it('asks the core once for all who want to know at the same time, and logs no stack for each', async () => {
+      const { promise: held, reject: fail } = Promise.withResolvers<never>();
+      let asked = 0;
+      await start({
+        check: () => {
+          asked += 1;
+          return held;
+        },
+      });
+      const answers = Array.from({ length: 50 }, () => gateway.get('/readyz'));
+      await until(async () => (await gateway.connections()) === 50, 'all have asked');
+      expect((await gateway.get('/healthz')).status).to.equal(200);
+      fail(new ConnectError('the database is away', Code.Unavailable));
+      const statuses = (await Promise.all(answers)).map(({ status }) => status);
+      expect(new Set(statuses)).to.deep.equal(new Set([503]));
+      expect(asked).to.equal(1);
+      const lines = gateway.logs.filter(({ status }) => status === 503);
+      expect(lines).to.have.length(50);
+      for (const line of lines) {
+        expect(line['reason']).to.contain('the database is away');
+        expect(line).not.to.have.property('err');
+      }
+    });
   });
 
   describe('the log', () => {
@@ -117,6 +142,29 @@ describe('the gateway', () => {
       leave.abort();
       expect(await left).to.equal('left');
       await until(() => aborted && gateway.logs.length > 0, 'the read is aborted and logged');
+      expect(gateway.logs.map(({ level, status }) => [level, status])).to.deep.equal([[30, 499]]);
+    });
+
+    it('has no error for a client that leaves, and carries a read through where that is wanted', async () => {
+      const { promise: held, resolve: release } = Promise.withResolvers<void>();
+      let asked = false;
+      let outcome = 'open';
+      const checkStatus: FakeCore['checkStatus'] = async (_request, { signal }) => {
+        asked = true;
+        await held;
+        outcome = signal.aborted ? 'aborted' : 'done';
+        return {};
+      };
+      await start({ checkStatus }, { abandonsReads: false });
+      const leave = new AbortController();
+      const left = gateway.get('/v1/status/x', { signal: leave.signal }).catch(() => 'left');
+      await until(() => asked, 'the core is asked');
+      leave.abort();
+      expect(await left).to.equal('left');
+      await until(async () => (await gateway.connections()) === 0, 'the server sees it');
+      release();
+      await until(() => gateway.logs.length > 0, 'the request is logged');
+      expect(outcome).to.equal('done');
       expect(gateway.logs.map(({ level, status }) => [level, status])).to.deep.equal([[30, 499]]);
     });
 

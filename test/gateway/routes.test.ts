@@ -13,7 +13,7 @@ const match = createMatcher(PATTERNS.map((pattern) => route(pattern)));
 
 function route(pattern: string): Route {
   const answer = { status: 200, contentType: 'text/plain', body: '' };
-  return { method: 'GET', pattern, limited: false, handle: () => answer };
+  return { method: 'GET', pattern, limited: false, about: { unlisted: 'a test' }, handle: () => answer };
 }
 
 /** The pattern and the parameter that a target leads to. */
@@ -33,7 +33,6 @@ describe('the route of a target', () => {
     expect(find('/v1/status/lic_1')).to.deep.equal(['/v1/status/{licenseId}', 'lic_1']);
     expect(find('/v1/status/a%2Fb%20%C3%A9')).to.deep.equal(['/v1/status/{licenseId}', 'a/b é']);
     expect(find('/v1/status/%2541')).to.deep.equal(['/v1/status/{licenseId}', '%41']);
-    expect(find('/v1/%73tatus/x')).to.deep.equal(['/v1/status/{licenseId}', 'x']);
     expect(find('/v1/status/{licenseId}')).to.deep.equal(['/v1/status/{licenseId}', '{licenseId}']);
   });
 
@@ -54,6 +53,10 @@ describe('the route of a target', () => {
       '/v1/apps//public-key',
       '/v1/apps/a%2Fpublic-key',
       '/v1/status/../status/x',
+      '/v1/%73tatus/x',
+      '/v1%2Fstatus/x',
+      '/%2e/healthz',
+      '\\healthz',
       '*',
     ]) {
       expect(find(target), target).to.equal(undefined);
@@ -68,6 +71,7 @@ describe('the route of a target', () => {
       '/v1/status/%ED%A0%80',
       '/healthz?a=%ff',
       '/é',
+      '/healthz#top',
     ]) {
       expect(() => parseTarget(target), target)
         .to.throw(Problem)

@@ -5,6 +5,8 @@ import { query } from './postgres.ts';
 export type Canaries = {
   /** A new secret. */
   make(): string;
+  /** A secret that was made elsewhere. */
+  add(secret: string): void;
   /** The secrets that are in a text: as they are, in hex, or in base64. */
   found(haystack: string): string[];
 };
@@ -16,6 +18,9 @@ export function createCanaries(): Canaries {
       const secret = `canary${randomBytes(12).toString('hex')}`;
       canaries.push(secret);
       return secret;
+    },
+    add(secret) {
+      canaries.push(secret);
     },
     found: (haystack) => canaries.filter((secret) => forms(secret).some((form) => haystack.includes(form))),
   };

@@ -8,8 +8,12 @@ export type HubProcess = {
   readonly child: ChildProcess;
   readonly gatewayUrl: string;
   readonly rpcUrl: string;
+  /** Of the role gateway. */
+  readonly metricsUrl: string;
   /** Everything it wrote to standard output so far. */
   readonly lines: string[];
+  /** Everything it wrote to standard error so far. */
+  complaints(): string;
   /** SIGTERM, and the exit code. */
   stop(): Promise<number | null>;
 };
@@ -18,14 +22,20 @@ export const HUBCTL = fileURLToPath(new URL('../../cli/hubctl.js', import.meta.u
 
 /**
  * `hubctl serve` on free ports with these variables and nothing else of the hub's, as the user of the tests or as
- * another. Rejects with what it said.
+ * another, from this checkout or from another. Rejects with what it said.
  */
 export async function spawnHub(
   environment: Record<string, string>,
   account?: { readonly uid: number; readonly gid: number },
+  program = HUBCTL,
 ): Promise<HubProcess> {
-  const child = spawn(process.execPath, [HUBCTL, 'serve', '--port', '0', '--rpc-port', '0'], {
-    env: { PATH: process.env['PATH'] ?? '', HUB_LICENSE_RATE_PER_MINUTE: '0', ...environment },
+  const child = spawn(process.execPath, [program, 'serve', '--port', '0', '--rpc-port', '0'], {
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HUB_LICENSE_RATE_PER_MINUTE: '0',
+      HUB_WRONG_GUESSES: '0',
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...account,
   });
@@ -34,7 +44,7 @@ export async function spawnHub(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaints += text;
   });
-  const ready = new Promise<{ gateway: string; rpc: string }>((resolve) => {
+  const ready = new Promise<{ gateway: string; rpc: string; metrics: string }>((resolve) => {
     createInterface(child.stdout).on('line', (line) => {
       lines.push(line);
       if (line.includes('hub is ready')) resolve(JSON.parse(line));
@@ -43,13 +53,15 @@ export async function spawnHub(
   const died = once(child, 'exit').then(([code]) => {
     throw new Error(`the hub exited with ${code}: ${complaints}${lines.slice(-3).join('\n')}`);
   });
-  const { gateway, rpc } = await Promise.race([ready, died]);
+  const { gateway, rpc, metrics } = await Promise.race([ready, died]);
   died.catch(() => {}); // it may die later: that is the test's affair
   return {
     child,
     gatewayUrl: gateway,
     rpcUrl: rpc,
+    metricsUrl: metrics,
     lines,
+    complaints: () => complaints,
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
       const exited = once(child, 'exit');

@@ -9,6 +9,7 @@ import { createLogger } from '../../cli/logger.ts';
 import { runHub } from '../../cli/run-hub.ts';
 import { readSettings, type Settings } from '../../cli/settings.ts';
 import type { Clock } from '../../core/clock.ts';
+import { Secret } from '../../core/secret.ts';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { createDatabase } from './postgres.ts';
 
@@ -25,31 +26,37 @@ export type TestHub = {
   stop(): Promise<void>;
 };
 
+/** Settings, the secret ones as they are. */
+type PlainSettings = {
+  readonly [K in keyof Settings]?: Secret<string> extends Settings[K] ? string : Settings[K];
+};
+
 export type TestHubOptions = {
-  /** The rate limit is off unless asked for. */
-  readonly settings?: Partial<Settings>;
+  /** The limits of rate and guesses are off unless asked for. */
+  readonly settings?: PlainSettings;
   readonly clock?: Clock;
   /** Where the log goes; by default nowhere. */
   readonly log?: DestinationStream;
   /** Shares the database and the master key of another test hub. */
-  readonly beside?: TestHub;
+  readonly beside?: Pick<TestHub, 'dataDir' | 'databaseUrl'>;
 };
 
 export async function startHub({ settings = {}, clock, log, beside }: TestHubOptions = {}): Promise<TestHub> {
   const dataDir = beside?.dataDir ?? (await mkdtemp(join(tmpdir(), 'hub-test-')));
   const databaseUrl = settings.databaseUrl ?? beside?.databaseUrl ?? (await createDatabase());
-  const base = readSettings({ port: '0', rpcPort: '0', licenseRatePerMinute: '0', databaseUrl }, {});
+  const off = { licenseRatePerMinute: '0', wrongGuesses: '0', failedAttemptsPerMinute: '0' };
+  const base = readSettings({ port: '0', rpcPort: '0', ...off }, { DATABASE_URL: databaseUrl });
   const logger = createLogger(log ? 'trace' : 'silent', log ?? process.stderr);
-  const hub = await runHub({ ...base, ...settings }, { dataDir, logger, ...(clock && { clock }) });
+  const hub = await runHub({ ...base, ...sealed(settings) }, { dataDir, logger, ...(clock && { clock }) });
   const { core, gatewayUrl } = hub;
   if (core === undefined || gatewayUrl === undefined) throw new Error('test hubs run in the role all');
-  const transport = transportTo(core.rpcUrl, core.adminToken);
+  const transport = transportTo(core.rpcUrl, core.adminToken.reveal());
   return {
     gatewayUrl,
     rpcUrl: core.rpcUrl,
     databaseUrl,
     dataDir,
-    token: core.adminToken,
+    token: core.adminToken.reveal(),
     transport,
     admin: createClient(LicenseAdminService, transport),
     async stop() {
@@ -59,11 +66,28 @@ export async function startHub({ settings = {}, clock, log, beside }: TestHubOpt
   };
 }
 
-/** Connect over HTTP/1.1 with a bearer token. */
-export function transportTo(rpcUrl: string, token: string): Transport {
+/** `databaseUrl` is among the base settings. */
+function sealed({
+  databaseUrl: _,
+  redisUrl,
+  masterKey,
+  coreToken,
+  ...settings
+}: PlainSettings): Partial<Settings> {
+  return {
+    ...settings,
+    ...(redisUrl !== undefined && { redisUrl: new Secret(redisUrl) }),
+    ...(masterKey !== undefined && { masterKey: new Secret(masterKey) }),
+    ...(coreToken !== undefined && { coreToken: new Secret(coreToken) }),
+  };
+}
+
+/** Connect over HTTP/1.1 with a bearer token, from an address of this machine. */
+export function transportTo(rpcUrl: string, token: string, localAddress?: string): Transport {
   return createConnectTransport({
     baseUrl: rpcUrl,
     httpVersion: '1.1',
+    ...(localAddress && { nodeOptions: { localAddress } }),
     interceptors: [
       (next) => (request) => {
         request.header.set('authorization', `Bearer ${token}`);

@@ -10,12 +10,17 @@ const VARIABLE = 'HUB_TEST_REDIS';
 
 /** The address of a Redis that answers. Where there is none the suite is pending; under CI it fails. */
 export function requireRedis(test: Context): string {
-  const url = process.env[VARIABLE];
+  const url = foundRedis();
   if (url) return url;
   const reason = 'no Redis: set REDIS_URL, or put redis-server on the PATH';
   if (process.env['CI'] === 'true') throw new Error(reason);
   process.stderr.write(`      pending: ${reason}\n`);
   return test.skip();
+}
+
+/** The address of the Redis that `findRedis` found; empty if there is none. */
+export function foundRedis(): string {
+  return process.env[VARIABLE] ?? '';
 }
 
 /** Looks for a Redis for this process and those it starts; returns how to stop it if it is the run's own. */

@@ -34,6 +34,23 @@ export function requiredText(answer: Answer, name: string): string {
   return value;
 }
 
+/** What identifies something at the provider, or proves it; undefined if there is none. @throws ProviderUnavailable */
+export function optionalId(answer: Answer, name: string): string | undefined {
+  const value = optionalText(answer, name);
+  if (value === undefined || (value.length <= LONGEST_ID && !/\p{C}/u.test(value))) return value;
+  throw new ProviderUnavailable(
+    `"${name}" of the answer is no id: it is too long, or has characters nobody sees`,
+  );
+}
+
+/** @throws ProviderUnavailable */
+export function requiredId(answer: Answer, name: string): string {
+  return optionalId(answer, name) ?? requiredText(answer, name);
+}
+
+/** As long as the contract has them; what PostgreSQL cannot index or store would be refused at each try, for a day. */
+const LONGEST_ID = 255;
+
 /** @throws ProviderUnavailable for what is no amount, or no currency */
 export function readMoney(decimal: string, currency: string): Money {
   try {

@@ -28,7 +28,7 @@ async function discreetly<T>(
   access: ProviderAccess,
   work: (access: ProviderAccess, tell: (text: string) => string) => Promise<T>,
 ): Promise<T> {
-  const secrets = new Set(Object.values(access.credentials).flatMap(spellings));
+  const secrets = new Set(Object.values(access.credentials.reveal()).flatMap(spellings));
   const learn = (token: string): string => {
     for (const spelling of spellings(token)) secrets.add(spelling);
     return token;
@@ -48,7 +48,11 @@ async function discreetly<T>(
     const struck = [...secrets]
       .sort((one, other) => other.length - one.length)
       .reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
-    return struck.replace(/\p{C}+/gu, ' ').slice(0, LONGEST);
+    // Half of a surrogate pair that the cut leaves is no text that can be stored.
+    return struck
+      .replace(/\p{C}+/gu, ' ')
+      .slice(0, LONGEST)
+      .toWellFormed();
   };
   try {
     const observe: ProviderAccess['observe'] = (step) =>

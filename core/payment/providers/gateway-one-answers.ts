@@ -7,7 +7,16 @@ import {
   type Verdict,
   type VerificationQuestion,
 } from '../provider.ts';
-import { type Answer, optionalText, readCheckoutUrl, readMoney, readObject, requiredText } from './answer.ts';
+import {
+  type Answer,
+  optionalId,
+  optionalText,
+  readCheckoutUrl,
+  readMoney,
+  readObject,
+  requiredId,
+  requiredText,
+} from './answer.ts';
 
 const STANDING = new Set(['VALID', 'VALIDATED']);
 // The only statuses that say a payment was made and no longer stands. A part that was returned is not among them.
@@ -29,7 +38,7 @@ export function readCheckout(answer: Answer): Checkout {
     throw new ProviderUnavailable(`the provider answered with the status ${status}`);
   }
   return {
-    providerPaymentId: requiredText(answer, 'sessionkey'),
+    providerPaymentId: requiredId(answer, 'sessionkey'),
     checkoutUrl: readCheckoutUrl(answer, 'GatewayPageURL'),
   };
 }
@@ -105,7 +114,9 @@ function judgeTransaction(transaction: Answer, question: VerificationQuestion): 
       return { kind: 'mismatch', detail: `${detail}, not ${formatMoney(question.amount)}` };
     }
     if (REVERSED.has(status)) return { kind: 'reversed', detail };
-    return { kind: 'paid', gatewayTransactionId: requiredText(transaction, 'val_id'), detail };
+    const gatewayTransactionId = requiredId(transaction, 'val_id');
+    const bankTransactionId = optionalId(transaction, 'bank_tran_id');
+    return { kind: 'paid', gatewayTransactionId, ...(bankTransactionId && { bankTransactionId }), detail };
   }
   const isOurs = optionalText(transaction, 'tran_id') === question.merchantTransactionId;
   const end = isOurs ? NOT_PAID.get(status) : undefined;

@@ -2,6 +2,7 @@
 import { formatDecimal } from '../money.ts';
 import {
   type CallbackClaim,
+  type CallbackFields,
   CallbackMalformed,
   type CheckoutRequest,
   type PaymentDriver,
@@ -22,7 +23,8 @@ const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
   ['FAILED', 'failed'],
   ['CANCELLED', 'cancelled'],
 ]);
-const LONGEST_PROOF = 255;
+const READS = ['status', 'tran_id', 'val_id'] as const;
+type Read = CallbackFields<(typeof READS)[number]>;
 const QUESTION_TIMEOUT_MS = 15_000;
 
 export const gatewayOne: PaymentDriver = discreet({
@@ -30,19 +32,17 @@ export const gatewayOne: PaymentDriver = discreet({
   callback: {
     method: 'POST',
     acknowledgement: { body: '{"message":"received"}', contentType: 'application/json' },
-    // Digests over the store's password.
-    unjournaled: ['verify_sign', 'verify_sign_sha2'],
+    reads: READS,
+    // A credential, and digests over the other.
+    unjournaled: ['store_id', 'verify_sign', 'verify_sign_sha2'],
   },
   credentials: ['storeId', 'storePassword'],
   options: {},
   productionUrls: ['https://securepay.sslcommerz.com'],
 
-  readCallback(fields) {
+  readCallback(fields: Read) {
     const status = requiredField(fields, 'status');
-    const proof = fields['val_id'] ?? '';
-    if (proof.length > LONGEST_PROOF) {
-      throw new CallbackMalformed('val_id', `val_id has to be at most ${LONGEST_PROOF} characters`);
-    }
+    const proof = fields.val_id;
     return {
       outcome: OUTCOMES.get(status) ?? 'ignored',
       status,
@@ -127,7 +127,8 @@ function addressOf({ baseUrl }: ProviderAccess, path: string): string {
 }
 
 function store({ credentials }: ProviderAccess): { store_id: string; store_passwd: string } {
-  return { store_id: credentials['storeId'] ?? '', store_passwd: credentials['storePassword'] ?? '' };
+  const { storeId = '', storePassword = '' } = credentials.reveal();
+  return { store_id: storeId, store_passwd: storePassword };
 }
 
 /**
@@ -167,7 +168,7 @@ function checkoutForm({
   };
 }
 
-function requiredField(fields: Readonly<Record<string, string>>, field: string): string {
+function requiredField(fields: Read, field: keyof Read): string {
   const value = fields[field] ?? '';
   if (value === '') throw new CallbackMalformed(field, `${field} is required, and may not be empty`);
   return value;

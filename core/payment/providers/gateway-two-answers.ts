@@ -8,7 +8,16 @@ import {
   type Verdict,
   type VerificationQuestion,
 } from '../provider.ts';
-import { type Answer, optionalText, readAnswer, readCheckoutUrl, readMoney, requiredText } from './answer.ts';
+import {
+  type Answer,
+  optionalId,
+  optionalText,
+  readAnswer,
+  readCheckoutUrl,
+  readMoney,
+  requiredId,
+  requiredText,
+} from './answer.ts';
 
 /** An answer in any of the provider's envelopes: `statusCode`, `errorCode`, or a bare `message`. */
 export type Reply = {
@@ -128,7 +137,7 @@ function judgePayment(answer: Answer, question: VerificationQuestion): Verdict {
     };
   }
   if (status !== 'Completed') return { kind: 'reversed', detail };
-  const gatewayTransactionId = requiredText(answer, 'trxID');
+  const gatewayTransactionId = requiredId(answer, 'trxID');
   return { kind: 'paid', gatewayTransactionId, detail: `${detail}: ${formatMoney(amount)}` };
 }
 
@@ -142,8 +151,8 @@ function invoiceOf(answer: Answer): string {
 
 /** A field with two names. @throws ProviderUnavailable if there is none, or if the two contradict each other */
 function oneOf(answer: Answer, name: string, otherName: string): string {
-  const other = optionalText(answer, otherName);
-  const value = optionalText(answer, name) ?? other;
+  const other = optionalId(answer, otherName);
+  const value = optionalId(answer, name) ?? other;
   if (value === undefined) throw new ProviderUnavailable(`the provider's answer has no "${name}"`);
   if (other !== undefined && other !== value) {
     throw new ProviderUnavailable(`"${name}" and "${otherName}" of the answer differ`);

@@ -55,7 +55,7 @@ function attempt<T>(
   { operation, path, body, timeoutMs, read, note }: AuthorizedCall<T>,
   token: string,
 ): Promise<T | typeof TOKEN_REJECTED> {
-  const headers = { authorization: token, 'x-app-key': access.credentials['appKey'] ?? '' };
+  const headers = { authorization: token, 'x-app-key': access.credentials.reveal()['appKey'] ?? '' };
   return noted<T | typeof TOKEN_REJECTED>(
     access,
     operation,
@@ -71,7 +71,7 @@ function attempt<T>(
 }
 
 function grant(access: ProviderAccess): Promise<GrantedToken> {
-  const { username = '', password = '', appKey = '', appSecret = '' } = access.credentials;
+  const { username = '', password = '', appKey = '', appSecret = '' } = access.credentials.reveal();
   const body = { app_key: appKey, app_secret: appSecret };
   return noted(
     access,

@@ -2,6 +2,7 @@
 import { formatDecimal } from '../money.ts';
 import {
   type CallbackClaim,
+  type CallbackFields,
   CallbackMalformed,
   type PaymentDriver,
   type ProviderAccess,
@@ -19,6 +20,7 @@ const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
   ['failure', 'failed'],
   ['cancel', 'cancelled'],
 ]);
+const READS = ['status', 'paymentID', 'paymentId'] as const;
 const TIMEOUT_MS = 30_000;
 const QUERY_TIMEOUT_MS = 15_000;
 
@@ -27,14 +29,14 @@ export const gatewayTwo: PaymentDriver = discreet({
   callback: {
     method: 'GET',
     acknowledgement: { body: 'ok', contentType: 'text/plain; charset=utf-8' },
+    reads: READS,
   },
   credentials: ['username', 'password', 'appKey', 'appSecret'],
   // How execute and query want the payment id to be called; deployments differ.
   options: { paymentIdField: ['paymentId', 'paymentID'] },
   productionUrls: ['https://tokenized.pay.bka.sh/v1.2.0-beta/tokenized/checkout'],
 
-  readCallback(fields) {
-    const { status = '', paymentID, paymentId } = fields;
+  readCallback({ status = '', paymentID, paymentId }: CallbackFields<(typeof READS)[number]>) {
     if (paymentID && paymentId && paymentID !== paymentId) {
       throw new CallbackMalformed('paymentID', 'paymentID and paymentId differ: give one, or both alike');
     }

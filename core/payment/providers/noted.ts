@@ -1,5 +1,4 @@
 // A question to a provider, noted with its answer and duration for the session's story.
-import { systemClock } from '../../clock.ts';
 import {
   type ProviderAccess,
   ProviderRefused,
@@ -9,12 +8,12 @@ import {
 
 /** Runs `ask`; `note` says what its result means. A provider that does not answer or refuses is noted as such. */
 export async function noted<T>(
-  { observe }: Pick<ProviderAccess, 'observe'>,
+  { observe, clock }: Pick<ProviderAccess, 'observe' | 'clock'>,
   operation: string,
   ask: () => Promise<T>,
   note: (result: T) => Pick<VerificationStep, 'outcome' | 'detail'>,
 ): Promise<T> {
-  const askedAt = systemClock();
+  const askedAt = clock();
   const start = performance.now();
   const observed = (result: Pick<VerificationStep, 'outcome' | 'detail'>): void => {
     const { outcome, detail } = result;

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { type Simulator, startSimulator } from '../../../cli/simulator/simulator.ts';
-import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from './chromium.ts';
+import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from '../../support/chromium.ts';
 import { type Merchant, openMerchant, storeOf, walletOf } from './merchant.ts';
 
 const NASTY = `"><script>document.title='owned'</script>&amp;'`;

@@ -86,6 +86,14 @@ describe('the control interface', () => {
     expect(await command('down', { ms: 0 })).to.include({ ok: true });
   });
 
+  it('lists its commands and faults to who asks', async () => {
+    const response = await fetch(`${simulator.url}/_control`);
+    const { commands, faults, claims } = JSON.parse(await response.text());
+    expect(commands['POST pay']).to.equal('{ref}: the customer pays, or authorizes with gateway_two');
+    expect(faults['gateway_two.grant']).to.include('rate_limited_grant');
+    expect(claims).to.deep.equal(['paid', 'failed', 'cancelled']);
+  });
+
   it('says what is wrong with a command', async () => {
     const complaint = async (name: string, input: object = {}) => {
       const { status, ok, error } = await command(name, input);

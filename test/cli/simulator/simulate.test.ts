@@ -5,8 +5,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { SimulatorReport } from '../../../cli/simulator/run-simulator.ts';
+import type { SimulatorReport } from '../../../cli/views/simulator.ts';
 import { until } from '../../support/until.ts';
+import { expectPrinted } from '../conforms.ts';
 import { ended, hubctl, type Result, start } from '../spawn-hubctl.ts';
 
 type Run = { readonly printed: () => string; readonly result: Promise<Result>; readonly child: ChildProcess };
@@ -40,7 +41,7 @@ describe('hubctl simulate', function () {
   it('prints one JSON line, serves both providers, and ends at SIGTERM', async () => {
     const { printed, result, child } = await run('--output', 'json', '--fault-seed', '7');
     const report: SimulatorReport = JSON.parse(printed());
-    expect(report).to.have.all.keys('url', 'control', 'gateways', 'credentials', 'faults');
+    expectPrinted('simulate', report);
     expect(report.faults).to.deep.equal({ seed: 7, rate: 0 });
     expect(report.gateways).to.deep.equal({
       gateway_one: `${report.url}/gateway_one`,
@@ -82,8 +83,26 @@ describe('hubctl simulate', function () {
     const { printed } = await run('--fault-rate', '0.25', '--fault-seed', '42', '--credentials-dir', folder);
     expect(printed()).to.contain('25 % of all operations, seed 42');
     expect(printed()).to.match(
-      /hubctl slot add --gateway gateway_one --name gateway-one --environment sandbox --base-url http\S+\/gateway_one --credentials-file '\S+\/gateway_one.json'/,
+      /hubctl slot add gateway-one --gateway gateway_one --environment sandbox --base-url http\S+\/gateway_one --credentials-file '\S+\/gateway_one.json'/,
     );
+  });
+
+  it('prints each fault as it happens, and that it has stopped', async () => {
+    const { printed, result, child } = await run();
+    const [, url] = /Address +(\S+)/.exec(printed()) ?? [];
+    const ask = (path: string, body: object) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    await ask('/_control/fault', { kind: 'error_500', operation: 'gateway_two.grant' });
+    expect((await ask('/gateway_two/token/grant', {})).status).to.equal(500);
+    child.kill('SIGINT');
+    const { code, stdout, stderr } = await result;
+    expect(code).to.equal(0);
+    expect(stderr).to.match(/^\S+Z {2}fault: error_500 at gateway_two\.grant\n$/);
+    expect(stdout).to.match(/The simulator has stopped\. Its payments are gone\.\n$/);
   });
 
   it('says what is wrong with its options, and that a port is taken', async () => {
@@ -97,13 +116,15 @@ describe('hubctl simulate', function () {
     const taken = await hubctl(['simulate', '--port', port]);
     other.close();
     expect(taken).to.include({ code: 1, stdout: '' });
-    expect(taken.stderr).to.contain(`port ${port} cannot be used`);
+    expect(taken.stderr).to.contain(`Port ${port} cannot be used`).and.contain('--port');
   });
 
   it('does not write credentials where it cannot', async () => {
     await writeFile(join(folder, 'file'), '');
-    const refused = await hubctl(['simulate', '--port', '0', '--credentials-dir', join(folder, 'file')]);
-    expect(refused).to.include({ code: 2, stdout: '' });
-    expect(refused.stderr).to.contain('cannot be written to').and.contain('--credentials-dir');
+    for (const directory of [join(folder, 'file'), '/proc/simulator']) {
+      const refused = await hubctl(['simulate', '--port', '0', '--credentials-dir', directory]);
+      expect(refused, directory).to.include({ code: 2, stdout: '' });
+      expect(refused.stderr).to.contain('cannot be written to').and.contain('--credentials-dir');
+    }
   });
 });

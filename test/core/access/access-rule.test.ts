@@ -14,11 +14,14 @@ import {
   type UnaryRequest,
 } from '@connectrpc/connect';
 import { expect } from 'chai';
+import { createAuthenticate } from '../../../core/access/authenticate.ts';
 import { createAuthorizeInterceptor } from '../../../core/access/authorize.ts';
 import { type Caller, callerKey } from '../../../core/access/caller.ts';
+import type { FindCaller } from '../../../core/access/find-caller.ts';
+import { systemClock } from '../../../core/clock.ts';
 import { AccessSchema, access, Role } from '../../../gen/hub/access/v1/access_pb.ts';
 
-const ROLE_NAMES = ['admin', 'operator', 'service', 'viewer'] as const;
+const ROLE_NAMES = ['admin', 'operator', 'service', 'viewer', 'monitor'] as const;
 
 describe('an RPC', () => {
   it('without an access option is refused to everybody, admins included', async () => {
@@ -46,7 +49,7 @@ describe('an RPC', () => {
   it('is called by who the token stands for, however the scheme is spelled', async () => {
     const method = makeMethod(create(AccessSchema, { roles: [Role.VIEWER] }));
     const asked: string[] = [];
-    const authorize = createAuthorizeInterceptor(async (token) => {
+    const authorize = authorizeBy(async (token) => {
       asked.push(token);
       return { name: 'reader', role: 'viewer' };
     });
@@ -60,7 +63,7 @@ describe('an RPC', () => {
 
   it('asks the database nothing for what cannot be a token', async () => {
     const method = makeMethod(create(AccessSchema));
-    const authorize = createAuthorizeInterceptor(() => Promise.reject(new Error('asked')));
+    const authorize = authorizeBy(() => Promise.reject(new Error('asked')));
     for (const header of ['', 'Bearer', 'Bearer ', 'Bearer a b', 'Basic YTpi', 'hub_1']) {
       const failure = await run(authorize, requestFor(method, header)).catch(ConnectError.from);
       expect(failure, header).to.be.instanceOf(ConnectError).with.property('code', Code.Unauthenticated);
@@ -93,8 +96,14 @@ function makeMethod(option?: MessageOfAccess): DescMethod {
 
 type MessageOfAccess = ReturnType<typeof create<typeof AccessSchema>>;
 
+/** Tokens are looked up by `byToken`; scopes are not looked at. */
+function authorizeBy(byToken: FindCaller['byToken']): Interceptor {
+  const findCaller = { byToken, byCertificate: () => Promise.reject(new Error('asked for a certificate')) };
+  return createAuthorizeInterceptor(createAuthenticate({ findCaller, clock: systemClock }), async () => {});
+}
+
 async function callAs(role: Caller['role'] | undefined, method: DescMethod): Promise<'called' | Code> {
-  const authorize = createAuthorizeInterceptor(async () => role && { name: 'test', role });
+  const authorize = authorizeBy(async () => role && { name: 'test', role });
   try {
     await run(authorize, requestFor(method, role && 'Bearer hub_1'));
     return 'called';

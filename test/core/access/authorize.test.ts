@@ -23,6 +23,7 @@ const ROLES = {
   operator: Role.OPERATOR,
   service: Role.SERVICE,
   viewer: Role.VIEWER,
+  monitor: Role.MONITOR,
 } as const;
 type RoleName = keyof typeof ROLES;
 type Verdict = 'admitted' | 'unauthenticated' | 'permission denied';

@@ -3,6 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
+import { newServiceToken } from '../../../core/access/service-token.ts';
 import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
 import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { startHub, type TestHub, transportTo } from '../../support/hub.ts';
@@ -31,7 +32,7 @@ describe('local admin token', () => {
 
   it('is in a file that only its owner can read, and is good for everything', async () => {
     expect((await stat(file())).mode & 0o777).to.equal(0o600);
-    expect(await tokenInFile()).to.match(/^hub_[\w-]{43}$/);
+    expect(await tokenInFile()).to.match(/^hub_\w{26}_[\w-]{43}$/);
     expect(await roleOf(await tokenInFile())).to.equal(Role.ADMIN);
   });
 
@@ -75,6 +76,24 @@ describe('local admin token', () => {
     expect(await roleOf(next.token)).to.equal(Role.ADMIN);
   });
 
+  it('is on the audit log of its database, but for the first of all', async () => {
+    const recorded = () =>
+      query(
+        hub.databaseUrl,
+        `select actor, subject, before, after from audit_entry where action = 'token.create' order by id`,
+      );
+    await startBeside();
+    expect(await recorded()).to.deep.equal([]);
+    await query(hub.databaseUrl, 'update service_token set revoked_at = now()');
+    const { token } = await startBeside();
+    const row = { actor: 'hub', before: null, after: { name: 'local admin', role: 'admin' } };
+    expect(await recorded()).to.deep.equal([{ ...row, subject: subjectOf(token) }]);
+    const brought = newServiceToken();
+    await writeFile(file(), `${brought}\n`);
+    expect((await startBeside()).token).to.equal(brought);
+    expect((await recorded()).at(-1)).to.deep.equal({ ...row, subject: subjectOf(brought) });
+  });
+
   it('is made anew when the file is empty', async () => {
     await writeFile(file(), '\n');
     const next = await startBeside();
@@ -82,3 +101,7 @@ describe('local admin token', () => {
     expect(await roleOf(next.token)).to.equal(Role.ADMIN);
   });
 });
+
+function subjectOf(token: string): string {
+  return `tok_${token.split('_')[1]}`;
+}

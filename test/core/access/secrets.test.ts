@@ -13,7 +13,7 @@ import { createSealer } from '../../../core/storage/sealing.ts';
 import { LicenseService } from '../../../gen/hub/license/v1/license_service_pb.ts';
 import { startHub, type TestHub, transportTo } from '../../support/hub.ts';
 import { createApp, issueLicense } from '../../support/license.ts';
-import { query } from '../../support/postgres.ts';
+import { query, readServerLog } from '../../support/postgres.ts';
 import { activate, deactivate, post } from '../../support/rest.ts';
 
 describe('secrets', () => {
@@ -40,6 +40,13 @@ describe('secrets', () => {
   it('are in no line of the log', () => expectNone(log));
 
   it('are in no answer and no error', () => expectNone(told));
+
+  it('are not in the log of PostgreSQL, sealed neither', async () => {
+    const serverLog = await readServerLog();
+    expect(serverLog).to.contain('violates check constraint "refuse"');
+    expectNone([serverLog]);
+    expect(serverLog.match(/^.*insert into "(?:signing_key|license)".*$/m)?.[0]).to.equal(undefined);
+  });
 
   function expectNone(texts: readonly string[]): void {
     for (const [name, secret] of secrets) {

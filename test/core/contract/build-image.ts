@@ -19,7 +19,7 @@ export function buildImage(): Promise<FileDescriptorSet> {
 async function build(): Promise<FileDescriptorSet> {
   const { stdout } = await promisify(execFile)(
     `${ROOT}node_modules/.bin/buf`,
-    ['build', '--as-file-descriptor-set', '-o', '-#format=binpb'],
+    ['build', 'proto', '--as-file-descriptor-set', '-o', '-#format=binpb'],
     { cwd: ROOT, encoding: 'buffer', maxBuffer: MAX_IMAGE_BYTES },
   );
   return fromBinary(FileDescriptorSetSchema, stdout);

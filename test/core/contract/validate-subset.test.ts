@@ -21,6 +21,12 @@ describe('proto/buf/validate/validate.proto', () => {
     ]);
   });
 
+  it('has generated code where the complete one has it', () => {
+    const names = ['goPackage', 'javaPackage', 'javaOuterClassname', 'javaMultipleFiles'] as const;
+    const [ours, theirs] = [subset, complete].map(({ proto }) => names.map((name) => proto.options?.[name]));
+    expect(ours).to.deep.equal(theirs);
+  });
+
   it('spells every field, extension and enum value it has as the complete one does', () => {
     const known = describeAll(complete);
     const used = describeAll(subset);

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import pg from 'pg';
+import { parseId } from '../../../core/ids.ts';
 import { startHub, type TestHub } from '../../support/hub.ts';
 import { issueLicense } from '../../support/license.ts';
+import { query } from '../../support/postgres.ts';
 import { activate, checkStatus, deactivate } from '../../support/rest.ts';
 
 describe('activation', () => {
@@ -11,6 +13,8 @@ describe('activation', () => {
     hub = await startHub({ clock: () => now });
   });
   after(() => hub.stop());
+  const changeLicense = (licenseId: string, change: string) =>
+    query(hub.databaseUrl, `update license set ${change} where id = $1`, [parseId('lic', licenseId)]);
   beforeEach(() => {
     now = new Date('2026-05-01T12:00:00.000Z');
   });
@@ -58,6 +62,33 @@ describe('activation', () => {
     expect(seats).to.have.length(1);
     expect(seats[0]).to.include({ machineLabel: 'new', appVersion: '1.0' });
     expect(Number(seats[0]?.lastSeenAt?.seconds)).to.equal(now.getTime() / 1000);
+  });
+
+  it('says what the license says now to a machine that asks again', async () => {
+    const { licenseId, licenseKey } = await issueLicense(hub.admin, { seatLimit: 1 });
+    const ask = async () => (await activate(hub.gatewayUrl, licenseKey, 'machine-1')).body.license;
+    const first = await ask();
+    await changeLicense(licenseId, `customer = 'Ada'`);
+    expect(await ask()).to.include({ seatId: first.seatId, customer: 'Ada' });
+    await changeLicense(licenseId, 'lease_days = 7');
+    expect(await ask()).to.include({ leaseExpiresAt: '2026-05-08T12:00:00.000Z' });
+    now = new Date('2026-05-01T12:00:00.001Z');
+    expect(await ask()).to.include({ issuedAt: '2026-05-01T12:00:00.001Z' });
+  });
+
+  it('does not hold up a machine that has its seat while others take theirs', async () => {
+    const { licenseKey } = await issueLicense(hub.admin, { seatLimit: 2 });
+    await activate(hub.gatewayUrl, licenseKey, 'machine-1');
+    const holder = new pg.Client({ connectionString: hub.databaseUrl });
+    await holder.connect();
+    try {
+      await holder.query('begin');
+      await holder.query('select from license for update');
+      expect((await activate(hub.gatewayUrl, licenseKey, 'machine-1')).status).to.equal(200);
+      expect((await activate(hub.gatewayUrl, licenseKey, 'machine-2')).status).to.equal(503);
+    } finally {
+      await holder.end();
+    }
   });
 
   it('refuses a machine more than there are seats, and says how many there are', async () => {

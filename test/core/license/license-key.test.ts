@@ -4,6 +4,7 @@ import {
   hashLicenseKey,
   licenseKeyHint,
   newLicenseKey,
+  newLicenseKeys,
   normalizeLicenseKey,
 } from '../../../core/license/license-key.ts';
 
@@ -33,6 +34,7 @@ describe('license key', () => {
 
   it('is different each time', () => {
     expect(new Set(Array.from({ length: 1000 }, () => newLicenseKey()))).to.have.property('size', 1000);
+    expect(new Set(newLicenseKeys(1000))).to.have.property('size', 1000);
   });
 
   it('uses every symbol in every random place', () => {

@@ -18,21 +18,30 @@ function newPrivateKey(): KeyObject {
   return createPrivateKey({ key: generateSigningKey().privateKeyPkcs8, format: 'der', type: 'pkcs8' });
 }
 
+async function expectRefusal(content: object, key: KeyObject, named: string): Promise<void> {
+  const failure = await signLicense(content as LicenseContent, key).catch((error: unknown) => error);
+  expect(failure, named).to.be.instanceOf(TypeError).with.property('message').that.includes(named);
+}
+
 describe('signed license', () => {
   const privateKey = newPrivateKey();
 
-  it('is the content with the algorithm and a signature of 64 bytes in base64url', () => {
-    const { signature, ...unsigned } = signLicense(CONTENT, privateKey);
+  it('is the content with the algorithm and a signature of 64 bytes in base64url', async () => {
+    const { signature, ...unsigned } = await signLicense(CONTENT, privateKey);
     expect(unsigned).to.deep.equal({ ...CONTENT, alg: 'ES256' });
     expect(signature).to.match(/^[A-Za-z0-9_-]{86}$/);
     expect(Buffer.from(signature, 'base64url')).to.have.length(64);
   });
 
-  it('has no member for what is not set', () => {
-    expect(signLicense(CONTENT, privateKey)).to.have.all.keys(...Object.keys(CONTENT), 'alg', 'signature');
+  it('has no member for what is not set', async () => {
+    expect(await signLicense(CONTENT, privateKey)).to.have.all.keys(
+      ...Object.keys(CONTENT),
+      'alg',
+      'signature',
+    );
   });
 
-  it('keeps every optional member', () => {
+  it('keeps every optional member', async () => {
     const content: LicenseContent = {
       ...CONTENT,
       customer: 'Ada',
@@ -40,7 +49,7 @@ describe('signed license', () => {
       expiresAt: '2027-01-02T03:04:05.678Z',
       leaseExpiresAt: '2026-02-02T03:04:05.678Z',
     };
-    expect(signLicense(content, privateKey)).to.deep.include(content);
+    expect(await signLicense(content, privateKey)).to.deep.include(content);
   });
 
   for (const [what, value] of Object.entries({
@@ -50,59 +59,47 @@ describe('signed license', () => {
     'not a number': Number.NaN,
     infinity: Number.POSITIVE_INFINITY,
   })) {
-    it(`is refused if a limit is ${what}`, () => {
-      expect(() => signLicense({ ...CONTENT, limits: { projects: value } }, privateKey)).to.throw(
-        TypeError,
-        'limits.projects',
-      );
+    it(`is refused if a limit is ${what}`, async () => {
+      await expectRefusal({ ...CONTENT, limits: { projects: value } }, privateKey, 'limits.projects');
     });
   }
 
   for (const name of ['9', '', 'größe', '__proto__', 'a\ud800']) {
-    it(`is refused if a limit is named ${JSON.stringify(name)}`, () => {
+    it(`is refused if a limit is named ${JSON.stringify(name)}`, async () => {
       const limits = Object.fromEntries([[name, 1]]);
-      expect(() => signLicense({ ...CONTENT, limits }, privateKey)).to.throw(
-        TypeError,
-        'not a name for a limit',
-      );
+      await expectRefusal({ ...CONTENT, limits }, privateKey, 'not a name for a limit');
     });
   }
 
-  it('is refused if a text holds half of a surrogate pair', () => {
+  it('is refused if a text holds half of a surrogate pair', async () => {
     for (const customer of ['\ud83d', 'x\ude00', '\ude00\ud83d']) {
-      expect(() => signLicense({ ...CONTENT, customer }, privateKey)).to.throw(TypeError, 'customer');
+      await expectRefusal({ ...CONTENT, customer }, privateKey, 'customer');
     }
   });
 
-  it('is refused if an optional member is null or undefined instead of absent', () => {
+  it('is refused if an optional member is null or undefined instead of absent', async () => {
     for (const member of ['customer', 'limits', 'expiresAt', 'leaseExpiresAt']) {
       for (const value of [null, undefined]) {
-        expect(() => signLicense({ ...CONTENT, [member]: value }, privateKey), member).to.throw(
-          TypeError,
-          member,
-        );
+        await expectRefusal({ ...CONTENT, [member]: value }, privateKey, member);
       }
     }
   });
 
-  it('is refused if a time is not in UTC with milliseconds', () => {
+  it('is refused if a time is not in UTC with milliseconds', async () => {
     for (const time of [
       '2026-01-02T03:04:05Z',
       '2026-01-02T03:04:05.678+01:00',
       '+010000-01-01T00:00:00.000Z',
     ]) {
-      expect(() => signLicense({ ...CONTENT, expiresAt: time }, privateKey), time).to.throw(
-        TypeError,
-        'expiresAt',
-      );
+      await expectRefusal({ ...CONTENT, expiresAt: time }, privateKey, 'expiresAt');
     }
   });
 
-  it('is not signed with a key of another kind', () => {
+  it('is not signed with a key of another kind', async () => {
     const others = [
       generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey,
       generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey,
     ];
-    for (const key of others) expect(() => signLicense(CONTENT, key)).to.throw(TypeError, 'P-256');
+    for (const key of others) await expectRefusal(CONTENT, key, 'P-256');
   });
 });

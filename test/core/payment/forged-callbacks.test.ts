@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { CallbackState } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { MOST_CLAIMS } from '../../../core/payment/next-state.ts';
+import { CallbackState, ChargeStatus } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import {
   callBack,
   callbackFields,
@@ -12,6 +13,7 @@ import {
   startPayments,
   statusOf,
 } from '../../support/payment.ts';
+
 import { query } from '../../support/postgres.ts';
 
 describe('somebody who knows a callback address and its ids', () => {
@@ -57,6 +59,58 @@ describe('somebody who knows a callback address and its ids', () => {
       expect((await inspect(payments, session)).usageLog).to.not.equal(undefined);
     });
   }
+
+  for (const gateway of GATEWAYS) {
+    it(`cannot have the status of a session of ${gateway} changed without end`, async () => {
+      const session = await createSession(payments, gateway);
+      payments.tap.forget();
+      const contradict = (index: number) =>
+        callsBack(gateway, callbackFields(session, index % 2 === 0 ? 'failed' : 'cancelled'));
+      for (let index = 0; index < MOST_CLAIMS; index++) await contradict(index);
+      expect(payments.tap.calls).to.deep.equal([]);
+      await Promise.all(Array.from({ length: 40 }, (_, index) => contradict(index)));
+      const { statusChanges } = await inspect(payments, session);
+      expect(statusChanges.map(({ verified }) => verified)).to.deep.equal(Array(MOST_CLAIMS).fill(false));
+      // From there on the provider is asked, as far as callbacks may make the hub ask.
+      expect(payments.tap.calls.length).to.be.within(1, 10);
+    });
+
+    it(`cannot hide by contradictions how a session of ${gateway} ended`, async () => {
+      const session = await createSession(payments, gateway);
+      for (const claim of ['failed', 'cancelled', 'failed', 'cancelled', 'failed'] as const) {
+        await callsBack(gateway, callbackFields(session, claim));
+      }
+      payments.simulator.faults.add({ kind: 'lost', operation: 'callback', ref: session.providerPaymentId });
+      payments.simulator.cancel(session.providerPaymentId);
+      await callsBack(gateway, callbackFields(session, 'cancelled'));
+      const { session: now } = await payments.sessions.getChargeSession({ sessionId: session.sessionId });
+      expect(now).to.include({ status: ChargeStatus.CANCELLED, statusVerified: true });
+    });
+  }
+
+  it('takes neither the turn nor a question of a session that the callback contradicts', async () => {
+    const [session, other] = [
+      await createSession(payments, 'gateway_one'),
+      await createSession(payments, 'gateway_one'),
+    ];
+    const fields = { ...callbackFields(session, 'paid', 'FORGED'), tran_id: other.merchantTransactionId };
+    const states = async () => (await journal(payments, session)).map(({ state }) => state);
+    const turn = () =>
+      query(
+        payments.hub.databaseUrl,
+        'select callback_questions as asked, verifying_until from charge_session where provider_payment_id = $1',
+        [session.providerPaymentId],
+      );
+    // Together with one that does not contradict it: they share the statement.
+    await Promise.all([
+      callsBack('gateway_one', fields),
+      callsBack('gateway_one', callbackFields(other, 'paid', 'FORGED')),
+    ]);
+    expect(await states()).to.deep.equal(['mismatch']);
+    expect(await turn()).to.deep.equal([{ asked: 0, verifying_until: null }]);
+    await callsBack('gateway_one', callbackFields(session, 'paid', 'FORGED'));
+    expect(await turn()).to.deep.equal([{ asked: 1, verifying_until: null }]);
+  });
 
   it('learns nothing from the answers', async () => {
     const session = await createSession(payments, 'gateway_two');

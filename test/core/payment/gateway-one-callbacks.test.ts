@@ -36,22 +36,24 @@ describe('a notification of gateway_one', () => {
   };
 
   it('of a payment settles the session by what the validation API says', async () => {
-    expect(await pay(payments, session)).to.deep.equal(RECEIVED);
+    const fields = callbackFields(session, 'paid', payQuietly(payments, session));
+    const digests = { verify_sign: 'md5', verify_key: 'amount,status', verify_sign_sha2: 'sha2' };
+    expect(await notify({ ...fields, ...digests, store_id: 'store' })).to.deep.equal(RECEIVED);
     const story = await inspect(payments, session);
     expect(await statusOf(payments, session)).to.equal('success');
     expect(story.session?.statusReason).to.equal('the provider says VALID: 100.00 BDT');
     expect(story.verifications.map(({ operation, outcome }) => [operation, outcome])).to.deep.equal([
+      ['initiate', 'pending'],
       ['validate', 'paid'],
     ]);
-    expect(story.verifications[0]?.callbackId).to.equal(story.callbacks[0]?.callbackId);
+    expect(story.verifications[1]?.callbackId).to.equal(story.callbacks[0]?.callbackId);
     expect(story.usageLog?.gatewayTransactionId)
       .to.equal(story.session?.gatewayTransactionId)
       .and.not.equal('');
     expect(await only()).to.deep.include({ state: 'settled', attempts: 1 });
-    // The digests over the store's password are not kept.
-    expect(story.callbacks[0]?.fields)
-      .to.include.keys('tran_id', 'val_id')
-      .and.not.any.keys('verify_sign', 'verify_sign_sha2');
+    // The store's id and the digests over its password are not kept.
+    const { session_id: _, ...others } = fields;
+    expect(story.callbacks[0]?.fields).to.deep.equal({ ...others, verify_key: 'amount,status' });
   });
 
   it('settles a payment that was validated before somebody else asked', async () => {
@@ -135,6 +137,7 @@ describe('a notification of gateway_one', () => {
     await notify(callbackFields(session, 'paid', proof));
     const steps = (await inspect(payments, session)).verifications;
     expect(steps.map(({ operation, outcome }) => [operation, outcome])).to.deep.equal([
+      ['initiate', 'pending'],
       ['validate', 'mismatch'],
       ['query', 'paid'],
     ]);

@@ -16,8 +16,8 @@ import {
   untilStatus,
 } from '../../support/payment.ts';
 import { createDatabase, query } from '../../support/postgres.ts';
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { until } from '../../support/until.ts';
-import { startTcpProxy, type TcpProxy } from '../rpc/tcp-proxy.ts';
 import { refusal } from './refusal.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -56,7 +56,7 @@ describe('the callback journal', () => {
       answer = callBack(payments.hub.gatewayUrl, 'gateway_two', fields).finally(() => {
         answered = true;
       });
-      const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'insert into callback%'`;
+      const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%insert into callback%'`;
       await until(
         async () => (await query(databaseUrl, waiting)).length > 0,
         'the journal waits for the lock',
@@ -67,7 +67,7 @@ describe('the callback journal', () => {
       await locker.end();
     }
     expect(await answer).to.deep.equal({ status: 200, body: 'ok' });
-    expect(await statusOf(payments, session)).to.equal('cancelled');
+    await untilStatus(payments, session, 'cancelled');
   });
 
   it('without its database takes nothing and says so, and the next try of the provider is taken', async () => {
@@ -81,6 +81,39 @@ describe('the callback journal', () => {
     await database.up();
     const again = () => callBack(payments.hub.gatewayUrl, 'gateway_one', fields);
     await until(async () => (await again()).status === 200, 'the callback is taken');
+    await untilStatus(payments, session, 'success');
+  });
+
+  it('takes 10 KiB at most for a callback, whatever is sent, and keeps what is read of it', async () => {
+    const session = await createSession(payments, 'gateway_one');
+    const { tran_id = '', session_id = '' } = callbackFields(session, 'paid');
+    const [longest, proof] = ['𝕏'.repeat(255), payQuietly(payments, session)];
+    // As much as a form may have.
+    const padded = (fields: Record<string, string>) => {
+      const bytes = (65_536 - new URLSearchParams(fields).toString().length) / 160 - '&pad100='.length;
+      const padding = Array.from({ length: 160 }, (_, index) => [`pad${index}`, 'x'.repeat(bytes)]);
+      return { ...Object.fromEntries(padding), ...fields };
+    };
+    const sent = [
+      padded({ status: longest, tran_id, val_id: longest, session_id }),
+      padded({ status: longest, tran_id: longest, val_id: longest, session_id: '𝕏'.repeat(256) }),
+      padded({ status: 'VALID', tran_id, val_id: proof, session_id }),
+    ];
+    const before = (await journal(payments)).length;
+    for (const fields of sent) {
+      expect(await callBack(payments.hub.gatewayUrl, 'gateway_one', fields)).to.include({ status: 200 });
+    }
+    const entries = (await journal(payments)).slice(0, -before || undefined).reverse();
+    expect(entries.map(({ state }) => state)).to.deep.equal(['ignored', 'unresolved', 'settled']);
+    for (const [index, { fields }] of entries.entries()) {
+      const { status, tran_id, val_id } = sent[index] ?? expect.fail('more entries than were sent');
+      expect(fields).to.include({ status, tran_id, val_id }).and.include.keys('pad0', '[left out]');
+    }
+    const [largest] = await query<{ bytes: number }>(
+      databaseUrl,
+      'select max(octet_length(c::text)) as bytes from callback c',
+    );
+    expect(largest?.bytes).to.be.within(8_192, 10_240);
     await untilStatus(payments, session, 'success');
   });
 
@@ -148,7 +181,7 @@ describe('the callback journal', () => {
     expect(states, 'a failure that was settled before the success').to.deep.equal(['settled', 'settled']);
     const rows = await query(
       databaseUrl,
-      'select from usage_log u join charge_session c on c.id = u.session_id where c.merchant_transaction_id = $1',
+      'select from usage_log u join charge_session c on c.id = u.id where c.merchant_transaction_id = $1',
       [session.merchantTransactionId],
     );
     expect(rows).to.have.length(1);
@@ -179,7 +212,14 @@ describe('the callback journal', () => {
     expect(callbacks.map((callback) => callback.callbackId)).to.deep.equal([callbackId]);
 
     await payments.admin.replayCallback({ callbackId });
-    expect((await journal(payments, session))[0], 'while the provider is away').to.include({ state: 'dead' });
+    // It has another day from its replay on, however old it is.
+    await until(
+      async () => ((await journal(payments, session))[0]?.attempts ?? 0) > (dead?.attempts ?? 0) + 1,
+      'it is tried again',
+    );
+    expect((await journal(payments, session))[0], 'while the provider is away').to.include({
+      state: 'received',
+    });
     payments.simulator.faults.clear();
     const { callback } = await payments.admin.replayCallback({ callbackId });
     expect(callback).to.include({ state: CallbackState.SETTLED });

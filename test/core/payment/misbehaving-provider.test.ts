@@ -16,7 +16,6 @@ import {
   statusOf,
   untilStatus,
 } from '../../support/payment.ts';
-import { until } from '../../support/until.ts';
 
 /** What the hub notes of each. */
 const FAULTS = {
@@ -117,19 +116,5 @@ describe('a provider that answers a verification badly', () => {
     expect(await statusOf(payments, session)).to.equal('pending');
     payments.tap.release();
     await untilStatus(payments, session, 'success');
-  });
-
-  it('when it creates a checkout leaves a session that waits, and tells the caller to come back', async () => {
-    payments.simulator.faults.add({ kind: 'html', operation: 'gateway_one.initiate' });
-    await createSession(payments, 'gateway_one').then(
-      () => expect.fail('a session was created'),
-      ({ message }: Error) => expect(message).to.contain("the provider's answer is not JSON"),
-    );
-    const { sessions } = await payments.sessions.listChargeSessions({ slot: 'store', pageSize: 1 });
-    expect(sessions[0]).to.include({ checkoutUrl: '', providerPaymentId: '' });
-    await until(
-      async () => (await journal(payments)).every(({ state }) => state === 'settled'),
-      'nothing is left to do',
-    );
   });
 });

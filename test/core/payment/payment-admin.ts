@@ -1,4 +1,5 @@
 // The administration of payments on a database of its own, without the rest of the hub.
+
 import { randomBytes } from 'node:crypto';
 import { type Client, createClient } from '@connectrpc/connect';
 import { type Logger, pino } from 'pino';
@@ -11,15 +12,18 @@ import { createFeeRules } from '../../../core/payment/fee-versions.ts';
 import { createPaymentAdminService } from '../../../core/payment/payment-admin-service.ts';
 import type { PaymentDriver } from '../../../core/payment/provider.ts';
 import { createProviderHttp } from '../../../core/payment/provider-http.ts';
+import { DRIVERS } from '../../../core/payment/registry.ts';
 import { createReencryptSecrets } from '../../../core/payment/reseal.ts';
 import { createSlotAccess, type SlotAccess } from '../../../core/payment/slot-access.ts';
 import { createSlots } from '../../../core/payment/slots.ts';
 import { createTestSlot } from '../../../core/payment/test-slot.ts';
 import { createTokenCache } from '../../../core/payment/token-cache.ts';
 import { createUsage } from '../../../core/payment/usage.ts';
+import { createSummarizeUsage } from '../../../core/payment/usage-days.ts';
 import { createDirectTransport } from '../../../core/rpc/direct-transport.ts';
 import { createErrorInterceptor } from '../../../core/rpc/errors.ts';
 import { createRequestLog } from '../../../core/rpc/request-log.ts';
+import { createRpcMeter } from '../../../core/rpc/rpc-meter.ts';
 import { createValidationInterceptor } from '../../../core/rpc/validation.ts';
 import { serve } from '../../../core/service-entry.ts';
 import type { Database } from '../../../core/storage/database.ts';
@@ -28,6 +32,7 @@ import { migrateUp } from '../../../core/storage/migrate.ts';
 import type { SealedColumn } from '../../../core/storage/reseal.ts';
 import { createSealer, type Sealer } from '../../../core/storage/sealing.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { createMetrics } from '../../../metrics/metrics.ts';
 import { createDatabase } from '../../support/postgres.ts';
 
 export type PaymentAdmin = {
@@ -60,11 +65,13 @@ export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<P
   const slotAccess = createSlotAccess({
     pool,
     sealer,
+    clock,
     driverOf,
     openHttp: createProviderHttp,
     openTokens: (slotId) => createTokenCache({ pool, sealer, clock, slotId }),
   });
   const service = createPaymentAdminService({
+    drivers: DRIVERS,
     slots,
     testSlot: createTestSlot({ slots, providers: slotAccess }),
     feeRules: createFeeRules({ db, clock, driverOf }),
@@ -72,15 +79,17 @@ export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<P
     backtestFees: createFeeBacktest({ db, driverOf }),
     callbacks: NO_CALLBACKS,
     usage: createUsage(db),
+    summarizeUsage: createSummarizeUsage(db),
     reencryptSecrets: createReencryptSecrets({ pool, sealer, clock, otherSecrets }),
   });
   const transport = createDirectTransport({
     services: [serve(PaymentAdminService, service)],
     interceptors: [
-      createRequestLog(logger).interceptor,
+      createRequestLog(logger, createRpcMeter(createMetrics())).interceptor,
       createErrorInterceptor(logger),
       createValidationInterceptor(),
     ],
+    defaultTimeoutMs: 10_000,
     caller: { name: 'the operator', role: 'admin' },
   });
   return {

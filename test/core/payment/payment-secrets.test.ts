@@ -15,14 +15,14 @@ import {
   startPayments,
   untilStatus,
 } from '../../support/payment.ts';
+import { readServerLog } from '../../support/postgres.ts';
 import { type FakeProvider, type Heard, startProvider } from './fake-provider.ts';
 
 describe("the secrets of a hub's payments", function () {
-  this.timeout(30_000); // a callback is tried again, and the database is read as a whole
+  this.timeout(30_000); // a callbacks wait for the next question, and the database is read as a whole
   const { make: canary, found } = createCanaries();
   const credentials = {
-    // Its id is no secret: the provider itself sends it along with each notification.
-    gateway_one: { storeId: 'store-7', storePassword: canary() },
+    gateway_one: { storeId: canary(), storePassword: canary() },
     gateway_two: { username: canary(), password: canary(), appKey: canary(), appSecret: canary() },
   };
   const token = canary();
@@ -58,13 +58,14 @@ describe("the secrets of a hub's payments", function () {
 
     // What is looked for has been there: the providers heard the secrets, and repeated them to the hub.
     const heard = talkative.heard.map(({ everything }) => everything).join('\n');
-    expect(found(heard)).to.have.length.at.least(6);
+    expect(found(heard)).to.have.length.at.least(7);
     expect(told).to.contain('***').and.contain('provider_refused').and.contain('the provider says VALID');
     expect(dump).to.contain('***').and.contain('sealed_token').and.contain('"gateway_transaction_id"');
-    expect(logged).to.contain('callback is tried again').and.contain('CreateChargeSession');
+    expect(logged).to.contain('callbacks wait for the next question').and.contain('CreateChargeSession');
 
     expect(found(dump), 'the database').to.deep.equal([]);
     expect(found(logged), 'the log').to.deep.equal([]);
+    expect(found(await readServerLog()), 'the log of PostgreSQL').to.deep.equal([]);
     expect(found(told), 'the answers').to.deep.equal([]);
   });
 
@@ -119,7 +120,9 @@ describe("the secrets of a hub's payments", function () {
       const { session } = await creating.catch(() => ({ session: undefined }));
       if (session === undefined) continue;
       for (const claim of ['paid', 'paid', 'failed'] as const) {
-        const fields = callbackFields(session, claim, 'PROOF');
+        // The provider tells the store's id in each notification.
+        const store = gateway === 'gateway_one' && { store_id: credentials.gateway_one.storeId };
+        const fields = { ...callbackFields(session, claim, 'PROOF'), ...store };
         await said(callBack(payments.hub.gatewayUrl, gateway, fields));
       }
       await said(payments.sessions.recheckChargeSession({ sessionId: session.sessionId }));

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { type ChargeSession, ChargeStatus } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import {
   callBack,
   callbackFields,
@@ -79,6 +79,48 @@ describe('a recheck', () => {
     expect((await recheck(session)).verification).to.include({ outcome: 'reversed' });
     expect(await statusOf(payments, session)).to.equal('cancelled');
     expect((await inspect(payments, session)).usageLog).to.equal(undefined);
+  });
+
+  for (const gateway of GATEWAYS) {
+    it(`keeps what ${gateway} said of a reversed payment from callbacks that say otherwise`, async () => {
+      const session = await createSession(payments, gateway);
+      await pay(payments, session);
+      payments.simulator.reverse(session.providerPaymentId);
+      const { session: reversed } = await recheck(session);
+      expect(reversed).to.include({ status: ChargeStatus.CANCELLED, statusVerified: true });
+      await callBack(payments.hub.gatewayUrl, gateway, callbackFields(session, 'failed'));
+      expect((await inspect(payments, session)).session).to.deep.equal(reversed);
+      expect((await journal(payments, session))[0]).to.include({
+        state: 'ignored',
+        reason: 'the provider itself said otherwise',
+      });
+    });
+  }
+
+  it('keeps a failure that the provider confirmed from callbacks, and says that it is confirmed', async () => {
+    const session = await createSession(payments, 'gateway_one');
+    payments.simulator.faults.add({ kind: 'lost', operation: 'callback', ref: session.providerPaymentId });
+    payments.simulator.fail(session.providerPaymentId);
+    const claim = (said: 'failed' | 'cancelled') =>
+      callBack(payments.hub.gatewayUrl, 'gateway_one', callbackFields(session, said));
+    await claim('failed');
+    const { session: claimed } = await inspect(payments, session);
+    expect(claimed).to.include({ status: ChargeStatus.FAILED, statusVerified: false });
+    const { session: confirmed } = await recheck(session);
+    expect(confirmed).to.deep.include({
+      status: ChargeStatus.FAILED,
+      statusVerified: true,
+      statusReason: 'the provider says FAILED',
+      statusChangedAt: claimed?.statusChangedAt,
+    });
+    await claim('cancelled');
+    await claim('failed');
+    expect((await inspect(payments, session)).session).to.deep.equal(confirmed);
+    expect((await journal(payments, session)).map(({ state }) => state)).to.deep.equal([
+      'settled',
+      'ignored',
+      'settled',
+    ]);
   });
 
   it('says that the provider did not answer, and leaves the session as it is', async () => {

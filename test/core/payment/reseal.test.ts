@@ -11,7 +11,7 @@ import { freshMasterKey, type PaymentAdmin, startPaymentAdmin } from './payment-
 import { addSlot, CREDENTIALS, driverOf } from './till.ts';
 
 const ACTOR = { name: 'the operator', requestId: '' };
-const NEW_CREDENTIALS = { clerk: 'Bob', password: 'sesame street' };
+const NEW_CREDENTIALS = { clerk: 'Robert', password: 'sesame street' };
 const SIGNING_KEYS = {
   table: 'signing_key',
   idColumn: 'id',
@@ -59,11 +59,16 @@ describe('re-sealing with a new master key', function () {
     expect((await both.client.reencryptSecrets({})).resealed).to.equal(0);
     const entries = await query(
       databaseUrl,
-      `select actor, subject, detail from audit_entry where action = 'masterkey.rotate' order by id`,
+      `select actor, subject, before, after from audit_entry where action = 'masterkey.rotate' order by id`,
     );
+    const by = { actor: ACTOR.name, subject: newKey.id };
     expect(entries).to.deep.equal([
-      { actor: ACTOR.name, subject: newKey.id, detail: { resealed: 1, dropped: [oldKey.id] } },
-      { actor: ACTOR.name, subject: newKey.id, detail: { resealed: 0, dropped: [] } },
+      {
+        ...by,
+        before: { masterKeys: [newKey.id, oldKey.id] },
+        after: { masterKeys: [newKey.id], resealed: 1 },
+      },
+      { ...by, before: { masterKeys: [newKey.id] }, after: { masterKeys: [newKey.id], resealed: 0 } },
     ]);
   });
 
@@ -75,7 +80,7 @@ describe('re-sealing with a new master key', function () {
       let opened = 0;
       for (; !done || opened === 0; opened++) {
         const slot = slots[opened % slots.length] ?? expect.fail('no slot');
-        expect((await credentialsOf(beside, slot.id))['clerk']).to.be.oneOf(['Ada', 'Bob']);
+        expect((await credentialsOf(beside, slot.id))['clerk']).to.be.oneOf(['Alice', 'Robert']);
       }
     })();
     const rotating = Promise.all(
@@ -161,7 +166,7 @@ async function addSlots(hub: PaymentAdmin, count: number) {
 }
 
 async function credentialsOf(hub: PaymentAdmin, slotId: string) {
-  return (await hub.slotAccess.forSlot(slotId, () => {})).access.credentials;
+  return (await hub.slotAccess.forSlot(slotId, () => {})).access.credentials.reveal();
 }
 
 /** The slot's token: the one that is stored, else `token`. */

@@ -86,15 +86,16 @@ describe('a charge session', () => {
         }),
       );
     expect(await create({ slot: 'nowhere' })).to.include({ code: 'slot_unknown', field: 'slot' });
-    for (const amount of [
-      { minorUnits: 0n, currency: 'BDT' },
-      { minorUnits: -1n, currency: 'BDT' },
-      { minorUnits: 100n, currency: 'XXX' },
-      { minorUnits: 100n, currency: 'bdt' },
-    ]) {
-      expect(await create({ amount }), `${amount.minorUnits} ${amount.currency}`).to.include({
+    for (const [minorUnits, currency, field] of [
+      [0n, 'BDT', 'amount'],
+      [-1n, 'BDT', 'amount'],
+      [100n, 'XXX', 'amount.currency'],
+      [100n, 'bdt', 'amount.currency'],
+    ] as const) {
+      const amount = { minorUnits, currency };
+      expect(await create({ amount }), `${minorUnits} ${currency}`).to.include({
         code: 'amount_invalid',
-        field: 'amount',
+        field,
       });
     }
   });
@@ -106,7 +107,7 @@ describe('a charge session', () => {
     const refused = await refusal(
       payments.sessions.createChargeSession({ slot: 'wallet', amount, orderReference }),
     );
-    expect(refused).to.include({ code: 'provider_refused', message: reason });
+    expect(refused).to.include({ code: 'provider_refused', message: `slot wallet: ${reason}` });
     const { sessions } = await payments.sessions.listChargeSessions({ orderReference });
     expect(sessions).to.have.length(1);
     expect(sessions[0]).to.include({ status: ChargeStatus.FAILED, statusReason: reason, checkoutUrl: '' });
@@ -164,13 +165,28 @@ describe('a charge session', () => {
     });
   });
 
-  it('without a callback has a story of nothing but itself', async () => {
+  it('without a callback has a story of nothing but itself and its checkout', async () => {
     const session = await createSession(payments, 'gateway_one');
     const story = await inspect(payments, session);
     expect(story.session).to.deep.equal(session);
     expect(story.callbacks).to.deep.equal([]);
-    expect(story.verifications).to.deep.equal([]);
+    expect(story.verifications.map(({ operation, detail }) => [operation, detail])).to.deep.equal([
+      ['initiate', 'the provider made a checkout'],
+    ]);
     expect(story.usageLog).to.equal(undefined);
+  });
+
+  it('are not listed by times that no calendar has', async () => {
+    for (const time of [
+      { seconds: 253_402_300_799n, nanos: 999_900_000 },
+      { seconds: -62_135_596_900n, nanos: 0 },
+      { seconds: 10n ** 18n, nanos: 0 },
+    ]) {
+      const listed = payments.sessions
+        .listChargeSessions({ createdFrom: time })
+        .catch((error) => error.message);
+      expect(await listed).to.match(/createdFrom: must be a time of the years 1 to 9999/);
+    }
   });
 });
 

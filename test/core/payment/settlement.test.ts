@@ -71,16 +71,16 @@ describe('a settlement', () => {
     }
     await pay(payments, session);
     await callBack(payments.hub.gatewayUrl, 'gateway_one', callbackFields(session, 'failed'));
-    const rows = await query<{ actor: string; detail: Record<string, string> }>(
+    const rows = await query<Record<'actor' | 'before' | 'after' | 'amount', string>>(
       payments.hub.databaseUrl,
-      'select actor, detail from audit_entry where subject = $1 order by id',
+      `select actor, before->>'status' as before, after->>'status' as after, detail->>'amount' as amount
+       from audit_entry where subject = $1 and action = 'charge_session.settle' order by id`,
       [session.sessionId],
     );
-    expect(
-      rows.map(({ actor, detail }) => [actor, detail['from'], detail['to'], detail['amount']]),
-    ).to.deep.equal([
-      ['settlement', 'pending', 'failed', '100.00 BDT'],
-      ['settlement', 'failed', 'success', '100.00 BDT'],
+    const by = { actor: 'settlement', amount: '100.00 BDT' };
+    expect(rows).to.deep.equal([
+      { ...by, before: 'pending', after: 'failed' },
+      { ...by, before: 'failed', after: 'success' },
     ]);
   });
 
@@ -147,6 +147,13 @@ describe('a settlement', () => {
         baseUrl: provider.url,
         credentials: payments.simulator.credentials[gateway],
       });
+    const QUERY = '/validator/api/merchantTransIDvalidationAPI.php';
+    const validation = (payment: object) => ({
+      status: 'VALID',
+      amount: '100.00',
+      currency: 'BDT',
+      ...payment,
+    });
     const expectOnlyTheFirstPaid = async (sessions: readonly ChargeSession[], proof: string) => {
       for (const session of sessions) {
         await callBack(payments.hub.gatewayUrl, session.gateway, callbackFields(session, 'paid', proof));
@@ -177,6 +184,64 @@ describe('a settlement', () => {
       if (one === undefined || other === undefined) return expect.fail('two sessions are needed');
       provider.on('/validator/api/validationserverAPI.php', one, other);
       await expectOnlyTheFirstPaid(sessions, 'ONE-PROOF');
+    });
+
+    it('(gateway_one, two validation ids with one transaction of the bank) believes it once', async () => {
+      const sessions = [await create('gateway_one', 'ORD-C'), await create('gateway_one', 'ORD-D')];
+      const answers = sessions.map(({ merchantTransactionId: tran_id }, index) =>
+        json(validation({ tran_id, val_id: `PROOF-${index}`, bank_tran_id: 'ONE-BANK-ID' })),
+      );
+      const [one, other] = answers;
+      if (one === undefined || other === undefined) return expect.fail('two sessions are needed');
+      provider.on('/validator/api/validationserverAPI.php', one, other);
+      await expectOnlyTheFirstPaid(sessions, 'PROOF-0');
+      // Nothing is left of the attempt: the second may still be paid by a transaction of its own.
+      const [, second] = sessions;
+      const kept = await query(payments.hub.databaseUrl, `select from payment_proof where value = 'PROOF-1'`);
+      expect(kept).to.deep.equal([]);
+      const own = {
+        tran_id: second?.merchantTransactionId,
+        val_id: 'PROOF-1',
+        bank_tran_id: 'OTHER-BANK-ID',
+      };
+      provider.on(QUERY, json({ APIConnect: 'DONE', no_of_trans_found: '1', element: [validation(own)] }));
+      await payments.sessions.recheckChargeSession({ sessionId: second?.sessionId ?? '' });
+      expect(await statusOf(payments, second ?? expect.fail('no session'))).to.equal('success');
+    });
+
+    it('(a payment after a reversed one) logs the one that stands, and never takes the other again', async () => {
+      const [session, other] = [await create('gateway_one', 'ORD-E'), await create('gateway_one', 'ORD-F')];
+      const says = (element: object) =>
+        provider.on(QUERY, json({ APIConnect: 'DONE', no_of_trans_found: '1', element: [element] }));
+      const recheck = async ({ sessionId }: ChargeSession) =>
+        (await payments.sessions.recheckChargeSession({ sessionId })).session;
+      const first = { tran_id: session.merchantTransactionId, val_id: 'FIRST', bank_tran_id: 'BANK-FIRST' };
+      says(validation(first));
+      await recheck(session);
+      const { usageLog: before } = await inspect(payments, session);
+      says(validation({ ...first, status: 'REVERSED' }));
+      await recheck(session);
+      says(validation(first));
+      await recheck(session);
+      expect((await inspect(payments, session)).usageLog, 'the same payment, standing again').to.deep.equal(
+        before,
+      );
+
+      says(validation({ ...first, status: 'REVERSED' }));
+      await recheck(session);
+      await payments.admin.addFeeRule({ rule: { name: 'late', slot: 'bad-store', basisPoints: 100 } });
+      says(validation({ ...first, val_id: 'SECOND', bank_tran_id: 'BANK-SECOND' }));
+      expect(await recheck(session)).to.include({ gatewayTransactionId: 'SECOND' });
+      const { usageLog: after } = await inspect(payments, session);
+      expect(after?.gatewayTransactionId).to.equal('SECOND');
+      expect(after?.reversedAt).to.equal(undefined);
+      expect(after?.settledAt).to.not.deep.equal(before?.settledAt);
+      expect(after?.fees.map(({ rule }) => rule)).to.include('late');
+      expect((after?.feeTotal?.minorUnits ?? 0n) - (before?.feeTotal?.minorUnits ?? 0n)).to.equal(100n);
+
+      says(validation({ ...first, tran_id: other.merchantTransactionId }));
+      await recheck(other);
+      expect(await statusOf(payments, other)).to.equal('pending');
     });
 
     it('(gateway_two, the same trxID) believes it once', async () => {

@@ -13,7 +13,7 @@ const notHere = () => Promise.reject(new Error('no part of these tests'));
 /** A driver of the gateway `till`, which asks `{base}/check` whether the password is right. */
 export const till: PaymentDriver = {
   gateway: 'till',
-  callback: { method: 'GET', acknowledgement: { body: 'ok', contentType: 'text/plain' } },
+  callback: { method: 'GET', acknowledgement: { body: 'ok', contentType: 'text/plain' }, reads: [] },
   credentials: ['clerk', 'password'],
   options: { receipt: ['paper', 'mail'] },
   productionUrls: ['https://till.example/api', 'https://till.example/api-2'],
@@ -24,7 +24,7 @@ export const till: PaymentDriver = {
     const { body } = await http.send({
       method: 'POST',
       url: `${baseUrl}/check`,
-      body: credentials['password'] ?? '',
+      body: credentials.reveal()['password'] ?? '',
     });
     if (body !== 'welcome') throw new ProviderRefused('the till does not know this password');
     return { detail: 'the till opened' };
@@ -38,7 +38,7 @@ export function driverOf(gateway: string): PaymentDriver {
   throw new HubError('gateway_unknown', 'there are till and bank', { field: 'gateway' });
 }
 
-export const CREDENTIALS = { clerk: 'Ada', password: 'open sesame' };
+export const CREDENTIALS = { clerk: 'Alice', password: 'open sesame' };
 
 /** A new sandbox slot; its name and id. */
 export async function addSlot({ client }: PaymentAdmin, more: { gateway?: string; baseUrl?: string } = {}) {
@@ -64,31 +64,31 @@ export type SettledPayment = {
   readonly lines?: readonly FeeLineFacts[];
 };
 
-/** Writes a paid session with its usage log and fee lines; the ids of both. */
+/** Writes a paid session with its usage log and fee lines; their id. */
 export async function settle(
   pool: Pool,
   { slot, amountMinor, currency, settledAt, lines = [] }: SettledPayment,
 ) {
-  const [sessionId, usageLogId] = [newUuid(), newUuid()];
+  const id = newUuid();
   const total = lines.reduce((sum, line) => sum + line.amountMinor, 0n);
   await pool.query(
     `insert into charge_session (id, slot_id, status, status_reason, status_changed_at, amount_minor, currency,
        order_reference, customer, metadata, merchant_transaction_id, created_at, checks)
      values ($1::uuid, $2, 'success', '', $3, $4, $5, 'ORD-1', '{}', '{}', $1::uuid::text, $3, 0)`,
-    [sessionId, slot.id, settledAt, amountMinor, currency],
+    [id, slot.id, settledAt, amountMinor, currency],
   );
   await pool.query(
-    `insert into usage_log (id, session_id, slot_id, gateway, gateway_transaction_id, amount_minor, currency,
+    `insert into usage_log (id, slot_id, gateway, gateway_transaction_id, amount_minor, currency,
        fee_total_minor, order_reference, settled_at)
-     values ($1::uuid, $2, $3, $4, $1::uuid::text, $5, $6, $7, 'ORD-1', $8)`,
-    [usageLogId, sessionId, slot.id, slot.gateway, amountMinor, currency, total, settledAt],
+     values ($1::uuid, $2, $3, $1::uuid::text, $4, $5, $6, 'ORD-1', $7)`,
+    [id, slot.id, slot.gateway, amountMinor, currency, total, settledAt],
   );
   for (const line of lines) {
     await pool.query(
-      `insert into fee_line (id, usage_log_id, fee_rule_id, rule, rule_version, amount_minor)
-       values ($1, $2, $3, $4, $5, $6)`,
-      [newUuid(), usageLogId, line.feeRuleId, line.rule, line.ruleVersion, line.amountMinor],
+      `insert into fee_line (usage_log_id, fee_rule_id, rule, rule_version, amount_minor)
+       values ($1, $2, $3, $4, $5)`,
+      [id, line.feeRuleId, line.rule, line.ruleVersion, line.amountMinor],
     );
   }
-  return { sessionId, usageLogId };
+  return { sessionId: id, usageLogId: id };
 }

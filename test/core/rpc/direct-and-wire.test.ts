@@ -1,4 +1,5 @@
 // A call within the process is answered, and refused, as on the wire.
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,9 +12,11 @@ import { pino } from 'pino';
 import { newServiceToken, registerServiceToken } from '../../../core/access/service-token.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { type Hub, startHub } from '../../../core/hub.ts';
+import { Secret } from '../../../core/secret.ts';
 import { ErrorDetailSchema } from '../../../gen/hub/error/v1/error_pb.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { LicenseService } from '../../../gen/hub/license/v1/license_service_pb.ts';
+import { createMetrics } from '../../../metrics/metrics.ts';
 import { transportTo } from '../../support/hub.ts';
 import { issueLicense, type TestLicense } from '../../support/license.ts';
 import { createDatabase } from '../../support/postgres.ts';
@@ -30,27 +33,34 @@ describe('direct transport, beside the wire', () => {
     const databaseUrl = await createDatabase();
     hub = await startHub(
       {
-        databaseUrl,
+        databaseUrl: new Secret(databaseUrl),
         dataDir,
         host: '127.0.0.1',
         rpcPort: 0,
         masterKey: {},
+        maxInFlight: 10,
+        connectionsPerClient: 0,
         poolSize: 5,
+        preparesDatabase: true,
         version: '0.0.0',
         payment: {
-          publicUrl: () => undefined,
+          gatewayAddress: { publicUrl: undefined, localUrl: () => undefined },
           callbackBudgetMs: 1_000,
           providerTimeoutMs: 1_000,
+          providerQuestions: 1,
           retryDelayMs: 1_000,
           sweepAfterMs: [60_000],
         },
       },
-      { logger: pino({ level: 'silent' }) },
+      { logger: pino({ level: 'silent' }), metrics: createMetrics() },
     );
-    license = await issueLicense(createClient(LicenseAdminService, transportTo(hub.rpcUrl, hub.adminToken)), {
-      seatLimit: 1,
-      limits: { projects: 3n },
-    });
+    license = await issueLicense(
+      createClient(LicenseAdminService, transportTo(hub.rpcUrl, hub.adminToken.reveal())),
+      {
+        seatLimit: 1,
+        limits: { projects: 3n },
+      },
+    );
     wire = createGrpcTransport({
       baseUrl: hub.rpcUrl,
       interceptors: [bearer(await serviceToken(databaseUrl))],

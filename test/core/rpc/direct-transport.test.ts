@@ -85,13 +85,15 @@ describe('direct transport', () => {
     expect([failure.code, told]).to.deep.equal([Code.Canceled, true]);
   });
 
-  it('stops waiting at the deadline', async () => {
+  it('stops waiting at the deadline of the call, else at its own', async () => {
     const access = createClient(
       AccessService,
       direct(() => new Promise(() => {})),
     );
     const failure = await failureOf(access.getCaller({}, { timeoutMs: 20 }));
     expect(failure.code).to.equal(Code.DeadlineExceeded);
+    const patient = await failureOf(access.getCaller({}));
+    expect(patient.code).to.equal(Code.DeadlineExceeded);
   });
 });
 
@@ -101,6 +103,7 @@ function direct(getCaller: GetCaller): Transport {
   return createDirectTransport({
     services: [serve(AccessService, { getCaller })],
     interceptors: [],
+    defaultTimeoutMs: 100,
     caller: { name: 'gateway', role: 'service' },
   });
 }

@@ -12,6 +12,8 @@ import {
 } from '../../../gen/grpc/health/v1/health_pb.ts';
 import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { startHub } from '../../support/hub.ts';
+import { createDatabase } from '../../support/postgres.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
 describe('health', () => {
   it('is told of the hub and of each of its services, without a token', async () => {
@@ -26,6 +28,27 @@ describe('health', () => {
       }
     } finally {
       await hub.stop();
+    }
+  });
+
+  it('asks the database now and then, however many want to know on either port', async () => {
+    const proxy = await startTcpProxy(await createDatabase());
+    const hub = await startHub({ settings: { databaseUrl: proxy.url } });
+    try {
+      const health = createClient(Health, createGrpcTransport({ baseUrl: hub.rpcUrl }));
+      const looks = (): number => proxy.sent('transaction_read_only');
+      const before = looks();
+      const startedAt = performance.now();
+      for (let round = 0; round < 10; round += 1) {
+        const flood = Array.from({ length: 20 }, () => [health.check({}), fetch(`${hub.gatewayUrl}/readyz`)]);
+        await Promise.all(flood.flat());
+      }
+      // New connections of the pool are looked at once each, too.
+      const halfSeconds = (performance.now() - startedAt) / 500;
+      expect(looks() - before).to.be.within(1, 10 + 1 + halfSeconds);
+    } finally {
+      await hub.stop();
+      await proxy.down();
     }
   });
 

@@ -1,4 +1,5 @@
 // What the RPC port bears: messages that are too large, calls that take too long, callers that hang up.
+
 import { Code, createClient, type Transport } from '@connectrpc/connect';
 import {
   compressionGzip,
@@ -7,15 +8,24 @@ import {
   createGrpcWebTransport,
 } from '@connectrpc/connect-node';
 import { expect } from 'chai';
+import { pino } from 'pino';
+import { createErrorInterceptor } from '../../../core/rpc/errors.ts';
+import { createInFlightLimit } from '../../../core/rpc/in-flight.ts';
 import { listen, urlOf } from '../../../core/rpc/listener.ts';
 import { createRpcListener } from '../../../core/rpc/server.ts';
 import { serve } from '../../../core/service-entry.ts';
 import { Health } from '../../../gen/grpc/health/v1/health_pb.ts';
+import { ErrorDetailSchema } from '../../../gen/hub/error/v1/error_pb.ts';
+import { LicenseService } from '../../../gen/hub/license/v1/license_service_pb.ts';
+import { createMetrics } from '../../../metrics/metrics.ts';
 import { until } from '../../support/until.ts';
 import { failureOf } from './failure-of.ts';
 
 const MAX_BYTES = 1024 * 1024;
 const MAX_TIMEOUT_MS = 60_000;
+
+const no = () => Promise.reject(new Error('no part of these tests'));
+const refused = { activate: no, deactivate: no, checkStatus: no, getPublicKey: no, getFreeLimits: no };
 
 describe('RPC port, at its limits', () => {
   let listener: ReturnType<typeof createRpcListener>;
@@ -29,6 +39,14 @@ describe('RPC port, at its limits', () => {
     release = held.resolve;
     lengths = [];
     aborted = 0;
+    const licenses = serve(LicenseService, {
+      ...refused,
+      async getJwks() {
+        lengths.push(0);
+        await held.promise;
+        return {};
+      },
+    });
     const service = serve(Health, {
       async check({ service: text }, { signal }) {
         lengths.push(text.length);
@@ -41,7 +59,9 @@ describe('RPC port, at its limits', () => {
       list: () => ({}),
       async *watch() {},
     });
-    listener = createRpcListener({ services: [service], interceptors: [] });
+    const inFlight = createInFlightLimit(2, createMetrics());
+    const interceptors = [createErrorInterceptor(pino({ level: 'silent' })), inFlight];
+    listener = createRpcListener({ services: [service, licenses], interceptors });
     await listen(listener.server, 0, '127.0.0.1', 'a port');
     baseUrl = urlOf(listener.server);
   });
@@ -88,6 +108,24 @@ describe('RPC port, at its limits', () => {
       });
     });
   }
+
+  it('sheds what is beyond the calls it works on, and answers health all the same', async () => {
+    const transport = createConnectTransport({ baseUrl, httpVersion: '1.1' });
+    const ask = () => createClient(LicenseService, transport).getJwks({ app: 'demo' });
+    const carried = [ask(), ask()];
+    await until(() => lengths.length === 2, 'both calls have arrived');
+    const failure = await failureOf(ask());
+    expect(failure.code).to.equal(Code.Unavailable);
+    expect(failure.findDetails(ErrorDetailSchema)[0]?.code).to.equal('overloaded');
+    expect(Number(failure.metadata.get('retry-after')), 'by Connect').to.be.within(1, 60);
+    const byGrpc = createClient(LicenseService, createGrpcTransport({ baseUrl }));
+    const { metadata } = await failureOf(byGrpc.getJwks({ app: 'demo' }));
+    expect(Number(metadata.get('retry-after')), 'by gRPC').to.be.within(1, 60);
+    await createClient(Health, transport).check({});
+    release();
+    await Promise.all(carried);
+    await ask();
+  });
 
   it('refuses a message that unpacks to more than a mebibyte', async () => {
     const transport = createConnectTransport({

@@ -44,6 +44,16 @@ describe('closing a listener', function () {
     await closing;
   });
 
+  it('serves what was on its way when it began', async () => {
+    const session = await server.openSession();
+    await getBy(session, '/');
+    const closing = server.listener.close(LONG_GRACE_MS);
+    // The client has not heard of it yet: nothing of this process runs in between.
+    const late = [getBy(session, '/'), getBy(session, '/')];
+    expect(await Promise.all(late)).to.deep.equal(['2.0', '2.0']);
+    await closing;
+  });
+
   it('sends an answer that is already complete to the last byte', async () => {
     const socket = await server.openSocket();
     socket.pause();

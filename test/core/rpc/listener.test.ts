@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { createListener, listen } from '../../../core/rpc/listener.ts';
+import { until } from '../../support/until.ts';
 import { EMPTY_SETTINGS, getBy, PREFACE, TestListener, write } from './test-listener.ts';
 
 const SETTINGS_TYPE = 4;
@@ -11,7 +12,7 @@ describe('listener', function () {
   let server: TestListener;
 
   beforeEach(async () => {
-    server = await TestListener.start({ peekTimeoutMs: 100 });
+    server = await TestListener.start();
   });
   afterEach(() => server.stop());
 
@@ -52,16 +53,30 @@ describe('listener', function () {
   });
 
   it('cuts a connection that says nothing, or only half of the preface', async () => {
+    await server.stop();
+    server = await TestListener.start({ peekTimeoutMs: 100 });
     const [silent, hesitant] = [await server.openSocket(), await server.openSocket()];
     hesitant.write(PREFACE.subarray(0, 10));
     await Promise.all([once(silent, 'close'), once(hesitant, 'close')]);
-    expect(await server.get('/')).to.equal('1.1');
+    // On a busy machine a good client, too, may once be too late for so short a time.
+    const isServed = () => server.get('/').catch(() => undefined);
+    await until(async () => (await isServed()) === '1.1', 'others are served');
   });
 
   it('drops a connection that ends in the middle of the preface', async () => {
     const socket = await server.openSocket({ allowHalfOpen: true });
     socket.end(PREFACE.subarray(0, 10));
     await once(socket, 'end');
+  });
+
+  it('closes the connection of an HTTP/2 client that has ended', async () => {
+    const socket = await server.openSocket({ allowHalfOpen: true });
+    const greeted = once(socket, 'data');
+    socket.write(Buffer.concat([PREFACE, EMPTY_SETTINGS]));
+    await greeted;
+    const ended = once(socket, 'end');
+    socket.end();
+    await ended;
   });
 
   it('names the address and the fix when its port is taken', async () => {

@@ -10,8 +10,8 @@ import { LicenseService } from '../../../gen/hub/license/v1/license_service_pb.t
 import { startHub, type TestHub } from '../../support/hub.ts';
 import { issueLicense, type TestLicense } from '../../support/license.ts';
 import { createDatabase, query } from '../../support/postgres.ts';
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { until } from '../../support/until.ts';
-import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 describe('an outage of the database', () => {
   let databaseUrl: string;
@@ -43,6 +43,26 @@ describe('an outage of the database', () => {
   };
   const licenses = () => createClient(LicenseService, hub.transport);
   const health = async () => (await createClient(Health, hub.transport).check({})).status;
+
+  it('is told by the RPC port to those who probe it by HTTP, who need no token and leave nothing in the log', async () => {
+    const probe = async (path: string, method = 'GET') => {
+      const { status, headers } = await fetch(`${hub.rpcUrl}${path}`, { method });
+      return [status, headers.get('retry-after')];
+    };
+    log.length = 0;
+    expect(await probe('/healthz')).to.deep.equal([200, null]);
+    expect(await probe('/readyz')).to.deep.equal([200, null]);
+    expect(await probe('/readyz', 'HEAD')).to.deep.equal([200, null]);
+    expect(log.filter((line) => line.includes('rpc'))).to.deep.equal([]);
+    expect(await probe('/readyz', 'POST')).to.deep.equal([404, null]);
+    await proxy.down();
+    // What was found a moment ago is told for half a second.
+    await until(async () => (await probe('/readyz'))[0] === 503, 'the RPC port is not ready');
+    expect(await probe('/readyz')).to.deep.equal([503, '5']);
+    expect(await probe('/healthz')).to.deep.equal([200, null]);
+    await proxy.up();
+    await until(async () => (await probe('/readyz'))[0] === 200, 'the RPC port is ready again');
+  });
 
   it('makes every call Unavailable and the health NOT_SERVING, and is over without a restart', async () => {
     await proxy.down();
@@ -78,6 +98,25 @@ describe('an outage of the database', () => {
       outcomes.every((each) => each === 'ok' || each === Code.Unavailable),
     );
     expect(log.filter((line) => line.includes('unforeseen'))).to.deep.equal([]);
+  });
+
+  it('that leaves a database which takes no writes makes every call Unavailable, reads too', async () => {
+    const { pathname } = new URL(databaseUrl);
+    const name = pathname.slice(1);
+    await query(databaseUrl, `alter database ${name} set default_transaction_read_only = on`);
+    await proxy.down();
+    await proxy.up();
+    for (const [called, call] of Object.entries(calls)) {
+      expect(await outcome(call()), called).to.equal(Code.Unavailable);
+    }
+    expect(await health()).to.equal(ServingStatus.NOT_SERVING);
+    expect(await restStatus()).to.equal(503);
+    expect(log.filter((line) => line.includes('unforeseen'))).to.deep.equal([]);
+
+    const back = `begin read write; alter database ${name} reset default_transaction_read_only; commit`;
+    await query(databaseUrl, back);
+    await until(async () => (await health()) === ServingStatus.SERVING, 'the hub serves again');
+    for (const [called, call] of Object.entries(calls)) expect(await outcome(call()), called).to.equal('ok');
   });
 
   async function restStatus(): Promise<number> {

@@ -3,13 +3,24 @@ import { once } from 'node:events';
 import * as http from 'node:http';
 import * as http2 from 'node:http2';
 import * as net from 'node:net';
-import { createListener, type Listener, listen, urlOf } from '../../../core/rpc/listener.ts';
+import { promisify } from 'node:util';
+import {
+  createListener,
+  type Listener,
+  type ListenerOptions,
+  listen,
+  urlOf,
+} from '../../../core/rpc/listener.ts';
 
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 export const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
 export const LARGE = Buffer.alloc(16 * 1024 * 1024, 'x');
+const BODIES: { readonly [path: string]: Buffer } = {
+  '/large': LARGE,
+  '/medium': LARGE.subarray(0, 1024 * 1024),
+};
 
-/** Answers `/slow` once it is released, `/large` with LARGE, and all else at once; each names the HTTP version. */
+/** Answers `/slow` once it is released, `/large` and `/medium` with as much, and all else at once; each names the HTTP version. */
 export class TestListener {
   readonly listener: Listener;
   /** Requests that have reached the handler. */
@@ -17,19 +28,19 @@ export class TestListener {
   readonly #held = Promise.withResolvers<void>();
   readonly #leftovers: (() => void)[] = [];
 
-  constructor(options: { peekTimeoutMs?: number } = {}) {
+  constructor(options: ListenerOptions = {}) {
     this.listener = createListener(
       async (request, response: http.ServerResponse | http2.Http2ServerResponse) => {
         this.asked++;
         if (request.url === '/slow') await this.#held.promise;
         response.setHeader('x-http-version', request.httpVersion);
-        response.end(request.url === '/large' ? LARGE : 'ok');
+        response.end(BODIES[request.url ?? ''] ?? 'ok');
       },
       options,
     );
   }
 
-  static async start(options: { peekTimeoutMs?: number } = {}): Promise<TestListener> {
+  static async start(options: ListenerOptions = {}): Promise<TestListener> {
     const started = new TestListener(options);
     await listen(started.listener.server, 0, '127.0.0.1', 'a port');
     return started;
@@ -37,6 +48,11 @@ export class TestListener {
 
   get port(): number {
     return Number(new URL(urlOf(this.listener.server)).port);
+  }
+
+  /** How many are open. */
+  connections(): Promise<number> {
+    return promisify(this.listener.server.getConnections.bind(this.listener.server))();
   }
 
   release(): void {

@@ -2,12 +2,18 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { HubError } from '../../../core/errors.ts';
 import { createBatcher } from '../../../core/storage/batcher.ts';
 
 type Held = { readonly requests: readonly number[]; answer(): void; fail(error: Error): void };
 
 /** Batches that wait until the test answers them, with each number times ten. */
-function heldBatcher(limits: { maxSize: number; maxInFlight: number }) {
+function heldBatcher(limits: {
+  maxSize: number;
+  maxInFlight: number;
+  maxWaiting?: number;
+  maxWaitMs?: number;
+}) {
   const held: Held[] = [];
   const batch = createBatcher<number, number>({
     ...limits,
@@ -17,6 +23,14 @@ function heldBatcher(limits: { maxSize: number; maxInFlight: number }) {
       }),
   });
   return { held, batch, requests: () => held.map(({ requests }) => requests) };
+}
+
+/** The code of the refusal; undefined if there was none. */
+async function codeOf(asked: Promise<unknown>): Promise<string | undefined> {
+  return asked.then(
+    () => undefined,
+    (error: unknown) => (error instanceof HubError ? error.code : String(error)),
+  );
 }
 
 /** Long enough for everything that can run without an answer to have run. */
@@ -92,6 +106,37 @@ describe('the batcher', () => {
     held[1]?.answer();
     await settled();
     expect(requests()).to.deep.equal([[1], [2], [3, 4]]);
+  });
+
+  it('sheds at once what would wait behind too many others', async () => {
+    const { held, batch } = heldBatcher({ maxSize: 1, maxInFlight: 1, maxWaiting: 2 });
+    const first = batch(1);
+    await settled();
+    const results = Promise.allSettled([first, batch(2), batch(3)]);
+    expect(await codeOf(batch(4))).to.equal('overloaded');
+    held[0]?.answer();
+    await settled();
+    held[1]?.answer();
+    await settled();
+    held[2]?.answer();
+    expect((await results).map(({ status }) => status)).to.deep.equal(Array(3).fill('fulfilled'));
+  });
+
+  it('sheds what waits for too long, and at once what comes until a batch is back', async () => {
+    const { held, batch, requests } = heldBatcher({ maxSize: 1, maxInFlight: 1, maxWaitMs: 20 });
+    const first = batch(1);
+    await settled();
+    expect(await codeOf(batch(2))).to.equal('overloaded');
+    const before = performance.now();
+    expect(await codeOf(batch(3))).to.equal('overloaded');
+    expect(performance.now() - before).to.be.below(20);
+    held[0]?.answer();
+    expect(await first).to.equal(10);
+    const next = batch(4);
+    await settled();
+    held[1]?.answer();
+    expect(await next).to.equal(40);
+    expect(requests()).to.deep.equal([[1], [4]]);
   });
 
   it('answers every request once and in turn, however batches fail and requests come', async () => {

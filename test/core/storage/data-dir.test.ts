@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openDataDir } from '../../../core/storage/data-dir.ts';
+import { DataDirError, openDataDir } from '../../../core/storage/data-dir.ts';
 
 describe('the data directory', () => {
   let parent: string;
@@ -17,6 +17,17 @@ describe('the data directory', () => {
   it('is made with the directories above it, and nobody else can list it', async () => {
     const { path } = await openDataDir(join(parent, 'a/b'));
     expect((await modeOf(path)) & 0o066).to.equal(0);
+  });
+
+  it('is refused with the remedy where it cannot be made, also where the file system never says so', async () => {
+    await writeFile(join(parent, 'file'), '');
+    for (const path of ['/proc/hub', '/proc/hub/data', join(parent, 'file'), join(parent, 'file/data')]) {
+      const refused = await openDataDir(path).catch((error: unknown) => error);
+      expect(refused, path)
+        .to.be.instanceOf(DataDirError)
+        .with.property('message')
+        .that.contains('--data-dir');
+    }
   });
 
   it('is left as it is where it exists', async () => {

@@ -56,6 +56,12 @@ describe('embedded PostgreSQL', function () {
     });
   });
 
+  it('takes as many connections as it is told to', async () => {
+    const { url } = await startEmbeddedPostgres({ dataDir, maxConnections: 23 });
+    const [row] = await query(url, `SELECT current_setting('max_connections') AS connections`);
+    expect(row).to.deep.equal({ connections: '23' });
+  });
+
   (root ? it : it.skip)('runs as root from a directory that only root can enter', async () => {
     await chmod(directory, 0o700);
     const first = await startEmbeddedPostgres({ dataDir });
@@ -131,6 +137,14 @@ describe('embedded PostgreSQL on an existing cluster', function () {
     const { stdout } = spawnSync('ps', ['-e', '-o', 'args'], { encoding: 'utf8' });
     expect(stdout).to.include('--listen_addresses=127.0.0.1');
     expect(stdout).not.to.include(password);
+  });
+
+  it('logs that a statement failed, and not the values in it', async () => {
+    const { url, location } = await startEmbeddedPostgres({ dataDir });
+    await query(url, 'CREATE TABLE IF NOT EXISTS guarded (secret text CHECK (secret IS NULL))');
+    await rejection(query(url, "INSERT INTO guarded VALUES ('canary-of-a-secret')"));
+    const log = await readFile(join(location, 'data/server.log'), 'utf8');
+    expect(log).to.include('violates check constraint "guarded_secret_check"').and.not.include('canary');
   });
 
   it('stops, as often as it is told to', async () => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Pool } from 'pg';
+import { Secret } from '../../../core/secret.ts';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
 import { claimDatabase, loadKeyRing } from '../../../core/storage/key-ring.ts';
 import { type MasterKey, readMasterKeys } from '../../../core/storage/master-key.ts';
@@ -50,7 +51,7 @@ describe('the key ring', () => {
     const file = join(path, 'keys');
     await writeFile(file, `# ours\n${key}\n${freshKey()}\n`, { mode: 0o600 });
     const [text, fromFile] = await Promise.all([
-      loadKeyRing({ text: key }, dataDir),
+      loadKeyRing({ text: new Secret(key) }, dataDir),
       loadKeyRing({ file }, dataDir),
     ]);
     expect(ids(text.keys)).to.deep.equal(ids(readMasterKeys(key)));

@@ -78,7 +78,7 @@ describe('a master key file', () => {
     await createMasterKeyFile(first);
     await createMasterKeyFile(second);
     expect((await stat(first)).mode & 0o777).to.equal(0o600);
-    const [[key, ...more], [other]] = [await loadMasterKeyFile(first), await loadMasterKeyFile(second)];
+    const [[key, ...more], [other]] = [loadMasterKeyFile(first), loadMasterKeyFile(second)];
     expect(more).to.deep.equal([]);
     expect(key?.secret.symmetricKeySize).to.equal(32);
     expect(key?.id).not.to.equal(other?.id);
@@ -97,14 +97,14 @@ describe('a master key file', () => {
       const path = join(directory, 'the keys');
       await createMasterKeyFile(path);
       await chmod(path, mode);
-      expect((await rejection(loadMasterKeyFile(path))).message).to.include(`Run: chmod 600 '${path}'`);
+      expect(errorOf(() => loadMasterKeyFile(path)).message).to.include(`Run: chmod 600 '${path}'`);
     });
   }
 
   it('is named in the error if a line of it is wrong', async () => {
     const path = join(directory, 'keys');
     await writeFile(path, 'not a key\n', { mode: 0o600 });
-    expect((await rejection(loadMasterKeyFile(path))).message).to.include(`${path}, line 1: not a key`);
+    expect(errorOf(() => loadMasterKeyFile(path)).message).to.include(`${path}, line 1: not a key`);
   });
 });
 

@@ -53,7 +53,10 @@ describe('migrations', function () {
   it('make exactly the schema that the entities describe', async () => {
     const [db] = databases as [Database, Database];
     await migrateUp(db);
-    expect(await db.orm.schema.getUpdateSchemaSQL({ wrap: false })).to.equal('');
+    const difference = await db.orm.schema.getUpdateSchemaSQL({ wrap: false });
+    // Triggers and functions are nothing the entities know.
+    const own = /^drop (trigger|function) if exists "(audit|make|partition|months)_.*;\n*/gm;
+    expect(difference.replace(own, '')).to.equal('');
   });
 
   it('let go of their lock when one fails', async () => {

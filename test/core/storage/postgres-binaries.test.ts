@@ -9,7 +9,7 @@ import { packagedBinaries, usableBinaries } from '../../../core/storage/postgres
 import { runCommand } from '../../../core/storage/run-command.ts';
 
 describe('PostgreSQL binaries', function () {
-  this.timeout(15_000);
+  this.timeout(120_000); // it copies 60 MB three times
   let home: string;
   beforeEach(async () => {
     home = await mkdtemp(join(tmpdir(), 'hub-binaries-'));

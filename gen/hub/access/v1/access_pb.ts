@@ -2,11 +2,12 @@
 // @generated from file hub/access/v1/access.proto (package hub.access.v1, syntax proto3)
 /* eslint-disable */
 
-// Who may call what: roles, and the option by which every RPC names the roles it admits.
+// Who may call what: roles, the option by which every RPC names the roles it admits, and the option by which the fields
+// of its request say what the call is about, for tokens that are limited to an app or a slot.
 
 import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { MethodOptions } from "@bufbuild/protobuf/wkt";
+import type { FieldOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -14,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file hub/access/v1/access.proto.
  */
 export const file_hub_access_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("ChpodWIvYWNjZXNzL3YxL2FjY2Vzcy5wcm90bxINaHViLmFjY2Vzcy52MSI8CgZBY2Nlc3MSDgoGcHVibGljGAEgASgIEiIKBXJvbGVzGAIgAygOMhMuaHViLmFjY2Vzcy52MS5Sb2xlKmIKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg4KClJPTEVfQURNSU4QARIRCg1ST0xFX09QRVJBVE9SEAISEAoMUk9MRV9TRVJWSUNFEAMSDwoLUk9MRV9WSUVXRVIQBDpPCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgLMhUuaHViLmFjY2Vzcy52MS5BY2Nlc3NSBmFjY2Vzc2IGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChpodWIvYWNjZXNzL3YxL2FjY2Vzcy5wcm90bxINaHViLmFjY2Vzcy52MSJPCgZBY2Nlc3MSDgoGcHVibGljGAEgASgIEiIKBXJvbGVzGAIgAygOMhMuaHViLmFjY2Vzcy52MS5Sb2xlEhEKCWFueV9zY29wZRgDIAEoCCp0CgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIOCgpST0xFX0FETUlOEAESEQoNUk9MRV9PUEVSQVRPUhACEhAKDFJPTEVfU0VSVklDRRADEg8KC1JPTEVfVklFV0VSEAQSEAoMUk9MRV9NT05JVE9SEAUqzQEKB1N1YmplY3QSFwoTU1VCSkVDVF9VTlNQRUNJRklFRBAAEg8KC1NVQkpFQ1RfQVBQEAESEwoPU1VCSkVDVF9MSUNFTlNFEAISFwoTU1VCSkVDVF9MSUNFTlNFX0tFWRADEhAKDFNVQkpFQ1RfU0VBVBAEEhAKDFNVQkpFQ1RfU0xPVBAFEhoKFlNVQkpFQ1RfQ0hBUkdFX1NFU1NJT04QBhIUChBTVUJKRUNUX0NBTExCQUNLEAcSFAoQU1VCSkVDVF9GRUVfUlVMRRAIOk8KBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKAsyFS5odWIuYWNjZXNzLnYxLkFjY2Vzc1IGYWNjZXNzOlEKB3N1YmplY3QSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNKGAyABKA4yFi5odWIuYWNjZXNzLnYxLlN1YmplY3RSB3N1YmplY3RiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * Who may call an RPC. An RPC without this option is refused to everybody.
@@ -35,6 +36,14 @@ export type Access = Message<"hub.access.v1.Access"> & {
    * @generated from field: repeated hub.access.v1.Role roles = 2;
    */
   roles: Role[];
+
+  /**
+   * Open to limited tokens too, although it is about no app and no slot. Without it, and without a field that says what
+   * the call is about, limited tokens are refused.
+   *
+   * @generated from field: bool any_scope = 3;
+   */
+  anyScope: boolean;
 };
 
 /**
@@ -84,6 +93,13 @@ export const Role = {
    * @generated from enum value: ROLE_VIEWER = 4;
    */
   VIEWER: 4,
+
+  /**
+   * Reads the hub's metrics, and nothing else: what watches it.
+   *
+   * @generated from enum value: ROLE_MONITOR = 5;
+   */
+  MONITOR: 5,
 } as const;
 
 /**
@@ -100,10 +116,101 @@ export const RoleSchema: GenEnum<Role> = /*@__PURE__*/
   enumDesc(file_hub_access_v1_access, 0);
 
 /**
+ * What a request field identifies, and so which app or slot the call is about.
+ *
+ * @generated from enum hub.access.v1.Subject
+ */
+export const Subject = {
+  /**
+   * Says nothing about it.
+   *
+   * @generated from enum value: SUBJECT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Slug of an app.
+   *
+   * @generated from enum value: SUBJECT_APP = 1;
+   */
+  APP: 1,
+
+  /**
+   * Identifier of a license of an app.
+   *
+   * @generated from enum value: SUBJECT_LICENSE = 2;
+   */
+  LICENSE: 2,
+
+  /**
+   * Key of a license of an app.
+   *
+   * @generated from enum value: SUBJECT_LICENSE_KEY = 3;
+   */
+  LICENSE_KEY: 3,
+
+  /**
+   * Identifier of a seat of such a license.
+   *
+   * @generated from enum value: SUBJECT_SEAT = 4;
+   */
+  SEAT: 4,
+
+  /**
+   * Name of a slot.
+   *
+   * @generated from enum value: SUBJECT_SLOT = 5;
+   */
+  SLOT: 5,
+
+  /**
+   * Identifier of a session that is charged through a slot.
+   *
+   * @generated from enum value: SUBJECT_CHARGE_SESSION = 6;
+   */
+  CHARGE_SESSION: 6,
+
+  /**
+   * Identifier of a callback of such a session.
+   *
+   * @generated from enum value: SUBJECT_CALLBACK = 7;
+   */
+  CALLBACK: 7,
+
+  /**
+   * Identifier of a fee rule for one slot.
+   *
+   * @generated from enum value: SUBJECT_FEE_RULE = 8;
+   */
+  FEE_RULE: 8,
+} as const;
+
+/**
+ * What a request field identifies, and so which app or slot the call is about.
+ *
+ * @generated from enum hub.access.v1.Subject
+ */
+export type Subject = (typeof Subject)[keyof typeof Subject] | UnknownEnum;
+
+/**
+ * Describes the enum hub.access.v1.Subject.
+ */
+export const SubjectSchema: GenEnum<Subject> = /*@__PURE__*/
+  enumDesc(file_hub_access_v1_access, 1);
+
+/**
  * Who may call this RPC.
  *
  * @generated from extension: hub.access.v1.Access access = 50001;
  */
 export const access: GenExtension<MethodOptions, Access> = /*@__PURE__*/
   extDesc(file_hub_access_v1_access, 0);
+
+/**
+ * What this field of a request identifies.
+ *
+ * @generated from extension: hub.access.v1.Subject subject = 50002;
+ */
+export const subject: GenExtension<FieldOptions, Subject> = /*@__PURE__*/
+  extDesc(file_hub_access_v1_access, 1);
 

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hub/access/v1/access_service.proto.
  */
 export const file_hub_access_v1_access_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJodWIvYWNjZXNzL3YxL2FjY2Vzc19zZXJ2aWNlLnByb3RvEg1odWIuYWNjZXNzLnYxIhIKEEdldENhbGxlclJlcXVlc3QihwEKEUdldENhbGxlclJlc3BvbnNlEgwKBG5hbWUYASABKAkSIQoEcm9sZRgCIAEoDjITLmh1Yi5hY2Nlc3MudjEuUm9sZRITCgtodWJfdmVyc2lvbhgDIAEoCRIsCghodWJfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAyagoNQWNjZXNzU2VydmljZRJZCglHZXRDYWxsZXISHy5odWIuYWNjZXNzLnYxLkdldENhbGxlclJlcXVlc3QaIC5odWIuYWNjZXNzLnYxLkdldENhbGxlclJlc3BvbnNlIgmKtRgFEgMCAwRiBnByb3RvMw", [file_google_protobuf_timestamp, file_hub_access_v1_access]);
+  fileDesc("CiJodWIvYWNjZXNzL3YxL2FjY2Vzc19zZXJ2aWNlLnByb3RvEg1odWIuYWNjZXNzLnYxIhIKEEdldENhbGxlclJlcXVlc3QitgEKEUdldENhbGxlclJlc3BvbnNlEgwKBG5hbWUYASABKAkSIQoEcm9sZRgCIAEoDjITLmh1Yi5hY2Nlc3MudjEuUm9sZRITCgtodWJfdmVyc2lvbhgDIAEoCRIsCghodWJfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIdG9rZW5faWQYBSABKAkSDAoEYXBwcxgGIAMoCRINCgVzbG90cxgHIAMoCTJtCg1BY2Nlc3NTZXJ2aWNlElwKCUdldENhbGxlchIfLmh1Yi5hY2Nlc3MudjEuR2V0Q2FsbGVyUmVxdWVzdBogLmh1Yi5hY2Nlc3MudjEuR2V0Q2FsbGVyUmVzcG9uc2UiDIq1GAgSBAIDBAUYAWIGcHJvdG8z", [file_google_protobuf_timestamp, file_hub_access_v1_access]);
 
 /**
  * @generated from message hub.access.v1.GetCallerRequest
@@ -60,6 +60,27 @@ export type GetCallerResponse = Message<"hub.access.v1.GetCallerResponse"> & {
    * @generated from field: google.protobuf.Timestamp hub_time = 4;
    */
   hubTime?: Timestamp | undefined;
+
+  /**
+   * Identifier of the token.
+   *
+   * @generated from field: string token_id = 5;
+   */
+  tokenId: string;
+
+  /**
+   * Slugs of the apps it is limited to. Without apps and slots it is not limited.
+   *
+   * @generated from field: repeated string apps = 6;
+   */
+  apps: string[];
+
+  /**
+   * Names of the slots it is limited to.
+   *
+   * @generated from field: repeated string slots = 7;
+   */
+  slots: string[];
 };
 
 /**
@@ -76,7 +97,7 @@ export const GetCallerResponseSchema: GenMessage<GetCallerResponse> = /*@__PURE_
  */
 export const AccessService: GenService<{
   /**
-   * Returns the identity behind the bearer token of this call, with the hub's version and clock.
+   * Returns the identity behind the bearer token or the client certificate of this call, with the hub's version and clock.
    * Useful to check an address and a token before relying on them.
    *
    * @generated from rpc hub.access.v1.AccessService.GetCaller

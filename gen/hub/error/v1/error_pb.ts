@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hub/error/v1/error.proto.
  */
 export const file_hub_error_v1_error: GenFile = /*@__PURE__*/
-  fileDesc("ChhodWIvZXJyb3IvdjEvZXJyb3IucHJvdG8SDGh1Yi5lcnJvci52MSJhCgtFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEiYKBXNlYXRzGAIgASgLMhcuaHViLmVycm9yLnYxLlNlYXRVc2FnZRINCgVmaWVsZBgDIAEoCRINCgVhbGxvdxgEIAEoCSIoCglTZWF0VXNhZ2USDQoFbGltaXQYASABKAUSDAoEdXNlZBgCIAEoBWIGcHJvdG8z");
+  fileDesc("ChhodWIvZXJyb3IvdjEvZXJyb3IucHJvdG8SDGh1Yi5lcnJvci52MSJ1CgtFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEiYKBXNlYXRzGAIgASgLMhcuaHViLmVycm9yLnYxLlNlYXRVc2FnZRINCgVmaWVsZBgDIAEoCRINCgVhbGxvdxgEIAEoCRISCgpzZXNzaW9uX2lkGAUgASgJIigKCVNlYXRVc2FnZRINCgVsaW1pdBgBIAEoBRIMCgR1c2VkGAIgASgFYgZwcm90bzM");
 
 /**
  * Attached to the error of an RPC whenever the hub refuses a request for a reason of its own
@@ -48,6 +48,13 @@ export type ErrorDetail = Message<"hub.error.v1.ErrorDetail"> & {
    * @generated from field: string allow = 4;
    */
   allow: string;
+
+  /**
+   * The charge session that the request left behind, where there is one.
+   *
+   * @generated from field: string session_id = 5;
+   */
+  sessionId: string;
 };
 
 /**

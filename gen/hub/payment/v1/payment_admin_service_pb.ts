@@ -17,7 +17,107 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hub/payment/v1/payment_admin_service.proto.
  */
 export const file_hub_payment_v1_payment_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CipodWIvcGF5bWVudC92MS9wYXltZW50X2FkbWluX3NlcnZpY2UucHJvdG8SDmh1Yi5wYXltZW50LnYxIq0DCg5BZGRTbG90UmVxdWVzdBIZCgRuYW1lGAEgASgJQgu6SAhyBtizrrECARIYCgdnYXRld2F5GAIgASgJQge6SARyAhABEkAKC2Vudmlyb25tZW50GAMgASgOMh8uaHViLnBheW1lbnQudjEuU2xvdEVudmlyb25tZW50Qgq6SAeCAQQQASAAEhoKCGJhc2VfdXJsGAQgASgJQgi6SAVyAxj/ARJVCgtjcmVkZW50aWFscxgFIAMoCzIvLmh1Yi5wYXltZW50LnYxLkFkZFNsb3RSZXF1ZXN0LkNyZWRlbnRpYWxzRW50cnlCD7pIDJoBCRAQKgVyAxjoBxJNCgdvcHRpb25zGAYgAygLMisuaHViLnBheW1lbnQudjEuQWRkU2xvdFJlcXVlc3QuT3B0aW9uc0VudHJ5Qg+6SAyaAQkQECoFcgMYyAEaMgoQQ3JlZGVudGlhbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGi4KDE9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjUKD0FkZFNsb3RSZXNwb25zZRIiCgRzbG90GAEgASgLMhQuaHViLnBheW1lbnQudjEuU2xvdCInCg5HZXRTbG90UmVxdWVzdBIVCgRzbG90GAEgASgJQge6SARyAhABIjUKD0dldFNsb3RSZXNwb25zZRIiCgRzbG90GAEgASgLMhQuaHViLnBheW1lbnQudjEuU2xvdCISChBMaXN0U2xvdHNSZXF1ZXN0IjgKEUxpc3RTbG90c1Jlc3BvbnNlEiMKBXNsb3RzGAEgAygLMhQuaHViLnBheW1lbnQudjEuU2xvdCLOAQocUm90YXRlU2xvdENyZWRlbnRpYWxzUmVxdWVzdBIVCgRzbG90GAEgASgJQge6SARyAhABEmMKC2NyZWRlbnRpYWxzGAIgAygLMj0uaHViLnBheW1lbnQudjEuUm90YXRlU2xvdENyZWRlbnRpYWxzUmVxdWVzdC5DcmVkZW50aWFsc0VudHJ5Qg+6SAyaAQkQECoFcgMY6AcaMgoQQ3JlZGVudGlhbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkMKHVJvdGF0ZVNsb3RDcmVkZW50aWFsc1Jlc3BvbnNlEiIKBHNsb3QYASABKAsyFC5odWIucGF5bWVudC52MS5TbG90IkEKFlNldFNsb3REaXNhYmxlZFJlcXVlc3QSFQoEc2xvdBgBIAEoCUIHukgEcgIQARIQCghkaXNhYmxlZBgCIAEoCCI9ChdTZXRTbG90RGlzYWJsZWRSZXNwb25zZRIiCgRzbG90GAEgASgLMhQuaHViLnBheW1lbnQudjEuU2xvdCIoCg9UZXN0U2xvdFJlcXVlc3QSFQoEc2xvdBgBIAEoCUIHukgEcgIQASJDChBUZXN0U2xvdFJlc3BvbnNlEgoKAm9rGAEgASgIEg4KBmRldGFpbBgCIAEoCRITCgtkdXJhdGlvbl9tcxgDIAEoBSJCChFBZGRGZWVSdWxlUmVxdWVzdBItCgRydWxlGAEgASgLMhcuaHViLnBheW1lbnQudjEuRmVlUnVsZUIGukgDyAEBIjsKEkFkZEZlZVJ1bGVSZXNwb25zZRIlCgRydWxlGAEgASgLMhcuaHViLnBheW1lbnQudjEuRmVlUnVsZSIsChNMaXN0RmVlUnVsZXNSZXF1ZXN0EhUKDWluY2x1ZGVfZW5kZWQYASABKAgiPgoUTGlzdEZlZVJ1bGVzUmVzcG9uc2USJgoFcnVsZXMYASADKAsyFy5odWIucGF5bWVudC52MS5GZWVSdWxlIjQKFFJldGlyZUZlZVJ1bGVSZXF1ZXN0EhwKC2ZlZV9ydWxlX2lkGAEgASgJQge6SARyAhABIj4KFVJldGlyZUZlZVJ1bGVSZXNwb25zZRIlCgRydWxlGAEgASgLMhcuaHViLnBheW1lbnQudjEuRmVlUnVsZSJaChJQcmV2aWV3RmVlc1JlcXVlc3QSFQoEc2xvdBgBIAEoCUIHukgEcgIQARItCgZhbW91bnQYAiABKAsyFS5odWIucGF5bWVudC52MS5Nb25leUIGukgDyAEBImYKE1ByZXZpZXdGZWVzUmVzcG9uc2USJQoEZmVlcxgBIAMoCzIXLmh1Yi5wYXltZW50LnYxLkZlZUxpbmUSKAoJZmVlX3RvdGFsGAIgASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXkiqQEKFkJhY2t0ZXN0RmVlUnVsZVJlcXVlc3QSLQoEcnVsZRgBIAEoCzIXLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGVCBrpIA8gBARIwCgRmcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEi4KAnRvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBIkoKF0JhY2t0ZXN0RmVlUnVsZVJlc3BvbnNlEi8KCmN1cnJlbmNpZXMYASADKAsyGy5odWIucGF5bWVudC52MS5GZWVCYWNrdGVzdCKKAQoLRmVlQmFja3Rlc3QSEAoIY3VycmVuY3kYASABKAkSEAoIcGF5bWVudHMYAiABKAMSGAoQcGFpZF9taW5vcl91bml0cxgDIAEoAxIbChNjaGFyZ2VkX21pbm9yX3VuaXRzGAQgASgDEiAKGHdvdWxkX2NoYXJnZV9taW5vcl91bml0cxgFIAEoAyLhAQoUTGlzdENhbGxiYWNrc1JlcXVlc3QSNgoFc3RhdGUYASABKA4yHS5odWIucGF5bWVudC52MS5DYWxsYmFja1N0YXRlQgi6SAWCAQIQARIhCgdnYXRld2F5GAIgASgJQgu6SAhyBsizrrECAUgAiAEBEiAKCnNlc3Npb25faWQYAyABKAlCB7pIBHICEAFIAYgBARIdCglwYWdlX3NpemUYBCABKAVCCrpIBxoFGOgHKAASEgoKcGFnZV90b2tlbhgFIAEoCUIKCghfZ2F0ZXdheUINCgtfc2Vzc2lvbl9pZCJdChVMaXN0Q2FsbGJhY2tzUmVzcG9uc2USKwoJY2FsbGJhY2tzGAEgAygLMhguaHViLnBheW1lbnQudjEuQ2FsbGJhY2sSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjIKEkdldENhbGxiYWNrUmVxdWVzdBIcCgtjYWxsYmFja19pZBgBIAEoCUIHukgEcgIQASJ2ChNHZXRDYWxsYmFja1Jlc3BvbnNlEioKCGNhbGxiYWNrGAEgASgLMhguaHViLnBheW1lbnQudjEuQ2FsbGJhY2sSMwoNdmVyaWZpY2F0aW9ucxgCIAMoCzIcLmh1Yi5wYXltZW50LnYxLlZlcmlmaWNhdGlvbiI1ChVSZXBsYXlDYWxsYmFja1JlcXVlc3QSHAoLY2FsbGJhY2tfaWQYASABKAlCB7pIBHICEAEiRAoWUmVwbGF5Q2FsbGJhY2tSZXNwb25zZRIqCghjYWxsYmFjaxgBIAEoCzIYLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrItQBChRMaXN0VXNhZ2VMb2dzUmVxdWVzdBIeCgRzbG90GAEgASgJQgu6SAhyBtizrrECAUgAiAEBEjAKDHNldHRsZWRfZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc2V0dGxlZF90bxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHQoJcGFnZV9zaXplGAQgASgFQgq6SAcaBRjoBygAEhIKCnBhZ2VfdG9rZW4YBSABKAlCBwoFX3Nsb3QiXgoVTGlzdFVzYWdlTG9nc1Jlc3BvbnNlEiwKCnVzYWdlX2xvZ3MYASADKAsyGC5odWIucGF5bWVudC52MS5Vc2FnZUxvZxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiGQoXUmVlbmNyeXB0U2VjcmV0c1JlcXVlc3QiQwoYUmVlbmNyeXB0U2VjcmV0c1Jlc3BvbnNlEhAKCHJlc2VhbGVkGAEgASgFEhUKDW1hc3Rlcl9rZXlfaWQYAiABKAky4gwKE1BheW1lbnRBZG1pblNlcnZpY2USUAoHQWRkU2xvdBIeLmh1Yi5wYXltZW50LnYxLkFkZFNsb3RSZXF1ZXN0Gh8uaHViLnBheW1lbnQudjEuQWRkU2xvdFJlc3BvbnNlIgSKtRgAElUKB0dldFNsb3QSHi5odWIucGF5bWVudC52MS5HZXRTbG90UmVxdWVzdBofLmh1Yi5wYXltZW50LnYxLkdldFNsb3RSZXNwb25zZSIJirUYBRIDAgMEElsKCUxpc3RTbG90cxIgLmh1Yi5wYXltZW50LnYxLkxpc3RTbG90c1JlcXVlc3QaIS5odWIucGF5bWVudC52MS5MaXN0U2xvdHNSZXNwb25zZSIJirUYBRIDAgMEEnoKFVJvdGF0ZVNsb3RDcmVkZW50aWFscxIsLmh1Yi5wYXltZW50LnYxLlJvdGF0ZVNsb3RDcmVkZW50aWFsc1JlcXVlc3QaLS5odWIucGF5bWVudC52MS5Sb3RhdGVTbG90Q3JlZGVudGlhbHNSZXNwb25zZSIEirUYABJrCg9TZXRTbG90RGlzYWJsZWQSJi5odWIucGF5bWVudC52MS5TZXRTbG90RGlzYWJsZWRSZXF1ZXN0GicuaHViLnBheW1lbnQudjEuU2V0U2xvdERpc2FibGVkUmVzcG9uc2UiB4q1GAMSAQISVgoIVGVzdFNsb3QSHy5odWIucGF5bWVudC52MS5UZXN0U2xvdFJlcXVlc3QaIC5odWIucGF5bWVudC52MS5UZXN0U2xvdFJlc3BvbnNlIgeKtRgDEgECElwKCkFkZEZlZVJ1bGUSIS5odWIucGF5bWVudC52MS5BZGRGZWVSdWxlUmVxdWVzdBoiLmh1Yi5wYXltZW50LnYxLkFkZEZlZVJ1bGVSZXNwb25zZSIHirUYAxIBAhJkCgxMaXN0RmVlUnVsZXMSIy5odWIucGF5bWVudC52MS5MaXN0RmVlUnVsZXNSZXF1ZXN0GiQuaHViLnBheW1lbnQudjEuTGlzdEZlZVJ1bGVzUmVzcG9uc2UiCYq1GAUSAwIDBBJlCg1SZXRpcmVGZWVSdWxlEiQuaHViLnBheW1lbnQudjEuUmV0aXJlRmVlUnVsZVJlcXVlc3QaJS5odWIucGF5bWVudC52MS5SZXRpcmVGZWVSdWxlUmVzcG9uc2UiB4q1GAMSAQISYQoLUHJldmlld0ZlZXMSIi5odWIucGF5bWVudC52MS5QcmV2aWV3RmVlc1JlcXVlc3QaIy5odWIucGF5bWVudC52MS5QcmV2aWV3RmVlc1Jlc3BvbnNlIgmKtRgFEgMCAwQSbAoPQmFja3Rlc3RGZWVSdWxlEiYuaHViLnBheW1lbnQudjEuQmFja3Rlc3RGZWVSdWxlUmVxdWVzdBonLmh1Yi5wYXltZW50LnYxLkJhY2t0ZXN0RmVlUnVsZVJlc3BvbnNlIgiKtRgEEgICBBJmCg1MaXN0Q2FsbGJhY2tzEiQuaHViLnBheW1lbnQudjEuTGlzdENhbGxiYWNrc1JlcXVlc3QaJS5odWIucGF5bWVudC52MS5MaXN0Q2FsbGJhY2tzUmVzcG9uc2UiCIq1GAQSAgIEEmAKC0dldENhbGxiYWNrEiIuaHViLnBheW1lbnQudjEuR2V0Q2FsbGJhY2tSZXF1ZXN0GiMuaHViLnBheW1lbnQudjEuR2V0Q2FsbGJhY2tSZXNwb25zZSIIirUYBBICAgQSaAoOUmVwbGF5Q2FsbGJhY2sSJS5odWIucGF5bWVudC52MS5SZXBsYXlDYWxsYmFja1JlcXVlc3QaJi5odWIucGF5bWVudC52MS5SZXBsYXlDYWxsYmFja1Jlc3BvbnNlIgeKtRgDEgECEmcKDUxpc3RVc2FnZUxvZ3MSJC5odWIucGF5bWVudC52MS5MaXN0VXNhZ2VMb2dzUmVxdWVzdBolLmh1Yi5wYXltZW50LnYxLkxpc3RVc2FnZUxvZ3NSZXNwb25zZSIJirUYBRIDAgMEEmsKEFJlZW5jcnlwdFNlY3JldHMSJy5odWIucGF5bWVudC52MS5SZWVuY3J5cHRTZWNyZXRzUmVxdWVzdBooLmh1Yi5wYXltZW50LnYxLlJlZW5jcnlwdFNlY3JldHNSZXNwb25zZSIEirUYAGIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
+  fileDesc("CipodWIvcGF5bWVudC92MS9wYXltZW50X2FkbWluX3NlcnZpY2UucHJvdG8SDmh1Yi5wYXltZW50LnYxIhUKE0xpc3RHYXRld2F5c1JlcXVlc3QiQQoUTGlzdEdhdGV3YXlzUmVzcG9uc2USKQoIZ2F0ZXdheXMYASADKAsyFy5odWIucGF5bWVudC52MS5HYXRld2F5IngKB0dhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRITCgtjcmVkZW50aWFscxgCIAMoCRIuCgdvcHRpb25zGAMgAygLMh0uaHViLnBheW1lbnQudjEuR2F0ZXdheU9wdGlvbhIXCg9wcm9kdWN0aW9uX3VybHMYBCADKAkiLQoNR2F0ZXdheU9wdGlvbhIMCgRuYW1lGAEgASgJEg4KBnZhbHVlcxgCIAMoCSKzAwoOQWRkU2xvdFJlcXVlc3QSGQoEbmFtZRgBIAEoCUILukgIcgbYs66xAgESGAoHZ2F0ZXdheRgCIAEoCUIHukgEcgIQARJACgtlbnZpcm9ubWVudBgDIAEoDjIfLmh1Yi5wYXltZW50LnYxLlNsb3RFbnZpcm9ubWVudEIKukgHggEEEAEgABIdCghiYXNlX3VybBgEIAEoCUILgAEBukgFcgMY/wESWAoLY3JlZGVudGlhbHMYBSADKAsyLy5odWIucGF5bWVudC52MS5BZGRTbG90UmVxdWVzdC5DcmVkZW50aWFsc0VudHJ5QhKAAQG6SAyaAQkQECoFcgMY6AcSTQoHb3B0aW9ucxgGIAMoCzIrLmh1Yi5wYXltZW50LnYxLkFkZFNsb3RSZXF1ZXN0Lk9wdGlvbnNFbnRyeUIPukgMmgEJEBAqBXIDGMgBGjIKEENyZWRlbnRpYWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARouCgxPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASI1Cg9BZGRTbG90UmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3QiKwoOR2V0U2xvdFJlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUiNQoPR2V0U2xvdFJlc3BvbnNlEiIKBHNsb3QYASABKAsyFC5odWIucGF5bWVudC52MS5TbG90IhIKEExpc3RTbG90c1JlcXVlc3QiOAoRTGlzdFNsb3RzUmVzcG9uc2USIwoFc2xvdHMYASADKAsyFC5odWIucGF5bWVudC52MS5TbG90ItUBChxSb3RhdGVTbG90Q3JlZGVudGlhbHNSZXF1ZXN0EhkKBHNsb3QYASABKAlCC7pIBHICEAGQtRgFEmYKC2NyZWRlbnRpYWxzGAIgAygLMj0uaHViLnBheW1lbnQudjEuUm90YXRlU2xvdENyZWRlbnRpYWxzUmVxdWVzdC5DcmVkZW50aWFsc0VudHJ5QhKAAQG6SAyaAQkQECoFcgMY6AcaMgoQQ3JlZGVudGlhbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkMKHVJvdGF0ZVNsb3RDcmVkZW50aWFsc1Jlc3BvbnNlEiIKBHNsb3QYASABKAsyFC5odWIucGF5bWVudC52MS5TbG90IkUKFlNldFNsb3REaXNhYmxlZFJlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUSEAoIZGlzYWJsZWQYAiABKAgiUAoXU2V0U2xvdERpc2FibGVkUmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3QSEQoJdW5jaGFuZ2VkGAIgASgIIiwKD1Rlc3RTbG90UmVxdWVzdBIZCgRzbG90GAEgASgJQgu6SARyAhABkLUYBSJVChBUZXN0U2xvdFJlc3BvbnNlEgoKAm9rGAEgASgIEg4KBmRldGFpbBgCIAEoCRITCgtkdXJhdGlvbl9tcxgDIAEoBRIQCghhbnN3ZXJlZBgEIAEoCCJCChFBZGRGZWVSdWxlUmVxdWVzdBItCgRydWxlGAEgASgLMhcuaHViLnBheW1lbnQudjEuRmVlUnVsZUIGukgDyAEBIjsKEkFkZEZlZVJ1bGVSZXNwb25zZRIlCgRydWxlGAEgASgLMhcuaHViLnBheW1lbnQudjEuRmVlUnVsZSIsChNMaXN0RmVlUnVsZXNSZXF1ZXN0EhUKDWluY2x1ZGVfZW5kZWQYASABKAgiPgoUTGlzdEZlZVJ1bGVzUmVzcG9uc2USJgoFcnVsZXMYASADKAsyFy5odWIucGF5bWVudC52MS5GZWVSdWxlIjgKFFJldGlyZUZlZVJ1bGVSZXF1ZXN0EiAKC2ZlZV9ydWxlX2lkGAEgASgJQgu6SARyAhABkLUYCCJRChVSZXRpcmVGZWVSdWxlUmVzcG9uc2USJQoEcnVsZRgBIAEoCzIXLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGUSEQoJdW5jaGFuZ2VkGAIgASgIIl4KElByZXZpZXdGZWVzUmVxdWVzdBIZCgRzbG90GAEgASgJQgu6SARyAhABkLUYBRItCgZhbW91bnQYAiABKAsyFS5odWIucGF5bWVudC52MS5Nb25leUIGukgDyAEBImYKE1ByZXZpZXdGZWVzUmVzcG9uc2USJQoEZmVlcxgBIAMoCzIXLmh1Yi5wYXltZW50LnYxLkZlZUxpbmUSKAoJZmVlX3RvdGFsGAIgASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXkiqQEKFkJhY2t0ZXN0RmVlUnVsZVJlcXVlc3QSLQoEcnVsZRgBIAEoCzIXLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGVCBrpIA8gBARIwCgRmcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEi4KAnRvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBIl8KF0JhY2t0ZXN0RmVlUnVsZVJlc3BvbnNlEi8KCmN1cnJlbmNpZXMYASADKAsyGy5odWIucGF5bWVudC52MS5GZWVCYWNrdGVzdBITCgtydWxlX2lzX25ldxgCIAEoCCKKAQoLRmVlQmFja3Rlc3QSEAoIY3VycmVuY3kYASABKAkSEAoIcGF5bWVudHMYAiABKAMSGAoQcGFpZF9taW5vcl91bml0cxgDIAEoAxIbChNjaGFyZ2VkX21pbm9yX3VuaXRzGAQgASgDEiAKGHdvdWxkX2NoYXJnZV9taW5vcl91bml0cxgFIAEoAyLlAQoUTGlzdENhbGxiYWNrc1JlcXVlc3QSNgoFc3RhdGUYASABKA4yHS5odWIucGF5bWVudC52MS5DYWxsYmFja1N0YXRlQgi6SAWCAQIQARIhCgdnYXRld2F5GAIgASgJQgu6SAhyBsizrrECAUgAiAEBEiQKCnNlc3Npb25faWQYAyABKAlCC7pIBHICEAGQtRgGSAGIAQESHQoJcGFnZV9zaXplGAQgASgFQgq6SAcaBRjoBygAEhIKCnBhZ2VfdG9rZW4YBSABKAlCCgoIX2dhdGV3YXlCDQoLX3Nlc3Npb25faWQiXQoVTGlzdENhbGxiYWNrc1Jlc3BvbnNlEisKCWNhbGxiYWNrcxgBIAMoCzIYLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI2ChJHZXRDYWxsYmFja1JlcXVlc3QSIAoLY2FsbGJhY2tfaWQYASABKAlCC7pIBHICEAGQtRgHInYKE0dldENhbGxiYWNrUmVzcG9uc2USKgoIY2FsbGJhY2sYASABKAsyGC5odWIucGF5bWVudC52MS5DYWxsYmFjaxIzCg12ZXJpZmljYXRpb25zGAIgAygLMhwuaHViLnBheW1lbnQudjEuVmVyaWZpY2F0aW9uIjkKFVJlcGxheUNhbGxiYWNrUmVxdWVzdBIgCgtjYWxsYmFja19pZBgBIAEoCUILukgEcgIQAZC1GAciRAoWUmVwbGF5Q2FsbGJhY2tSZXNwb25zZRIqCghjYWxsYmFjaxgBIAEoCzIYLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrItgBChRMaXN0VXNhZ2VMb2dzUmVxdWVzdBIiCgRzbG90GAEgASgJQg+6SAhyBtizrrECAZC1GAVIAIgBARIwCgxzZXR0bGVkX2Zyb20YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnNldHRsZWRfdG8YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KCXBhZ2Vfc2l6ZRgEIAEoBUIKukgHGgUY6AcoABISCgpwYWdlX3Rva2VuGAUgASgJQgcKBV9zbG90Il4KFUxpc3RVc2FnZUxvZ3NSZXNwb25zZRIsCgp1c2FnZV9sb2dzGAEgAygLMhguaHViLnBheW1lbnQudjEuVXNhZ2VMb2cSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIrYBChVTdW1tYXJpemVVc2FnZVJlcXVlc3QSIgoEc2xvdBgBIAEoCUIPukgIcgbYs66xAgGQtRgFSACIAQESOAoMc2V0dGxlZF9mcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjYKCnNldHRsZWRfdG8YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQFCBwoFX3Nsb3QiQAoWU3VtbWFyaXplVXNhZ2VSZXNwb25zZRImCgRkYXlzGAEgAygLMhguaHViLnBheW1lbnQudjEuVXNhZ2VEYXkipwEKCFVzYWdlRGF5EgsKA2RheRgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIQCghwYXltZW50cxgDIAEoAxIYChBwYWlkX21pbm9yX3VuaXRzGAQgASgDEhcKD2ZlZV9taW5vcl91bml0cxgFIAEoAxIZChFyZXZlcnNlZF9wYXltZW50cxgGIAEoAxIcChRyZXZlcnNlZF9taW5vcl91bml0cxgHIAEoAyIZChdSZWVuY3J5cHRTZWNyZXRzUmVxdWVzdCJDChhSZWVuY3J5cHRTZWNyZXRzUmVzcG9uc2USEAoIcmVzZWFsZWQYASABKAUSFQoNbWFzdGVyX2tleV9pZBgCIAEoCTK0DgoTUGF5bWVudEFkbWluU2VydmljZRJkCgxMaXN0R2F0ZXdheXMSIy5odWIucGF5bWVudC52MS5MaXN0R2F0ZXdheXNSZXF1ZXN0GiQuaHViLnBheW1lbnQudjEuTGlzdEdhdGV3YXlzUmVzcG9uc2UiCYq1GAUSAwIDBBJQCgdBZGRTbG90Eh4uaHViLnBheW1lbnQudjEuQWRkU2xvdFJlcXVlc3QaHy5odWIucGF5bWVudC52MS5BZGRTbG90UmVzcG9uc2UiBIq1GAASVQoHR2V0U2xvdBIeLmh1Yi5wYXltZW50LnYxLkdldFNsb3RSZXF1ZXN0Gh8uaHViLnBheW1lbnQudjEuR2V0U2xvdFJlc3BvbnNlIgmKtRgFEgMCAwQSWwoJTGlzdFNsb3RzEiAuaHViLnBheW1lbnQudjEuTGlzdFNsb3RzUmVxdWVzdBohLmh1Yi5wYXltZW50LnYxLkxpc3RTbG90c1Jlc3BvbnNlIgmKtRgFEgMCAwQSegoVUm90YXRlU2xvdENyZWRlbnRpYWxzEiwuaHViLnBheW1lbnQudjEuUm90YXRlU2xvdENyZWRlbnRpYWxzUmVxdWVzdBotLmh1Yi5wYXltZW50LnYxLlJvdGF0ZVNsb3RDcmVkZW50aWFsc1Jlc3BvbnNlIgSKtRgAEmsKD1NldFNsb3REaXNhYmxlZBImLmh1Yi5wYXltZW50LnYxLlNldFNsb3REaXNhYmxlZFJlcXVlc3QaJy5odWIucGF5bWVudC52MS5TZXRTbG90RGlzYWJsZWRSZXNwb25zZSIHirUYAxIBAhJWCghUZXN0U2xvdBIfLmh1Yi5wYXltZW50LnYxLlRlc3RTbG90UmVxdWVzdBogLmh1Yi5wYXltZW50LnYxLlRlc3RTbG90UmVzcG9uc2UiB4q1GAMSAQISXAoKQWRkRmVlUnVsZRIhLmh1Yi5wYXltZW50LnYxLkFkZEZlZVJ1bGVSZXF1ZXN0GiIuaHViLnBheW1lbnQudjEuQWRkRmVlUnVsZVJlc3BvbnNlIgeKtRgDEgECEmQKDExpc3RGZWVSdWxlcxIjLmh1Yi5wYXltZW50LnYxLkxpc3RGZWVSdWxlc1JlcXVlc3QaJC5odWIucGF5bWVudC52MS5MaXN0RmVlUnVsZXNSZXNwb25zZSIJirUYBRIDAgMEEmUKDVJldGlyZUZlZVJ1bGUSJC5odWIucGF5bWVudC52MS5SZXRpcmVGZWVSdWxlUmVxdWVzdBolLmh1Yi5wYXltZW50LnYxLlJldGlyZUZlZVJ1bGVSZXNwb25zZSIHirUYAxIBAhJhCgtQcmV2aWV3RmVlcxIiLmh1Yi5wYXltZW50LnYxLlByZXZpZXdGZWVzUmVxdWVzdBojLmh1Yi5wYXltZW50LnYxLlByZXZpZXdGZWVzUmVzcG9uc2UiCYq1GAUSAwIDBBJsCg9CYWNrdGVzdEZlZVJ1bGUSJi5odWIucGF5bWVudC52MS5CYWNrdGVzdEZlZVJ1bGVSZXF1ZXN0GicuaHViLnBheW1lbnQudjEuQmFja3Rlc3RGZWVSdWxlUmVzcG9uc2UiCIq1GAQSAgIEEmYKDUxpc3RDYWxsYmFja3MSJC5odWIucGF5bWVudC52MS5MaXN0Q2FsbGJhY2tzUmVxdWVzdBolLmh1Yi5wYXltZW50LnYxLkxpc3RDYWxsYmFja3NSZXNwb25zZSIIirUYBBICAgQSYAoLR2V0Q2FsbGJhY2sSIi5odWIucGF5bWVudC52MS5HZXRDYWxsYmFja1JlcXVlc3QaIy5odWIucGF5bWVudC52MS5HZXRDYWxsYmFja1Jlc3BvbnNlIgiKtRgEEgICBBJoCg5SZXBsYXlDYWxsYmFjaxIlLmh1Yi5wYXltZW50LnYxLlJlcGxheUNhbGxiYWNrUmVxdWVzdBomLmh1Yi5wYXltZW50LnYxLlJlcGxheUNhbGxiYWNrUmVzcG9uc2UiB4q1GAMSAQISZwoNTGlzdFVzYWdlTG9ncxIkLmh1Yi5wYXltZW50LnYxLkxpc3RVc2FnZUxvZ3NSZXF1ZXN0GiUuaHViLnBheW1lbnQudjEuTGlzdFVzYWdlTG9nc1Jlc3BvbnNlIgmKtRgFEgMCAwQSagoOU3VtbWFyaXplVXNhZ2USJS5odWIucGF5bWVudC52MS5TdW1tYXJpemVVc2FnZVJlcXVlc3QaJi5odWIucGF5bWVudC52MS5TdW1tYXJpemVVc2FnZVJlc3BvbnNlIgmKtRgFEgMCAwQSawoQUmVlbmNyeXB0U2VjcmV0cxInLmh1Yi5wYXltZW50LnYxLlJlZW5jcnlwdFNlY3JldHNSZXF1ZXN0GiguaHViLnBheW1lbnQudjEuUmVlbmNyeXB0U2VjcmV0c1Jlc3BvbnNlIgSKtRgAYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
+
+/**
+ * @generated from message hub.payment.v1.ListGatewaysRequest
+ */
+export type ListGatewaysRequest = Message<"hub.payment.v1.ListGatewaysRequest"> & {
+};
+
+/**
+ * Describes the message hub.payment.v1.ListGatewaysRequest.
+ * Use `create(ListGatewaysRequestSchema)` to create a new message.
+ */
+export const ListGatewaysRequestSchema: GenMessage<ListGatewaysRequest> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 0);
+
+/**
+ * @generated from message hub.payment.v1.ListGatewaysResponse
+ */
+export type ListGatewaysResponse = Message<"hub.payment.v1.ListGatewaysResponse"> & {
+  /**
+   * @generated from field: repeated hub.payment.v1.Gateway gateways = 1;
+   */
+  gateways: Gateway[];
+};
+
+/**
+ * Describes the message hub.payment.v1.ListGatewaysResponse.
+ * Use `create(ListGatewaysResponseSchema)` to create a new message.
+ */
+export const ListGatewaysResponseSchema: GenMessage<ListGatewaysResponse> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 1);
+
+/**
+ * A kind of payment provider.
+ *
+ * @generated from message hub.payment.v1.Gateway
+ */
+export type Gateway = Message<"hub.payment.v1.Gateway"> & {
+  /**
+   * Name, for example "gateway_one".
+   *
+   * @generated from field: string gateway = 1;
+   */
+  gateway: string;
+
+  /**
+   * Names of the credentials that a slot needs; all of them secret.
+   *
+   * @generated from field: repeated string credentials = 2;
+   */
+  credentials: string[];
+
+  /**
+   * Options that a slot may have.
+   *
+   * @generated from field: repeated hub.payment.v1.GatewayOption options = 3;
+   */
+  options: GatewayOption[];
+
+  /**
+   * Base addresses that a production slot may have, the default first.
+   *
+   * @generated from field: repeated string production_urls = 4;
+   */
+  productionUrls: string[];
+};
+
+/**
+ * Describes the message hub.payment.v1.Gateway.
+ * Use `create(GatewaySchema)` to create a new message.
+ */
+export const GatewaySchema: GenMessage<Gateway> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 2);
+
+/**
+ * What may differ between the slots of a gateway.
+ *
+ * @generated from message hub.payment.v1.GatewayOption
+ */
+export type GatewayOption = Message<"hub.payment.v1.GatewayOption"> & {
+  /**
+   * Name, for example "paymentIdField".
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The values it may have, the default first.
+   *
+   * @generated from field: repeated string values = 2;
+   */
+  values: string[];
+};
+
+/**
+ * Describes the message hub.payment.v1.GatewayOption.
+ * Use `create(GatewayOptionSchema)` to create a new message.
+ */
+export const GatewayOptionSchema: GenMessage<GatewayOption> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 3);
 
 /**
  * @generated from message hub.payment.v1.AddSlotRequest
@@ -45,7 +145,8 @@ export type AddSlotRequest = Message<"hub.payment.v1.AddSlotRequest"> & {
   environment: SlotEnvironment;
 
   /**
-   * Base address of the provider's API. May be empty for production: the provider's own.
+   * Base address of the provider's API. May be empty for production: the provider's own. One with a password in it is
+   * refused, and kept out of the log like one.
    *
    * @generated from field: string base_url = 4;
    */
@@ -71,7 +172,7 @@ export type AddSlotRequest = Message<"hub.payment.v1.AddSlotRequest"> & {
  * Use `create(AddSlotRequestSchema)` to create a new message.
  */
 export const AddSlotRequestSchema: GenMessage<AddSlotRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 0);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 4);
 
 /**
  * @generated from message hub.payment.v1.AddSlotResponse
@@ -88,7 +189,7 @@ export type AddSlotResponse = Message<"hub.payment.v1.AddSlotResponse"> & {
  * Use `create(AddSlotResponseSchema)` to create a new message.
  */
 export const AddSlotResponseSchema: GenMessage<AddSlotResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 1);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 5);
 
 /**
  * @generated from message hub.payment.v1.GetSlotRequest
@@ -107,7 +208,7 @@ export type GetSlotRequest = Message<"hub.payment.v1.GetSlotRequest"> & {
  * Use `create(GetSlotRequestSchema)` to create a new message.
  */
 export const GetSlotRequestSchema: GenMessage<GetSlotRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 2);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 6);
 
 /**
  * @generated from message hub.payment.v1.GetSlotResponse
@@ -124,7 +225,7 @@ export type GetSlotResponse = Message<"hub.payment.v1.GetSlotResponse"> & {
  * Use `create(GetSlotResponseSchema)` to create a new message.
  */
 export const GetSlotResponseSchema: GenMessage<GetSlotResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 3);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 7);
 
 /**
  * @generated from message hub.payment.v1.ListSlotsRequest
@@ -137,7 +238,7 @@ export type ListSlotsRequest = Message<"hub.payment.v1.ListSlotsRequest"> & {
  * Use `create(ListSlotsRequestSchema)` to create a new message.
  */
 export const ListSlotsRequestSchema: GenMessage<ListSlotsRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 4);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 8);
 
 /**
  * @generated from message hub.payment.v1.ListSlotsResponse
@@ -156,7 +257,7 @@ export type ListSlotsResponse = Message<"hub.payment.v1.ListSlotsResponse"> & {
  * Use `create(ListSlotsResponseSchema)` to create a new message.
  */
 export const ListSlotsResponseSchema: GenMessage<ListSlotsResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 5);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 9);
 
 /**
  * @generated from message hub.payment.v1.RotateSlotCredentialsRequest
@@ -182,7 +283,7 @@ export type RotateSlotCredentialsRequest = Message<"hub.payment.v1.RotateSlotCre
  * Use `create(RotateSlotCredentialsRequestSchema)` to create a new message.
  */
 export const RotateSlotCredentialsRequestSchema: GenMessage<RotateSlotCredentialsRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 6);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 10);
 
 /**
  * @generated from message hub.payment.v1.RotateSlotCredentialsResponse
@@ -199,7 +300,7 @@ export type RotateSlotCredentialsResponse = Message<"hub.payment.v1.RotateSlotCr
  * Use `create(RotateSlotCredentialsResponseSchema)` to create a new message.
  */
 export const RotateSlotCredentialsResponseSchema: GenMessage<RotateSlotCredentialsResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 7);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 11);
 
 /**
  * @generated from message hub.payment.v1.SetSlotDisabledRequest
@@ -225,7 +326,7 @@ export type SetSlotDisabledRequest = Message<"hub.payment.v1.SetSlotDisabledRequ
  * Use `create(SetSlotDisabledRequestSchema)` to create a new message.
  */
 export const SetSlotDisabledRequestSchema: GenMessage<SetSlotDisabledRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 8);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 12);
 
 /**
  * @generated from message hub.payment.v1.SetSlotDisabledResponse
@@ -235,6 +336,13 @@ export type SetSlotDisabledResponse = Message<"hub.payment.v1.SetSlotDisabledRes
    * @generated from field: hub.payment.v1.Slot slot = 1;
    */
   slot?: Slot | undefined;
+
+  /**
+   * Whether it was so already.
+   *
+   * @generated from field: bool unchanged = 2;
+   */
+  unchanged: boolean;
 };
 
 /**
@@ -242,7 +350,7 @@ export type SetSlotDisabledResponse = Message<"hub.payment.v1.SetSlotDisabledRes
  * Use `create(SetSlotDisabledResponseSchema)` to create a new message.
  */
 export const SetSlotDisabledResponseSchema: GenMessage<SetSlotDisabledResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 9);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 13);
 
 /**
  * @generated from message hub.payment.v1.TestSlotRequest
@@ -261,7 +369,7 @@ export type TestSlotRequest = Message<"hub.payment.v1.TestSlotRequest"> & {
  * Use `create(TestSlotRequestSchema)` to create a new message.
  */
 export const TestSlotRequestSchema: GenMessage<TestSlotRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 10);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 14);
 
 /**
  * @generated from message hub.payment.v1.TestSlotResponse
@@ -287,6 +395,13 @@ export type TestSlotResponse = Message<"hub.payment.v1.TestSlotResponse"> & {
    * @generated from field: int32 duration_ms = 3;
    */
   durationMs: number;
+
+  /**
+   * Whether the provider gave an answer that says something about the credentials. If not, nothing is known of them.
+   *
+   * @generated from field: bool answered = 4;
+   */
+  answered: boolean;
 };
 
 /**
@@ -294,7 +409,7 @@ export type TestSlotResponse = Message<"hub.payment.v1.TestSlotResponse"> & {
  * Use `create(TestSlotResponseSchema)` to create a new message.
  */
 export const TestSlotResponseSchema: GenMessage<TestSlotResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 11);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 15);
 
 /**
  * @generated from message hub.payment.v1.AddFeeRuleRequest
@@ -313,7 +428,7 @@ export type AddFeeRuleRequest = Message<"hub.payment.v1.AddFeeRuleRequest"> & {
  * Use `create(AddFeeRuleRequestSchema)` to create a new message.
  */
 export const AddFeeRuleRequestSchema: GenMessage<AddFeeRuleRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 12);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 16);
 
 /**
  * @generated from message hub.payment.v1.AddFeeRuleResponse
@@ -330,7 +445,7 @@ export type AddFeeRuleResponse = Message<"hub.payment.v1.AddFeeRuleResponse"> & 
  * Use `create(AddFeeRuleResponseSchema)` to create a new message.
  */
 export const AddFeeRuleResponseSchema: GenMessage<AddFeeRuleResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 13);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 17);
 
 /**
  * @generated from message hub.payment.v1.ListFeeRulesRequest
@@ -349,7 +464,7 @@ export type ListFeeRulesRequest = Message<"hub.payment.v1.ListFeeRulesRequest"> 
  * Use `create(ListFeeRulesRequestSchema)` to create a new message.
  */
 export const ListFeeRulesRequestSchema: GenMessage<ListFeeRulesRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 14);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 18);
 
 /**
  * @generated from message hub.payment.v1.ListFeeRulesResponse
@@ -368,7 +483,7 @@ export type ListFeeRulesResponse = Message<"hub.payment.v1.ListFeeRulesResponse"
  * Use `create(ListFeeRulesResponseSchema)` to create a new message.
  */
 export const ListFeeRulesResponseSchema: GenMessage<ListFeeRulesResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 15);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 19);
 
 /**
  * @generated from message hub.payment.v1.RetireFeeRuleRequest
@@ -387,7 +502,7 @@ export type RetireFeeRuleRequest = Message<"hub.payment.v1.RetireFeeRuleRequest"
  * Use `create(RetireFeeRuleRequestSchema)` to create a new message.
  */
 export const RetireFeeRuleRequestSchema: GenMessage<RetireFeeRuleRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 16);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 20);
 
 /**
  * @generated from message hub.payment.v1.RetireFeeRuleResponse
@@ -397,6 +512,13 @@ export type RetireFeeRuleResponse = Message<"hub.payment.v1.RetireFeeRuleRespons
    * @generated from field: hub.payment.v1.FeeRule rule = 1;
    */
   rule?: FeeRule | undefined;
+
+  /**
+   * Whether it had ended before.
+   *
+   * @generated from field: bool unchanged = 2;
+   */
+  unchanged: boolean;
 };
 
 /**
@@ -404,7 +526,7 @@ export type RetireFeeRuleResponse = Message<"hub.payment.v1.RetireFeeRuleRespons
  * Use `create(RetireFeeRuleResponseSchema)` to create a new message.
  */
 export const RetireFeeRuleResponseSchema: GenMessage<RetireFeeRuleResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 17);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 21);
 
 /**
  * @generated from message hub.payment.v1.PreviewFeesRequest
@@ -430,7 +552,7 @@ export type PreviewFeesRequest = Message<"hub.payment.v1.PreviewFeesRequest"> & 
  * Use `create(PreviewFeesRequestSchema)` to create a new message.
  */
 export const PreviewFeesRequestSchema: GenMessage<PreviewFeesRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 18);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 22);
 
 /**
  * @generated from message hub.payment.v1.PreviewFeesResponse
@@ -456,7 +578,7 @@ export type PreviewFeesResponse = Message<"hub.payment.v1.PreviewFeesResponse"> 
  * Use `create(PreviewFeesResponseSchema)` to create a new message.
  */
 export const PreviewFeesResponseSchema: GenMessage<PreviewFeesResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 19);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 23);
 
 /**
  * @generated from message hub.payment.v1.BacktestFeeRuleRequest
@@ -489,7 +611,7 @@ export type BacktestFeeRuleRequest = Message<"hub.payment.v1.BacktestFeeRuleRequ
  * Use `create(BacktestFeeRuleRequestSchema)` to create a new message.
  */
 export const BacktestFeeRuleRequestSchema: GenMessage<BacktestFeeRuleRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 20);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 24);
 
 /**
  * @generated from message hub.payment.v1.BacktestFeeRuleResponse
@@ -501,6 +623,13 @@ export type BacktestFeeRuleResponse = Message<"hub.payment.v1.BacktestFeeRuleRes
    * @generated from field: repeated hub.payment.v1.FeeBacktest currencies = 1;
    */
   currencies: FeeBacktest[];
+
+  /**
+   * Whether there is no rule of this name, and has been none: nothing was charged by it.
+   *
+   * @generated from field: bool rule_is_new = 2;
+   */
+  ruleIsNew: boolean;
 };
 
 /**
@@ -508,7 +637,7 @@ export type BacktestFeeRuleResponse = Message<"hub.payment.v1.BacktestFeeRuleRes
  * Use `create(BacktestFeeRuleResponseSchema)` to create a new message.
  */
 export const BacktestFeeRuleResponseSchema: GenMessage<BacktestFeeRuleResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 21);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 25);
 
 /**
  * What a rule charged and would have charged in one currency.
@@ -557,7 +686,7 @@ export type FeeBacktest = Message<"hub.payment.v1.FeeBacktest"> & {
  * Use `create(FeeBacktestSchema)` to create a new message.
  */
 export const FeeBacktestSchema: GenMessage<FeeBacktest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 22);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 26);
 
 /**
  * @generated from message hub.payment.v1.ListCallbacksRequest
@@ -604,7 +733,7 @@ export type ListCallbacksRequest = Message<"hub.payment.v1.ListCallbacksRequest"
  * Use `create(ListCallbacksRequestSchema)` to create a new message.
  */
 export const ListCallbacksRequestSchema: GenMessage<ListCallbacksRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 23);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 27);
 
 /**
  * @generated from message hub.payment.v1.ListCallbacksResponse
@@ -626,7 +755,7 @@ export type ListCallbacksResponse = Message<"hub.payment.v1.ListCallbacksRespons
  * Use `create(ListCallbacksResponseSchema)` to create a new message.
  */
 export const ListCallbacksResponseSchema: GenMessage<ListCallbacksResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 24);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 28);
 
 /**
  * @generated from message hub.payment.v1.GetCallbackRequest
@@ -645,7 +774,7 @@ export type GetCallbackRequest = Message<"hub.payment.v1.GetCallbackRequest"> & 
  * Use `create(GetCallbackRequestSchema)` to create a new message.
  */
 export const GetCallbackRequestSchema: GenMessage<GetCallbackRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 25);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 29);
 
 /**
  * @generated from message hub.payment.v1.GetCallbackResponse
@@ -669,7 +798,7 @@ export type GetCallbackResponse = Message<"hub.payment.v1.GetCallbackResponse"> 
  * Use `create(GetCallbackResponseSchema)` to create a new message.
  */
 export const GetCallbackResponseSchema: GenMessage<GetCallbackResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 26);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 30);
 
 /**
  * @generated from message hub.payment.v1.ReplayCallbackRequest
@@ -688,7 +817,7 @@ export type ReplayCallbackRequest = Message<"hub.payment.v1.ReplayCallbackReques
  * Use `create(ReplayCallbackRequestSchema)` to create a new message.
  */
 export const ReplayCallbackRequestSchema: GenMessage<ReplayCallbackRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 27);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 31);
 
 /**
  * @generated from message hub.payment.v1.ReplayCallbackResponse
@@ -707,7 +836,7 @@ export type ReplayCallbackResponse = Message<"hub.payment.v1.ReplayCallbackRespo
  * Use `create(ReplayCallbackResponseSchema)` to create a new message.
  */
 export const ReplayCallbackResponseSchema: GenMessage<ReplayCallbackResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 28);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 32);
 
 /**
  * @generated from message hub.payment.v1.ListUsageLogsRequest
@@ -754,7 +883,7 @@ export type ListUsageLogsRequest = Message<"hub.payment.v1.ListUsageLogsRequest"
  * Use `create(ListUsageLogsRequestSchema)` to create a new message.
  */
 export const ListUsageLogsRequestSchema: GenMessage<ListUsageLogsRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 29);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 33);
 
 /**
  * @generated from message hub.payment.v1.ListUsageLogsResponse
@@ -776,7 +905,120 @@ export type ListUsageLogsResponse = Message<"hub.payment.v1.ListUsageLogsRespons
  * Use `create(ListUsageLogsResponseSchema)` to create a new message.
  */
 export const ListUsageLogsResponseSchema: GenMessage<ListUsageLogsResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 30);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 34);
+
+/**
+ * @generated from message hub.payment.v1.SummarizeUsageRequest
+ */
+export type SummarizeUsageRequest = Message<"hub.payment.v1.SummarizeUsageRequest"> & {
+  /**
+   * Only that of the slot with this name.
+   *
+   * @generated from field: optional string slot = 1;
+   */
+  slot?: string | undefined;
+
+  /**
+   * Payments settled from then on.
+   *
+   * @generated from field: google.protobuf.Timestamp settled_from = 2;
+   */
+  settledFrom?: Timestamp | undefined;
+
+  /**
+   * Payments settled before then: at most 400 days later.
+   *
+   * @generated from field: google.protobuf.Timestamp settled_to = 3;
+   */
+  settledTo?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message hub.payment.v1.SummarizeUsageRequest.
+ * Use `create(SummarizeUsageRequestSchema)` to create a new message.
+ */
+export const SummarizeUsageRequestSchema: GenMessage<SummarizeUsageRequest> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 35);
+
+/**
+ * @generated from message hub.payment.v1.SummarizeUsageResponse
+ */
+export type SummarizeUsageResponse = Message<"hub.payment.v1.SummarizeUsageResponse"> & {
+  /**
+   * @generated from field: repeated hub.payment.v1.UsageDay days = 1;
+   */
+  days: UsageDay[];
+};
+
+/**
+ * Describes the message hub.payment.v1.SummarizeUsageResponse.
+ * Use `create(SummarizeUsageResponseSchema)` to create a new message.
+ */
+export const SummarizeUsageResponseSchema: GenMessage<SummarizeUsageResponse> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 36);
+
+/**
+ * What was paid in one currency on one day, and what it cost.
+ *
+ * @generated from message hub.payment.v1.UsageDay
+ */
+export type UsageDay = Message<"hub.payment.v1.UsageDay"> & {
+  /**
+   * The day in UTC, "2026-01-31".
+   *
+   * @generated from field: string day = 1;
+   */
+  day: string;
+
+  /**
+   * ISO 4217 code of the amounts.
+   *
+   * @generated from field: string currency = 2;
+   */
+  currency: string;
+
+  /**
+   * Payments that were settled, those that were reversed since among them.
+   *
+   * @generated from field: int64 payments = 3;
+   */
+  payments: bigint;
+
+  /**
+   * What they amount to, in minor units.
+   *
+   * @generated from field: int64 paid_minor_units = 4;
+   */
+  paidMinorUnits: bigint;
+
+  /**
+   * Their fees, in minor units.
+   *
+   * @generated from field: int64 fee_minor_units = 5;
+   */
+  feeMinorUnits: bigint;
+
+  /**
+   * Of the payments those that were reversed since.
+   *
+   * @generated from field: int64 reversed_payments = 6;
+   */
+  reversedPayments: bigint;
+
+  /**
+   * What these amount to, in minor units.
+   *
+   * @generated from field: int64 reversed_minor_units = 7;
+   */
+  reversedMinorUnits: bigint;
+};
+
+/**
+ * Describes the message hub.payment.v1.UsageDay.
+ * Use `create(UsageDaySchema)` to create a new message.
+ */
+export const UsageDaySchema: GenMessage<UsageDay> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 37);
 
 /**
  * @generated from message hub.payment.v1.ReencryptSecretsRequest
@@ -789,7 +1031,7 @@ export type ReencryptSecretsRequest = Message<"hub.payment.v1.ReencryptSecretsRe
  * Use `create(ReencryptSecretsRequestSchema)` to create a new message.
  */
 export const ReencryptSecretsRequestSchema: GenMessage<ReencryptSecretsRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 31);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 38);
 
 /**
  * @generated from message hub.payment.v1.ReencryptSecretsResponse
@@ -815,7 +1057,7 @@ export type ReencryptSecretsResponse = Message<"hub.payment.v1.ReencryptSecretsR
  * Use `create(ReencryptSecretsResponseSchema)` to create a new message.
  */
 export const ReencryptSecretsResponseSchema: GenMessage<ReencryptSecretsResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 32);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 39);
 
 /**
  * How operators run the payment business: slots, fee rules, callbacks and the usage log.
@@ -825,6 +1067,16 @@ export const ReencryptSecretsResponseSchema: GenMessage<ReencryptSecretsResponse
  * @generated from service hub.payment.v1.PaymentAdminService
  */
 export const PaymentAdminService: GenService<{
+  /**
+   * Lists the gateways this hub knows, and what a slot of each needs.
+   *
+   * @generated from rpc hub.payment.v1.PaymentAdminService.ListGateways
+   */
+  listGateways: {
+    methodKind: "unary";
+    input: typeof ListGatewaysRequestSchema;
+    output: typeof ListGatewaysResponseSchema;
+  },
   /**
    * Adds a slot and seals its credentials.
    *
@@ -910,7 +1162,7 @@ export const PaymentAdminService: GenService<{
     output: typeof AddFeeRuleResponseSchema;
   },
   /**
-   * Lists fee rules: those in force, or all versions there have been.
+   * Lists fee rules: those that are in force or will be, or all versions there have been.
    *
    * @generated from rpc hub.payment.v1.PaymentAdminService.ListFeeRules
    */
@@ -958,7 +1210,7 @@ export const PaymentAdminService: GenService<{
   /**
    * Lists callbacks, newest first.
    *
-   * Errors: session_unknown (not found), page_token_invalid (invalid argument).
+   * Errors: gateway_unknown, session_unknown (not found), page_token_invalid (invalid argument).
    *
    * @generated from rpc hub.payment.v1.PaymentAdminService.ListCallbacks
    */
@@ -992,7 +1244,7 @@ export const PaymentAdminService: GenService<{
     output: typeof ReplayCallbackResponseSchema;
   },
   /**
-   * Lists the usage log, newest first.
+   * Lists the usage log, the latest settled first.
    *
    * Errors: slot_unknown (not found), page_token_invalid (invalid argument).
    *
@@ -1002,6 +1254,18 @@ export const PaymentAdminService: GenService<{
     methodKind: "unary";
     input: typeof ListUsageLogsRequestSchema;
     output: typeof ListUsageLogsResponseSchema;
+  },
+  /**
+   * Sums the usage log up by day and currency, the oldest day first. Days without payments are left out.
+   *
+   * Errors: slot_unknown (not found), period_invalid (invalid argument).
+   *
+   * @generated from rpc hub.payment.v1.PaymentAdminService.SummarizeUsage
+   */
+  summarizeUsage: {
+    methodKind: "unary";
+    input: typeof SummarizeUsageRequestSchema;
+    output: typeof SummarizeUsageResponseSchema;
   },
   /**
    * Re-seals everything that is sealed with the first master key of the hub's key ring, while the hub serves.

@@ -9,6 +9,7 @@ import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_hub_access_v1_access } from "../../access/v1/access_pb.ts";
 import { file_hub_validate_v1_rules } from "../../validate/v1/rules_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -16,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file hub/payment/v1/payment.proto.
  */
 export const file_hub_payment_v1_payment: GenFile = /*@__PURE__*/
-  fileDesc("ChxodWIvcGF5bWVudC92MS9wYXltZW50LnByb3RvEg5odWIucGF5bWVudC52MSIuCgVNb25leRITCgttaW5vcl91bml0cxgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCSLoAQoIQ3VzdG9tZXISHAoEbmFtZRgBIAEoCUIOukgLcgnIs66xAgEYyAESHQoFZW1haWwYAiABKAlCDrpIC3IJyLOusQIBGMgBEh0KBXBob25lGAMgASgJQg66SAtyCcizrrECARjIARIfCgdhZGRyZXNzGAQgASgJQg66SAtyCcizrrECARjIARIcCgRjaXR5GAUgASgJQg66SAtyCcizrrECARjIARIgCghwb3N0Y29kZRgGIAEoCUIOukgLcgnIs66xAgEYyAESHwoHY291bnRyeRgHIAEoCUIOukgLcgnIs66xAgEYyAEivgQKDUNoYXJnZVNlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIMCgRzbG90GAIgASgJEg8KB2dhdGV3YXkYAyABKAkSLAoGc3RhdHVzGAQgASgOMhwuaHViLnBheW1lbnQudjEuQ2hhcmdlU3RhdHVzEiUKBmFtb3VudBgFIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5EhcKD29yZGVyX3JlZmVyZW5jZRgGIAEoCRIqCghjdXN0b21lchgHIAEoCzIYLmh1Yi5wYXltZW50LnYxLkN1c3RvbWVyEj0KCG1ldGFkYXRhGAggAygLMisuaHViLnBheW1lbnQudjEuQ2hhcmdlU2Vzc2lvbi5NZXRhZGF0YUVudHJ5Eh8KF21lcmNoYW50X3RyYW5zYWN0aW9uX2lkGAkgASgJEhsKE3Byb3ZpZGVyX3BheW1lbnRfaWQYCiABKAkSFAoMY2hlY2tvdXRfdXJsGAsgASgJEh4KFmdhdGV3YXlfdHJhbnNhY3Rpb25faWQYDCABKAkSFQoNc3RhdHVzX3JlYXNvbhgNIAEoCRIuCgpjcmVhdGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFzdGF0dXNfY2hhbmdlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBItsCCghDYWxsYmFjaxITCgtjYWxsYmFja19pZBgBIAEoCRIPCgdnYXRld2F5GAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSLAoFc3RhdGUYBCABKA4yHS5odWIucGF5bWVudC52MS5DYWxsYmFja1N0YXRlEjQKBmZpZWxkcxgFIAMoCzIkLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrLkZpZWxkc0VudHJ5EhAKCGF0dGVtcHRzGAYgASgFEg4KBnJlYXNvbhgHIAEoCRIvCgtyZWNlaXZlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZmluaXNoZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGi0KC0ZpZWxkc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEimgEKDFZlcmlmaWNhdGlvbhIRCglvcGVyYXRpb24YASABKAkSDwoHb3V0Y29tZRgCIAEoCRIOCgZkZXRhaWwYAyABKAkSLAoIYXNrZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2R1cmF0aW9uX21zGAUgASgFEhMKC2NhbGxiYWNrX2lkGAYgASgJIuUCCghVc2FnZUxvZxIUCgx1c2FnZV9sb2dfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIMCgRzbG90GAMgASgJEg8KB2dhdGV3YXkYBCABKAkSHgoWZ2F0ZXdheV90cmFuc2FjdGlvbl9pZBgFIAEoCRIlCgZhbW91bnQYBiABKAsyFS5odWIucGF5bWVudC52MS5Nb25leRIlCgRmZWVzGAcgAygLMhcuaHViLnBheW1lbnQudjEuRmVlTGluZRIoCglmZWVfdG90YWwYCCABKAsyFS5odWIucGF5bWVudC52MS5Nb25leRIXCg9vcmRlcl9yZWZlcmVuY2UYCSABKAkSLgoKc2V0dGxlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmV2ZXJzZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlQKB0ZlZUxpbmUSDAoEcnVsZRgBIAEoCRIUCgxydWxlX3ZlcnNpb24YAiABKAUSJQoGYW1vdW50GAMgASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXki4QIKB0ZlZVJ1bGUSEwoLZmVlX3J1bGVfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgFEg8KB2dhdGV3YXkYBCABKAkSDAoEc2xvdBgFIAEoCRIQCghjdXJyZW5jeRgGIAEoCRIUCgxiYXNpc19wb2ludHMYByABKAUSGQoRZml4ZWRfbWlub3JfdW5pdHMYCCABKAMSHAoPbWluX21pbm9yX3VuaXRzGAkgASgDSACIAQESHAoPbWF4X21pbm9yX3VuaXRzGAogASgDSAGIAQESLgoKdmFsaWRfZnJvbRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIdmFsaWRfdG8YDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhIKEF9taW5fbWlub3JfdW5pdHNCEgoQX21heF9taW5vcl91bml0cyLzAgoEU2xvdBIPCgdzbG90X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHZ2F0ZXdheRgDIAEoCRI0CgtlbnZpcm9ubWVudBgEIAEoDjIfLmh1Yi5wYXltZW50LnYxLlNsb3RFbnZpcm9ubWVudBIQCghiYXNlX3VybBgFIAEoCRIyCgdvcHRpb25zGAYgAygLMiEuaHViLnBheW1lbnQudjEuU2xvdC5PcHRpb25zRW50cnkSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcm90YXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGlzYWJsZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGi4KDE9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBKpoBCgxDaGFyZ2VTdGF0dXMSHQoZQ0hBUkdFX1NUQVRVU19VTlNQRUNJRklFRBAAEhkKFUNIQVJHRV9TVEFUVVNfUEVORElORxABEhkKFUNIQVJHRV9TVEFUVVNfU1VDQ0VTUxACEhgKFENIQVJHRV9TVEFUVVNfRkFJTEVEEAMSGwoXQ0hBUkdFX1NUQVRVU19DQU5DRUxMRUQQBCrZAQoNQ2FsbGJhY2tTdGF0ZRIeChpDQUxMQkFDS19TVEFURV9VTlNQRUNJRklFRBAAEhsKF0NBTExCQUNLX1NUQVRFX1JFQ0VJVkVEEAESGgoWQ0FMTEJBQ0tfU1RBVEVfU0VUVExFRBACEhoKFkNBTExCQUNLX1NUQVRFX0lHTk9SRUQQAxIdChlDQUxMQkFDS19TVEFURV9VTlJFU09MVkVEEAQSGwoXQ0FMTEJBQ0tfU1RBVEVfTUlTTUFUQ0gQBRIXChNDQUxMQkFDS19TVEFURV9ERUFEEAYqcgoPU2xvdEVudmlyb25tZW50EiAKHFNMT1RfRU5WSVJPTk1FTlRfVU5TUEVDSUZJRUQQABIcChhTTE9UX0VOVklST05NRU5UX1NBTkRCT1gQARIfChtTTE9UX0VOVklST05NRU5UX1BST0RVQ1RJT04QAmIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_validate_v1_rules]);
+  fileDesc("ChxodWIvcGF5bWVudC92MS9wYXltZW50LnByb3RvEg5odWIucGF5bWVudC52MSIuCgVNb25leRITCgttaW5vcl91bml0cxgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCSL0AQoIQ3VzdG9tZXISHAoEbmFtZRgBIAEoCUIOukgLcgnIs66xAgEYyAESIwoFZW1haWwYAiABKAlCFLpIEXIPyLOusQIBkLSusQIBGMgBEiMKBXBob25lGAMgASgJQhS6SBFyD8izrrECAYi0rrECARjIARIfCgdhZGRyZXNzGAQgASgJQg66SAtyCcizrrECARjIARIcCgRjaXR5GAUgASgJQg66SAtyCcizrrECARjIARIgCghwb3N0Y29kZRgGIAEoCUIOukgLcgnIs66xAgEYyAESHwoHY291bnRyeRgHIAEoCUIOukgLcgnIs66xAgEYyAEi1wQKDUNoYXJnZVNlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIMCgRzbG90GAIgASgJEg8KB2dhdGV3YXkYAyABKAkSLAoGc3RhdHVzGAQgASgOMhwuaHViLnBheW1lbnQudjEuQ2hhcmdlU3RhdHVzEiUKBmFtb3VudBgFIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5EhcKD29yZGVyX3JlZmVyZW5jZRgGIAEoCRIqCghjdXN0b21lchgHIAEoCzIYLmh1Yi5wYXltZW50LnYxLkN1c3RvbWVyEj0KCG1ldGFkYXRhGAggAygLMisuaHViLnBheW1lbnQudjEuQ2hhcmdlU2Vzc2lvbi5NZXRhZGF0YUVudHJ5Eh8KF21lcmNoYW50X3RyYW5zYWN0aW9uX2lkGAkgASgJEhsKE3Byb3ZpZGVyX3BheW1lbnRfaWQYCiABKAkSFAoMY2hlY2tvdXRfdXJsGAsgASgJEh4KFmdhdGV3YXlfdHJhbnNhY3Rpb25faWQYDCABKAkSFQoNc3RhdHVzX3JlYXNvbhgNIAEoCRIuCgpjcmVhdGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFzdGF0dXNfY2hhbmdlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoPc3RhdHVzX3ZlcmlmaWVkGBAgASgIGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLDAQoMU3RhdHVzQ2hhbmdlEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgRmcm9tGAIgASgOMhwuaHViLnBheW1lbnQudjEuQ2hhcmdlU3RhdHVzEigKAnRvGAMgASgOMhwuaHViLnBheW1lbnQudjEuQ2hhcmdlU3RhdHVzEhAKCHZlcmlmaWVkGAQgASgIEg4KBnJlYXNvbhgFIAEoCRITCgtjYWxsYmFja19pZBgGIAEoCSLCAwoIQ2FsbGJhY2sSEwoLY2FsbGJhY2tfaWQYASABKAkSDwoHZ2F0ZXdheRgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEiwKBXN0YXRlGAQgASgOMh0uaHViLnBheW1lbnQudjEuQ2FsbGJhY2tTdGF0ZRI0CgZmaWVsZHMYBSADKAsyJC5odWIucGF5bWVudC52MS5DYWxsYmFjay5GaWVsZHNFbnRyeRIQCghhdHRlbXB0cxgGIAEoBRIOCgZyZWFzb24YByABKAkSLwoLcmVjZWl2ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXBsYXllZF9hdBgKIAMoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoOc2Vzc2lvbl9zdGF0dXMYCyABKA4yHC5odWIucGF5bWVudC52MS5DaGFyZ2VTdGF0dXMaLQoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKaAQoMVmVyaWZpY2F0aW9uEhEKCW9wZXJhdGlvbhgBIAEoCRIPCgdvdXRjb21lGAIgASgJEg4KBmRldGFpbBgDIAEoCRIsCghhc2tlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLZHVyYXRpb25fbXMYBSABKAUSEwoLY2FsbGJhY2tfaWQYBiABKAki5QIKCFVzYWdlTG9nEhQKDHVzYWdlX2xvZ19pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEgwKBHNsb3QYAyABKAkSDwoHZ2F0ZXdheRgEIAEoCRIeChZnYXRld2F5X3RyYW5zYWN0aW9uX2lkGAUgASgJEiUKBmFtb3VudBgGIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5EiUKBGZlZXMYByADKAsyFy5odWIucGF5bWVudC52MS5GZWVMaW5lEigKCWZlZV90b3RhbBgIIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5EhcKD29yZGVyX3JlZmVyZW5jZRgJIAEoCRIuCgpzZXR0bGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXZlcnNlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiVAoHRmVlTGluZRIMCgRydWxlGAEgASgJEhQKDHJ1bGVfdmVyc2lvbhgCIAEoBRIlCgZhbW91bnQYAyABKAsyFS5odWIucGF5bWVudC52MS5Nb25leSLnAgoHRmVlUnVsZRITCgtmZWVfcnVsZV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEg8KB3ZlcnNpb24YAyABKAUSDwoHZ2F0ZXdheRgEIAEoCRISCgRzbG90GAUgASgJQgSQtRgFEhAKCGN1cnJlbmN5GAYgASgJEhQKDGJhc2lzX3BvaW50cxgHIAEoBRIZChFmaXhlZF9taW5vcl91bml0cxgIIAEoAxIcCg9taW5fbWlub3JfdW5pdHMYCSABKANIAIgBARIcCg9tYXhfbWlub3JfdW5pdHMYCiABKANIAYgBARIuCgp2YWxpZF9mcm9tGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgh2YWxpZF90bxgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCEgoQX21pbl9taW5vcl91bml0c0ISChBfbWF4X21pbm9yX3VuaXRzIvMCCgRTbG90Eg8KB3Nsb3RfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgdnYXRld2F5GAMgASgJEjQKC2Vudmlyb25tZW50GAQgASgOMh8uaHViLnBheW1lbnQudjEuU2xvdEVudmlyb25tZW50EhAKCGJhc2VfdXJsGAUgASgJEjIKB29wdGlvbnMYBiADKAsyIS5odWIucGF5bWVudC52MS5TbG90Lk9wdGlvbnNFbnRyeRIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyb3RhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtkaXNhYmxlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLgoMT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqmgEKDENoYXJnZVN0YXR1cxIdChlDSEFSR0VfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGQoVQ0hBUkdFX1NUQVRVU19QRU5ESU5HEAESGQoVQ0hBUkdFX1NUQVRVU19TVUNDRVNTEAISGAoUQ0hBUkdFX1NUQVRVU19GQUlMRUQQAxIbChdDSEFSR0VfU1RBVFVTX0NBTkNFTExFRBAEKtkBCg1DYWxsYmFja1N0YXRlEh4KGkNBTExCQUNLX1NUQVRFX1VOU1BFQ0lGSUVEEAASGwoXQ0FMTEJBQ0tfU1RBVEVfUkVDRUlWRUQQARIaChZDQUxMQkFDS19TVEFURV9TRVRUTEVEEAISGgoWQ0FMTEJBQ0tfU1RBVEVfSUdOT1JFRBADEh0KGUNBTExCQUNLX1NUQVRFX1VOUkVTT0xWRUQQBBIbChdDQUxMQkFDS19TVEFURV9NSVNNQVRDSBAFEhcKE0NBTExCQUNLX1NUQVRFX0RFQUQQBipyCg9TbG90RW52aXJvbm1lbnQSIAocU0xPVF9FTlZJUk9OTUVOVF9VTlNQRUNJRklFRBAAEhwKGFNMT1RfRU5WSVJPTk1FTlRfU0FOREJPWBABEh8KG1NMT1RfRU5WSVJPTk1FTlRfUFJPRFVDVElPThACYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_validate_v1_rules]);
 
 /**
  * An exact amount of money.
@@ -219,6 +220,14 @@ export type ChargeSession = Message<"hub.payment.v1.ChargeSession"> & {
    * @generated from field: google.protobuf.Timestamp status_changed_at = 15;
    */
   statusChangedAt?: Timestamp | undefined;
+
+  /**
+   * Whether the provider itself said so, in answer to the hub. A failed or cancelled session of which only a callback
+   * said so may turn out otherwise: anybody can send a callback.
+   *
+   * @generated from field: bool status_verified = 16;
+   */
+  statusVerified: boolean;
 };
 
 /**
@@ -227,6 +236,62 @@ export type ChargeSession = Message<"hub.payment.v1.ChargeSession"> & {
  */
 export const ChargeSessionSchema: GenMessage<ChargeSession> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment, 2);
+
+/**
+ * A finding that changed the status of a session, or what there is to say of it.
+ *
+ * @generated from message hub.payment.v1.StatusChange
+ */
+export type StatusChange = Message<"hub.payment.v1.StatusChange"> & {
+  /**
+   * When.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * The status before.
+   *
+   * @generated from field: hub.payment.v1.ChargeStatus from = 2;
+   */
+  from: ChargeStatus;
+
+  /**
+   * The status after; the same if only `verified` or the reason changed.
+   *
+   * @generated from field: hub.payment.v1.ChargeStatus to = 3;
+   */
+  to: ChargeStatus;
+
+  /**
+   * Whether the provider itself had said so then.
+   *
+   * @generated from field: bool verified = 4;
+   */
+  verified: boolean;
+
+  /**
+   * Why, in a sentence.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+
+  /**
+   * The callback that led to it; empty if the hub had asked by itself or for an operator.
+   *
+   * @generated from field: string callback_id = 6;
+   */
+  callbackId: string;
+};
+
+/**
+ * Describes the message hub.payment.v1.StatusChange.
+ * Use `create(StatusChangeSchema)` to create a new message.
+ */
+export const StatusChangeSchema: GenMessage<StatusChange> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment, 3);
 
 /**
  * One call of a provider, as it was journaled.
@@ -263,7 +328,8 @@ export type Callback = Message<"hub.payment.v1.Callback"> & {
   state: CallbackState;
 
   /**
-   * The fields as they were sent.
+   * The fields as they were sent, except for credentials. Those that the gateway's driver does not read only as far as
+   * they take 4 KiB; how many were left out is then told by a field named `[left out]`.
    *
    * @generated from field: map<string, string> fields = 5;
    */
@@ -296,6 +362,21 @@ export type Callback = Message<"hub.payment.v1.Callback"> & {
    * @generated from field: google.protobuf.Timestamp finished_at = 9;
    */
   finishedAt?: Timestamp | undefined;
+
+  /**
+   * When operators had it dealt with again, oldest first, as far as the audit log still goes back.
+   *
+   * @generated from field: repeated google.protobuf.Timestamp replayed_at = 10;
+   */
+  replayedAt: Timestamp[];
+
+  /**
+   * What it was settled with: the status of its session then. Unspecified if it is not settled, or if the audit log does
+   * not go back so far any more.
+   *
+   * @generated from field: hub.payment.v1.ChargeStatus session_status = 11;
+   */
+  sessionStatus: ChargeStatus;
 };
 
 /**
@@ -303,7 +384,7 @@ export type Callback = Message<"hub.payment.v1.Callback"> & {
  * Use `create(CallbackSchema)` to create a new message.
  */
 export const CallbackSchema: GenMessage<Callback> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 3);
+  messageDesc(file_hub_payment_v1_payment, 4);
 
 /**
  * One question to a provider and its answer.
@@ -312,7 +393,7 @@ export const CallbackSchema: GenMessage<Callback> = /*@__PURE__*/
  */
 export type Verification = Message<"hub.payment.v1.Verification"> & {
   /**
-   * What was asked, for example "validate", "execute" or "query".
+   * What was asked, for example "create", "validate", "execute" or "query".
    *
    * @generated from field: string operation = 1;
    */
@@ -359,7 +440,7 @@ export type Verification = Message<"hub.payment.v1.Verification"> & {
  * Use `create(VerificationSchema)` to create a new message.
  */
 export const VerificationSchema: GenMessage<Verification> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 4);
+  messageDesc(file_hub_payment_v1_payment, 5);
 
 /**
  * The record of a session's first verified success; there is one for each paid session.
@@ -450,7 +531,7 @@ export type UsageLog = Message<"hub.payment.v1.UsageLog"> & {
  * Use `create(UsageLogSchema)` to create a new message.
  */
 export const UsageLogSchema: GenMessage<UsageLog> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 5);
+  messageDesc(file_hub_payment_v1_payment, 6);
 
 /**
  * What one fee rule made of a payment.
@@ -485,7 +566,7 @@ export type FeeLine = Message<"hub.payment.v1.FeeLine"> & {
  * Use `create(FeeLineSchema)` to create a new message.
  */
 export const FeeLineSchema: GenMessage<FeeLine> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 6);
+  messageDesc(file_hub_payment_v1_payment, 7);
 
 /**
  * How a fee is computed. Each change makes a new version; settled payments keep the version they were charged by.
@@ -583,7 +664,7 @@ export type FeeRule = Message<"hub.payment.v1.FeeRule"> & {
  * Use `create(FeeRuleSchema)` to create a new message.
  */
 export const FeeRuleSchema: GenMessage<FeeRule> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 7);
+  messageDesc(file_hub_payment_v1_payment, 8);
 
 /**
  * An account at a provider. Its credentials are sealed and never shown again.
@@ -660,7 +741,7 @@ export type Slot = Message<"hub.payment.v1.Slot"> & {
  * Use `create(SlotSchema)` to create a new message.
  */
 export const SlotSchema: GenMessage<Slot> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 8);
+  messageDesc(file_hub_payment_v1_payment, 9);
 
 /**
  * Status of a charge session.
@@ -688,7 +769,7 @@ export const ChargeStatus = {
   SUCCESS: 2,
 
   /**
-   * The provider reported a failure. A later verified success still settles the session.
+   * The provider reported a failure, or no checkout was made. A later verified success still settles the session.
    *
    * @generated from enum value: CHARGE_STATUS_FAILED = 3;
    */

@@ -1,14 +1,11 @@
 // Licenses whose content puts a canonicaliser to the test.
 import type { LicenseContent } from '../../../../core/license/signed-license.ts';
 
-export const SAMPLE_APP = 'paintbox';
-export const SAMPLE_FINGERPRINT = 'sha256:f00d \u00fc\u{1f5a5}';
-
 const PLAIN: LicenseContent = {
   licenseId: 'lic_01kxyz0000e0r9m5r1c2q3s4t5',
-  app: SAMPLE_APP,
+  app: 'paintbox',
   seatId: 'seat_01kxyz0000e0r9m5r1c2q3s4t5',
-  machineFingerprint: SAMPLE_FINGERPRINT,
+  machineFingerprint: 'sha256:f00d \u00fc\u{1f5a5}',
   issuedAt: '2026-01-02T03:04:05.678Z',
   kid: 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs',
 };

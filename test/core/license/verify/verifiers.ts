@@ -1,4 +1,4 @@
-// Verifiers of signed licenses that share no code with the signer: openssl, WebCrypto, Python.
+// Verifiers of signed licenses that share no code with the signer: openssl and WebCrypto.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createPublicKey, webcrypto } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -45,41 +45,10 @@ export const webCrypto: Verifier = {
   },
 };
 
-/** A program of docs/verify: has its own canonicalizer, and requires the app and the machine as well. */
-export function program(
-  [command, script]: readonly [string, string],
-  app: string,
-  fingerprint: string,
-): Verifier {
-  return {
-    tools: command === 'python3' ? ['python3', 'openssl'] : [],
-    async verify(licenses, publicKeyPem) {
-      return inTemporaryDirectory((directory) => {
-        const key = join(directory, 'key.pem');
-        writeFileSync(key, publicKeyPem);
-        const files = licenses.map((license, index) => {
-          const file = join(directory, `${index}.json`);
-          writeFileSync(file, license);
-          return file;
-        });
-        const path = join(import.meta.dirname, '../../../../docs/verify', script);
-        const { error, stdout, stderr } = spawnSync(command, [path, key, app, fingerprint, ...files], {
-          encoding: 'utf8',
-          env: { ...process.env, PYTHONIOENCODING: 'utf-8', PYTHONUTF8: '1' },
-        });
-        if (error) throw error;
-        const verdicts = stdout.trim().split('\n');
-        if (verdicts.length !== licenses.length) throw new Error(`${script} failed: ${stderr}`);
-        return verdicts.map((verdict) => verdict.endsWith(': ok'));
-      });
-    },
-  };
-}
-
 /** Whether a program is there. */
 export function isInstalled(tool: string): boolean {
   try {
-    execFileSync(tool, [tool === 'openssl' ? 'version' : '--version'], { stdio: 'ignore' });
+    execFileSync(tool, ['version'], { stdio: 'ignore' });
     return true;
   } catch {
     return false;

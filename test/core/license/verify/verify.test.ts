@@ -1,24 +1,24 @@
-// Signed licenses, verified by programs that share no code with the signer.
-
-import { createPrivateKey, sign } from 'node:crypto';
-import canonicalize from 'canonicalize';
+// Signed licenses, verified by what shares no code with the signer. What else a verifier looks at: test/vectors.
+import { createPrivateKey } from 'node:crypto';
 import { expect } from 'chai';
 import { type SignedLicense, signLicense } from '../../../../core/license/signed-license.ts';
 import { generateSigningKey } from '../../../../core/license/signing-key.ts';
-import { SAMPLE_APP, SAMPLE_FINGERPRINT, SAMPLE_LICENSES } from './sample-licenses.ts';
-import { isInstalled, openssl, program, webCrypto } from './verifiers.ts';
+import { SAMPLE_LICENSES } from './sample-licenses.ts';
+import { isInstalled, openssl, webCrypto } from './verifiers.ts';
 
 const { publicKeyPem, privateKeyPkcs8 } = generateSigningKey();
 const privateKey = createPrivateKey({ key: privateKeyPkcs8, format: 'der', type: 'pkcs8' });
 const names = Object.keys(SAMPLE_LICENSES);
-const signed = Object.values(SAMPLE_LICENSES).map((content) => signLicense(content, privateKey));
+const signed = await Promise.all(
+  Object.values(SAMPLE_LICENSES).map((content) => signLicense(content, privateKey)),
+);
 
-const license = signLicense(
+const license = await signLicense(
   {
     licenseId: 'lic_01kxyz0000e0r9m5r1c2q3s4t5',
-    app: SAMPLE_APP,
+    app: 'paintbox',
     seatId: 'seat_01kxyz0000e0r9m5r1c2q3s4t5',
-    machineFingerprint: SAMPLE_FINGERPRINT,
+    machineFingerprint: 'laptop-1',
     customer: 'e\u0301',
     limits: { projects: 3 },
     issuedAt: '2026-01-02T03:04:05.678Z',
@@ -47,22 +47,7 @@ const FORGERIES: Readonly<Record<string, object>> = {
   'the signature of another license': { ...license, signature: signed[0]?.signature },
 };
 
-/** The programs of docs/verify, which look at more than the signature. */
-const PROGRAMS = {
-  'verify_license.py': ['python3', 'verify_license.py'],
-  'verify-license.mjs': [process.execPath, 'verify-license.mjs'],
-} as const;
-
-const VERIFIERS = {
-  openssl,
-  WebCrypto: webCrypto,
-  ...Object.fromEntries(
-    Object.entries(PROGRAMS).map(([name, command]) => [
-      name,
-      program(command, SAMPLE_APP, SAMPLE_FINGERPRINT),
-    ]),
-  ),
-};
+const VERIFIERS = { openssl, WebCrypto: webCrypto };
 
 for (const [name, verifier] of Object.entries(VERIFIERS)) {
   const missing = verifier.tools.filter((tool) => !isInstalled(tool));
@@ -98,66 +83,6 @@ for (const [name, verifier] of Object.entries(VERIFIERS)) {
     });
   });
 }
-
-for (const [name, command] of Object.entries(PROGRAMS)) {
-  describe(`${name}, beside the signature,`, () => {
-    const verifier = program(command, SAMPLE_APP, SAMPLE_FINGERPRINT);
-    const test = verifier.tools.every(isInstalled) || process.env['CI'] === 'true' ? it : it.skip;
-
-    test('rejects a license for another app or another machine', async () => {
-      for (const other of [
-        program(command, 'other', SAMPLE_FINGERPRINT),
-        program(command, SAMPLE_APP, 'other'),
-      ]) {
-        expect(await other.verify([jsonOf(license)], publicKeyPem)).to.deep.equal([false]);
-      }
-    });
-
-    test('takes the whole answer of an activation', async () => {
-      expect(
-        await verifier.verify([jsonOf({ ok: true, license, publicKeyPem })], publicKeyPem),
-      ).to.deep.equal([true]);
-    });
-
-    test('rejects a license whose expiry or lease has passed', async () => {
-      const { alg: _, signature: __, ...content } = license;
-      for (const end of ['expiresAt', 'leaseExpiresAt']) {
-        const past = signLicense({ ...content, [end]: '2026-01-02T03:04:05.678Z' }, privateKey);
-        expect(await openssl.verify([jsonOf(past)], publicKeyPem), 'the signature').to.deep.equal([true]);
-        expect(await verifier.verify([jsonOf(past)], publicKeyPem)).to.deep.equal([false]);
-      }
-    });
-
-    test('rejects a license that names another algorithm, though its signature matches', async () => {
-      const { signature: _, ...unsigned } = { ...license, alg: 'ES512' };
-      const data = Buffer.from(canonicalize(unsigned) ?? '');
-      const signature = sign('sha256', data, { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString(
-        'base64url',
-      );
-      const forgery = jsonOf({ ...unsigned, signature });
-      expect(await openssl.verify([forgery], publicKeyPem), 'the signature').to.deep.equal([true]);
-      expect(await verifier.verify([forgery], publicKeyPem)).to.deep.equal([false]);
-    });
-
-    test('rejects a signature with stray bits in its last character', async () => {
-      const last = license.signature.slice(-1);
-      const stray = { A: 'B', Q: 'R', g: 'h', w: 'x' }[last] ?? '';
-      const forgery = jsonOf({ ...license, signature: license.signature.slice(0, -1) + stray });
-      expect(await openssl.verify([forgery], publicKeyPem), 'a lenient decoder').to.deep.equal([true]);
-      expect(await verifier.verify([forgery], publicKeyPem)).to.deep.equal([false]);
-    });
-  });
-}
-
-describe('verify_license.py, beside that,', () => {
-  const verifier = program(PROGRAMS['verify_license.py'], SAMPLE_APP, SAMPLE_FINGERPRINT);
-  const test = verifier.tools.every(isInstalled) || process.env['CI'] === 'true' ? it : it.skip;
-
-  test('rejects a license with a member given twice', async () => {
-    const doubled = jsonOf(license).replace('{', '{"customer":"Eve",');
-    expect(await verifier.verify([doubled], publicKeyPem)).to.deep.equal([false]);
-  });
-});
 
 function jsonOf(value: object): string {
   return JSON.stringify(value);

@@ -14,10 +14,11 @@ describe('a validation by gateway_one', () => {
     judgeValidation(transaction(changes), about);
 
   for (const status of ['VALID', 'VALIDATED']) {
-    it(`settles by ${status}, with the provider's own validation id`, () => {
+    it(`settles by ${status}, with the provider's own validation id and the bank's`, () => {
       expect(judge({ status })).to.deep.equal({
         kind: 'paid',
         gatewayTransactionId: '2611211200001zTk5W3rlDPbwn4',
+        bankTransactionId: '26112112000015pM4yYw',
         detail: `the provider says ${status}: 100.00 BDT`,
       });
     });

@@ -1,4 +1,5 @@
 // What a driver works with, for tests: a slot at a scripted provider, and what it observed.
+import { systemClock } from '../../../../core/clock.ts';
 import type { Environment } from '../../../../core/payment/entities.ts';
 import type {
   ProviderAccess,
@@ -7,6 +8,7 @@ import type {
   VerificationStep,
 } from '../../../../core/payment/provider.ts';
 import { type ClosableProviderHttp, createProviderHttp } from '../../../../core/payment/provider-http.ts';
+import { Secret } from '../../../../core/secret.ts';
 
 export type TestAccess = ProviderAccess & {
   readonly http: ClosableProviderHttp;
@@ -27,10 +29,11 @@ export function createTestAccess(options: TestAccessOptions): TestAccess {
   return {
     slotId: '0198c0de-0000-7000-8000-000000000001',
     baseUrl,
-    credentials,
+    credentials: new Secret(credentials),
     options: options.options ?? {},
     http: createProviderHttp({ baseUrl, environment, productionUrls: [], timeoutMs }),
     tokens: createMemoryTokens(),
+    clock: systemClock,
     observe: (step) => steps.push(step),
     steps,
   };

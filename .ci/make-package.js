@@ -1,0 +1,60 @@
+// Makes the package that is published, in the current directory or the one named: compiled, and without what only a checkout needs.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const root = join(import.meta.dirname, '..');
+const COMPILED = 'dist';
+/** Folders with files that the code beside them reads. */
+const WITH_ASSETS = ['gateway/reference'];
+
+/** @returns {{ tarball: string, files: string[], size: number, unpackedSize: number }} sizes in bytes */
+export function makePackage(destination) {
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const stage = mkdtempSync(join(tmpdir(), 'hub-package-'));
+  try {
+    for (const project of ['tsconfig.build.json', 'client/tsconfig.build.json']) {
+      const tsc = join(root, 'node_modules/typescript/bin/tsc');
+      run(process.execPath, [tsc, '-p', join(root, project), '--outDir', join(stage, COMPILED)]);
+    }
+    run(process.execPath, [join(root, 'console/build.ts'), join(stage, COMPILED, 'console')]);
+    for (const folder of WITH_ASSETS) {
+      const filter = (path) => !path.endsWith('.ts');
+      cpSync(join(root, folder), join(stage, COMPILED, folder), { recursive: true, filter });
+    }
+    for (const path of [...manifest.files, 'README.md', 'LICENSE']) {
+      if (path !== COMPILED) cpSync(join(root, path), join(stage, path), { recursive: true });
+    }
+    writeFileSync(join(stage, 'package.json'), `${JSON.stringify(published(manifest), null, 2)}\n`);
+    const made = run('npm', ['pack', stage, '--json', '--pack-destination', destination]);
+    const [{ filename, files, size, unpackedSize }] = JSON.parse(made);
+    const tarball = join(destination, filename);
+    return { tarball, files: files.map(({ path }) => path), size, unpackedSize };
+  } finally {
+    rmSync(stage, { recursive: true });
+  }
+}
+
+/** Who installs the package brings a Node.js; the checkout pins its own. */
+function published({ private: _, scripts: _s, devDependencies: _d, allowScripts: _a, ...manifest }) {
+  const optional = Object.entries(manifest.optionalDependencies).filter(([name]) => !/^node-/.test(name));
+  return {
+    ...manifest,
+    optionalDependencies: Object.fromEntries(optional),
+    publishConfig: { access: 'public', provenance: true },
+  };
+}
+
+function run(command, args) {
+  return execFileSync(command, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const { tarball, files, size, unpackedSize } = makePackage(resolve(process.argv[2] ?? '.'));
+  const kB = (bytes) => `${Math.round(bytes / 1000)} kB`;
+  process.stdout.write(
+    `${tarball}: ${files.length} files, ${kB(size)} packed, ${kB(unpackedSize)} unpacked\n`,
+  );
+}

@@ -1,0 +1,93 @@
+// POST /v1/activate of the peer: five statements, the license locked, a signature.
+import { createHash, createPrivateKey, type KeyObject, randomUUID, sign } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { Pool } from 'pg';
+import { Refusal } from './refuse.ts';
+import { inTransaction } from './transaction.ts';
+
+type Request = { licenseKey: string; machineFingerprint: string; machineLabel?: string; appVersion?: string };
+
+const text = (maxLength: number) => ({ type: 'string', minLength: 1, maxLength });
+const schema = {
+  body: {
+    type: 'object',
+    required: ['licenseKey', 'machineFingerprint'],
+    properties: {
+      licenseKey: text(64),
+      machineFingerprint: text(256),
+      machineLabel: text(128),
+      appVersion: text(32),
+    },
+  },
+};
+
+const LOCK_LICENSE = `
+  select l.id, l.app, l.customer, l.seat_limit, l.limits, l.expires_at, l.revoked_at, a.kid, a.private_key_pem, a.public_key_pem
+  from license l join app a on a.slug = l.app where l.key_hash = $1 for update of l`;
+const FIND_SEAT = `
+  select (select id from seat where license_id = $1 and machine_fingerprint = $2 and released_at is null) as id,
+         (select count(*)::int from seat where license_id = $1 and released_at is null) as used`;
+const INSERT_SEAT = `
+  insert into seat (id, license_id, machine_fingerprint, machine_label, app_version, last_seen_at)
+  values ($1, $2, $3, $4, $5, now())`;
+const REFRESH_SEAT =
+  'update seat set machine_label = $2, app_version = $3, last_seen_at = now() where id = $1';
+
+/** Locks the license and takes a seat, or refreshes the machine's own. @throws Refusal */
+export function takeSeat(pool: Pool, keyHash: Buffer, request: Omit<Request, 'licenseKey'>) {
+  const { machineFingerprint, machineLabel = '', appVersion = '' } = request;
+  return inTransaction(pool, async (client) => {
+    const [license] = (await client.query({ name: 'lock', text: LOCK_LICENSE, values: [keyHash] })).rows;
+    if (license === undefined) throw new Refusal(404, 'license_key_unknown');
+    if (license.revoked_at !== null) throw new Refusal(410, 'license_revoked');
+    if (license.expires_at !== null && license.expires_at <= new Date())
+      throw new Refusal(410, 'license_expired');
+    const machine = [license.id, machineFingerprint];
+    const [seat] = (await client.query({ name: 'seat', text: FIND_SEAT, values: machine })).rows;
+    if (seat.id !== null) {
+      await client.query({
+        name: 'refresh',
+        text: REFRESH_SEAT,
+        values: [seat.id, machineLabel, appVersion],
+      });
+      return { license, seatId: seat.id };
+    }
+    if (license.seat_limit !== -1 && seat.used >= license.seat_limit)
+      throw new Refusal(409, 'seat_limit_reached');
+    const seatId = randomUUID();
+    const values = [seatId, ...machine, machineLabel, appVersion];
+    await client.query({ name: 'insert', text: INSERT_SEAT, values });
+    return { license, seatId };
+  });
+}
+
+export function activate(app: FastifyInstance, pool: Pool): void {
+  const keys = new Map<string, KeyObject>();
+  const keyOf = (kid: string, pem: string): KeyObject => {
+    const key = keys.get(kid) ?? createPrivateKey(pem);
+    keys.set(kid, key);
+    return key;
+  };
+
+  app.post<{ Body: Request }>('/v1/activate', { schema }, async ({ body: { licenseKey, ...machine } }) => {
+    const keyHash = createHash('sha256').update(licenseKey.replaceAll('-', '').toUpperCase()).digest();
+    const { license, seatId } = await takeSeat(pool, keyHash, machine);
+    // In the order of a canonical form, so that it can be signed as it is.
+    const content = {
+      alg: 'ES256',
+      app: license.app,
+      customer: license.customer ?? undefined,
+      issuedAt: new Date().toISOString(),
+      kid: license.kid,
+      licenseId: license.id,
+      limits: license.limits ?? undefined,
+      machineFingerprint: machine.machineFingerprint,
+      seatId,
+    };
+    const signature = sign('sha256', Buffer.from(JSON.stringify(content)), {
+      key: keyOf(license.kid, license.private_key_pem),
+      dsaEncoding: 'ieee-p1363',
+    }).toString('base64url');
+    return { ok: true, license: { ...content, signature }, publicKeyPem: license.public_key_pem };
+  });
+}

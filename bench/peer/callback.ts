@@ -1,0 +1,50 @@
+// POST /v1/webhooks/gateway_one of the peer: a row for each callback; a payment is verified, then settled.
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { Pool } from 'pg';
+import { settle } from './settle.ts';
+import { createVerify } from './verify.ts';
+
+type Fields = { status: string; tran_id: string; val_id?: string };
+
+const schema = {
+  body: {
+    type: 'object',
+    required: ['status', 'tran_id'],
+    properties: { status: { type: 'string' }, tran_id: { type: 'string' }, val_id: { type: 'string' } },
+  },
+};
+
+const INSERT_CALLBACK = `
+  insert into callback (id, session_id, fields, received_at, state) values ($1, $2, $3, now(), 'received')`;
+const FIND_SESSION = `
+  select id, transaction_id, status, amount_minor, currency from charge_session
+  where case when $1::text is null then transaction_id = $2 else id = $1 end`;
+
+/** One row, committed; its id. */
+export async function journal(pool: Pool, sessionId: string | null, fields: object): Promise<string> {
+  const id = randomUUID();
+  await pool.query({ name: 'callback', text: INSERT_CALLBACK, values: [id, sessionId, fields] });
+  return id;
+}
+
+export function receiveCallback(app: FastifyInstance, pool: Pool, providerUrl: string): void {
+  const verify = createVerify(providerUrl);
+  app.post<{ Body: Fields; Querystring: { session_id?: string } }>(
+    '/v1/webhooks/gateway_one',
+    { schema },
+    async ({ body, query: { session_id: sessionId = null } }) => {
+      const callbackId = await journal(pool, sessionId, body);
+      const isPaid = body.status === 'VALID' || body.status === 'VALIDATED';
+      if (isPaid && body.val_id !== undefined) {
+        const values = [sessionId, body.tran_id];
+        const [session] = (await pool.query({ name: 'session', text: FIND_SESSION, values })).rows;
+        if (session?.transaction_id === body.tran_id) {
+          const proof = await verify(session, body.val_id);
+          if (proof !== undefined) await settle(pool, { session, callbackId, proof });
+        }
+      }
+      return { message: 'received' };
+    },
+  );
+}

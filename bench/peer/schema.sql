@@ -1,0 +1,54 @@
+-- The tables of the peer: as few columns and indexes as the same work can do with.
+create table app (slug text primary key, kid text not null, private_key_pem text not null, public_key_pem text not null);
+create table license (
+  id text primary key,
+  app text not null references app,
+  key_hash bytea not null unique,
+  customer text,
+  seat_limit int not null,
+  limits jsonb,
+  expires_at timestamptz,
+  revoked_at timestamptz
+);
+create table seat (
+  id uuid primary key,
+  license_id text not null references license,
+  machine_fingerprint text not null,
+  machine_label text not null,
+  app_version text not null,
+  last_seen_at timestamptz not null,
+  released_at timestamptz
+);
+create unique index seat_active on seat (license_id, machine_fingerprint) where released_at is null;
+
+create table charge_session (
+  id text primary key,
+  transaction_id text not null unique,
+  status text not null,
+  amount_minor bigint not null,
+  currency text not null,
+  settled_by text
+);
+create table callback (
+  id uuid primary key,
+  session_id text,
+  fields jsonb not null,
+  received_at timestamptz not null,
+  state text not null
+);
+create table usage_log (
+  session_id text primary key references charge_session,
+  gateway_transaction_id text not null unique,
+  bank_transaction_id text unique,
+  amount_minor bigint not null,
+  currency text not null,
+  settled_at timestamptz not null
+);
+create table fee_rule (id uuid primary key, name text not null unique, basis_points int not null, fixed_minor bigint not null);
+create table fee_line (
+  session_id text not null references charge_session,
+  rule text not null,
+  amount_minor bigint not null,
+  primary key (session_id, rule)
+);
+create table audit (id uuid primary key, at timestamptz not null, subject text not null, change jsonb not null);

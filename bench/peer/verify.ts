@@ -1,0 +1,39 @@
+// Asks the provider of the peer whether a payment stands, and compares what it says.
+import { Pool } from 'undici';
+
+export type Session = {
+  readonly id: string;
+  readonly transaction_id: string;
+  readonly status: string;
+  /** As the driver gives a bigint: digits. */
+  readonly amount_minor: string;
+  readonly currency: string;
+};
+
+export type Proof = { readonly gatewayTransactionId: string; readonly bankTransactionId: string };
+
+const PATH = '/gateway_one/validator/api/validationserverAPI.php';
+
+/** Undefined if the provider does not say that this session was paid in full. */
+export function createVerify(providerUrl: string) {
+  const provider = new Pool(providerUrl, { connections: 64 });
+  return async (session: Session, valId: string): Promise<Proof | undefined> => {
+    const query = new URLSearchParams({
+      val_id: valId,
+      store_id: 'store',
+      store_passwd: 'secret',
+      format: 'json',
+    });
+    const { statusCode, body } = await provider.request({ method: 'GET', path: `${PATH}?${query}` });
+    const answer = (await body.json()) as Record<string, string>; // compared member by member
+    const amountMinor = String(Math.round(Number(answer['currency_amount']) * 100));
+    const isPaid =
+      statusCode === 200 &&
+      (answer['status'] === 'VALID' || answer['status'] === 'VALIDATED') &&
+      answer['tran_id'] === session.transaction_id &&
+      answer['currency_type'] === session.currency &&
+      amountMinor === session.amount_minor;
+    if (!isPaid) return undefined;
+    return { gatewayTransactionId: answer['val_id'] ?? '', bankTransactionId: answer['bank_tran_id'] ?? '' };
+  };
+}

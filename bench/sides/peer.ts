@@ -1,0 +1,100 @@
+// The peer with its own database on the same server.
+import { generateKeyPairSync } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newUuid } from '../../core/ids.ts';
+import { thumbprint } from '../../core/license/signing-key.ts';
+import { createDatabase, query } from '../../test/support/postgres.ts';
+import { APP, CUSTOMER, LIMITS, MACHINE, machineOf, SEATS, type Warehouse } from '../stock.ts';
+import { startChild } from './child.ts';
+import type { Side } from './side.ts';
+
+export type PeerSide = Side & { readonly warehouse: Warehouse; readonly databaseUrl: string };
+
+export async function startPeer({
+  directory,
+  providerUrl,
+}: {
+  readonly directory: string;
+  readonly providerUrl: string;
+}): Promise<PeerSide> {
+  const databaseUrl = await createDatabase();
+  await query(databaseUrl, await readFile(join(import.meta.dirname, '../peer/schema.sql'), 'utf8'));
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  await query(
+    databaseUrl,
+    'insert into app (slug, kid, private_key_pem, public_key_pem) values ($1, $2, $3, $4)',
+    [
+      APP,
+      thumbprint(publicKey),
+      privateKey.export({ type: 'pkcs8', format: 'pem' }),
+      publicKey.export({ type: 'spki', format: 'pem' }),
+    ],
+  );
+  await query(
+    databaseUrl,
+    `insert into fee_rule (id, name, basis_points, fixed_minor) values ($1, 'gateway', 250, 0), ($2, 'platform', 100, 5)`,
+    [newUuid(), newUuid()],
+  );
+  const child = await startChild({
+    name: 'the peer',
+    args: [join(import.meta.dirname, '../peer/server.ts')],
+    env: { DATABASE_URL: databaseUrl, PROVIDER_URL: providerUrl },
+    logFile: join(directory, 'peer.log'),
+    readyMark: '"ready"',
+  });
+  return {
+    name: 'peer',
+    port: JSON.parse(child.ready).port,
+    pid: child.pid,
+    databaseUrl,
+    warehouse: warehouseOf(databaseUrl),
+    stop: () => child.stop(),
+  };
+}
+
+function warehouseOf(databaseUrl: string): Warehouse {
+  return {
+    async addLicenses(licenses) {
+      await query(
+        databaseUrl,
+        `insert into license (id, app, key_hash, customer, seat_limit, limits)
+         select id, $3, key_hash, $4, $5, $6 from unnest($1::text[], $2::bytea[]) as t (id, key_hash)`,
+        [
+          licenses.map(({ licenseId }) => licenseId),
+          licenses.map(({ keyHash }) => keyHash),
+          APP,
+          CUSTOMER,
+          SEATS,
+          LIMITS,
+        ],
+      );
+      await query(databaseUrl, 'analyze');
+    },
+    async resetSeats(licenses) {
+      await query(databaseUrl, 'truncate seat');
+      await query(
+        databaseUrl,
+        `insert into seat (id, license_id, machine_fingerprint, machine_label, app_version, last_seen_at)
+         select id, license_id, $3, $4, $5, now() from unnest($1::uuid[], $2::text[]) as t (id, license_id)`,
+        [
+          licenses.map(() => newUuid()),
+          licenses.map(({ licenseId }) => licenseId),
+          machineOf(0),
+          MACHINE.label,
+          MACHINE.appVersion,
+        ],
+      );
+      await query(databaseUrl, 'analyze');
+    },
+    async addSessions(sessions) {
+      await query(
+        databaseUrl,
+        `insert into charge_session (id, transaction_id, status, amount_minor, currency)
+         select id, transaction_id, 'pending', 10000, 'BDT' from unnest($1::text[], $2::text[]) as t (id, transaction_id)`,
+        [sessions.map(({ sessionId }) => sessionId), sessions.map(({ transactionId }) => transactionId)],
+      );
+      await query(databaseUrl, 'analyze');
+    },
+  };
+}

@@ -1,0 +1,23 @@
+// Secrets among the settings: from a variable, or from a file that `<variable>_FILE` names; never from the command line.
+import { readSecretFile } from '../core/storage/secret-file.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The variable that says what the value is. */
+export function variableInUse(name: string, environment: Environment): string {
+  return environment[`${name}_FILE`] ? `${name}_FILE` : name;
+}
+
+/** The value, if there is one. @throws Error if the file cannot be read, others can read it, or both variables are set. */
+export function readVariable(name: string, environment: Environment): string | undefined {
+  const file = environment[`${name}_FILE`];
+  if (!file) return environment[name] || undefined;
+  if (environment[name]) throw new Error(`set this or ${name}, not both`);
+  return readSecretFile(file, 'file').trim();
+}
+
+/** @throws Error if an address from the command line holds a password. */
+export function requirePublic(name: string, value: string): void {
+  if (!URL.canParse(value) || new URL(value).password === '') return;
+  throw new Error(`holds a password, and other users can read the command line: set ${name} or ${name}_FILE`);
+}

@@ -1,0 +1,42 @@
+// Runs a hub in a process that serves the same ports as others, until the process that started it says to stop.
+import cluster from 'node:cluster';
+import { EXIT } from './failure.ts';
+import { createWorkerGather } from './gather-metrics.ts';
+import { addressesOf } from './run-hub.ts';
+import { type ServeOptions, serveUntilStopped } from './serve-until-stopped.ts';
+import type { Settings } from './settings.ts';
+import { type FromWorker, type ToWorker, WORKER_VARIABLE } from './worker-messages.ts';
+
+/** What makes it fail is told to the process that started it, and to nobody else. */
+export async function serveAsWorker(settings: Settings, options: ServeOptions): Promise<void> {
+  process.on('SIGINT', () => {}); // Ctrl-C reaches every process of the terminal; the one that started us acts on it
+  const told = Promise.withResolvers<string>();
+  const metrics = createWorkerGather((message) => void tell(message));
+  process.on('message', (message: ToWorker) => {
+    if (metrics.hear(message)) return;
+    if (message === 'stop') told.resolve(message);
+    else process.emit('SIGHUP');
+  });
+  try {
+    await serveUntilStopped(settings, {
+      ...options,
+      worker: {
+        number: Number(process.env[WORKER_VARIABLE]),
+        toldToStop: told.promise,
+        gather: metrics.gather,
+      },
+      async onReady(hub) {
+        metrics.measure = () => hub.metrics.collectOwn();
+        await tell({ ready: addressesOf(hub) });
+      },
+    });
+    cluster.worker?.disconnect();
+  } catch (error) {
+    await tell({ failed: error instanceof Error ? error.message : String(error) });
+    process.exit(EXIT.failed);
+  }
+}
+
+function tell(message: FromWorker): Promise<void> {
+  return new Promise((resolve) => process.send?.(message, undefined, undefined, () => resolve()));
+}

@@ -1,0 +1,100 @@
+// Runs a hub in several processes behind one pair of ports, until a signal ends it. This one serves nothing itself.
+import { availableParallelism } from 'node:os';
+import { openDataDir } from '../core/storage/data-dir.ts';
+import { freePort } from '../core/storage/free-port.ts';
+import { ownPostgres } from '../core/storage/owned-postgres.ts';
+import { BESIDE_POOL, type Warnings, warnOfCrowding } from './connection-room.ts';
+import { firstSignal } from './first-signal.ts';
+import { hubFile } from './hub-file.ts';
+import { createLogger } from './logger.ts';
+import type { ServeOptions } from './serve-until-stopped.ts';
+import type { Settings } from './settings.ts';
+import { startWorkers, stopWorkers } from './worker-pool.ts';
+
+/** Workers finish what is under way within their own grace, and close; then they are killed. */
+const STOP_MS = 15_000;
+
+/** For whoever else connects to the embedded PostgreSQL: this process, a backup. */
+const MORE_CONNECTIONS = 20;
+
+/**
+ * As `serveUntilStopped`. A worker that dies is started again; if that does not help, the hub ends.
+ */
+export async function serveByWorkers(
+  settings: Settings,
+  { dataDir: path, log }: Pick<ServeOptions, 'dataDir' | 'log'>,
+): Promise<void> {
+  const { workers: count, role } = settings;
+  const logger = createLogger(settings.logLevel, log);
+  const ending = new AbortController();
+  const fatal = Promise.withResolvers<never>();
+  fatal.promise.catch(() => {}); // awaited below, if it comes to that
+  const stopped = firstSignal(['SIGTERM', 'SIGINT']);
+  {
+    await using undo = new AsyncDisposableStack();
+    const dataDir = await openDataDir(path);
+    const environment: Record<string, string> = {};
+    if (role !== 'gateway' && settings.databaseUrl === undefined) {
+      const postgres = await ownPostgres({
+        dataDir,
+        maxConnections: count * (settings.databasePool + BESIDE_POOL) + MORE_CONNECTIONS,
+        log: (line) => logger.info(line),
+        onLost: fatal.reject,
+      });
+      undo.defer(() => postgres.stop());
+      environment['DATABASE_URL'] = postgres.url;
+    }
+    const flags = await chosenPorts(settings);
+    warnOfLimits(settings, logger);
+    await warnOfCrowding(settings, logger);
+
+    undo.defer(async () => {
+      ending.abort();
+      await stopWorkers(STOP_MS, logger);
+    });
+    const starting = startWorkers({
+      count,
+      flags,
+      environment,
+      logger,
+      ending: ending.signal,
+      onLost: fatal.reject,
+    });
+    const pool = await Promise.race([starting, stopped, fatal.promise]);
+    if (typeof pool === 'string') {
+      starting.catch(() => {}); // it was not let finish
+      logger.info({ signal: pool }, 'hub is stopping');
+    } else {
+      const { addresses, tell } = pool;
+      if (role !== 'gateway') await dataDir.announce(hubFile(settings, addresses));
+      undo.defer(() => dataDir.withdraw());
+      const reload = (): void => tell('reload');
+      if (settings.rpcTlsCert !== undefined) process.on('SIGHUP', reload);
+      undo.defer(() => void process.off('SIGHUP', reload));
+      logger.info({ ...addresses, workers: count }, 'hub is ready');
+      logger.info({ signal: await Promise.race([stopped, fatal.promise]) }, 'hub is stopping');
+    }
+  }
+  logger.info('hub has stopped');
+}
+
+/** Where any free port will do, all workers have to take the same one, later ones too. */
+async function chosenPorts({ port, rpcPort }: Settings): Promise<string[]> {
+  return [
+    ...(port === 0 ? ['--port', String(await freePort())] : []),
+    ...(rpcPort === 0 ? ['--rpc-port', String(await freePort())] : []),
+  ];
+}
+
+function warnOfLimits({ workers, redisUrl }: Settings, logger: Warnings): void {
+  const processors = availableParallelism();
+  if (workers > processors) {
+    logger.warn({ workers, processors }, 'more workers than processors: they take turns');
+  }
+  if (redisUrl === undefined) {
+    logger.warn(
+      { workers },
+      'without REDIS_URL each worker counts requests and guesses for itself: a client may get that many times the limit',
+    );
+  }
+}

@@ -1,0 +1,20 @@
+// A token from a file that nobody else can read, or from standard input.
+import { readFileSync } from 'node:fs';
+import { readSecretFile } from '../core/storage/secret-file.ts';
+import { usageError } from './failure.ts';
+import type { Given } from './target.ts';
+
+/**
+ * @param file Its path, `-` for standard input, and what it was read from, such as `--token-file`.
+ * @throws CliError (usage) that says what is wrong, never with the token.
+ */
+export function readTokenFile({ value: file, from }: Given): Given {
+  try {
+    const text = file === '-' ? readFileSync(0, 'utf8') : readSecretFile(file, 'token file');
+    return { value: text.trim(), from: file === '-' ? 'standard input' : file };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    if (!('code' in error)) throw usageError(`${from}: ${error.message}`);
+    throw usageError(`${from}: ${file} cannot be read (${error.code}).`);
+  }
+}

@@ -1,0 +1,154 @@
+// Entries of the audit log and what its chain proves, as hubctl prints them.
+import type {
+  AuditEntry,
+  LinkedAuditEntry,
+  VerifyAuditLogResponse,
+} from '../../gen/hub/access/v1/audit_service_pb.ts';
+import { part } from '../reply.ts';
+import {
+  boolean,
+  described,
+  facts,
+  id,
+  integer,
+  nullable,
+  type Of,
+  object,
+  optional,
+  text,
+  time,
+} from '../shapes.ts';
+import type { Column } from '../table.ts';
+import { rfc3339, shortTime } from './cells.ts';
+
+export const AUDIT_ENTRY = object(
+  'AuditEntry',
+  {
+    auditEntryId: id('aud'),
+    at: time(),
+    actor: text(),
+    action: text(),
+    subject: text(),
+    before: nullable(
+      facts(),
+      'what the change was made of, as far as it was changed; null if there was nothing before',
+    ),
+    after: nullable(facts(), 'what it made of that; null if nothing is left'),
+    detail: facts(),
+    requestId: optional(text()),
+  },
+  { message: 'hub.access.v1.AuditEntry' },
+);
+export type AuditEntryView = Of<typeof AUDIT_ENTRY>;
+
+export const LINKED_AUDIT_ENTRY = object(
+  'LinkedAuditEntry',
+  {
+    seq: integer(),
+    ...AUDIT_ENTRY.properties,
+    linkedAt: time(),
+    previousHash: text(),
+    hash: text(),
+  },
+  { message: 'hub.access.v1.LinkedAuditEntry', without: ['entry'] },
+);
+export type LinkedEntryView = Of<typeof LINKED_AUDIT_ENTRY>;
+
+export const AUDIT_BREAK = object(
+  'AuditBreak',
+  {
+    problem: text(),
+    seq: optional(integer('number of the link; missing of a row that has none')),
+    auditEntryId: optional(id('aud', 'the row; missing where nobody can tell any more')),
+    detail: text(),
+  },
+  { message: 'hub.access.v1.AuditBreak' },
+);
+
+export const AUDIT_CHAIN = object(
+  'AuditChain',
+  {
+    ok: boolean(),
+    head: text(),
+    entries: integer(),
+    broken: optional(described(AUDIT_BREAK, 'the first row that breaks it; missing if it holds')),
+  },
+  { message: 'hub.access.v1.VerifyAuditLogResponse' },
+);
+export type AuditChainView = Of<typeof AUDIT_CHAIN>;
+
+export function auditChainView({ ok, head, entries, broken }: VerifyAuditLogResponse): AuditChainView {
+  return {
+    ok,
+    head,
+    entries: Number(entries),
+    ...(broken && {
+      broken: {
+        problem: broken.problem,
+        ...(broken.seq !== undefined && { seq: Number(broken.seq) }),
+        ...(broken.auditEntryId !== '' && { auditEntryId: broken.auditEntryId }),
+        detail: broken.detail,
+      },
+    }),
+  };
+}
+
+export const AUDIT_CHAIN_FIELDS: readonly Column<AuditChainView>[] = [
+  { title: 'Chain', cell: (item) => (item.ok ? 'holds' : 'is broken') },
+  { title: 'Entries', cell: (item) => item.entries },
+  { title: 'Head', cell: (item) => item.head },
+  {
+    title: 'Broken at',
+    cell: ({ broken }) => broken && [broken.seq, broken.auditEntryId].filter(Boolean).join(' '),
+  },
+  { title: 'Problem', cell: ({ broken }) => broken?.problem },
+  { title: 'Detail', cell: ({ broken }) => broken?.detail },
+];
+
+export function auditEntryView(entry: AuditEntry): AuditEntryView {
+  return {
+    auditEntryId: entry.auditEntryId,
+    at: rfc3339(part(entry.at, 'time of the change')),
+    actor: entry.actor,
+    action: entry.action,
+    subject: entry.subject,
+    before: entry.before ?? null,
+    after: entry.after ?? null,
+    detail: entry.detail ?? {},
+    ...(entry.requestId !== '' && { requestId: entry.requestId }),
+  };
+}
+
+export function linkedEntryView({
+  entry,
+  seq,
+  linkedAt,
+  previousHash,
+  hash,
+}: LinkedAuditEntry): LinkedEntryView {
+  return {
+    seq: Number(seq),
+    ...auditEntryView(part(entry, 'entry')),
+    linkedAt: rfc3339(part(linkedAt, 'time of the link')),
+    previousHash,
+    hash,
+  };
+}
+
+export const AUDIT_COLUMNS: readonly Column<AuditEntryView>[] = [
+  { title: 'ENTRY', cell: (entry) => entry.auditEntryId },
+  { title: 'AT', cell: (entry) => shortTime(entry.at) },
+  { title: 'ACTOR', cell: (entry) => entry.actor },
+  { title: 'ACTION', cell: (entry) => entry.action },
+  { title: 'SUBJECT', cell: (entry) => entry.subject },
+  { title: 'BEFORE', cell: (entry) => factsText(entry.before) },
+  { title: 'AFTER', cell: (entry) => factsText(entry.after) },
+];
+
+/** `state=revoked reason="not paid"`, and nothing for nothing. */
+function factsText(facts: object | null): string | undefined {
+  if (facts === null) return undefined;
+  return Object.entries(facts)
+    .map(([name, value]) => `${name}=${/^[\w.:-]+$/.test(String(value)) ? value : JSON.stringify(value)}`)
+    .join(' ');
+}

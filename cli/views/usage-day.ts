@@ -1,0 +1,45 @@
+// What was paid on one day in one currency, as hubctl prints it.
+import type { UsageDay } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { described, integer, type Of, object, text } from '../shapes.ts';
+import type { Column } from '../table.ts';
+import { MONEY, moneyText, moneyView } from './money.ts';
+
+export const USAGE_DAY = object(
+  'UsageDay',
+  {
+    day: text(),
+    currency: text(),
+    payments: integer(),
+    paid: described(MONEY, 'what they amount to'),
+    fees: described(MONEY, 'what they cost'),
+    reversedPayments: integer(),
+    reversed: described(MONEY, 'what these amount to'),
+  },
+  {
+    message: 'hub.payment.v1.UsageDay',
+    without: ['paidMinorUnits', 'feeMinorUnits', 'reversedMinorUnits'],
+  },
+);
+export type UsageDayView = Of<typeof USAGE_DAY>;
+
+export function usageDayView({ day, currency, ...sums }: UsageDay): UsageDayView {
+  const money = (minorUnits: bigint) => moneyView({ minorUnits, currency });
+  return {
+    day,
+    currency,
+    payments: Number(sums.payments),
+    paid: money(sums.paidMinorUnits),
+    fees: money(sums.feeMinorUnits),
+    reversedPayments: Number(sums.reversedPayments),
+    reversed: money(sums.reversedMinorUnits),
+  };
+}
+
+export const USAGE_DAY_COLUMNS: readonly Column<UsageDayView>[] = [
+  { title: 'DAY', cell: (item) => item.day },
+  { title: 'PAYMENTS', cell: (item) => item.payments, right: true },
+  { title: 'PAID', cell: (item) => moneyText(item.paid), right: true },
+  { title: 'FEES', cell: (item) => moneyText(item.fees), right: true },
+  { title: 'REVERSED', cell: (item) => item.reversedPayments, right: true },
+  { title: 'OF IT', cell: (item) => moneyText(item.reversed), right: true },
+];

@@ -1,0 +1,156 @@
+// Shows a list again and again: drawn anew on a terminal, a line for each change elsewhere.
+import { setTimeout } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import { endure } from './endure.ts';
+import { printable, printableJson } from './printable.ts';
+import { parseCount } from './quantities.ts';
+import { type Column, createTable } from './table.ts';
+import { textWidth } from './text-width.ts';
+import type { Tools } from './tools.ts';
+
+/** What `--max`, `--watch` and `--interval` say. */
+export type ListingOptions = { readonly max?: number; readonly watch?: true; readonly interval?: number };
+
+/** So many are looked at unless `--max` says otherwise. */
+const LOOKED_AT = 100;
+
+export type Listing<T> = {
+  /** Pages with at most so many. */
+  readonly pages: (max: number | undefined) => AsyncIterable<readonly T[]>;
+  readonly columns: readonly Column<T>[];
+  /** What an item goes by while it changes. */
+  readonly id: (item: T) => string;
+  /** Whether what is new comes first; elsewhere it is added in its place. */
+  readonly newestFirst: boolean;
+  /** What is said where there is none. */
+  readonly none: string;
+};
+
+/** Adds `--watch` and `--interval`. */
+export function addWatch(command: Command): Command {
+  return command
+    .option('--watch', 'go on until Ctrl-C, and show what changes')
+    .addOption(
+      new Option('--interval <seconds>', 'with --watch: look so often').argParser(parseCount).default(2),
+    );
+}
+
+/** Prints a list once, or with `--watch` until it is stopped. */
+export async function printList<T extends object>(
+  tools: Tools,
+  { pages, ...listing }: Listing<T>,
+  { max, watch, interval = 2 }: ListingOptions,
+): Promise<void> {
+  const { out } = tools;
+  if (!watch) {
+    const count = await out.list(pages(max), listing.columns);
+    if (count === 0) out.note(listing.none);
+    return;
+  }
+  const look = async (): Promise<T[]> => {
+    const items: T[] = [];
+    for await (const page of pages(max ?? LOOKED_AT)) items.push(...page);
+    return items;
+  };
+  await watchItems(tools, { look, ...listing }, interval);
+}
+
+export type Watched<T> = Omit<Listing<T>, 'pages'> & {
+  /** Everything there is to be seen. */
+  readonly look: () => Promise<readonly T[]>;
+};
+
+/** Until the program is stopped. @throws what a look throws at first, or for as long as nobody puts up with */
+export async function watchItems<T extends object>(
+  tools: Tools,
+  watched: Watched<T>,
+  interval: number,
+): Promise<never> {
+  const { streams, out, progress } = tools;
+  const quiet = progress.show(undefined); // what takes long is told in the list itself
+  const isTerminal = streams.stdout.isTTY === true && !out.json();
+  const show = isTerminal ? redrawing(tools, watched, interval) : changes(tools, watched);
+  const hub = endure(tools, (message) => show.trouble(message));
+  try {
+    for (;;) {
+      await show.items(await hub(() => watched.look()));
+      await setTimeout(interval * 1000);
+    }
+  } finally {
+    quiet.end();
+  }
+}
+
+type Show<T> = {
+  items(items: readonly T[]): Promise<void>;
+  /** Undefined once it is over. */
+  trouble(message: string | undefined): void;
+};
+
+/** A line for each that is there, the oldest first, then for each that is new or has changed. */
+function changes<T extends object>({ out }: Tools, { columns, id, newestFirst }: Watched<T>): Show<T> {
+  const known = new Map<string, string>();
+  const table = createTable(columns);
+  let hasHeader = out.json();
+  return {
+    trouble: (message) => out.note(message ?? 'The hub answers again.'),
+    async items(items) {
+      const inOrder = newestFirst ? items.toReversed() : items;
+      const changed = inOrder.filter((item) => known.get(id(item)) !== JSON.stringify(item));
+      known.clear(); // what is no longer looked at is forgotten, and new if it comes back
+      for (const item of items) known.set(id(item), JSON.stringify(item));
+      if (changed.length === 0) return;
+      const header = hasHeader ? '' : `${table.header(changed)}\n`;
+      hasHeader = true;
+      const lines = out.json()
+        ? changed.map((item) => `${printableJson(item)}\n`).join('')
+        : table.rows(changed);
+      await out.text(header + lines);
+    },
+  };
+}
+
+/** As much of the table as the screen takes, in the place of the one before. */
+function redrawing<T extends object>(
+  { streams: { stdout }, out }: Tools,
+  { columns, none }: Watched<T>,
+  interval: number,
+): Show<T> {
+  let height = 0;
+  let trouble: string | undefined;
+  let shown: readonly T[] = [];
+  const draw = async (): Promise<void> => {
+    const { rows = 24, columns: width = 80 } = stdout;
+    const table = createTable(columns);
+    const fitting = shown.slice(0, Math.max(1, rows - 4));
+    const more = shown.length - fitting.length;
+    const lines = [
+      `${new Date().toISOString().slice(11, 19)}Z, every ${interval} s${more > 0 ? `, ${more} more` : ''}; Ctrl-C ends`,
+      ...(trouble === undefined ? [''] : [trouble]),
+      ...(shown.length === 0
+        ? [none]
+        : [table.header(fitting), ...table.rows(fitting).trimEnd().split('\n')]),
+    ].map((line) => `${cut(line, width - 1)}\x1b[K\n`);
+    const back = height === 0 ? '' : `\x1b[${height}A\r`;
+    height = lines.length;
+    await out.text(`${back}${lines.join('')}\x1b[J`);
+  };
+  return {
+    async items(items) {
+      shown = items;
+      await draw();
+    },
+    trouble(message) {
+      trouble = message && printable(message);
+      if (height > 0) void draw();
+    },
+  };
+}
+
+function cut(line: string, width: number): string {
+  if (textWidth(line) <= width) return line;
+  let end = Math.min(line.length, width);
+  while (textWidth(line.slice(0, end)) > width) end -= 1;
+  return line.slice(0, end);
+}

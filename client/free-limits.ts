@@ -1,0 +1,36 @@
+// The Free limits: those of the vendor's build, until the hub has told its own. Never stored, where they could be raised.
+import type { Clock } from './clock.ts';
+import { LicenseError } from './errors.ts';
+import type { HubCalls } from './hub-calls.ts';
+import type { Limits } from './limits.ts';
+
+export type FreeLimits = {
+  readonly limits: Limits;
+  /** Milliseconds until they should be fetched again. */
+  untilDue(): number;
+  /** Rejects with LicenseError. */
+  fetch(signal?: AbortSignal): Promise<void>;
+};
+
+const FETCH_EVERY_MS = 24 * 60 * 60 * 1000;
+
+export function createFreeLimits(builtIn: Limits, calls: HubCalls, clock: Clock): FreeLimits {
+  let limits = builtIn;
+  let dueAt: number | undefined;
+  return {
+    get limits() {
+      return limits;
+    },
+    untilDue: () => (dueAt === undefined ? 0 : Math.max(dueAt - clock.monotonic(), 0)),
+    async fetch(signal) {
+      try {
+        limits = await calls.freeLimits(signal);
+      } catch (error) {
+        // The app has no such profile: those that are built in hold.
+        if (!(error instanceof LicenseError) || error.code !== 'limit_profile_unknown') throw error;
+        limits = builtIn;
+      }
+      dueAt = clock.monotonic() + FETCH_EVERY_MS;
+    },
+  };
+}

@@ -1,0 +1,60 @@
+// Public keys: P-256 points, their forms, and the RFC 7638 thumbprint that names them. WebCrypto only.
+import { bytesOf, decodeBase64url, encodeBase64url } from './base64url.ts';
+
+/** A public P-256 key (RFC 7518 section 6.2.1): the coordinates, 32 bytes in base64url each. */
+export type PublicPoint = { readonly x: string; readonly y: string };
+
+/** A CryptoKey, by whichever types an application has it: those of the DOM or those of Node.js. */
+export type VerifyingKey = Parameters<typeof crypto.subtle.verify>[1];
+
+const CURVE = { name: 'ECDSA', namedCurve: 'P-256' } as const;
+const COORDINATE_BYTES = 32;
+
+/** @throws TypeError if the text is not SubjectPublicKeyInfo in PEM of a P-256 key */
+export async function pointOfPem(pem: string): Promise<PublicPoint> {
+  const [, base64] =
+    /^\s*-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----\s*$/.exec(pem) ?? [];
+  if (base64 === undefined) throw new TypeError('not a public key in PEM (-----BEGIN PUBLIC KEY-----)');
+  try {
+    const der = bytesOf(atob(base64.replace(/\s/g, '')));
+    const key = await crypto.subtle.importKey('spki', der, CURVE, true, ['verify']);
+    const { x, y } = await crypto.subtle.exportKey('jwk', key);
+    if (x !== undefined && y !== undefined) return { x, y };
+  } catch (cause) {
+    throw new TypeError('not the public key of an ECDSA P-256 key', { cause });
+  }
+  throw new TypeError('a public key without coordinates');
+}
+
+/** The point of a JSON Web Key, or of anything else with coordinates; undefined if it has none of a P-256 key. */
+export function pointOfJwk(jwk: { readonly [name: string]: unknown }): PublicPoint | undefined {
+  const { kty = 'EC', crv = 'P-256', x, y } = jwk;
+  if (kty !== 'EC' || crv !== 'P-256' || typeof x !== 'string' || typeof y !== 'string') return undefined;
+  const lengths = [x, y].map((coordinate) => decodeBase64url(coordinate)?.length);
+  return lengths.every((length) => length === COORDINATE_BYTES) ? { x, y } : undefined;
+}
+
+/** RFC 7638: base64url of the SHA-256 of the key's required members, in lexicographic order and without spaces. */
+export async function thumbprintOf({ x, y }: PublicPoint): Promise<string> {
+  const members = JSON.stringify({ crv: 'P-256', kty: 'EC', x, y });
+  return encodeBase64url(new Uint8Array(await sha256(members)));
+}
+
+/** Rejects if the point is not on the curve. */
+export function importPoint({ x, y }: PublicPoint): Promise<VerifyingKey> {
+  return crypto.subtle.importKey('jwk', { kty: 'EC', crv: 'P-256', x, y }, CURVE, false, ['verify']);
+}
+
+export function sha256(text: string): Promise<ArrayBuffer> {
+  return crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+}
+
+/** Whether `signature`, 64 bytes r‖s, is the key's over `text` in UTF-8: ECDSA with SHA-256 (RFC 7518 section 3.4). */
+export function isSignatureOf(
+  key: VerifyingKey,
+  signature: Uint8Array<ArrayBuffer>,
+  text: string,
+): Promise<boolean> {
+  const algorithm = { name: 'ECDSA', hash: 'SHA-256' };
+  return crypto.subtle.verify(algorithm, key, signature, new TextEncoder().encode(text));
+}

@@ -1,0 +1,19 @@
+// Amounts of money: exact, with the digits of their currency, thousands set apart.
+import type { Money } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { formatDecimal } from '../../../story/money.ts';
+
+export function Amount({ money }: { readonly money: Money | undefined }) {
+  if (money === undefined) return null;
+  return (
+    <span class="amount">
+      {decimalText(money.minorUnits, money.currency)} <span class="currency">{money.currency}</span>
+    </span>
+  );
+}
+
+/** `1,234,567.50`, of the currency's minor units. */
+export function decimalText(minorUnits: bigint, currency: string): string {
+  const [whole = '', fraction] = formatDecimal(minorUnits, currency).split('.');
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+}

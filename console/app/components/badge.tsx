@@ -1,0 +1,46 @@
+// A state in a word: its color says the same, for those who see it.
+import { LicenseState } from '../../../gen/hub/license/v1/license_pb.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../story/words.ts';
+
+export type Tone = 'good' | 'wait' | 'bad' | 'calm';
+
+export function Badge({ tone, children }: { readonly tone: Tone; readonly children: string }) {
+  return <span class={`badge ${tone}`}>{children}</span>;
+}
+
+const STATUS_TONES: Readonly<Record<string, Tone>> = { pending: 'wait', success: 'good', failed: 'bad' };
+
+/** `verified`: whether the provider itself said so. */
+export function StatusBadge({ status, verified }: { readonly status: number; readonly verified: boolean }) {
+  const word = wordFor(CHARGE_STATUSES, status);
+  const isDoubtful = !verified && word !== 'pending';
+  return (
+    <>
+      <Badge tone={STATUS_TONES[word] ?? 'calm'}>{word}</Badge>
+      {isDoubtful && (
+        <span class="muted doubt" title="Only a callback said so; the provider has not confirmed it">
+          {' unconfirmed'}
+        </span>
+      )}
+    </>
+  );
+}
+
+const STATE_TONES: Readonly<Record<string, Tone>> = {
+  received: 'wait',
+  settled: 'good',
+  mismatch: 'bad',
+  dead: 'bad',
+};
+
+/** Of a callback. What waits for another attempt is called so. */
+export function StateBadge({ state }: { readonly state: number }) {
+  const word = wordFor(CALLBACK_STATES, state);
+  return <Badge tone={STATE_TONES[word] ?? 'calm'}>{word === 'received' ? 'waiting' : word}</Badge>;
+}
+
+export function LicenseBadge({ state }: { readonly state: number }) {
+  if (state === LicenseState.ACTIVE) return <Badge tone="good">active</Badge>;
+  if (state === LicenseState.REVOKED) return <Badge tone="bad">revoked</Badge>;
+  return <Badge tone="calm">{state === LicenseState.EXPIRED ? 'expired' : 'unknown'}</Badge>;
+}

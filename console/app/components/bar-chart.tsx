@@ -1,0 +1,131 @@
+// A bar for each day. What it shows stands in a table beside it, so it is hidden from those who cannot see it.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import { minorDigits } from '../../../story/money.ts';
+import { useValue } from '../state.ts';
+import { theme } from '../theme.ts';
+import { decimalText } from './amount.tsx';
+
+export type BarChartProps = {
+  readonly title: string;
+  readonly currency: string;
+  /** Days in UTC, each with its minor units. */
+  readonly bars: readonly (readonly [day: string, minorUnits: bigint])[];
+};
+
+const HEIGHT = 180;
+/** In seconds. */
+const HALF_A_DAY = 43_200;
+const DAY = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short' });
+
+export function BarChart({ title, currency, bars }: BarChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const shownTheme = useValue(theme);
+  const isSystemDark = useMedia('(prefers-color-scheme: dark)');
+  const [pointed, setPointed] = useState<number | undefined>();
+  // Drawn anew when anything that can be seen has changed.
+  const drawing = JSON.stringify([
+    bars.map(([day, minorUnits]) => [day, String(minorUnits)]),
+    shownTheme,
+    isSystemDark,
+  ]);
+
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    const chart = new uPlot(optionsOf(element, currency, setPointed), dataOf(bars, currency), element);
+    const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      chart.destroy();
+    };
+  }, [drawing, currency]);
+
+  const [day, minorUnits] = (pointed === undefined ? undefined : bars[pointed]) ?? [];
+  return (
+    <figure class="chart" aria-hidden="true">
+      <figcaption>
+        {title}{' '}
+        <span class="muted">{day !== undefined && `${day}: ${decimalText(minorUnits ?? 0n, currency)}`}</span>
+      </figcaption>
+      <div ref={place} />
+    </figure>
+  );
+}
+
+/** Heights of bars need no more digits than a screen has pixels; the exact amounts are in the table. */
+function dataOf(bars: BarChartProps['bars'], currency: string): uPlot.AlignedData {
+  const unit = 10 ** minorDigits(currency);
+  return [
+    bars.map(([day]) => Date.parse(day) / 1000),
+    bars.map(([, minorUnits]) => Number(minorUnits) / unit),
+  ];
+}
+
+function optionsOf(
+  element: HTMLElement,
+  currency: string,
+  onPoint: (index: number | undefined) => void,
+): uPlot.Options {
+  // A canvas knows no light-dark(): only where a color is in force one is told which of the two it is.
+  const color = (name: string): string => {
+    element.style.color = `var(${name})`;
+    return getComputedStyle(element).color;
+  };
+  const axis = { stroke: color('--muted'), font: `11px ${getComputedStyle(element).fontFamily}` };
+  const grid = { stroke: color('--line'), width: 1 };
+  const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 });
+  return {
+    width: element.clientWidth,
+    height: HEIGHT,
+    padding: [8, 8, 0, 0],
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { show: false }, sync: { key: currency } },
+    scales: {
+      x: { range: (_, first, last) => [first - HALF_A_DAY, last + HALF_A_DAY] },
+      y: { range: (_, _least, most) => [0, most > 0 ? most * 1.05 : 1] },
+    },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        ticks: { show: false },
+        size: 30,
+        gap: 8,
+        incrs: [1, 2, 7, 14, 30, 60, 90].map((days) => days * 2 * HALF_A_DAY),
+        values: (_, ticks) => ticks.map((tick) => DAY.format(tick * 1000)),
+      },
+      {
+        ...axis,
+        grid,
+        ticks: { show: false },
+        size: 56,
+        values: (_, ticks) => ticks.map((tick) => short.format(tick)),
+      },
+    ],
+    series: [
+      {},
+      {
+        fill: color('--accent'),
+        stroke: color('--accent'),
+        width: 0,
+        points: { show: false },
+        ...(uPlot.paths.bars && { paths: uPlot.paths.bars({ size: [0.75, 28], radius: 0.15 }) }),
+      },
+    ],
+    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
+  };
+}
+
+function useMedia(query: string): boolean {
+  const [matches, setMatches] = useState(matchMedia(query).matches);
+  useEffect(() => {
+    const media = matchMedia(query);
+    const changed = (): void => setMatches(media.matches);
+    media.addEventListener('change', changed);
+    return () => media.removeEventListener('change', changed);
+  }, [query]);
+  return matches;
+}

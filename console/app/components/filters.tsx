@@ -1,0 +1,76 @@
+// The filters of a list. They stand in the address, so that a list can be linked to and gone back to.
+import { go, linkTo, useRoute } from '../route.ts';
+
+export type Filter = {
+  /** In the address. */
+  readonly name: string;
+  readonly label: string;
+  /** Values with what they are called; without them, any text. An empty value stands for no filter. */
+  readonly choices?: readonly (readonly [value: string, label: string])[];
+  /** The choice that is meant where the address has none. */
+  readonly otherwise?: string;
+  readonly placeholder?: string;
+  /** What of a typed text is looked for, and stands in the address. */
+  readonly cleaned?: (text: string) => string;
+};
+
+export function Filters({ filters }: { readonly filters: readonly Filter[] }) {
+  const { path, query } = useRoute();
+  return (
+    <search class="filters">
+      {filters.map((filter) => {
+        const Input = filter.choices ? Choice : Text;
+        return (
+          <Input
+            key={filter.name}
+            filter={filter}
+            value={query[filter.name]}
+            onChange={(value) => go(linkTo(path, { ...query, after: undefined, [filter.name]: value }))}
+          />
+        );
+      })}
+    </search>
+  );
+}
+
+type InputProps = {
+  readonly filter: Filter;
+  /** Undefined where the address has none. */
+  readonly value: string | undefined;
+  readonly onChange: (value: string) => void;
+};
+
+function Choice({ filter: { label, choices = [], otherwise = '' }, value, onChange }: InputProps) {
+  return (
+    <label>
+      <span>{label}</span>
+      <select value={value ?? otherwise} onChange={(event) => onChange(event.currentTarget.value)}>
+        {choices.map(([choice, text]) => (
+          <option key={choice} value={choice}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Text({ filter: { label, placeholder = '', cleaned = trimmed }, value, onChange }: InputProps) {
+  return (
+    <label>
+      <span>{label}</span>
+      <input
+        type="search"
+        value={value ?? ''}
+        placeholder={placeholder}
+        spellcheck={false}
+        autocomplete="off"
+        onChange={(event) => onChange(cleaned(event.currentTarget.value))}
+      />
+    </label>
+  );
+}
+
+function trimmed(text: string): string {
+  return text.trim();
+}

@@ -1,0 +1,41 @@
+// Identifiers: short in lists, whole where they are the subject; those of things that have a page lead there.
+import { announce } from '../announce.ts';
+import { linkToId } from '../route.ts';
+
+/** `chs_…dhf733z5`: the beginning is the time and much the same in a list. */
+export function ShortId({ id }: { readonly id: string }) {
+  if (id === '') return null;
+  const text = id.length > 16 ? `${id.slice(0, id.indexOf('_') + 1)}…${id.slice(-8)}` : id;
+  const link = linkToId(id);
+  if (link === undefined) return <code title={id}>{text}</code>;
+  return (
+    <a class="id" href={link} title={id}>
+      <code>{text}</code>
+    </a>
+  );
+}
+
+export function WholeId({ id }: { readonly id: string }) {
+  if (id === '') return null;
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(id);
+    announce(`Copied ${id}`);
+  };
+  return (
+    <span class="whole-id">
+      <code>{id}</code>
+      {/* Browsers give the clipboard to pages from this machine or by TLS only. */}
+      {isSecureContext && (
+        <button type="button" class="quiet" onClick={copy} aria-label={`Copy ${id}`}>
+          Copy
+        </button>
+      )}
+    </span>
+  );
+}
+
+/** Text with the identifiers in it made into links. */
+export function WithLinks({ text }: { readonly text: string }) {
+  const parts = text.split(/(\b(?:chs|use|cb|lic)_[0-9a-z]{26}\b)/);
+  return <>{parts.map((part, index) => (index % 2 === 1 ? <ShortId key={part} id={part} /> : part))}</>;
+}

@@ -1,0 +1,42 @@
+// What the hub answered; until then that it is being asked, and what went wrong with what to do about it.
+import type { ComponentChildren } from 'preact';
+import { explain } from '../explain.ts';
+import type { Live } from '../live.ts';
+
+type LoadedProps<T> = { readonly live: Live<T>; readonly children: (data: T) => ComponentChildren };
+
+export function Loaded<T>({ live, children }: LoadedProps<T>) {
+  const { data, error, refresh } = live;
+  const failed = error !== undefined && (
+    <Trouble>
+      {explain(error)} {data !== undefined && 'What is shown is from before. '}
+      <button type="button" class="quiet" onClick={() => void refresh()}>
+        Ask again
+      </button>
+    </Trouble>
+  );
+  if (data === undefined) {
+    return (
+      failed || (
+        <div class="loading" role="status">
+          Asking the hub …
+        </div>
+      )
+    );
+  }
+  return (
+    <>
+      {failed}
+      {children(data)}
+    </>
+  );
+}
+
+/** Something is wrong, in words. */
+export function Trouble({ children }: { readonly children: ComponentChildren }) {
+  return (
+    <div class="trouble" role="alert">
+      {children}
+    </div>
+  );
+}

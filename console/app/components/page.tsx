@@ -1,0 +1,36 @@
+// The frame of a view: its heading, which takes the focus when one arrives, and what can be done here.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+
+export type PageProps = {
+  readonly title: string;
+  /** Beside the heading. */
+  readonly beside?: ComponentChildren;
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+};
+
+let isFirst = true;
+
+export function Page({ title, beside, actions, children }: PageProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Hub console`;
+    // Not on the first page: a browser begins at the top by itself.
+    if (!isFirst) heading.current?.focus({ preventScroll: true });
+    if (!isFirst) scrollTo(0, 0);
+    isFirst = false;
+  }, [title]);
+  return (
+    <>
+      <header class="page-head">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {beside}
+        {actions && <div class="actions">{actions}</div>}
+      </header>
+      {children}
+    </>
+  );
+}

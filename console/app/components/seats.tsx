@@ -1,0 +1,18 @@
+// How many seats a license has, and how many are taken.
+import type { SeatUsage } from '../../../gen/hub/error/v1/error_pb.ts';
+
+export function Seats({ seats }: { readonly seats: SeatUsage | undefined }) {
+  if (seats === undefined) return null;
+  const { used, limit } = seats;
+  return (
+    <span class="seats">
+      {used} of {limitText(limit)}
+      {limit > 0 && <meter min={0} max={limit} value={used} aria-hidden="true" />}
+    </span>
+  );
+}
+
+/** Of seats, or of anything a license limits. */
+export function limitText(limit: number | bigint): string {
+  return Number(limit) === -1 ? 'unlimited' : String(limit);
+}

@@ -1,0 +1,197 @@
+// What is around every view: the way to the others, the way to a thing by its id, who is signed in, whether all is fresh.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { announce, announcement } from '../announce.ts';
+import { heard, isPaused } from '../live.ts';
+import { isLimited, roleName } from '../may.ts';
+import { placesFor } from '../places.ts';
+import { go, linkTo, linkToId, useRoute } from '../route.ts';
+import { type SignedIn, signOut } from '../signed-in.ts';
+import { useValue } from '../state.ts';
+import { THEMES, theme } from '../theme.ts';
+import { Brand } from './brand.tsx';
+import { momentText, zone } from './moment.tsx';
+
+type ShellProps = { readonly who: SignedIn; readonly children: ComponentChildren };
+
+export function Shell({ who, children }: ShellProps) {
+  return (
+    <div class="shell">
+      <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
+        Skip to the content
+      </button>
+      <Side who={who} />
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
+      <Announcer />
+    </div>
+  );
+}
+
+function Side({ who }: { readonly who: SignedIn }) {
+  const { path } = useRoute();
+  const [isOpen, setOpen] = useState(false);
+  const here = path[0] ?? '';
+  return (
+    <header class={isOpen ? 'side open' : 'side'}>
+      <div class="top">
+        <Brand />
+        <button
+          type="button"
+          class="menu"
+          aria-expanded={isOpen}
+          aria-controls="menu"
+          onClick={() => setOpen(!isOpen)}
+        >
+          Menu
+        </button>
+      </div>
+      <div id="menu">
+        <Finder />
+        <nav aria-label="Views">
+          <ul>
+            {placesFor(who).map((place) => (
+              <li key={place.path}>
+                <a
+                  href={linkTo([place.path].filter(Boolean))}
+                  aria-current={place.path === here ? 'page' : undefined}
+                  onClick={() => setOpen(false)}
+                >
+                  {place.title}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div class="foot">
+          <Freshness />
+          <Choices />
+          <Account who={who} />
+        </div>
+      </div>
+    </header>
+  );
+}
+
+/** Goes to the page of an id that is pasted; `/` leads here. */
+function Finder() {
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const slash = (event: KeyboardEvent): void => {
+      const isTyping =
+        event.target instanceof Element && event.target.closest('input, select, textarea, dialog');
+      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
+      event.preventDefault();
+      field.current?.focus();
+    };
+    document.addEventListener('keydown', slash);
+    return () => document.removeEventListener('keydown', slash);
+  }, []);
+  const find = (event: Event): void => {
+    event.preventDefault();
+    const text = field.current?.value.trim() ?? '';
+    if (text === '') return;
+    // What is no id may be the caller's own reference.
+    go(linkToId(text) ?? linkTo(['sessions'], { order: text, span: 'all' }));
+    if (field.current) field.current.value = '';
+  };
+  return (
+    <search class="finder">
+      <form onSubmit={find}>
+        <input
+          ref={field}
+          type="search"
+          aria-label="Go to an id (chs_…, cb_…, lic_…) or find an order"
+          placeholder="Id or order  /"
+          autocomplete="off"
+          spellcheck={false}
+        />
+      </form>
+    </search>
+  );
+}
+
+function Freshness() {
+  const { at, fails } = useValue(heard);
+  const paused = useValue(isPaused);
+  const where = useValue(zone);
+  const state = paused ? 'paused' : fails ? 'no answer' : 'live';
+  const toggle = (): void => {
+    isPaused.set(!paused);
+    announce(paused ? 'Updates go on' : 'Updates are paused');
+  };
+  return (
+    <div class={`freshness ${state.replace(' ', '-')}`}>
+      <span class="state">{state}</span>
+      <span class="muted">{at && momentText(at, where).slice(-8)}</span>
+      <button type="button" class="quiet" aria-pressed={paused} onClick={toggle}>
+        {paused ? 'Resume' : 'Pause'}
+      </button>
+    </div>
+  );
+}
+
+function Choices() {
+  const color = useValue(theme);
+  const where = useValue(zone);
+  return (
+    <div class="choices">
+      <label>
+        <span>Theme</span>
+        <select
+          value={color}
+          onChange={(event) =>
+            theme.set(THEMES.find((each) => each === event.currentTarget.value) ?? 'system')
+          }
+        >
+          {THEMES.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <span>Times</span>
+        <select
+          value={where}
+          onChange={(event) => zone.set(event.currentTarget.value === 'UTC' ? 'UTC' : 'local')}
+        >
+          <option>local</option>
+          <option>UTC</option>
+        </select>
+      </label>
+    </div>
+  );
+}
+
+function Account({ who: { caller } }: { readonly who: SignedIn }) {
+  return (
+    <div class="account">
+      <div>
+        <strong>{caller.name}</strong>
+        <span class="muted">
+          {roleName(caller.role)}
+          {isLimited(caller) && `, limited to ${[...caller.apps, ...caller.slots].join(', ')}`}
+        </span>
+      </div>
+      <button type="button" class="quiet" onClick={() => signOut()}>
+        Sign out
+      </button>
+    </div>
+  );
+}
+
+const SHOWN_MS = 6_000;
+
+function Announcer() {
+  const text = useValue(announcement);
+  useEffect(() => {
+    const timer = setTimeout(() => announcement.set(''), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <div class={text === '' ? 'toast' : 'toast shown'} role="status" aria-live="polite">
+      {text}
+    </div>
+  );
+}

@@ -1,0 +1,56 @@
+// Tables of things, with what to say when there are none.
+import type { ComponentChildren } from 'preact';
+
+export type Column<T> = {
+  readonly title: string;
+  readonly cell: (row: T) => ComponentChildren;
+  /** `number`: to the right. `long`: takes what room there is. `named`: says nothing without its title. */
+  readonly kind?: 'number' | 'long' | 'named';
+  /** Left out on narrow screens. */
+  readonly wide?: boolean;
+};
+
+export type TableProps<T> = {
+  /** What it is a table of. */
+  readonly caption: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  /** What it means that there are no rows. */
+  readonly empty: ComponentChildren;
+};
+
+export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>) {
+  if (rows.length === 0) return <p class="empty">{empty}</p>;
+  return (
+    <div class="table-scroll">
+      <table>
+        <caption class="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.title} scope="col" class={classOf(column)}>
+                {column.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map((column) => (
+                <td key={column.title} class={classOf(column)} data-title={column.title}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function classOf<T>({ kind, wide }: Column<T>): string {
+  return [kind, wide && 'wide'].filter(Boolean).join(' ');
+}

@@ -1,0 +1,52 @@
+// The hub's services, called over Connect as whoever has signed in.
+import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-web';
+import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
+import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
+import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
+import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
+
+export type Hub = {
+  readonly health: Client<typeof Health>;
+  readonly access: Client<typeof AccessService>;
+  readonly audit: Client<typeof AuditService>;
+  readonly licenses: Client<typeof LicenseAdminService>;
+  readonly payments: Client<typeof PaymentService>;
+  readonly paymentAdmin: Client<typeof PaymentAdminService>;
+};
+
+/** The hub asks the provider for some of its answers, and gives it up to half a minute. */
+const TIMEOUT_MS = 40_000;
+
+/**
+ * @param token Undefined where the browser shows a client certificate.
+ * @param onRefused Told when the hub does not accept the token, or does not any more.
+ */
+export function connect(token: string | undefined, onRefused: () => void = () => {}): Hub {
+  const transport = createConnectTransport({
+    // The page is at …/console/, the services beside that folder.
+    baseUrl: new URL('..', document.baseURI).href,
+    defaultTimeoutMs: TIMEOUT_MS,
+    interceptors: [
+      (next) => async (request) => {
+        if (token !== undefined) request.header.set('authorization', `Bearer ${token}`);
+        try {
+          return await next(request);
+        } catch (error) {
+          if (ConnectError.from(error).code === Code.Unauthenticated) onRefused();
+          throw error;
+        }
+      },
+    ],
+  });
+  return {
+    health: createClient(Health, transport),
+    access: createClient(AccessService, transport),
+    audit: createClient(AuditService, transport),
+    licenses: createClient(LicenseAdminService, transport),
+    payments: createClient(PaymentService, transport),
+    paymentAdmin: createClient(PaymentAdminService, transport),
+  };
+}

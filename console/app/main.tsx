@@ -1,0 +1,30 @@
+// The console: who has not signed in is asked to, everybody else gets the view that the address names.
+import { render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Shell } from './components/shell.tsx';
+import { keptToken, signedIn, signIn, signOut } from './signed-in.ts';
+import { useValue } from './state.ts';
+import './theme.ts';
+import { SignInView } from './views/sign-in.tsx';
+import { View } from './views/view.tsx';
+
+function Console() {
+  const who = useValue(signedIn);
+  const [isReady, setReady] = useState(false);
+  useEffect(() => {
+    const token = keptToken();
+    if (token === undefined) return setReady(true);
+    signIn(token, true)
+      .catch(() => signOut())
+      .finally(() => setReady(true));
+  }, []);
+  if (who === undefined) return isReady ? <SignInView /> : null;
+  return (
+    <Shell who={who}>
+      <View who={who} />
+    </Shell>
+  );
+}
+
+const place = document.getElementById('console');
+if (place) render(<Console />, place);

@@ -1,0 +1,54 @@
+// Where in the console one is, as it stands behind the # of the address: no server is told of it, and no token is in it.
+import { createState, useValue } from './state.ts';
+
+export type Route = {
+  /** `['sessions', 'chs_…']` */
+  readonly path: readonly string[];
+  /** Filters and the page of a list. */
+  readonly query: Readonly<Record<string, string>>;
+};
+
+export function readRoute(hash: string): Route {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
+  return {
+    path: path.split('/').filter(Boolean).map(decoded),
+    query: Object.fromEntries(new URLSearchParams(query)),
+  };
+}
+
+/** `#/sessions/chs_…?after=…`; what is empty is left out of the query. */
+export function linkTo(
+  path: readonly string[],
+  query: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]));
+  const text = new URLSearchParams(given).toString();
+  return `#/${path.map(encodeURIComponent).join('/')}${text && `?${text}`}`;
+}
+
+const current = createState(readRoute(location.hash));
+addEventListener('hashchange', () => current.set(readRoute(location.hash)));
+
+export function useRoute(): Route {
+  return useValue(current);
+}
+
+export function go(link: string): void {
+  location.hash = link;
+}
+
+/** Where the thing with this id is shown; undefined if that is nowhere. */
+export function linkToId(id: string): string | undefined {
+  const [, prefix = '', rest = ''] = /^(chs|use|cb|lic)_([0-9a-z]{26})$/.exec(id) ?? [];
+  if (prefix === 'use') return linkTo(['sessions', `chs_${rest}`]); // a usage log has the id of its session
+  const view = { chs: 'sessions', cb: 'callbacks', lic: 'licenses' }[prefix];
+  return view && linkTo([view, id]);
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // not of our making
+  }
+}

@@ -1,0 +1,20 @@
+// Light, dark, or as the system has it.
+import { createState } from './state.ts';
+
+export const THEMES = ['system', 'light', 'dark'] as const;
+export type Theme = (typeof THEMES)[number];
+
+const KEY = 'hub-console-theme';
+const kept = THEMES.find((each) => each === localStorage.getItem(KEY));
+
+export const theme = createState<Theme>(kept ?? 'system');
+
+function apply(): void {
+  document.documentElement.dataset['theme'] = theme.get();
+}
+
+theme.follow(() => {
+  apply();
+  localStorage.setItem(KEY, theme.get());
+});
+apply();

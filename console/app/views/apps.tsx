@@ -1,0 +1,107 @@
+// Apps, their signing keys and limit profiles.
+import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { type App, type LimitProfile, SigningKeyState } from '../../../gen/hub/license/v1/license_pb.ts';
+import { Badge, type Tone } from '../components/badge.tsx';
+import { Loaded } from '../components/loaded.tsx';
+import { Moment } from '../components/moment.tsx';
+import { Page } from '../components/page.tsx';
+import { Pager } from '../components/pager.tsx';
+import { limitText } from '../components/seats.tsx';
+import { Table } from '../components/table.tsx';
+import { useLive } from '../live.ts';
+import { may } from '../may.ts';
+import { linkTo, useRoute } from '../route.ts';
+import type { SignedIn } from '../signed-in.ts';
+
+const EVERY_MS = 30_000;
+/** Each is asked for its profiles. */
+const PAGE_SIZE = 20;
+
+type AppWithProfiles = { readonly app: App; readonly profiles: readonly LimitProfile[] };
+
+export function AppsView({ who: { hub, caller } }: { readonly who: SignedIn }) {
+  const { after = '' } = useRoute().query;
+  const seesProfiles = may(caller, LicenseAdminService.method.listLimitProfiles);
+  const live = useLive(after, EVERY_MS, async (signal) => {
+    const page = await hub.licenses.listApps({ pageSize: PAGE_SIZE, pageToken: after }, { signal });
+    const withProfiles = page.apps.map(async (app): Promise<AppWithProfiles> => {
+      if (!seesProfiles) return { app, profiles: [] };
+      const reply = await hub.licenses.listLimitProfiles({ app: app.slug }, { signal });
+      return { app, profiles: reply.limitProfiles };
+    });
+    return { apps: await Promise.all(withProfiles), nextPageToken: page.nextPageToken };
+  });
+  return (
+    <Page title="Apps and keys">
+      <Loaded live={live}>
+        {({ apps, nextPageToken }) => (
+          <>
+            {apps.length === 0 && (
+              <p class="empty">
+                There is no app yet: <code>hubctl app create</code> makes one with its signing key.
+              </p>
+            )}
+            {apps.map((each) => (
+              <AppSection key={each.app.slug} {...each} />
+            ))}
+            <Pager next={nextPageToken} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function AppSection({ app, profiles }: AppWithProfiles) {
+  const { slug, name, signingKeys, createdAt } = app;
+  return (
+    <section class="card" aria-labelledby={`app-${slug}`}>
+      <div class="section-head">
+        <h2 id={`app-${slug}`}>
+          {name} <code>{slug}</code>
+        </h2>
+        <a href={linkTo(['licenses'], { app: slug })}>Its licenses</a>
+      </div>
+      <p class="muted">
+        Since <Moment at={createdAt} />
+      </p>
+      <Table
+        caption={`Signing keys of ${slug}`}
+        rows={signingKeys}
+        keyOf={({ kid }) => kid}
+        empty="It has no signing key."
+        columns={[
+          { title: 'Signing key', kind: 'long', cell: ({ kid }) => <code class="value">{kid}</code> },
+          { title: 'State', cell: ({ state }) => <KeyBadge state={state} /> },
+          { title: 'Created', wide: true, cell: (key) => <Moment at={key.createdAt} /> },
+        ]}
+      />
+      <Table
+        caption={`Limit profiles of ${slug}`}
+        rows={profiles}
+        keyOf={(profile) => profile.name}
+        empty="It has no limit profiles."
+        columns={[
+          { title: 'Limit profile', cell: (profile) => profile.name },
+          { title: 'Limits', kind: 'long', cell: ({ limits }) => limitsText(limits) },
+        ]}
+      />
+    </section>
+  );
+}
+
+function limitsText(limits: Readonly<Record<string, bigint>>): string {
+  const sorted = Object.entries(limits).sort(([one], [other]) => (one < other ? -1 : 1));
+  return sorted.map(([name, limit]) => `${name}: ${limitText(limit)}`).join(', ') || 'none';
+}
+
+const KEY_STATES: Readonly<Record<number, readonly [string, Tone]>> = {
+  [SigningKeyState.ACTIVE]: ['signs', 'good'],
+  [SigningKeyState.RETIRED]: ['retired', 'calm'],
+  [SigningKeyState.WITHDRAWN]: ['withdrawn', 'bad'],
+};
+
+function KeyBadge({ state }: { readonly state: number }) {
+  const [word, tone] = KEY_STATES[state] ?? ['unknown', 'calm'];
+  return <Badge tone={tone}>{word}</Badge>;
+}

@@ -1,0 +1,84 @@
+// The audit log: who changed what, newest first.
+import type { AuditEntry } from '../../../gen/hub/access/v1/audit_service_pb.ts';
+import { Filters } from '../components/filters.tsx';
+import { ShortId } from '../components/id.tsx';
+import { Loaded } from '../components/loaded.tsx';
+import { Moment } from '../components/moment.tsx';
+import { Page } from '../components/page.tsx';
+import { Pager } from '../components/pager.tsx';
+import { Table } from '../components/table.tsx';
+import { useLive } from '../live.ts';
+import { useRoute } from '../route.ts';
+import type { SignedIn } from '../signed-in.ts';
+import { beginOf, SPANS } from '../spans.ts';
+
+const EVERY_MS = 10_000;
+
+export function AuditView({ who }: { readonly who: SignedIn }) {
+  const { subject, actor, action, after = '', span = '7' } = useRoute().query;
+  const live = useLive(JSON.stringify([subject, actor, action, after, span]), EVERY_MS, (signal) => {
+    const since = beginOf(span);
+    return who.hub.audit.listAuditEntries(
+      {
+        ...(subject && { subject }),
+        ...(actor && { actor }),
+        ...(action && { action }),
+        ...(since && { since }),
+        pageToken: after,
+      },
+      { signal },
+    );
+  });
+  return (
+    <Page title="Audit log">
+      <Filters
+        filters={[
+          { name: 'subject', label: 'About', placeholder: 'id' },
+          { name: 'actor', label: 'By', placeholder: 'name of a token' },
+          { name: 'action', label: 'Action', placeholder: 'license.revoke' },
+          { name: 'span', label: 'When', choices: SPANS, otherwise: '7' },
+        ]}
+      />
+      <Loaded live={live}>
+        {({ entries, nextPageToken }) => (
+          <>
+            <Table
+              caption="Changes"
+              rows={entries}
+              keyOf={({ auditEntryId }) => auditEntryId}
+              empty="No change matches. What is asked for has to match exactly."
+              columns={[
+                { title: 'When', cell: ({ at }) => <Moment at={at} /> },
+                { title: 'Action', cell: (entry) => <code>{entry.action}</code> },
+                { title: 'About', cell: (entry) => <ShortId id={entry.subject} /> },
+                { title: 'By', cell: (entry) => entry.actor },
+                { title: 'Change', kind: 'long', wide: true, cell: (entry) => <Change entry={entry} /> },
+              ]}
+            />
+            <Pager next={nextPageToken} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Change({ entry }: { readonly entry: AuditEntry }) {
+  const { before, after, detail, requestId } = entry;
+  const parts = Object.entries({ before, after, detail }).filter(
+    ([, value]) => Object.keys(value ?? {}).length > 0,
+  );
+  const names = new Set(parts.flatMap(([, value]) => Object.keys(value ?? {})));
+  if (names.size === 0 && requestId === '') return null;
+  return (
+    <details>
+      <summary>{[...names].slice(0, 5).join(', ') || 'request'}</summary>
+      {parts.map(([name, value]) => (
+        <pre key={name}>
+          {name} {JSON.stringify(value, null, 2)}
+        </pre>
+      ))}
+      {requestId !== '' && <p class="muted">Request {requestId} in the log of the hub</p>}
+    </details>
+  );
+}

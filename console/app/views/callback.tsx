@@ -1,0 +1,103 @@
+// One callback: what came of it, what was in it, and what the provider was asked because of it.
+
+import { CHARGE_STATUSES, wordFor } from '../../../story/words.ts';
+import { Badge, StateBadge, type Tone } from '../components/badge.tsx';
+import { Facts, pairFacts } from '../components/facts.tsx';
+import { ShortId, WholeId } from '../components/id.tsx';
+import { Loaded } from '../components/loaded.tsx';
+import { Moment } from '../components/moment.tsx';
+import { Page } from '../components/page.tsx';
+import { mayReplay, Replay } from '../components/replay.tsx';
+import { Table } from '../components/table.tsx';
+import { useLive } from '../live.ts';
+import type { SignedIn } from '../signed-in.ts';
+
+const EVERY_MS = 5_000;
+
+export function CallbackView({ who, id }: { readonly who: SignedIn; readonly id: string }) {
+  const live = useLive(id, EVERY_MS, (signal) =>
+    who.hub.paymentAdmin.getCallback({ callbackId: id }, { signal }),
+  );
+  const callback = live.data?.callback;
+  return (
+    <Page
+      title="Callback"
+      beside={callback && <StateBadge state={callback.state} />}
+      actions={callback && mayReplay(who) && <Replay who={who} callback={callback} onDone={live.refresh} />}
+    >
+      <Loaded live={live}>
+        {({ callback: it, verifications }) =>
+          it && (
+            <>
+              <p class="lead">{it.reason}</p>
+              <Facts
+                facts={[
+                  ['Callback', <WholeId key="id" id={it.callbackId} />],
+                  ['Session', it.sessionId && <ShortId id={it.sessionId} />],
+                  ['Settled with', it.sessionStatus > 0 && wordFor(CHARGE_STATUSES, it.sessionStatus)],
+                  ['Gateway', it.gateway],
+                  ['Attempts', it.attempts],
+                  ['Received', <Moment key="received" at={it.receivedAt} exact />],
+                  ['Finished', <Moment key="finished" at={it.finishedAt} exact none="not yet" />],
+                  [
+                    'Replayed',
+                    it.replayedAt.length > 0 &&
+                      it.replayedAt.map((at) => <Moment key={at.seconds} at={at} />),
+                  ],
+                ]}
+              />
+              <section aria-labelledby="fields">
+                <h2 id="fields">What was in it</h2>
+                <p class="muted">
+                  As anybody can send it: only what the provider answers to the hub’s own question settles a
+                  payment.
+                </p>
+                <Table
+                  caption="Fields of the callback"
+                  rows={pairFacts(it.fields)}
+                  keyOf={([name]) => name}
+                  empty="It had no fields."
+                  columns={[
+                    { title: 'Field', cell: ([name]) => <code>{name}</code> },
+                    { title: 'Value', kind: 'long', cell: ([, value]) => <code class="value">{value}</code> },
+                  ]}
+                />
+              </section>
+              <section aria-labelledby="asked">
+                <h2 id="asked">What the provider was asked</h2>
+                <Table
+                  caption="Questions to the provider"
+                  rows={verifications}
+                  keyOf={({ askedAt, operation }) => `${askedAt?.seconds}.${askedAt?.nanos} ${operation}`}
+                  empty="Nothing because of this callback: another one’s answer may have settled it, or it was of no consequence."
+                  columns={[
+                    { title: 'Asked', cell: ({ askedAt }) => <Moment at={askedAt} exact /> },
+                    { title: 'What', cell: ({ operation }) => operation },
+                    {
+                      title: 'Outcome',
+                      cell: ({ outcome }) => <Badge tone={toneOf(outcome)}>{outcome}</Badge>,
+                    },
+                    { title: 'Took', kind: 'number', cell: ({ durationMs }) => `${durationMs} ms` },
+                    { title: 'Answer', kind: 'long', cell: ({ detail }) => detail },
+                  ]}
+                />
+              </section>
+            </>
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+const TONES: Readonly<Record<string, Tone>> = {
+  paid: 'good',
+  pending: 'wait',
+  unavailable: 'bad',
+  mismatch: 'bad',
+  reversed: 'bad',
+};
+
+function toneOf(outcome: string): Tone {
+  return TONES[outcome] ?? 'calm';
+}

@@ -1,0 +1,81 @@
+// Callbacks as they were journaled, newest first: those that wait before all others.
+import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { CALLBACK_STATES, wordFor } from '../../../story/words.ts';
+import { StateBadge } from '../components/badge.tsx';
+import { ShortId } from '../components/id.tsx';
+import { Loaded } from '../components/loaded.tsx';
+import { Moment } from '../components/moment.tsx';
+import { Page } from '../components/page.tsx';
+import { Pager } from '../components/pager.tsx';
+import { mayReplay, ReplayAll } from '../components/replay.tsx';
+import { Table } from '../components/table.tsx';
+import { useLive } from '../live.ts';
+import { linkTo, useRoute } from '../route.ts';
+import type { SignedIn } from '../signed-in.ts';
+
+const EVERY_MS = 10_000;
+
+const TABS = [
+  ['received', 'Waiting', 'No callback waits: all have been dealt with.'],
+  ['dead', 'Dead', 'None was given up: within a day of attempts every callback has been dealt with.'],
+  ['mismatch', 'Mismatch', 'None contradicts itself or its session.'],
+  ['unresolved', 'Unresolved', 'Each names a session of this hub.'],
+  ['ignored', 'Ignored', 'None was ignored.'],
+  ['settled', 'Settled', 'None has been settled yet.'],
+  ['all', 'All', 'No callback has come yet.'],
+] as const;
+
+export function CallbacksView({ who }: { readonly who: SignedIn }) {
+  const { query } = useRoute();
+  const { state = 'received', after = '' } = query;
+  const [, , empty] = TABS.find(([name]) => name === state) ?? TABS[0];
+  const live = useLive(`${state} ${after}`, EVERY_MS, (signal) => {
+    const number = Object.entries(CALLBACK_STATES).find(([word]) => word === state)?.[1] ?? 0;
+    return who.hub.paymentAdmin.listCallbacks({ state: number, pageToken: after }, { signal });
+  });
+  const replayable = mayReplay(who) ? (live.data?.callbacks ?? []).filter(isGivenUp) : [];
+  return (
+    <Page
+      title="Callbacks"
+      actions={replayable.length > 1 && <ReplayAll who={who} callbacks={replayable} onDone={live.refresh} />}
+    >
+      <nav class="tabs" aria-label="State">
+        {TABS.map(([name, title]) => (
+          <a
+            key={name}
+            href={linkTo(['callbacks'], { state: name })}
+            aria-current={name === state ? 'true' : undefined}
+          >
+            {title}
+          </a>
+        ))}
+      </nav>
+      <Loaded live={live}>
+        {({ callbacks, nextPageToken }) => (
+          <>
+            <Table
+              caption="Callbacks"
+              rows={callbacks}
+              keyOf={({ callbackId }) => callbackId}
+              empty={empty}
+              columns={[
+                { title: 'Received', cell: ({ receivedAt }) => <Moment at={receivedAt} /> },
+                { title: 'State', cell: (it) => <StateBadge state={it.state} /> },
+                { title: 'Callback', cell: ({ callbackId }) => <ShortId id={callbackId} /> },
+                { title: 'Session', wide: true, cell: ({ sessionId }) => <ShortId id={sessionId} /> },
+                { title: 'Gateway', wide: true, cell: ({ gateway }) => gateway },
+                { title: 'Attempts', kind: 'number', wide: true, cell: ({ attempts }) => attempts },
+                { title: 'Why', kind: 'long', cell: ({ reason }) => reason },
+              ]}
+            />
+            <Pager next={nextPageToken} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function isGivenUp({ state }: Callback): boolean {
+  return wordFor(CALLBACK_STATES, state) === 'dead';
+}

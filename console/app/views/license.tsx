@@ -1,0 +1,173 @@
+// One license: its limits, its seats, and taking it or a seat of it back.
+import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { type License, LicenseState, type Seat } from '../../../gen/hub/license/v1/license_pb.ts';
+import { LicenseBadge } from '../components/badge.tsx';
+import { Confirm } from '../components/confirm.tsx';
+import { Facts } from '../components/facts.tsx';
+import { WholeId } from '../components/id.tsx';
+import { Loaded } from '../components/loaded.tsx';
+import { Moment } from '../components/moment.tsx';
+import { Page } from '../components/page.tsx';
+import { Pager } from '../components/pager.tsx';
+import { limitText, Seats } from '../components/seats.tsx';
+import { type Column, Table } from '../components/table.tsx';
+import { useLive } from '../live.ts';
+import { may } from '../may.ts';
+import { linkTo, useRoute } from '../route.ts';
+import type { SignedIn } from '../signed-in.ts';
+
+const EVERY_MS = 10_000;
+
+type LicenseProps = { readonly who: SignedIn; readonly id: string };
+
+export function LicenseView({ who, id }: LicenseProps) {
+  const { licenses } = who.hub;
+  const { query } = useRoute();
+  const { after = '', released = '' } = query;
+  const live = useLive(`${id} ${after} ${released}`, EVERY_MS, async (signal) => {
+    const [{ license }, seats] = await Promise.all([
+      licenses.getLicense({ licenseId: id }, { signal }),
+      licenses.listSeats({ licenseId: id, includeReleased: released !== '', pageToken: after }, { signal }),
+    ]);
+    return { license, seats };
+  });
+  const license = live.data?.license;
+  return (
+    <Page
+      title="License"
+      beside={license && <LicenseBadge state={license.state} />}
+      actions={license && <LicenseActions who={who} license={license} onDone={live.refresh} />}
+    >
+      <Loaded live={live}>
+        {(data) => (
+          <>
+            {data.license && <LicenseFacts license={data.license} />}
+            <section aria-labelledby="seats">
+              <div class="section-head">
+                <h2 id="seats">Seats</h2>
+                <a href={linkTo(['licenses', id], { released: released === '' ? 'shown' : '' })}>
+                  {released === '' ? 'Show released seats too' : 'Hide released seats'}
+                </a>
+              </div>
+              <Table
+                caption="Seats"
+                rows={data.seats.seats}
+                keyOf={({ seatId }) => seatId}
+                empty="No machine has a seat."
+                columns={seatColumns(who, released !== '', live.refresh)}
+              />
+              <Pager next={data.seats.nextPageToken} />
+            </section>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function LicenseFacts({ license }: { readonly license: License }) {
+  const limits = Object.entries(license.limits).sort(([one], [other]) => (one < other ? -1 : 1));
+  return (
+    <Facts
+      facts={[
+        ['License', <WholeId key="id" id={license.licenseId} />],
+        ['App', license.app],
+        ['Key ends with', <code key="key">{license.keyHint}</code>],
+        ['Customer', license.customer],
+        ['Seats', <Seats key="seats" seats={license.seats} />],
+        ['Limit profile', license.limitProfile],
+        ['Limits', limits.map(([name, limit]) => `${name}: ${limitText(limit)}`).join(', ') || 'none'],
+        ['Offline lease', license.leaseDays === undefined ? 'no bound' : `${license.leaseDays} days`],
+        ['Expires', <Moment key="expires" at={license.expiresAt} none="never" />],
+        ['Issued', <Moment key="issued" at={license.createdAt} />],
+        ['Revoked', license.revokedAt && <Moment key="revoked" at={license.revokedAt} />],
+        ['Reason', license.revokeReason],
+      ]}
+    />
+  );
+}
+
+type ActionsProps = {
+  readonly who: SignedIn;
+  readonly license: License;
+  readonly onDone: () => Promise<void>;
+};
+
+function LicenseActions({ who, license, onDone }: ActionsProps) {
+  const { licenses } = who.hub;
+  const { licenseId, keyHint } = license;
+  if (license.state === LicenseState.REVOKED) {
+    if (!may(who.caller, LicenseAdminService.method.reinstateLicense)) return null;
+    const reinstate = async (): Promise<string> => {
+      await licenses.reinstateLicense({ licenseId });
+      await onDone();
+      return `The license …${keyHint} is good again.`;
+    };
+    return (
+      <Confirm action="Reinstate" question="Take the revocation back?" run={reinstate}>
+        <p>
+          Machines that have a seat keep it, and are told at their next check that the license is good again.
+        </p>
+      </Confirm>
+    );
+  }
+  if (!may(who.caller, LicenseAdminService.method.revokeLicense)) return null;
+  const revoke = async (reason: string): Promise<string> => {
+    await licenses.revokeLicense({ licenseId, reason });
+    await onDone();
+    return `The license …${keyHint} is revoked.`;
+  };
+  return (
+    <Confirm action="Revoke" question="Revoke this license?" word={keyHint} asksReason dangerous run={revoke}>
+      <p>
+        {license.customer ? `${license.customer} is` : 'Its customer is'} refused activation and status checks
+        from now on, on all machines. It can be reinstated.
+      </p>
+    </Confirm>
+  );
+}
+
+function seatColumns(who: SignedIn, withReleased: boolean, onDone: () => Promise<void>): Column<Seat>[] {
+  const mayRelease = may(who.caller, LicenseAdminService.method.releaseSeat);
+  const release = async ({ seatId }: Seat): Promise<string> => {
+    await who.hub.licenses.releaseSeat({ seatId });
+    await onDone();
+    return 'The seat is released.';
+  };
+  return [
+    {
+      title: 'Machine',
+      kind: 'long',
+      cell: (seat) => seat.machineLabel || <code>{seat.machineFingerprint}</code>,
+    },
+    { title: 'Version', wide: true, cell: ({ appVersion }) => appVersion },
+    { title: 'Activated', wide: true, cell: ({ activatedAt }) => <Moment at={activatedAt} /> },
+    { title: 'Last seen', kind: 'named', cell: ({ lastSeenAt }) => <Moment at={lastSeenAt} /> },
+    ...(withReleased
+      ? [
+          {
+            title: 'Released',
+            kind: 'named' as const,
+            cell: ({ releasedAt }: Seat) => <Moment at={releasedAt} />,
+          },
+        ]
+      : []),
+    ...(mayRelease
+      ? [
+          {
+            title: 'Action',
+            cell: (seat: Seat) =>
+              seat.releasedAt === undefined && (
+                <Confirm action="Release" question="Release this seat?" dangerous run={() => release(seat)}>
+                  <p>
+                    The machine <b>{seat.machineLabel || seat.machineFingerprint}</b> loses its seat, and
+                    another can take it. A copy of the license that it keeps offline is good until its lease
+                    ends.
+                  </p>
+                </Confirm>
+              ),
+          },
+        ]
+      : []),
+  ];
+}

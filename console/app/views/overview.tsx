@@ -1,0 +1,158 @@
+// How the hub is, and what needs somebody: the first look of one who was woken.
+import { decimalText } from '../components/amount.tsx';
+import { StateBadge } from '../components/badge.tsx';
+import { Facts } from '../components/facts.tsx';
+import { ShortId } from '../components/id.tsx';
+import { Loaded } from '../components/loaded.tsx';
+import { Moment, spanText } from '../components/moment.tsx';
+import { Page } from '../components/page.tsx';
+import { Table } from '../components/table.tsx';
+import { useLive } from '../live.ts';
+import { type Backlog, counted, findingsOf, longestWait, look, type Seen, troubleOf } from '../look.ts';
+import { roleName } from '../may.ts';
+import { linkTo } from '../route.ts';
+import type { SignedIn } from '../signed-in.ts';
+
+const EVERY_MS = 10_000;
+
+export function OverviewView({ who }: { readonly who: SignedIn }) {
+  const live = useLive('overview', EVERY_MS, (signal) => look(who, signal));
+  return (
+    <Page title="Overview">
+      <Loaded live={live}>
+        {(seen) => (
+          <>
+            <Verdict seen={seen} />
+            <Tiles seen={seen} />
+            {seen.backlog && <TroubleTable backlog={seen.backlog} />}
+            <section aria-labelledby="about">
+              <h2 id="about">This hub</h2>
+              <Facts
+                facts={[
+                  ['Version', seen.version],
+                  ['Clock', <Moment key="clock" at={seen.hubTime} />],
+                  ['Signed in as', `${who.caller.name} (${roleName(who.caller.role)})`],
+                  ['Token', who.caller.tokenId && <code>{who.caller.tokenId}</code>],
+                ]}
+              />
+            </section>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Verdict({ seen }: { readonly seen: Seen }) {
+  const findings = findingsOf(seen);
+  if (findings.length === 0) {
+    return (
+      <div class="verdict good">
+        <strong>All is well.</strong> The hub serves{seen.backlog && ', and no callback needs anybody'}.
+      </div>
+    );
+  }
+  return (
+    <div class="verdict bad">
+      <strong>{findings.length === 1 ? 'One thing needs you' : `${findings.length} things need you`}</strong>
+      <ul>
+        {findings.map(({ text, advice, link }) => (
+          <li key={text}>
+            {text} {link ? <a href={link}>{advice}</a> : <span class="muted">{advice}</span>}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Tiles({ seen: { backlog, pending, paid, hubTime } }: { readonly seen: Seen }) {
+  const callbacks = (state: string): string => linkTo(['callbacks'], { state });
+  return (
+    <ul class="tiles">
+      {backlog && (
+        <>
+          <Tile
+            name="Waiting callbacks"
+            value={counted(backlog.waiting.length)}
+            note={
+              backlog.waiting.length > 0
+                ? `oldest: ${spanText(longestWait(backlog, hubTime))}`
+                : 'all dealt with'
+            }
+            link={callbacks('received')}
+          />
+          <Tile
+            name="Dead callbacks"
+            value={counted(backlog.dead.length)}
+            note={backlog.dead.length > 0 ? 'can be replayed' : 'none given up'}
+            link={callbacks('dead')}
+          />
+          <Tile
+            name="Mismatches"
+            value={counted(backlog.mismatch.length)}
+            note={backlog.mismatch.length > 0 ? 'settled nothing' : 'none contradicting'}
+            link={callbacks('mismatch')}
+          />
+        </>
+      )}
+      {pending !== undefined && (
+        <Tile
+          name="Sessions pending"
+          value={counted(pending)}
+          note="created within a day"
+          link={linkTo(['sessions'], { status: 'pending', span: '1' })}
+        />
+      )}
+      {paid.map(({ currency, minorUnits, payments }) => (
+        <Tile
+          key={currency}
+          name={`Paid, ${currency}`}
+          value={decimalText(minorUnits, currency)}
+          note={`${payments} ${payments === 1n ? 'payment' : 'payments'} within a day`}
+          link={linkTo(['usage'])}
+        />
+      ))}
+    </ul>
+  );
+}
+
+type TileProps = {
+  readonly name: string;
+  readonly value: string;
+  readonly note: string;
+  readonly link: string;
+};
+
+function Tile({ name, value, note, link }: TileProps) {
+  return (
+    <li>
+      <a class="tile" href={link}>
+        <span class="name">{name}</span>
+        <span class="value">{value}</span>
+        <span class="muted">{note}</span>
+      </a>
+    </li>
+  );
+}
+
+function TroubleTable({ backlog }: { readonly backlog: Backlog }) {
+  return (
+    <section aria-labelledby="trouble">
+      <h2 id="trouble">Callbacks that wait or came to nothing</h2>
+      <Table
+        caption="Callbacks that wait or came to nothing"
+        rows={troubleOf(backlog)}
+        keyOf={({ callbackId }) => callbackId}
+        empty="None: every callback has been dealt with."
+        columns={[
+          { title: 'Received', cell: ({ receivedAt }) => <Moment at={receivedAt} /> },
+          { title: 'State', cell: ({ state }) => <StateBadge state={state} /> },
+          { title: 'Callback', cell: ({ callbackId }) => <ShortId id={callbackId} /> },
+          { title: 'Session', wide: true, cell: ({ sessionId }) => <ShortId id={sessionId} /> },
+          { title: 'Why', kind: 'long', cell: ({ reason }) => reason },
+        ]}
+      />
+    </section>
+  );
+}

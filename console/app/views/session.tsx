@@ -1,0 +1,165 @@
+// One charge session: what is known of it, and its story as a timeline.
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { type ChargeSession, ChargeStatus, type UsageLog } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import { type StoryLine, storyOf } from '../../../story/session-story.ts';
+import { CHARGE_STATUSES, wordFor } from '../../../story/words.ts';
+import { Amount } from '../components/amount.tsx';
+import { StatusBadge, type Tone } from '../components/badge.tsx';
+import { Confirm } from '../components/confirm.tsx';
+import { Facts, pairFacts } from '../components/facts.tsx';
+import { WholeId, WithLinks } from '../components/id.tsx';
+import { Loaded } from '../components/loaded.tsx';
+import { gapText, Moment } from '../components/moment.tsx';
+import { Page } from '../components/page.tsx';
+import { Table } from '../components/table.tsx';
+import { useLive } from '../live.ts';
+import { may } from '../may.ts';
+import type { SignedIn } from '../signed-in.ts';
+
+const EVERY_MS = 5_000;
+
+export function SessionView({ who, id }: { readonly who: SignedIn; readonly id: string }) {
+  const { payments } = who.hub;
+  const live = useLive(id, EVERY_MS, (signal) =>
+    payments.inspectChargeSession({ sessionId: id }, { signal }),
+  );
+  const session = live.data?.session;
+  const recheck = async (): Promise<string> => {
+    const { session: now, verification } = await payments.recheckChargeSession({ sessionId: id });
+    await live.refresh();
+    const status = wordFor(CHARGE_STATUSES, now?.status ?? 0);
+    return verification
+      ? `The provider said: ${verification.outcome}. The session is ${status}.`
+      : `There is no checkout to ask about. The session is ${status}.`;
+  };
+  return (
+    <Page
+      title="Session"
+      beside={session && <StatusBadge status={session.status} verified={session.statusVerified} />}
+      actions={
+        session &&
+        may(who.caller, PaymentService.method.recheckChargeSession) && (
+          <Confirm
+            action="Ask the provider"
+            question="Ask the provider about this session now?"
+            run={recheck}
+          >
+            <p>
+              The session is settled by the answer: one that is paid becomes <b>success</b>, and one whose
+              payment was reversed becomes <b>cancelled</b>.
+            </p>
+          </Confirm>
+        )
+      }
+    >
+      <Loaded live={live}>
+        {(reply) => (
+          <>
+            <p class="lead">{reply.session?.statusReason}</p>
+            {reply.session && <SessionFacts session={reply.session} />}
+            <section aria-labelledby="story">
+              <h2 id="story">What happened</h2>
+              <Timeline lines={storyOf(reply)} />
+            </section>
+            {reply.usageLog && <Fees usageLog={reply.usageLog} />}
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function SessionFacts({ session }: { readonly session: ChargeSession }) {
+  const { $typeName: _, $unknown: _u, ...customer } = session.customer ?? {};
+  return (
+    <Facts
+      facts={[
+        ['Session', <WholeId key="id" id={session.sessionId} />],
+        ['Amount', <Amount key="amount" money={session.amount} />],
+        ['Order', session.orderReference],
+        ['Slot', `${session.slot} (${session.gateway})`],
+        ['Created', <Moment key="created" at={session.createdAt} />],
+        ['Status since', <Moment key="since" at={session.statusChangedAt} />],
+        ['Hub’s transaction', session.merchantTransactionId && <code>{session.merchantTransactionId}</code>],
+        ['Provider’s payment', session.providerPaymentId && <code>{session.providerPaymentId}</code>],
+        [
+          'Provider’s transaction',
+          session.gatewayTransactionId && <code>{session.gatewayTransactionId}</code>,
+        ],
+        [
+          'Checkout, for the customer',
+          session.status === ChargeStatus.PENDING && session.checkoutUrl && (
+            <code>{session.checkoutUrl}</code>
+          ),
+        ],
+        ...Object.entries(customer).map(([name, value]) => [`Customer’s ${name}`, value] as const),
+        ...pairFacts(session.metadata).map(([name, value]) => [`Metadata: ${name}`, value] as const),
+      ]}
+    />
+  );
+}
+
+/** Oldest first, each with how long it came after the one before. */
+function Timeline({ lines }: { readonly lines: readonly StoryLine[] }) {
+  return (
+    <ol class="timeline">
+      {lines.map((line, index) => {
+        const before = lines[index - 1]?.at;
+        const gap = line.at && before ? millisecondsOf(line.at) - millisecondsOf(before) : 0;
+        return (
+          <li key={`${index} ${line.what}`} class={`${line.kind} ${toneOf(line)}`}>
+            <div class="when">
+              {line.at ? <Moment at={line.at} exact /> : 'now'}
+              {gap > 0 && <span class="gap muted">{gapText(gap)}</span>}
+            </div>
+            <div class="event">
+              <strong>{line.what}</strong>
+              <p>
+                <WithLinks text={line.detail} />
+              </p>
+            </div>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+const GOOD = /^(success|settled( \(success\))?|usage log)$/;
+const BAD = /^(failed|dead|mismatch|reversed|settled \(failed\))$/;
+
+function toneOf({ what, kind, detail }: StoryLine): Tone {
+  if (kind === 'waiting' || what === 'pending') return 'wait';
+  if (kind === 'question' && /^(unavailable|mismatch|reversed) /.test(detail)) return 'bad';
+  if (GOOD.test(what) || (kind === 'question' && detail.startsWith('paid '))) return 'good';
+  return BAD.test(what) ? 'bad' : 'calm';
+}
+
+function millisecondsOf(at: Timestamp): number {
+  return timestampDate(at).getTime();
+}
+
+function Fees({ usageLog }: { readonly usageLog: UsageLog }) {
+  return (
+    <section aria-labelledby="fees">
+      <h2 id="fees">Fees</h2>
+      <Table
+        caption="Fees of this payment"
+        rows={usageLog.fees}
+        keyOf={({ rule }) => rule}
+        empty="No fee rule applied to this payment."
+        columns={[
+          { title: 'Rule', cell: ({ rule }) => rule },
+          { title: 'Version', kind: 'number', cell: ({ ruleVersion }) => ruleVersion },
+          { title: 'Fee', kind: 'number', cell: ({ amount }) => <Amount money={amount} /> },
+        ]}
+      />
+      {usageLog.fees.length > 1 && (
+        <p>
+          In all <Amount money={usageLog.feeTotal} />.
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,80 @@
+// Charge sessions, newest first.
+
+import { CHARGE_STATUSES } from '../../../story/words.ts';
+import { Amount } from '../components/amount.tsx';
+import { StatusBadge } from '../components/badge.tsx';
+import { Filters } from '../components/filters.tsx';
+import { ShortId } from '../components/id.tsx';
+import { Loaded } from '../components/loaded.tsx';
+import { Moment } from '../components/moment.tsx';
+import { Page } from '../components/page.tsx';
+import { Pager } from '../components/pager.tsx';
+import { slotFilter, useSlots } from '../components/slot-filter.ts';
+import { Table } from '../components/table.tsx';
+import { useLive } from '../live.ts';
+import { useRoute } from '../route.ts';
+import type { SignedIn } from '../signed-in.ts';
+import { beginOf, SPANS } from '../spans.ts';
+
+const EVERY_MS = 10_000;
+const STATUS_CHOICES = [
+  ['', 'any'],
+  ...Object.keys(CHARGE_STATUSES).map((word) => [word, word] as const),
+] as const;
+
+export function SessionsView({ who }: { readonly who: SignedIn }) {
+  const { query } = useRoute();
+  const slots = useSlots(who);
+  const { status = '', order, after = '', span = '7' } = query;
+  const slot = query['slot'] ?? slots.only;
+  const live = useLive(JSON.stringify([status, slot, order, after, span]), EVERY_MS, (signal) => {
+    const createdFrom = beginOf(span);
+    return who.hub.payments.listChargeSessions(
+      {
+        status: Object.entries(CHARGE_STATUSES).find(([word]) => word === status)?.[1] ?? 0,
+        ...(slot && { slot }),
+        ...(order && { orderReference: order }),
+        ...(createdFrom && { createdFrom }),
+        pageToken: after,
+      },
+      { signal },
+    );
+  });
+  return (
+    <Page title="Sessions">
+      <Filters
+        filters={[
+          { name: 'status', label: 'Status', choices: STATUS_CHOICES },
+          slotFilter(slots),
+          { name: 'span', label: 'Created', choices: SPANS, otherwise: '7' },
+          { name: 'order', label: 'Order reference', placeholder: 'exactly' },
+        ]}
+      />
+      <Loaded live={live}>
+        {({ sessions, nextPageToken }) => (
+          <>
+            <Table
+              caption="Charge sessions"
+              rows={sessions}
+              keyOf={({ sessionId }) => sessionId}
+              empty="No session matches. Look at a longer time, or leave a filter out."
+              columns={[
+                { title: 'Created', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+                {
+                  title: 'Status',
+                  cell: (it) => <StatusBadge status={it.status} verified={it.statusVerified} />,
+                },
+                { title: 'Amount', kind: 'number', cell: ({ amount }) => <Amount money={amount} /> },
+                { title: 'Session', cell: ({ sessionId }) => <ShortId id={sessionId} /> },
+                { title: 'Order', wide: true, cell: ({ orderReference }) => orderReference },
+                { title: 'Slot', wide: true, cell: (it) => it.slot },
+                { title: 'Why', kind: 'long', wide: true, cell: ({ statusReason }) => statusReason },
+              ]}
+            />
+            <Pager next={nextPageToken} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}

@@ -1,0 +1,91 @@
+// Signing in with a token. The field has no name, so that not even a browser gone wrong could send it anywhere.
+import { Code, ConnectError } from '@connectrpc/connect';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Brand } from '../components/brand.tsx';
+import { Trouble } from '../components/loaded.tsx';
+import { explain } from '../explain.ts';
+import { farewell, signIn } from '../signed-in.ts';
+import { useValue } from '../state.ts';
+
+export function SignInView() {
+  const reason = useValue(farewell);
+  const [token, setToken] = useState('');
+  const [keep, setKeep] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    document.title = 'Sign in · Hub console';
+    field.current?.focus();
+  }, []);
+  const enter = async (shown: string | undefined): Promise<void> => {
+    setBusy(true);
+    setFailure('');
+    try {
+      await signIn(shown, keep);
+    } catch (error) {
+      const isUnknown = ConnectError.from(error).code === Code.Unauthenticated;
+      setFailure(isUnknown && shown === undefined ? NO_CERTIFICATE : explain(error));
+      setBusy(false);
+      field.current?.select();
+    }
+  };
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (token.trim() !== '' && !busy) void enter(token.trim());
+  };
+  return (
+    <main class="sign-in">
+      <Brand />
+      <h1>Sign in</h1>
+      {reason !== '' && <Trouble>{reason}</Trouble>}
+      {!isSecureContext && <Trouble>{IN_CLEAR}</Trouble>}
+      <form onSubmit={submit}>
+        <label>
+          <span>Token</span>
+          <input
+            ref={field}
+            type="password"
+            value={token}
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="hub_…"
+            aria-describedby="about-token"
+            onInput={(event) => setToken(event.currentTarget.value)}
+          />
+        </label>
+        <label class="check">
+          <input type="checkbox" checked={keep} onChange={(event) => setKeep(event.currentTarget.checked)} />
+          <span>Keep me signed in until this tab is closed</span>
+        </label>
+        {failure !== '' && <Trouble>{failure}</Trouble>}
+        <div class="buttons">
+          {location.protocol === 'https:' && (
+            <button type="button" disabled={busy} onClick={() => void enter(undefined)}>
+              Use my client certificate
+            </button>
+          )}
+          <button type="submit" class="solid" disabled={busy || token.trim() === ''}>
+            {busy ? 'Signing in …' : 'Sign in'}
+          </button>
+        </div>
+      </form>
+      <div id="about-token" class="muted">
+        <p>
+          To look around without being able to change anything, make a token of your own:{' '}
+          <code>hubctl token create --role viewer --expires 1d</code>
+        </p>
+        <p>
+          On the hub’s own machine, an admin token is in the file <code>admin-token</code> of its data
+          directory.
+        </p>
+      </div>
+    </main>
+  );
+}
+
+const NO_CERTIFICATE =
+  'The hub knows no client certificate of this browser. Sign in with a token, or have the certificate registered with hubctl token create --certificate-subject.';
+
+const IN_CLEAR =
+  'This connection is not encrypted: your token would travel in clear. Use a tunnel (ssh -L) or TLS instead; docs/console.md tells how.';

@@ -1,0 +1,180 @@
+// What was paid and what it cost, day by day in UTC, for each currency; and the fee rules in force.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { PaymentAdminService, type UsageDay } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { formatDecimal } from '../../../story/money.ts';
+import { decimalText } from '../components/amount.tsx';
+import { BarChart } from '../components/bar-chart.tsx';
+import { Filters } from '../components/filters.tsx';
+import { Loaded } from '../components/loaded.tsx';
+import { Moment } from '../components/moment.tsx';
+import { Page } from '../components/page.tsx';
+import { slotFilter, useSlots } from '../components/slot-filter.ts';
+import { Table } from '../components/table.tsx';
+import { byCurrency, type CurrencyUsage, daysBack } from '../daily-usage.ts';
+import { useLive } from '../live.ts';
+import { isLimited, may } from '../may.ts';
+import { useRoute } from '../route.ts';
+import type { SignedIn } from '../signed-in.ts';
+
+const EVERY_MS = 60_000;
+
+const PERIODS = [
+  ['7', 'last 7 days'],
+  ['30', 'last 30 days'],
+  ['90', 'last 90 days'],
+  ['365', 'last year'],
+] as const;
+
+export function UsageView({ who }: { readonly who: SignedIn }) {
+  const { query } = useRoute();
+  const slots = useSlots(who);
+  const slot = query['slot'] ?? slots.only;
+  const span = PERIODS.find(([days]) => days === query['span'])?.[0] ?? '30';
+  const live = useLive(`${span} ${slot}`, EVERY_MS, async (signal) => {
+    const days = daysBack(Number(span), new Date());
+    const [first = new Date()] = days;
+    const reply = await who.hub.paymentAdmin.summarizeUsage(
+      {
+        ...(slot && { slot }),
+        settledFrom: timestampFromDate(first),
+        settledTo: timestampFromDate(new Date(Date.now() + 86_400_000)),
+      },
+      { signal },
+    );
+    return byCurrency(days, reply.days);
+  });
+  const seesRules = !isLimited(who.caller) && may(who.caller, PaymentAdminService.method.listFeeRules);
+  return (
+    <Page title="Usage and fees">
+      <Filters
+        filters={[{ name: 'span', label: 'Period', choices: PERIODS, otherwise: '30' }, slotFilter(slots)]}
+      />
+      <Loaded live={live}>
+        {(currencies) =>
+          currencies.length === 0 ? (
+            <p class="empty">Nothing was paid in this period.</p>
+          ) : (
+            currencies.map((usage) => <CurrencySection key={usage.currency} usage={usage} />)
+          )
+        }
+      </Loaded>
+      {seesRules && <FeeRules who={who} />}
+    </Page>
+  );
+}
+
+function CurrencySection({ usage }: { readonly usage: CurrencyUsage }) {
+  const { currency, days, total } = usage;
+  const text = (minorUnits: bigint): string => `${decimalText(minorUnits, currency)} ${currency}`;
+  return (
+    <section class="card" aria-labelledby={`usage-${currency}`}>
+      <h2 id={`usage-${currency}`}>{currency}</h2>
+      <dl class="totals">
+        <Total name="Paid" value={text(total.paidMinorUnits)} />
+        <Total name="Fees" value={text(total.feeMinorUnits)} />
+        <Total name="Payments" value={String(total.payments)} />
+        {total.reversedPayments > 0n && (
+          <Total
+            name={`Of these reversed: ${total.reversedPayments}`}
+            value={text(total.reversedMinorUnits)}
+          />
+        )}
+      </dl>
+      <div class="charts">
+        <BarChart title="Paid" currency={currency} bars={days.map((day) => [day.day, day.paidMinorUnits])} />
+        <BarChart title="Fees" currency={currency} bars={days.map((day) => [day.day, day.feeMinorUnits])} />
+      </div>
+      <details>
+        <summary>The same as a table</summary>
+        <DayTable days={days} currency={currency} />
+      </details>
+    </section>
+  );
+}
+
+function Total({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+function DayTable({ days, currency }: { readonly days: readonly UsageDay[]; readonly currency: string }) {
+  const money = (minorUnits: bigint): string => decimalText(minorUnits, currency);
+  return (
+    <Table
+      caption={`Payments in ${currency} by day (UTC)`}
+      rows={days.filter(({ payments }) => payments > 0n).reverse()}
+      keyOf={({ day }) => day}
+      empty="Nothing was paid."
+      columns={[
+        { title: 'Day (UTC)', cell: ({ day }) => day },
+        { title: 'Payments', kind: 'number', cell: ({ payments }) => String(payments) },
+        { title: `Paid, ${currency}`, kind: 'number', cell: ({ paidMinorUnits }) => money(paidMinorUnits) },
+        { title: `Fees, ${currency}`, kind: 'number', cell: ({ feeMinorUnits }) => money(feeMinorUnits) },
+        {
+          title: 'Reversed',
+          kind: 'number',
+          wide: true,
+          cell: ({ reversedMinorUnits }) => money(reversedMinorUnits),
+        },
+      ]}
+    />
+  );
+}
+
+const RULES_EVERY_MS = 120_000;
+
+function FeeRules({ who }: { readonly who: SignedIn }) {
+  const live = useLive('rules', RULES_EVERY_MS, (signal) =>
+    who.hub.paymentAdmin.listFeeRules({}, { signal }),
+  );
+  return (
+    <section aria-labelledby="rules">
+      <h2 id="rules">Fee rules in force</h2>
+      <Loaded live={live}>
+        {({ rules }) => (
+          <Table
+            caption="Fee rules in force"
+            rows={rules}
+            keyOf={({ feeRuleId }) => feeRuleId}
+            empty="There are none: payments cost nothing."
+            columns={[
+              { title: 'Rule', cell: ({ name }) => name },
+              { title: 'Fee', kind: 'long', cell: (rule) => termsText(rule) },
+              {
+                title: 'For',
+                wide: true,
+                cell: ({ gateway, slot, currency }) =>
+                  [gateway, slot, currency].filter(Boolean).join(', ') || 'all payments',
+              },
+              { title: 'Version', kind: 'number', wide: true, cell: ({ version }) => version },
+              { title: 'Since', wide: true, cell: ({ validFrom }) => <Moment at={validFrom} /> },
+              { title: 'Until', wide: true, cell: ({ validTo }) => <Moment at={validTo} /> },
+            ]}
+          />
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+/** `1.5 % + 2.00 BDT, at least 5.00 BDT` */
+function termsText({
+  basisPoints,
+  fixedMinorUnits,
+  minMinorUnits,
+  maxMinorUnits,
+  currency,
+}: FeeRule): string {
+  const money = (minorUnits: bigint): string => `${formatDecimal(minorUnits, currency)} ${currency}`;
+  const parts = [basisPoints > 0 && `${basisPoints / 100} %`, fixedMinorUnits > 0n && money(fixedMinorUnits)];
+  const bounds = [
+    minMinorUnits !== undefined && `at least ${money(minMinorUnits)}`,
+    maxMinorUnits !== undefined && `at most ${money(maxMinorUnits)}`,
+  ];
+  return [parts.filter(Boolean).join(' + ') || 'nothing', ...bounds].filter(Boolean).join(', ');
+}

@@ -1,0 +1,63 @@
+// The view that the address names.
+import type { VNode } from 'preact';
+import { Page } from '../components/page.tsx';
+import { PLACES, placesFor } from '../places.ts';
+import { linkTo, useRoute } from '../route.ts';
+import type { SignedIn } from '../signed-in.ts';
+import { AppsView } from './apps.tsx';
+import { AuditView } from './audit.tsx';
+import { CallbackView } from './callback.tsx';
+import { CallbacksView } from './callbacks.tsx';
+import { LicenseView } from './license.tsx';
+import { LicensesView } from './licenses.tsx';
+import { OverviewView } from './overview.tsx';
+import { SessionView } from './session.tsx';
+import { SessionsView } from './sessions.tsx';
+import { SlotsView } from './slots.tsx';
+import { UsageView } from './usage.tsx';
+
+type WhoProps = { readonly who: SignedIn };
+type OneProps = WhoProps & { readonly id: string };
+
+const LISTS: Readonly<Record<(typeof PLACES)[number]['path'], (props: WhoProps) => VNode>> = {
+  '': OverviewView,
+  sessions: SessionsView,
+  callbacks: CallbacksView,
+  usage: UsageView,
+  slots: SlotsView,
+  licenses: LicensesView,
+  apps: AppsView,
+  audit: AuditView,
+};
+
+const ONES: ReadonlyMap<string, (props: OneProps) => VNode> = new Map([
+  ['sessions', SessionView],
+  ['callbacks', CallbackView],
+  ['licenses', LicenseView],
+]);
+
+export function View({ who }: WhoProps) {
+  const { path } = useRoute();
+  const [name = '', id] = path;
+  const One = ONES.get(name);
+  if (path.length === 2 && id !== undefined && One) return <One key={id} who={who} id={id} />;
+  const place = PLACES.find((each) => each.path === name);
+  if (place === undefined || path.length > 1) {
+    return (
+      <Page title="No such page">
+        <p>
+          There is nothing at this address. Begin at the <a href={linkTo([])}>overview</a>.
+        </p>
+      </Page>
+    );
+  }
+  if (!placesFor(who).some((each) => each.path === name)) {
+    return (
+      <Page title={place.title}>
+        <p>Your token may not see this. Which roles may is told in docs/access.md; an admin makes tokens.</p>
+      </Page>
+    );
+  }
+  const List = LISTS[place.path];
+  return <List who={who} />;
+}

@@ -1,0 +1,74 @@
+// Makes the console's files from console/app: for the package when that is made, and in a checkout for a hub that is
+// asked for them. So none are kept under version control, and none can be out of date.
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build, stop } from 'esbuild';
+
+const ROOT = join(import.meta.dirname, '..');
+const APP = join(import.meta.dirname, 'app');
+
+/** The files by name; names of code and style change with what is in them. The same sources make the same bytes. */
+export async function buildConsole(): Promise<Map<string, Uint8Array>> {
+  try {
+    const { outputFiles, metafile } = await build({
+      absWorkingDir: ROOT,
+      entryPoints: ['main.tsx', 'style.css', 'icon.svg'].map((name) => join(APP, name)),
+      entryNames: '[name]-[hash]',
+      outdir: 'console',
+      loader: { '.svg': 'copy' },
+      bundle: true,
+      minify: true,
+      format: 'esm',
+      target: ['chrome123', 'firefox121', 'safari17.5'],
+      jsx: 'automatic',
+      jsxImportSource: 'preact',
+      legalComments: 'none', // LICENSES.txt has them in full
+      metafile: true,
+      write: false,
+      logLevel: 'silent', // what is wrong is thrown
+    });
+    const files = new Map(outputFiles.map(({ path, contents }) => [nameOf(path), contents]));
+    const page = await readFile(join(APP, 'index.html'), 'utf8');
+    files.set('index.html', encode(withNames(page, [...files.keys()])));
+    files.set('LICENSES.txt', encode(await licensesOf(Object.keys(metafile.inputs))));
+    return files;
+  } finally {
+    await stop(); // its process
+  }
+}
+
+function nameOf(path: string): string {
+  return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
+}
+
+/** The page with `main.js` and the like replaced by the names of this build. */
+function withNames(page: string, names: readonly string[]): string {
+  return names.reduce((text, name) => text.replaceAll(name.replace(/-[A-Z0-9]{8}\./, '.'), name), page);
+}
+
+/** The license texts of all packages that are in the bundle. */
+async function licensesOf(inputs: readonly string[]): Promise<string> {
+  const packages = new Set(
+    inputs.flatMap((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0] ?? []),
+  );
+  const texts = [...packages].sort().map(async (folder) => {
+    const { name, version, license } = JSON.parse(await readFile(join(ROOT, folder, 'package.json'), 'utf8'));
+    const file = (await readdir(join(ROOT, folder))).find((each) => /^licen[sc]e/i.test(each));
+    const text = file ? (await readFile(join(ROOT, folder, file), 'utf8')).trim() : '';
+    return `${name} ${version} (${license})\n\n${text || APACHE}`;
+  });
+  return `The console contains the work of others:\n\n${(await Promise.all(texts)).join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
+}
+
+const APACHE = 'The text of the Apache License 2.0 is the file LICENSE of this hub.';
+
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+if (import.meta.main) {
+  const [folder] = process.argv.slice(2);
+  if (folder === undefined) throw new Error('name the folder to write into: node console/build.ts FOLDER');
+  await mkdir(folder, { recursive: true });
+  for (const [name, bytes] of await buildConsole()) await writeFile(join(folder, name), bytes);
+}

@@ -1,0 +1,117 @@
+// The chain over the audit log: what a link's hash is made of, and how links are read.
+//
+// hash = HMAC-SHA-256(key of the chain, RFC 8785 form of {entry, linkedAt, previous, seq}), where `previous` is the hash
+// of the link before in hex, 64 zeros for the first. The key is random and sealed with the master key: whoever has
+// nothing but the database cannot make a link.
+import { createHmac, type KeyObject } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import type { ClientBase, Pool, PoolClient } from 'pg';
+import type { Facts } from './audit-entities.ts';
+
+/** An entry as it is hashed. */
+export type ChainedEntry = {
+  /** The bare UUID. */
+  readonly id: string;
+  /** RFC 3339 in UTC with milliseconds. */
+  readonly at: string;
+  readonly actor: string;
+  readonly action: string;
+  readonly subject: string;
+  readonly before: Facts | null;
+  readonly after: Facts | null;
+  readonly detail: Facts;
+  readonly requestId: string | null;
+};
+
+/** Where the chain stands: the number and the hash (hex) of a link. */
+export type ChainHead = { readonly seq: number; readonly hash: string };
+
+/** The head of an empty chain. */
+export const GENESIS: ChainHead = { seq: 0, hash: '0'.repeat(64) };
+
+/** The hash, in hex, of the link that follows `previous`. `linkedAt` is RFC 3339 in UTC with milliseconds. */
+export function linkHash(key: KeyObject, previous: ChainHead, linkedAt: string, entry: ChainedEntry): string {
+  const linked = { seq: previous.seq + 1, previous: previous.hash, linkedAt, entry };
+  return createHmac('sha256', key)
+    .update(canonicalize(linked) ?? '')
+    .digest('hex');
+}
+
+/** `12:9f86d0…`, as operators note it. */
+export function formatHead({ seq, hash }: ChainHead): string {
+  return `${seq}:${hash}`;
+}
+
+/** The other way round; the contract has seen to its form. */
+export function parseHead(text: string): ChainHead {
+  const [seq = '', hash = ''] = text.split(':');
+  return { seq: Number(seq), hash };
+}
+
+// Any constant will do, as long as nothing else in the database uses it.
+const CHAIN_LOCK = 4_715_107;
+
+/** One at a time, over all hubs, until the end of the transaction. */
+export async function lockChain(client: PoolClient): Promise<void> {
+  await client.query('select pg_advisory_xact_lock($1)', [CHAIN_LOCK]);
+}
+
+/** The newest link, be it pruned; GENESIS if there never was one (audit_link_seq_idx). */
+export async function readHead(db: Pool | ClientBase): Promise<ChainHead> {
+  const { rows } = await db.query<{ seq: string; hash: string }>(
+    `select seq, encode(hash, 'hex') as hash from (
+       (select seq, hash from audit_link order by seq desc limit 1)
+       union all (select seq, hash from audit_anchor order by seq desc limit 1)
+     ) ends order by seq desc limit 1`,
+  );
+  const [newest] = rows;
+  return newest ? { seq: Number(newest.seq), hash: newest.hash } : GENESIS;
+}
+
+/** The hash of a link, be it the last one that was pruned; undefined if there is none with this number. */
+export async function readHash(db: Pool | PoolClient, seq: number): Promise<string | undefined> {
+  if (seq === GENESIS.seq) return GENESIS.hash;
+  const { rows } = await db.query<{ hash: string }>(
+    `select encode(hash, 'hex') as hash from audit_link where seq = $1
+     union all select encode(hash, 'hex') from audit_anchor where seq = $1`,
+    [seq],
+  );
+  return rows[0]?.hash;
+}
+
+export type Link = ChainHead & {
+  readonly entryId: string;
+  readonly linkedAt: string;
+  /** Undefined if the row is gone. */
+  readonly entry: ChainedEntry | undefined;
+};
+
+/** An instant as it is hashed, out of a column. */
+export const instant = (column: string): string =>
+  `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** The columns of `audit_entry e` as a ChainedEntry has them. */
+export const ENTRY_COLUMNS = `e.id, ${instant('e.at')} as at, e.actor, e.action, e.subject, e.before, e.after, e.detail,
+  e.request_id as "requestId"`;
+
+/** Up to `limit` links that follow the one with number `after`, in order (audit_link_seq_idx, audit_entry_pkey). */
+export async function readLinks(db: Pool | PoolClient, after: number, limit: number): Promise<Link[]> {
+  const { rows } = await db.query<
+    ChainedEntry & { seq: string; hash: string; entryId: string; linkedAt: string }
+  >({
+    // The limit is part of the statement: a plan for any limit would be one for the whole chain.
+    name: `read_audit_links_${limit}`,
+    text: `select l.seq, encode(l.hash, 'hex') as hash, l.entry_id as "entryId",
+                  ${instant('l.linked_at')} as "linkedAt", ${ENTRY_COLUMNS}
+           from audit_link l left join audit_entry e on e.id = l.entry_id
+           where l.seq > $1 order by l.seq limit ${limit}`,
+    values: [after],
+  });
+  return rows.map(({ seq, hash, entryId, linkedAt, ...entry }) => ({
+    seq: Number(seq),
+    hash,
+    entryId,
+    linkedAt,
+    entry: entry.id === null ? undefined : entry,
+  }));
+}

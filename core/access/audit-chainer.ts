@@ -1,0 +1,160 @@
+// Links audit entries into the chain, shortly after they were committed: changes never wait for each other.
+import type { KeyObject } from 'node:crypto';
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import type { Task } from '../../metrics/tasks.ts';
+import type { Clock } from '../clock.ts';
+import { inTransaction } from '../storage/transaction.ts';
+import {
+  type ChainedEntry,
+  ENTRY_COLUMNS,
+  formatHead,
+  linkHash,
+  lockChain,
+  readHead,
+} from './audit-chain.ts';
+import { endOfChain, noteHead } from './audit-head.ts';
+import type { HeadKeeper } from './head-keeper.ts';
+
+export type ChainOptions = { readonly pool: Pool; readonly key: KeyObject; readonly clock: Clock };
+
+const BATCH = 500;
+const EVERY_MS = 1_000;
+const MINUTE_MS = 60 * 1000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Links everything that is committed. */
+export async function linkEntries(options: ChainOptions): Promise<void> {
+  while ((await linkBatch(options)) === BATCH);
+}
+
+/** Links the oldest entries without a link; how many were waiting, `BATCH` at most. */
+function linkBatch({ pool, key, clock }: ChainOptions): Promise<number> {
+  return inTransaction(pool, async (client) => {
+    await lockChain(client);
+    // A row that is queued and linked as well was brought back from elsewhere: its link stands.
+    const { rows } = await client.query<ChainedEntry & { linked: boolean }>(
+      // audit_unlinked_pkey, and for each row audit_entry_pkey and audit_link_pkey: the queue is mostly empty, which the
+      // planner seldom knows, and it would rather read the whole log. OFFSET 0 keeps it from that.
+      `select e.*
+       from audit_unlinked u
+       cross join lateral (
+         select ${ENTRY_COLUMNS}, exists (select from audit_link l where l.entry_id = e.id) as linked
+         from audit_entry e where e.id = u.entry_id offset 0
+       ) e
+       order by u.entry_id limit ${BATCH}`,
+    );
+    if (rows.length === 0) return 0;
+    const linkedAt = clock();
+    let head = await endOfChain(client, key);
+    const links: { seq: number; entryId: string; hash: Buffer }[] = [];
+    for (const { linked, ...entry } of rows) {
+      if (linked) continue;
+      head = { seq: head.seq + 1, hash: linkHash(key, head, linkedAt.toISOString(), entry) };
+      links.push({ seq: head.seq, entryId: entry.id, hash: Buffer.from(head.hash, 'hex') });
+    }
+    await client.query(
+      `insert into audit_link (seq, entry_id, linked_at, hash)
+       select seq, entry_id, $4, hash from unnest($1::bigint[], $2::uuid[], $3::bytea[]) as t (seq, entry_id, hash)`,
+      [
+        links.map(({ seq }) => seq),
+        links.map(({ entryId }) => entryId),
+        links.map(({ hash }) => hash),
+        linkedAt,
+      ],
+    );
+    if (links.length > 0) await noteHead(client, key, head);
+    await client.query('delete from audit_unlinked where entry_id = any($1)', [rows.map(({ id }) => id)]);
+    return rows.length;
+  });
+}
+
+/** The same for many who ask: they gather, and one connection at most waits for the lock of the chain. */
+export function createLinker(options: ChainOptions): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  const start = (): Promise<void> => {
+    next = undefined;
+    running = linkEntries(options).finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  return () => {
+    if (running === undefined) return start();
+    // What is under way may have begun before the caller's entry was committed.
+    next ??= running.catch(() => {}).then(start);
+    return next;
+  };
+}
+
+export type Chainer = {
+  /** Links what is left, and logs where the chain stands. */
+  stop(): Promise<void>;
+};
+
+export type ChainerOptions = {
+  readonly pool: Pool;
+  /** Links everything that is committed. */
+  readonly link: () => Promise<void>;
+  readonly headKeeper: HeadKeeper;
+  readonly logger: Logger;
+  readonly task: Task;
+};
+
+/**
+ * Links every second, and keeps the hub's note of the head, at least once a minute. Once a day the head is logged as
+ * well: whoever has the log can tell that a chain was cut short.
+ */
+export function startChainer({ pool, link, headKeeper, logger, task }: ChainerOptions): Chainer {
+  let stopped = false;
+  let failing = false;
+  let lookedAt = 0;
+  let loggedAt = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+
+  const look = async (): Promise<void> => {
+    lookedAt = performance.now();
+    await headKeeper.look();
+  };
+  const logHead = async (): Promise<void> => {
+    loggedAt = performance.now();
+    logger.info({ head: formatHead(await readHead(pool)) }, 'head of the audit chain');
+  };
+  const pass = async (): Promise<void> => {
+    try {
+      // Without a lock: most of the time there is nothing to do.
+      const { rows } = await pool.query('select from audit_unlinked limit 1');
+      if (rows.length > 0) await link();
+      if (rows.length > 0 || performance.now() - lookedAt > MINUTE_MS) await look();
+      if (performance.now() - loggedAt > DAY_MS) await logHead();
+      failing = false;
+      task.succeeded();
+    } catch (error) {
+      task.failed();
+      if (!failing) logger.warn({ err: error }, 'audit entries are not linked for now');
+      failing = true;
+    }
+    if (!stopped) timer = setTimeout(run, EVERY_MS);
+  };
+  let running: Promise<void> = Promise.resolve();
+  const run = (): void => {
+    running = pass();
+  };
+  run();
+
+  return {
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+      try {
+        await link();
+        await look();
+        await logHead();
+      } catch (error) {
+        logger.warn({ err: error }, 'the last audit entries are linked by the next hub');
+      }
+    },
+  };
+}

@@ -1,0 +1,61 @@
+// Finds whom a service token or a client certificate stands for. Asked at every call: a revocation holds at once.
+import type { Pool } from 'pg';
+import type { Clock } from '../clock.ts';
+import { formatId } from '../ids.ts';
+import type { Caller } from './caller.ts';
+import type { RoleName, Scope } from './entities.ts';
+import type { LastUsed } from './last-used.ts';
+import { isToken, tokenIdOf } from './service-token.ts';
+
+export type FindCallerOptions = { readonly pool: Pool; readonly clock: Clock; readonly lastUsed: LastUsed };
+
+export type FindCaller = {
+  /** Undefined if the token is unknown, revoked or expired. */
+  byToken(token: string): Promise<Caller | undefined>;
+  /** By the subject of a certificate that was verified. Undefined if it stands for nobody now. */
+  byCertificate(subject: string): Promise<Caller | undefined>;
+};
+
+type Row = {
+  readonly id: string;
+  readonly name: string;
+  readonly role: RoleName;
+  readonly scope: Scope | null;
+  readonly token_hash: Buffer | null;
+  readonly last_used_ms: number | null;
+};
+
+const COLUMNS =
+  'id, name, role, scope, token_hash, (extract(epoch from last_used_at) * 1000)::float8 as last_used_ms';
+const LIVE = 'revoked_at is null and (expires_at is null or expires_at > $2)';
+
+export function createFindCaller({ pool, clock, lastUsed }: FindCallerOptions): FindCaller {
+  const toCaller = ({ id, name, role, scope, last_used_ms }: Row): Caller => {
+    lastUsed.touch(id, last_used_ms, clock());
+    return { id: formatId('tok', id), name, role, ...(scope && { scope }) };
+  };
+  return {
+    async byToken(token) {
+      const id = tokenIdOf(token);
+      if (id === undefined) return undefined;
+      // The primary key
+      const { rows } = await pool.query<Row>({
+        name: 'find_caller',
+        text: `select ${COLUMNS} from service_token where id = $1 and ${LIVE}`,
+        values: [id, clock()],
+      });
+      const [row] = rows;
+      return row?.token_hash && isToken(token, row.token_hash) ? toCaller(row) : undefined;
+    },
+
+    async byCertificate(subject) {
+      // service_token_certificate_subject_key
+      const { rows } = await pool.query<Row>({
+        name: 'find_certificate_caller',
+        text: `select ${COLUMNS} from service_token where certificate_subject = $1 and ${LIVE}`,
+        values: [subject, clock()],
+      });
+      return rows[0] && toCaller(rows[0]);
+    },
+  };
+}

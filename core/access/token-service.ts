@@ -1,0 +1,54 @@
+// TokenService: how admins decide who may call, translated to the domain and back.
+
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
+import { formatId } from '../ids.ts';
+import { readMoment } from '../moment.ts';
+import { actorOf } from './caller.ts';
+import type { ServiceToken } from './entities.ts';
+import { roleFromProto, roleToProto } from './roles.ts';
+import type { createTokens } from './tokens.ts';
+
+export function createTokenService(
+  tokens: ReturnType<typeof createTokens>,
+): ServiceImpl<typeof TokenService> {
+  return {
+    async createToken({ name, role, apps, slots, expiresAt, certificateSubject }, context) {
+      const asked = {
+        name,
+        role: roleFromProto(role),
+        scope: { apps, slots },
+        expiresAt: expiresAt && readMoment('expiresAt', expiresAt),
+        certificateSubject,
+      };
+      const { serviceToken, token } = await tokens.create(asked, actorOf(context));
+      return { serviceToken: tokenToProto(serviceToken), token: token ?? '' };
+    },
+
+    async listTokens(request) {
+      const { items, nextPageToken } = await tokens.list(request.includeEnded, request);
+      return { serviceTokens: items.map(tokenToProto), nextPageToken };
+    },
+
+    async revokeToken({ tokenId }, context) {
+      return { serviceToken: tokenToProto(await tokens.revoke(tokenId, actorOf(context))) };
+    },
+  };
+}
+
+function tokenToProto(token: ServiceToken) {
+  const { certificateSubject, expiresAt, revokedAt, lastUsedAt } = token;
+  return {
+    tokenId: formatId('tok', token.id),
+    name: token.name,
+    role: roleToProto(token.role),
+    apps: [...(token.scope?.apps ?? [])],
+    slots: [...(token.scope?.slots ?? [])],
+    ...(certificateSubject && { certificateSubject }),
+    createdAt: timestampFromDate(token.createdAt),
+    ...(expiresAt && { expiresAt: timestampFromDate(expiresAt) }),
+    ...(revokedAt && { revokedAt: timestampFromDate(revokedAt) }),
+    ...(lastUsedAt && { lastUsedAt: timestampFromDate(lastUsedAt) }),
+  };
+}

@@ -1,0 +1,153 @@
+// Administration of service tokens: create, look, revoke.
+import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+import type { Clock } from '../clock.ts';
+import { HubError } from '../errors.ts';
+import { formatId, newUuid, parseId } from '../ids.ts';
+import type { Database } from '../storage/database.ts';
+import { type Page, type PageRequest, readPage } from '../storage/page.ts';
+import { recordChange } from './audit.ts';
+import type { Actor } from './caller.ts';
+import { type RoleName, type Scope, type ServiceToken, ServiceTokenSchema } from './entities.ts';
+import type { FindOwner } from './scope.ts';
+import { hashToken, newServiceToken } from './service-token.ts';
+
+export type NewToken = {
+  /** Empty: the name of the role. */
+  readonly name: string;
+  readonly role: RoleName;
+  /** Without apps and slots: not limited. */
+  readonly scope: Scope;
+  readonly expiresAt: Date | undefined;
+  /** Takes the place of a token. */
+  readonly certificateSubject: string | undefined;
+};
+
+export type TokensOptions = { readonly db: Database; readonly clock: Clock; readonly findOwner: FindOwner };
+
+export function createTokens({ db, clock, findOwner }: TokensOptions) {
+  /** @throws HubError `app_unknown`, `slot_unknown` */
+  const checkScope = async ({ apps, slots }: Scope): Promise<void> => {
+    for (const slug of apps) {
+      if (await findOwner.app(slug)) continue;
+      throw new HubError('app_unknown', `there is no app "${slug}"`, { field: 'apps' });
+    }
+    for (const name of slots) {
+      if (await findOwner.slot(name)) continue;
+      throw new HubError('slot_unknown', `there is no slot "${name}"`, { field: 'slots' });
+    }
+  };
+
+  return {
+    /**
+     * `token` is undefined if a certificate takes its place.
+     * @throws HubError `app_unknown`, `slot_unknown`, `expiry_invalid`, `certificate_subject_taken`
+     */
+    async create(
+      asked: NewToken,
+      actor: Actor,
+    ): Promise<{ serviceToken: ServiceToken; token: string | undefined }> {
+      const { role, expiresAt, certificateSubject } = asked;
+      const now = clock();
+      if (expiresAt && expiresAt <= now) {
+        throw new HubError('expiry_invalid', 'must be in the future', { field: 'expiresAt' });
+      }
+      await checkScope(asked.scope);
+      const isLimited = asked.scope.apps.length + asked.scope.slots.length > 0;
+      const id = newUuid();
+      const token = certificateSubject === undefined ? newServiceToken(id) : undefined;
+      try {
+        return await db.em().transactional((em) => {
+          const serviceToken = em.create(ServiceTokenSchema, {
+            id,
+            name: asked.name || role,
+            role,
+            scope: isLimited ? asked.scope : null,
+            tokenHash: token === undefined ? null : hashToken(token),
+            certificateSubject: certificateSubject ?? null,
+            createdAt: now,
+            expiresAt: expiresAt ?? null,
+          });
+          recordChange(em, actor, now, {
+            action: 'token.create',
+            subject: formatId('tok', id),
+            before: null,
+            after: describe(serviceToken),
+          });
+          return Promise.resolve({ serviceToken, token });
+        });
+      } catch (error) {
+        if (!(error instanceof UniqueConstraintViolationException)) throw error;
+        throw new HubError(
+          'certificate_subject_taken',
+          'another token stands for this certificate; revoke it first',
+          { field: 'certificateSubject' },
+        );
+      }
+    },
+
+    /** @throws HubError `page_token_invalid` */
+    list(includeEnded: boolean, request: PageRequest): Promise<Page<ServiceToken>> {
+      const which = includeEnded ? {} : live(clock());
+      return readPage(request, 'tok', (after, limit) =>
+        db.em().find(
+          ServiceTokenSchema,
+          { $and: after ? [which, { id: { $lt: after } }] : [which] },
+          {
+            orderBy: { id: 'desc' },
+            limit,
+          },
+        ),
+      );
+    },
+
+    /** Revoking a revoked token changes nothing. @throws HubError `token_unknown`, `last_admin` */
+    revoke(tokenId: string, actor: Actor): Promise<ServiceToken> {
+      return db.em().transactional(async (em) => {
+        const id = parseId('tok', tokenId);
+        const now = clock();
+        // All admins, in one order: of two that revoke each other at the same time, one has to stay.
+        const admins = await em.find(
+          ServiceTokenSchema,
+          { role: 'admin', scope: null, ...live(now) },
+          { orderBy: { id: 'asc' }, lockMode: LockMode.PESSIMISTIC_WRITE },
+        );
+        const found = id
+          ? await em.findOne(ServiceTokenSchema, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+          : null;
+        if (found === null)
+          throw new HubError('token_unknown', 'there is no token with this id', { field: 'tokenId' });
+        if (found.revokedAt != null) return found;
+        if (admins.length === 1 && admins[0] === found) {
+          throw new HubError(
+            'last_admin',
+            'nobody could administer the hub any more; create another admin token first',
+            { field: 'tokenId' },
+          );
+        }
+        found.revokedAt = now;
+        recordChange(em, actor, now, {
+          action: 'token.revoke',
+          subject: tokenId,
+          before: { revoked: false },
+          after: { revoked: true },
+          detail: describe(found),
+        });
+        return found;
+      });
+    },
+  };
+}
+
+function live(now: Date) {
+  return { revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
+}
+
+function describe({ name, role, scope, certificateSubject, expiresAt }: ServiceToken) {
+  return {
+    name,
+    role,
+    ...(scope && { scope }),
+    ...(certificateSubject && { certificateSubject }),
+    ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
+  };
+}

@@ -1,0 +1,124 @@
+// Inserts a charge session, or finds the one that an earlier call with the same idempotency key inserted.
+import { createHash } from 'node:crypto';
+import type { Pool } from 'pg';
+import { recordChangeNow } from '../access/audit.ts';
+import type { Actor } from '../access/caller.ts';
+import { HubError } from '../errors.ts';
+import { formatId, newUuid } from '../ids.ts';
+import { inTransaction } from '../storage/transaction.ts';
+import { formatMoney, type Money } from './money.ts';
+import type { PaymentMeter } from './payment-meter.ts';
+import type { CheckoutRequest } from './provider.ts';
+import type { SessionSlot } from './session-slot.ts';
+
+export type CreateSessionRequest = {
+  readonly slot: string;
+  readonly amount: Money;
+  readonly orderReference: string;
+  readonly customer: CheckoutRequest['customer'];
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly idempotencyKey: string | undefined;
+};
+
+export type InsertOptions = {
+  readonly pool: Pool;
+  readonly slot: SessionSlot;
+  readonly actor: Actor;
+  readonly now: Date;
+  /** When the sweep looks at it first. */
+  readonly firstCheck: Date | undefined;
+  readonly meter: Pick<PaymentMeter, 'sessionCreated'>;
+};
+
+/** Resolves with the id. @throws HubError `slot_disabled`, `idempotency_key_reused` */
+export async function insertSession(request: CreateSessionRequest, options: InsertOptions): Promise<string> {
+  const { idempotencyKey } = request;
+  const requestHash = hashRequest(request);
+  const find = () =>
+    idempotencyKey === undefined ? undefined : findByKey(options.pool, idempotencyKey, requestHash);
+  const earlier = await find();
+  if (earlier !== undefined) return earlier;
+  if (options.slot.disabled) {
+    throw new HubError('slot_disabled', 'the slot is disabled', { field: 'slot' });
+  }
+  const inserted = await insert(request, requestHash, options);
+  if (inserted !== undefined) options.meter.sessionCreated(request.slot);
+  const id = inserted ?? (await find());
+  if (id === undefined) throw new Error('a charge session was neither inserted nor found');
+  return id;
+}
+
+/** Resolves with undefined if another call with the same idempotency key was faster. */
+async function insert(
+  request: CreateSessionRequest,
+  requestHash: Buffer,
+  { pool, slot, actor, now, firstCheck }: InsertOptions,
+): Promise<string | undefined> {
+  const { amount, orderReference, customer, metadata, idempotencyKey } = request;
+  const id = newUuid();
+  const sessionId = formatId('chs', id);
+  return inTransaction(pool, async (client) => {
+    const { rowCount } = await client.query({
+      name: 'insert_session',
+      // charge_session_idempotency_key. The sweep looks after it from the start: the hub may die before the checkout.
+      text: `insert into charge_session (id, slot_id, status, status_verified, status_reason, status_changed_at,
+               amount_minor, currency, order_reference, customer, metadata, merchant_transaction_id, idempotency_key,
+               request_hash, created_at, checks, next_check_at)
+             values ($1, $2, 'pending', false, 'no checkout yet', $3, $4, $5, $6, $7, $8, $9, $10, $11, $3, 0, $12)
+             on conflict (idempotency_key) where idempotency_key is not null do nothing`,
+      values: [
+        id,
+        slot.id,
+        now,
+        amount.minor,
+        amount.currency,
+        orderReference,
+        JSON.stringify(customer),
+        JSON.stringify(metadata),
+        sessionId.slice('chs_'.length).toUpperCase(),
+        idempotencyKey ?? null,
+        idempotencyKey === undefined ? null : requestHash,
+        firstCheck ?? null,
+      ],
+    });
+    if (rowCount === 0) return undefined;
+    await recordChangeNow(client, actor, now, {
+      action: 'charge_session.create',
+      subject: sessionId,
+      before: null,
+      after: { status: 'pending', slot: request.slot, amount: formatMoney(amount), orderReference },
+    });
+    return id;
+  });
+}
+
+async function findByKey(pool: Pool, key: string, requestHash: Buffer): Promise<string | undefined> {
+  const { rows } = await pool.query<{ id: string; same: boolean }>({
+    name: 'session_by_key',
+    // charge_session_idempotency_key
+    text: 'select id, request_hash = $2 as same from charge_session where idempotency_key = $1',
+    values: [key, requestHash],
+  });
+  const [row] = rows;
+  if (row === undefined || row.same) return row?.id;
+  throw new HubError('idempotency_key_reused', 'this idempotency key came with another request before', {
+    field: 'idempotencyKey',
+  });
+}
+
+/** Two requests are the same if they ask for the same, however their maps are ordered. */
+function hashRequest({ slot, amount, orderReference, customer, metadata }: CreateSessionRequest): Buffer {
+  const facts = [
+    slot,
+    String(amount.minor),
+    amount.currency,
+    orderReference,
+    sorted(customer),
+    sorted(metadata),
+  ];
+  return createHash('sha256').update(JSON.stringify(facts)).digest();
+}
+
+function sorted(map: Readonly<Record<string, string | undefined>>): [string, string | undefined][] {
+  return Object.entries(map).sort(([one], [other]) => (one < other ? -1 : 1));
+}

@@ -1,0 +1,200 @@
+// Settles sessions that are found paid at the same time in one transaction, so that they share its statements and commit.
+//
+// Only those about which there is nothing to be decided: not paid yet, by nothing that has paid before, held by nobody.
+// If one is not like that, nothing is done, and each is settled by itself (settle.ts).
+import type { Pool, PoolClient } from 'pg';
+import { recordChanges } from '../access/audit.ts';
+import type { Clock } from '../clock.ts';
+import { createBatcher } from '../storage/batcher.ts';
+import { joinWrites, type Write } from '../storage/join-statements.ts';
+import { isDatabaseUnavailable } from '../storage/outage.ts';
+import { inTransaction, isLockTrouble } from '../storage/transaction.ts';
+import { applyRules, readRulesInForce } from './fee-rules.ts';
+import { type Finished, finishing } from './journal.ts';
+import { logFees } from './log-usage.ts';
+import { nextState } from './next-state.ts';
+import type { PaymentMeter } from './payment-meter.ts';
+import type { Verdict } from './provider.ts';
+import { lockSessions, type SessionFacts } from './session-facts.ts';
+import {
+  type Finding,
+  finishWaiting,
+  recordSteps,
+  SETTLEMENT,
+  type Settlement,
+  settlementChange,
+} from './settlement.ts';
+
+type PaidFinding = Finding & { readonly verdict: Extract<Verdict, { kind: 'paid' }> };
+
+/** A finding with its session as it was before. */
+type Payment = PaidFinding & { readonly session: SessionFacts };
+
+/** Resolves with undefined, and does nothing, if the session has to be settled by itself. */
+export type SettleTogether = (finding: PaidFinding) => Promise<Settlement | undefined>;
+
+/** How long all may have to wait for somebody who settles another session by one of their proofs. */
+const LOCK_TIMEOUT_MS = 1_000;
+
+type Options = { readonly pool: Pool; readonly clock: Clock; readonly meter: PaymentMeter };
+
+export function createSettleTogether({ pool, clock, meter }: Options): SettleTogether {
+  return createBatcher({
+    maxSize: 64,
+    maxInFlight: 2,
+    async run(findings: readonly PaidFinding[]) {
+      const bySession = new Map(findings.map((finding) => [finding.sessionId, finding]));
+      const each = [...bySession.values()];
+      const isSettled = await settleEach(pool, each, clock, meter);
+      return findings.map((finding) =>
+        isSettled && bySession.get(finding.sessionId) === finding ? settlementOf(finding) : undefined,
+      );
+    },
+  });
+}
+
+export function isPaid(finding: Finding): finding is PaidFinding {
+  return finding.verdict.kind === 'paid';
+}
+
+function settlementOf({ sessionId, verdict }: PaidFinding): Settlement {
+  return { outcome: { state: 'settled', reason: verdict.detail, sessionId }, changed: true };
+}
+
+class NotPlain extends Error {}
+
+/** Whether all are settled; none is if not. */
+async function settleEach(
+  pool: Pool,
+  findings: readonly PaidFinding[],
+  clock: Clock,
+  meter: PaymentMeter,
+): Promise<boolean> {
+  try {
+    const { payments, waited } = await inTransaction(
+      pool,
+      async (client, send) => {
+        const at = clock();
+        const ids = findings.map(({ sessionId }) => sessionId);
+        // In one round trip. Whatever is read after the lock sees what was committed before it was granted.
+        const [sessions, areNew, rules] = await Promise.all([
+          lockSessions(client, ids),
+          claimProofs(client, findings),
+          readRulesInForce(client, at),
+        ]);
+        const payments = findings.flatMap((finding) => {
+          const session = sessions.get(finding.sessionId);
+          return session === undefined || session.status === 'success' ? [] : [{ ...finding, session }];
+        });
+        if (payments.length < findings.length || !areNew) throw new NotPlain();
+
+        const fees = payments.map(({ session: { gateway, slotId, amount } }) =>
+          applyRules(rules, { gateway, slotId, amount, at }),
+        );
+        const lines = payments.map(({ sessionId }, index) => ({
+          sessionId,
+          lines: fees[index]?.lines ?? [],
+        }));
+        const totalsMinor = fees.map(({ totalMinor }) => totalMinor);
+        send(
+          joinWrites('settle_together', [
+            recordSteps(payments),
+            logUsages(payments, totalsMinor, at),
+            logFees(lines),
+            paySessions(payments, at),
+            recordChanges(SETTLEMENT, at, payments.map(changeOf)),
+            finishing(payments.flatMap(finishedBy), at),
+          ]),
+        );
+        // By itself: some of them were waiting as well, and are settled by now.
+        return { payments, waited: send(finishWaiting(ids, at)) };
+      },
+      { lockTimeoutMs: LOCK_TIMEOUT_MS },
+    );
+    for (const { session, callbackIds } of payments) {
+      meter.finished(session.gateway, 'settled', callbackIds.length);
+      meter.statusChanged(session, 'success');
+    }
+    for (const { gateway } of (await waited).rows) meter.finished(gateway, 'settled', 1);
+    return true;
+  } catch (error) {
+    // Whatever is wrong with one of them, the others shall not fail for it.
+    if (isLockTrouble(error) || !isDatabaseUnavailable(error)) return false;
+    throw error;
+  }
+}
+
+/** Whether nothing of what proves the payments was ever claimed before. */
+async function claimProofs(client: PoolClient, findings: readonly PaidFinding[]): Promise<boolean> {
+  const proofs = findings.flatMap(({ sessionId, verdict }) => [
+    { sessionId, kind: 'payment', value: verdict.gatewayTransactionId },
+    ...(verdict.bankTransactionId ? [{ sessionId, kind: 'bank', value: verdict.bankTransactionId }] : []),
+  ]);
+  const { rowCount } = await client.query({
+    name: 'claim_proofs',
+    // payment_proof_pkey. Whoever settles another session by the same proof waits here, all in the same order.
+    text: `insert into payment_proof (gateway, kind, value, session_id)
+           select s.gateway, t.kind, t.value, c.id
+           from unnest($1::uuid[], $2::text[], $3::text[]) as t (session_id, kind, value)
+           join charge_session c on c.id = t.session_id join slot s on s.id = c.slot_id
+           order by s.gateway, t.kind, t.value
+           on conflict do nothing`,
+    values: [
+      proofs.map(({ sessionId }) => sessionId),
+      proofs.map(({ kind }) => kind),
+      proofs.map(({ value }) => value),
+    ],
+  });
+  return rowCount === proofs.length;
+}
+
+/** Fails (23505) if there is one already: that of a payment that was reversed. */
+function logUsages(payments: readonly Payment[], totalsMinor: readonly bigint[], at: Date): Write {
+  return {
+    text: `insert into usage_log (id, slot_id, gateway, gateway_transaction_id, amount_minor, currency, fee_total_minor,
+                                  order_reference, settled_at)
+           select t.*, $9 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::text[],
+                                      $7::bigint[], $8::text[]) as t`,
+    values: [
+      payments.map(({ sessionId }) => sessionId),
+      payments.map(({ session }) => session.slotId),
+      payments.map(({ session }) => session.gateway),
+      payments.map(({ verdict }) => verdict.gatewayTransactionId),
+      payments.map(({ session }) => session.amount.minor),
+      payments.map(({ session }) => session.amount.currency),
+      totalsMinor,
+      payments.map(({ session }) => session.orderReference),
+      at,
+    ],
+  };
+}
+
+/** What is paid is not asked for any more; whoever asked has ended doing so. */
+function paySessions(payments: readonly Payment[], at: Date): Write {
+  return {
+    // charge_session_pkey
+    text: `update charge_session c
+           set status = 'success', status_verified = true, status_reason = t.reason, status_changed_at = $5,
+               gateway_transaction_id = t.gateway_transaction_id, next_check_at = null,
+               verifying_by = case when verifying_by is distinct from t.holder then verifying_by end,
+               verifying_until = case when verifying_by is distinct from t.holder then verifying_until end
+           from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[])
+             as t (id, reason, gateway_transaction_id, holder)
+           where c.id = t.id`,
+    values: [
+      payments.map(({ sessionId }) => sessionId),
+      payments.map(({ verdict }) => verdict.detail),
+      payments.map(({ verdict }) => verdict.gatewayTransactionId),
+      payments.map(({ holder = null }) => holder),
+      at,
+    ],
+  };
+}
+
+function changeOf({ session, verdict, callbackIds: [callbackId] }: Payment) {
+  return settlementChange(session, nextState(session, 'paid'), { reason: verdict.detail, callbackId });
+}
+
+function finishedBy({ sessionId, verdict, callbackIds }: Payment): Finished[] {
+  return callbackIds.map((id) => ({ id, state: 'settled', reason: verdict.detail, sessionId }));
+}

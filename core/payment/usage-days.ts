@@ -1,0 +1,60 @@
+// The usage log, summed up by day: what was paid in each currency, what it cost, what was reversed.
+import { HubError } from '../errors.ts';
+import type { Database } from '../storage/database.ts';
+import type { Period } from './fee-backtest.ts';
+import { findSlot } from './slots.ts';
+
+/** One currency on one day, in minor units. */
+export type UsageDay = {
+  /** In UTC, `2026-01-31`. */
+  readonly day: string;
+  readonly currency: string;
+  /** Those that were reversed are among them. */
+  readonly payments: bigint;
+  readonly paidMinor: bigint;
+  readonly feeMinor: bigint;
+  readonly reversedPayments: bigint;
+  readonly reversedMinor: bigint;
+};
+
+export type SummarizeUsage = (slot: string | undefined, period: Period) => Promise<UsageDay[]>;
+
+/** All payments of the period are read: this bounds what one call costs. */
+const MOST_DAYS = 400;
+const DAY_MS = 86_400_000;
+
+export function createSummarizeUsage(db: Database): SummarizeUsage {
+  /** @throws HubError `period_invalid`, `slot_unknown` */
+  return async (slot, { from, to }) => {
+    if (!from || !to || from >= to || to.getTime() - from.getTime() > MOST_DAYS * DAY_MS) {
+      const message = `the period needs a beginning, and an end after it, at most ${MOST_DAYS} days later`;
+      throw new HubError('period_invalid', message, { field: 'settledTo' });
+    }
+    const slotId = slot === undefined ? null : (await findSlot(db.em(), slot)).id;
+    const { rows } = await db.pool.query<Record<keyof UsageDay, string>>(SQL, [from, to, slotId]);
+    return rows.map((row) => ({
+      day: row.day,
+      currency: row.currency,
+      payments: BigInt(row.payments),
+      paidMinor: BigInt(row.paidMinor),
+      feeMinor: BigInt(row.feeMinor),
+      reversedPayments: BigInt(row.reversedPayments),
+      reversedMinor: BigInt(row.reversedMinor),
+    }));
+  };
+}
+
+// usage_log_settled_idx, or of one slot usage_log_slot_idx: not prepared, so that the planner knows which.
+const SQL = `
+  select to_char(u.settled_at at time zone 'UTC', 'YYYY-MM-DD') as day,
+         u.currency,
+         count(*) as payments,
+         sum(u.amount_minor) as "paidMinor",
+         sum(u.fee_total_minor) as "feeMinor",
+         count(u.reversed_at) as "reversedPayments",
+         coalesce(sum(u.amount_minor) filter (where u.reversed_at is not null), 0) as "reversedMinor"
+  from usage_log u
+  where u.settled_at >= $1 and u.settled_at < $2
+    and ($3::uuid is null or u.slot_id = $3)
+  group by 1, 2
+  order by 1, 2`;

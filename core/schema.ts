@@ -1,0 +1,80 @@
+// The schema of a hub: brought up to date by the role that owns it, with a row in the audit log; asked for by others.
+import { recordChange, recordChangeNow } from './access/audit.ts';
+import type { Actor } from './access/caller.ts';
+import type { Clock } from './clock.ts';
+import { JOB_SCHEMA, prepareJobTables } from './payment/jobs.ts';
+import type { Database } from './storage/database.ts';
+import { migrateUp, migrationStatus } from './storage/migrate.ts';
+import { grantServing, ownsSchema, servingRoles } from './storage/serving-role.ts';
+import { inTransaction } from './storage/transaction.ts';
+
+export type SchemaOptions = { readonly db: Database; readonly actor: Actor; readonly clock: Clock };
+
+/**
+ * Applies what is pending, and gives the roles that serve what they need of it. Returns the names of what was applied.
+ *
+ * @throws Error if something is pending and this role does not own the schema
+ */
+export async function bringUpToDate({ db, actor, clock }: SchemaOptions): Promise<string[]> {
+  if (!(await ownsSchema(db.pool))) {
+    await requireUpToDate(db);
+    return [];
+  }
+  const names = await migrateUp(db, {
+    // A new database has nobody's changes in it yet.
+    record: (em, before, after) => {
+      if (before === undefined) return;
+      const change = {
+        action: 'schema.migrate',
+        subject: after,
+        before: { last: before },
+        after: { last: after },
+      };
+      recordChange(em, actor, clock(), change);
+    },
+  });
+  await prepareJobTables(db.pool);
+  if (names.length > 0) for (const role of await servingRoles(db.pool)) await grant(db, role);
+  return names;
+}
+
+/**
+ * Lets a role serve that does not own the schema, which is up to date.
+ * @throws Error if there is no such role, or if it could change the audit log all the same
+ */
+export async function letServe({ db, actor, clock }: SchemaOptions, role: string): Promise<void> {
+  const before = await servingRoles(db.pool);
+  await grant(db, role, async (client) => {
+    if (before.includes(role)) return;
+    await recordChangeNow(client, actor, clock(), {
+      action: 'schema.let_serve',
+      subject: role,
+      before: { servingRoles: before },
+      after: { servingRoles: [...before, role].sort() },
+    });
+  });
+}
+
+async function grant(
+  { pool }: Database,
+  role: string,
+  record: (client: Parameters<typeof grantServing>[0]) => Promise<void> = async () => {},
+): Promise<void> {
+  await prepareJobTables(pool);
+  await inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ ownSchema: string }>('select current_schema() as "ownSchema"');
+    await grantServing(client, role, { ownSchema: rows[0]?.ownSchema ?? 'public', jobSchema: JOB_SCHEMA });
+    await record(client);
+  });
+}
+
+async function requireUpToDate(db: Database): Promise<void> {
+  const { pending } = await migrationStatus(db);
+  const [first] = pending;
+  if (first === undefined) return;
+  const { rows } = await db.pool.query<{ role: string }>('select current_user as role');
+  throw new Error(
+    `the schema of the database is not up to date (${first}), and the role "${rows[0]?.role}" does not own it: ` +
+      'run hubctl migration apply with the DATABASE_URL of the role that does',
+  );
+}

@@ -1,0 +1,85 @@
+// The role that hubs serve with where another one owns the schema: it adds to the audit log, and can change nothing of it.
+import pg, { type Pool, type PoolClient } from 'pg';
+
+/** Whether this role may change the schema; where there is none yet, whether it may make one. */
+export async function ownsSchema(pool: Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ owns: boolean | null }>(
+    `select coalesce(pg_has_role(c.relowner, 'usage'), has_schema_privilege(current_schema(), 'create')) as owns
+     from (select 1) one left join pg_class c on c.oid = to_regclass('hub_migration')`,
+  );
+  return rows[0]?.owns === true;
+}
+
+/** What the role may do with these tables; with all others it may read, add, change and delete. */
+const PRIVILEGES: Readonly<Record<string, string>> = {
+  hub_migration: 'select',
+  audit_entry: 'select, insert',
+  audit_link: 'select, insert',
+  audit_anchor: 'select, insert',
+  audit_head: 'select, insert, update',
+  audit_key: 'select, insert, update',
+};
+const FUNCTIONS = ['make_month_partitions(text, date[])', 'months_astray(text)', 'months_drop(date)'];
+
+/**
+ * Gives a role what a hub needs to serve, and takes from it what else it has on these tables. To be done again after
+ * each change of the schema.
+ *
+ * @param client In a transaction, as the owner of the schema.
+ * @param ownSchema Where the hub's tables are. @param jobSchema Where the queue's are.
+ * @throws Error if there is no such role, or if it could change the audit log all the same
+ */
+export async function grantServing(
+  client: PoolClient,
+  role: string,
+  { ownSchema, jobSchema }: { ownSchema: string; jobSchema: string },
+): Promise<void> {
+  await requireLesser(client, role);
+  const grantee = pg.escapeIdentifier(role);
+  const { rows: tables } = await client.query<{ schema: string; name: string }>(
+    `select n.nspname as schema, c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where c.relkind in ('r', 'p') and (n.nspname = $2 or (n.nspname = $1 and not c.relispartition))
+     order by 1, 2`,
+    [ownSchema, jobSchema],
+  );
+  for (const { schema, name } of tables) {
+    const table = `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`;
+    const privileges = schema === ownSchema ? PRIVILEGES[name] : undefined;
+    await client.query(`revoke all on ${table} from ${grantee}`);
+    await client.query(`grant ${privileges ?? 'select, insert, update, delete'} on ${table} to ${grantee}`);
+  }
+  for (const name of [ownSchema, jobSchema]) {
+    const schema = pg.escapeIdentifier(name);
+    await client.query(`revoke create on schema ${schema} from ${grantee}`);
+    await client.query(`grant usage on schema ${schema} to ${grantee}`);
+    await client.query(`grant usage, select, update on all sequences in schema ${schema} to ${grantee}`);
+  }
+  for (const name of FUNCTIONS) await client.query(`grant execute on function ${name} to ${grantee}`);
+}
+
+/** The roles that were given this before: those who may call the function that drops months, but its owner. */
+export async function servingRoles(client: Pool | PoolClient): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select r.rolname as name from pg_proc p cross join aclexplode(p.proacl) a join pg_roles r on r.oid = a.grantee
+     where p.oid = to_regprocedure('months_drop(date)') and a.privilege_type = 'EXECUTE' and a.grantee <> p.proowner
+     order by 1`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function requireLesser(client: PoolClient, role: string): Promise<void> {
+  const { rows } = await client.query<{ mighty: boolean }>(
+    `select r.rolsuper or pg_has_role(r.oid, c.relowner, 'member') as mighty
+     from pg_roles r, pg_class c where r.rolname = $1 and c.oid = 'audit_entry'::regclass`,
+    [role],
+  );
+  const [found] = rows;
+  const name = pg.escapeIdentifier(role);
+  if (found === undefined) {
+    throw new Error(`there is no role ${name}: create role ${name} login password '…'`);
+  }
+  if (!found.mighty) return;
+  throw new Error(
+    `the role ${name} is a superuser, or owns the schema: it could change the audit log. Name one that is neither`,
+  );
+}

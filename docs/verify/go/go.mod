@@ -1,0 +1,3 @@
+module verify-license
+
+go 1.19

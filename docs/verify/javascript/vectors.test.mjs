@@ -1,0 +1,26 @@
+// Runs the verifier over the test vectors: node --test
+import assert from 'node:assert';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { verifyLicense } from './verify-license.mjs';
+
+const file = process.env.VECTORS ?? new URL('../../../test/vectors/vectors.json', import.meta.url);
+const vectors = JSON.parse(readFileSync(file, 'utf8'));
+console.log(`${vectors.length} vectors`);
+
+for (const vector of vectors) {
+  test(vector.name, async () => {
+    const bytes =
+      vector.license === undefined
+        ? Buffer.from(vector.licenseBase64, 'base64')
+        : new TextEncoder().encode(vector.license);
+    const { publicKeyPem, app, fingerprint } = vector;
+    const now = new Date(vector.now);
+    const lastSeen = vector.lastSeen && new Date(vector.lastSeen);
+    const verdict = await verifyLicense(bytes, { publicKeyPem, app, fingerprint, now, lastSeen }).then(
+      () => 'ok',
+      (error) => error.reason ?? error,
+    );
+    assert.strictEqual(verdict, vector.expected, vector.about);
+  });
+}

@@ -1,0 +1,150 @@
+// Messages of the contract as JSON Schema, the way REST writes them: names, rules, comments.
+import {
+  type DescField,
+  type DescMessage,
+  getExtension,
+  getOption,
+  hasExtension,
+  isFieldSet,
+  ScalarType,
+} from '@bufbuild/protobuf';
+import { TimestampSchema } from '@bufbuild/protobuf/wkt';
+import {
+  field as fieldRules,
+  type StringRules,
+  StringRulesSchema,
+} from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import { patternOf } from '../core/rpc/plain-rules.ts';
+import type { AnswerShape, JsonSchema } from '../gateway/operation.ts';
+import { file_hub_validate_v1_rules } from '../gen/hub/validate/v1/rules_pb.ts';
+import type { Comments } from './comments.ts';
+import type { Components } from './components.ts';
+
+/** What schemas are made with. */
+export type Parts = { readonly components: Components; readonly comments: Comments };
+
+/** The schema of a field's value, with the rules and the comment of the contract. @throws Error if REST has no form for it */
+export function fieldSchema(field: DescField, parts: Parts): JsonSchema {
+  const description = parts.comments.ofField(field);
+  return { ...shapeOf(field, parts), ...keywordsOf(field), ...(description !== '' && { description }) };
+}
+
+/** Whether a request has to have the field: one that is not there counts as empty, unless the contract tells them apart. */
+export function isRequired(field: DescField): boolean {
+  const { required, type } = getOption(field, fieldRules);
+  return (
+    required || (type.case === 'string' && type.value.minLen > 0n && field.proto.proto3Optional !== true)
+  );
+}
+
+/** The schema of an answer, or of a message in it: all fields of the message, and what the route says besides. */
+export function answerSchema(
+  desc: DescMessage | undefined,
+  { members = {}, optional = [] }: Pick<AnswerShape, 'members' | 'optional'>,
+  parts: Parts,
+): JsonSchema {
+  const fields = desc?.fields ?? [];
+  const own = fields.flatMap((field) =>
+    field.jsonName in members ? [] : [[field.jsonName, fieldSchema(field, parts)] as const],
+  );
+  // A member in place of a field is told about by the field's comment.
+  const given = Object.entries(members).map(([name, schema]) => {
+    const field = fields.find(({ jsonName }) => jsonName === name);
+    const description = field === undefined || 'title' in schema ? '' : parts.comments.ofField(field);
+    return [
+      name,
+      { ...parts.components.schema(schema), ...(description !== '' && { description }) },
+    ] as const;
+  });
+  const properties = Object.fromEntries([...given, ...own]);
+  const unknown = optional.filter((name) => !(name in properties));
+  if (unknown.length > 0) throw new Error(`an answer has no member ${unknown.join(', ')}`);
+  return parts.components.schema({
+    ...(desc && { title: desc.name }),
+    type: 'object',
+    properties,
+    required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  });
+}
+
+const INTEGER: JsonSchema = { type: 'integer', format: 'int32' };
+/** REST writes 64-bit integers as numbers; the contract keeps them where those are exact. */
+const SAFE_INTEGER: JsonSchema = {
+  type: 'integer',
+  format: 'int64',
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+};
+const SCALARS: Partial<Record<ScalarType, JsonSchema>> = {
+  [ScalarType.STRING]: { type: 'string' },
+  [ScalarType.BOOL]: { type: 'boolean' },
+  [ScalarType.INT32]: INTEGER,
+  [ScalarType.INT64]: SAFE_INTEGER,
+};
+
+function shapeOf(field: DescField, parts: Parts): JsonSchema {
+  switch (field.fieldKind) {
+    case 'scalar':
+      return scalar(field, field.scalar);
+    case 'message':
+      return field.message.typeName === TimestampSchema.typeName
+        ? { type: 'string', format: 'date-time' }
+        : answerSchema(field.message, {}, parts);
+    case 'list':
+      if (field.listKind === 'message') {
+        return { type: 'array', items: answerSchema(field.message, {}, parts) };
+      }
+      break;
+    case 'map':
+      if (field.mapKind === 'scalar') {
+        return { type: 'object', additionalProperties: scalar(field, field.scalar) };
+      }
+      break;
+  }
+  throw new Error(`say in the route what ${field.parent.typeName}.${field.name} is in REST`);
+}
+
+function scalar(field: DescField, type: ScalarType): JsonSchema {
+  const schema = SCALARS[type];
+  if (schema === undefined)
+    throw new Error(`${field.parent.typeName}.${field.name}: no schema for ${ScalarType[type]}`);
+  return schema;
+}
+
+function keywordsOf(field: DescField): JsonSchema {
+  const { type } = getOption(field, fieldRules);
+  if (type.case === undefined) return {};
+  if (type.case !== 'string')
+    throw new Error(`${field.parent.typeName}.${field.name}: no schema for its rules`);
+  return textKeywords(type.value);
+}
+
+const { minLen, maxLen, notContains } = StringRulesSchema.field;
+
+/** The keywords for rules on text. Lengths are of characters in both languages. @throws Error for a rule without one */
+export function textKeywords(rules: StringRules): JsonSchema {
+  const isSet = (rule: DescField): boolean => isFieldSet(rules, rule);
+  const others = StringRulesSchema.fields
+    .filter(isSet)
+    .filter((rule) => ![minLen, maxLen, notContains].includes(rule));
+  if (others.length > 0) throw new Error(`no keyword for the rule ${others.map(({ name }) => name).join()}`);
+  const patterns = [
+    ...file_hub_validate_v1_rules.extensions.flatMap((rule) => {
+      if (!hasExtension(rules, rule) || getExtension(rules, rule) !== true) return [];
+      const pattern = patternOf(rule);
+      if (pattern === undefined) throw new Error(`no pattern in the rule ${rule.name}`);
+      return [pattern.regExp.source];
+    }),
+    ...(rules.notContains === ''
+      ? []
+      : [`^[^\\u${rules.notContains.charCodeAt(0).toString(16).padStart(4, '0')}]*$`]),
+  ];
+  const [pattern, ...more] = patterns;
+  if (more.length > 0 || rules.notContains.length > 1)
+    throw new Error('no keyword for so many rules on one text');
+  return {
+    ...(isSet(minLen) && { minLength: Number(rules.minLen) }),
+    ...(isSet(maxLen) && { maxLength: Number(rules.maxLen) }),
+    ...(pattern !== undefined && { pattern }),
+  };
+}

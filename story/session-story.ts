@@ -1,0 +1,140 @@
+// The story of a charge session: everything that happened, in order, from what the hub knows of it.
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import type { Callback, Money, StatusChange, UsageLog } from '../gen/hub/payment/v1/payment_pb.ts';
+import type { InspectChargeSessionResponse } from '../gen/hub/payment/v1/payment_service_pb.ts';
+import { formatDecimal } from './money.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from './words.ts';
+
+/** Something that happened. */
+export type StoryLine = {
+  /** When; undefined for what has not come to its end. */
+  readonly at: Timestamp | undefined;
+  /** `callback`: one came, or was replayed; `question`: to the provider; `outcome`: of a callback. */
+  readonly kind: 'session' | 'callback' | 'question' | 'status' | 'money' | 'outcome' | 'waiting';
+  /** In a word or two. */
+  readonly what: string;
+  /** What there is to say of it. */
+  readonly detail: string;
+};
+
+/** Oldest first; what happened in the same millisecond in the order in which it follows from each other. */
+export function storyOf(reply: InspectChargeSessionResponse): StoryLine[] {
+  const { session, callbacks, verifications, usageLog } = reply;
+  const lines: StoryLine[] = [
+    {
+      at: session?.createdAt,
+      kind: 'session',
+      what: 'created',
+      detail: `${moneyText(session?.amount)} through ${session?.slot} (${session?.gateway})`,
+    },
+    ...callbacks.map(
+      ({ callbackId, receivedAt, fields }): StoryLine => ({
+        at: receivedAt,
+        kind: 'callback',
+        what: 'callback',
+        detail: `${callbackId}: ${essentials(fields)}`,
+      }),
+    ),
+    ...callbacks.flatMap(({ callbackId, replayedAt }) =>
+      replayedAt.map((at): StoryLine => ({ at, kind: 'callback', what: 'replayed', detail: callbackId })),
+    ),
+    ...verifications.map(
+      ({ askedAt, operation, outcome, detail, durationMs }): StoryLine => ({
+        at: askedAt,
+        kind: 'question',
+        what: `asked: ${operation}`,
+        detail: `${outcome} after ${durationMs} ms: ${detail}`,
+      }),
+    ),
+    ...statuses(reply),
+    ...(usageLog === undefined ? [] : settlement(usageLog)),
+    ...callbacks
+      .filter(({ finishedAt }) => finishedAt !== undefined)
+      .map(
+        (callback): StoryLine => ({
+          at: callback.finishedAt,
+          kind: 'outcome',
+          what: outcomeOf(callback),
+          detail: `${callback.callbackId} at attempt ${callback.attempts}: ${callback.reason}`,
+        }),
+      ),
+  ];
+  // The sort is stable.
+  const sorted = lines.sort((one, other) => milliseconds(one.at) - milliseconds(other.at));
+  const waiting = callbacks.filter(({ finishedAt }) => finishedAt === undefined);
+  return [
+    ...sorted,
+    ...waiting.map(
+      ({ callbackId, reason, attempts }): StoryLine => ({
+        at: undefined,
+        kind: 'waiting',
+        what: 'waiting',
+        detail: `${callbackId} after ${attempts} attempts: ${reason}`,
+      }),
+    ),
+  ];
+}
+
+/** What to say after a status that the provider itself did not give. */
+export function doubtText(status: string, verified: boolean): string {
+  return status === 'pending' || verified ? '' : ' (the provider has not confirmed it)';
+}
+
+/** `settled (failed)`: what is settled need not be paid. */
+export function outcomeText(state: string, sessionStatus: string | undefined): string {
+  return sessionStatus === undefined ? state : `${state} (${sessionStatus})`;
+}
+
+function outcomeOf({ state, sessionStatus }: Callback): string {
+  const status = sessionStatus === 0 ? undefined : wordFor(CHARGE_STATUSES, sessionStatus);
+  return outcomeText(wordFor(CALLBACK_STATES, state), status);
+}
+
+function statusLine({ at, to, verified, reason, callbackId }: StatusChange): StoryLine {
+  const what = wordFor(CHARGE_STATUSES, to);
+  const by = callbackId === '' ? '' : `, by ${callbackId}`;
+  return { at, kind: 'status', what, detail: `${reason}${by}${doubtText(what, verified)}` };
+}
+
+/** As it is now, too, unless the last change says so. */
+function statuses({ session, statusChanges }: InspectChargeSessionResponse): StoryLine[] {
+  const told = statusChanges.map(statusLine);
+  const last = statusChanges.at(-1);
+  if (session === undefined || (last?.to === session.status && last.reason === session.statusReason))
+    return told;
+  const what = wordFor(CHARGE_STATUSES, session.status);
+  return [...told, { at: session.statusChangedAt, kind: 'status', what, detail: session.statusReason }];
+}
+
+function settlement(entry: UsageLog): StoryLine[] {
+  const { settledAt: at, reversedAt, usageLogId } = entry;
+  const line = (what: string, detail: string): StoryLine => ({ at, kind: 'money', what, detail });
+  return [
+    line(
+      'usage log',
+      `${usageLogId}: ${moneyText(entry.amount)}, provider transaction ${entry.gatewayTransactionId}`,
+    ),
+    ...entry.fees.map(({ rule, ruleVersion, amount }) =>
+      line('fee', `${moneyText(amount)} by ${rule}, version ${ruleVersion}`),
+    ),
+    line('fees in all', moneyText(entry.feeTotal)),
+    ...(reversedAt === undefined ? [] : [{ ...line('reversed', usageLogId), at: reversedAt }]),
+  ];
+}
+
+function moneyText(money: Money | undefined): string {
+  return money === undefined ? '' : `${formatDecimal(money.minorUnits, money.currency)} ${money.currency}`;
+}
+
+function milliseconds(at: Timestamp | undefined): number {
+  return at === undefined ? 0 : Number(at.seconds) * 1000 + Math.floor(at.nanos / 1e6);
+}
+
+/** What a look at a callback is for: the outcome it claims and the payment it names. */
+const ESSENTIAL = ['status', 'tran_id', 'val_id', 'paymentID', 'paymentId', 'amount', 'currency'];
+
+function essentials(fields: Readonly<Record<string, string>>): string {
+  const shown = ESSENTIAL.flatMap((name) => (Object.hasOwn(fields, name) ? [`${name}=${fields[name]}`] : []));
+  const more = Object.keys(fields).length - shown.length;
+  return [...shown, ...(more > 0 ? [`(${more} more fields)`] : [])].join(' ') || 'no fields';
+}

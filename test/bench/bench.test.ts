@@ -1,0 +1,100 @@
+// The benchmark works: every case is measured on every side, and a table, figures and a chart come of it. Not how fast.
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import type { Results } from '../../bench/report/results.ts';
+import { runningServer } from '../../core/storage/postgres-lock.ts';
+import { ROOT } from '../docs/markdown.ts';
+import { discard } from '../support/data-dir.ts';
+import { until } from '../support/until.ts';
+
+const PROGRAM = new URL('bench/bench.ts', ROOT).pathname;
+
+describe('the benchmark', () => {
+  it('measures hub, peer and floor in every case, and writes what it found', async function () {
+    this.timeout(180_000);
+    const out = await mkdtemp(join(tmpdir(), 'bench-results-'));
+    try {
+      const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, '--smoke', '--out', out]);
+
+      const results: Results = JSON.parse(await readFile(join(out, 'smoke.json'), 'utf8'));
+      expect(results.cases.map(({ name }) => name)).to.deep.equal([
+        'status',
+        'activate',
+        'reactivate',
+        'callback',
+        'settle',
+        'public_key',
+      ]);
+      for (const { name, title, sides, bareSqlPerSecond } of results.cases) {
+        expect(stdout).to.contain(title);
+        for (const side of [sides.hub, sides.peer]) {
+          expect(side?.perSecond, name).to.have.all.keys('1', '4');
+          expect(side?.latency.p99, name).to.be.greaterThan(0);
+        }
+        const floor = sides.floor?.perSecond[4] ?? bareSqlPerSecond;
+        if (name !== 'settle') expect(floor, name).to.be.greaterThan(0);
+      }
+      const chart = await readFile(join(out, 'smoke.svg'), 'utf8');
+      expect(chart.match(/<rect /g)).to.have.length(17);
+    } finally {
+      await rm(out, { recursive: true, force: true });
+    }
+  });
+
+  it('leaves no process and no file behind when Ctrl-C ends it', async function () {
+    this.timeout(120_000);
+    const temporary = await mkdtemp(join(tmpdir(), 'bench-interrupted-'));
+    // In a process group of its own, all of which is told of a Ctrl-C, as a terminal does it.
+    const bench = spawn(process.execPath, [PROGRAM, '--smoke', '--out', temporary], {
+      detached: true,
+      env: { ...process.env, TMPDIR: temporary, REDIS_URL: '' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const group = -(bench.pid ?? 0);
+    try {
+      let said = '';
+      bench.stderr.setEncoding('utf8').on('data', (text: string) => {
+        said += text;
+      });
+      await until(() => said.includes('measuring'), 'the benchmark measures', 60_000);
+      const postgres = await postgresOf(temporary);
+      expect(isAlive(postgres)).to.equal(true);
+
+      const exited = once(bench, 'exit');
+      process.kill(group, 'SIGINT');
+
+      expect(await exited, said).to.deep.equal([130, null]);
+      // They have ended; init collects them when it comes to it.
+      await until(() => !isAlive(postgres), 'PostgreSQL is gone');
+      await until(() => !isAlive(group), 'hub, peer, provider, floor and Redis are gone');
+      expect(await readdir(temporary)).to.deep.equal([]);
+    } finally {
+      if (isAlive(group)) process.kill(group, 'SIGKILL');
+      for (const name of await readdir(temporary)) await discard(join(temporary, name));
+      await rm(temporary, { recursive: true, force: true });
+    }
+  });
+});
+
+/** The process of the PostgreSQL whose data directory is in this one: it runs in a group of its own. */
+async function postgresOf(directory: string): Promise<number> {
+  for (const name of await readdir(directory)) {
+    const server = await runningServer(join(directory, name, 'postgres/data'));
+    if (server !== undefined) return server.pid;
+  }
+  throw new Error(`no PostgreSQL runs in ${directory}`);
+}
+
+/** Of a group (negative): whether any process of it is. */
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,131 @@
+// What other programs can see of a hub's processes: no secret in their arguments or their environment.
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir, readFile, readlink, realpath, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { createCanaries } from '../support/canaries.ts';
+import { discard, makeDataDir } from '../support/data-dir.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
+import { start } from './spawn-hubctl.ts';
+
+const SERVE = ['serve', '--port', '0', '--rpc-port', '0'];
+
+describe('the processes of a hub', function () {
+  this.timeout(120_000); // it makes a cluster and starts hubs
+  let dataDir: string;
+  let child: ChildProcess | undefined;
+  before(function () {
+    if (process.platform !== 'linux') this.skip(); // there is no /proc
+  });
+  beforeEach(async () => {
+    dataDir = await makeDataDir();
+  });
+  afterEach(async () => {
+    if (child !== undefined && child.exitCode === null) {
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exited;
+    }
+    await discard(dataDir);
+  });
+
+  async function serve(env: Record<string, string>): Promise<Shown[]> {
+    const started = start(SERVE, { HUB_DATA_DIR: dataDir, ...env });
+    child = started;
+    let printed = '';
+    for (const stream of [started.stdout, started.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        printed += text;
+      });
+    }
+    await until(() => /hub is ready/.test(printed) || started.exitCode !== null, 'the hub is ready', 60_000);
+    expect(printed).to.contain('hub is ready');
+    return shownBy(started.pid ?? 0, dataDir);
+  }
+
+  it('show nothing of a master key, a database address and a Redis address from the environment', async () => {
+    const { make, found } = createCanaries();
+    const databaseUrl = new URL(await createDatabase());
+    const masterKey = randomBytes(32).toString('base64');
+    const shown = await serve({
+      DATABASE_URL: databaseUrl.href,
+      REDIS_URL: `redis://:${make()}@127.0.0.1:1`,
+      HUB_MASTER_KEY: masterKey,
+      HUBCTL_TOKEN: make(),
+    });
+    const all = shown.map(({ text }) => text).join('\n');
+    expect(all)
+      .to.contain(`HUB_DATA_DIR=${'*'.repeat(dataDir.length)}`)
+      .and.contain('DATABASE_URL=*');
+    expect(found(all)).to.deep.equal([]);
+    expect(all).not.to.contain(masterKey).and.not.contain(databaseUrl.password);
+  });
+
+  it('show nothing of the password of the embedded PostgreSQL, neither the server nor what it starts', async () => {
+    const shown = await serve({});
+    const home = await realpath(join(dataDir, 'postgres'));
+    const password = await readFile(join(home, 'password'), 'utf8');
+    expect(shown.filter(({ program }) => program.includes('postgres')).length).to.be.greaterThan(3);
+    expect(shown.map(({ text }) => text).join('\n')).not.to.contain(password);
+  });
+
+  it('show nothing of an address that is in a file', async () => {
+    const databaseUrl = await createDatabase();
+    const file = join(dataDir, 'database-url');
+    await writeFile(file, `${databaseUrl}\n`, { mode: 0o600 });
+    const shown = await serve({ DATABASE_URL_FILE: file });
+    const all = shown.map(({ text }) => text).join('\n');
+    expect(all).to.contain(`DATABASE_URL_FILE=${file}`).and.not.contain(new URL(databaseUrl).password);
+  });
+
+  it('show nothing of a token on the command line once they run', async () => {
+    const token = `hub_${'secret'.repeat(5)}`;
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const asked = once(silent, 'connection');
+    const waiting = start(['app', 'list', '--server', `http://127.0.0.1:${port}`, '--token', token]);
+    child = waiting;
+    const [socket] = await asked; // every process it takes runs by now
+    const shown = await shownBy(waiting.pid ?? 0);
+    socket.destroy();
+    silent.close();
+    expect(shown.length).to.be.greaterThan(0);
+    for (const { text } of shown) {
+      expect(text)
+        .to.include(`--token ${'*'.repeat(token.length)} `)
+        .and.not.include(token);
+    }
+  });
+});
+
+type Shown = { readonly program: string; readonly text: string };
+
+/** Arguments and environment of a process, of all that it started, and of the servers of a cluster, which have no parent. */
+async function shownBy(root: number, dataDir?: string): Promise<Shown[]> {
+  const cluster = dataDir && (await realpath(join(dataDir, 'postgres/data')).catch(() => undefined));
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const processes = await Promise.all(
+    pids.map(async (pid) => {
+      const read = (name: string) => readFile(`/proc/${pid}/${name}`, 'latin1').catch(() => ''); // it has ended
+      const [status, cmdline, environ] = await Promise.all([
+        read('status'),
+        read('cmdline'),
+        read('environ'),
+      ]);
+      const parent = Number(/^PPid:\t(\d+)/m.exec(status)?.[1]);
+      const serves =
+        cluster !== undefined && (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === cluster;
+      const words = cmdline.split('\0');
+      const text = `${words.join(' ')}\n${environ.replaceAll('\0', '\n')}`;
+      return { pid, parent, serves, program: words[0] ?? '', text };
+    }),
+  );
+  const isOurs = ({ pid, parent, serves }: (typeof processes)[number]): boolean =>
+    pid === root || serves || processes.some((other) => other.pid === parent && isOurs(other));
+  return processes.filter(isOurs);
+}

@@ -1,0 +1,167 @@
+// A restore that is killed leaves a database that is empty or whole, and a key ring that is whole or not there.
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, existsSync } from 'node:fs';
+import { open, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import pg from 'pg';
+import { openQuietly } from '../../cli/local-database.ts';
+import { takeBackup } from '../../core/backup/take-backup.ts';
+import { systemClock } from '../../core/clock.ts';
+import { loadMasterKeyFile, type MasterKey } from '../../core/storage/master-key.ts';
+import { migrateUp } from '../../core/storage/migrate.ts';
+import { discard, makeDataDir } from '../support/data-dir.ts';
+import { startHub } from '../support/hub.ts';
+import { spawnHub } from '../support/hub-process.ts';
+import { createApp } from '../support/license.ts';
+import { createDatabase, query } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
+import { hubctl, type Result, start } from './spawn-hubctl.ts';
+
+const PASSPHRASE = 'correct horse battery staple';
+const RESTORING = `select pid from pg_stat_activity
+                   where datname = current_database() and application_name = 'hubctl backup restore'`;
+
+describe('a restore that is killed', function () {
+  this.timeout(60_000); // it starts a hub and several hubctl
+  let directory: string;
+  let file: string;
+  let createdAt: string;
+  let keys: MasterKey[];
+  let databaseUrl: string;
+  let dataDir: string;
+
+  before(async () => {
+    directory = await makeDataDir();
+    file = join(directory, 'hub.age');
+    await writeFile(join(directory, 'passphrase'), `${PASSPHRASE}\n`, { mode: 0o600 });
+    const hub = await startHub();
+    keys = loadMasterKeyFile(join(hub.dataDir, 'master.key'));
+    await createApp(hub.admin);
+    await hub.stop();
+    // Enough to be read in many pieces.
+    await query(
+      hub.databaseUrl,
+      `insert into audit_entry (id, at, actor, action, subject, detail)
+       select uuidv7(), now(), 'Ada', 'app.create', repeat(md5(n::text), 8), '{}' from generate_series(1, 2000) n`,
+    );
+    const lock = { passphrase: PASSPHRASE, logN: 2 };
+    const options = {
+      databaseUrl: hub.databaseUrl,
+      keys,
+      hubVersion: '0.0.0-test',
+      lock,
+      clock: systemClock,
+    };
+    ({ createdAt } = await takeBackup(options, createWriteStream(file)));
+  });
+  after(() => discard(directory));
+  beforeEach(async () => {
+    databaseUrl = await createDatabase();
+    dataDir = await makeDataDir();
+  });
+  afterEach(() => discard(dataDir));
+
+  const words = (backup: string) => [
+    'backup',
+    'restore',
+    backup,
+    '--passphrase-file',
+    join(directory, 'passphrase'),
+  ];
+  const env = () => ({ DATABASE_URL: databaseUrl, HUB_DATA_DIR: dataDir });
+  const restore = (): Promise<Result> => hubctl(words(file), env());
+  const kill = async (child: ChildProcess): Promise<void> => {
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+    await until(
+      async () => (await query(databaseUrl, RESTORING)).length === 0,
+      'the server ended its session',
+    );
+  };
+  const apps = async () => (await query(databaseUrl, 'select from app')).length;
+  const expectRestored = async (): Promise<void> => {
+    const { code, stderr } = await restore();
+    expect(code, stderr).to.equal(0);
+    expect(await apps()).to.equal(1);
+    expect(loadMasterKeyFile(join(dataDir, 'master.key'))).to.deep.equal(keys);
+  };
+
+  it('among the rows has done nothing, and the next one does it all', async () => {
+    const pipe = join(dataDir, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const child = start(words(pipe), env());
+    const whole = await readFile(file);
+    const writer = await open(pipe, 'w');
+    await writer.write(whole.subarray(0, whole.length * 0.7));
+    const copying = `select from pg_stat_progress_copy where datname = current_database() and tuples_processed > 0`;
+    await until(async () => (await query(databaseUrl, copying)).length > 0, 'rows are on their way');
+    await kill(child);
+    await writer.close();
+    expect(await apps()).to.equal(0);
+    expect(existsSync(join(dataDir, 'master.key'))).to.equal(false);
+    await expectRestored();
+  });
+
+  it('before its commit leaves a key ring that fits, and the next one finds it', async () => {
+    const { child, release } = await untilCommit();
+    // The server would finish what it was told: its session is killed as well.
+    await query(databaseUrl, `select pg_terminate_backend(pid) from (${RESTORING}) restoring`);
+    await kill(child);
+    await release();
+    expect(await apps()).to.equal(0);
+    await expectRestored();
+    expect((await readdir(dataDir)).filter((name) => name.includes('key'))).to.deep.equal(['master.key']);
+  });
+
+  it('in its commit has done it all: the next one says so, and a hub starts with it', async () => {
+    await writeFile(join(dataDir, 'audit-head'), `7:${'0'.repeat(64)}\n`); // of another log
+    const { child, release } = await untilCommit();
+    child.kill('SIGKILL');
+    await release();
+    await until(
+      async () => (await query(databaseUrl, RESTORING)).length === 0,
+      'the server ended its session',
+    );
+    expect(await apps()).to.equal(1);
+    const { code, stderr } = await restore();
+    expect({ code, stderr }).to.deep.equal({
+      code: 1,
+      stderr: `hubctl: the backup of ${createdAt} is whole in this database already: start the hub, or restore into a new one\n`,
+    });
+    const hub = await spawnHub(env());
+    try {
+      const verified = await hubctl(['audit', 'verify'], env());
+      expect(verified.code, verified.stdout).to.equal(0);
+    } finally {
+      await hub.stop();
+    }
+  });
+
+  /** A restore that has said `commit`, and waits for the server. `release` lets the server go on. */
+  async function untilCommit(): Promise<{ child: ChildProcess; release: () => Promise<void> }> {
+    const db = await openQuietly(databaseUrl);
+    await migrateUp(db);
+    await db.close();
+    await query(
+      databaseUrl,
+      `create function wait() returns trigger language plpgsql as 'begin perform pg_advisory_xact_lock(1); return null; end';
+       create constraint trigger wait after insert on app deferrable initially deferred for each row execute function wait()`,
+    );
+    const holder = new pg.Client({ connectionString: databaseUrl });
+    await holder.connect();
+    await holder.query('select pg_advisory_lock(1)');
+    const child = start(words(file), env());
+    const committing = `${RESTORING} and query = 'commit' and wait_event = 'advisory'`;
+    await until(async () => (await query(databaseUrl, committing)).length > 0, 'the commit waits');
+    return {
+      child,
+      release: async () => {
+        await holder.end();
+        await query(databaseUrl, 'drop function wait() cascade');
+      },
+    };
+  }
+});

@@ -1,0 +1,178 @@
+// Clocks that are set back, set forward, or wrong, on a customer's machine and on the hub.
+import { expect } from 'chai';
+import type { LicenseClientOptions } from '../../client/client.ts';
+import { readRecord, writeRecord } from '../../client/record.ts';
+import { startHub, type TestHub } from '../support/hub.ts';
+import { issueLicense } from '../support/license.ts';
+import { createMachine, publicKeyOf } from './machine.ts';
+import { createVirtualTime, DAY, HOUR, MINUTE } from './virtual-time.ts';
+
+const OFFLINE = { hubUrl: 'http://127.0.0.1:1' };
+
+describe('the clock of a licensed machine', () => {
+  let hub: TestHub;
+  let time = createVirtualTime();
+  let hubAhead = 0;
+  before(async () => {
+    hub = await startHub({ clock: () => new Date(time.date().getTime() + hubAhead) });
+  });
+  after(() => hub.stop());
+  beforeEach(() => {
+    time = createVirtualTime();
+    hubAhead = 0;
+  });
+
+  const activated = async (
+    request: Parameters<typeof issueLicense>[1] = {},
+    options: Partial<LicenseClientOptions> = {},
+  ) => {
+    const issued = await issueLicense(hub.admin, request);
+    const trust = { publicKeyPems: [await publicKeyOf(hub.gatewayUrl, issued.app)] };
+    const machine = createMachine({ time, hubUrl: hub.gatewayUrl, app: issued.app, trust, ...options });
+    const client = await machine.open();
+    await client.activate(issued.licenseKey);
+    return { issued, machine, client };
+  };
+
+  for (const [about, request] of [
+    ['with a lease', { leaseDays: 30 }],
+    ['without an end', {}],
+  ] as const) {
+    it(`is noticed when it is set back, ${about}, until it is right again`, async () => {
+      const { machine, client } = await activated(request);
+      time.advance(10 * DAY);
+      expect(client.current().licensed).to.equal(true);
+      machine.clock.ahead = -2 * DAY;
+      expect(client.current()).to.include({ licensed: false, reason: 'clock_set_back' });
+      expect(client.current().license, 'who it would be for').to.not.equal(undefined);
+      machine.clock.ahead = 0;
+      expect(client.current().licensed).to.equal(true);
+    });
+  }
+
+  it('is noticed when it is set back between two runs of the application', async () => {
+    const { machine, client } = await activated({ leaseDays: 30 });
+    time.advance(10 * DAY);
+    await client.check();
+    machine.clock.ahead = -2 * DAY;
+    const offline = await machine.open(OFFLINE);
+    expect(offline.current()).to.include({ licensed: false, reason: 'clock_set_back' });
+    machine.clock.ahead = 0;
+    expect((await offline.check()).licensed).to.equal(true);
+  });
+
+  it('is put right by an answer of the hub, which is asked at once', async () => {
+    const { machine } = await activated({ leaseDays: 30 });
+    machine.clock.ahead = -5 * DAY;
+    const client = await machine.open();
+    expect(client.current()).to.include({ reason: 'clock_set_back' });
+    expect((await client.recheck()).licensed).to.equal(true);
+    // From then on the hub's time is what counts.
+    time.advance(20 * DAY - 1);
+    expect(client.current().licensed).to.equal(true);
+    time.advance(10 * DAY + 1);
+    expect(client.current()).to.include({ licensed: false, reason: 'lease_over' });
+  });
+
+  it('is right again after the hub has put it right and its user as well', async () => {
+    const { machine } = await activated({ leaseDays: 30 });
+    machine.clock.ahead = -5 * DAY;
+    const client = await machine.open();
+    await client.recheck();
+    machine.clock.ahead = 0;
+    time.advance(29 * DAY);
+    expect(client.current().licensed).to.equal(true);
+  });
+
+  it('may be behind by a wrong time zone, which prolongs nothing', async () => {
+    const { machine, client } = await activated({ leaseDays: 2 });
+    time.advance(DAY + 20 * HOUR);
+    expect((await client.check()).licensed).to.equal(true);
+    machine.clock.ahead = -12 * HOUR;
+    const again = await machine.open(OFFLINE);
+    expect([client.current().licensed, again.current().licensed]).to.deep.equal([true, true]);
+    time.advance(4 * HOUR);
+    expect(client.current()).to.include({ licensed: false, reason: 'lease_over' });
+    expect(again.current()).to.include({ licensed: false, reason: 'lease_over' });
+  });
+
+  it('cannot be set back by minutes again and again', async () => {
+    const { machine, client } = await activated({ leaseDays: 1 });
+    let licensed = 0;
+    for (let minute = 0; minute < 3 * 24 * 60; minute++) {
+      time.advance(MINUTE);
+      machine.clock.ahead = -(time.date().getTime() % HOUR) - HOUR;
+      if (client.current().licensed) licensed += 1;
+    }
+    expect(licensed).to.be.at.most(24 * 60);
+  });
+
+  it('has as much tolerance as the vendor says', async () => {
+    const { machine } = await activated({}, { clockToleranceMs: 5 * MINUTE });
+    machine.clock.ahead = -5 * MINUTE;
+    expect((await machine.open(OFFLINE)).current().licensed).to.equal(true);
+    machine.clock.ahead = -5 * MINUTE - 1;
+    expect((await machine.open(OFFLINE)).current()).to.include({ reason: 'clock_set_back' });
+  });
+
+  it('cannot be before the signature, whatever else was taken out of the record', async () => {
+    const { machine } = await activated({ leaseDays: 30 });
+    const record = await readRecord((await machine.store.load()) ?? '');
+    const long = '1970-01-01T00:00:00.000Z';
+    await machine.store.save(await writeRecord({ ...record, seenAt: long, checkedAt: long }));
+    machine.clock.ahead = -2 * DAY;
+    expect((await machine.open(OFFLINE)).current()).to.include({ reason: 'clock_set_back' });
+  });
+
+  it('locks nobody out that was years ahead once: what was not granted is not remembered', async () => {
+    const { machine, client } = await activated({ leaseDays: 30 });
+    machine.clock.ahead = 3650 * DAY;
+    expect(client.current()).to.include({ licensed: false, reason: 'lease_over' });
+    await client.check();
+    machine.clock.ahead = 0;
+    expect(client.current().licensed).to.equal(true);
+    expect((await machine.open(OFFLINE)).current().licensed).to.equal(true);
+  });
+
+  it('that was years ahead on a license without an end is forgiven by the hub', async () => {
+    const { machine, client } = await activated();
+    machine.clock.ahead = 3650 * DAY;
+    expect((await client.check()).licensed).to.equal(true);
+    machine.clock.ahead = 0;
+    expect((await machine.open(OFFLINE)).current()).to.include({ reason: 'clock_set_back' });
+    expect((await (await machine.open()).recheck()).licensed).to.equal(true);
+    expect((await machine.open(OFFLINE)).current().licensed).to.equal(true);
+  });
+
+  it('far beyond all calendars does no harm', async () => {
+    const { machine, client } = await activated();
+    machine.clock.ahead = 8.64e15 - time.date().getTime();
+    expect((await client.check()).licensed).to.equal(true);
+    expect((await (await machine.open(OFFLINE)).check()).licensed).to.equal(true);
+  });
+
+  it('that is ahead all the time does not make the application ask all the time', async () => {
+    const { machine, client } = await activated({ leaseDays: 30 });
+    machine.clock.ahead = 3650 * DAY;
+    machine.requests.length = 0;
+    for (let minute = 0; minute < 180; minute++) {
+      time.advance(MINUTE);
+      await client.recheck();
+    }
+    expect(machine.requests.filter((request) => request.startsWith('GET /v1/status'))).to.have.length(3);
+  });
+
+  it('of a hub that was ahead locks nobody out, once it is right', async () => {
+    hubAhead = 365 * DAY;
+    const { machine, client } = await activated({ leaseDays: 30 });
+    expect(client.current().licensed).to.equal(true);
+    expect((await machine.open(OFFLINE)).current()).to.include({ reason: 'clock_set_back' });
+    hubAhead = 0;
+    const again = await machine.open();
+    expect(await again.recheck()).to.deep.include({
+      licensed: true,
+      validUntil: new Date(time.date().getTime() + 30 * DAY),
+    });
+    expect((await machine.open(OFFLINE)).current().licensed).to.equal(true);
+  });
+});

@@ -1,0 +1,57 @@
+// The file that keeps a license.
+import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { createFileStore } from '../../client/file-store.ts';
+
+describe('a file store', () => {
+  let folder: string;
+  let path: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'hub-client-'));
+    path = join(folder, 'app', 'license');
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it('is empty before anything was saved, and after it was cleared', async () => {
+    const store = createFileStore(path);
+    expect(await store.load()).to.equal(undefined);
+    await store.clear();
+    await store.save('one');
+    expect(await createFileStore(path).load()).to.equal('one');
+    await store.clear();
+    expect(await store.load()).to.equal(undefined);
+  });
+
+  it('is for its user alone', async () => {
+    await createFileStore(path).save('one');
+    expect((await stat(path)).mode & 0o777).to.equal(0o600);
+    expect((await stat(join(folder, 'app'))).mode & 0o777).to.equal(0o700);
+  });
+
+  it('replaces what is there as a whole, and leaves nothing beside it', async () => {
+    const store = createFileStore(path);
+    await store.save('a'.repeat(100_000));
+    await Promise.all(['b', 'c', 'd'].map((letter) => store.save(letter.repeat(100_000))));
+    expect(await readFile(path, 'utf8')).to.match(/^(b+|c+|d+)$/);
+    expect(await readdir(join(folder, 'app'))).to.deep.equal(['license']);
+  });
+
+  it('keeps the old text, and leaves nothing beside it, if the new one cannot be put in its place', async () => {
+    await mkdir(path, { recursive: true }); // a directory is in the way
+    const failure = await createFileStore(path)
+      .save('one')
+      .catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(Error);
+    expect(await readdir(join(folder, 'app'))).to.deep.equal(['license']);
+  });
+
+  it('fails for anything but a file that is missing', async () => {
+    await mkdir(path, { recursive: true });
+    const failure = await createFileStore(path)
+      .load()
+      .catch((error: unknown) => error);
+    expect(failure).to.include({ code: 'EISDIR' });
+  });
+});

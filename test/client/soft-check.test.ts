@@ -1,0 +1,407 @@
+// The soft check, against a real hub: when it asks, and what it makes of the answer.
+import { expect } from 'chai';
+import type { LicenseClientOptions } from '../../client/client.ts';
+import { readRecord, writeRecord } from '../../client/record.ts';
+import { createMemoryStore } from '../../client/store.ts';
+import { parseId } from '../../core/ids.ts';
+import { startHub, type TestHub } from '../support/hub.ts';
+import { createApp, issueLicense, type TestLicense } from '../support/license.ts';
+import { query } from '../support/postgres.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { failureOf } from './failure-of.ts';
+import { startImpostor } from './impostor.ts';
+import { createMachine, FREE, type Machine, publicKeyOf } from './machine.ts';
+import { createVirtualTime, DAY, HOUR, MINUTE } from './virtual-time.ts';
+
+describe('the soft check', () => {
+  let hub: TestHub;
+  let proxy: TcpProxy;
+  let time = createVirtualTime();
+  before(async () => {
+    hub = await startHub({ clock: () => time.date() });
+    proxy = await startTcpProxy(hub.gatewayUrl);
+  });
+  after(async () => {
+    await proxy.down();
+    await hub.stop();
+  });
+  beforeEach(() => {
+    time = createVirtualTime();
+  });
+
+  const machineFor = async (
+    { app }: TestLicense,
+    options: Partial<LicenseClientOptions> = {},
+  ): Promise<Machine> => {
+    const trust = { publicKeyPems: [await publicKeyOf(hub.gatewayUrl, app)] };
+    return createMachine({ time, hubUrl: proxy.url, app, trust, ...options });
+  };
+  const activated = async (
+    request: Parameters<typeof issueLicense>[1] = {},
+    options: Partial<LicenseClientOptions> = {},
+  ) => {
+    const issued = await issueLicense(hub.admin, request);
+    const machine = await machineFor(issued, options);
+    const client = await machine.open();
+    await client.activate(issued.licenseKey);
+    machine.requests.length = 0;
+    return { issued, machine, client };
+  };
+  const statusOf = ({ licenseId }: TestLicense): string => `GET /v1/status/${licenseId}`;
+  const setExpiry = ({ licenseId }: TestLicense, expiresAt: Date) =>
+    query(hub.databaseUrl, 'update license set expires_at = $2 where id = $1', [
+      parseId('lic', licenseId),
+      expiresAt,
+    ]);
+
+  it('asks when the hub wants to be asked again, not before, and not because of a restart', async () => {
+    const { issued, machine, client } = await activated();
+    time.advance(DAY - HOUR);
+    await client.recheck();
+    await (await machine.open()).recheck();
+    expect(machine.requests).to.deep.equal([]);
+    time.advance(HOUR);
+    await client.recheck();
+    await client.recheck();
+    await (await machine.open()).recheck();
+    expect(machine.requests).to.deep.equal([statusOf(issued)]);
+  });
+
+  it('asks at once when it is forced to', async () => {
+    const { issued, machine, client } = await activated();
+    await client.recheck({ force: true });
+    expect(machine.requests).to.deep.equal([statusOf(issued)]);
+  });
+
+  it('sends the fingerprint as it is', async () => {
+    const { client } = await activated({}, { machineFingerprint: 'a+b/c= &%ü💻' });
+    expect(await client.recheck({ force: true })).to.include({ licensed: true, problem: undefined });
+  });
+
+  for (const [what, reason, change] of [
+    [
+      'a revoked license',
+      'license_revoked',
+      ({ licenseId }: TestLicense) => hub.admin.revokeLicense({ licenseId, reason: 'refund' }),
+    ],
+    [
+      'a seat that was taken away',
+      'seat_not_active',
+      async ({ licenseId }: TestLicense) => {
+        const { seats } = await hub.admin.listSeats({ licenseId });
+        await hub.admin.releaseSeat({ seatId: seats[0]?.seatId ?? '' });
+      },
+    ],
+    [
+      'a license that was cut short',
+      'license_expired',
+      (issued: TestLicense) => setExpiry(issued, time.date()),
+    ],
+  ] as const) {
+    it(`ends ${what} at once, and for good`, async () => {
+      const { issued, machine, client } = await activated();
+      const before = await machine.store.load();
+      await change(issued);
+      const verdict = await client.recheck({ force: true });
+      expect(verdict).to.deep.include({ licensed: false, reason, license: undefined });
+      expect(verdict.limits, 'the hub knows no Free profile').to.deep.equal(FREE);
+      const offline = await machine.open({ hubUrl: 'http://127.0.0.1:1' });
+      expect(offline.current()).to.include({ licensed: false, reason });
+      expect(await offline.recheck({ force: true })).to.include({ licensed: false, reason });
+
+      // Who puts an older record back is found out by the next question.
+      const restored = await machine.open({ store: createMemoryStore(before) });
+      expect(await restored.recheck({ force: true })).to.include({ licensed: false, reason });
+    });
+  }
+
+  it('asks no more often about a license that has ended, though the clock is a little late', async () => {
+    const { issued, machine, client } = await activated();
+    machine.clock.ahead = -5 * MINUTE;
+    await hub.admin.revokeLicense({ licenseId: issued.licenseId, reason: 'refund' });
+    await client.recheck({ force: true });
+    machine.requests.length = 0;
+    await (await machine.open()).recheck();
+    expect(machine.requests).to.not.include(statusOf(issued));
+    time.advance(DAY + HOUR);
+    await (await machine.open()).recheck();
+    expect(machine.requests).to.include(statusOf(issued));
+  });
+
+  it('asks at once if its record was written in a future that is not', async () => {
+    const { issued, machine } = await activated();
+    const record = await readRecord((await machine.store.load()) ?? '');
+    const checkedAt = new Date(time.date().getTime() + 3650 * DAY).toISOString();
+    await machine.store.save(await writeRecord({ ...record, checkedAt }));
+    await (await machine.open()).recheck();
+    expect(machine.requests).to.deep.equal([statusOf(issued)]);
+  });
+
+  it('brings no seat back that was taken away, however often it asks', async () => {
+    const { issued, machine, client } = await activated({ leaseDays: 3 });
+    const { seats } = await hub.admin.listSeats({ licenseId: issued.licenseId });
+    await hub.admin.releaseSeat({ seatId: seats[0]?.seatId ?? '' });
+    for (let day = 0; day < 5; day++) {
+      time.advance(DAY);
+      await client.recheck();
+    }
+    expect(client.current()).to.include({ licensed: false, reason: 'seat_not_active' });
+    expect((await hub.admin.listSeats({ licenseId: issued.licenseId })).seats).to.have.length(0);
+    expect(machine.requests.filter((request) => request.startsWith('POST'))).to.deep.equal([]);
+    expect((await client.activate(issued.licenseKey)).licensed).to.equal(true);
+  });
+
+  it('takes a license up again that was revoked by mistake', async () => {
+    const { issued, client } = await activated();
+    await hub.admin.revokeLicense({ licenseId: issued.licenseId, reason: 'mistake' });
+    expect((await client.recheck({ force: true })).licensed).to.equal(false);
+    await hub.admin.reinstateLicense({ licenseId: issued.licenseId });
+    time.advance(DAY);
+    expect((await client.recheck()).licensed).to.equal(true);
+  });
+
+  it('ends the license that is held when its own key is refused', async () => {
+    const { issued, client } = await activated();
+    await hub.admin.revokeLicense({ licenseId: issued.licenseId, reason: 'refund' });
+    const typed = issued.licenseKey.toLowerCase().replaceAll('-', ' ');
+    expect((await failureOf(client.activate(typed))).code).to.equal('license_revoked');
+    expect(client.current()).to.include({ licensed: false, reason: 'license_revoked' });
+  });
+
+  it('takes up new limits, and another expiry', async () => {
+    const app = await createApp(hub.admin);
+    await hub.admin.setLimitProfile({ app, name: 'pro', limits: { projects: 3n } });
+    const { issued, machine, client } = await activated({ app, limitProfile: 'pro' });
+    await hub.admin.setLimitProfile({ app, name: 'pro', limits: { projects: 5n } });
+    expect((await client.recheck({ force: true })).limits).to.deep.equal({ projects: 5 });
+    await setExpiry(issued, new Date('2026-12-01T00:00:00.000Z'));
+    expect(await client.recheck({ force: true })).to.deep.include({
+      licensed: true,
+      validUntil: new Date('2026-12-01T00:00:00.000Z'),
+    });
+    expect(machine.requests).to.deep.equal([
+      statusOf(issued),
+      'POST /v1/activate',
+      statusOf(issued),
+      'POST /v1/activate',
+    ]);
+  });
+
+  describe('of a license with a lease', () => {
+    it('renews it when two thirds are over', async () => {
+      const { issued, machine, client } = await activated({ leaseDays: 15 });
+      for (let day = 0; day < 10; day++) {
+        await client.recheck();
+        time.advance(DAY);
+      }
+      expect(machine.requests).to.deep.equal(Array(9).fill(statusOf(issued)));
+      const verdict = await client.recheck();
+      expect(machine.requests.at(-1)).to.equal('POST /v1/activate');
+      expect(verdict).to.deep.include({ validUntil: new Date('2026-05-26T12:00:00.000Z') });
+    });
+
+    it('asks in time although the next question would come too late', async () => {
+      const { machine, client } = await activated({ leaseDays: 1 });
+      time.advance(16 * HOUR);
+      expect(await client.recheck()).to.deep.include({ validUntil: new Date('2026-05-03T04:00:00.000Z') });
+      expect(machine.requests).to.have.length(2);
+    });
+
+    it('lets it run out if the key was not kept', async () => {
+      const { machine, client } = await activated({ leaseDays: 2 }, { keepLicenseKey: false });
+      time.advance(DAY + 23 * HOUR);
+      expect((await client.recheck()).licensed).to.equal(true);
+      time.advance(HOUR);
+      expect(await client.recheck()).to.include({ licensed: false, reason: 'lease_over' });
+      expect(machine.requests).to.not.include('POST /v1/activate');
+    });
+
+    it('keeps the old one if the new one is signed by a key that is not built in', async () => {
+      const { issued, machine, client } = await activated({ leaseDays: 15 });
+      await hub.admin.rotateSigningKey({ app: issued.app });
+      time.advance(11 * DAY);
+      const verdict = await client.recheck();
+      expect(verdict.licensed).to.equal(true);
+      expect(verdict.problem).to.include({ code: 'untrusted_key', isRetryable: false });
+
+      const trust = { publicKeyPems: [await publicKeyOf(hub.gatewayUrl, issued.app)] };
+      const updated = await machine.open({ trust });
+      expect(updated.current()).to.include({ licensed: false, reason: 'untrusted_key' });
+      expect(await updated.recheck()).to.include({ licensed: true, problem: undefined });
+    });
+  });
+
+  describe('without an answer', () => {
+    afterEach(async () => {
+      await proxy.down();
+      await proxy.up();
+    });
+
+    it('leaves the license as it is until its lease ends, and says what the matter is', async () => {
+      const { client } = await activated({ leaseDays: 7 });
+      await proxy.down();
+      time.advance(6 * DAY);
+      const verdict = await client.recheck();
+      expect(verdict).to.deep.include({ licensed: true, validUntil: new Date('2026-05-08T12:00:00.000Z') });
+      expect(verdict.problem).to.include({ code: 'network', isRetryable: true });
+      time.advance(DAY);
+      expect(client.current()).to.include({ licensed: false, reason: 'lease_over' });
+      await proxy.up();
+      expect(await client.recheck({ force: true })).to.include({ licensed: true, problem: undefined });
+    });
+
+    it('asks again later and later, an hour apart at most', async () => {
+      const { machine, client } = await activated();
+      await proxy.down();
+      time.advance(DAY);
+      const asked: number[] = [];
+      for (let minute = 0; minute < 5 * 60; minute++) {
+        const before = machine.requests.length;
+        await client.recheck();
+        if (machine.requests.length > before) asked.push(minute);
+        time.advance(MINUTE);
+      }
+      expect(asked).to.deep.equal([0, 1, 3, 7, 15, 31, 63, 123, 183, 243]);
+    });
+
+    it('spreads clients over half of each pause', async () => {
+      const { machine } = await activated();
+      const client = await machine.open({ random: () => 0 });
+      await proxy.down();
+      time.advance(DAY);
+      await client.recheck();
+      time.advance(MINUTE / 2 - 1);
+      await client.recheck();
+      expect(machine.requests).to.have.length(1);
+      time.advance(1);
+      await client.recheck();
+      expect(machine.requests).to.have.length(2);
+    });
+
+    it('decides nothing by what is not the hub', async () => {
+      const { machine } = await activated();
+      for (const status of [200, 403, 404, 410, 500]) {
+        await using odd = await startImpostor((_, res) => res.writeHead(status).end('<html>'));
+        const verdict = await (await machine.open(odd)).recheck({ force: true });
+        expect(verdict.licensed, String(status)).to.equal(true);
+        expect(verdict.problem?.code).to.equal('unexpected_answer');
+      }
+    });
+
+    it('believes no status of another license', async () => {
+      const { machine } = await activated();
+      const other = await activated();
+      const answer = await fetch(`${hub.gatewayUrl}/v1/status/${other.issued.licenseId}`);
+      const body = await answer.text();
+      await using odd = await startImpostor((_, res) => res.writeHead(200).end(body));
+      const verdict = await (await machine.open(odd)).recheck({ force: true });
+      expect(verdict.problem?.code).to.equal('unexpected_answer');
+    });
+
+    it('believes no status that lacks something', async () => {
+      const { issued, machine } = await activated();
+      const checkedAt = time.date().toISOString();
+      const good = {
+        ok: true,
+        licenseId: issued.licenseId,
+        state: 'active',
+        checkedAt,
+        recheckAfterSeconds: 60,
+      };
+      const asked = async (answer: object) => {
+        await using odd = await startImpostor((_, res) => res.writeHead(200).end(JSON.stringify(answer)));
+        return (await (await machine.open(odd)).recheck({ force: true })).problem?.code;
+      };
+      expect(await asked(good)).to.not.equal('unexpected_answer');
+      for (const lack of [
+        { ok: false },
+        { state: 'revoked' },
+        { checkedAt: 'now' },
+        { recheckAfterSeconds: '60' },
+        { limits: { projects: 1.5 } },
+        { limits: [] },
+      ]) {
+        expect(await asked({ ...good, ...lack }), JSON.stringify(lack)).to.equal('unexpected_answer');
+      }
+    });
+
+    it('waits as long as Retry-After asks, even when it is forced', async () => {
+      const limited = await startHub({
+        beside: hub,
+        settings: { licenseRatePerMinute: 1 },
+        clock: () => time.date(),
+      });
+      try {
+        const { machine } = await activated();
+        const client = await machine.open({ hubUrl: limited.gatewayUrl });
+        expect((await client.recheck({ force: true })).problem).to.equal(undefined);
+        const verdict = await client.recheck({ force: true });
+        expect(verdict.licensed).to.equal(true);
+        expect(verdict.problem).to.include({ code: 'rate_limited', isRetryable: true });
+        const asked = machine.requests.length;
+        await client.recheck({ force: true });
+        expect(machine.requests).to.have.length(asked);
+        time.advance(MINUTE);
+        await client.recheck({ force: true });
+        expect(machine.requests).to.have.length(asked + 1);
+      } finally {
+        await limited.stop();
+      }
+    });
+
+    it('gives up when it is told to, and leaves no trace', async () => {
+      const { machine } = await activated();
+      const caller = new AbortController();
+      await using silent = await startImpostor(() => caller.abort());
+      const client = await machine.open(silent);
+      expect((await failureOf(client.recheck({ force: true, signal: caller.signal }))).code).to.equal(
+        'aborted',
+      );
+      expect(client.current()).to.include({ licensed: true, problem: undefined });
+    });
+  });
+
+  describe('of a machine without a license', () => {
+    it('fetches the Free limits once a day, and keeps them in memory only', async () => {
+      const issued = await issueLicense(hub.admin);
+      await hub.admin.setLimitProfile({ app: issued.app, name: 'free', limits: { projects: 2n } });
+      const machine = await machineFor(issued);
+      const client = await machine.open();
+      expect((await client.recheck()).limits).to.deep.equal({ projects: 2 });
+      time.advance(DAY - 1);
+      await client.recheck();
+      expect(machine.requests).to.deep.equal([`GET /v1/apps/${issued.app}/limits/free`]);
+      await hub.admin.setLimitProfile({ app: issued.app, name: 'free', limits: { projects: 4n } });
+      time.advance(1);
+      expect((await client.recheck()).limits).to.deep.equal({ projects: 4 });
+      expect((await machine.open()).current().limits).to.deep.equal(FREE);
+    });
+
+    it('holds to those of the build if the hub has none, or cannot be reached', async () => {
+      const issued = await issueLicense(hub.admin);
+      const machine = await machineFor(issued);
+      expect(await (await machine.open()).recheck()).to.deep.include({ limits: FREE, problem: undefined });
+      const offline = await machine.open({ hubUrl: 'http://127.0.0.1:1' });
+      const verdict = await offline.recheck();
+      expect(verdict.limits).to.deep.equal(FREE);
+      expect(verdict.problem?.code).to.equal('network');
+    });
+
+    it('takes no limits that are none', async () => {
+      const issued = await issueLicense(hub.admin);
+      for (const limits of [undefined, null, [], { projects: '5' }, { projects: 1.5 }, { 'a b': 1 }]) {
+        const body = JSON.stringify({ app: issued.app, profile: 'free', limits });
+        await using odd = await startImpostor((_, res) => res.writeHead(200).end(body));
+        const verdict = await (await (await machineFor(issued, odd)).open()).recheck();
+        expect(verdict.limits).to.deep.equal(FREE);
+        expect(verdict.problem?.code).to.equal('unexpected_answer');
+      }
+    });
+
+    it('says so if the hub does not know the app', async () => {
+      const issued = await issueLicense(hub.admin);
+      const verdict = await (await (await machineFor(issued, { app: 'no-such-app' })).open()).recheck();
+      expect(verdict.problem).to.include({ code: 'app_unknown', isRetryable: false });
+    });
+  });
+});

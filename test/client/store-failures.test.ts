@@ -1,0 +1,164 @@
+// What becomes of a license when the place that keeps it fails, is damaged, or is shared.
+import { expect } from 'chai';
+import { createMemoryStore, type LicenseStore } from '../../client/store.ts';
+import { startHub, type TestHub } from '../support/hub.ts';
+import { issueLicense, type TestLicense } from '../support/license.ts';
+import { failureOf } from './failure-of.ts';
+import { createMachine, publicKeyOf } from './machine.ts';
+import { createVirtualTime, DAY } from './virtual-time.ts';
+
+type BreakableStore = LicenseStore & { breaks: { load: boolean; save: boolean } };
+
+/** A store whose disk can fail. */
+function createBreakableStore(): BreakableStore {
+  const store = createMemoryStore();
+  const breaks = { load: false, save: false };
+  const orFail = async <T>(isBroken: boolean, work: () => Promise<T>): Promise<T> => {
+    if (isBroken) throw new Error('the disk is gone');
+    return work();
+  };
+  return {
+    breaks,
+    load: () => orFail(breaks.load, store.load),
+    save: (text) => orFail(breaks.save, () => store.save(text)),
+    clear: () => orFail(breaks.save, store.clear),
+  };
+}
+
+describe('a license client whose store', () => {
+  let hub: TestHub;
+  let issued: TestLicense;
+  let trust: { publicKeyPems: string[] };
+  let time = createVirtualTime();
+  before(async () => {
+    hub = await startHub({ clock: () => time.date() });
+    issued = await issueLicense(hub.admin, { seatLimit: -1 });
+    trust = { publicKeyPems: [await publicKeyOf(hub.gatewayUrl, issued.app)] };
+  });
+  after(() => hub.stop());
+  beforeEach(() => {
+    time = createVirtualTime();
+  });
+
+  const machineWith = (store: LicenseStore) =>
+    createMachine({ time, hubUrl: hub.gatewayUrl, app: issued.app, trust, store });
+
+  it('cannot be read is Free, says why, and is licensed when it can be', async () => {
+    const store = createBreakableStore();
+    await (await machineWith(store).open()).activate(issued.licenseKey);
+    store.breaks.load = true;
+    const client = await machineWith(store).open();
+    expect(client.current()).to.include({ licensed: false, reason: 'store_failed' });
+    expect(client.current().problem).to.include({ code: 'store_failed', isRetryable: true });
+    store.breaks.load = false;
+    expect(await client.check()).to.include({ licensed: true, problem: undefined });
+  });
+
+  it('cannot be read for a while stays licensed meanwhile', async () => {
+    const store = createBreakableStore();
+    const client = await machineWith(store).open();
+    await client.activate(issued.licenseKey);
+    store.breaks.load = true;
+    const verdict = await client.check();
+    expect(verdict.licensed).to.equal(true);
+    expect(verdict.problem?.code).to.equal('store_failed');
+  });
+
+  it('cannot be written holds its license all the same, and saves it as soon as that works', async () => {
+    const store = createBreakableStore();
+    store.breaks.save = true;
+    const client = await machineWith(store).open();
+    expect((await failureOf(client.activate(issued.licenseKey))).code).to.equal('store_failed');
+    expect(client.current().licensed).to.equal(true);
+    expect((await client.check()).problem?.code).to.equal('store_failed');
+    expect((await machineWith(store).open()).current().licensed).to.equal(false);
+    store.breaks.save = false;
+    expect((await client.check()).problem).to.equal(undefined);
+    expect((await machineWith(store).open()).current().licensed).to.equal(true);
+  });
+
+  it('cannot be written knows nevertheless that a license has ended', async () => {
+    const store = createBreakableStore();
+    const license = await issueLicense(hub.admin, { app: issued.app });
+    const client = await machineWith(store).open();
+    await client.activate(license.licenseKey);
+    await hub.admin.revokeLicense({ licenseId: license.licenseId, reason: 'refund' });
+    store.breaks.save = true;
+    expect(await client.recheck({ force: true })).to.include({ licensed: false, reason: 'license_revoked' });
+    expect(await client.check()).to.include({ licensed: false, reason: 'license_revoked' });
+    store.breaks.save = false;
+    await client.check();
+    expect((await machineWith(store).open()).current()).to.include({ reason: 'license_revoked' });
+  });
+
+  it('cannot be cleared forgets a released license nevertheless', async () => {
+    const store = createBreakableStore();
+    const client = await machineWith(store).open();
+    await client.activate(issued.licenseKey);
+    store.breaks.save = true;
+    expect((await failureOf(client.deactivate())).code).to.equal('store_failed');
+    expect((await client.check()).licensed).to.equal(false);
+    store.breaks.save = false;
+    await client.check();
+    expect(await store.load()).to.equal(undefined);
+  });
+
+  for (const [what, damage] of [
+    ['is empty', () => ''],
+    ['is cut off', (text: string) => text.slice(0, text.length / 2)],
+    ['holds something else', () => '{"theme":"dark"}'],
+    ['holds a record of a later version', (text: string) => text.replace('license-1', 'license-2')],
+    [
+      'was edited',
+      (text: string) => text.replace('"recheckAfterSeconds":86400', '"recheckAfterSeconds":99999'),
+    ],
+  ] as const) {
+    it(`${what} is Free, and can be activated again`, async () => {
+      const store = createMemoryStore();
+      const client = await machineWith(store).open();
+      await client.activate(issued.licenseKey);
+      const text = (await store.load()) ?? '';
+      expect(damage(text)).to.not.equal(text);
+      await store.save(damage(text));
+      expect(await client.check()).to.include({ licensed: false, reason: 'record_unreadable' });
+      const again = await machineWith(store).open();
+      expect(again.current()).to.include({ licensed: false, reason: 'record_unreadable' });
+      expect((await again.recheck()).licensed).to.equal(false);
+      expect((await again.activate(issued.licenseKey)).licensed).to.equal(true);
+    });
+  }
+
+  it('answers null, as those of browsers do, is empty', async () => {
+    const store = { ...createMemoryStore(), load: async () => JSON.parse('null') };
+    expect((await machineWith(store).open()).current()).to.include({ reason: 'no_license' });
+  });
+
+  it('is shared with another process notices what that has done', async () => {
+    const store = createMemoryStore();
+    const [one, other] = [await machineWith(store).open(), await machineWith(store).open()];
+    await one.activate(issued.licenseKey);
+    expect((await other.check()).licensed).to.equal(true);
+    time.advance(DAY);
+    await one.recheck();
+    expect((await other.check()).licensed).to.equal(true);
+    await other.deactivate();
+    expect((await one.check()).licensed).to.equal(false);
+  });
+
+  it('has another license by the time of the answer keeps that one', async () => {
+    const store = createMemoryStore();
+    const revoked = await issueLicense(hub.admin, { app: issued.app });
+    const client = await machineWith(store).open();
+    await client.activate(revoked.licenseKey);
+    await hub.admin.revokeLicense({ licenseId: revoked.licenseId, reason: 'refund' });
+    const other = await machineWith(store).open();
+    const late: typeof fetch = async (input, init) => {
+      const answer = await fetch(input, init);
+      await other.activate(issued.licenseKey);
+      return answer;
+    };
+    const slow = await machineWith(store).open({ fetch: late });
+    expect(await slow.recheck({ force: true })).to.include({ licensed: true });
+    expect((await machineWith(store).open()).current().license?.licenseId).to.equal(issued.licenseId);
+  });
+});

@@ -1,0 +1,158 @@
+// The console for everybody: those who hear it, those who have a keyboard only, those with a small screen, in either theme.
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import { expect } from 'chai';
+import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from '../support/chromium.ts';
+import { journal } from '../support/payment.ts';
+import { type Complaints, visit } from './visit.ts';
+import { startWorld, type World } from './world.ts';
+
+describe('the console, for everybody', function () {
+  this.timeout(90_000);
+  let world: World;
+  let browser: Browser;
+  let axe: string;
+  const complaints: Complaints = [];
+  before(async function () {
+    this.timeout(INSTALLATION_MS);
+    const missing = await findChromium();
+    if (missing !== undefined) {
+      process.stderr.write(`    ${missing}\n`);
+      return this.skip();
+    }
+    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    [world, browser] = await Promise.all([startWorld(), openBrowser()]);
+  });
+  after(async () => {
+    await browser?.close();
+    await world?.stop();
+  });
+
+  const open = (hash = '') => visit(browser.context, world.payments.hub.rpcUrl, complaints, hash);
+  /** An address of each view. */
+  const views = async (): Promise<string[]> => {
+    const { sessions, license, payments } = world;
+    const [callback] = await journal(payments, sessions.dead);
+    return [
+      '#/',
+      '#/sessions',
+      `#/sessions/${sessions.reversed.sessionId}`,
+      `#/sessions/${sessions.waiting.sessionId}`,
+      '#/callbacks?state=all',
+      '#/callbacks?state=unresolved',
+      `#/callbacks/${callback?.callbackId}`,
+      '#/usage',
+      '#/slots',
+      '#/licenses',
+      `#/licenses/${license.licenseId}?released=shown`,
+      '#/apps',
+      '#/audit',
+      '#/sessions?order=none',
+      '#/sessions/chs_none',
+      '#/nothing',
+    ];
+  };
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`keeps nobody out, as far as axe can tell, in the ${colorScheme} theme`, async () => {
+      const { page, signIn, goTo, close } = await open();
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      const found: string[] = [];
+      // By the debugger, so that the policy of the page stays in force.
+      const judge = async (where: string): Promise<void> => {
+        const { violations } = await page.evaluate<AxeResults>(
+          `${axe}; axe.run({ resultTypes: ['violations'] })`,
+        );
+        for (const { id, nodes } of violations)
+          found.push(`${where}: ${id} at ${nodes.map(({ html }) => html.slice(0, 160)).join(' and ')}`);
+      };
+      await judge('sign-in');
+      await signIn(world.payments.hub.token);
+      for (const hash of await views()) {
+        await goTo(hash);
+        for (const summary of await page.locator('details > summary').all()) await summary.click();
+        await judge(hash);
+      }
+      await goTo(`#/licenses/${world.license.licenseId}`);
+      await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+      await judge('a question');
+      await close();
+      expect(found.join('\n')).to.equal('');
+    });
+  }
+
+  it('fits a screen of 360 pixels, with a menu', async () => {
+    const { page, signIn, goTo, close } = await open();
+    await page.setViewportSize({ width: 360, height: 740 });
+    const tooWide: string[] = [];
+    const measure = async (where: string): Promise<void> => {
+      const width = await page.evaluate('document.documentElement.scrollWidth');
+      if (width !== 360) tooWide.push(`${where}: ${width}`);
+    };
+    await measure('sign-in');
+    await signIn(world.payments.hub.token);
+    for (const hash of await views()) {
+      await goTo(hash);
+      await measure(hash);
+    }
+    const menu = page.getByRole('button', { name: 'Menu' });
+    const licenses = page.getByRole('link', { name: 'Licenses', exact: true });
+    expect(await licenses.isVisible()).to.equal(false);
+    await menu.click();
+    await measure('menu');
+    await licenses.click();
+    await page.getByRole('heading', { name: 'Licenses' }).waitFor();
+    expect(await licenses.isVisible()).to.equal(false);
+    await close();
+    expect(tooWide.join('\n')).to.equal('');
+  });
+
+  it('is used with the keyboard, and shows where one is', async () => {
+    const { page, signIn, goTo, close } = await open();
+    await signIn(world.payments.hub.token);
+    const focused = () =>
+      page.evaluate<string>(
+        `document.activeElement?.textContent || document.activeElement?.getAttribute('aria-label')`,
+      );
+    await goTo('#/sessions');
+    await page.reload();
+    await signIn(world.payments.hub.token);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Shift+Tab');
+    await page.evaluate('document.activeElement?.blur()');
+    await page.keyboard.press('Tab');
+    expect(await focused()).to.equal('Skip to the content');
+    expect(await page.evaluate(`getComputedStyle(document.activeElement).outlineStyle`)).to.equal('solid');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement?.id')).to.equal('main');
+    await page.keyboard.press('/');
+    expect(await focused()).to.contain('Go to an id');
+    await page.keyboard.type(world.sessions.paid.sessionId);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Session', exact: true }).waitFor();
+    await close();
+  });
+
+  it('keeps the theme that was chosen, and says what has changed to those who do not see it', async () => {
+    const { page, signIn, close } = await open();
+    await page.emulateMedia({ colorScheme: 'light' });
+    await signIn(world.payments.hub.token);
+    const background = () =>
+      page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
+    const light = await background();
+    await page.getByLabel('Theme').selectOption('dark');
+    const dark = await background();
+    expect(dark).not.to.equal(light);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.locator('[aria-live=polite]', { hasText: 'Updates are paused' }).waitFor();
+    await page.reload();
+    expect(await background()).to.equal(dark);
+    await page.evaluate('localStorage.clear()');
+    await close();
+  });
+
+  it('has done nothing else on the way', () => {
+    expect(complaints).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,398 @@
+// The console in a real browser, on a hub with real payments behind it.
+
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { expect } from 'chai';
+import type { Locator, Page } from 'playwright-core';
+import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
+import { LicenseState } from '../../gen/hub/license/v1/license_pb.ts';
+import { storyOf } from '../../story/session-story.ts';
+import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from '../support/chromium.ts';
+import { createSession, inspect, journal, statusOf } from '../support/payment.ts';
+import { until } from '../support/until.ts';
+import { type Complaints, type Visit, visit } from './visit.ts';
+import { startWorld, type World } from './world.ts';
+
+describe('the console in a browser', function () {
+  this.timeout(60_000);
+  let world: World;
+  let browser: Browser;
+  let here: Visit;
+  let page: Page;
+  const complaints: Complaints = [];
+  before(async function () {
+    this.timeout(INSTALLATION_MS);
+    const missing = await findChromium();
+    if (missing !== undefined) {
+      process.stderr.write(`    ${missing}\n`);
+      return this.skip();
+    }
+    const size = { width: 1280, height: 900 };
+    [world, browser] = await Promise.all([
+      startWorld(),
+      openBrowser({ viewport: size, locale: 'en-GB', timezoneId: 'Asia/Dhaka' }),
+    ]);
+  });
+  after(async () => {
+    await browser?.close();
+    await world?.stop();
+  });
+  afterEach(() => here?.close());
+
+  const open = async (hash = '', token?: string): Promise<void> => {
+    here = await visit(browser.context, world.payments.hub.rpcUrl, complaints, hash);
+    page = here.page;
+    if (token !== undefined) await here.signIn(token);
+  };
+  const main = (): Locator => page.getByRole('main');
+  const button = (name: string): Locator => page.getByRole('button', { name, exact: true });
+  /** The texts of the rows of a table, without its head. */
+  const rows = async (name: string): Promise<string[]> =>
+    page.getByRole('table', { name, exact: true }).locator('tbody tr').allInnerTexts();
+  const heading = async (): Promise<string> => page.getByRole('heading', { level: 1 }).innerText();
+
+  describe('asks who one is', () => {
+    it('and says so when a token is wrong', async () => {
+      await open();
+      expect(await heading()).to.equal('Sign in');
+      expect(await button('Sign in').isDisabled()).to.equal(true);
+      await page.getByLabel('Token').fill('hub_wrong');
+      await page.keyboard.press('Enter');
+      const alert = page.getByRole('alert');
+      await alert.waitFor();
+      expect(await alert.innerText()).to.equal(
+        'The hub does not accept this token. It may be mistyped, expired or revoked.',
+      );
+      await here.signIn(world.tokens.viewer);
+      expect(await heading()).to.equal('Overview');
+    });
+
+    it('and keeps the token in memory only, so that a reload forgets it', async () => {
+      await open('', world.tokens.viewer);
+      await here.goTo('#/sessions');
+      const kept = `JSON.stringify([location.href, document.cookie, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML])`;
+      expect(await page.evaluate(kept)).not.to.contain(world.tokens.viewer);
+      expect(await browser.context.cookies()).to.deep.equal([]);
+      await page.reload();
+      expect(await heading()).to.equal('Sign in');
+    });
+
+    it('and keeps it for the tab if asked to, until one signs out', async () => {
+      await open('#/licenses');
+      await page.getByLabel('Keep me signed in').check();
+      await here.signIn(world.tokens.viewer);
+      await page.reload();
+      await page.getByRole('heading', { name: 'Licenses' }).waitFor();
+      expect(await page.evaluate('JSON.stringify({ ...localStorage })')).not.to.contain('hub_');
+      await button('Sign out').click();
+      expect(await heading()).to.equal('Sign in');
+      expect(await page.evaluate('sessionStorage.length')).to.equal(0);
+    });
+
+    it('again once the token is revoked, and says why', async () => {
+      const tokens = createClient(TokenService, world.payments.hub.transport);
+      const { token, serviceToken } = await tokens.createToken({ name: 'brief', role: 4 });
+      await open('#/slots', token);
+      await tokens.revokeToken({ tokenId: serviceToken?.tokenId ?? '' });
+      await here.goTo('#/sessions').catch(() => {}); // it may be back at the sign-in already
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      expect(await page.getByRole('alert').innerText()).to.contain('no longer accepts this token');
+    });
+
+    it('and offers nothing that the role may not do', async () => {
+      const views = [
+        [`#/sessions/${world.sessions.paid.sessionId}`, 'Ask the provider'],
+        ['#/callbacks?state=dead', 'Replay'],
+        [`#/licenses/${world.license.licenseId}`, 'Revoke'],
+        [`#/licenses/${world.license.licenseId}`, 'Release'],
+        ['#/slots', 'Ask the provider of store'],
+      ] as const;
+      for (const [token, offered] of [
+        [world.tokens.operator, true],
+        [world.tokens.viewer, false],
+      ] as const) {
+        await open('', token);
+        for (const [hash, name] of views) {
+          await here.goTo(hash);
+          if (name === 'Replay') await main().getByRole('link', { name: /^cb_/ }).first().click();
+          await main().locator('table, dl').first().waitFor();
+          expect((await main().getByRole('button', { name, exact: true }).count()) > 0, name).to.equal(
+            offered,
+          );
+        }
+        await here.close();
+      }
+    });
+
+    it('and shows a limited token its slot and no other', async () => {
+      await open('#/sessions', world.tokens.ofSlot);
+      await page.getByRole('table', { name: 'Charge sessions' }).waitFor();
+      const listed = await rows('Charge sessions');
+      expect(listed).not.to.deep.equal([]);
+      for (const row of listed) expect(row).to.contain('wallet').and.not.to.contain('store');
+      const links = await page.getByRole('navigation', { name: 'Views' }).getByRole('link').allInnerTexts();
+      expect(links).to.deep.equal(['Overview', 'Sessions', 'Usage and fees']);
+      await here.goTo('#/');
+      await main().getByText('All is well').waitFor();
+      await here.goTo(`#/sessions/${world.sessions.paid.sessionId}`);
+      expect(await page.getByRole('alert').innerText()).to.contain('has no such session');
+    });
+  });
+
+  describe('tells', () => {
+    it('what needs somebody', async () => {
+      await open('', world.tokens.viewer);
+      const text = await main().innerText();
+      expect(text)
+        .to.contain('One thing needs you')
+        .and.to.contain('Callbacks given up after a day of attempts: 1.');
+      const states = (await rows('Callbacks that wait or came to nothing')).map(
+        (row) => /waiting|mismatch|dead/.exec(row)?.[0],
+      );
+      expect(states.sort()).to.deep.equal(['dead', 'mismatch', 'waiting']);
+      await page.getByRole('link', { name: 'See why, and replay them' }).click();
+      await page.getByRole('heading', { name: 'Callbacks' }).waitFor();
+      expect(page.url()).to.match(/#\/callbacks\?state=dead$/);
+    });
+
+    it('of sessions, by status, slot and order, in an address that can be shared', async () => {
+      await open('#/sessions', world.tokens.viewer);
+      const shown = async (): Promise<number> => (await rows('Charge sessions')).length;
+      const all = await shown();
+      await page.getByLabel('Status').selectOption('cancelled');
+      await until(async () => (await shown()) === 2, 'the list is shorter');
+      // Text of others is text.
+      expect((await rows('Charge sessions')).join()).to.contain('<b>ORD</b>-1901');
+      expect(page.url()).to.match(/#\/sessions\?status=cancelled$/);
+      await page.goBack();
+      await until(async () => (await shown()) === all, 'the way back leads to the whole list');
+      await page.getByLabel('Go to an id').fill('ORD-2002');
+      await page.keyboard.press('Enter');
+      await until(async () => (await shown()) === 1, 'the order is found');
+      await page.locator(`a[title=${world.sessions.waiting.sessionId}]`).click();
+      await page.getByRole('heading', { name: 'Session', exact: true }).waitFor();
+      expect(await page.evaluate('document.activeElement?.tagName')).to.equal('H1');
+    });
+
+    it('page by page', async () => {
+      await open('#/audit', world.tokens.viewer);
+      const first = await rows('Changes');
+      expect(first).to.have.length(50);
+      await page.getByRole('link', { name: 'Older →' }).click();
+      await until(async () => (await rows('Changes'))[0] !== first[0], 'the next page is there');
+      await page.getByRole('link', { name: '← Newest' }).click();
+      await until(async () => (await rows('Changes'))[0] === first[0], 'the first page is there again');
+    });
+
+    it('the story of a session, as hubctl does', async () => {
+      const { reversed } = world.sessions;
+      await open(`#/sessions/${reversed.sessionId}`, world.tokens.viewer);
+      const told = await page.locator('.timeline li .event strong').allInnerTexts();
+      const story = storyOf(await inspect(world.payments, reversed));
+      expect(told).to.deep.equal(story.map(({ what }) => what));
+      expect(told).to.include.members(['created', 'success', 'usage log', 'fee', 'reversed']);
+      const times = await page
+        .locator('.timeline time')
+        .evaluateAll((all) => all.map((each) => each.getAttribute('datetime')));
+      expect(times).to.deep.equal(story.map(({ at }) => at && timestampDate(at).toISOString()));
+      expect(await main().getByText('the provider says REVERSED').count()).to.be.above(0);
+    });
+
+    it('times in the zone of the browser, and in UTC if chosen', async () => {
+      const { paid } = world.sessions;
+      const created = timestampDate(
+        paid.createdAt ?? { seconds: 0n, nanos: 0, $typeName: 'google.protobuf.Timestamp' },
+      );
+      await open(`#/sessions/${paid.sessionId}`, world.tokens.viewer);
+      const shown = main().locator('dl time').first();
+      const inDhaka = new Date(created.getTime() + 6 * 3_600_000).toISOString().slice(11, 19);
+      expect(await shown.innerText()).to.contain(inDhaka);
+      expect(await shown.getAttribute('title'))
+        .to.match(/UTC$/)
+        .and.to.contain(created.toISOString().slice(11, 23));
+      await page.getByLabel('Times').selectOption('UTC');
+      expect(await shown.innerText()).to.contain(created.toISOString().slice(11, 19));
+    });
+
+    it('what was in a callback, and what the provider was asked because of it', async () => {
+      const [callback] = await journal(world.payments, world.sessions.waiting);
+      await open(`#/callbacks/${callback?.callbackId}`, world.tokens.viewer);
+      const fields = await rows('Fields of the callback');
+      expect(fields).to.have.length(Object.keys(callback?.fields ?? {}).length);
+      expect(fields.join('\n')).to.contain(world.sessions.waiting.merchantTransactionId);
+      expect((await rows('Questions to the provider'))[0]).to.contain('unavailable');
+    });
+
+    it('usage and fees, exactly, as charts and as a table', async () => {
+      await open('#/usage', world.tokens.viewer);
+      const sums = await world.payments.admin.listUsageLogs({ pageSize: 1000 });
+      for (const currency of ['BDT', 'JPY']) {
+        const logs = sums.usageLogs.filter(({ amount }) => amount?.currency === currency);
+        const paid = logs.reduce((sum, { amount }) => sum + (amount?.minorUnits ?? 0n), 0n);
+        const text = await page.getByRole('region', { name: currency, exact: true }).innerText();
+        const shown = /Paid\n([\d,.]+) /.exec(text)?.[1]?.replace(/[,.]/g, '');
+        expect(shown, currency).to.equal(String(paid));
+        expect(text).to.contain(`Payments\n${logs.length}`);
+      }
+      expect(await page.locator('canvas').count()).to.equal(4);
+      const drawn = `[...document.querySelectorAll('canvas')].every((each) => new Set(each.getContext('2d').getImageData(0, 0, each.width, each.height).data).size > 4)`;
+      expect(await page.evaluate(drawn)).to.equal(true);
+      await page.getByText('The same as a table').first().click();
+      expect(await rows('Payments in BDT by day (UTC)')).to.have.length(10);
+      expect(await rows('Fee rules in force')).to.have.length(2);
+      await page.getByLabel('Slot').selectOption('wallet');
+      await page.getByRole('region', { name: 'JPY', exact: true }).waitFor({ state: 'detached' });
+    });
+
+    it('of licenses and their seats, by the end of a key, of which no more goes into the address', async () => {
+      const { licenseKey, keyHint, licenseId } = world.license;
+      await open('#/licenses', world.tokens.viewer);
+      expect(await rows('Licenses')).to.have.length(7);
+      await page.getByLabel('Key ends with').fill(licenseKey);
+      await page.keyboard.press('Enter');
+      await until(async () => (await rows('Licenses')).length === 1, 'the license is found');
+      expect(page.url()).to.match(new RegExp(`key=${keyHint}$`));
+      await page.locator(`a[title=${licenseId}]`).click();
+      await page.getByRole('table', { name: 'Seats' }).waitFor();
+      expect(await rows('Seats')).to.have.length(2);
+      await page.getByRole('link', { name: 'Show released seats too' }).click();
+      await until(async () => (await rows('Seats')).length === 3, 'the released seat is there');
+    });
+
+    it('of apps with their keys, of slots, and of who changed what', async () => {
+      await open('#/apps', world.tokens.operator);
+      expect((await rows('Signing keys of demo'))[0]).to.contain('signs');
+      expect(await rows('Limit profiles of demo')).to.have.length(2);
+      await here.goTo('#/slots');
+      expect(await rows('Payment slots')).to.have.length(2);
+      await button('Ask the provider of store').click();
+      await page.getByText('store: answers').waitFor();
+      await here.goTo('#/audit?action=license.revoke');
+      await until(async () => (await rows('Changes')).length === 1, 'the revocation is found');
+      await main().getByText('state, reason').click();
+      expect(await main().locator('pre').last().innerText()).to.contain('"reason": "Refunded"');
+    });
+
+    it('that nothing is at an address of nothing', async () => {
+      await open('', world.tokens.viewer);
+      for (const hash of ['nothing', 'sessions/a/b', '%', 'slots/store', '__proto__', 'constructor']) {
+        await here.goTo(`#/${hash}`);
+        expect(await heading(), hash).to.equal('No such page');
+      }
+      await here.goTo('#/sessions/chs_none');
+      expect(await page.getByRole('alert').innerText()).to.contain(
+        'There is no charge session with this id.',
+      );
+    });
+  });
+
+  describe('stays fresh', () => {
+    it('and can be paused', async () => {
+      await open('#/sessions', world.tokens.viewer);
+      await button('Pause').click();
+      const before = (await rows('Charge sessions')).length;
+      await createSession(world.payments, 'gateway_two');
+      await button('Resume').click();
+      await until(
+        async () => (await rows('Charge sessions')).length === before + 1,
+        'the new session is there',
+      );
+    });
+
+    it('and says when the hub cannot be reached, keeping what it has, until it can again', async () => {
+      await open('#/slots', world.tokens.viewer);
+      await page.route('**/hub.*/**', (route) => route.abort());
+      await button('Pause').click();
+      await button('Resume').click();
+      const alert = page.getByRole('alert');
+      await alert.waitFor();
+      expect(await alert.innerText())
+        .to.contain('The hub cannot be reached')
+        .and.to.contain('from before');
+      expect(await rows('Payment slots')).to.have.length(2);
+      await page.unroute('**/hub.*/**');
+      await button('Ask again').click();
+      await alert.waitFor({ state: 'detached' });
+    });
+  });
+
+  describe('changes what it is told to', () => {
+    it('revokes a license whose key was typed, with a reason, and reinstates it', async () => {
+      const { licenseId, keyHint } = world.license;
+      const state = async () => (await world.payments.hub.admin.getLicense({ licenseId })).license?.state;
+      await open(`#/licenses/${licenseId}`, world.tokens.operator);
+      await button('Revoke').click();
+      const dialog = page.getByRole('dialog', { name: 'Revoke this license?' });
+      const confirm = dialog.getByRole('button', { name: 'Revoke' });
+      await dialog.getByLabel('Reason').fill('Refunded');
+      await dialog.getByLabel(`Type ${keyHint} to confirm`).fill('XXXXX');
+      expect(await confirm.isDisabled()).to.equal(true);
+      await dialog.getByLabel(`Type ${keyHint} to confirm`).fill(keyHint.toLowerCase());
+      await confirm.click();
+      await page.getByText(`The license …${keyHint} is revoked.`).waitFor();
+      expect(await state()).to.equal(LicenseState.REVOKED);
+      expect(await main().innerText())
+        .to.contain('revoked')
+        .and.to.contain('Refunded');
+      await button('Reinstate').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Reinstate' }).click();
+      await page.getByText(`The license …${keyHint} is good again.`).waitFor();
+      expect(await state()).to.equal(LicenseState.ACTIVE);
+    });
+
+    it('releases a seat', async () => {
+      const { licenseId } = world.license;
+      await open(`#/licenses/${licenseId}`, world.tokens.operator);
+      await page.getByRole('row', { name: /Study/ }).getByRole('button', { name: 'Release' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click();
+      await page.getByText('The seat is released.').waitFor();
+      const { seats } = await world.payments.hub.admin.listSeats({ licenseId });
+      expect(seats.map(({ machineLabel }) => machineLabel)).to.deep.equal(['Ada’s laptop']);
+    });
+
+    it('nothing when the question is left', async () => {
+      await open(`#/licenses/${world.license.licenseId}`, world.tokens.operator);
+      await button('Revoke').focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      expect(await page.evaluate('document.activeElement?.textContent')).to.equal('Revoke');
+    });
+
+    it('says why something was refused, and leaves the question open', async () => {
+      await open(`#/licenses/${world.license.licenseId}`, world.tokens.operator);
+      await button('Revoke').click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Reason').fill('\u202eright to left');
+      await dialog.getByLabel(/^Type/).fill(world.license.keyHint);
+      await dialog.getByRole('button', { name: 'Revoke' }).click();
+      expect(await dialog.getByRole('alert').innerText()).to.contain('must not contain control characters');
+    });
+
+    it('replays a dead callback once the provider answers, and asks about a session', async () => {
+      const { dead, waiting } = world.sessions;
+      await open('#/callbacks?state=dead', world.tokens.operator);
+      await main().getByRole('link', { name: /^cb_/ }).click();
+      await page.getByRole('heading', { name: 'Callback', exact: true }).waitFor();
+      world.mend();
+      await button('Replay').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
+      await page.getByText('Replayed: the callback is settled.').waitFor();
+      expect(await statusOf(world.payments, dead)).to.equal('success');
+      await main().getByText('settled', { exact: true }).first().waitFor();
+
+      await here.goTo(`#/sessions/${waiting.sessionId}`);
+      await button('Ask the provider').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Ask the provider' }).click();
+      await page.getByText('The session is success.').waitFor();
+      expect(await statusOf(world.payments, waiting)).to.equal('success');
+    });
+  });
+
+  describe('has done nothing else', () => {
+    it('no error, nothing against its policy, no request to elsewhere, no token in an address', () => {
+      expect(complaints).to.deep.equal([]);
+    });
+  });
+});

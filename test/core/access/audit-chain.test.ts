@@ -1,0 +1,366 @@
+// The chain over the audit log: it holds under load, and names the first row that somebody tampered with.
+
+import { createSecretKey } from 'node:crypto';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { recordChangeNow } from '../../../core/access/audit.ts';
+import { type ChainHead, readHead } from '../../../core/access/audit-chain.ts';
+import {
+  type Chainer,
+  type ChainOptions,
+  createLinker,
+  linkEntries,
+  startChainer,
+} from '../../../core/access/audit-chainer.ts';
+import { ensureHeadNoted } from '../../../core/access/audit-head.ts';
+import { AUDIT_KEY, openAuditKey } from '../../../core/access/audit-key.ts';
+import { type HeadFile, openHeadFile } from '../../../core/access/head-file.ts';
+import { createHeadKeeper } from '../../../core/access/head-keeper.ts';
+import { openHubDatabase } from '../../../core/hub.ts';
+import { formatId } from '../../../core/ids.ts';
+import type { Database } from '../../../core/storage/database.ts';
+import { migrateUp } from '../../../core/storage/migrate.ts';
+import { resealSecrets } from '../../../core/storage/reseal.ts';
+import { createSealer } from '../../../core/storage/sealing.ts';
+import { createMetrics } from '../../../metrics/metrics.ts';
+import { createTasks } from '../../../metrics/tasks.ts';
+import { discard, makeDataDir } from '../../support/data-dir.ts';
+import { createDatabase, query } from '../../support/postgres.ts';
+import { until } from '../../support/until.ts';
+import { freshMasterKey } from '../payment/payment-admin.ts';
+import { verifyAll } from './verify-all.ts';
+
+const LOGGER = pino({ level: 'silent' });
+const ACTOR = { name: 'Ada', requestId: 'r-1' };
+
+describe('the audit chain', function () {
+  this.timeout(30_000); // the first test to ask starts PostgreSQL
+  let url: string;
+  let db: Database;
+  let chain: ChainOptions;
+  let now: Date;
+  let directory: string;
+  const masterKey = freshMasterKey();
+  const clock = () => now;
+
+  beforeEach(async () => {
+    directory = await makeDataDir();
+    url = await createDatabase();
+    db = await openHubDatabase(url, 8, LOGGER);
+    await migrateUp(db);
+    now = new Date('2026-05-01T12:00:00.000Z');
+    const key = await openAuditKey({ pool: db.pool, sealer: createSealer([masterKey]), clock });
+    chain = { pool: db.pool, key, clock };
+  });
+  afterEach(async () => {
+    await db.close();
+    await discard(directory);
+  });
+
+  const record = (subject: string, at = now) =>
+    recordChangeNow(db.pool, ACTOR, at, {
+      action: 'license.revoke',
+      subject,
+      before: { state: 'active' },
+      after: { state: 'revoked', reason: 'ключ ☂ "x"', seats: 3 },
+    });
+  const task = createTasks(createMetrics()).of('audit_chain');
+  /** A hub's chainer; what the hub notes, it notes in the file. */
+  const start = async (file: HeadFile = openHeadFile(join(directory, 'audit-head'))): Promise<Chainer> => {
+    const headKeeper = await createHeadKeeper({ ...chain, file, logger: LOGGER });
+    return startChainer({ pool: db.pool, link: createLinker(chain), headKeeper, logger: LOGGER, task });
+  };
+  const recordFive = async () => {
+    for (const subject of ['a', 'b', 'c', 'd', 'e']) await record(subject);
+    await linkEntries(chain);
+  };
+  const entryId = async (subject: string): Promise<string> => {
+    const [row] = await query<{ id: string }>(url, 'select id from audit_entry where subject = $1', [
+      subject,
+    ]);
+    return formatId('aud', row?.id ?? expect.fail(`no entry about ${subject}`));
+  };
+  /** As somebody who is master of the database, and has no key. */
+  const tamper = async (...statements: string[]) => {
+    const tables = ['audit_entry', 'audit_link', 'audit_anchor'];
+    const off = tables.map((table) => `alter table ${table} disable trigger all`);
+    const on = tables.map((table) => `alter table ${table} enable trigger all`);
+    await query(url, [...off, ...statements, ...on].join(';'));
+  };
+  const problem = async (noted?: ChainHead) => {
+    const { broken } = await verifyAll(chain, { notes: noted ? [noted] : [] });
+    return broken && { problem: broken.problem, seq: broken.seq, entryId: broken.entryId };
+  };
+
+  it('holds over entries that many write and many link at the same time', async () => {
+    const hubs = await Promise.all(Array.from({ length: 4 }, () => start()));
+    await Promise.all(Array.from({ length: 200 }, (_, index) => record(`s${index}`)));
+    await Promise.all(Array.from({ length: 4 }, () => linkEntries(chain)));
+    const { head, entries, broken } = await verifyAll(chain);
+    expect({ seq: head.seq, entries, broken }).to.deep.equal({ seq: 200, entries: 200, broken: undefined });
+    await Promise.all(hubs.map((hub) => hub.stop()));
+  });
+
+  it('takes up what is committed within moments, and what is left when the hub stops', async () => {
+    const chainer = await start();
+    await record('a');
+    await until(async () => (await readHead(db.pool)).seq === 1, 'the entry is linked', 5_000);
+    await record('b');
+    await chainer.stop();
+    expect((await readHead(db.pool)).seq).to.equal(2);
+  });
+
+  it('never makes a change wait for another', async () => {
+    await record('a');
+    const blocked = await db.pool.connect();
+    await blocked.query('begin');
+    await blocked.query('select pg_advisory_xact_lock(4715107)');
+    const linking = linkEntries(chain);
+    await Promise.all([record('b'), record('c')]);
+    await blocked.query('commit');
+    blocked.release();
+    await linking;
+    expect((await verifyAll(chain)).entries).to.equal(3);
+  });
+
+  for (const [column, value] of [
+    ['actor', `'Eve'`],
+    ['at', `at - interval '1 ms'`],
+    ['action', `'license.reinstate'`],
+    ['subject', `'z'`],
+    ['before', 'null'],
+    ['after', `after || '{"seats": 4}'`],
+    ['detail', `'{"by": "mistake"}'`],
+    ['request_id', 'null'],
+  ]) {
+    it(`names a row whose ${column} was altered`, async () => {
+      await recordFive();
+      const broken = { problem: 'row_altered', seq: 3, entryId: await entryId('c') };
+      await tamper(`update audit_entry set ${column} = ${value} where subject = 'c'`);
+      expect(await problem()).to.deep.equal(broken);
+    });
+  }
+
+  it('names a row that is gone', async () => {
+    await recordFive();
+    const broken = { problem: 'row_missing', seq: 2, entryId: await entryId('b') };
+    await tamper(`delete from audit_entry where subject = 'b'`);
+    expect(await problem()).to.deep.equal(broken);
+  });
+
+  it('names a row that is gone before it was linked', async () => {
+    await recordFive();
+    await record('f');
+    const broken = { problem: 'row_missing', seq: undefined, entryId: await entryId('f') };
+    await tamper(`delete from audit_entry where subject = 'f'`);
+    expect(await problem()).to.deep.equal(broken);
+  });
+
+  it('names the place of a row that is gone together with its link', async () => {
+    await recordFive();
+    await tamper(`delete from audit_link where seq = 2`, `delete from audit_entry where subject = 'b'`);
+    expect(await problem()).to.deep.equal({ problem: 'link_missing', seq: 2, entryId: undefined });
+    await tamper('update audit_link set seq = seq - 1 where seq > 2');
+    expect(await problem()).to.include({ problem: 'row_altered', seq: 2 });
+  });
+
+  it('names the first of the rows that changed places', async () => {
+    await recordFive();
+    await tamper(
+      'alter table audit_link drop constraint audit_link_pkey',
+      `update audit_link l set entry_id = o.entry_id, hash = o.hash from audit_link o
+       where (l.seq, o.seq) in ((2, 4), (4, 2))`,
+      'alter table audit_link add primary key (entry_id)',
+    );
+    expect(await problem()).to.deep.equal({ problem: 'row_altered', seq: 2, entryId: await entryId('d') });
+  });
+
+  it('names a row that was put into the past', async () => {
+    await recordFive();
+    await record('f', new Date(now.getTime() - 11 * 60_000));
+    expect(await problem()).to.deep.equal({ problem: 'row_backdated', seq: 6, entryId: await entryId('f') });
+  });
+
+  it('takes up in order what a hub that was killed left behind, days later', async () => {
+    await recordFive();
+    for (let index = 0; index < 600; index++) await record(`f${index}`);
+    now = new Date(now.getTime() + 3 * 86_400_000);
+    await record('g');
+    expect(await problem()).to.equal(undefined);
+  });
+
+  it('names a row whose link was removed', async () => {
+    await recordFive();
+    await tamper('delete from audit_link where seq = 5');
+    const broken = { problem: 'row_unlinked', seq: undefined, entryId: await entryId('e') };
+    expect(await problem()).to.deep.equal(broken);
+  });
+
+  it('names a row that was inserted, with a link that nobody with the key made', async () => {
+    await recordFive();
+    const id = '01900000-0000-7000-8000-000000000000';
+    const insert = `insert into audit_entry (id, at, actor, action, subject, detail) values
+      ('${id}', now(), 'Eve', 'license.issue', 'x', '{}')`;
+    await tamper(insert);
+    expect(await problem()).to.deep.equal({
+      problem: 'row_unlinked',
+      seq: undefined,
+      entryId: formatId('aud', id),
+    });
+    await tamper(
+      'update audit_link set seq = seq + 1 where seq > 2',
+      `insert into audit_link select 3, '${id}', linked_at, hash from audit_link where seq = 2`,
+    );
+    expect(await problem()).to.deep.equal({ problem: 'row_altered', seq: 3, entryId: formatId('aud', id) });
+  });
+
+  it('names the first of two rows whose contents changed places', async () => {
+    await recordFive();
+    const broken = { problem: 'row_altered', seq: 2, entryId: await entryId('b') };
+    await tamper(
+      `update audit_entry e set subject = o.subject from audit_entry o
+       where (e.subject, o.subject) in (('b', 'd'), ('d', 'b'))`,
+    );
+    expect(await problem()).to.deep.equal(broken);
+  });
+
+  it('misses the newest rows, and goes on doing so when others follow', async () => {
+    await recordFive();
+    await tamper(
+      'delete from audit_link where seq > 3',
+      `delete from audit_entry where subject in ('d', 'e')`,
+    );
+    expect(await problem()).to.deep.equal({ problem: 'tail_missing', seq: 4, entryId: undefined });
+    await record('f');
+    expect(await problem()).to.deep.equal({ problem: 'link_missing', seq: 4, entryId: undefined });
+  });
+
+  const EXCHANGED = ['audit_entry', 'audit_link', 'audit_anchor', 'audit_unlinked'];
+  /** Puts tables back as they were when this was called. */
+  const copyOf = async (tables: readonly string[]) => {
+    await query(url, tables.map((table) => `create table old_${table} as table ${table}`).join(';'));
+    return () =>
+      tamper(
+        ...tables.flatMap((table) => [
+          `delete from ${table}`,
+          `insert into ${table} select * from old_${table}`,
+        ]),
+      );
+  };
+
+  it('is missed where an old copy of the log takes its place', async () => {
+    await recordFive();
+    const restoreOld = await copyOf(EXCHANGED);
+    await record('f');
+    await linkEntries(chain);
+    await restoreOld();
+    expect(await problem()).to.deep.equal({ problem: 'tail_missing', seq: 6, entryId: undefined });
+  });
+
+  it('is missed by a hub where the noted head was exchanged as well, also after its next start', async () => {
+    const file = openHeadFile(join(directory, 'audit-head'));
+    await recordFive();
+    const restoreOld = await copyOf([...EXCHANGED, 'audit_head']);
+    const first = await start(file);
+    await record('f');
+    await first.stop();
+    await restoreOld();
+    await record('another f');
+    await (await start(file)).stop();
+    await record('g');
+    await (await start(file)).stop();
+    const own = await file.read();
+    expect(own?.seq).to.equal(6);
+    expect(await problem()).to.equal(undefined);
+    expect(await problem(own)).to.deep.equal({ problem: 'head_differs', seq: 6, entryId: undefined });
+  });
+
+  it('is not to be trusted when the noted head was altered or removed', async () => {
+    await recordFive();
+    await query(url, 'update audit_head set seq = 4');
+    expect(await problem()).to.deep.equal({ problem: 'head_altered', seq: undefined, entryId: undefined });
+    await record('f');
+    expect(await problem()).to.include({ problem: 'head_altered' });
+    await query(url, 'delete from audit_head');
+    expect(await problem()).to.include({ problem: 'head_altered' });
+    await ensureHeadNoted(chain);
+    expect(await problem()).to.equal(undefined);
+  });
+
+  it('goes on where a hub that notes no heads has linked', async () => {
+    await recordFive();
+    const restoreOld = await copyOf(['audit_head']);
+    await record('f');
+    await linkEntries(chain);
+    await restoreOld();
+    await record('g');
+    expect(await problem()).to.equal(undefined);
+  });
+
+  it('shows by a noted head that the newest rows were removed, or all rewritten', async () => {
+    await recordFive();
+    const noted = await readHead(db.pool);
+    await record('f');
+    expect(await problem(noted)).to.equal(undefined);
+    expect(await problem({ ...noted, hash: '0'.repeat(64) })).to.include({ problem: 'head_differs', seq: 5 });
+    await tamper(
+      'delete from audit_link where seq > 3',
+      `delete from audit_entry where subject in ('d', 'e', 'f')`,
+    );
+    await query(url, 'delete from audit_head');
+    await ensureHeadNoted(chain);
+    expect(await problem()).to.equal(undefined);
+    expect(await problem(noted)).to.deep.equal({ problem: 'tail_missing', seq: 4, entryId: undefined });
+  });
+
+  it('is walked no further once nobody waits for it', async () => {
+    await recordFive();
+    const walked = await verifyAll(chain, { signal: AbortSignal.abort(new Error('hung up')) }).catch(
+      (error: Error) => error,
+    );
+    expect(walked).to.have.property('message', 'hung up');
+  });
+
+  it('cannot be made with another key', async () => {
+    await record('a');
+    await linkEntries({ ...chain, key: createSecretKey(Buffer.alloc(32)) });
+    expect(await problem()).to.include({ problem: 'row_altered', seq: 1 });
+  });
+
+  it('has one key, whoever asks first, which outlives the master key', async () => {
+    await recordFive();
+    const next = freshMasterKey();
+    const both = createSealer([next, masterKey]);
+    const record = () => Promise.resolve();
+    await resealSecrets({ pool: db.pool, sealer: both, clock, columns: [AUDIT_KEY], record });
+    const keys = await Promise.all(
+      Array.from({ length: 4 }, () => openAuditKey({ pool: db.pool, sealer: createSealer([next]), clock })),
+    );
+    for (const key of keys) {
+      expect((await verifyAll({ ...chain, key })).broken).to.equal(undefined);
+    }
+    await query(url, 'delete from audit_key');
+    const opened = await openAuditKey({ pool: db.pool, sealer: both, clock }).catch((error: Error) => error);
+    expect(opened).to.have.property('message').that.contains('the key of the audit chain is gone');
+  });
+});
+
+describe('the audit chain of a database from before there was one', () => {
+  it('begins with the entries that are there', async () => {
+    const url = await createDatabase();
+    const db = await openHubDatabase(url, 4, LOGGER);
+    const clock = () => new Date();
+    await db.orm.migrator.up({ to: 'Migration20261121100000_payments' });
+    await query(
+      url,
+      `insert into audit_entry (id, at, actor, action, subject, detail)
+       select gen_random_uuid(), now(), 'Ada', 'app.create', n::text, '{"slug": "x"}' from generate_series(1, 700) n`,
+    );
+    await migrateUp(db);
+    const key = await openAuditKey({ pool: db.pool, sealer: createSealer([freshMasterKey()]), clock });
+    const { entries, broken } = await verifyAll({ pool: db.pool, key, clock });
+    await db.close();
+    expect({ entries, broken }).to.deep.equal({ entries: 700, broken: undefined });
+  });
+});

@@ -1,0 +1,144 @@
+// A call of each RPC that changes something.
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { formatId, newUuid } from '../../../core/ids.ts';
+import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
+import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
+import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
+import { createApp, issueLicense } from '../../support/license.ts';
+import { callBack, createSession, type Payments, payQuietly } from '../../support/payment.ts';
+import { query } from '../../support/postgres.ts';
+import { activate } from '../../support/rest.ts';
+
+/** For each RPC that changes something: a call that does, and the action it leaves a row of. */
+export const CHANGES: Record<string, { action: string; make: (payments: Payments) => Promise<unknown> }> = {
+  'LicenseAdminService.CreateApp': { action: 'app.create', make: ({ hub }) => createApp(hub.admin) },
+  'LicenseAdminService.RotateSigningKey': {
+    action: 'app.rotate_key',
+    make: async ({ hub }) => hub.admin.rotateSigningKey({ app: await createApp(hub.admin) }),
+  },
+  'LicenseAdminService.WithdrawSigningKey': {
+    action: 'app.withdraw_key',
+    make: async ({ hub: { admin } }) => {
+      const slug = await createApp(admin);
+      const { app } = await admin.rotateSigningKey({ app: slug });
+      const retired = app?.signingKeys.at(-1)?.kid ?? '';
+      await admin.withdrawSigningKey({ app: slug, kid: retired });
+    },
+  },
+  'LicenseAdminService.SetLimitProfile': {
+    action: 'limit_profile.set',
+    make: async ({ hub: { admin } }) =>
+      admin.setLimitProfile({ app: await createApp(admin), name: 'pro', limits: { a: 1n } }),
+  },
+  'LicenseAdminService.IssueLicenses': {
+    action: 'license.issue',
+    make: ({ hub }) => issueLicense(hub.admin),
+  },
+  'LicenseAdminService.RevokeLicense': {
+    action: 'license.revoke',
+    make: async ({ hub: { admin } }) =>
+      admin.revokeLicense({ licenseId: (await issueLicense(admin)).licenseId, reason: 'refund' }),
+  },
+  'LicenseAdminService.ReinstateLicense': {
+    action: 'license.reinstate',
+    make: async ({ hub: { admin } }) => {
+      const { licenseId } = await issueLicense(admin);
+      await admin.revokeLicense({ licenseId, reason: 'refund' });
+      await admin.reinstateLicense({ licenseId });
+    },
+  },
+  'LicenseAdminService.ReleaseSeat': {
+    action: 'seat.release',
+    make: async ({ hub: { admin, gatewayUrl } }) => {
+      const { licenseId, licenseKey } = await issueLicense(admin);
+      await activate(gatewayUrl, licenseKey, 'machine-1');
+      const [seat] = (await admin.listSeats({ licenseId })).seats;
+      await admin.releaseSeat({ seatId: seat?.seatId ?? '' });
+    },
+  },
+  'RetentionService.PruneMonths': {
+    action: 'retention.prune',
+    make: async ({ hub }) => {
+      await query(hub.databaseUrl, `select make_month_partitions('callback', '{2020-01-01}')`);
+      await createClient(RetentionService, hub.transport).pruneMonths({ before: '2020-02' });
+    },
+  },
+  'TokenService.CreateToken': { action: 'token.create', make: createToken },
+  'TokenService.RevokeToken': {
+    action: 'token.revoke',
+    make: async (payments) => {
+      const tokens = createClient(TokenService, payments.hub.transport);
+      await tokens.revokeToken({ tokenId: await createToken(payments) });
+    },
+  },
+  'PaymentAdminService.AddSlot': { action: 'slot.add', make: addSlot },
+  'PaymentAdminService.RotateSlotCredentials': {
+    action: 'slot.rotate',
+    make: async (payments) => {
+      const credentials = payments.simulator.credentials.gateway_one;
+      await payments.admin.rotateSlotCredentials({ slot: await addSlot(payments), credentials });
+    },
+  },
+  'PaymentAdminService.SetSlotDisabled': {
+    action: 'slot.disable',
+    make: async (payments) =>
+      payments.admin.setSlotDisabled({ slot: await addSlot(payments), disabled: true }),
+  },
+  'PaymentAdminService.AddFeeRule': { action: 'fee_rule.add', make: addFeeRule },
+  'PaymentAdminService.RetireFeeRule': {
+    action: 'fee_rule.retire',
+    make: async (payments) => payments.admin.retireFeeRule({ feeRuleId: await addFeeRule(payments) }),
+  },
+  'PaymentAdminService.ReplayCallback': {
+    action: 'callback.replay',
+    make: async (payments) => {
+      const session = { session_id: formatId('chs', newUuid()), status: 'VALID', tran_id: randomUUID() };
+      await callBack(payments.hub.gatewayUrl, 'gateway_one', session);
+      const [callback] = (await payments.admin.listCallbacks({ pageSize: 1 })).callbacks;
+      await payments.admin.replayCallback({ callbackId: callback?.callbackId ?? '' });
+    },
+  },
+  'PaymentAdminService.ReencryptSecrets': {
+    action: 'masterkey.rotate',
+    make: ({ admin }) => admin.reencryptSecrets({}),
+  },
+  'PaymentService.CreateChargeSession': {
+    action: 'charge_session.create',
+    make: (payments) => createSession(payments, 'gateway_one'),
+  },
+  'PaymentService.RecheckChargeSession': {
+    action: 'charge_session.recheck',
+    make: async (payments) => {
+      const session = await createSession(payments, 'gateway_one');
+      payQuietly(payments, session);
+      await payments.sessions.recheckChargeSession({ sessionId: session.sessionId });
+    },
+  },
+};
+
+async function createToken({ hub }: Payments): Promise<string> {
+  const tokens = createClient(TokenService, hub.transport);
+  const { serviceToken } = await tokens.createToken({ name: 'a viewer', role: Role.VIEWER });
+  return serviceToken?.tokenId ?? '';
+}
+
+async function addSlot({ admin, simulator, tap }: Payments): Promise<string> {
+  const name = `slot-${randomUUID().slice(0, 8)}`;
+  await admin.addSlot({
+    name,
+    gateway: 'gateway_one',
+    environment: SlotEnvironment.SANDBOX,
+    baseUrl: `${tap.url}/gateway_one`,
+    credentials: simulator.credentials.gateway_one,
+  });
+  return name;
+}
+
+async function addFeeRule({ admin }: Payments): Promise<string> {
+  const { rule } = await admin.addFeeRule({
+    rule: { name: `rule-${randomUUID().slice(0, 8)}`, basisPoints: 1 },
+  });
+  return rule?.feeRuleId ?? '';
+}

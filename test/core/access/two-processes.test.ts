@@ -1,0 +1,66 @@
+// What an admin decides at one hub holds at another, in a process of its own, from the next call on.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code, createClient } from '@connectrpc/connect';
+import { expect } from 'chai';
+import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
+import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
+import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
+import { discard, makeDataDir } from '../../support/data-dir.ts';
+import { transportTo } from '../../support/hub.ts';
+import { type HubProcess, spawnHub } from '../../support/hub-process.ts';
+import { createDatabase } from '../../support/postgres.ts';
+import { until } from '../../support/until.ts';
+import { failureOf } from '../rpc/failure-of.ts';
+
+/** Long enough for two calls on a busy machine. */
+const LIFE_MS = 4_000;
+
+describe('a token at two hubs in processes of their own', function () {
+  this.timeout(60_000); // it starts both
+  const hubs: HubProcess[] = [];
+  let dataDir: string;
+  let admin: string;
+
+  before(async () => {
+    dataDir = await makeDataDir();
+    const databaseUrl = await createDatabase();
+    for (let count = 0; count < 2; count++) {
+      hubs.push(await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL: databaseUrl }));
+    }
+    admin = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+  });
+  after(async () => {
+    for (const hub of hubs) await hub.stop();
+    await discard(dataDir);
+  });
+
+  const rpcUrl = (index: number) => hubs[index]?.rpcUrl ?? '';
+  const tokens = () => createClient(TokenService, transportTo(rpcUrl(0), admin));
+  const whoIs = (index: number, token: string) =>
+    createClient(AccessService, transportTo(rpcUrl(index), token)).getCaller({});
+
+  it('is refused by both once one of them has revoked it', async () => {
+    const { token, serviceToken } = await tokens().createToken({ role: Role.VIEWER });
+    for (const index of hubs.keys()) expect((await whoIs(index, token)).role).to.equal(Role.VIEWER);
+    await tokens().revokeToken({ tokenId: serviceToken?.tokenId ?? '' });
+    for (const index of hubs.keys()) {
+      expect(await failureOf(whoIs(index, token))).to.have.property('code', Code.Unauthenticated);
+    }
+  });
+
+  it('is refused by both when it has expired', async () => {
+    const expiresAt = timestampFromDate(new Date(Date.now() + LIFE_MS));
+    const { token } = await tokens().createToken({ role: Role.VIEWER, expiresAt });
+    for (const index of hubs.keys()) expect((await whoIs(index, token)).role).to.equal(Role.VIEWER);
+    for (const index of hubs.keys()) {
+      const isRefused = () =>
+        whoIs(index, token).then(
+          () => false,
+          (error) => error.code === Code.Unauthenticated,
+        );
+      await until(isRefused, `hub ${index} refuses what has expired`);
+    }
+  });
+});

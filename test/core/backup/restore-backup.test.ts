@@ -1,0 +1,296 @@
+// What a restored database holds, and that a backup which is not right leaves nothing behind.
+import { execFile } from 'node:child_process';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { inspect, promisify } from 'node:util';
+import { Decrypter } from 'age-encryption';
+import { expect } from 'chai';
+import pg from 'pg';
+import tar from 'tar-stream';
+import { openQuietly } from '../../../cli/local-database.ts';
+import { recordChangeNow } from '../../../core/access/audit.ts';
+import { openAuditKey } from '../../../core/access/audit-key.ts';
+import { restoreBackup, verifyBackup } from '../../../core/backup/restore-backup.ts';
+import { takeBackup } from '../../../core/backup/take-backup.ts';
+import { systemClock } from '../../../core/clock.ts';
+import { newUuid } from '../../../core/ids.ts';
+import { openDataDir } from '../../../core/storage/data-dir.ts';
+import { loadMasterKeyFile, type MasterKey } from '../../../core/storage/master-key.ts';
+import { knownMigrations, migrateUp } from '../../../core/storage/migrate.ts';
+import { createSealer } from '../../../core/storage/sealing.ts';
+import { dumpOf } from '../../support/canaries.ts';
+import { discard, makeDataDir } from '../../support/data-dir.ts';
+import { startHub } from '../../support/hub.ts';
+import { issueLicense } from '../../support/license.ts';
+import { createSession, pay, startPayments } from '../../support/payment.ts';
+import { createDatabase, query } from '../../support/postgres.ts';
+import { activate } from '../../support/rest.ts';
+import { until } from '../../support/until.ts';
+import { verifyAll } from '../access/verify-all.ts';
+import { isInstalled } from '../license/verify/verifiers.ts';
+
+const PASSPHRASE = 'correct horse battery staple';
+
+describe('a restored backup', function () {
+  this.timeout(60_000); // it starts hubs
+  let directory: string;
+  let keys: MasterKey[];
+  let source: string;
+  let file: string;
+
+  before(async () => {
+    directory = await makeDataDir();
+    const payments = await startPayments();
+    const { hub, tap, simulator } = payments;
+    source = hub.databaseUrl;
+    const { licenseKey, licenseId } = await issueLicense(hub.admin, { customer: 'slash \\N "é" \\.' });
+    await activate(hub.gatewayUrl, licenseKey, 'machine-1');
+    await hub.admin.revokeLicense({ licenseId, reason: 'test' });
+    for (const gateway of ['gateway_one', 'gateway_two'] as const) {
+      await pay(payments, await createSession(payments, gateway));
+    }
+    keys = loadMasterKeyFile(join(hub.dataDir, 'master.key'));
+    await Promise.all([tap.close(), simulator.close(), hub.stop()]);
+    // As a hub leaves it that is killed between a commit and the link.
+    await query(
+      source,
+      `insert into audit_entry (id, at, actor, action, subject, detail)
+       select $1, max(at), 'Ada', 'app.create', 'unlinked', '{}' from audit_entry`,
+      [newUuid()],
+    );
+    file = await backUp('whole.age', source);
+  });
+  after(() => discard(directory));
+
+  async function backUp(name: string, databaseUrl: string): Promise<string> {
+    const path = join(directory, name);
+    const lock = { passphrase: PASSPHRASE, logN: 2 };
+    const options = { databaseUrl, keys, hubVersion: '0.0.0-test', lock, clock: systemClock };
+    await takeBackup(options, createWriteStream(path));
+    return path;
+  }
+
+  async function restore(databaseUrl: string, options: { path?: string; dataDir?: string } = {}) {
+    const { path = file, dataDir = join(directory, databaseUrl.slice(-12)) } = options;
+    return restoreBackup(createReadStream(path), {
+      findDatabase: async () => databaseUrl,
+      openDatabase: openQuietly,
+      dataDir: () => openDataDir(dataDir),
+      masterKey: {},
+      hubVersion: '0.0.0-test',
+      passphrase: PASSPHRASE,
+    });
+  }
+
+  const messageOf = (work: Promise<unknown>): Promise<string> =>
+    work.then(
+      () => 'it was not refused',
+      (error: Error) => error.message,
+    );
+
+  it('has every row of every table, and a key ring that only its owner can read', async () => {
+    const databaseUrl = await createDatabase();
+    const { keyRingFile = '', rows, tables } = await restore(databaseUrl);
+    expect(await rowsOf(databaseUrl)).to.deep.equal(await rowsOf(source));
+    expect(loadMasterKeyFile(keyRingFile).map(({ id }) => id)).to.deep.equal(keys.map(({ id }) => id));
+    expect((await stat(keyRingFile)).mode & 0o777).to.equal(0o600);
+    expect(await verifyBackup(createReadStream(file), PASSPHRASE)).to.deep.include({ rows, tables });
+  });
+
+  it('has an audit log that holds, with the entries that were to be linked when it was taken', async () => {
+    const databaseUrl = await createDatabase();
+    await restore(databaseUrl);
+    const waiting = await query(
+      databaseUrl,
+      'select subject, action from audit_unlinked join audit_entry on id = entry_id order by at',
+    );
+    const { createdAt } = (await verifyBackup(createReadStream(file), PASSPHRASE)).manifest;
+    expect(waiting).to.deep.equal([
+      { subject: 'unlinked', action: 'app.create' },
+      { subject: createdAt, action: 'backup.restore' },
+    ]);
+    await using db = new AsyncDisposableStack();
+    const { pool, close } = await openQuietly(databaseUrl);
+    db.defer(close);
+    const key = await openAuditKey({ pool, sealer: createSealer(keys), clock: systemClock });
+    const { broken, head } = await verifyAll({ pool, key, clock: systemClock });
+    expect(broken).to.equal(undefined);
+    const [last] = await query(
+      databaseUrl,
+      'select subject from audit_entry join audit_link on entry_id = id where seq = $1',
+      [head.seq - 1],
+    );
+    expect(last).to.deep.equal({ subject: 'unlinked' });
+    const change = { action: 'app.create', subject: 'later', before: null, after: { slug: 'later' } };
+    await recordChangeNow(pool, { name: 'Ada', requestId: '' }, new Date(), change);
+    const later = await verifyAll({ pool, key, clock: systemClock });
+    expect(later).to.deep.include({ broken: undefined, entries: head.seq + 1 });
+  });
+
+  it('takes the place of what a hub noted at its first start', async () => {
+    const hub = await startHub();
+    const { databaseUrl } = hub;
+    await hub.stop();
+    await restore(databaseUrl);
+    expect(await rowsOf(databaseUrl)).to.deep.equal(await rowsOf(source));
+  });
+
+  it('waits a moment for the connections of a hub that was just stopped', async () => {
+    const databaseUrl = await createDatabase();
+    const last = new pg.Client({ connectionString: databaseUrl, application_name: 'hub' });
+    await last.connect();
+    const restoring = restore(databaseUrl);
+    const watcher = `select from pg_stat_activity where datname = current_database() and application_name = 'hubctl backup restore'`;
+    await until(
+      async () => (await query(databaseUrl, watcher)).length > 0,
+      'the restore looks at the database',
+    );
+    await last.end();
+    expect((await restoring).rows).to.be.greaterThan(0);
+  });
+
+  it('is refused by a database that is in use or has rows, which it keeps', async () => {
+    const hub = await startHub();
+    const before = await rowsOf(hub.databaseUrl);
+    expect(await messageOf(restore(hub.databaseUrl))).to.match(/^a hub uses this database: stop it/);
+    await issueLicense(hub.admin);
+    const { databaseUrl } = hub;
+    await hub.stop();
+    expect(await messageOf(restore(databaseUrl))).to.match(
+      /^the database is not empty: there are rows in public\.\w+\. Restore into a new database/,
+    );
+    expect((await rowsOf(databaseUrl)).length).to.be.greaterThan(before.length);
+  });
+
+  it('is refused where the hub has other master keys, which stay', async () => {
+    const [databaseUrl, dataDir] = [await createDatabase(), join(directory, 'taken')];
+    await mkdir(dataDir, { mode: 0o700 });
+    const kept = Buffer.alloc(32, 7).toString('base64');
+    await writeFile(join(dataDir, 'master.key'), kept, { mode: 0o600 });
+    expect(await messageOf(restore(databaseUrl, { dataDir }))).to.contain(
+      'has other master keys than the backup. Move it away: mv ',
+    );
+    expect(await readFile(join(dataDir, 'master.key'), 'utf8')).to.equal(kept);
+    await expectEmpty(databaseUrl);
+  });
+
+  it('of an older schema is brought up to date', async () => {
+    const [older, target] = [await createDatabase(), await createDatabase()];
+    const db = await openQuietly(older);
+    const [first] = await knownMigrations();
+    await migrateUp(db, { ...(first && { to: first }) });
+    await db.close();
+    await query(older, `insert into app values (gen_random_uuid(), 'old-app', 'Old', now())`);
+    await query(
+      older,
+      `insert into audit_entry values (gen_random_uuid(), now(), 'x', 'app.create', 'old-app', '{}')`,
+    );
+    await restore(target, { path: await backUp('older.age', older) });
+    expect(await query(target, 'select slug from app')).to.deep.equal([{ slug: 'old-app' }]);
+    expect(await query(target, 'select from hub_migration')).to.have.length((await knownMigrations()).length);
+  });
+
+  it('is refused by a hub that does not know its schema', async () => {
+    const databaseUrl = await createDatabase();
+    await restore(databaseUrl);
+    await query(databaseUrl, `insert into hub_migration (name) values ('Migration20991231000000_later')`);
+    const path = await backUp('later.age', databaseUrl);
+    const target = await createDatabase();
+    expect(await messageOf(restore(target, { path }))).to.match(
+      /does not know its schema \(Migration20991231000000_later\): restore with hub 0\.0\.0-test or later/,
+    );
+    await expectEmpty(target);
+  });
+
+  it('is refused if the file was changed or cut off anywhere, and the database stays empty', async () => {
+    const whole = await readFile(file);
+    const changed = (at: number) => whole.with(at, (whole[at] ?? 0) ^ 1);
+    const damaged: Record<string, Uint8Array> = {
+      'the salt changed': changed(30),
+      'the header changed': changed(130),
+      'the beginning changed': changed(600),
+      'the middle changed': changed(whole.length >> 1),
+      'the end changed': changed(whole.length - 1),
+      'the last byte gone': whole.subarray(0, -1),
+      'the half gone': whole.subarray(0, whole.length >> 1),
+      'all but the header gone': whole.subarray(0, 200),
+      'something added': Buffer.concat([whole, Buffer.alloc(20)]),
+      'something else in its place': Buffer.from('PGDMP\n and more'),
+      'nothing in it': Buffer.of(),
+    };
+    const [databaseUrl, path] = [await createDatabase(), join(directory, 'damaged.age')];
+    for (const [what, bytes] of Object.entries(damaged)) {
+      await writeFile(path, bytes);
+      const expected =
+        /^(the file is no backup, or it was changed or cut off \(.+\): |the file is no backup: |the passphrase is wrong$)/;
+      expect(await messageOf(restore(databaseUrl, { path })), what).to.match(expected);
+      expect(await messageOf(verifyBackup(createReadStream(path), PASSPHRASE)), what).to.match(expected);
+      await expectEmpty(databaseUrl);
+    }
+    await restore(databaseUrl);
+    expect(await rowsOf(databaseUrl)).to.deep.equal(await rowsOf(source));
+  });
+
+  it('repeats nothing of a file that was named by mistake, not even in a trace', async () => {
+    const path = join(directory, 'credentials.json');
+    await writeFile(path, '{"storePassword":"canary-4711"}\n');
+    const thrown = await verifyBackup(createReadStream(path), PASSPHRASE).catch((error: unknown) => error);
+    expect(inspect(thrown))
+      .to.match(/the file is no backup: name one/)
+      .and.not.contain('canary');
+  });
+
+  it('can be had without hubctl as well: pg_restore reads the dump in it', async function () {
+    if (!isInstalled('pg_restore')) {
+      process.stderr.write('      pending: there is no pg_restore\n');
+      this.skip();
+    }
+    const decrypter = new Decrypter();
+    decrypter.addPassphrase(PASSPHRASE);
+    const extract = tar.extract();
+    const bytes = await decrypter.decrypt(await readFile(file));
+    const archive = join(directory, 'database.dump');
+    const unpacking = pipeline(Readable.from([bytes]), extract);
+    for await (const entry of extract) {
+      if (!entry.header.name.startsWith('database.dump')) entry.resume();
+      else await pipeline(entry, createWriteStream(archive, { flags: 'a' }));
+    }
+    await unpacking;
+    const run = promisify(execFile);
+    const list = await run('pg_restore', ['--list', archive]);
+    expect(list.stdout)
+      .to.match(/TABLE DATA public license /)
+      .and.match(/Format: CUSTOM/);
+    const { stdout } = await run('pg_restore', ['--data-only', '--file=-', archive]);
+    const [{ id = '' } = {}] = await query<{ id: string }>(source, 'select id from license');
+    expect(stdout).to.match(
+      new RegExp(`COPY public\\.license \\(.*\\n${id}\\t.*slash \\\\\\\\N "é" \\\\\\\\\\.`),
+    );
+  });
+
+  async function expectEmpty(databaseUrl: string): Promise<void> {
+    const state = /"(name":"(Migration|callback)|version":)/;
+    expect(
+      (await rowsOf(databaseUrl)).filter((row) => row.startsWith('{') && !state.test(row)),
+    ).to.deep.equal([]);
+  }
+});
+
+/**
+ * All rows but what the queue notes of its own work, and what is on the audit log of the restore, in an order that does
+ * not depend on where they lie.
+ */
+async function rowsOf(databaseUrl: string): Promise<string[]> {
+  const rows = (await dumpOf(databaseUrl)).split('\n');
+  const restores = await query<{ id: string }>(
+    databaseUrl,
+    `select id from audit_entry where action = 'backup.restore'`,
+  ).catch(() => []); // there is no such table yet
+  return rows
+    .filter((row) => !/^job\.|"(bam_on|captured_on)"/.test(row))
+    .filter((row) => !restores.some(({ id }) => row.includes(id)))
+    .sort();
+}

@@ -1,0 +1,321 @@
+// Pruning: months go at once and for good, what is not dealt with stays, and the audit log still proves what is left.
+import { createClient } from '@connectrpc/connect';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { readHead } from '../../../core/access/audit-chain.ts';
+import { type ChainOptions, linkEntries } from '../../../core/access/audit-chainer.ts';
+import { exportEntries, type LinkedEntry } from '../../../core/access/audit-entries.ts';
+import { openAuditKey } from '../../../core/access/audit-key.ts';
+import { createAuditPruneGuard } from '../../../core/access/audit-prune-guard.ts';
+import { openHubDatabase } from '../../../core/hub.ts';
+import { checkNothingWaits } from '../../../core/payment/prune-guard.ts';
+import { createPrune } from '../../../core/retention/prune.ts';
+import type { Database } from '../../../core/storage/database.ts';
+import { migrateUp } from '../../../core/storage/migrate.ts';
+import { makePartitions } from '../../../core/storage/partitions.ts';
+import { createSealer } from '../../../core/storage/sealing.ts';
+import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
+import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
+import { startHub } from '../../support/hub.ts';
+import { createApp } from '../../support/license.ts';
+import { createDatabase, query } from '../../support/postgres.ts';
+import { verifyAll } from '../access/verify-all.ts';
+import { freshMasterKey } from '../payment/payment-admin.ts';
+import { refusal } from '../payment/refusal.ts';
+
+const ACTOR = { name: 'Ada', requestId: 'r-1' };
+
+/** A UUIDv7 of that moment. */
+function idAt(time: Date, tail: number): string {
+  const hex = time.getTime().toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${String(tail).padStart(12, '0')}`;
+}
+
+describe('pruning', function () {
+  this.timeout(30_000); // the first test to ask starts PostgreSQL
+  let url: string;
+  let db: Database;
+  let chain: ChainOptions;
+  let now: Date;
+  let prune: ReturnType<typeof createPrune>;
+  const clock = () => now;
+
+  beforeEach(async () => {
+    url = await createDatabase();
+    db = await openHubDatabase(url, 4, pino({ level: 'silent' }));
+    await migrateUp(db);
+    const { pool } = db;
+    now = new Date('2025-01-10T00:00:00.000Z');
+    chain = {
+      pool,
+      key: await openAuditKey({ pool, sealer: createSealer([freshMasterKey()]), clock }),
+      clock,
+    };
+    await query(
+      url,
+      `select make_month_partitions(t, '{2025-01-01,2025-02-01,2025-03-01,2025-04-01}')
+                      from unnest('{audit_entry,audit_link,callback,verification,usage_log,fee_line}'::text[]) t`,
+    );
+    const audit = createAuditPruneGuard(chain, () => linkEntries(chain));
+    prune = createPrune({ pool, clock, guards: [{ check: checkNothingWaits }, audit] });
+  });
+  afterEach(() => db.close());
+
+  /** Entries of that moment, linked at once. */
+  const record = async (time: string, ...subjects: string[]) => {
+    now = new Date(time);
+    for (const subject of subjects) {
+      await query(
+        url,
+        `insert into audit_entry (id, at, actor, action, subject, detail) values ($1, $2, 'Ada', 'app.create', $3, '{}')`,
+        [idAt(now, Number(subject)), now, subject],
+      );
+    }
+    await linkEntries(chain);
+  };
+  const receive = (time: string, state: string, tail: number) =>
+    query(
+      url,
+      `insert into callback (id, gateway, fields, received_at, state, reason, attempts)
+       values ($1, 'gateway_one', '{}', $2, $3, '', 1)`,
+      [idAt(new Date(time), tail), time, state],
+    );
+  const subjects = async () =>
+    (
+      await query<{ subject: string }>(
+        url,
+        `select subject from audit_entry where action = 'app.create' order by id`,
+      )
+    ).map(({ subject }) => subject);
+  const exported = async () => {
+    const entries: LinkedEntry[] = [];
+    for await (const batch of exportEntries(db.pool, 0)) entries.push(...batch);
+    return entries;
+  };
+  /** Entries 1 and 2 in January, 3 in February, 4 late of January, 5 in February, 6 in March, 7 in April. */
+  const fourMonths = async () => {
+    await record('2025-01-10T00:00:00Z', '1', '2');
+    await record('2025-02-01T00:00:00.001Z', '3');
+    await record('2025-01-31T23:59:59.999Z', '4');
+    await record('2025-02-10T00:00:00Z', '5');
+    await record('2025-03-10T00:00:00Z', '6');
+    await record('2025-04-10T00:00:00Z', '7');
+  };
+
+  it('drops the months before, of every table, and nothing else', async () => {
+    await fourMonths();
+    await receive('2025-02-28T23:59:59.999Z', 'settled', 1);
+    await receive('2025-03-01T00:00:00.000Z', 'settled', 2);
+    const counted = await prune({ before: '2025-03', dryRun: true }, ACTOR);
+    expect(counted.filter(({ rows }) => rows).map(({ name, rows }) => `${name} ${rows}`)).to.deep.equal([
+      'audit_entry_2025_01 3',
+      'audit_link_2025_01 3',
+      'audit_entry_2025_02 2',
+      'audit_link_2025_02 2',
+      'callback_2025_02 1',
+    ]);
+    expect(await subjects()).to.have.length(7);
+    const dropped = await prune({ before: '2025-03', dryRun: false }, ACTOR);
+    expect(dropped.map(({ name }) => name))
+      .to.deep.equal(counted.map(({ name }) => name))
+      .and.have.length(12);
+    expect(await subjects()).to.deep.equal(['6', '7']);
+    expect(
+      await query(url, 'select received_at at time zone $1 as at from callback', ['UTC']),
+    ).to.have.length(1);
+    expect(await prune({ before: '2025-03', dryRun: false }, ACTOR)).to.deep.equal([]);
+    const [entry] = await query<{ actor: string; before: { partitions: string[] } }>(
+      url,
+      `select actor, before from audit_entry where action = 'retention.prune' and subject = '2025-03'`,
+    );
+    expect(entry?.actor).to.equal('Ada');
+    expect(entry?.before.partitions).to.include('callback_2025_02');
+  });
+
+  it('leaves an audit log that is verified from what is left on, month after month', async () => {
+    await fourMonths();
+    const noted = await readHead(db.pool);
+    for (const [before, left] of [
+      ['2025-02', ['3', '5', '6', '7']],
+      ['2025-03', ['6', '7']],
+      ['2025-04', ['7']],
+    ] as const) {
+      await prune({ before, dryRun: false }, ACTOR);
+      expect(await subjects(), before).to.deep.equal(left);
+      const { broken } = await verifyAll(chain, { notes: [noted] });
+      expect(broken, before).to.equal(undefined);
+      for (const { seq, previousHash } of await exported())
+        expect(previousHash, `${seq}`).to.match(/^[0-9a-f]{64}$/);
+    }
+  });
+
+  it('leaves a log that holds at every moment, also for a walk that is half done', async () => {
+    now = new Date('2025-01-10T00:00:00Z');
+    await query(
+      url,
+      `insert into audit_entry (id, at, actor, action, subject, detail)
+       select ('01944d2a-1000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $1, 'Ada', 'app.create', n::text, '{}'
+       from generate_series(1, 1700) n`,
+      [now],
+    );
+    await linkEntries(chain);
+    now = new Date('2025-04-10T00:00:00Z');
+    await record('2025-04-10T00:00:00Z', '1', '2');
+    let isPruned = false;
+    const pruning = (async () => {
+      for (const month of ['2025-02', '2025-03', '2025-04']) {
+        await prune({ before: month, dryRun: false }, ACTOR);
+      }
+    })().finally(() => {
+      isPruned = true;
+    });
+    pruning.catch(() => {}); // told below
+    while (!isPruned) expect((await verifyAll(chain)).broken).to.equal(undefined);
+    await pruning;
+    expect((await verifyAll(chain)).broken).to.equal(undefined);
+  });
+
+  it('goes on with the chain when all of it was pruned', async () => {
+    await record('2025-01-10T00:00:00Z', '1', '2');
+    now = new Date('2025-04-10T00:00:00Z');
+    await prune({ before: '2025-04', dryRun: false }, ACTOR);
+    await record('2025-04-10T00:05:00Z', '3');
+    const { head, broken } = await verifyAll(chain);
+    expect({ seq: head.seq, broken }).to.deep.equal({ seq: 4, broken: undefined });
+  });
+
+  it('is not to be feigned: rows that are gone without a hub having pruned them are missing', async () => {
+    await fourMonths();
+    await query(
+      url,
+      `drop table audit_entry_2025_01, audit_link_2025_01;
+       insert into audit_anchor select 2, 1, hash, now(), '' from audit_link where seq = 3`,
+    );
+    expect((await verifyAll(chain)).broken).to.include({ problem: 'link_missing', seq: 1 });
+  });
+
+  it('does not take a row that stays for pruned', async () => {
+    await fourMonths();
+    await prune({ before: '2025-02', dryRun: false }, ACTOR);
+    await query(
+      url,
+      `alter table audit_entry_2025_02 disable trigger user; alter table audit_link_2025_02 disable trigger user;
+       delete from audit_entry where subject = '3'; delete from audit_link where seq = 3`,
+    );
+    expect((await verifyAll(chain)).broken).to.include({ problem: 'link_missing', seq: 3 });
+  });
+
+  it('is refused for months that are not over, or not dealt with, and drops nothing then', async () => {
+    await fourMonths();
+    await receive('2025-02-10T00:00:00Z', 'received', 1);
+    const attempt = (before: string) =>
+      prune({ before, dryRun: false }, ACTOR).then(
+        () => 'done',
+        ({ code, message }) => `${code}: ${message}`,
+      );
+    expect(await attempt('2025-05')).to.equal(
+      'month_not_over: only months that are over can be pruned: 2025-04 is the latest',
+    );
+    expect(await attempt('2025-03')).to.match(
+      /^months_in_use: 1 callbacks of these months are not dealt with yet/,
+    );
+    expect(await subjects()).to.have.length(7);
+    expect(await attempt('2025-02')).to.equal('done');
+  });
+
+  describe('of months whose audit log does not hold', () => {
+    /** As the owner of the tables, who is nobody's friend. */
+    const tamper = (statement: string) =>
+      query(
+        url,
+        `alter table audit_entry_2025_01 disable trigger user; alter table audit_link_2025_01 disable trigger user;
+         ${statement}`,
+      );
+    const january = { before: '2025-02', dryRun: false };
+    const cases: Record<string, { statement: string; broken: { problem: string; seq?: number } }> = {
+      'a link and its row are gone': {
+        statement: `delete from audit_entry where subject = '2'; delete from audit_link where seq = 2`,
+        broken: { problem: 'link_missing', seq: 2 },
+      },
+      'the last link is gone': {
+        statement: 'delete from audit_link where seq = 4',
+        broken: { problem: 'row_unlinked' },
+      },
+      'a row is gone': {
+        statement: `delete from audit_entry where subject = '1'`,
+        broken: { problem: 'row_missing', seq: 1 },
+      },
+      'a row was changed': {
+        statement: `update audit_entry set actor = 'Eve' where subject = '1'`,
+        broken: { problem: 'row_altered', seq: 1 },
+      },
+      'a row is gone that was never linked': {
+        statement: `insert into audit_unlinked (entry_id) values ('${idAt(new Date('2025-01-11T00:00:00Z'), 9)}')`,
+        broken: { problem: 'row_missing' },
+      },
+    };
+    for (const [what, { statement, broken }] of Object.entries(cases)) {
+      it(`is refused, and is recorded when that is accepted: ${what}`, async () => {
+        await fourMonths();
+        await tamper(statement);
+        const kept = await subjects();
+        for (const dryRun of [true, false]) {
+          const refused = await prune({ ...january, dryRun }, ACTOR).catch((error) => error);
+          expect(refused).to.include({ code: 'audit_log_broken' });
+          expect(refused.message)
+            .to.contain(`(${broken.problem}, ${broken.seq ? `link ${broken.seq}` : 'aud_'}`)
+            .and.contain('--accept-broken-audit-log');
+        }
+        expect(await subjects()).to.deep.equal(kept);
+        await prune({ ...january, acceptBroken: true }, ACTOR);
+        expect(await subjects()).to.deep.equal(['3', '5', '6', '7']);
+        const [entry] = await query<{ detail: object }>(
+          url,
+          `select actor, detail->'brokenAuditLog' as detail from audit_entry where action = 'retention.prune'`,
+        );
+        expect(entry).to.include({ actor: 'Ada' });
+        expect(entry?.detail).to.include(broken);
+      });
+    }
+
+    it('does not concern the months before', async () => {
+      await fourMonths();
+      await query(
+        url,
+        `alter table audit_entry_2025_03 disable trigger user; update audit_entry set actor = 'Eve' where subject = '6'`,
+      );
+      await prune(january, ACTOR);
+      expect(await subjects()).to.deep.equal(['3', '5', '6', '7']);
+    });
+  });
+
+  it('gives way to who reads what it would drop', async () => {
+    await fourMonths();
+    const reader = await db.pool.connect();
+    await reader.query('begin; select from audit_entry_2025_01 limit 1');
+    const error = await prune({ before: '2025-02', dryRun: false }, ACTOR).catch((thrown) => thrown);
+    await reader.query('commit');
+    reader.release();
+    expect(error).to.include({ code: 'prune_busy' });
+    expect(await subjects()).to.have.length(7);
+    expect((await verifyAll(chain)).broken).to.equal(undefined);
+  });
+
+  it('works on a hub that serves, which makes the partitions it needs by itself', async () => {
+    const hub = await startHub();
+    const retention = createClient(RetentionService, hub.transport);
+    const month = new Date().toISOString().slice(0, 7);
+    await createApp(hub.admin);
+    expect(await makePartitions(db.pool, new Date())).to.be.greaterThan(0);
+    await query(hub.databaseUrl, `select make_month_partitions('callback', '{2020-05-01}')`);
+    const { partitions } = await retention.pruneMonths({ before: month });
+    expect(partitions.map((partition) => `${partition.table} ${partition.month}`)).to.deep.equal([
+      'callback 2020-05',
+    ]);
+    expect(await refusal(retention.pruneMonths({ before: '2999-01' }))).to.include({
+      code: 'month_not_over',
+    });
+    expect((await createClient(AuditService, hub.transport).verifyAuditLog({})).ok).to.equal(true);
+    await hub.stop();
+  });
+});

@@ -1,0 +1,118 @@
+// docs/client.md: its tables are complete, and its application works.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { expect } from 'chai';
+import { ERROR_CODES } from '../../client/errors.ts';
+import { UNLICENSED_REASONS } from '../../client/verdict.ts';
+import { PROBLEMS } from '../../gateway/problem.ts';
+import { publicKeyOf } from '../client/machine.ts';
+import { createVendorProject, type VendorProject } from '../client/vendor-project.ts';
+import { startHub, type TestHub } from '../support/hub.ts';
+import { issueLicense } from '../support/license.ts';
+import { until } from '../support/until.ts';
+import { codeRows, fencedBlocks, readPage } from './markdown.ts';
+
+const PAGE = readPage('docs/client.md');
+const section = (title: string): string => PAGE.split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
+
+describe('docs/client.md', () => {
+  it('says of every reason what to do', () => {
+    const rows = codeRows(section('Verdicts'));
+    expect(rows.map(([reason]) => reason)).to.deep.equal([...UNLICENSED_REASONS]);
+  });
+
+  it('lists every error code, and whether it may pass by itself', () => {
+    const rows = codeRows(section('Errors')).map(([code = '', later]) => [
+      code,
+      { isRetryable: later === 'yes' },
+    ]);
+    expect(Object.fromEntries(rows)).to.deep.equal(ERROR_CODES);
+    expect(Object.keys(ERROR_CODES)).to.include.members(Object.keys(PROBLEMS));
+  });
+
+  describe('has an application', function () {
+    this.timeout(60_000); // it compiles
+    let hub: TestHub;
+    let project: VendorProject;
+    before(async function () {
+      // The application is as good as its fingerprint, and that is for systems with an id.
+      if (process.platform === 'linux' && !existsSync('/etc/machine-id')) return this.skip();
+      [hub, project] = await Promise.all([startHub(), createVendorProject()]);
+    });
+    after(() => Promise.all([hub?.stop(), project?.[Symbol.asyncDispose]()]));
+
+    it('of some forty lines that does what the page says', async () => {
+      const { licenseId, licenseKey, app } = await issueLicense(hub.admin, {
+        customer: 'Ada Lovelace',
+        limits: { projects: 3n },
+      });
+      const [application = '', machine = ''] = fencedBlocks(PAGE, 'js');
+      expect(application.trim().split('\n').length).to.be.at.most(60);
+      const key = await publicKeyOf(hub.gatewayUrl, app);
+      await project.write('machine.mjs', machine);
+      await project.write(
+        'app.mjs',
+        application
+          .replaceAll('http://127.0.0.1:5099', hub.gatewayUrl)
+          .replace(/-----BEGIN.*KEY-----(?=`)/s, key.trim())
+          .replace(`app: 'demo'`, `app: '${app}'`),
+      );
+
+      const first = startApplication(project.path);
+      await first.says('Free, because of no_license');
+      await first.type('activate 00000-00000', 'activate failed: license_key_unknown');
+      await first.type('new', 'project 1');
+      await first.type('new', 'no more projects');
+      await first.type(`activate ${licenseKey}`, 'licensed to Ada Lovelace');
+      await first.type('new', 'project 2');
+      await first.type('release', 'Free, because of no_license');
+      await first.type('new', 'no more projects');
+      await first.type(`activate ${licenseKey}`, 'licensed to Ada Lovelace');
+      expect(await first.end()).to.equal(0);
+
+      const second = startApplication(project.path);
+      await second.says('licensed to Ada Lovelace');
+      const { seats } = await hub.admin.listSeats({ licenseId });
+      expect(seats).to.have.length(1);
+      expect(seats[0]?.machineFingerprint).to.match(/^[0-9a-f]{64}$/);
+      await hub.admin.revokeLicense({ licenseId, reason: 'refund' });
+      await second.type('check', 'Free, because of license_revoked');
+      expect(await second.end()).to.equal(0);
+
+      const third = startApplication(project.path);
+      await third.says('Free, because of license_revoked');
+      expect(await third.end()).to.equal(0);
+    });
+  });
+});
+
+/** The application, with somebody who types into it and reads line by line. */
+function startApplication(cwd: string) {
+  const child = spawn(process.execPath, ['app.mjs'], { cwd, stdio: ['pipe', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  let output = '';
+  let read = 0;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  const says = async (line: string): Promise<void> => {
+    await until(() => output.indexOf('\n', read) !== -1 || child.exitCode !== null, `it says: ${line}`);
+    const end = output.indexOf('\n', read);
+    expect(output.slice(read, end)).to.equal(line);
+    read = end + 1;
+  };
+  return {
+    says,
+    async type(line: string, answer: string): Promise<void> {
+      child.stdin.write(`${line}\n`);
+      await says(answer);
+    },
+    /** Closes its input, and returns its exit code: nothing else keeps it alive. */
+    async end(): Promise<number> {
+      child.stdin.end();
+      const [code] = await exited;
+      return code;
+    },
+  };
+}

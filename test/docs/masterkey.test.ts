@@ -1,0 +1,18 @@
+// Rotating master keys, as the help and the docs tell it.
+import { expect } from 'chai';
+import { createProgram } from '../../cli/program.ts';
+import { readPage } from './markdown.ts';
+
+describe('the steps of rotating a master key', () => {
+  it('make every hub able to open with the new key before any seals with it', () => {
+    const help: string[] = [];
+    const { program } = createProgram(process);
+    const rotate = program.commands
+      .find((command) => command.name() === 'masterkey')
+      ?.commands.find((command) => command.name() === 'rotate');
+    rotate?.configureOutput({ writeOut: (text) => help.push(text) }).outputHelp();
+    for (const text of [help.join(''), readPage('docs/architecture.md')]) {
+      expect(text.replace(/\s+/g, ' ')).to.match(/second line.+first line.+masterkey rotate.+old line/);
+    }
+  });
+});

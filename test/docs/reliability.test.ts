@@ -1,0 +1,23 @@
+import { expect } from 'chai';
+import { DISK_SCENE } from '../faults/disk-scene.ts';
+import { FAILOVER_SCENE } from '../faults/failover-scene.ts';
+import { SERVERS_SCENE } from '../faults/servers-scene.ts';
+import { readPage } from './markdown.ts';
+
+describe('docs/reliability.md', () => {
+  it('has a result for every fault that npm run fault knows', () => {
+    const [, table = ''] = readPage('docs/reliability.md').split('<!-- faults -->');
+    const faults = [...SERVERS_SCENE.faults, ...DISK_SCENE.faults, ...FAILOVER_SCENE.faults];
+    const missing = faults.filter(({ what }) => !table.includes(`\n| ${what} |`));
+    expect(missing.map(({ what }) => what)).to.deep.equal([]);
+  });
+
+  it('has a result of the soak, of its five minutes at least, with nothing wrong', () => {
+    const [, table = ''] = readPage('docs/reliability.md').split('<!-- soak -->');
+    const [, minutes, late, wrong] =
+      /^\| (\d+) (?:\|[^|]*){5}\| (\d+) ms \|[^|]*\| (\d+) \|$/m.exec(table) ?? [];
+    expect(Number(minutes)).to.be.at.least(5);
+    expect(Number(late)).to.be.below(100);
+    expect(wrong).to.equal('0');
+  });
+});

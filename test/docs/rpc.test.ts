@@ -1,0 +1,29 @@
+// The calls of docs/rpc.md, made to a demo.
+import { expect } from 'chai';
+import { fencedBlocks, readPage } from './markdown.ts';
+import { onDemo } from './tour.ts';
+
+describe('docs/rpc.md', () => {
+  it('shows calls that work', async function () {
+    this.timeout(120_000); // it starts a program for each command
+    const blocks = fencedBlocks(readPage('docs/rpc.md'), 'sh');
+    const commands = blocks.flatMap((block) => block.replaceAll('\\\n', ' ').trim().split('\n'));
+    expect(commands).to.have.length(7);
+    const outcomes = await onDemo(['PATH=$PWD/node_modules/.bin:$PATH', ...commands]);
+    expect(outcomes.map(({ output, code }) => `${code} ${code && output}`)).to.deep.equal(
+      outcomes.map(() => '0 0'),
+    );
+    const outputs = outcomes.slice(3).map(({ output }) => output);
+    const expected = [
+      '"licenseKey":',
+      '"licenses":',
+      '"slug": "demo"',
+      'hub.payment.v1.PaymentService/',
+      'SERVING',
+    ];
+    expect(outputs).to.have.length(expected.length);
+    expected.forEach((text, index) => {
+      expect(outputs[index]).to.include(text);
+    });
+  });
+});

@@ -1,0 +1,35 @@
+// The short form of npm run fuzz.
+
+import { createRouterTransport } from '@connectrpc/connect';
+import { expect } from 'chai';
+import { gatewayRoutes } from '../../gateway/gateway.ts';
+import { contractServices } from '../core/access/contract-services.ts';
+import { type FuzzReport, fuzz } from './run-fuzz.ts';
+
+const RUNS = Number(process.env['HUB_FUZZ_RUNS'] ?? 5_000);
+/** The same for everybody, so that it tells what a change has broken; npm run fuzz looks for what is new. */
+const SEED = Number(process.env['HUB_FUZZ_SEED'] ?? 20_261_121);
+
+describe(`a hub that is asked anything, by anybody (seed ${SEED})`, function () {
+  this.timeout(240_000);
+  let report: FuzzReport;
+  before(async () => {
+    report = await fuzz({ runs: RUNS, seed: SEED });
+  });
+
+  it('never fails by itself, never ends, never tells a secret, and keeps its books right', () => {
+    expect(report.defects.join('\n\n')).to.equal('');
+    expect(report.inputs).to.equal(RUNS);
+  });
+
+  it('is asked at every endpoint, and gives what it is asked for often enough', async () => {
+    const routes = gatewayRoutes(createRouterTransport(() => {}));
+    const methods = (await contractServices()).flatMap((service) => service.methods);
+    expect([...report.targets.keys()]).to.include.members([
+      ...routes.map(({ method, pattern }) => `${method} ${pattern}`),
+      ...methods.map(({ parent, name }) => `${parent.typeName}/${name}`),
+    ]);
+    const granted = [...report.targets.values()].reduce((sum, tally) => sum + tally.granted, 0);
+    expect(granted).to.be.within(RUNS / 5, (RUNS * 4) / 5);
+  });
+});

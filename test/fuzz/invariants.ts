@@ -1,0 +1,53 @@
+// What is true of the database whatever was asked of the hub; each question finds the rows of which it is not.
+import type { SimulatedPayment } from '../../cli/simulator/controls.ts';
+import { readSessions } from '../faults/books.ts';
+import { query } from '../support/postgres.ts';
+
+const QUESTIONS: Readonly<Record<string, string>> = {
+  'a license has more active seats than it allows': `
+    select l.id from license l join seat s on s.license_id = l.id and s.released_at is null
+    where l.seat_limit >= 0 group by l.id having count(*) > l.seat_limit`,
+  'an app has not exactly one active signing key': `
+    select a.id from app a left join signing_key k on k.app_id = a.id and k.retired_at is null
+    group by a.id having count(k.id) <> 1`,
+  'a paid session has no usage log, or one that is not paid has a standing one': `
+    select c.id from charge_session c left join usage_log u on u.id = c.id and u.reversed_at is null
+    where (c.status = 'success') <> (u.id is not null)`,
+  'a usage log says another amount than its session': `
+    select u.id from usage_log u join charge_session c on c.id = u.id
+    where (u.amount_minor, u.currency) is distinct from (c.amount_minor, c.currency)`,
+  'fee lines do not sum up to the total of their usage log': `
+    select u.id from usage_log u left join fee_line f on f.usage_log_id = u.id
+    group by u.id having coalesce(sum(f.amount_minor), 0) <> u.fee_total_minor`,
+};
+
+/** An empty list if all is as it has to be. */
+export async function brokenInvariants(
+  databaseUrl: string,
+  payments: readonly SimulatedPayment[],
+): Promise<string[]> {
+  const broken = await Promise.all(
+    Object.entries(QUESTIONS).map(async ([what, sql]) => {
+      const rows = await query<{ id: string }>(databaseUrl, sql);
+      return rows.map(({ id }) => `${what}: ${id}`);
+    }),
+  );
+  return [...broken.flat(), ...(await unpaidSuccesses(databaseUrl, payments))];
+}
+
+/** Nothing but a payment at the provider makes a session paid. */
+async function unpaidSuccesses(
+  databaseUrl: string,
+  payments: readonly SimulatedPayment[],
+): Promise<string[]> {
+  const paid = new Set(
+    payments.filter(({ state }) => state === 'paid').map(({ ref, proof }) => `${ref} ${proof}`),
+  );
+  const sessions = await readSessions(databaseUrl);
+  return sessions
+    .filter(
+      ({ status, providerPaymentId, proof }) =>
+        status === 'success' && !paid.has(`${providerPaymentId} ${proof}`),
+    )
+    .map(({ id }) => `session ${id} is a success, and the provider knows of no payment`);
+}

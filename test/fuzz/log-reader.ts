@@ -1,0 +1,33 @@
+// Reads what the hub logs as it comes, and finds what tells of a defect, or tells a secret.
+import type { Canaries } from '../support/canaries.ts';
+import type { HubProcess } from '../support/hub-process.ts';
+
+const ERROR = 50;
+
+export type LogReader = {
+  /** What is wrong with what has been logged since the last call. */
+  trouble(): string | undefined;
+};
+
+export function createLogReader({ lines, complaints }: HubProcess, secrets: Canaries): LogReader {
+  let [read, heard] = [lines.length, complaints().length];
+  return {
+    trouble() {
+      const fresh = lines.slice(read);
+      const said = complaints().slice(heard);
+      [read, heard] = [lines.length, heard + said.length];
+      if (said !== '') return `the hub wrote to standard error: ${said}`;
+      for (const line of fresh) {
+        if (secrets.found(line).length > 0) return 'a log line shows a secret';
+        if (isDefect(line)) return `the hub logged ${line}`;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** Errors are logged as such, except where a provider or the database is away, which is answered 503. */
+function isDefect(line: string): boolean {
+  const { level, status } = JSON.parse(line);
+  return level >= ERROR && status !== 503;
+}

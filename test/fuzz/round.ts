@@ -1,0 +1,200 @@
+// What a round of fuzzing starts from: an app, licenses and sessions in every state, and the words that name them.
+import { createClient } from '@connectrpc/connect';
+import { Role } from '../../gen/hub/access/v1/access_pb.ts';
+import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
+import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { type ChargeSession, SlotEnvironment } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
+import { issueLicense, type TestLicense } from '../support/license.ts';
+import { type Claim, callBack, callbackFields, GATEWAYS, type GatewayName } from '../support/payment.ts';
+import { query } from '../support/postgres.ts';
+import { activate, deactivate } from '../support/rest.ts';
+import type { Words } from './message-json.ts';
+import type { World } from './world.ts';
+
+export type Round = {
+  readonly words: Words;
+  /** Fields of callbacks, `session_id` among them, that fit the sessions. */
+  readonly claims: readonly Readonly<Record<string, string>>[];
+  /** Not among the words, so that it stays as it is: a license that has to be good at the end. */
+  readonly spare: TestLicense;
+};
+
+const MACHINES = ['laptop-1', 'laptop-2', 'tower', 'größe-ü'];
+
+export async function makeRound(world: World): Promise<Round> {
+  const licenses = await makeLicenses(world);
+  const payments = await makePayments(world);
+  const { licenseKeys, spare, ...licenseWords } = licenses;
+  for (const key of [...licenseKeys, spare.licenseKey]) world.secrets.add(key);
+  const { sessions, claims, ...paymentWords } = payments;
+  const tokens = await makeTokens(world);
+  const canary = world.secrets.make();
+  const words: Words = {
+    ...licenseWords,
+    ...paymentWords,
+    licenseKey: licenseKeys,
+    'credentials.value': [canary],
+    credentials: GATEWAYS.map((gateway) => JSON.stringify(world.simulator.credentials[gateway])),
+    fields: claims.map(({ session_id: _, ...fields }) => JSON.stringify(fields)),
+    tokenId: tokens,
+    apps: licenseWords.app,
+    slots: paymentWords.slot,
+    certificateSubject: ['CN=shop,O=Example'],
+    head: [''],
+    subject: licenseWords.licenseId,
+    actor: ['local admin', 'gateway'],
+    action: ['license.revoke', 'slot.add'],
+    sessionId: sessions.map(({ sessionId }) => sessionId),
+    session_id: sessions.map(({ sessionId }) => sessionId),
+    tran_id: sessions.map(({ merchantTransactionId }) => merchantTransactionId),
+    paymentID: sessions.map(({ providerPaymentId }) => providerPaymentId),
+    paymentId: sessions.map(({ providerPaymentId }) => providerPaymentId),
+    status: ['VALID', 'FAILED', 'CANCELLED', 'success', 'failure', 'cancel', 'EXPIRED'],
+    'fields.key': ['status', 'tran_id', 'val_id', 'paymentID', 'paymentId', 'amount', 'odd'],
+    gateway: [...GATEWAYS],
+    method: ['POST', 'GET'],
+    currency: ['BDT', 'USD', 'JPY', 'KWD'],
+    amount: ['100.00', '0', '-1', '1e9', '100.001'],
+    baseUrl: [world.simulator.url, `${world.simulator.url}/gateway_one`, 'https://example.com', ''],
+    service: ['', 'hub.license.v1.LicenseService', 'grpc.health.v1.Health'],
+    fileByFilename: ['hub/license/v1/license.proto'],
+    fileContainingSymbol: ['hub.license.v1.License', 'hub.license.v1.LicenseService.Activate'],
+    reason: ['refunded'],
+    pageToken: ['', ...sessions.map(({ sessionId }) => sessionId), ...licenseWords.licenseId],
+  };
+  return { words, claims, spare };
+}
+
+/** Tokens that may be revoked: nobody else uses them. */
+async function makeTokens({ transport, secrets }: World): Promise<string[]> {
+  const admin = createClient(TokenService, transport);
+  const made = await Promise.all([Role.VIEWER, Role.SERVICE].map((role) => admin.createToken({ role })));
+  return made.map(({ serviceToken, token }) => {
+    secrets.add(token);
+    return serviceToken?.tokenId ?? '';
+  });
+}
+
+async function makeLicenses({ transport, hub: { gatewayUrl }, databaseUrl }: World) {
+  const admin = createClient(LicenseAdminService, transport);
+  const open = await issueLicense(admin, { seatLimit: 3, customer: 'Ada', leaseDays: 30 });
+  const { app } = open;
+  await admin.setLimitProfile({ app, name: 'free', limits: { projects: 1n } });
+  await admin.setLimitProfile({ app, name: 'pro', limits: { projects: -1n } });
+  const unlimited = await issueLicense(admin, {
+    app,
+    seatLimit: -1,
+    limitProfile: 'pro',
+    limits: { exports: 5n },
+  });
+  const full = await issueLicense(admin, { app, seatLimit: 1 });
+  const revoked = await issueLicense(admin, { app });
+  const expired = await issueLicense(admin, { app });
+  for (const machine of MACHINES.slice(0, 2)) await activate(gatewayUrl, open.licenseKey, machine);
+  await deactivate(gatewayUrl, open.licenseKey, 'laptop-2');
+  await activate(gatewayUrl, full.licenseKey, 'tower');
+  await activate(gatewayUrl, revoked.licenseKey, 'tower');
+  await admin.revokeLicense({ licenseId: revoked.licenseId, reason: 'refunded' });
+  await query(databaseUrl, `update license set expires_at = created_at where key_hint = $1`, [
+    expired.licenseKey.slice(-5),
+  ]);
+  await admin.rotateSigningKey({ app });
+  const { app: { signingKeys = [] } = {} } = await admin.getApp({ app });
+  const all = [open, unlimited, full, revoked, expired];
+  const seats = await Promise.all(
+    [open, full].map(({ licenseId }) => admin.listSeats({ licenseId, includeReleased: true })),
+  );
+  return {
+    licenseKeys: all.map(({ licenseKey }) => licenseKey),
+    spare: await issueLicense(admin, { seatLimit: -1 }),
+    licenseId: all.map(({ licenseId }) => licenseId),
+    keyHint: all.map(({ licenseKey }) => licenseKey.slice(-5)),
+    app: [app],
+    slug: [app],
+    kid: signingKeys.map(({ kid }) => kid),
+    seatId: seats.flatMap((page) => page.seats.map(({ seatId }) => seatId)),
+    machineFingerprint: MACHINES,
+    fp: MACHINES,
+    machineLabel: ['Ada’s laptop', ''],
+    appVersion: ['2.14.0', '1'],
+    limitProfile: ['free', 'pro'],
+    customer: ['Ada'],
+    'limits.key': ['projects', 'exports', 'a.b-c_d'],
+  };
+}
+
+const SESSIONS: readonly (Claim | 'open' | 'authorized')[] = [
+  'open',
+  'paid',
+  'failed',
+  'cancelled',
+  'authorized',
+];
+
+async function makePayments(world: World) {
+  const { transport, simulator } = world;
+  const admin = createClient(PaymentAdminService, transport);
+  const charges = createClient(PaymentService, transport);
+  const suffix = `${performance.now()}`.replace(/\D/g, '');
+  const made: ChargeSession[] = [];
+  const claims: Record<string, string>[] = [];
+  const slots: string[] = [];
+  for (const gateway of GATEWAYS) {
+    const slot = `${gateway.replace('_', '-')}-${suffix}`;
+    slots.push(slot);
+    const credentials = simulator.credentials[gateway];
+    const baseUrl = `${simulator.url}/${gateway}`;
+    await admin.addSlot({ name: slot, gateway, environment: SlotEnvironment.SANDBOX, baseUrl, credentials });
+    for (const [index, end] of SESSIONS.entries()) {
+      const { session } = await charges.createChargeSession({
+        slot,
+        amount: { minorUnits: BigInt(10_000 + index), currency: 'BDT' },
+        orderReference: 'ORD-1',
+        idempotencyKey: `${slot}-${index}`,
+      });
+      if (session === undefined) throw new Error('no session was created');
+      made.push(session);
+      const proof = await bring(world, gateway, session, end);
+      for (const claim of ['paid', 'failed', 'cancelled'] as const)
+        claims.push(callbackFields(session, claim, proof));
+    }
+  }
+  const { rule } = await admin.addFeeRule({ rule: { name: 'card', basisPoints: 250, slot: slots[0] ?? '' } });
+  const { callbacks } = await admin.listCallbacks({ pageSize: 20 });
+  return {
+    sessions: made,
+    claims,
+    slot: slots,
+    name: ['free', 'card', `new-${suffix}`],
+    feeRuleId: rule === undefined ? [] : [rule.feeRuleId],
+    callbackId: callbacks.map(({ callbackId }) => callbackId),
+    orderReference: ['ORD-1'],
+    idempotencyKey: slots.map((slot) => `${slot}-0`),
+    'credentials.key': GATEWAYS.flatMap((gateway) => Object.keys(simulator.credentials[gateway])),
+    'options.key': ['paymentIdField'],
+    paymentIdField: ['paymentId', 'paymentID'],
+    'metadata.key': ['order', 'note'],
+  };
+}
+
+/** Brings a session to where it is wanted; what would prove its payment. */
+async function bring(
+  { simulator, hub }: World,
+  gateway: GatewayName,
+  session: ChargeSession,
+  end: (typeof SESSIONS)[number],
+): Promise<string> {
+  const ref = session.providerPaymentId;
+  if (end === 'authorized') {
+    if (gateway === 'gateway_two') simulator.authorizeAndLeave(ref);
+    else {
+      simulator.faults.add({ kind: 'lost', operation: 'callback', ref });
+      simulator.pay(ref);
+    }
+  } else if (end === 'paid') simulator.pay(ref);
+  else if (end !== 'open') await callBack(hub.gatewayUrl, gateway, callbackFields(session, end));
+  await simulator.idle();
+  return simulator.payments().find((payment) => payment.ref === ref)?.proof ?? '';
+}

@@ -1,0 +1,81 @@
+// The package, as somebody has it who installs it: in a directory of its own, with a Node.js of his own.
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import type { DemoReport } from '../../cli/views/demo.ts';
+import { discard, makeDataDir, postgresRuns } from '../support/data-dir.ts';
+import { activate } from '../support/rest.ts';
+import { until } from '../support/until.ts';
+
+const run = promisify(execFile);
+const MAKE_PACKAGE = fileURLToPath(new URL('../../.ci/make-package.js', import.meta.url));
+
+describe('the installed package', function () {
+  this.timeout(300_000); // it downloads what is not in npm's cache
+  let home: string;
+  let dataDir: string;
+  let demo: ChildProcess | undefined;
+  const env = { ...process.env, PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter) };
+  const hubctl = () => join(home, 'node_modules/.bin/hubctl');
+
+  before(async () => {
+    home = await mkdtemp(join(tmpdir(), 'hub-installed-'));
+    dataDir = await makeDataDir();
+    const made = await run('node', [MAKE_PACKAGE, home], { env });
+    const [tarball = ''] = made.stdout.split(': ');
+    await writeFile(join(home, 'package.json'), '{ "private": true, "type": "module" }');
+    const options = ['--prefer-offline', '--no-audit', '--no-fund', '--no-save', '--loglevel=error'];
+    await run('npm', ['install', ...options, tarball], { cwd: home, env });
+  });
+  after(async () => {
+    if (demo?.exitCode === null) {
+      const exited = once(demo, 'exit');
+      demo.kill('SIGTERM');
+      await exited;
+    }
+    await discard(dataDir);
+    await rm(home, { recursive: true });
+  });
+
+  it('has hubctl, and neither tools nor a Node.js of its own', async () => {
+    const { stdout } = await run(hubctl(), ['--version'], { cwd: home, env });
+    const { version } = JSON.parse(await readFile(join(home, 'node_modules/hubctl/package.json'), 'utf8'));
+    expect(stdout).to.equal(`${version}\n`);
+    const packages = await readdir(join(home, 'node_modules'));
+    expect(packages).to.include('pg').and.not.include('mocha');
+    expect(packages.filter((name) => name.startsWith('node-linux'))).to.deep.equal([]);
+  });
+
+  it('runs the demo', async () => {
+    const ports = ['--port', '0', '--rpc-port', '0', '--simulator-port', '0'];
+    const words = ['demo', ...ports, '--data-dir', dataDir, '--output', 'json'];
+    const child = spawn(hubctl(), words, { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    demo = child;
+    const printed = { out: '', error: '' };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      printed.out += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      printed.error += text;
+    });
+    await until(() => printed.out.includes('\n') || child.exitCode !== null, 'the demo is ready', 120_000);
+    expect(child.exitCode, printed.error).to.equal(null);
+    const report: DemoReport = JSON.parse(printed.out);
+    const { status } = await activate(report.gateway, report.licenseKey, 'a-machine');
+    expect(status).to.equal(200);
+    expect(await postgresRuns(dataDir)).to.equal(true);
+  });
+
+  it('has the client for applications', async () => {
+    const text = `import { createLicenseClient } from 'hubctl/client';
+                  import { createFileStore } from 'hubctl/client/file-store';
+                  console.log(typeof createLicenseClient, typeof createFileStore);`;
+    const { stdout } = await run('node', ['--input-type=module', '--eval', text], { cwd: home, env });
+    expect(stdout).to.equal('function function\n');
+  });
+});

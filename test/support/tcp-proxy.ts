@@ -1,0 +1,72 @@
+// A TCP proxy that can go away, come back and lead elsewhere: a server that is down for one client, a virtual address.
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+export type TcpProxy = {
+  /** The target's URL, by way of the proxy. */
+  readonly url: string;
+  /** Cuts every connection and refuses new ones. */
+  down(): Promise<void>;
+  up(): Promise<void>;
+  /** Cuts every connection; new ones go to this server. */
+  leadTo(url: string): void;
+  /** Cuts the connection that is next to send this text when the target has dealt with it, instead of passing its answer on. */
+  loseAnswerTo(text: string): void;
+  /** How often the target was sent this text, if each came in one piece. */
+  sent(text: string): number;
+};
+
+export async function startTcpProxy(targetUrl: string): Promise<TcpProxy> {
+  let target = new URL(targetUrl);
+  const sockets = new Set<Socket>();
+  let sent = '';
+  let losing: string | undefined;
+  const relay = (near: Socket): void => {
+    const far = connect(Number(target.port), target.hostname);
+    near.on('data', (chunk: Buffer) => {
+      const text = chunk.toString('latin1');
+      sent += text;
+      if (losing === undefined || !text.includes(losing)) return;
+      losing = undefined;
+      far.unpipe(near);
+      far.once('data', () => near.destroy()).resume();
+    });
+    for (const [from, to] of [[near, far] as const, [far, near] as const]) {
+      sockets.add(from);
+      from.pipe(to);
+      from.on('error', () => {}); // its close is what matters
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+  };
+  let server: Server | undefined;
+  const listen = async (port: number): Promise<number> => {
+    server = createServer(relay).listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port; // it listens on TCP
+  };
+  const port = await listen(0);
+  const url = new URL(targetUrl);
+  url.port = String(port);
+  return {
+    url: url.href,
+    async down() {
+      const closed = new Promise((resolve) => server?.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+    up: async () => {
+      await listen(port);
+    },
+    loseAnswerTo(text) {
+      losing = text;
+    },
+    sent: (text) => sent.split(text).length - 1,
+    leadTo(otherUrl) {
+      target = new URL(otherUrl);
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

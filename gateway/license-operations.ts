@@ -7,6 +7,15 @@ const { activate, deactivate, checkStatus, getPublicKey, getJwks, getFreeLimits 
 const JSON_TYPE = 'application/json';
 const OK: JsonSchema = { type: 'boolean', const: true };
 const INSTANT: JsonSchema = { type: 'string', format: 'date-time' };
+const SLUG: JsonSchema = { type: 'string', pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' };
+const LICENSE_ID: JsonSchema = { type: 'string', pattern: '^lic_[0-9a-z]{26}$' };
+/** Base64url of a SHA-256. */
+const KEY_ID: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' };
+/** -1 means unlimited. JSON's numbers are exact up to 2^53 - 1. */
+const LIMITS: JsonSchema = {
+  type: 'object',
+  additionalProperties: { type: 'integer', format: 'int64', minimum: -1, maximum: Number.MAX_SAFE_INTEGER },
+};
 
 /** As core/license/signed-license.ts signs it. Open, since later versions may add members, which are signed as well. */
 const SIGNED_LICENSE: JsonSchema = {
@@ -15,23 +24,19 @@ const SIGNED_LICENSE: JsonSchema = {
   description:
     'What an application keeps and verifies offline. Signed is the RFC 8785 form of the object without its `signature` member: keep all members, those you do not know too.',
   properties: {
-    licenseId: { type: 'string', pattern: '^lic_[0-9a-z]{26}$', description: 'License identifier.' },
-    app: { type: 'string', description: 'Slug of the app.' },
+    licenseId: { ...LICENSE_ID, description: 'License identifier.' },
+    app: { ...SLUG, description: 'Slug of the app.' },
     seatId: { type: 'string', pattern: '^seat_[0-9a-z]{26}$', description: 'Seat of this machine.' },
     machineFingerprint: { type: 'string', description: 'As the application sent it.' },
     customer: { type: 'string', description: 'Whom the license was issued to.' },
-    limits: {
-      type: 'object',
-      additionalProperties: { type: 'integer' },
-      description: 'Limits by name; -1 means unlimited.',
-    },
+    limits: { ...LIMITS, description: 'Limits by name; -1 means unlimited.' },
     issuedAt: { ...INSTANT, description: 'When this copy was signed.' },
     expiresAt: { ...INSTANT, description: 'When the license expires; never if absent.' },
     leaseExpiresAt: {
       ...INSTANT,
       description: 'Until when this copy is good without contact to the hub; activating again renews it.',
     },
-    kid: { type: 'string', description: 'Id of the key that signs: its RFC 7638 thumbprint.' },
+    kid: { ...KEY_ID, description: 'Id of the key that signs: its RFC 7638 thumbprint.' },
     alg: { type: 'string', const: 'ES256' },
     signature: {
       type: 'string',
@@ -40,6 +45,29 @@ const SIGNED_LICENSE: JsonSchema = {
     },
   },
   required: ['licenseId', 'app', 'seatId', 'machineFingerprint', 'issuedAt', 'kid', 'alg', 'signature'],
+};
+
+/** RFC 7518 section 6.2. */
+const JWK: JsonSchema = {
+  type: 'object',
+  properties: {
+    kty: { type: 'string', const: 'EC' },
+    crv: { type: 'string', const: 'P-256' },
+    x: {
+      type: 'string',
+      pattern: '^[A-Za-z0-9_-]{43}$',
+      description: 'X coordinate: 32 bytes in base64url.',
+    },
+    y: {
+      type: 'string',
+      pattern: '^[A-Za-z0-9_-]{43}$',
+      description: 'Y coordinate: 32 bytes in base64url.',
+    },
+    kid: { ...KEY_ID, description: 'RFC 7638 thumbprint.' },
+    alg: { type: 'string', const: 'ES256' },
+    use: { type: 'string', const: 'sig' },
+  },
+  required: ['kty', 'crv', 'x', 'y', 'kid', 'alg', 'use'],
 };
 
 export const LICENSE_OPERATIONS = {
@@ -71,10 +99,19 @@ export const LICENSE_OPERATIONS = {
     answer: {
       description: 'The license is good, and the machine has a seat if one was named.',
       contentType: JSON_TYPE,
-      members: { ok: OK, state: { type: 'string', const: 'active' } }, // the other states are problems
+      members: {
+        ok: OK,
+        licenseId: LICENSE_ID,
+        state: {
+          type: 'string',
+          const: 'active',
+          description: 'Always `active`: the other states are problems.',
+        },
+        limits: LIMITS,
+      },
       optional: ['expiresAt', 'limits'],
     },
-    problems: ['invalid_request', 'license_unknown', 'license_expired', 'license_revoked', 'seat_not_active'],
+    problems: ['license_unknown', 'license_expired', 'license_revoked', 'seat_not_active'],
   },
   publicKey: {
     id: 'getPublicKey',
@@ -94,7 +131,12 @@ export const LICENSE_OPERATIONS = {
     tag: 'Keys and limits',
     summary: 'All keys that verify licenses of an app',
     rpc: getJwks,
-    answer: { description: 'A JSON Web Key Set.', contentType: 'application/jwk-set+json', tagged: true },
+    answer: {
+      description: 'A JSON Web Key Set.',
+      contentType: 'application/jwk-set+json',
+      members: { keys: { type: 'array', items: JWK } },
+      tagged: true,
+    },
     problems: ['app_unknown'],
   },
   freeLimits: {
@@ -106,8 +148,9 @@ export const LICENSE_OPERATIONS = {
       description: 'The limits.',
       contentType: JSON_TYPE,
       members: {
-        app: { type: 'string', description: 'Slug of the app.' },
+        app: { ...SLUG, description: 'Slug of the app.' },
         profile: { type: 'string', const: 'free' },
+        limits: LIMITS,
       },
     },
     problems: ['app_unknown', 'limit_profile_unknown'],

@@ -53,7 +53,7 @@ export function answerSchema(
     const description = field === undefined || 'title' in schema ? '' : parts.comments.ofField(field);
     return [
       name,
-      { ...parts.components.schema(schema), ...(description !== '' && { description }) },
+      { ...(description !== '' && { description }), ...parts.components.schema(schema) },
     ] as const;
   });
   const properties = Object.fromEntries([...given, ...own]);
@@ -133,11 +133,9 @@ export function textKeywords(rules: StringRules): JsonSchema {
       if (!hasExtension(rules, rule) || getExtension(rules, rule) !== true) return [];
       const pattern = patternOf(rule);
       if (pattern === undefined) throw new Error(`no pattern in the rule ${rule.name}`);
-      return [pattern.regExp.source];
+      return [portable(pattern.regExp.source)];
     }),
-    ...(rules.notContains === ''
-      ? []
-      : [`^[^\\u${rules.notContains.charCodeAt(0).toString(16).padStart(4, '0')}]*$`]),
+    ...(rules.notContains === '' ? [] : [`^[^${escaped(rules.notContains)}]*$`]),
   ];
   const [pattern, ...more] = patterns;
   if (more.length > 0 || rules.notContains.length > 1)
@@ -147,4 +145,26 @@ export function textKeywords(rules: StringRules): JsonSchema {
     ...(isSet(maxLen) && { maxLength: Number(rules.maxLen) }),
     ...(pattern !== undefined && { pattern }),
   };
+}
+
+/** Classes of characters by their code points: not every reader of a pattern knows those of Unicode. */
+const CLASSES: { readonly [name: string]: string } = {
+  '\\p{Cc}': '\\u0000-\\u001f\\u007f-\\u009f',
+  '\\p{Zl}': '\\u2028',
+  '\\p{Zp}': '\\u2029',
+};
+
+/** The same pattern in ASCII. @throws Error for a class of characters that is not known here */
+function portable(pattern: string): string {
+  return pattern
+    .replace(/\\[pP]\{\w+\}/g, (name) => {
+      const points = CLASSES[name];
+      if (points === undefined) throw new Error(`say which characters ${name} are`);
+      return points;
+    })
+    .replace(/[^ -~]/g, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -27,7 +27,8 @@ export function operationObject(route: Route, about: Operation, example: Example
     ...about.problems,
     ...(rpc ? (['unavailable'] as const) : []),
     ...(limited ? (['rate_limited', 'overloaded'] as const) : []),
-    ...(isPost ? (['invalid_json', 'invalid_request', ...OF_ANY_BODY] as const) : []),
+    ...(isPost ? (['invalid_json', ...OF_ANY_BODY] as const) : []),
+    ...(isPost || pattern.includes('{') ? (['invalid_request'] as const) : []), // a broken percent escape
   ];
   return {
     operationId: id,
@@ -70,7 +71,13 @@ function requestBody(
   const schema = parts.components.schema({
     title,
     type: 'object',
-    properties: Object.fromEntries(fields.map(({ name, field }) => [name, fieldSchema(field, parts)])),
+    properties: Object.fromEntries(
+      fields.map(({ name, field }) => {
+        const member = fieldSchema(field, parts);
+        // `null` is as good as no member.
+        return [name, isRequired(field) ? member : { ...member, type: [member['type'], 'null'] }];
+      }),
+    ),
     required: fields.filter(({ field }) => isRequired(field)).map(({ name }) => name),
   });
   if (body === undefined) throw new Error(`${title} needs an example`);

@@ -9,6 +9,8 @@ export type Asked = {
   readonly body?: unknown;
   readonly headers?: { readonly [name: string]: string };
   readonly method?: string;
+  /** Instead of the one that the parameters make. */
+  readonly path?: string;
 };
 
 export type Answer = {
@@ -64,11 +66,11 @@ export function createContract() {
     async ask(
       gatewayUrl: string,
       id: string,
-      { parameters = {}, body, headers = {}, method }: Asked = {},
+      { parameters = {}, body, headers = {}, method, path: asWritten }: Asked = {},
     ): Promise<Answer> {
       const { path, node, ...described } = operation(id);
       const url = new URL(
-        path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? '')),
+        asWritten ?? path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? '')),
         gatewayUrl,
       );
       for (const { name, in: where } of node.parameters ?? []) {

@@ -149,6 +149,7 @@ describe('the OpenAPI document', function () {
     await refused('license_expired', 'checkStatus', { parameters: { licenseId: expiring.licenseId } });
     for (const id of ['getPublicKey', 'getJwks', 'getFreeLimits']) {
       await refused('app_unknown', id, { parameters: { slug: 'nobody' } });
+      await refused('invalid_request', id, { path: operation(id).path.replace('{slug}', '%ff') });
     }
     await refused('limit_profile_unknown', 'getFreeLimits', { parameters: { slug: 'bare' } });
   });
@@ -195,10 +196,13 @@ describe('the OpenAPI document', function () {
       for (const [name, schema] of Object.entries<TextSchema>(properties)) {
         const body = (value: unknown) => ({ body: { ...good, [name]: value } });
         for (const wrong of wrongTexts(schema)) await refused('invalid_request', id, body(wrong));
-        const isIt = await drive(id, body(undefined));
-        expect(isIt.value.code === 'invalid_request', `${id} without ${name}`).to.equal(
-          required.includes(name),
-        );
+        for (const nothing of [undefined, null]) {
+          const { value } = await drive(id, body(nothing));
+          expect(value.code === 'invalid_request', `${id} with ${name} ${nothing}`).to.equal(
+            required.includes(name),
+          );
+        }
+        expect(schema.type, name).to.deep.equal(required.includes(name) ? 'string' : ['string', 'null']);
         const longest = await drive(id, body('1'.repeat(schema.maxLength)));
         expect(longest.value.code, `${id} with the longest ${name}`).not.to.equal('invalid_request');
       }
@@ -301,7 +305,12 @@ function wordsOf({ type, title, detail, seats, errors }: ProblemMembers): string
   return JSON.stringify([type, title, words, seats !== undefined, errors !== undefined]);
 }
 
-type TextSchema = { readonly minLength?: number; readonly maxLength: number; readonly pattern?: string };
+type TextSchema = {
+  readonly type: unknown;
+  readonly minLength?: number;
+  readonly maxLength: number;
+  readonly pattern?: string;
+};
 
 /** Texts that break one rule of the schema each. */
 function wrongTexts({ minLength = 0, maxLength, pattern }: TextSchema): string[] {

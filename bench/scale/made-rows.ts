@@ -58,7 +58,8 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
   return [
     {
       table: 'license',
-      columns: 'id, app_id, key_hash, key_hint, customer, seat_limit, limit_profile_id, created_at',
+      columns:
+        'id, app_id, key_hash, key_hint, customer, seat_limit, seats_used, limit_profile_id, created_at',
       rows: ofLicenses((index) => {
         const { id, createdAt } = licenseAt(population, index);
         const { hash: keyHash, normalized } = storedKey(keyAt(index));
@@ -71,6 +72,7 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
           licenseKeyHint(normalized),
           customer,
           SEATS,
+          1,
           profile,
           new Date(createdAt),
         ];

@@ -64,7 +64,7 @@ export function createActivate({ pool, keyring, lastSeen, meter, clock }: Activa
       lastSeen.touch(seatId, lastSeenAtMs ?? 0, at);
       return { license, seatId, at };
     }
-    const seats = { limit: seatLimit, used: used ?? 0 };
+    const seats = { limit: seatLimit, used };
     if (seatId === null && !hasFreeSeat(seats)) throw seatLimitReached(seats);
     return take(ask);
   };

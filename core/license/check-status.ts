@@ -82,12 +82,11 @@ type StatusRow = {
 async function readAll(pool: Pool, asks: readonly Ask[]): Promise<(StatusRow | undefined)[]> {
   const { rows } = await pool.query<StatusRow>({
     name: 'check_status',
-    // license_pkey, limit_profile_pkey, seat_active_key for both the count and the seat
+    // license_pkey, limit_profile_pkey, seat_active_key
     text: `select t.position, l.seat_limit as "seatLimit", l.limits, p.limits as "profileLimits",
                   (extract(epoch from l.expires_at) * 1000)::float8 as "expiresAtMs",
                   l.revoked_at is not null as revoked,
-                  (select count(*)::int from seat c where c.license_id = l.id and c.released_at is null) as used,
-                  s.id as "seatId", (extract(epoch from s.last_seen_at) * 1000)::float8 as "lastSeenAtMs"
+                  l.seats_used as used, s.id as "seatId", (extract(epoch from s.last_seen_at) * 1000)::float8 as "lastSeenAtMs"
            from unnest($1::uuid[], $2::text[]) with ordinality as t (license_id, machine_fingerprint, position)
            join license l on l.id = t.license_id
            left join limit_profile p on p.id = l.limit_profile_id

@@ -61,6 +61,8 @@ export const LicenseSchema = defineEntity({
     customer: p.text().nullable(),
     /** -1 means unlimited, 0 none. */
     seatLimit: p.integer(),
+    /** Active seats: kept by triggers of `seat`, and never written by anybody else. */
+    seatsUsed: p.integer().default(0),
     limits: p.json<Limits>().nullable(),
     limitProfile: () => p.manyToOne(LimitProfileSchema).nullable().deleteRule('restrict'),
     leaseDays: p.integer().nullable(),
@@ -75,7 +77,10 @@ export const LicenseSchema = defineEntity({
     { name: 'license_customer_idx', properties: ['customer', 'id'] },
     { name: 'license_key_hint_idx', properties: ['keyHint'] },
   ],
-  checks: [{ name: 'license_seat_limit_range', expression: 'seat_limit >= -1' }],
+  checks: [
+    { name: 'license_seat_limit_range', expression: 'seat_limit >= -1' },
+    { name: 'license_seats_used_range', expression: 'seats_used >= 0' },
+  ],
 });
 export type License = InferEntity<typeof LicenseSchema>;
 
@@ -93,7 +98,7 @@ export const SeatSchema = defineEntity({
     releasedAt: p.datetime(3).nullable(),
   },
   uniques: [
-    // One active seat per machine; also what counts and finds the active seats of a license.
+    // One active seat per machine; also what finds the active seats of a license.
     {
       name: 'seat_active_key',
       properties: ['license', 'machineFingerprint'],

@@ -12,8 +12,8 @@ export type SeatRequest = {
   readonly seatLimit: number;
   /** The machine's active seat, if it has one. */
   readonly seatId: string | null;
-  /** Active seats of the license; not asked for where it does not matter. */
-  readonly used: number | null;
+  /** Active seats of the license. */
+  readonly used: number;
 };
 
 export type Grant = {
@@ -46,7 +46,7 @@ export function grantSeats(requests: readonly SeatRequest[]): SeatDecisions {
     const earlier = granted.get(machine);
     const known = earlier?.seatId ?? request.seatId;
     if (known === null) {
-      const used = usedNow.get(licenseId) ?? request.used ?? 0;
+      const used = usedNow.get(licenseId) ?? request.used;
       if (!hasFreeSeat({ limit: seatLimit, used })) {
         return seatLimitReached({ limit: seatLimit, used });
       }

@@ -49,6 +49,7 @@ export function createIssueLicenses({ db, clock }: IssueOptions) {
       app,
       customer: request.customer ?? null,
       seatLimit: request.seatLimit,
+      seatsUsed: 0,
       limits: request.limits ?? null,
       limitProfile,
       leaseDays: request.leaseDays ?? null,

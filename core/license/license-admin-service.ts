@@ -6,8 +6,9 @@ import { actorOf } from '../access/caller.ts';
 import type { Clock } from '../clock.ts';
 import { readMoment } from '../moment.ts';
 import type { createApps } from './apps.ts';
+import type { License } from './entities.ts';
 import type { createIssueLicenses } from './issue-licenses.ts';
-import type { createLicenses, LicenseWithUse } from './licenses.ts';
+import type { createLicenses } from './licenses.ts';
 import type { createLimitProfiles } from './limit-profiles.ts';
 import {
   appToProto,
@@ -32,7 +33,7 @@ export function createLicenseAdminService(
   options: LicenseAdminServiceOptions,
 ): ServiceImpl<typeof LicenseAdminService> {
   const { apps, limitProfiles, issueLicenses, licenses, seats, clock } = options;
-  const toLicense = ({ license, used }: LicenseWithUse) => licenseToProto(license, used, clock());
+  const toLicense = (license: License) => licenseToProto(license, clock());
   return {
     async createApp({ slug, name }, context) {
       return { app: appToProto(await apps.create(slug, name, actorOf(context))) };
@@ -81,7 +82,7 @@ export function createLicenseAdminService(
       );
       return {
         licenses: issued.map(({ license, licenseKey }) => ({
-          license: toLicense({ license, used: 0 }),
+          license: toLicense(license),
           licenseKey,
         })),
       };

@@ -8,11 +8,8 @@ import { parseId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../storage/page.ts';
 import { findApp } from './apps.ts';
-import { countActiveSeats } from './count-seats.ts';
 import type { LicenseStateName } from './eligibility.ts';
 import { type License, LicenseSchema } from './entities.ts';
-
-export type LicenseWithUse = { readonly license: License; readonly used: number };
 
 export type LicenseFilter = {
   readonly app: string | undefined;
@@ -25,44 +22,38 @@ export type LicensesOptions = { readonly db: Database; readonly clock: Clock };
 
 export function createLicenses({ db, clock }: LicensesOptions) {
   /** Changes a license under its lock and tells what it looks like afterwards. */
-  const change = (
-    licenseId: string,
-    work: (em: EntityManager, license: License) => void,
-  ): Promise<LicenseWithUse> =>
+  const change = (licenseId: string, work: (em: EntityManager, license: License) => void): Promise<License> =>
     db.em().transactional(async (em) => {
       const license = await findLicense(em, licenseId, LockMode.PESSIMISTIC_WRITE);
       work(em, license);
-      return withUse(em, license);
+      return license;
     });
 
   return {
     /** @throws HubError `license_unknown` */
-    async get(licenseId: string): Promise<LicenseWithUse> {
-      const em = db.em();
-      return withUse(em, await findLicense(em, licenseId));
+    get(licenseId: string): Promise<License> {
+      return findLicense(db.em(), licenseId);
     },
 
     /** @throws HubError `app_unknown`, `page_token_invalid` */
-    async list(filter: LicenseFilter, request: PageRequest): Promise<Page<LicenseWithUse>> {
+    async list(filter: LicenseFilter, request: PageRequest): Promise<Page<License>> {
       const em = db.em();
       const app = filter.app === undefined ? undefined : await findApp(em, filter.app);
       const conditions: FilterQuery<License>[] = [stateCondition(filter.state, clock())];
       if (app) conditions.push({ app });
       if (filter.customer !== undefined) conditions.push({ customer: filter.customer });
       if (filter.keyHint !== undefined) conditions.push({ keyHint: filter.keyHint.toUpperCase() });
-      const page = await readPage(request, 'lic', (after, limit) =>
+      return readPage(request, 'lic', (after, limit) =>
         em.find(
           LicenseSchema,
           { $and: after ? [...conditions, { id: { $lt: after } }] : conditions },
           { orderBy: { id: 'desc' }, limit, populate: ['app', 'limitProfile'] },
         ),
       );
-      const used = await countActiveSeats(em, page.items);
-      return { ...page, items: page.items.map((license) => ({ license, used: used.get(license.id) ?? 0 })) };
     },
 
     /** Revoking a revoked license changes nothing. @throws HubError `license_unknown` */
-    revoke(licenseId: string, reason: string, actor: Actor): Promise<LicenseWithUse> {
+    revoke(licenseId: string, reason: string, actor: Actor): Promise<License> {
       return change(licenseId, (em, license) => {
         if (license.revokedAt != null) return;
         license.revokedAt = clock();
@@ -77,7 +68,7 @@ export function createLicenses({ db, clock }: LicensesOptions) {
     },
 
     /** Reinstating a license that is not revoked changes nothing. @throws HubError `license_unknown` */
-    reinstate(licenseId: string, actor: Actor): Promise<LicenseWithUse> {
+    reinstate(licenseId: string, actor: Actor): Promise<License> {
       return change(licenseId, (em, license) => {
         if (license.revokedAt == null) return;
         const reason = license.revokeReason;
@@ -108,11 +99,6 @@ export async function findLicense(
   }
   await em.populate(license, ['app', 'limitProfile']);
   return license;
-}
-
-async function withUse(em: EntityManager, license: License): Promise<LicenseWithUse> {
-  const used = await countActiveSeats(em, [license]);
-  return { license, used: used.get(license.id) ?? 0 };
 }
 
 /** The same rule as `licenseState`, as a condition. */

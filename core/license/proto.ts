@@ -37,11 +37,7 @@ export function limitProfileToProto(
   return { app, name: profile.name, limits: limitsToProto(profile.limits) };
 }
 
-export function licenseToProto(
-  license: License,
-  used: number,
-  now: Date,
-): MessageInitShape<typeof LicenseSchema> {
+export function licenseToProto(license: License, now: Date): MessageInitShape<typeof LicenseSchema> {
   const { limitProfile, customer, expiresAt, leaseDays, revokedAt, revokeReason } = license;
   const standing = { revoked: revokedAt != null, expiresAtMs: expiresAt?.getTime() ?? null };
   return {
@@ -49,7 +45,7 @@ export function licenseToProto(
     app: license.app.slug,
     keyHint: license.keyHint,
     state: LICENSE_STATES[licenseState(standing, now)],
-    seats: { limit: license.seatLimit, used },
+    seats: { limit: license.seatLimit, used: license.seatsUsed },
     limits: limitsToProto(effectiveLimits(limitProfile?.limits, license.limits ?? undefined)),
     ...(limitProfile && { limitProfile: limitProfile.name }),
     ...(customer != null && { customer }),

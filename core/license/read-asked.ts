@@ -23,8 +23,8 @@ export type Asked = {
   readonly machineLabel: string | null;
   readonly appVersion: string | null;
   readonly lastSeenAtMs: number | null;
-  /** Active seats of the license; null where it does not matter: for a machine that has one, and without a limit. */
-  readonly used: number | null;
+  /** Active seats of the license. */
+  readonly used: number;
 };
 
 /** In the order of the questions; undefined where no license has the key. */
@@ -34,16 +34,13 @@ export async function readAsked(
 ): Promise<(Asked | undefined)[]> {
   const { rows } = await db.query<Asked & { position: string }>({
     name: 'read_asked',
-    // license_key_hash_key, app_pkey, signing_key_active_key, limit_profile_pkey; seat_active_key for both seat and count
+    // license_key_hash_key, app_pkey, signing_key_active_key, limit_profile_pkey; seat_active_key
     text: `select t.position, l.id as "licenseId", a.slug as app, l.customer, l.seat_limit as "seatLimit", l.limits,
                   p.limits as "profileLimits", l.lease_days as "leaseDays",
                   (extract(epoch from l.expires_at) * 1000)::float8 as "expiresAtMs",
                   l.revoked_at is not null as revoked, k.kid,
                   s.id as "seatId", s.machine_label as "machineLabel", s.app_version as "appVersion",
-                  (extract(epoch from s.last_seen_at) * 1000)::float8 as "lastSeenAtMs",
-                  case when s.id is null and l.seat_limit <> -1 then
-                    (select count(*)::int from seat c where c.license_id = l.id and c.released_at is null)
-                  end as used
+                  (extract(epoch from s.last_seen_at) * 1000)::float8 as "lastSeenAtMs", l.seats_used as used
            from unnest($1::bytea[], $2::text[]) with ordinality as t (key_hash, machine_fingerprint, position)
            join license l on l.key_hash = t.key_hash
            join app a on a.id = l.app_id

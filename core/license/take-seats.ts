@@ -83,7 +83,7 @@ async function takeTogether(
 
 /**
  * Locks the licenses, in the order of their ids so that no two batches wait for each other. The seats of a license
- * are changed only by whoever holds this lock: that is what keeps the count exact across processes.
+ * are changed only by whoever holds this lock: that is what keeps `seats_used` exact across processes.
  */
 function lockLicenses(send: Send, asks: readonly AskedFor[]): void {
   send({

@@ -1,5 +1,6 @@
 // Compares the seats in the database with what customers were told.
 import { formatId } from '../../core/ids.ts';
+import { miscounted } from '../support/license.ts';
 import { query } from '../support/postgres.ts';
 import type { Machine } from './license-load.ts';
 
@@ -16,9 +17,11 @@ export async function seatTrouble(databaseUrl: string, machines: readonly Machin
     `select l.key_hint as hint, count(*)::int as active from seat s join license l on l.id = s.license_id
      where s.released_at is null and l.seat_limit <> -1 group by l.id having count(*) > l.seat_limit`,
   );
+  const wrong = await miscounted(databaseUrl);
   const byMachine = Map.groupBy(seats, ({ fingerprint }) => fingerprint);
   return [
     ...overfull.map(({ hint, active }) => `license …${hint} has ${active} seats, more than its limit`),
+    ...wrong.map(({ id, noted, counted }) => `license ${id} notes ${noted} seats, and has ${counted}`),
     ...machines.flatMap((machine) => machineTrouble(machine, byMachine.get(machine.fingerprint) ?? [])),
   ];
 }

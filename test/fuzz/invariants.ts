@@ -7,6 +7,9 @@ const QUESTIONS: Readonly<Record<string, string>> = {
   'a license has more active seats than it allows': `
     select l.id from license l join seat s on s.license_id = l.id and s.released_at is null
     where l.seat_limit >= 0 group by l.id having count(*) > l.seat_limit`,
+  'a license notes another number of seats than it has': `
+    select l.id from license l left join seat s on s.license_id = l.id and s.released_at is null
+    group by l.id having count(s.id) <> l.seats_used`,
   'an app has not exactly one active signing key': `
     select a.id from app a left join signing_key k on k.app_id = a.id and k.retired_at is null
     group by a.id having count(k.id) <> 1`,

@@ -6,6 +6,7 @@ import type {
   IssueLicensesRequestSchema,
   LicenseAdminService,
 } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { query } from './postgres.ts';
 
 type Admin = Client<typeof LicenseAdminService>;
 
@@ -28,4 +29,16 @@ export async function issueLicense(
   const [issued] = licenses;
   if (issued?.license === undefined) throw new Error('no license was issued');
   return { licenseId: issued.license.licenseId, licenseKey: issued.licenseKey, app };
+}
+
+/** Licenses whose number of taken seats is not what a count finds: there are none, whatever was done. */
+export function miscounted(databaseUrl: string): Promise<{ id: string; noted: number; counted: number }[]> {
+  return query(
+    databaseUrl,
+    `select * from (
+       select l.id::text, l.seats_used as noted,
+              (select count(*)::int from seat s where s.license_id = l.id and s.released_at is null) as counted
+       from license l
+     ) both_ways where noted <> counted`,
+  );
 }

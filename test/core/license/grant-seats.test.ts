@@ -41,7 +41,7 @@ describe('granting seats in a batch', () => {
   });
 
   it('keeps the seat of a machine even when every seat is taken', () => {
-    const { outcomes } = grantSeats([request('a', { seatId: 'known', used: null, seatLimit: 0 })]);
+    const { outcomes } = grantSeats([request('a', { seatId: 'known', used: 1, seatLimit: 0 })]);
     expect(outcomes[0]).to.include({ seatId: 'known', isNew: false });
   });
 

@@ -1,4 +1,5 @@
 // A license of N seats never has more than N active seats: over clients, over hub processes, over any interleaving.
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,8 +8,10 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { startHub, type TestHub } from '../../support/hub.ts';
 import { type HubProcess, spawnHub } from '../../support/hub-process.ts';
-import { issueLicense } from '../../support/license.ts';
+import { issueLicense, miscounted } from '../../support/license.ts';
+import { query } from '../../support/postgres.ts';
 import { activate, checkStatus, deactivate, type RestAnswer } from '../../support/rest.ts';
+import { until } from '../../support/until.ts';
 
 const SEATS = 3;
 
@@ -21,14 +24,7 @@ describe('the seats of a license', () => {
     hub = await startHub();
     ownDir = await mkdtemp(join(tmpdir(), 'hub-test-'));
     // Two processes of their own on the same database, with the master key of the first hub.
-    const environment = {
-      DATABASE_URL: hub.databaseUrl,
-      HUB_MASTER_KEY_FILE: join(hub.dataDir, 'master.key'),
-      HUB_LOG_LEVEL: 'info',
-    };
-    neighbors = await Promise.all(
-      ['one', 'two'].map((name) => spawnHub({ ...environment, HUB_DATA_DIR: join(ownDir, name) })),
-    );
+    neighbors = await Promise.all(['one', 'two'].map(startNeighbor));
     await guardSeatCount(hub.databaseUrl);
   });
   after(async () => {
@@ -37,6 +33,13 @@ describe('the seats of a license', () => {
     await rm(ownDir, { recursive: true, force: true });
   });
 
+  const startNeighbor = (name: string): Promise<HubProcess> =>
+    spawnHub({
+      DATABASE_URL: hub.databaseUrl,
+      HUB_MASTER_KEY_FILE: join(hub.dataDir, 'master.key'),
+      HUB_LOG_LEVEL: 'info',
+      HUB_DATA_DIR: join(ownDir, name),
+    });
   const gateway = (turn: number): string => neighbors[turn % neighbors.length]?.gatewayUrl ?? hub.gatewayUrl;
 
   it('go to exactly 3 of 500 machines that activate a 3-seat license at once', async () => {
@@ -83,12 +86,42 @@ describe('the seats of a license', () => {
     expect(await active(licenseId)).to.be.within(0, SEATS);
   });
 
-  it('agree with a model over random interleavings of activate, deactivate, revoke and reinstate', async function () {
+  it('are what the license notes when a hub is killed amid activations and releases', async function () {
+    this.timeout(30_000);
+    const { licenseId, licenseKey } = await issueLicense(hub.admin, { seatLimit: -1 });
+    const victim = await startNeighbor('victim');
+    const exited = once(victim.child, 'exit');
+    let answered = 0;
+    const seated: string[] = [];
+    const machines = Array.from({ length: 200 }, async (_, number) => {
+      const machine = `machine-${number}`;
+      await activate(victim.gatewayUrl, licenseKey, machine);
+      if (++answered === 60) victim.child.kill('SIGKILL');
+      if (number % 2 === 0) seated.push(machine);
+      else await deactivate(victim.gatewayUrl, licenseKey, machine);
+    });
+    expect((await Promise.allSettled(machines)).some(({ status }) => status === 'rejected')).to.equal(true);
+    await exited;
+    // What the dead hub had begun has come to its end when its connections are gone.
+    await until(async () => {
+      const busy = await query(
+        hub.databaseUrl,
+        `select from pg_stat_activity
+         where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`,
+      );
+      return busy.length === 0;
+    }, 'nothing is under way any more');
+    expect(await miscounted(hub.databaseUrl)).to.deep.equal([]);
+    expect(await activeMachines(licenseId)).to.include.all.keys(seated);
+  });
+
+  it('agree with a model over random interleavings of activate, deactivate, release, revoke and reinstate', async function () {
     this.timeout(60_000);
     const machine = fc.integer({ min: 0, max: 5 });
     const step = fc.oneof(
       { weight: 6, arbitrary: fc.record({ what: fc.constant('activate' as const), machine }) },
       { weight: 3, arbitrary: fc.record({ what: fc.constant('deactivate' as const), machine }) },
+      { weight: 1, arbitrary: fc.record({ what: fc.constant('release' as const), machine }) },
       { weight: 1, arbitrary: fc.record({ what: fc.constant('revoke' as const), machine }) },
       { weight: 1, arbitrary: fc.record({ what: fc.constant('reinstate' as const), machine }) },
     );
@@ -104,6 +137,7 @@ describe('the seats of a license', () => {
           const answers = await Promise.all(
             wave.map(async ({ what, machine: number }, turn) => {
               const fingerprint = `machine-${number}`;
+              if (what === 'release') return void (await release(licenseId, fingerprint));
               if (what === 'revoke')
                 return void (await hub.admin.revokeLicense({ licenseId, reason: 'model' }));
               if (what === 'reinstate') return void (await hub.admin.reinstateLicense({ licenseId }));
@@ -117,6 +151,8 @@ describe('the seats of a license', () => {
             expect(allowed, `${what}: ${JSON.stringify(answer.body)}`).to.include(answer.status);
           }
           const seated = await activeMachines(licenseId);
+          expect(await miscounted(hub.databaseUrl)).to.deep.equal([]);
+          expect(await active(licenseId)).to.equal(seated.size);
           if (limit !== -1) expect(seated.size).to.be.at.most(limit);
 
           // Where the steps of a wave do not get in each other's way, the outcome is known to the seat.
@@ -145,8 +181,15 @@ describe('the seats of a license', () => {
   }
 
   async function activeMachines(licenseId: string): Promise<Set<string>> {
-    const { seats } = await hub.admin.listSeats({ licenseId });
+    const { seats } = await hub.admin.listSeats({ licenseId, pageSize: 1_000 });
     return new Set(seats.map((seat) => seat.machineFingerprint));
+  }
+
+  /** As an operator does it. */
+  async function release(licenseId: string, fingerprint: string): Promise<void> {
+    const { seats } = await hub.admin.listSeats({ licenseId });
+    const seat = seats.find(({ machineFingerprint }) => machineFingerprint === fingerprint);
+    if (seat) await hub.admin.releaseSeat({ seatId: seat.seatId });
   }
 
   async function isRevoked(licenseId: string): Promise<boolean> {

@@ -1,6 +1,5 @@
 // hubctl/client: activates licenses, verifies them offline and soft-checks them. Needs nothing but WebCrypto and fetch.
-import { createActivation } from './activation.ts';
-import { systemClock } from './clock.ts';
+import { type Activated, createActivation } from './activation.ts';
 import { createFreeLimits } from './free-limits.ts';
 import type { Held } from './held.ts';
 import { createHttp } from './http.ts';
@@ -8,15 +7,11 @@ import { createHubCalls } from './hub-calls.ts';
 import { parseInstant } from './instant.ts';
 import { createKeeper } from './keeper.ts';
 import { createLoop } from './loop.ts';
-import {
-  checkedApp,
-  checkedFreeLimits,
-  hubAddress,
-  type LicenseClientOptions,
-  machineOf,
-} from './options.ts';
+import { checkOptions, type LicenseClientOptions } from './options.ts';
 import { createRecheck } from './recheck.ts';
+import { createReleaseLeft } from './release.ts';
 import { createBackOff } from './schedule.ts';
+import type { Signal } from './signal.ts';
 import { createSoftCheck } from './soft-check.ts';
 import { createTimekeeper, type Timekeeper } from './timekeeper.ts';
 import { createTrustAnchor } from './trust.ts';
@@ -24,6 +19,7 @@ import { createTurns } from './turns.ts';
 import type { Verdict } from './verdict.ts';
 import { createVerdicts } from './verdicts.ts';
 
+export type { Activated, PreviousSeat } from './activation.ts';
 export type { Clock } from './clock.ts';
 export { LicenseError, type LicenseErrorCode } from './errors.ts';
 export { hasRoom, type Limits } from './limits.ts';
@@ -45,14 +41,16 @@ export type LicenseClient = {
    */
   recheck(options?: CallOptions & { readonly force?: boolean | undefined }): Promise<Verdict>;
   /**
-   * Binds this machine to a license and keeps that; the key is taken as the customer typed it. Rejects with
-   * LicenseError, and what was held before stays, unless the hub says that this very license has ended. After
-   * `store_failed` it holds all the same, until the application ends at least.
+   * Binds this machine to a license and keeps that; the key is taken as the customer typed it. The seat of another
+   * license that was held is released after that: `previousSeat` tells. Rejects with LicenseError, and what was held
+   * before stays, unless the hub says that this very license has ended. After `store_failed` it holds all the same,
+   * until the application ends at least.
    */
-  activate(licenseKey: string, options?: CallOptions): Promise<Verdict>;
+  activate(licenseKey: string, options?: CallOptions): Promise<Activated>;
   /**
-   * Releases the seat and forgets the license. Rejects with LicenseError, and what was held stays;
-   * `license_key_missing` if the key was not kept and is not given.
+   * Releases the seat and forgets the license; with the key of another license, the seat of that one, and nothing is
+   * forgotten. Rejects with LicenseError, and what was held stays; `license_key_missing` if the key was not kept and is
+   * not given.
    */
   deactivate(options?: CallOptions & { readonly licenseKey?: string | undefined }): Promise<Verdict>;
   /** Calls `listener` whenever the verdict has become another one. Returns how to take it off again. */
@@ -62,14 +60,11 @@ export type LicenseClient = {
    * request that is under way.
    */
   start(): void;
-  /** Ends that, together with what of it is under way. */
+  /** Ends that, together with what of it is under way, and saves the time. Call it before the application ends. */
   stop(): Promise<void>;
 };
 
-export type CallOptions = { readonly signal?: AbortSignal | undefined };
-
-const CLOCK_TOLERANCE_MS = 24 * 60 * 60 * 1000;
-const TIMEOUT_MS = 10_000;
+export type CallOptions = { readonly signal?: Signal | undefined };
 
 /**
  * A client that has looked into its store. Rejects with a TypeError that names the option at fault, and for nothing that
@@ -77,37 +72,44 @@ const TIMEOUT_MS = 10_000;
  */
 export async function createLicenseClient(options: LicenseClientOptions): Promise<LicenseClient> {
   const {
-    clock = systemClock,
-    random = Math.random,
-    keepLicenseKey = true,
-    timeoutMs = TIMEOUT_MS,
-  } = options;
-  const { fetch = (input, init) => globalThis.fetch(input, init) } = options;
-  const onError = guarded(options.onError);
-  const machine = machineOf(options);
-  const app = checkedApp(options.app);
-  const builtInLimits = checkedFreeLimits(options.freeLimits);
-  const http = createHttp({ hubUrl: hubAddress(options), fetch, timeoutMs, clock });
-  const calls = createHubCalls(http, app, machine);
-  const trust = await createTrustAnchor(options.trust);
+    hubUrl,
+    app,
+    machine,
+    store,
+    keepLicenseKey,
+    clockToleranceMs,
+    timeoutMs,
+    fetch,
+    clock,
+    random,
+    ...given
+  } = checkOptions(options);
+  const onError = guarded(given.onError);
+  const calls = createHubCalls(createHttp({ hubUrl, fetch, timeoutMs, clock }), app, machine);
+  const trust = await createTrustAnchor(given.trust);
   const expected = { app, machineFingerprint: machine.machineFingerprint, trust };
 
-  const timekeeper = createTimekeeper(clock, options.clockToleranceMs ?? CLOCK_TOLERANCE_MS);
-  const keeper = createKeeper(options.store, expected, (held) => noteTimes(held, timekeeper));
+  const timekeeper = createTimekeeper(clock, clockToleranceMs);
+  const keeper = createKeeper(store, expected, (held) => noteTimes(held, timekeeper));
   const backOff = createBackOff(clock, random);
-  const freeLimits = createFreeLimits(builtInLimits, calls, clock);
+  const freeLimits = createFreeLimits(given.freeLimits, calls, clock);
   const verdicts = createVerdicts({ keeper, timekeeper, freeLimits, backOff, onError });
   const softCheck = createSoftCheck({ keeper, calls, expected, timekeeper });
+  const releaseLeft = createReleaseLeft(calls, keeper);
   // One call of the hub after the other: a renewal must not take the seat that is being released.
-  const context = { keeper, timekeeper, backOff, softCheck, verdicts, hubTurns: createTurns() };
+  const context = { keeper, timekeeper, backOff, softCheck, releaseLeft, verdicts, hubTurns: createTurns() };
   const { recheck, untilNext } = createRecheck({ ...context, freeLimits });
   const { activate, deactivate } = createActivation({ ...context, calls, expected, keepLicenseKey });
-  const run = (signal: AbortSignal): Promise<number> => recheck({ signal }).then(untilNext);
-  const { start, stop } = createLoop({ clock, run, onError });
+  const run = (signal: Signal): Promise<number> => recheck({ signal }).then(untilNext);
+  const loop = createLoop({ clock, run, onError });
+  const stop = async (): Promise<void> => {
+    await loop.stop();
+    await verdicts.saveTime();
+  };
 
   const { current, check, subscribe } = verdicts;
   await check();
-  return { current, check, recheck, activate, deactivate, subscribe, start, stop };
+  return { current, check, recheck, activate, deactivate, subscribe, start: loop.start, stop };
 }
 
 /** A license was signed at a time that has been, and what the record has seen was seen. */
@@ -116,11 +118,10 @@ function noteTimes(held: Held, timekeeper: Timekeeper): void {
   for (const time of [held.license.issuedAt, held.record.seenAt]) timekeeper.note(parseInstant(time) ?? 0);
 }
 
-function guarded(onError: LicenseClientOptions['onError']): (error: unknown) => void {
+function guarded(onError: (error: unknown) => void): (error: unknown) => void {
   return (error) => {
     try {
-      // biome-ignore lint/suspicious/noConsole: what nobody takes care of should at least be seen
-      (onError ?? console.error)(error);
+      onError(error);
     } catch {
       // There is nobody left to tell.
     }

@@ -48,13 +48,13 @@ export type LicenseErrorCode = keyof typeof ERROR_CODES;
 
 export type LicenseErrorDetails = {
   /** HTTP status of the hub's answer, if there was one. */
-  readonly status?: number;
+  readonly status?: number | undefined;
   /** How long the hub asks to wait before the next call. */
-  readonly retryAfterSeconds?: number;
+  readonly retryAfterSeconds?: number | undefined;
   /** With `seat_limit_reached`: seats the license allows (-1: unlimited) and seats in use. */
-  readonly seats?: { readonly limit: number; readonly used: number };
+  readonly seats?: { readonly limit: number; readonly used: number } | undefined;
   /** By this the hub's operator finds the call in the log. */
-  readonly requestId?: string;
+  readonly requestId?: string | undefined;
 };
 
 /**

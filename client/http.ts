@@ -1,11 +1,18 @@
 // One request to the hub: its time-out, and what comes back as JSON or as a LicenseError.
 import type { Clock } from './clock.ts';
 import { isErrorCode, LicenseError } from './errors.ts';
+import { type Signal, unlessAborted } from './signal.ts';
 import { isJsonObject, type JsonObject, parseJsonObject } from './strict-json.ts';
 
+/** The fetch of the application's types, as it is with Signal. */
+export type Fetch = typeof globalThis extends { fetch: infer Known }
+  ? Known
+  : (url: string, init: object) => Promise<unknown>;
+
 export type HttpOptions = {
-  readonly hubUrl: URL;
-  readonly fetch: typeof fetch;
+  /** With a slash at its end. */
+  readonly hubUrl: string;
+  readonly fetch: Fetch;
   readonly timeoutMs: number;
   readonly clock: Clock;
 };
@@ -16,7 +23,7 @@ export type Ask = {
   readonly query?: { readonly [name: string]: string };
   /** Makes it a POST. */
   readonly body?: object;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: Signal | undefined;
 };
 
 /** The JSON object of a 200. Rejects with LicenseError. */
@@ -32,7 +39,8 @@ export function createHttp({ hubUrl, fetch, timeoutMs, clock }: HttpOptions): Ht
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const slow = new AbortController();
     const cancel = clock.timer(() => slow.abort(), timeoutMs);
-    try {
+    const ended = signal ? AbortSignal.any([signal, slow.signal]) : slow.signal;
+    const exchange = async (): Promise<JsonObject> => {
       const response = await fetch(url.href, {
         ...(body && {
           method: 'POST',
@@ -44,7 +52,7 @@ export function createHttp({ hubUrl, fetch, timeoutMs, clock }: HttpOptions): Ht
         cache: 'no-store',
         credentials: 'omit',
         referrerPolicy: 'no-referrer',
-        signal: signal ? AbortSignal.any([signal, slow.signal]) : slow.signal,
+        signal: ended,
       });
       const text = await readText(response);
       if (response.status === 200) {
@@ -52,6 +60,9 @@ export function createHttp({ hubUrl, fetch, timeoutMs, clock }: HttpOptions): Ht
         if (answer !== undefined) return answer;
       }
       throw refusal(response, text);
+    };
+    try {
+      return await unlessAborted(ended, exchange());
     } catch (cause) {
       if (cause instanceof LicenseError) throw cause;
       if (signal?.aborted)

@@ -1,8 +1,10 @@
 // The calls of the hub's REST surface that a client makes, and strict readings of their answers.
+
 import { type Http, unexpected } from './http.ts';
 import { parseInstant } from './instant.ts';
-import { type Limits, readLimits } from './limits.ts';
+import { type Limits, readLimits, UNLIMITED } from './limits.ts';
 import { type PublicPoint, pointOfJwk } from './public-key.ts';
+import type { Signal } from './signal.ts';
 import { isJsonObject } from './strict-json.ts';
 
 export type Machine = {
@@ -25,12 +27,12 @@ export type LicenseStatus = {
 
 /** Each rejects with LicenseError. */
 export type HubCalls = {
-  activate(licenseKey: string, signal?: AbortSignal): Promise<ActivationAnswer>;
-  deactivate(licenseKey: string, signal?: AbortSignal): Promise<void>;
-  status(licenseId: string, signal?: AbortSignal): Promise<LicenseStatus>;
+  activate(licenseKey: string, signal?: Signal): Promise<ActivationAnswer>;
+  deactivate(licenseKey: string, signal?: Signal): Promise<void>;
+  status(licenseId: string, signal?: Signal): Promise<LicenseStatus>;
   /** The public keys of the app. */
-  keys(signal?: AbortSignal): Promise<readonly PublicPoint[]>;
-  freeLimits(signal?: AbortSignal): Promise<Limits>;
+  keys(signal?: Signal): Promise<readonly PublicPoint[]>;
+  freeLimits(signal?: Signal): Promise<Limits>;
 };
 
 export function createHubCalls(http: Http, app: string, machine: Machine): HubCalls {
@@ -76,10 +78,13 @@ export function createHubCalls(http: Http, app: string, machine: Machine): HubCa
     },
 
     async freeLimits(signal) {
-      const { limits } = await http({ path: `v1/apps/${app}/limits/free`, signal });
-      const known = readLimits(limits);
-      if (known === undefined) throw unexpected('limits that are none');
-      return known;
+      const answer = await http({ path: `v1/apps/${app}/limits/free`, signal });
+      const limits = readLimits(answer['limits']);
+      const isFree = answer['app'] === app && answer['profile'] === 'free';
+      if (!isFree || limits === undefined || Object.values(limits).some((limit) => limit < UNLIMITED)) {
+        throw unexpected('limits that are none, or of something else');
+      }
+      return limits;
     },
   };
 }

@@ -1,17 +1,18 @@
 // The background loop: runs a task again and again, whenever the task says.
 import type { Clock } from './clock.ts';
+import type { Signal } from './signal.ts';
 
 export type Loop = { start(): void; stop(): Promise<void> };
 
 export type LoopOptions = {
   readonly clock: Clock;
   /** Resolves to the milliseconds until it wants to run again. */
-  readonly run: (signal: AbortSignal) => Promise<number>;
+  readonly run: (signal: Signal) => Promise<number>;
   readonly onError: (error: unknown) => void;
 };
 
-/** A machine that slept, or whose clock was set, is noticed after this long at most. */
-const PAUSE_MS = { least: 1_000, most: 10 * 60_000 };
+/** A machine that slept, or whose clock was set, is noticed after this long at most. The time is saved as often. */
+const PAUSE_MS = { least: 1_000, most: 5 * 60_000 };
 
 export function createLoop({ clock, run, onError }: LoopOptions): Loop {
   let running: AbortController | undefined;

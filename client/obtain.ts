@@ -2,6 +2,7 @@
 import { LicenseError } from './errors.ts';
 import type { HubCalls } from './hub-calls.ts';
 import { type PublicPoint, pointOfPem, thumbprintOf } from './public-key.ts';
+import type { Signal } from './signal.ts';
 import { type Expected, type VerifiedLicense, verifyLicense } from './signed-license.ts';
 
 /**
@@ -12,7 +13,7 @@ export async function obtainLicense(
   calls: HubCalls,
   expected: Expected,
   licenseKey: string,
-  signal?: AbortSignal,
+  signal?: Signal,
 ): Promise<VerifiedLicense> {
   const { license, publicKeyPem } = await calls.activate(licenseKey, signal);
   const offered = await pointOfPem(publicKeyPem).catch(() => undefined);
@@ -22,7 +23,7 @@ export async function obtainLicense(
 }
 
 /** The key with this id from the app's published set. Rejects with LicenseError `key_missing` if it is not in there. */
-export async function fetchKey(calls: HubCalls, kid: string, signal?: AbortSignal): Promise<PublicPoint> {
+export async function fetchKey(calls: HubCalls, kid: string, signal?: Signal): Promise<PublicPoint> {
   for (const point of await calls.keys(signal)) {
     if ((await thumbprintOf(point)) === kid) return point;
   }

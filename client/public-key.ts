@@ -4,8 +4,8 @@ import { bytesOf, decodeBase64url, encodeBase64url } from './base64url.ts';
 /** A public P-256 key (RFC 7518 section 6.2.1): the coordinates, 32 bytes in base64url each. */
 export type PublicPoint = { readonly x: string; readonly y: string };
 
-/** A CryptoKey, by whichever types an application has it: those of the DOM or those of Node.js. */
-export type VerifyingKey = Parameters<typeof crypto.subtle.verify>[1];
+/** Whether `signature`, 64 bytes r‖s, is a key's over `text` in UTF-8: ECDSA with SHA-256 (RFC 7518 section 3.4). */
+export type IsSigned = (signature: Uint8Array, text: string) => Promise<boolean>;
 
 const CURVE = { name: 'ECDSA', namedCurve: 'P-256' } as const;
 const COORDINATE_BYTES = 32;
@@ -41,20 +41,14 @@ export async function thumbprintOf({ x, y }: PublicPoint): Promise<string> {
 }
 
 /** Rejects if the point is not on the curve. */
-export function importPoint({ x, y }: PublicPoint): Promise<VerifyingKey> {
-  return crypto.subtle.importKey('jwk', { kty: 'EC', crv: 'P-256', x, y }, CURVE, false, ['verify']);
+export async function signatureCheckOf({ x, y }: PublicPoint): Promise<IsSigned> {
+  const jwk = { kty: 'EC', crv: 'P-256', x, y };
+  const key = await crypto.subtle.importKey('jwk', jwk, CURVE, false, ['verify']);
+  const algorithm = { name: 'ECDSA', hash: 'SHA-256' };
+  return (signature, text) =>
+    crypto.subtle.verify(algorithm, key, new Uint8Array(signature), new TextEncoder().encode(text));
 }
 
 export function sha256(text: string): Promise<ArrayBuffer> {
   return crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
-}
-
-/** Whether `signature`, 64 bytes r‖s, is the key's over `text` in UTF-8: ECDSA with SHA-256 (RFC 7518 section 3.4). */
-export function isSignatureOf(
-  key: VerifyingKey,
-  signature: Uint8Array<ArrayBuffer>,
-  text: string,
-): Promise<boolean> {
-  const algorithm = { name: 'ECDSA', hash: 'SHA-256' };
-  return crypto.subtle.verify(algorithm, key, signature, new TextEncoder().encode(text));
 }

@@ -2,7 +2,9 @@
 import { LicenseError } from './errors.ts';
 import type { FreeLimits } from './free-limits.ts';
 import type { Keeper } from './keeper.ts';
+import type { ReleaseLeft } from './release.ts';
 import { type BackOff, dueOf } from './schedule.ts';
+import type { Signal } from './signal.ts';
 import { isAskable, isMendable, type SoftCheck } from './soft-check.ts';
 import type { Timekeeper } from './timekeeper.ts';
 import type { Turns } from './turns.ts';
@@ -13,7 +15,7 @@ export type Recheck = {
   /** Asks the hub if it is time to, or `force`. Rejects only with LicenseError `aborted`. */
   recheck(options?: {
     readonly force?: boolean | undefined;
-    readonly signal?: AbortSignal | undefined;
+    readonly signal?: Signal | undefined;
   }): Promise<Verdict>;
   /** Milliseconds until there is something to do: the hub to be asked, a license that ends. */
   untilNext(): number;
@@ -25,24 +27,27 @@ export type RecheckOptions = {
   readonly backOff: BackOff;
   readonly freeLimits: FreeLimits;
   readonly softCheck: SoftCheck;
+  readonly releaseLeft: ReleaseLeft;
   readonly verdicts: Verdicts;
   readonly hubTurns: Turns;
 };
 
 export function createRecheck(options: RecheckOptions): Recheck {
-  const { keeper, timekeeper, backOff, freeLimits, softCheck, verdicts, hubTurns } = options;
+  const { keeper, timekeeper, backOff, freeLimits, softCheck, releaseLeft, verdicts, hubTurns } = options;
 
   const untilAsked = (): number => {
-    const { now, isSetBack } = timekeeper.read();
+    const { now } = timekeeper.read();
     const { held } = keeper;
     if (!isAskable(held)) return Math.max(freeLimits.untilDue(), backOff.wait('due'));
-    const isUrgent = isSetBack || isMendable(held);
+    const verdict = verdicts.current();
+    const isUrgent = isMendable(held) || (!verdict.licensed && verdict.reason === 'clock_set_back');
     return isUrgent ? backOff.wait('urgent') : Math.max(dueOf(held, now) - now, backOff.wait('due'));
   };
 
-  const ask = async (signal?: AbortSignal): Promise<void> => {
+  const ask = async (signal?: Signal): Promise<void> => {
     try {
       await softCheck.ask(signal);
+      await releaseLeft(signal);
       if (!verdicts.current().licensed && freeLimits.untilDue() === 0) await freeLimits.fetch(signal);
       backOff.succeeded();
     } catch (error) {

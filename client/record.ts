@@ -1,6 +1,8 @@
 // The record that a client keeps between runs: what is in it, and its form as text.
 import { encodeBase64url } from './base64url.ts';
+import type { Doubt } from './doubt.ts';
 import { LicenseError } from './errors.ts';
+import type { Held } from './held.ts';
 import { parseInstant } from './instant.ts';
 import { type PublicPoint, pointOfJwk, sha256 } from './public-key.ts';
 import { isJsonObject, type JsonObject, parseJsonObject } from './strict-json.ts';
@@ -30,6 +32,11 @@ export type LicenseRecord = {
   /** The key that verifies it, for those who have pinned its thumbprint only. */
   readonly key?: PublicPoint;
   readonly licenseKey?: string;
+  /** In its place, if the license key shall not be kept. */
+  readonly licenseKeyHash?: string;
+  readonly doubt?: Doubt;
+  /** License keys of seats that this machine has left for this license, and not released yet. */
+  readonly toRelease?: readonly string[];
   /** The latest time that is known: of the hub, or of the machine's clock when the license was used last. */
   readonly seenAt: string;
   /** When the hub was heard last. */
@@ -37,6 +44,10 @@ export type LicenseRecord = {
   /** When it wants to be asked again, from then on. */
   readonly recheckAfterSeconds: number;
 };
+
+export function recordIn(held: Held): LicenseRecord | undefined {
+  return held.kind === 'nothing' ? undefined : held.record;
+}
 
 /** The version of this form. A text that begins otherwise is of another one, or no record at all. */
 const FORM = 'hubctl-license-1';
@@ -63,11 +74,14 @@ async function checksumOf(text: string): Promise<string> {
 }
 
 function isRecord(value: JsonObject): value is JsonObject & LicenseRecord {
-  const { license, end, key, licenseKey, seenAt, checkedAt, recheckAfterSeconds } = value;
+  const { license, end, key, licenseKey, licenseKeyHash, doubt, toRelease } = value;
+  const { seenAt, checkedAt, recheckAfterSeconds } = value;
   return (
     (license === undefined ? isEnd(end) : isJsonObject(license) && end === undefined) &&
     (key === undefined || (isJsonObject(key) && pointOfJwk(key) !== undefined)) &&
-    (licenseKey === undefined || typeof licenseKey === 'string') &&
+    [licenseKey, licenseKeyHash].every((text) => text === undefined || typeof text === 'string') &&
+    (doubt === undefined || isDoubt(doubt)) &&
+    (toRelease === undefined || isTexts(toRelease)) &&
     parseInstant(seenAt) !== undefined &&
     parseInstant(checkedAt) !== undefined &&
     typeof recheckAfterSeconds === 'number'
@@ -76,6 +90,15 @@ function isRecord(value: JsonObject): value is JsonObject & LicenseRecord {
 
 function isEnd(value: unknown): boolean {
   return isJsonObject(value) && isEndCode(value['code']) && typeof value['licenseId'] === 'string';
+}
+
+function isDoubt(value: unknown): boolean {
+  if (!isJsonObject(value) || !isEndCode(value['code'])) return false;
+  return parseInstant(value['since']) !== undefined && Number(value['answers']) >= 1;
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string');
 }
 
 function unreadable(what: string): LicenseError {

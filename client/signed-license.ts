@@ -4,7 +4,7 @@ import { canonicalForm } from './canonical-form.ts';
 import { LicenseError } from './errors.ts';
 import { parseInstant } from './instant.ts';
 import { type Limits, readLimits } from './limits.ts';
-import { isSignatureOf, type PublicPoint } from './public-key.ts';
+import type { PublicPoint } from './public-key.ts';
 import { isJsonObject, type JsonObject } from './strict-json.ts';
 import type { TrustAnchor } from './trust.ts';
 
@@ -56,9 +56,9 @@ export async function verifyLicense(
   if (message === undefined) throw malformed('there is more in it than objects, texts and integers');
   if (signed['alg'] !== 'ES256')
     throw new LicenseError('wrong_algorithm', 'the license is not signed with ES256');
-  const { key, point } = await trust.key(signed['kid'], offered);
+  const { isSigned, point } = await trust.key(signed['kid'], offered);
   const bytes = typeof signature === 'string' ? decodeBase64url(signature) : undefined;
-  if (bytes?.length !== SIGNATURE_BYTES || !(await isSignatureOf(key, bytes, message))) {
+  if (bytes?.length !== SIGNATURE_BYTES || !(await isSigned(bytes, message))) {
     throw new LicenseError('bad_signature', 'the signature of the license does not match');
   }
   if (signed['app'] !== app) throw new LicenseError('wrong_app', 'the license is for another app');

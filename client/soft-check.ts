@@ -1,14 +1,16 @@
 // The soft check: asks the hub about what is held, and takes down what it says.
+import { doubtAfter } from './doubt.ts';
 import { LicenseError } from './errors.ts';
 import type { Held } from './held.ts';
 import type { HubCalls, LicenseStatus } from './hub-calls.ts';
 import { parseInstant, writeInstant } from './instant.ts';
 import type { Keeper } from './keeper.ts';
-import { isSameKey } from './license-key.ts';
+import { isKeyOf } from './license-key.ts';
 import type { Limits } from './limits.ts';
 import { fetchKey, obtainLicense } from './obtain.ts';
-import { type EndCode, isEndCode, type LicenseRecord } from './record.ts';
+import { type EndCode, isEndCode, type LicenseRecord, recordIn } from './record.ts';
 import { DEFAULT_RECHECK_SECONDS, renewalOf } from './schedule.ts';
+import type { Signal } from './signal.ts';
 import type { Expected, VerifiedLicense } from './signed-license.ts';
 import type { Timekeeper } from './timekeeper.ts';
 
@@ -20,35 +22,54 @@ export type SoftCheckOptions = {
 };
 
 export type SoftCheck = {
-  /** Resolves once the hub has answered about what is held, if that names a license. Rejects with LicenseError. */
-  ask(signal?: AbortSignal): Promise<void>;
-  /** Ends what is held, if the hub's refusal of this license key is about it. */
+  /**
+   * Resolves once the hub has answered about what is held, if that names a license. Rejects with LicenseError, also if
+   * that is a refusal which is not confirmed yet.
+   */
+  ask(signal?: Signal): Promise<void>;
+  /** Takes down that the hub has refused this license key, if it is that of what is held. */
   takeRefusal(licenseKey: string, refusal: unknown): Promise<void>;
 };
 
 export function createSoftCheck({ keeper, calls, expected, timekeeper }: SoftCheckOptions): SoftCheck {
   /** Only what was asked about: another process may have put something else in its place meanwhile. */
-  const change = (asked: LicenseRecord, next: () => LicenseRecord): Promise<void> =>
-    keeper.change((held) => (isSameCopy(held, asked) ? next() : undefined));
-
-  const end = ({ record, licenseId }: Subject, code: EndCode): Promise<void> =>
-    change(record, () => {
-      // With the license itself gone, no later mistake or tampering brings it back.
-      const { license: _, key: __, ...rest } = record;
-      return { ...rest, end: { code, licenseId }, checkedAt: writeInstant(timekeeper.read().now) };
+  const change = (asked: LicenseRecord, next: (record: LicenseRecord) => LicenseRecord): Promise<void> =>
+    keeper.change((held) => {
+      const record = recordIn(held);
+      return record !== undefined && isSameCopy(record, asked) ? next(record) : undefined;
     });
 
-  const renew = async (asked: LicenseRecord, licenseKey: string, signal?: AbortSignal): Promise<void> => {
-    const verified = await obtainLicense(calls, expected, licenseKey, signal);
-    await change(asked, () => recordOf(verified, licenseKey, timekeeper));
+  /** Resolves to whether a license is still held that the hub has to refuse once more. */
+  const refuse = async (subject: Subject, code: EndCode): Promise<boolean> => {
+    let isDoubted = false;
+    await change(subject.record, (record) => {
+      const { now } = timekeeper.read();
+      const { doubt: before, ...undoubted } = record;
+      const doubt = record.end === undefined ? doubtAfter(code, now, before) : undefined;
+      isDoubted = doubt !== undefined;
+      if (doubt !== undefined) return { ...undoubted, doubt };
+      // With the license itself gone, no later mistake or tampering brings it back.
+      const { license: _, key: __, ...rest } = undoubted;
+      return { ...rest, end: { code, licenseId: subject.licenseId }, checkedAt: writeInstant(now) };
+    });
+    return isDoubted;
   };
 
-  const completeKey = async (signal?: AbortSignal): Promise<void> => {
+  const renew = async (asked: LicenseRecord, licenseKey: string, signal?: Signal): Promise<void> => {
+    const verified = await obtainLicense(calls, expected, licenseKey, signal);
+    await change(asked, ({ recheckAfterSeconds, toRelease }) => ({
+      ...recordOf(verified, timekeeper),
+      licenseKey,
+      recheckAfterSeconds,
+      ...(toRelease && { toRelease }),
+    }));
+  };
+
+  const completeKey = async (signal?: Signal): Promise<void> => {
     const { held } = keeper;
     if (held.kind !== 'unusable' || held.reason !== 'key_missing' || held.record === undefined) return;
-    const { record } = held;
-    const key = await fetchKey(calls, String(record.license?.['kid']), signal);
-    await change(record, () => ({ ...record, key }));
+    const key = await fetchKey(calls, String(held.record.license?.['kid']), signal);
+    await change(held.record, (record) => ({ ...record, key }));
   };
 
   return {
@@ -61,42 +82,35 @@ export function createSoftCheck({ keeper, calls, expected, timekeeper }: SoftChe
       const { licenseKey } = record;
       try {
         const status = await calls.status(licenseId, signal);
-        await change(record, () => {
+        await change(record, ({ doubt: _, ...undoubted }) => {
           const time = Math.max(status.checkedAt, issuedAt(held));
           timekeeper.confirm(time);
           const at = writeInstant(time);
-          return { ...record, seenAt: at, checkedAt: at, recheckAfterSeconds: status.recheckAfterSeconds };
+          return { ...undoubted, seenAt: at, checkedAt: at, recheckAfterSeconds: status.recheckAfterSeconds };
         });
         // The seat is this machine's: to activate again takes none, and brings none back that was taken away.
         if (licenseKey !== undefined && wantsRenewal(held, status)) await renew(record, licenseKey, signal);
       } catch (error) {
         const code = endOf(error);
-        if (code === undefined) throw error;
-        await end(subject, code);
+        if (code === undefined || (await refuse(subject, code))) throw error;
       }
     },
 
     async takeRefusal(licenseKey, refusal) {
       const subject = subjectOf(keeper.held);
-      const kept = subject?.record.licenseKey;
       const code = endOf(refusal);
-      if (subject === undefined || kept === undefined || code === undefined) return;
-      if (isSameKey(kept, licenseKey)) await end(subject, code);
+      if (subject === undefined || code === undefined) return;
+      if (await isKeyOf(subject.record, licenseKey)) await refuse(subject, code);
     },
   };
 }
 
 /** The record of a license that the hub has just granted, which is a word about the time as well. */
-export function recordOf(
-  { license, point }: VerifiedLicense,
-  licenseKey: string | undefined,
-  timekeeper: Timekeeper,
-): LicenseRecord {
+export function recordOf({ license, point }: VerifiedLicense, timekeeper: Timekeeper): LicenseRecord {
   timekeeper.confirm(parseInstant(license.issuedAt) ?? 0);
   return {
     license,
     key: point,
-    ...(licenseKey !== undefined && { licenseKey }),
     seenAt: license.issuedAt,
     checkedAt: license.issuedAt,
     recheckAfterSeconds: DEFAULT_RECHECK_SECONDS,
@@ -160,8 +174,7 @@ function issuedAt(held: Held): number {
   );
 }
 
-function isSameCopy(held: Held, asked: LicenseRecord): boolean {
-  const record = held.kind === 'nothing' ? undefined : held.record;
+function isSameCopy(one: LicenseRecord, other: LicenseRecord): boolean {
   const copy = ({ license, end }: LicenseRecord) => JSON.stringify(license ?? end);
-  return record !== undefined && copy(record) === copy(asked);
+  return copy(one) === copy(other);
 }

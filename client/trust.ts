@@ -1,13 +1,13 @@
 // The trust anchor: the keys that the vendor built into the application. No other key verifies anything.
 import { LicenseError } from './errors.ts';
-import { importPoint, type PublicPoint, pointOfPem, thumbprintOf, type VerifyingKey } from './public-key.ts';
+import { type IsSigned, type PublicPoint, pointOfPem, signatureCheckOf, thumbprintOf } from './public-key.ts';
 
 /** At least one key, in either form. */
 export type Trust = {
   /** Public keys, SubjectPublicKeyInfo in PEM: what `/v1/apps/{slug}/public-key` answers. */
-  readonly publicKeyPems?: readonly string[];
+  readonly publicKeyPems?: readonly string[] | undefined;
   /** RFC 7638 thumbprints of public keys: the `kid` of each in `/v1/apps/{slug}/jwks.json`. */
-  readonly thumbprints?: readonly string[];
+  readonly thumbprints?: readonly string[] | undefined;
 };
 
 export type TrustAnchor = {
@@ -19,7 +19,7 @@ export type TrustAnchor = {
   key(kid: unknown, offered?: PublicPoint): Promise<PinnedKey>;
 };
 
-export type PinnedKey = { readonly key: VerifyingKey; readonly point: PublicPoint };
+export type PinnedKey = { readonly isSigned: IsSigned; readonly point: PublicPoint };
 
 /** Rejects with a TypeError that names the option if a key cannot be read, or there is none. */
 export async function createTrustAnchor(trust: Trust): Promise<TrustAnchor> {
@@ -37,7 +37,7 @@ export async function createTrustAnchor(trust: Trust): Promise<TrustAnchor> {
     });
     const kid = await thumbprintOf(point);
     pinned.add(kid);
-    known.set(kid, { key: await importPoint(point), point });
+    known.set(kid, { isSigned: await signatureCheckOf(point), point });
   }
   if (pinned.size === 0) throw new TypeError('trust: give the public key of your app, or its thumbprint');
 
@@ -54,7 +54,7 @@ export async function createTrustAnchor(trust: Trust): Promise<TrustAnchor> {
           `the key ${kid} is pinned by its thumbprint, and is not here yet`,
         );
       }
-      const taken = { key: await importPoint(offered), point: offered };
+      const taken = { isSigned: await signatureCheckOf(offered), point: offered };
       known.set(kid, taken);
       return taken;
     },

@@ -1,8 +1,9 @@
 // Lets tasks run one after the other, in the order in which they come.
 import { LicenseError } from './errors.ts';
+import type { Signal } from './signal.ts';
 
 /** Rejects with LicenseError `aborted` if the signal comes before the task's turn; after that it is the task's own matter. */
-export type Turns = <T>(task: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
+export type Turns = <T>(task: () => Promise<T>, signal?: Signal) => Promise<T>;
 
 export function createTurns(): Turns {
   let last: Promise<unknown> = Promise.resolve();

@@ -72,15 +72,18 @@ export function judge(held: Held, { time, freeLimits, problem }: Circumstances):
     case 'license': {
       const { license } = held;
       const { expiry, lease } = endsOf(license);
-      if (time.isSetBack) return refuse('clock_set_back', license);
+      const end = Math.min(expiry, lease);
+      // No clock prolongs what never ends.
+      if (time.isSetBack && Number.isFinite(end)) return refuse('clock_set_back', license);
       if (expiry <= time.now) return refuse('license_expired', license);
       if (lease <= time.now) return refuse('lease_over', license);
-      const end = Math.min(expiry, lease);
       const validUntil = Number.isFinite(end) ? new Date(end) : undefined;
-      return { licensed: true, license, limits: license.limits ?? {}, validUntil, problem };
+      return { licensed: true, license, limits: license.limits ?? NO_LIMITS, validUntil, problem };
     }
   }
 }
+
+const NO_LIMITS: Limits = Object.freeze({});
 
 /** Milliseconds since the epoch, infinity for one that the license does not have. */
 export function endsOf(license: SignedLicense): { readonly expiry: number; readonly lease: number } {

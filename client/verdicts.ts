@@ -13,6 +13,8 @@ export type Verdicts = {
   /** The verdict; who listens hears of it if it is another one. */
   publish(): Verdict;
   subscribe(listener: (verdict: Verdict) => void): () => void;
+  /** Saves the time until which a license was in use, for the next run. */
+  saveTime(): Promise<void>;
 };
 
 export type VerdictsOptions = {
@@ -24,7 +26,7 @@ export type VerdictsOptions = {
 };
 
 /** How often the time is saved while a license is in use. */
-const SAVE_TIME_MS = 60 * 60 * 1000;
+const SAVE_TIME_MS = 5 * 60 * 1000;
 
 export function createVerdicts({
   keeper,
@@ -61,11 +63,11 @@ export function createVerdicts({
     return verdict;
   };
 
-  const saveTime = async (): Promise<void> => {
+  const saveTimeAfter = async (ms: number): Promise<void> => {
     const { now } = timekeeper.read();
     const { held } = keeper;
     const saved = held.kind === 'license' ? parseInstant(held.record.seenAt) : undefined;
-    if (!current().licensed || saved === undefined || now < saved + SAVE_TIME_MS) return;
+    if (!current().licensed || saved === undefined || now < saved + ms) return;
     const seenAt = writeInstant(now);
     await keeper.change((found) => (found.kind === 'license' ? { ...found.record, seenAt } : undefined));
   };
@@ -73,9 +75,10 @@ export function createVerdicts({
   return {
     current,
     publish,
+    saveTime: () => saveTimeAfter(1),
     async check() {
       await keeper.look();
-      await saveTime();
+      await saveTimeAfter(SAVE_TIME_MS);
       return publish();
     },
     subscribe(listener) {

@@ -4,8 +4,10 @@ import type { LicenseClientOptions } from '../../client/client.ts';
 import type { LicenseErrorCode } from '../../client/errors.ts';
 import { readRecord, writeRecord } from '../../client/record.ts';
 import { createMemoryStore } from '../../client/store.ts';
+import { parseId } from '../../core/ids.ts';
 import { startHub, type TestHub } from '../support/hub.ts';
 import { issueLicense, type TestLicense } from '../support/license.ts';
+import { query } from '../support/postgres.ts';
 import { activate } from '../support/rest.ts';
 import { failureOf } from './failure-of.ts';
 import { startImpostor } from './impostor.ts';
@@ -30,6 +32,13 @@ describe('a license client', () => {
     const trust = { publicKeyPems: [await publicKeyOf(hub.gatewayUrl, app)] };
     return createMachine({ time, hubUrl: hub.gatewayUrl, app, trust, ...options });
   };
+  const twoLicenses = async (request: Parameters<typeof issueLicense>[1] = {}) => {
+    const issued = await issueLicense(hub.admin);
+    return { issued, other: await issueLicense(hub.admin, { app: issued.app, ...request }) };
+  };
+  const seatsOf = async ({ licenseId }: TestLicense): Promise<number> =>
+    (await hub.admin.listSeats({ licenseId })).seats.length;
+
   it('without a license is Free, with the limits of the build', async () => {
     const client = await (await machineFor(await issueLicense(hub.admin))).open();
     expect(client.current()).to.deep.equal({
@@ -48,7 +57,10 @@ describe('a license client', () => {
       leaseDays: 14,
     });
     const machine = await machineFor(issued, { machineLabel: 'Desk\u0007 7', appVersion: '2.1.0' });
-    const verdict = await (await machine.open()).activate(` ${issued.licenseKey.toLowerCase()} `);
+    const { previousSeat, ...verdict } = await (await machine.open()).activate(
+      ` ${issued.licenseKey.toLowerCase()} `,
+    );
+    expect(previousSeat).to.equal('none');
     expect(verdict).to.deep.include({
       licensed: true,
       limits: { projects: -1, exports: 9007199254740991 },
@@ -237,13 +249,155 @@ describe('a license client', () => {
     expect((await client.deactivate({ licenseKey: issued.licenseKey })).licensed).to.equal(false);
   });
 
-  it('leaves its license alone when the seat of another one is released', async () => {
+  for (const keepLicenseKey of [true, false]) {
+    it(`leaves its license alone when the seat of another one is released, its key ${keepLicenseKey ? '' : 'not '}kept`, async () => {
+      const { issued, other } = await twoLicenses();
+      const client = await (await machineFor(issued, { keepLicenseKey })).open();
+      await client.activate(other.licenseKey);
+      await client.activate(issued.licenseKey);
+      expect((await client.deactivate({ licenseKey: other.licenseKey })).licensed).to.equal(true);
+      expect(await seatsOf(other)).to.equal(0);
+      const typed = issued.licenseKey.toLowerCase().replaceAll('-', ' ');
+      expect((await client.deactivate({ licenseKey: typed })).licensed).to.equal(false);
+      expect(await seatsOf(issued)).to.equal(0);
+    });
+  }
+
+  it('forgets a record that nobody can read when a seat is released', async () => {
     const issued = await issueLicense(hub.admin);
-    const other = await issueLicense(hub.admin, { app: issued.app });
-    const client = await (await machineFor(issued)).open();
-    await client.activate(other.licenseKey);
-    await client.activate(issued.licenseKey);
-    expect((await client.deactivate({ licenseKey: other.licenseKey })).licensed).to.equal(true);
+    const machine = await machineFor(issued);
+    await (await machine.open()).activate(issued.licenseKey);
+    await machine.store.save('damaged');
+    const verdict = await (await machine.open()).deactivate({ licenseKey: issued.licenseKey });
+    expect(verdict).to.include({ reason: 'no_license' });
+  });
+
+  it('refuses what is no license key, and asks nobody', async () => {
+    const machine = await machineFor(await issueLicense(hub.admin));
+    const client = await machine.open();
+    const nothing = JSON.parse('null'); // as JavaScript may hand it over
+    expect((await failureOf(client.activate(nothing))).code).to.equal('invalid_request');
+    expect((await failureOf(client.deactivate({ licenseKey: nothing }))).code).to.equal('invalid_request');
+    expect(machine.requests).to.deep.equal([]);
+  });
+
+  describe('that is activated with another license key', () => {
+    it('releases the seat that it had, once the new license is stored', async () => {
+      const { issued, other } = await twoLicenses();
+      const machine = await machineFor(issued);
+      const client = await machine.open();
+      await client.activate(issued.licenseKey);
+      const held = await machine.store.load();
+      const stored: boolean[] = [];
+      const noted: typeof fetch = async (input, init) => {
+        if (String(input).endsWith('/v1/deactivate')) stored.push((await machine.store.load()) !== held);
+        return fetch(input, init);
+      };
+      const again = await machine.open({ fetch: noted });
+      expect(await again.activate(other.licenseKey)).to.include({ licensed: true, previousSeat: 'released' });
+      expect(stored).to.deep.equal([true]);
+      expect([await seatsOf(issued), await seatsOf(other)]).to.deep.equal([0, 1]);
+      expect(await again.activate(other.licenseKey)).to.include({ previousSeat: 'none' });
+    });
+
+    it('keeps the seat that it has if the new license is refused', async () => {
+      const { issued, other } = await twoLicenses({ seatLimit: 0 });
+      const client = await (await machineFor(issued)).open();
+      await client.activate(issued.licenseKey);
+      expect((await failureOf(client.activate(other.licenseKey))).code).to.equal('seat_limit_reached');
+      expect(client.current().license?.licenseId).to.equal(issued.licenseId);
+      expect(await seatsOf(issued)).to.equal(1);
+    });
+
+    /** A machine that cannot release seats while `breaks.release` is set. */
+    const breakable = async (issued: TestLicense, options: Partial<LicenseClientOptions> = {}) => {
+      const breaks = { release: true };
+      const cut: typeof fetch = (input, init) =>
+        breaks.release && String(input).endsWith('/v1/deactivate')
+          ? Promise.reject(new TypeError('no network'))
+          : fetch(input, init);
+      return { breaks, machine: await machineFor(issued, { fetch: cut, ...options }) };
+    };
+
+    it('releases the old seat later if that was not possible, also after a restart', async () => {
+      const { issued, other } = await twoLicenses();
+      const { breaks, machine } = await breakable(issued);
+      await (await machine.open()).activate(issued.licenseKey);
+      const activated = await (await machine.open()).activate(other.licenseKey);
+      expect(activated).to.include({ licensed: true, previousSeat: 'pending' });
+      expect(activated.problem?.code).to.equal('network');
+      expect((await (await machine.open()).recheck()).problem?.code).to.equal('network');
+      expect(await seatsOf(issued)).to.equal(1);
+
+      breaks.release = false;
+      const client = await machine.open();
+      expect(await client.recheck()).to.include({ licensed: true, problem: undefined });
+      expect(await seatsOf(issued)).to.equal(0);
+      expect(await machine.store.load()).to.not.include(issued.licenseKey);
+    });
+
+    it('keeps the old seat if it goes back to it meanwhile', async () => {
+      const { issued, other } = await twoLicenses();
+      const { breaks, machine } = await breakable(issued);
+      const client = await machine.open();
+      await client.activate(issued.licenseKey);
+      await client.activate(other.licenseKey);
+      breaks.release = false;
+      expect(await client.activate(issued.licenseKey)).to.include({ previousSeat: 'released' });
+      expect((await client.recheck({ force: true })).licensed).to.equal(true);
+      expect([await seatsOf(issued), await seatsOf(other)]).to.deep.equal([1, 0]);
+    });
+
+    it('releases both seats when it is released itself, or none', async () => {
+      const { issued, other } = await twoLicenses();
+      const { breaks, machine } = await breakable(issued);
+      const client = await machine.open();
+      await client.activate(issued.licenseKey);
+      await client.activate(other.licenseKey);
+      expect((await failureOf(client.deactivate())).code).to.equal('network');
+      expect(client.current().licensed).to.equal(true);
+      breaks.release = false;
+      expect((await client.deactivate()).licensed).to.equal(false);
+      expect([await seatsOf(issued), await seatsOf(other)]).to.deep.equal([0, 0]);
+    });
+
+    it('keeps the old seat as long as the new license cannot be stored', async () => {
+      const { issued, other } = await twoLicenses();
+      const memory = createMemoryStore();
+      const disk = { isFull: false };
+      const save = async (text: string) => {
+        if (disk.isFull) throw new Error('the disk is full');
+        await memory.save(text);
+      };
+      const machine = await machineFor(issued, { store: { ...memory, save } });
+      const client = await machine.open();
+      await client.activate(issued.licenseKey);
+      disk.isFull = true;
+      expect((await failureOf(client.activate(other.licenseKey))).code).to.equal('store_failed');
+      expect(await seatsOf(issued), 'the one that a restart finds').to.equal(1);
+      disk.isFull = false;
+      time.advance(DAY);
+      await client.recheck();
+      expect([await seatsOf(issued), await seatsOf(other)]).to.deep.equal([0, 1]);
+    });
+
+    it('says that the old seat is left if its key was not kept', async () => {
+      const { issued, other } = await twoLicenses();
+      const client = await (await machineFor(issued, { keepLicenseKey: false })).open();
+      await client.activate(issued.licenseKey);
+      expect(await client.activate(other.licenseKey)).to.include({ previousSeat: 'left' });
+      expect(await seatsOf(issued)).to.equal(1);
+    });
+
+    it('does not wait for a seat that the hub does not know any more', async () => {
+      const { issued, other } = await twoLicenses();
+      const client = await (await machineFor(issued)).open();
+      await client.activate(issued.licenseKey);
+      await query(hub.databaseUrl, 'delete from seat where license_id = $1', [
+        parseId('lic', issued.licenseId),
+      ]);
+      expect(await client.activate(other.licenseKey)).to.include({ previousSeat: 'released' });
+    });
   });
 
   it('that activates and releases at once ends without a seat', async () => {
@@ -280,6 +434,14 @@ describe('a license client', () => {
     it('gives up after its time-out', async () => {
       await using silent = await startImpostor(() => time.advance(10_000));
       expect(await attempt(silent)).to.include({ code: 'timeout', isRetryable: true });
+    });
+
+    it('gives up after its time-out, though the fetch of the application does not heed its signal', async () => {
+      const deaf: typeof fetch = () => {
+        setImmediate(() => time.advance(10_000));
+        return new Promise(() => {});
+      };
+      expect(await attempt({ fetch: deaf })).to.include({ code: 'timeout', isRetryable: true });
     });
 
     it('gives up an answer that does not end', async () => {
@@ -358,23 +520,50 @@ describe('a license client', () => {
   it('tells the vendor at once what is wrong with its options', async () => {
     const issued = await issueLicense(hub.admin);
     const machine = await machineFor(issued);
+    const no = JSON.parse('null'); // what types do not let through comes from JavaScript
     const wrong: [Partial<LicenseClientOptions>, RegExp][] = [
+      [{ hubUrl: no }, /^hubUrl: give the address/],
       [{ hubUrl: 'licenses.example.com' }, /^hubUrl: give the address/],
       [{ hubUrl: 'http://licenses.example.com' }, /^hubUrl: use https/],
       [{ hubUrl: 'https://me@licenses.example.com' }, /^hubUrl: leave out/],
-      [{ app: 'Photo Lab' }, /^app: /],
-      [{ machineFingerprint: '' }, /^machineFingerprint: /],
+      [{ app: 'Photo Lab' }, /^app: give the slug/],
+      [{ app: no }, /^app: /],
+      [{ machineFingerprint: '' }, /^machineFingerprint: give 1 to 256/],
+      [{ machineFingerprint: no }, /^machineFingerprint: /],
       [{ machineFingerprint: 'a\nb' }, /^machineFingerprint: /],
       [{ machineFingerprint: 'x'.repeat(257) }, /^machineFingerprint: /],
-      [{ appVersion: '2.0-beta' }, /^appVersion: /],
-      [{ freeLimits: { projects: 1.5 } }, /^freeLimits: /],
-      [{ trust: {} }, /^trust: /],
+      [{ machineLabel: no }, /^machineLabel: give a text/],
+      [{ appVersion: '2.0-beta' }, /^appVersion: give a dotted/],
+      [{ appVersion: '' }, /^appVersion: /],
+      [{ appVersion: `1${'.0'.repeat(16)}` }, /^appVersion: .* at most 32/],
+      [{ appVersion: no }, /^appVersion: /],
+      [{ store: no }, /^store: give an object with load/],
+      [{ store: { ...createMemoryStore(), clear: no } }, /^store: /],
+      [{ freeLimits: no }, /^freeLimits: give whole numbers by name/],
+      [{ freeLimits: { projects: 1.5 } }, /^freeLimits.projects: give a whole number/],
+      [{ freeLimits: { projects: -2 } }, /^freeLimits.projects: /],
+      [{ freeLimits: { '9': 1 } }, /^freeLimits: name limits by .* not "9"/],
+      [{ keepLicenseKey: no }, /^keepLicenseKey: give true or false/],
+      [{ allowHttp: no }, /^allowHttp: give true or false/],
+      [{ clockToleranceMs: -1 }, /^clockToleranceMs: give milliseconds/],
+      [{ clockToleranceMs: Number.NaN }, /^clockToleranceMs: /],
+      [{ timeoutMs: 0 }, /^timeoutMs: give whole milliseconds, 1 to 2147483647/],
+      [{ timeoutMs: 1.5 }, /^timeoutMs: /],
+      [{ timeoutMs: 2 ** 31 }, /^timeoutMs: /],
+      [{ onError: no }, /^onError: give a function/],
+      [{ fetch: no }, /^fetch: give a function/],
+      [{ clock: no }, /^clock: give an object/],
+      [{ random: no }, /^random: give a function/],
+      [{ trust: no }, /^trust: give/],
+      [{ trust: {} }, /^trust: give/],
+      [{ trust: { publicKeyPems: no } }, /^trust.publicKeyPems: give an array/],
+      [{ trust: { thumbprints: JSON.parse('"text"') } }, /^trust.thumbprints: give an array of texts/],
       [
         { trust: { publicKeyPems: ['-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----'] } },
         /^trust.publicKeyPems: /,
       ],
       [{ trust: { publicKeyPems: ['no key'] } }, /^trust.publicKeyPems: not a public key in PEM/],
-      [{ trust: { thumbprints: ['short'] } }, /^trust.thumbprints: /],
+      [{ trust: { thumbprints: ['short'] } }, /^trust.thumbprints: give the kid/],
     ];
     for (const [options, message] of wrong) {
       const error = await machine.open(options).then(

@@ -34,12 +34,10 @@ describe('the clock of a licensed machine', () => {
     return { issued, machine, client };
   };
 
-  for (const [about, request] of [
-    ['with a lease', { leaseDays: 30 }],
-    ['without an end', {}],
-  ] as const) {
-    it(`is noticed when it is set back, ${about}, until it is right again`, async () => {
-      const { machine, client } = await activated(request);
+  for (const about of ['a lease', 'an expiry'] as const) {
+    it(`is noticed when it is set back, if there is ${about}, until it is right again`, async () => {
+      const expiresAt = { seconds: BigInt(time.date().getTime() + 30 * DAY) / 1000n, nanos: 0 };
+      const { machine, client } = await activated(about === 'a lease' ? { leaseDays: 30 } : { expiresAt });
       time.advance(10 * DAY);
       expect(client.current().licensed).to.equal(true);
       machine.clock.ahead = -2 * DAY;
@@ -50,6 +48,29 @@ describe('the clock of a licensed machine', () => {
     });
   }
 
+  it('locks nobody out whose license never ends, however it is set', async () => {
+    const { machine, client } = await activated();
+    time.advance(10 * DAY);
+    for (const ahead of [3650 * DAY, -2 * DAY, -3650 * DAY]) {
+      machine.clock.ahead = ahead;
+      expect((await client.check()).licensed).to.equal(true);
+      expect((await machine.open(OFFLINE)).current().licensed).to.equal(true);
+    }
+  });
+
+  it('does not make the application ask all the time because of a license that never ends', async () => {
+    const { machine } = await activated();
+    time.advance(HOUR);
+    machine.clock.ahead = -2 * DAY;
+    const client = await machine.open();
+    machine.requests.length = 0;
+    for (let minute = 0; minute < 180; minute++) {
+      time.advance(MINUTE);
+      await client.recheck();
+    }
+    expect(machine.requests).to.have.length(0);
+  });
+
   it('is noticed when it is set back between two runs of the application', async () => {
     const { machine, client } = await activated({ leaseDays: 30 });
     time.advance(10 * DAY);
@@ -59,6 +80,22 @@ describe('the clock of a licensed machine', () => {
     expect(offline.current()).to.include({ licensed: false, reason: 'clock_set_back' });
     machine.clock.ahead = 0;
     expect((await offline.check()).licensed).to.equal(true);
+  });
+
+  it('is noticed when it is set back to a few minutes before the application was stopped, or killed', async () => {
+    const precise = { clockToleranceMs: 0 };
+    const { machine, client } = await activated({ leaseDays: 30 }, precise);
+    for (const end of ['killed', 'stopped']) {
+      time.advance(20 * MINUTE);
+      await client.recheck(); // as it does by itself, every five minutes
+      time.advance(4 * MINUTE);
+      if (end === 'stopped') await client.stop();
+      machine.clock.ahead = end === 'stopped' ? -1 : -5 * MINUTE;
+      const again = await machine.open({ ...OFFLINE, ...precise });
+      expect(again.current(), end).to.include({ licensed: false, reason: 'clock_set_back' });
+      machine.clock.ahead = 0;
+      expect((await again.check()).licensed).to.equal(true);
+    }
   });
 
   it('is put right by an answer of the hub, which is asked at once', async () => {
@@ -108,7 +145,7 @@ describe('the clock of a licensed machine', () => {
   });
 
   it('has as much tolerance as the vendor says', async () => {
-    const { machine } = await activated({}, { clockToleranceMs: 5 * MINUTE });
+    const { machine } = await activated({ leaseDays: 30 }, { clockToleranceMs: 5 * MINUTE });
     machine.clock.ahead = -5 * MINUTE;
     expect((await machine.open(OFFLINE)).current().licensed).to.equal(true);
     machine.clock.ahead = -5 * MINUTE - 1;
@@ -134,9 +171,9 @@ describe('the clock of a licensed machine', () => {
     expect((await machine.open(OFFLINE)).current().licensed).to.equal(true);
   });
 
-  it('that was years ahead on a license without an end is forgiven by the hub', async () => {
-    const { machine, client } = await activated();
-    machine.clock.ahead = 3650 * DAY;
+  it('that was ahead while the license was good is forgiven by the hub', async () => {
+    const { machine, client } = await activated({ leaseDays: 30 });
+    machine.clock.ahead = 20 * DAY;
     expect((await client.check()).licensed).to.equal(true);
     machine.clock.ahead = 0;
     expect((await machine.open(OFFLINE)).current()).to.include({ reason: 'clock_set_back' });

@@ -1,5 +1,7 @@
 // The file that keeps a license.
-import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -45,6 +47,29 @@ describe('a file store', () => {
       .catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(Error);
     expect(await readdir(join(folder, 'app'))).to.deep.equal(['license']);
+  });
+
+  it('removes what a killed process left beside it, and nothing that is just being written', async () => {
+    const store = createFileStore(path);
+    await store.save('one');
+    const app = join(folder, 'app');
+    const beside = async () => (await readdir(app)).filter((name) => name !== 'license');
+    const program = `
+      import { watch } from 'node:fs';
+      import { createFileStore } from ${JSON.stringify(new URL('../../client/file-store.ts', import.meta.url))};
+      watch(${JSON.stringify(app)}, () => process.kill(process.pid, 'SIGKILL'));
+      await createFileStore(${JSON.stringify(path)}).save('x'.repeat(100_000_000));`;
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program]);
+    expect(await once(child, 'exit')).to.deep.equal([null, 'SIGKILL']);
+    const [draft = ''] = await beside();
+    expect(draft, 'it was killed while it saved').to.not.equal('');
+
+    expect(await createFileStore(path).load()).to.equal('one');
+    expect(await beside()).to.deep.equal([draft]);
+    const longAgo = new Date(Date.now() - 120_000);
+    await utimes(join(app, draft), longAgo, longAgo);
+    expect(await createFileStore(path).load()).to.equal('one');
+    expect(await beside()).to.deep.equal([]);
   });
 
   it('fails for anything but a file that is missing', async () => {

@@ -8,9 +8,10 @@ import { createVendorProject, type VendorProject } from './vendor-project.ts';
 
 const PROGRAM = `
 import { createLicenseClient, createMemoryStore, hasRoom, LicenseError } from 'hubctl/client';
-import type { LicenseErrorCode, LicenseStore, UnlicensedReason, Verdict } from 'hubctl/client';
+import type { LicenseClientOptions, LicenseErrorCode, LicenseStore, UnlicensedReason, Verdict } from 'hubctl/client';
 
 const store: LicenseStore = createMemoryStore();
+export type Options = LicenseClientOptions;
 const client = await createLicenseClient({
   hubUrl: 'https://licenses.example.com',
   app: 'photo-lab',
@@ -38,6 +39,17 @@ import { createFileStore } from 'hubctl/client/file-store';
 const file: LicenseStore = createFileStore('license');
 console.log(file);
 `;
+const EXACT = `
+export function options(label: string | undefined, signal: AbortSignal | undefined): Partial<LicenseClientOptions> {
+  void client.recheck({ signal, force: undefined });
+  return {
+    hubUrl: new URL('https://licenses.example.com'), trust: { publicKeyPems: undefined, thumbprints: [] },
+    machineLabel: label, appVersion: label, keepLicenseKey: undefined, clockToleranceMs: undefined,
+    timeoutMs: undefined, allowHttp: undefined, onError: undefined, fetch: label === undefined ? undefined : fetch,
+    clock: undefined, random: undefined,
+  };
+}
+`;
 const WRONG = `
 import { createLicenseClient, createMemoryStore } from 'hubctl/client';
 const client = await createLicenseClient({
@@ -61,8 +73,19 @@ describe('the package, to a vendor,', function () {
   };
 
   const inNode = { types: ['node'], typeRoots: [join(import.meta.dirname, '../../node_modules/@types')] };
+  const exact = { exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
   for (const [where, program, options] of [
     ['an application of Node.js', PROGRAM + FILE, { module: 'nodenext', lib: ['es2024'], ...inNode }],
+    [
+      'one of Node.js without the types of browsers, and with exact optional properties',
+      PROGRAM + FILE + EXACT,
+      { module: 'nodenext', lib: ['es2022'], ...inNode, ...exact },
+    ],
+    [
+      'one with neither types',
+      `declare const console: { log(...what: unknown[]): void };\n${PROGRAM}${FILE}`,
+      { module: 'nodenext', lib: ['es2022'], types: [], ...exact },
+    ],
     ['one with types of browsers', PROGRAM, { module: 'nodenext', lib: ['es2022', 'dom'], types: [] }],
     [
       'one that is bundled',

@@ -85,14 +85,6 @@ describe('the soft check', () => {
       ({ licenseId }: TestLicense) => hub.admin.revokeLicense({ licenseId, reason: 'refund' }),
     ],
     [
-      'a seat that was taken away',
-      'seat_not_active',
-      async ({ licenseId }: TestLicense) => {
-        const { seats } = await hub.admin.listSeats({ licenseId });
-        await hub.admin.releaseSeat({ seatId: seats[0]?.seatId ?? '' });
-      },
-    ],
-    [
       'a license that was cut short',
       'license_expired',
       (issued: TestLicense) => setExpiry(issued, time.date()),
@@ -114,6 +106,76 @@ describe('the soft check', () => {
       expect(await restored.recheck({ force: true })).to.include({ licensed: false, reason });
     });
   }
+
+  const takeSeat = async ({ licenseId }: TestLicense) => {
+    const { seats } = await hub.admin.listSeats({ licenseId });
+    await hub.admin.releaseSeat({ seatId: seats[0]?.seatId ?? '' });
+  };
+
+  it('ends a seat that was taken away once the hub has said so three times and for an hour, and for good', async () => {
+    const { issued, machine, client } = await activated();
+    await takeSeat(issued);
+    const asked: number[] = [];
+    for (let minute = 0; client.current().licensed && minute < 120; minute++) {
+      const before = machine.requests.length;
+      const verdict = await client.recheck({ force: minute === 0 });
+      if (machine.requests.length > before) asked.push(minute);
+      if (verdict.licensed) expect(verdict.problem).to.include({ code: 'seat_not_active' });
+      time.advance(MINUTE);
+    }
+    expect(asked).to.deep.equal([0, 1, 3, 7, 15, 31, 63]);
+    const reason = 'seat_not_active';
+    expect(client.current()).to.deep.include({ licensed: false, reason, license: undefined });
+    const offline = await machine.open({ hubUrl: 'http://127.0.0.1:1' });
+    expect(offline.current()).to.include({ licensed: false, reason });
+  });
+
+  it('counts over restarts how often the hub has said that a license is gone', async () => {
+    const { issued, machine } = await activated();
+    await query(hub.databaseUrl, 'delete from seat where license_id = $1', [
+      parseId('lic', issued.licenseId),
+    ]);
+    const licensed: boolean[] = [];
+    for (const pause of [DAY, MINUTE, 58 * MINUTE, MINUTE]) {
+      time.advance(pause);
+      licensed.push((await (await machine.open()).recheck()).licensed);
+    }
+    expect(licensed).to.deep.equal([true, true, true, false]);
+    expect(machine.requests.filter((request) => request === statusOf(issued))).to.have.length(4);
+  });
+
+  it('keeps a license that the hub has lost for a moment', async () => {
+    const { machine } = await activated();
+    const lost = { type: 'about:blank', title: 'Not found', status: 404, code: 'license_unknown' };
+    await using restored = await startImpostor((_, res) =>
+      res.writeHead(404, { 'content-type': 'application/problem+json' }).end(JSON.stringify(lost)),
+    );
+    const wrong = await machine.open(restored);
+    const first = await wrong.recheck({ force: true });
+    expect(first.licensed).to.equal(true);
+    expect(first.problem?.code).to.equal('license_unknown');
+    for (let time = 0; time < 5; time++) await wrong.recheck({ force: true });
+    expect(wrong.current().licensed, 'asked often, but not for long').to.equal(true);
+
+    expect(await (await machine.open()).recheck()).to.include({ licensed: true, problem: undefined });
+    time.advance(DAY);
+    await wrong.recheck({ force: true });
+    expect(wrong.current().licensed, 'counted anew').to.equal(true);
+  });
+
+  it('is not put off for ever by a doubt that begins in the future', async () => {
+    const { issued, machine } = await activated();
+    await takeSeat(issued);
+    const record = await readRecord((await machine.store.load()) ?? '');
+    const doubt = { code: 'seat_not_active', since: '2099-01-01T00:00:00.000Z', answers: 1 } as const;
+    await machine.store.save(await writeRecord({ ...record, doubt }));
+    const client = await machine.open();
+    for (let minute = 0; minute <= 64; minute++) {
+      await client.recheck();
+      time.advance(MINUTE);
+    }
+    expect(client.current()).to.include({ licensed: false, reason: 'seat_not_active' });
+  });
 
   it('asks no more often about a license that has ended, though the clock is a little late', async () => {
     const { issued, machine, client } = await activated();
@@ -166,6 +228,25 @@ describe('the soft check', () => {
     const typed = issued.licenseKey.toLowerCase().replaceAll('-', ' ');
     expect((await failureOf(client.activate(typed))).code).to.equal('license_revoked');
     expect(client.current()).to.include({ licensed: false, reason: 'license_revoked' });
+  });
+
+  it('asks when the hub wants to be asked again, also after a renewal', async () => {
+    const app = await createApp(hub.admin);
+    await hub.admin.setLimitProfile({ app, name: 'pro', limits: { projects: 3n } });
+    const { machine, client } = await activated({ app, limitProfile: 'pro' });
+    await hub.admin.setLimitProfile({ app, name: 'pro', limits: { projects: 5n } });
+    const weekly: typeof fetch = async (input, init) => {
+      const answer = await fetch(input, init);
+      return new Response(
+        (await answer.text()).replace('"recheckAfterSeconds":86400', '"recheckAfterSeconds":604800'),
+      );
+    };
+    await (await machine.open({ fetch: weekly })).recheck({ force: true });
+    expect((await client.check()).limits).to.deep.equal({ projects: 5 });
+    machine.requests.length = 0;
+    time.advance(7 * DAY - 1);
+    await (await machine.open()).recheck();
+    expect(machine.requests).to.deep.equal([]);
   });
 
   it('takes up new limits, and another expiry', async () => {
@@ -367,13 +448,15 @@ describe('the soft check', () => {
       await hub.admin.setLimitProfile({ app: issued.app, name: 'free', limits: { projects: 2n } });
       const machine = await machineFor(issued);
       const client = await machine.open();
-      expect((await client.recheck()).limits).to.deep.equal({ projects: 2 });
+      const { limits } = await client.recheck();
+      expect(limits, 'the other name is not made unlimited').to.deep.equal({ ...FREE, projects: 2 });
+      expect(Object.isFrozen(limits)).to.equal(true);
       time.advance(DAY - 1);
       await client.recheck();
       expect(machine.requests).to.deep.equal([`GET /v1/apps/${issued.app}/limits/free`]);
       await hub.admin.setLimitProfile({ app: issued.app, name: 'free', limits: { projects: 4n } });
       time.advance(1);
-      expect((await client.recheck()).limits).to.deep.equal({ projects: 4 });
+      expect((await client.recheck()).limits).to.deep.equal({ ...FREE, projects: 4 });
       expect((await machine.open()).current().limits).to.deep.equal(FREE);
     });
 
@@ -389,11 +472,19 @@ describe('the soft check', () => {
 
     it('takes no limits that are none', async () => {
       const issued = await issueLicense(hub.admin);
-      for (const limits of [undefined, null, [], { projects: '5' }, { projects: 1.5 }, { 'a b': 1 }]) {
-        const body = JSON.stringify({ app: issued.app, profile: 'free', limits });
-        await using odd = await startImpostor((_, res) => res.writeHead(200).end(body));
-        const verdict = await (await (await machineFor(issued, odd)).open()).recheck();
-        expect(verdict.limits).to.deep.equal(FREE);
+      const good = { app: issued.app, profile: 'free', limits: { projects: 5 } };
+      for (const odd of [
+        ...[undefined, null, [], { projects: '5' }, { projects: 1.5 }, { projects: -2 }, { 'a b': 1 }].map(
+          (limits) => ({ limits }),
+        ),
+        { app: 'another-app' },
+        { profile: 'pro' },
+        { profile: undefined },
+      ]) {
+        const body = JSON.stringify({ ...good, ...odd });
+        await using forged = await startImpostor((_, res) => res.writeHead(200).end(body));
+        const verdict = await (await (await machineFor(issued, forged)).open()).recheck();
+        expect(verdict.limits, body).to.deep.equal(FREE);
         expect(verdict.problem?.code).to.equal('unexpected_answer');
       }
     });

@@ -88,6 +88,10 @@ export const GOOD: readonly Case[] = [
 
   { ...good('good-last-seen', 'the time seen last is past'), lastSeen: '2026-06-01T11:59:59.999Z' },
   { ...good('good-last-seen-now', 'the time seen last is now'), lastSeen: NOW },
+  {
+    ...good('good-last-seen-endless', 'the clock was set back, and the license never ends', textOf(PLAIN)),
+    lastSeen: '2027-01-01T00:00:00.000Z',
+  },
   good('good-last-moment', 'expiry and lease end in a millisecond', {
     expiresAt: '2026-06-01T12:00:00.001Z',
     leaseExpiresAt: '2026-06-01T12:00:00.001Z',

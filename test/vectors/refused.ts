@@ -1,5 +1,5 @@
 // Licenses that are genuine, but not for this application, this machine or this time.
-import { APP, type Case, FINGERPRINT, FULL, NOW, PLAIN, textOf, type Verdict } from './case.ts';
+import { APP, type Case, FINGERPRINT, FULL, NOW, textOf, type Verdict } from './case.ts';
 
 const PAST = '2026-06-01T11:59:59.999Z';
 
@@ -60,11 +60,6 @@ export const REFUSED: readonly Case[] = [
       expiresAt: '2026-07-01T00:00:00.000Z',
     }),
     lastSeen: '2026-08-01T00:00:00.000Z',
-  },
-  {
-    ...refused('clock-set-back-endless', 'the clock was set back; the license never ends', 'clock_set_back'),
-    license: textOf(PLAIN),
-    lastSeen: '2027-01-01T00:00:00.000Z',
   },
   {
     ...refused(

@@ -22,6 +22,7 @@ for (const sample of SAMPLES) {
       copy = await copyOf(sample);
       for (const command of sample.build) expectCode(0, await run(command, copy.path));
       await write('license.json', textOf(PLAIN));
+      await write('ending.json', textOf({ ...PLAIN, expiresAt: '9999-12-31T23:59:59.999Z' }));
       await write('answer.json', JSON.stringify({ ok: true, license: signed(PLAIN), publicKeyPem: '' }));
       await write('forged.json', JSON.stringify({ ...signed(FULL), customer: 'Eve' }));
       await write('key.pem', OUR_KEY.publicKeyPem);
@@ -53,7 +54,7 @@ for (const sample of SAMPLES) {
         'wrong_app',
       ]);
       expect(await verify('license.json', 'key.pem', APP, 'pc-\u00e9')).to.deep.equal([1, 'wrong_machine']);
-      const seen = ['license.json', 'key.pem', APP, FINGERPRINT, '--last-seen'] as const;
+      const seen = ['ending.json', 'key.pem', APP, FINGERPRINT, '--last-seen'] as const;
       expect(await verify(...seen, '2026-01-02T03:04:05.678Z')).to.deep.equal([0, 'ok']);
       expect(await verify(...seen, '2999-01-02T03:04:05.678Z')).to.deep.equal([1, 'clock_set_back']);
     });

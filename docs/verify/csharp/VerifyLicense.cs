@@ -44,7 +44,8 @@ the license is trusted to say them. TIME is the last time that was seen, such as
 
         Require(Text(license, "app") == app, "wrong_app");
         Require(Text(license, "machineFingerprint") == fingerprint, "wrong_machine");
-        Require(lastSeen == null || now >= lastSeen, "clock_set_back");
+        bool hasEnd = license.ContainsKey("expiresAt") || license.ContainsKey("leaseExpiresAt");
+        Require(!hasEnd || lastSeen == null || now >= lastSeen, "clock_set_back");
         Require(!HasPassed(license, "expiresAt", now), "expired");
         Require(!HasPassed(license, "leaseExpiresAt", now), "lease_over");
         return license;

@@ -62,7 +62,8 @@ public final class VerifyLicense {
 
     require(app.equals(license.get("app")), "wrong_app");
     require(fingerprint.equals(license.get("machineFingerprint")), "wrong_machine");
-    require(lastSeen == null || !now.isBefore(lastSeen), "clock_set_back");
+    boolean hasEnd = license.containsKey("expiresAt") || license.containsKey("leaseExpiresAt");
+    require(!hasEnd || lastSeen == null || !now.isBefore(lastSeen), "clock_set_back");
     require(!hasPassed(license, "expiresAt", now), "expired");
     require(!hasPassed(license, "leaseExpiresAt", now), "lease_over");
     return license;

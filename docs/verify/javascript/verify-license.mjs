@@ -32,7 +32,8 @@ export async function verifyLicense(bytes, { publicKeyPem, app, fingerprint, now
 
   if (license.app !== app) throw new LicenseRefused('wrong_app');
   if (license.machineFingerprint !== fingerprint) throw new LicenseRefused('wrong_machine');
-  if (lastSeen !== undefined && now < lastSeen) throw new LicenseRefused('clock_set_back');
+  const hasEnd = 'expiresAt' in license || 'leaseExpiresAt' in license;
+  if (hasEnd && lastSeen !== undefined && now < lastSeen) throw new LicenseRefused('clock_set_back');
   if (hasPassed(license.expiresAt, now)) throw new LicenseRefused('expired');
   if (hasPassed(license.leaseExpiresAt, now)) throw new LicenseRefused('lease_over');
   return license;

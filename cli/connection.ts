@@ -16,6 +16,7 @@ const SERVICES = {
   access: async () => (await import('../gen/hub/access/v1/access_service_pb.ts')).AccessService,
   admin: async () => (await import('../gen/hub/license/v1/license_admin_service_pb.ts')).LicenseAdminService,
   audit: async () => (await import('../gen/hub/access/v1/audit_service_pb.ts')).AuditService,
+  metrics: async () => (await import('../gen/hub/metrics/v1/metrics_service_pb.ts')).MetricsService,
   payments: async () => (await import('../gen/hub/payment/v1/payment_service_pb.ts')).PaymentService,
   paymentAdmin: async () =>
     (await import('../gen/hub/payment/v1/payment_admin_service_pb.ts')).PaymentAdminService,

@@ -18,6 +18,7 @@ import { AccessService } from '../gen/hub/access/v1/access_service_pb.ts';
 
 import { transportTo } from './connection.ts';
 import { coreTrust } from './core-transport.ts';
+import { examineRunning } from './examine-running.ts';
 import { withLocalDatabase } from './local-database.ts';
 import { readSettings, type Settings } from './settings.ts';
 import type { Target } from './target.ts';
@@ -62,8 +63,9 @@ export async function examine(
   }
   findings.push(await checkRedis(settings));
   const core = coreOf(settings);
-  findings.push(core ? await checkHub(core, 'failed') : await checkHub(tools.localTarget, 'skipped'));
-  return findings;
+  const findTarget = core ?? tools.localTarget;
+  const hub = await checkHub(findTarget, core ? 'failed' : 'skipped');
+  return [...findings, hub, ...(hub.state === 'ok' ? await checkRunning(findTarget) : [])];
 }
 
 async function checkDataDir(dataDir: string): Promise<Finding> {
@@ -279,6 +281,15 @@ async function checkHub(
       return failed('hub', detail, 'give a token of that hub: its data directory has one in admin-token');
     }
     return failed('hub', message, 'see what the hub has logged');
+  }
+}
+
+/** A token may be good for other calls alone. */
+async function checkRunning(findTarget: () => Promise<Target>): Promise<Finding[]> {
+  try {
+    return await examineRunning(await findTarget());
+  } catch (error) {
+    return [skipped('processes', `the hub does not tell: ${messageOf(error)}`)];
   }
 }
 

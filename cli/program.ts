@@ -24,6 +24,7 @@ import { registerSession } from './commands/session.ts';
 import { registerSimulate } from './commands/simulate.ts';
 import { registerSlot } from './commands/slot.ts';
 import { registerToken } from './commands/token.ts';
+import { registerTop } from './commands/top.ts';
 import { registerUsage } from './commands/usage.ts';
 import { pathOf } from './explain-usage.ts';
 import { addGlobalOptions } from './global-options.ts';
@@ -73,6 +74,7 @@ export function createProgram(streams: Streams): Program {
   registerSimulate(program, tools);
   registerConsole(program, tools);
   registerDoctor(program, tools);
+  registerTop(program, tools);
   registerApp(program, tools);
   registerProfile(program, tools);
   registerKey(program, tools);

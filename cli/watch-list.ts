@@ -5,8 +5,8 @@ import { Option } from 'commander';
 import { endure } from './endure.ts';
 import { printable, printableJson } from './printable.ts';
 import { parseCount } from './quantities.ts';
+import { createScreen } from './screen.ts';
 import { type Column, createTable } from './table.ts';
-import { textWidth } from './text-width.ts';
 import type { Tools } from './tools.ts';
 
 /** What `--max`, `--watch` and `--interval` say. */
@@ -113,44 +113,33 @@ function changes<T extends object>({ out }: Tools, { columns, id, newestFirst }:
 
 /** As much of the table as the screen takes, in the place of the one before. */
 function redrawing<T extends object>(
-  { streams: { stdout }, out }: Tools,
+  { streams, out }: Tools,
   { columns, none }: Watched<T>,
   interval: number,
 ): Show<T> {
-  let height = 0;
+  const screen = createScreen(streams, out);
   let trouble: string | undefined;
-  let shown: readonly T[] = [];
-  const draw = async (): Promise<void> => {
-    const { rows = 24, columns: width = 80 } = stdout;
+  let shown: readonly T[] | undefined;
+  const draw = async (items: readonly T[]): Promise<void> => {
     const table = createTable(columns);
-    const fitting = shown.slice(0, Math.max(1, rows - 4));
-    const more = shown.length - fitting.length;
-    const lines = [
+    const fitting = items.slice(0, Math.max(1, screen.size().rows - 4));
+    const more = items.length - fitting.length;
+    await screen.draw([
       `${new Date().toISOString().slice(11, 19)}Z, every ${interval} s${more > 0 ? `, ${more} more` : ''}; Ctrl-C ends`,
-      ...(trouble === undefined ? [''] : [trouble]),
-      ...(shown.length === 0
+      trouble ?? '',
+      ...(items.length === 0
         ? [none]
         : [table.header(fitting), ...table.rows(fitting).trimEnd().split('\n')]),
-    ].map((line) => `${cut(line, width - 1)}\x1b[K\n`);
-    const back = height === 0 ? '' : `\x1b[${height}A\r`;
-    height = lines.length;
-    await out.text(`${back}${lines.join('')}\x1b[J`);
+    ]);
   };
   return {
     async items(items) {
       shown = items;
-      await draw();
+      await draw(items);
     },
     trouble(message) {
       trouble = message && printable(message);
-      if (height > 0) void draw();
+      if (shown !== undefined) void draw(shown);
     },
   };
-}
-
-function cut(line: string, width: number): string {
-  if (textWidth(line) <= width) return line;
-  let end = Math.min(line.length, width);
-  while (textWidth(line.slice(0, end)) > width) end -= 1;
-  return line.slice(0, end);
 }

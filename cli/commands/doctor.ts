@@ -13,7 +13,7 @@ export function registerDoctor(program: Command, tools: Tools): void {
     group: 'Running a hub:',
     summary: 'find out what is wrong with a hub, and how to mend it',
     description:
-      'Looks at the configuration, the data directory, the keys and what they seal, the database, callbacks that were given up or wait, Redis, the clock and the running hub, with the settings that serve would use. Changes nothing; an embedded PostgreSQL that does not run is started for as long as the look takes. Exits 1 if anything failed.',
+      'Looks at the configuration, the data directory, the keys and what they seal, the database, callbacks that were given up or wait, Redis, the clock and the running hub (its processes, tasks, sweep, partitions, audit chain and certificate), with the settings that serve would use. Changes nothing; an embedded PostgreSQL that does not run is started for as long as the look takes. Exits 1 if anything failed.',
     examples: ['hubctl doctor --output json', 'hubctl doctor --watch --interval 10'],
     prints: { document: list(FINDING) },
   });

@@ -15,6 +15,7 @@ import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
 import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import {
   type ListUsageLogsRequest,
   type ListUsageLogsResponseSchema,
@@ -54,6 +55,7 @@ function toolsOver(page: Page, isTTY = false) {
     access: createClient(AccessService, transport),
     admin: createClient(LicenseAdminService, transport),
     audit: createClient(AuditService, transport),
+    metrics: createClient(MetricsService, transport),
     payments: createClient(PaymentService, transport),
     paymentAdmin: createClient(PaymentAdminService, transport),
     retention: createClient(RetentionService, transport),

@@ -9,7 +9,7 @@ import { manualOf } from '../../cli/manual.ts';
 import { createProgram } from '../../cli/program.ts';
 
 /** What runs, examines or explains a program has no noun. */
-const ONE_WORD = ['serve', 'demo', 'simulate', 'doctor', 'console', 'completion', 'help'];
+const ONE_WORD = ['serve', 'demo', 'simulate', 'doctor', 'top', 'console', 'completion', 'help'];
 
 /** Before one is added: is there none that says it, of another noun? */
 const VERBS =

@@ -14,7 +14,7 @@ import { runHere } from './run-here.ts';
 
 /** Those that run a hub or work on its database are held to their shapes in tests of their own. */
 const ELSEWHERE = [
-  ...['demo', 'simulate', 'doctor', 'backup create', 'backup verify', 'backup restore'],
+  ...['demo', 'simulate', 'doctor', 'top', 'backup create', 'backup verify', 'backup restore'],
   ...['migration apply', 'migration list', 'session watch'],
   ...['add', 'list', 'use', 'show', 'check', 'remove'].map((verb) => `context ${verb}`),
 ];

@@ -1,0 +1,170 @@
+// What a running hub says of itself, held to the thresholds of docs/operations/alerts.yml.
+import { createClient } from '@connectrpc/connect';
+import { MetricsService } from '../gen/hub/metrics/v1/metrics_service_pb.ts';
+import { transportTo } from './connection.ts';
+import { createReading, type Reading } from './metric-reading.ts';
+import type { Target } from './target.ts';
+import type { Finding } from './views/finding.ts';
+
+type Trouble = { readonly state: 'warning' | 'failed'; readonly detail: string; readonly remedy: string };
+
+type Check = {
+  readonly check: string;
+  /** What is said if there is no trouble. */
+  readonly well: string;
+  readonly trouble: (reading: Reading) => Trouble | undefined;
+};
+
+const DAY_S = 86_400;
+
+const CHECKS: readonly Check[] = [
+  {
+    check: 'processes',
+    well: 'all workers answer, with memory and files to spare',
+    trouble: ({ value, extreme }) => {
+      const wanted = value('hub_workers', { state: 'wanted' }) ?? 1;
+      const answering = value('hub_workers', { state: 'answering' }) ?? 1;
+      if (answering < wanted)
+        return warning(`${answering} of ${wanted} workers answer`, 'see in the log why the others died');
+      const files = (value('process_open_fds') ?? 0) / wanted;
+      const most = extreme('min', 'process_max_fds') ?? Number.POSITIVE_INFINITY;
+      if (files > 0.8 * most)
+        return warning(
+          `${Math.round(files)} of ${most} file descriptors are open`,
+          'raise LimitNOFILE or ulimit -n',
+        );
+      const memory = (value('process_resident_memory_bytes') ?? 0) / wanted;
+      if (memory > 1e9)
+        return warning(`a process holds ${Math.round(memory / 1e6)} MB`, 'see the runbook HubMemoryHigh');
+      return undefined;
+    },
+  },
+  {
+    check: 'connections to the database',
+    well: 'nobody waits for one',
+    trouble: ({ value, extreme }) => {
+      if (extreme('min', 'hub_database_up') === 0)
+        return failure(
+          'the database does not answer the hub',
+          'see that it runs, and what the hub has logged',
+        );
+      const waiting = value('hub_pg_pool_waiting') ?? 0;
+      if (waiting === 0) return undefined;
+      return warning(
+        `${waiting} requests wait for one`,
+        'see what is slow in pg_stat_activity; raise HUB_DATABASE_POOL',
+      );
+    },
+  },
+  {
+    check: 'Redis of the hub',
+    well: 'it answers, or none is used',
+    trouble: ({ extreme }) =>
+      extreme('min', 'hub_redis_up') === 0
+        ? warning(
+            'it does not answer: each process counts requests by itself',
+            'start it, or correct REDIS_URL',
+          )
+        : undefined,
+  },
+  {
+    check: 'tasks',
+    well: 'all have gone well lately',
+    trouble: ({ samples }) => {
+      const late = samples
+        .filter(({ name, labels }) => name === LAST_SUCCESS && labels['task'] !== 'partitions')
+        .map(({ labels, value }) => ({
+          task: labels['task'],
+          seconds: Math.round(Date.now() / 1000 - value),
+        }))
+        .filter(({ seconds }) => seconds > 300);
+      if (late.length === 0) return undefined;
+      const told = late.map(({ task, seconds }) => `${task} for ${seconds} s`).join(', ');
+      return failure(`have not gone well: ${told}`, 'see in the log why');
+    },
+  },
+  {
+    check: 'sweep',
+    well: 'asks about every session when it is due',
+    trouble: ({ extreme }) => {
+      const seconds = Math.round(extreme('max', 'hub_sweep_overdue_seconds') ?? 0);
+      if (seconds <= 600) return undefined;
+      return warning(
+        `is ${seconds} s late`,
+        'see hubctl slot test of each slot, and raise HUB_PROVIDER_QUESTIONS',
+      );
+    },
+  },
+  {
+    check: 'strays',
+    well: 'no callback is left lying',
+    trouble: ({ extreme }) => {
+      const seconds = Math.round(extreme('max', 'hub_callbacks_oldest_stray_seconds') ?? 0);
+      if (seconds <= 60) return undefined;
+      return failure(
+        `a callback has been left lying for ${seconds} s`,
+        'see in the log why; restart the core',
+      );
+    },
+  },
+  {
+    check: 'partitions',
+    well: 'there are some for the next month',
+    trouble: ({ extreme }) =>
+      (extreme('min', 'hub_partition_months_ahead') ?? 1) < 1
+        ? warning('there are none for the next month', 'see in the log why the task partitions fails')
+        : undefined,
+  },
+  {
+    check: 'audit chain',
+    well: 'is whole as far as the hub has seen, and up to date',
+    trouble: ({ extreme }) => {
+      if (extreme('max', 'hub_audit_head_lost') === 1)
+        return failure('has lost entries that the hub has seen', 'hubctl audit verify names the first');
+      const unlinked = extreme('max', 'hub_audit_unlinked_entries') ?? 0;
+      if (unlinked <= 5_000) return undefined;
+      return warning(
+        `${unlinked} entries or more are not linked yet`,
+        'see in the log why the task audit_chain fails',
+      );
+    },
+  },
+  {
+    check: 'certificate',
+    well: 'is good for more than two weeks, or none is used',
+    trouble: ({ extreme }) => {
+      const until = extreme('min', 'hub_rpc_certificate_expires_timestamp_seconds');
+      const days = until === undefined ? Number.POSITIVE_INFINITY : (until - Date.now() / 1000) / DAY_S;
+      if (days > 14) return undefined;
+      const detail = days < 0 ? 'has expired' : `expires in ${Math.floor(days)} days`;
+      return {
+        state: days < 0 ? 'failed' : 'warning',
+        detail,
+        remedy: 'replace the files of HUB_RPC_TLS_CERT and _KEY',
+      };
+    },
+  },
+];
+
+const LAST_SUCCESS = 'hub_task_last_success_timestamp_seconds';
+
+/** @throws ConnectError if the hub does not tell */
+export async function examineRunning(target: Target): Promise<Finding[]> {
+  const { families } = await createClient(MetricsService, transportTo(target)).readMetrics({});
+  return findingsOf(createReading(families, 0));
+}
+
+export function findingsOf(reading: Reading): Finding[] {
+  return CHECKS.map(({ check, well, trouble }) => {
+    const found = trouble(reading);
+    return found === undefined ? { check, state: 'ok', detail: well } : { check, ...found };
+  });
+}
+
+function warning(detail: string, remedy: string): Trouble {
+  return { state: 'warning', detail, remedy };
+}
+
+function failure(detail: string, remedy: string): Trouble {
+  return { state: 'failed', detail, remedy };
+}

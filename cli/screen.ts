@@ -1,0 +1,33 @@
+// Draws lines on a terminal, each time in the place of those before.
+import type { Output } from './output.ts';
+import { textWidth } from './text-width.ts';
+import type { Streams } from './tools.ts';
+
+export type Screen = {
+  /** How many lines and columns there are just now. */
+  size(): { readonly rows: number; readonly columns: number };
+  /** What is too wide is cut. */
+  draw(lines: readonly string[]): Promise<void>;
+};
+
+export function createScreen({ stdout }: Pick<Streams, 'stdout'>, out: Output): Screen {
+  let height = 0;
+  const size = () => ({ rows: stdout.rows ?? 24, columns: stdout.columns ?? 80 });
+  return {
+    size,
+    async draw(lines) {
+      const { columns } = size();
+      const drawn = lines.map((line) => `${cut(line, columns - 1)}\x1b[K\n`).join('');
+      const back = height === 0 ? '' : `\x1b[${height}A\r`;
+      height = lines.length;
+      await out.text(`${back}${drawn}\x1b[J`);
+    },
+  };
+}
+
+function cut(line: string, width: number): string {
+  if (textWidth(line) <= width) return line;
+  let end = Math.min(line.length, width);
+  while (textWidth(line.slice(0, end)) > width) end -= 1;
+  return line.slice(0, end);
+}

@@ -2,6 +2,7 @@
 import { Code, ConnectError, createClient, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { AccessService } from '../gen/hub/access/v1/access_service_pb.ts';
+import { traceAsked } from '../tracing/rpc-interceptors.ts';
 import type { Settings } from './settings.ts';
 import { type Trust, tlsOptions } from './trust.ts';
 
@@ -39,7 +40,7 @@ export function coreTransport(settings: Settings, token: { reveal(): string } | 
     sessionManager: surviving(sessions),
     useBinaryFormat: true,
     defaultTimeoutMs: CALL_TIMEOUT_MS,
-    interceptors: [authorize, leaveDeadEnds(sessions), askAgain],
+    interceptors: [traceAsked, authorize, leaveDeadEnds(sessions), askAgain],
   });
 }
 

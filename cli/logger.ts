@@ -1,13 +1,25 @@
 // The log of a hub: JSON lines, without what a database error quotes of the rows.
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { traceFields } from '../tracing/active.ts';
 
-/** @param worker Its number stands in each line, where several processes write one log. */
-export function createLogger(level: string, stream: DestinationStream, worker?: number): Logger {
+export type LogOptions = {
+  /** Its number stands in each line, where several processes write one log. */
+  readonly worker?: number | undefined;
+  /** Whether lines name the trace that they are part of. */
+  readonly traced?: boolean;
+};
+
+export function createLogger(
+  level: string,
+  stream: DestinationStream,
+  { worker, traced = false }: LogOptions = {},
+): Logger {
   const options = {
     level,
     base: worker === undefined ? null : { worker },
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: describe },
+    ...(traced && { mixin: traceFields }),
   };
   return pino(options, stream);
 }

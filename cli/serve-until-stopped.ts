@@ -1,5 +1,5 @@
 // Runs a hub in this process until a signal ends it.
-import type { DestinationStream } from 'pino';
+import type { DestinationStream, Logger } from 'pino';
 import type { Gather } from '../metrics/metrics.ts';
 import { warnOfCrowding } from './connection-room.ts';
 import { EXIT } from './failure.ts';
@@ -8,6 +8,8 @@ import { createLogger } from './logger.ts';
 import { releaseMemory } from './memory.ts';
 import { addressesOf, type RunningHub, runHub } from './run-hub.ts';
 import type { Settings } from './settings.ts';
+import { tracesAreWanted } from './traces-wanted.ts';
+import { packageVersion } from './version.ts';
 
 export type ServeOptions = {
   readonly dataDir: string;
@@ -29,6 +31,8 @@ export type WorkerPlace = {
 
 /** What is under way when a signal comes has so long to finish. */
 const GRACE_MS = 5_000;
+/** And its last traces so long, to be taken. */
+const TRACES_MS = 2_000;
 
 /**
  * Resolves after the first SIGTERM or SIGINT, once everything is closed. A second signal ends the process at once.
@@ -38,13 +42,15 @@ export async function serveUntilStopped(
   settings: Settings,
   { dataDir, log, onReady, worker }: ServeOptions,
 ): Promise<void> {
-  const logger = createLogger(settings.logLevel, log, worker?.number);
+  const traced = tracesAreWanted(process.env);
+  const logger = createLogger(settings.logLevel, log, { worker: worker?.number, traced });
   const what = worker ? 'worker' : 'hub';
   const fatal = Promise.withResolvers<never>();
   fatal.promise.catch(() => {}); // awaited below, if it comes to that
   const stopped: Promise<string> = worker
     ? Promise.race([worker.toldToStop, firstSignal(['SIGTERM'])])
     : firstSignal(['SIGTERM', 'SIGINT']);
+  const tracing = traced ? await openTracing(settings, logger) : undefined;
   const starting = runHub(settings, {
     dataDir,
     logger,
@@ -71,8 +77,23 @@ export async function serveUntilStopped(
     process.off('SIGHUP', reload);
     process.off('uncaughtExceptionMonitor', crashed);
     await hub.stop(GRACE_MS);
+    await tracing?.stop();
   }
   logger.info(`${what} has stopped`);
+}
+
+/** Several MB, and a tenth of a second and more to load. */
+async function openTracing({ role }: Settings, logger: Logger) {
+  const { startTracing } = await import('../tracing/start-tracing.ts');
+  const { stop } = startTracing({ version: packageVersion(), role, logger });
+  return {
+    async stop() {
+      if (await stop(TRACES_MS)) return;
+      logger.warn('the last traces were not taken');
+      // What the exporter still has under way would keep the process for as long as it may take.
+      setTimeout(() => process.exit(), TRACES_MS).unref();
+    },
+  };
 }
 
 /** A signal came while the hub was starting: it has the grace to finish that, and to stop in order. */

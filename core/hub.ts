@@ -13,6 +13,7 @@ import { createTasks } from '../metrics/tasks.ts';
 import { createConnectionCap } from '../ports/connection-cap.ts';
 import { createLimitRefusals } from '../ports/limit-refusals.ts';
 import { shareLooks } from '../ports/share-looks.ts';
+import { traceServed } from '../tracing/rpc-interceptors.ts';
 import { createAccessService } from './access/access-service.ts';
 import { createAdmitScraper } from './access/admit-scraper.ts';
 import { createAuditRoom } from './access/audit-room.ts';
@@ -269,7 +270,12 @@ export async function startHub(
   const admitConnection = createConnectionCap({ perClient: config.connectionsPerClient, logger });
   const listener = createRpcListener({
     services: all,
-    interceptors: [requestLog.interceptor, ...interceptors, createInFlightLimit(config.maxInFlight, metrics)],
+    interceptors: [
+      traceServed,
+      requestLog.interceptor,
+      ...interceptors,
+      createInFlightLimit(config.maxInFlight, metrics),
+    ],
     gate: createAuthenticateGate(authenticate),
     isReady,
     wrap: (handler) => requestLog.wrap(serveConsole(consoleOptions, withMetrics(handler, endpoint))),
@@ -297,7 +303,7 @@ export async function startHub(
   return {
     transport: createDirectTransport({
       services: all,
-      interceptors,
+      interceptors: [traceServed, ...interceptors],
       caller: { name: 'gateway', role: 'service' },
       defaultTimeoutMs: CALL_TIMEOUT_MS,
     }),

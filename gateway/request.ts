@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { ambiguityOf } from '../ports/ambiguity.ts';
 import { clientKey } from '../ports/client-key.ts';
+import { exchanges } from '../tracing/channels.ts';
 import { problemAnswer, sendAnswer } from './answer.ts';
 import { type BodyLimits, ClientGone, type JsonMembers, readFormBody, readJsonBody } from './body.ts';
 import type { ClientIp } from './client-ip.ts';
@@ -39,6 +40,8 @@ type Exchange = {
   readonly ip: string;
   readonly startedAt: number;
   route: Route | undefined;
+  /** Once it is answered. */
+  status: number | undefined;
   /** Of the answer, whatever it is: name, value, name, value, … */
   readonly headers: string[];
 };
@@ -59,9 +62,10 @@ export function createRequestListener(
       ip: clientIp(req.socket.remoteAddress, req.headers),
       startedAt: performance.now(),
       route: undefined,
+      status: undefined,
       headers: [],
     };
-    void serve(exchange);
+    void exchanges.tracePromise(serve, exchange, undefined, exchange);
   };
 
   async function serve(exchange: Exchange): Promise<void> {
@@ -150,7 +154,9 @@ export function createRequestListener(
   }
 
   /** Counts the exchange; what the log says of it. */
-  function measured({ req, requestId, ip, route, startedAt }: Exchange, status: number): object {
+  function measured(exchange: Exchange, status: number): object {
+    const { req, requestId, ip, route, startedAt } = exchange;
+    exchange.status = status;
     const ms = performance.now() - startedAt;
     meter.answered(route, status, ms / 1_000);
     // The route is the pattern: paths and queries hold ids and fingerprints, and stay out of the log.

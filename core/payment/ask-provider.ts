@@ -1,4 +1,7 @@
 // Asks the provider what became of a session, one question at a time, and settles by the answer.
+
+import { questions } from '../../tracing/channels.ts';
+import { formatId } from '../ids.ts';
 import type { FindSession } from './find-session.ts';
 import type { PaymentMeter } from './payment-meter.ts';
 import type { PaymentDriver, ProviderAccess } from './provider.ts';
@@ -112,7 +115,10 @@ export function createAskProvider(options: AskOptions): AskProvider {
           const { driver, access } = await opening;
           return driver.verify({ ...access, http: within(access.http) }, question);
         };
-        const answer = await gate.pass(session.slot, () => meter.verification(session.slot, verify));
+        const answer = await questions.tracePromise(
+          () => gate.pass(session.slot, () => meter.verification(session.slot, verify)),
+          { slot: session.slot, sessionId: () => formatId('chs', sessionId) },
+        );
         const verdict = withoutCheckout(session, answer) ?? answer;
         const settlement = await settle({ ...finding, verdict, holder });
         ended();

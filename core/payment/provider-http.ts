@@ -1,5 +1,6 @@
 // HTTP to one slot's provider: own connections, a limit on time and size, no redirects, nothing secret in errors.
 import type { Pool } from 'undici';
+import { providerExchanges } from '../../tracing/channels.ts';
 import { HubError } from '../errors.ts';
 import type { Environment } from './entities.ts';
 import { type ProviderHttp, ProviderUnavailable } from './provider.ts';
@@ -47,7 +48,7 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
     });
   };
 
-  return {
+  const http: ClosableProviderHttp = {
     async send({ method, url, headers = {}, body, timeoutMs = longestMs }) {
       const limitMs = Math.min(timeoutMs, longestMs);
       const target = URL.parse(url);
@@ -76,6 +77,11 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
     },
     close: async () => (await pool)?.close(),
   };
+  const send: ProviderHttp['send'] = (request) => {
+    const exchange = { method: request.method, host: base.hostname };
+    return providerExchanges.tracePromise(http.send, exchange, undefined, request);
+  };
+  return { ...http, send };
 }
 
 function requireProductionHost(base: URL, productionUrls: readonly string[]): void {

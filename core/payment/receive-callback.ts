@@ -1,6 +1,7 @@
 // Receives a callback: journals it, deals with it as far as the time budget allows, acknowledges.
 import type { Logger } from 'pino';
 import { LinkedList } from '../../ports/linked-list.ts';
+import { journaled } from '../../tracing/channels.ts';
 import { HubError } from '../errors.ts';
 import { formatId } from '../ids.ts';
 import { keptFields, readClaimOf } from './callback-fields.ts';
@@ -85,7 +86,7 @@ export function createReceiveCallback({
         return callback.acknowledgement;
       }
       if (underWay >= maxInline) {
-        await journal.append(received);
+        tellTrace(await journal.append(received));
         meter.received(gateway);
         return callback.acknowledgement;
       }
@@ -93,14 +94,15 @@ export function createReceiveCallback({
       const done = (): void => {
         underWay -= 1;
       };
-      const journaled = await journal
+      const appended = await journal
         .append(received, asksTheProvider(claim) ? claim : undefined)
         .catch((error) => {
           done();
           throw error;
         });
+      tellTrace(appended);
       meter.received(gateway);
-      const running = attempt(journaled).finally(done);
+      const running = attempt(appended).finally(done);
       inTheBackground(running);
       await within(running, budgetMs);
       return callback.acknowledgement;
@@ -113,6 +115,14 @@ export function createReceiveCallback({
       return underWay;
     },
   };
+}
+
+function tellTrace({ id, claimedSession }: JournaledCallback): void {
+  if (!journaled.hasSubscribers) return;
+  journaled.publish({
+    callbackId: formatId('cb', id),
+    sessionId: claimedSession && formatId('chs', claimedSession.id),
+  });
 }
 
 function readWellFormed(driver: PaymentDriver, fields: CallbackRequest['fields']): CallbackClaim {

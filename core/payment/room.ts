@@ -7,6 +7,7 @@ import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_serv
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { createTasks } from '../../metrics/tasks.ts';
+import { chores } from '../../tracing/channels.ts';
 import type { FindOwner } from '../access/scope.ts';
 import type { Clock } from '../clock.ts';
 import { formatId } from '../ids.ts';
@@ -184,7 +185,7 @@ export async function createPaymentRoom(options: PaymentRoomOptions): Promise<Pa
     maxInline: MAX_INLINE,
   });
   undo.defer(() => receiveCallback.settled());
-  await jobs.work(async (callbackId) => {
+  const doJob = async (callbackId: string): Promise<void> => {
     try {
       await process.byId(callbackId, 'job');
     } catch (error) {
@@ -195,7 +196,15 @@ export async function createPaymentRoom(options: PaymentRoomOptions): Promise<Pa
       );
       throw error;
     }
-  });
+  };
+  await jobs.work((callbackId) =>
+    chores.tracePromise(
+      doJob,
+      { name: 'callback job', about: () => formatId('cb', callbackId) },
+      undefined,
+      callbackId,
+    ),
+  );
 
   const strays = startStrays({ pool, jobs, clock, logger, task: tasks.of('strays'), afterMs: inlineMs });
   undo.defer(() => strays.stop());

@@ -5,6 +5,7 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { Task } from '../../metrics/tasks.ts';
+import { chores } from '../../tracing/channels.ts';
 import type { Clock } from '../clock.ts';
 import { formatId } from '../ids.ts';
 import { inTransaction } from '../storage/transaction.ts';
@@ -94,7 +95,8 @@ export function startSweep(options: SweepOptions): Sweep {
   const start = (session: Claimed): void => {
     const { slotId } = session;
     bySlot.set(slotId, (bySlot.get(slotId) ?? 0) + 1);
-    const checking = check(session).finally(() => {
+    const chore = { name: 'sweep', about: () => formatId('chs', session.id) } as const;
+    const checking = chores.tracePromise(check, chore, undefined, session).finally(() => {
       underWay.delete(checking);
       const others = (bySlot.get(slotId) ?? 1) - 1;
       if (others === 0) bySlot.delete(slotId);

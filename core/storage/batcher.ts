@@ -1,4 +1,6 @@
 // Joins requests that wait in the same tick into one call, so that they share a statement and a commit.
+import { active, type Place } from '../../tracing/active.ts';
+import { together } from '../../tracing/together.ts';
 import { overloaded } from '../errors.ts';
 
 export type Batcher<Q, A> = (request: Q) => Promise<A>;
@@ -24,6 +26,8 @@ export function createBatcher<Q, A>(options: BatcherOptions<Q, A>): Batcher<Q, A
   type Waiting = {
     request: Q;
     since: number;
+    /** Of the trace, if there is one. */
+    place: Place | undefined;
     resolve: (answer: A) => void;
     reject: (error: unknown) => void;
   };
@@ -63,7 +67,7 @@ export function createBatcher<Q, A>(options: BatcherOptions<Q, A>): Batcher<Q, A
   const flush = async (batch: Waiting[]): Promise<void> => {
     inFlight++;
     try {
-      const answers = await run(batch.map(({ request }) => request));
+      const answers = await together(batch, () => run(batch.map(({ request }) => request)));
       batch.forEach(({ resolve, reject }, index) => {
         const answer = answers[index];
         if (answer instanceof Error) reject(answer);
@@ -81,7 +85,7 @@ export function createBatcher<Q, A>(options: BatcherOptions<Q, A>): Batcher<Q, A
   return (request) =>
     new Promise((resolve, reject) => {
       if (stalled || waiting.length >= maxWaiting) return reject(overloaded());
-      waiting.push({ request, since: performance.now(), resolve, reject });
+      waiting.push({ request, since: performance.now(), place: active.getStore(), resolve, reject });
       schedule();
     });
 }

@@ -2,6 +2,7 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import type { Pool, PoolClient } from 'pg';
+import { traceStatements } from '../../tracing/trace-statements.ts';
 import { ReadOnlyDatabase } from './outage.ts';
 
 export type Database = {
@@ -76,6 +77,7 @@ export async function openDatabase({ url, poolSize, entities, log }: DatabaseOpt
 
 /** Whether the server behind a new connection takes writes; what is read from a standby may be old. */
 function prepareConnection(client: PoolClient, done: (error?: Error) => void): void {
+  traceStatements(client);
   // Prepared once means planned once. PostgreSQL would plan again for each batch, since batches differ in length, and that
   // takes longer than to run them.
   client

@@ -8,6 +8,8 @@ export type ProviderTap = {
   readonly url: string;
   /** The paths of all calls so far, in order, without the query: `/gateway_two/execute`. */
   readonly calls: readonly string[];
+  /** The names of all headers so far. */
+  readonly headers: ReadonlySet<string>;
   /** The most calls that were under way at the same time. */
   peak(): number;
   /** From now on the provider does what calls ask for, but nobody hears of it until `release`. */
@@ -22,6 +24,7 @@ export type ProviderTap = {
 
 export async function startProviderTap(target: string): Promise<ProviderTap> {
   let calls: string[] = [];
+  const seen = new Set<string>();
   let [underWay, peak, held] = [0, 0, 0];
   let gate = Promise.withResolvers<void>();
   gate.resolve();
@@ -30,6 +33,7 @@ export async function startProviderTap(target: string): Promise<ProviderTap> {
     const path = incoming.url ?? '/';
     calls.push(path.replace(/\?.*/, ''));
     const { method, headers } = incoming;
+    for (const name of Object.keys(headers)) seen.add(name);
     const onward = request(new URL(path, target), { method, headers });
     outgoing.once('close', () => onward.destroy());
     onward.on('error', () => outgoing.destroy()); // the provider hung up, or the hub did
@@ -59,6 +63,7 @@ export async function startProviderTap(target: string): Promise<ProviderTap> {
     get calls() {
       return calls;
     },
+    headers: seen,
     peak: () => peak,
     hold() {
       gate = Promise.withResolvers<void>();

@@ -8,7 +8,7 @@ import { makePackage } from './make-package.js';
 const allowed = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
   /^cli\/hubctl\.js$/,
-  /^dist\/(cli|client|core|gateway|gen|metrics|ports|story)\/.+\.js$/,
+  /^dist\/(cli|client|core|gateway|gen|metrics|ports|story|tracing)\/.+\.js$/,
   /^dist\/client\/.+\.d\.ts$/,
   /^dist\/gateway\/reference\/(openapi\.json|index\.html|viewer-[0-9a-f]+\.(js|css)\.gz|LICENSES\.txt)$/,
   /^docs\/man\/hubctl(-[a-z]+)?\.1$/,

@@ -43,7 +43,7 @@ function hideSecrets() {
   const fields = readFileSync('/proc/self/stat', 'latin1').split(/.*\) /s)[1].split(' ');
   const [argStart, argEnd, envStart, envEnd] = [48, 49, 50, 51].map((field) => Number(fields[field - 3]));
   const own = Object.entries(process.env).filter(([name]) =>
-    /^(HUB|DATABASE_URL|REDIS_URL|PG)(?!.*_FILE$)/.test(name),
+    /^(HUB|DATABASE_URL|REDIS_URL|PG|OTEL_EXPORTER_OTLP)(?!.*_FILE$)/.test(name),
   );
   const tokens = process.argv.flatMap((word, index) =>
     word === '--token' ? (process.argv[index + 1] ?? []) : word.startsWith('--token=') ? word.slice(8) : [],

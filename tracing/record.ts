@@ -28,7 +28,7 @@ export type Told<M> = M & { readonly error?: unknown; readonly result?: unknown 
 
 export type Telling<M> = {
   readonly begin: (message: M) => Beginning;
-  /** Told when the work is begun, and its span can be named to others. */
+  /** Told when the span can be named to others: of work that is not kept, the one around it. */
   readonly begun?: (message: M, span: Span) => void;
   readonly end?: (message: Told<M>, span: Span) => void;
 };
@@ -42,7 +42,10 @@ export function record<M extends object>(
   const spans = new WeakMap<M, Span>();
   const enter = (message: M): Place => {
     const here = active.getStore();
-    if (here !== undefined && !isKept(here)) return here;
+    if (here !== undefined && !isKept(here)) {
+      begun?.(message, here.span);
+      return here;
+    }
     const { name, parent, batch, links, ...options } = begin(message);
     const around = parent ?? (here ? trace.setSpan(ROOT_CONTEXT, here.span) : ROOT_CONTEXT);
     const span = tracer.startSpan(name, { ...options, ...(links && { links: [...links] }) }, around);

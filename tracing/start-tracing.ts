@@ -36,14 +36,13 @@ const REMEMBERED = 10_000;
 const QUIET_MS = 60_000;
 
 export function startTracing({ version, role, logger }: TracingOptions): Tracing {
-  // Later on the SDK would repeat what `tellingFailures` says.
   const warn = (reason: string): void =>
     logger.warn({ reason }, 'a variable of OpenTelemetry does not do what it says');
+  listen(warn);
   const { OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: own, OTEL_EXPORTER_OTLP_PROTOCOL: protocol } = process.env;
   if (![own, protocol].every((each = '') => each === '' || each === SPOKEN)) {
     warn(`the hub speaks ${SPOKEN} only, which collectors take on port 4318`);
   }
-  diag.setLogger({ error: warn, warn, info() {}, debug() {}, verbose() {} }, DiagLogLevel.WARN);
   const provider = new BasicTracerProvider({
     resource: defaultResource()
       .merge(
@@ -57,7 +56,7 @@ export function startTracing({ version, role, logger }: TracingOptions): Tracing
       .merge(detectResources({ detectors: [envDetector] })),
     spanProcessors: [new BatchSpanProcessor(tellingFailures(new OTLPTraceExporter(), logger))],
   });
-  diag.disable();
+  listen(nowAndThen(QUIET_MS, (reason) => logger.warn({ reason }, 'some traces are lost')));
   const tracer = provider.getTracer('hub', version);
 
   const heardOf = new Map<string, SpanContext>();
@@ -105,10 +104,19 @@ export function startTracing({ version, role, logger }: TracingOptions): Tracing
   };
 }
 
+/** To what the SDK warns of. Its errors are those of the exporter, which tells them itself. */
+function listen(warn: (message: string) => void): void {
+  const silent = (): void => {};
+  diag.setLogger(
+    { error: silent, warn, info: silent, debug: silent, verbose: silent },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
+}
+
 /** The exporter, with a line in the log now and then while nobody takes what it sends. */
 function tellingFailures(exporter: SpanExporter, logger: TracingOptions['logger']): SpanExporter {
   const tell = nowAndThen(QUIET_MS, (reason: string | undefined) =>
-    logger.warn({ reason }, 'traces are not taken: those that find no place in the queue are lost'),
+    logger.warn({ reason }, 'traces are not taken by their collector'),
   );
   return {
     export: (spans, done) =>

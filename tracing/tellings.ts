@@ -111,7 +111,8 @@ export const batchTelling: Telling<Batch> = {
     batch: size,
   }),
   begun({ places: [, ...others] }, span) {
-    for (const other of others) other.span.addLink({ context: span.spanContext() });
+    for (const other of others)
+      if (other.span.isRecording()) other.span.addLink({ context: span.spanContext() });
   },
   end({ error }, span) {
     if (error !== undefined) fail(span, typeOf(error));

@@ -56,6 +56,7 @@ describe('the processes of a hub', function () {
       REDIS_URL: `redis://:${make()}@127.0.0.1:1`,
       HUB_MASTER_KEY: masterKey,
       HUBCTL_TOKEN: make(),
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization=${make()}`,
     });
     const all = shown.map(({ text }) => text).join('\n');
     expect(all)

@@ -20,10 +20,19 @@ import { createDatabase, query } from '../support/postgres.ts';
 import { type ProviderTap, startProviderTap } from '../support/provider-tap.ts';
 import { until } from '../support/until.ts';
 
+function collectedBy({ url }: OtlpReceiver): Record<string, string> {
+  return {
+    OTEL_EXPORTER_OTLP_ENDPOINT: url,
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=of-the-collector',
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+    OTEL_BSP_SCHEDULE_DELAY: '100',
+  };
+}
+
 const CUSTOMER = 'Rahima Khatun-Sarker';
 
 describe('traces of a gateway and a core in two processes', function () {
-  this.timeout(60_000); // it starts hubs
+  this.timeout(120_000); // it starts hubs
   const canaries = createCanaries();
   let receiver: OtlpReceiver;
   let simulator: Simulator;
@@ -42,12 +51,7 @@ describe('traces of a gateway and a core in two processes', function () {
     tap = await startProviderTap(simulator.url);
     databaseUrl = await createDatabase();
     dataDir = await makeDataDir();
-    const collector = {
-      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-      OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=of-the-collector',
-      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
-      OTEL_BSP_SCHEDULE_DELAY: '100',
-    };
+    const collector = collectedBy(receiver);
     core = await spawnHub({
       ...collector,
       HUB_ROLE: 'core',
@@ -251,6 +255,25 @@ describe('traces of a gateway and a core in two processes', function () {
     );
     await sent((span) => span.parentSpanId === `${'0'.repeat(15)}1`, 'what came after it has come');
     expect(receiver.spans.filter((span) => span.traceId === dropped)).to.deep.equal([]);
+  });
+
+  it('are not kept by a core where its gateway does not keep them', async () => {
+    const quiet = await spawnHub({
+      ...collectedBy(receiver),
+      OTEL_TRACES_SAMPLER: 'always_off',
+      HUB_ROLE: 'gateway',
+      HUB_DATA_DIR: '/nonexistent/hub',
+      HUB_CORE_URL: core.rpcUrl,
+      HUB_CORE_TOKEN: token,
+    });
+    const { licenseId } = await issueLicense(licenses);
+    const isOfLicense = ({ attributes }: SentSpan) => attributes['hub.license.id'] === licenseId;
+    await fetch(`${quiet.gatewayUrl}/v1/status/${licenseId}`);
+    await quiet.stop();
+    // The core has told of the RPC before this one, if it tells of it at all.
+    await fetch(`${gateway.gatewayUrl}/v1/status/${licenseId}`);
+    await sent((span) => isOfLicense(span) && span.kind === 'server', 'another request has come');
+    expect(receiver.spans.filter((span) => isOfLicense(span) && span.kind === 'server')).to.have.length(1);
   });
 
   it('link the requests that share a statement', async () => {

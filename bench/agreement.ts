@@ -1,9 +1,9 @@
 // Before anything is measured: hub and peer answer the same requests with answers of the same shape.
 import type { Case } from './cases.ts';
-import type { Side } from './sides/side.ts';
+import type { Server } from './sides/side.ts';
 
 /** @throws Error that names the first difference: figures of servers that do different things compare nothing */
-export async function checkAgreement(cases: readonly Case[], hub: Side, peer: Side): Promise<void> {
+export async function checkAgreement(cases: readonly Case[], hub: Server, peer: Server): Promise<void> {
   for (const each of cases) {
     const [ours, theirs] = [await answerOf(each, hub), await answerOf(each, peer)];
     if (ours !== theirs) throw new Error(`${each.name}: the hub answers ${ours}, the peer ${theirs}`);
@@ -11,7 +11,7 @@ export async function checkAgreement(cases: readonly Case[], hub: Side, peer: Si
 }
 
 /** Status and names of the members; of text that is not JSON, how many lines. */
-async function answerOf({ prepare }: Case, { port, warehouse }: Side): Promise<string> {
+async function answerOf({ prepare }: Case, { port, warehouse }: Server): Promise<string> {
   const request = (await prepare(warehouse, 1))();
   const [, method = '', target = '', head = '', body = ''] =
     /^(\S+) (\S+) HTTP\/1\.1\r\n(.*?)\r\n\r\n(.*)$/s.exec(request ?? '') ?? [];

@@ -2,7 +2,7 @@
 
 export type Plan = {
   readonly name: 'full' | 'quick' | 'smoke';
-  /** Each measures every side once; what is reported is the median. */
+  /** Each measures every side once; what is reported is the median, and how far apart they were. */
   readonly rounds: number;
   readonly connections: readonly number[];
   /** Of each measurement. */
@@ -11,39 +11,44 @@ export type Plan = {
   readonly warmUp: { readonly windowSeconds: number; readonly windowsAtMost: number };
   readonly latencyRounds: number;
   readonly latencySeconds: number;
+  /** Of each profile: hub and peer, each case, at one connection and at the main number of them. */
+  readonly profileSeconds: number;
   readonly licenses: number;
 };
 
 export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
   full: {
     name: 'full',
-    rounds: 3,
+    rounds: 5,
     connections: [1, 32, 256],
-    seconds: 2,
+    seconds: 0.8,
     warmUp: { windowSeconds: 1, windowsAtMost: 8 },
-    latencyRounds: 3,
-    latencySeconds: 2,
+    latencyRounds: 5,
+    latencySeconds: 1,
+    profileSeconds: 0.8,
     licenses: 10_000,
   },
   quick: {
     name: 'quick',
     rounds: 1,
     connections: [1, 32, 256],
-    seconds: 0.5,
-    warmUp: { windowSeconds: 0.5, windowsAtMost: 6 },
+    seconds: 0.4,
+    warmUp: { windowSeconds: 0.4, windowsAtMost: 4 },
     latencyRounds: 1,
-    latencySeconds: 0.5,
-    licenses: 5_000,
+    latencySeconds: 0.4,
+    profileSeconds: 0.2,
+    licenses: 2_000,
   },
   smoke: {
     name: 'smoke',
     rounds: 1,
-    connections: [1, 4],
+    connections: [1],
     seconds: 0.1,
     warmUp: { windowSeconds: 0.1, windowsAtMost: 1 },
     latencyRounds: 1,
     latencySeconds: 0.2,
-    licenses: 500,
+    profileSeconds: 0.1,
+    licenses: 200,
   },
 };
 

@@ -4,6 +4,7 @@ import { Secret } from '../core/secret.ts';
 import { readMasterKeys } from '../core/storage/master-key.ts';
 import { parseTrustedProxies } from '../gateway/client-ip.ts';
 import { parseOrigins } from '../gateway/cors.ts';
+import { MOST_POINTS } from '../gateway/counts.ts';
 import { usageError } from './failure.ts';
 import { readVariable, requirePublic, variableInUse } from './secret-variables.ts';
 import {
@@ -192,7 +193,7 @@ export const SETTINGS: readonly Setting[] = [
     'HUB_LICENSE_RATE_PER_MINUTE',
     'license-rate-per-minute <n>',
     '60',
-    integer(0, 1_000_000),
+    integer(0, MOST_POINTS),
     'license requests per minute and client IP; 0 is off',
   ),
   setting(

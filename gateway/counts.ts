@@ -38,6 +38,11 @@ redis.call('set', KEYS[1], 0, 'EX', ARGV[2], 'NX')
 return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1])}
 `;
 const MORE_THAN_ANYBODY_TAKES = 1e9;
+/**
+ * So many points a window may have at most. Requests that are refused together are counted as well, so that a count goes
+ * beyond its points, and must not come near what is taken for nobody's.
+ */
+export const MOST_POINTS = MORE_THAN_ANYBODY_TAKES / 10;
 
 /** The same for a count that is only read. Of another type, it has no number. */
 function isOurs({ consumedPoints, msBeforeNext }: RateLimiterRes, seconds: number): boolean {

@@ -1,7 +1,7 @@
 // `npm run bench:bulk`: keys issued to a file, and a usage log exported: how fast, what it costs, and whether memory stays flat.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { discard, makeDataDir } from '../../test/support/data-dir.ts';
@@ -9,7 +9,7 @@ import { HUBCTL, spawnHub } from '../../test/support/hub-process.ts';
 import { createDatabase, query, startPostgres } from '../../test/support/postgres.ts';
 import { fillUsageLog } from '../../test/support/usage-log.ts';
 import { interruptible, type Start } from '../interruptible.ts';
-import { usageOf } from '../sides/process-cost.ts';
+import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 
 const { values } = parseArgs({
   options: {
@@ -77,7 +77,7 @@ ${[...rows(`${keys} keys issued`, issued), ...rows(`${entries} entries exported`
 
 async function observe(count: number, hub: ChildProcess, begin: () => ChildProcess): Promise<Found> {
   const cpu = (pid: number | undefined): number => usageOf(pid ?? 0)?.cpuSeconds ?? 0;
-  const [hubBefore, postgresBefore] = [cpu(hub.pid), postgresSeconds()];
+  const [hubBefore, postgresBefore] = [cpu(hub.pid), postgresCpuSeconds() ?? 0];
   const begun = performance.now();
   const program = begin();
   const ended = succeeded(program).then(() => true as const);
@@ -92,7 +92,7 @@ async function observe(count: number, hub: ChildProcess, begin: () => ChildProce
   return {
     perSecond: (count * 1_000) / (performance.now() - begun),
     hub: micros(cpu(hub.pid) - hubBefore),
-    postgres: micros(postgresSeconds() - postgresBefore),
+    postgres: micros((postgresCpuSeconds() ?? 0) - postgresBefore),
     hubctl: micros(hubctlSeconds),
     memory,
   };
@@ -110,22 +110,6 @@ function residentMb(pid: number | undefined): number {
   } catch {
     return 0; // it has ended
   }
-}
-
-/** Of this program's server: its processes have the postmaster for a parent. */
-function postgresSeconds(): number {
-  const data = (process.env['HUB_TEST_POSTGRES_LOG'] ?? '').replace(/server\.log$/, '');
-  const [postmaster] = readFileSync(`${data}postmaster.pid`, 'utf8').split('\n');
-  let sum = 0;
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    try {
-      const [, parent] = /^\d+ \(.*\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
-      if (parent === postmaster) sum += usageOf(Number(pid))?.cpuSeconds ?? 0;
-    } catch {
-      // it has ended
-    }
-  }
-  return sum;
 }
 
 function rows(what: string, found: readonly Found[]): string[] {

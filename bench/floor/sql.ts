@@ -1,55 +1,116 @@
-// The floor under the cases with a database: the peer's own statements, prepared, without HTTP, JSON or signatures.
-// `node sql.ts <case> <seconds>` on DATABASE_URL prints how many it did in a second.
-import pg from 'pg';
+// The floor under the cases with a database: the peer's own statements, prepared, without HTTP, JSON, signatures and the
+// provider. `GET /<case>?connections=32&seconds=1` does them for so long, that many at a time, and tells how many it did.
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { CaseName } from '../cases.ts';
+import type { Throughput } from '../load/closed-loop.ts';
 import { takeSeat } from '../peer/activate.ts';
-import { journal } from '../peer/callback.ts';
+import { findSession, journal } from '../peer/callback.ts';
+import { openPool } from '../peer/pool.ts';
+import { settle } from '../peer/settle.ts';
 import { readStatus } from '../peer/status.ts';
-import { machineOf } from '../stock.ts';
+import type { Session } from '../peer/verify.ts';
+import { machineOf, SEATS } from '../stock.ts';
 
-const CLIENTS = 32;
+/** One request after the other; undefined when all that was prepared is used up. */
+type Work = () => Promise<unknown> | undefined;
 
-const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: CLIENTS });
-const [, , caseName = '', seconds = '1'] = process.argv;
-const { rows: licenses } = await pool.query<{ id: string; key_hash: Buffer }>(
-  'select id, key_hash from license order by id',
-);
-let begun = 0;
+const pool = openPool();
 
-/** One request of the case; each takes the next license, and a round of all licenses the next machine. */
-async function work(): Promise<void> {
-  const index = begun++;
-  const license = licenses[index % licenses.length];
-  if (license === undefined) throw new Error('there are no licenses');
+async function workOf(caseName: CaseName): Promise<Work> {
+  const { rows: licenses } = await pool.query<{ id: string; key_hash: Buffer }>(
+    'select id, key_hash from license order by id',
+  );
+  let begun = 0;
+  const next = () => {
+    const index = begun++;
+    const { id = '', key_hash: keyHash = Buffer.alloc(0) } = licenses[index % licenses.length] ?? {};
+    return { id, keyHash, turn: Math.floor(index / licenses.length) };
+  };
+  const fields = (transactionId: string) => ({
+    status: 'VALID',
+    tran_id: transactionId,
+    val_id: `V-${transactionId}`,
+    amount: '100.00',
+    currency: 'BDT',
+    card_type: 'VISA',
+  });
+  const seatFor = (seat: number, keyHash: Buffer) =>
+    takeSeat(pool, keyHash, { machineFingerprint: machineOf(seat) });
   switch (caseName) {
     case 'status':
-      await readStatus(pool, license.id, machineOf(0));
-      return;
+      return () => readStatus(pool, next().id, machineOf(0));
     case 'activate':
-      await takeSeat(pool, license.key_hash, {
-        machineFingerprint: machineOf(1 + Math.floor(index / licenses.length)),
-      });
-      return;
+      return () => {
+        const { keyHash, turn } = next();
+        return 1 + turn < SEATS ? seatFor(1 + turn, keyHash) : undefined;
+      };
     case 'reactivate':
-      await takeSeat(pool, license.key_hash, { machineFingerprint: machineOf(0) });
-      return;
+      return () => seatFor(0, next().keyHash);
     case 'callback':
-      await journal(pool, license.id, {
-        status: 'UNATTEMPTED',
-        tran_id: license.id,
-        val_id: 'V',
-        amount: '100.00',
-      });
-      return;
-    default:
-      throw new Error(`no statements for ${caseName}`);
+      return () => {
+        const { id } = next();
+        return journal(pool, id, { ...fields(id), status: 'UNATTEMPTED' });
+      };
+    case 'settle': {
+      const { rows: pending } = await pool.query<Session>(
+        `select id, transaction_id from charge_session where status = 'pending'`,
+      );
+      return () => {
+        const session = pending.pop();
+        return session && settleOne(session);
+      };
+    }
+    case 'public_key':
+      throw new Error('its floor is bare node:http');
+  }
+
+  async function settleOne({ id, transaction_id: transactionId }: Session): Promise<void> {
+    const callbackId = await journal(pool, id, fields(transactionId));
+    const session = await findSession(pool, id, transactionId);
+    if (session === undefined) throw new Error(`session ${id} is gone`);
+    const proof = {
+      gatewayTransactionId: `V-${transactionId}`,
+      bankTransactionId: `K-${transactionId}`,
+    };
+    await settle(pool, { session, callbackId, proof });
   }
 }
 
-const start = performance.now();
-const end = start + Number(seconds) * 1_000;
-const drive = async (): Promise<void> => {
-  while (performance.now() < end) await work();
-};
-await Promise.all(Array.from({ length: CLIENTS }, drive));
-process.stdout.write(`${JSON.stringify({ perSecond: (begun * 1_000) / (performance.now() - start) })}\n`);
-await pool.end();
+async function drive(work: Work, connections: number, seconds: number): Promise<Throughput> {
+  let requests = 0;
+  const before = performance.eventLoopUtilization();
+  const start = performance.now();
+  let last = start;
+  const end = start + seconds * 1_000;
+  const one = async (): Promise<void> => {
+    while (performance.now() < end) {
+      const done = work();
+      if (done === undefined) return;
+      await done;
+      requests += 1;
+      last = performance.now();
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, one));
+  const generatorBusy = performance.eventLoopUtilization(before).utilization;
+  return { requests, perSecond: (requests * 1_000) / (last - start), generatorBusy };
+}
+
+async function answer({ url = '' }: IncomingMessage): Promise<Throughput> {
+  const { pathname, searchParams } = new URL(url, 'http://floor');
+  const work = await workOf(pathname.slice(1) as CaseName); // the one who asks is our own program
+  return drive(work, Number(searchParams.get('connections')), Number(searchParams.get('seconds')));
+}
+
+const server = createServer((request, response) => {
+  answer(request).then(
+    (found) => response.end(JSON.stringify(found)),
+    (error) => response.writeHead(500).end(String(error)),
+  );
+});
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  process.stdout.write(`${JSON.stringify({ ready: 'floor', port })}\n`);
+});
+process.on('SIGTERM', () => process.exit(0));

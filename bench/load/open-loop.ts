@@ -4,14 +4,11 @@
 import type { Load } from './closed-loop.ts';
 import { type Connection, openConnection } from './connection.ts';
 
-export type Latency = {
-  /** Requests per second that were due. */
-  readonly rate: number;
-  readonly requests: number;
-  /** Milliseconds. */
-  readonly p50: number;
-  readonly p99: number;
-  readonly p999: number;
+export type Paced = {
+  /** Milliseconds of each request, the shortest first. */
+  readonly latencies: Float64Array;
+  /** Share of its time that the generator itself was busy: near 1 what is measured is its own lateness. */
+  readonly generatorBusy: number;
 };
 
 /** `connections` is the most that are open; a request that finds none free waits, and its clock runs. */
@@ -21,7 +18,7 @@ export async function openLoop({
   seconds,
   next,
   rate,
-}: Load & { readonly rate: number }): Promise<Latency> {
+}: Load & { readonly rate: number }): Promise<Paced> {
   const { promise: done, resolve, reject } = Promise.withResolvers<void>();
   done.catch(() => {}); // awaited below: a connection may be lost before that
   const open = await Promise.all(Array.from({ length: connections }, () => openConnection(port, reject)));
@@ -30,6 +27,7 @@ export async function openLoop({
   const latencies = new Float64Array(total);
   let sent = 0;
   let answered = 0;
+  const before = performance.eventLoopUtilization();
   const start = performance.now();
   const dueAt = (index: number): number => start + (index * 1_000) / rate;
   const send = (connection: Connection): void => {
@@ -66,7 +64,6 @@ export async function openLoop({
     sent = total;
     for (const connection of open) connection.close();
   }
-  latencies.sort();
-  const at = (share: number): number => latencies[Math.min(total - 1, Math.floor(total * share))] ?? 0;
-  return { rate, requests: total, p50: at(0.5), p99: at(0.99), p999: at(0.999) };
+  const generatorBusy = performance.eventLoopUtilization(before).utilization;
+  return { latencies: latencies.sort(), generatorBusy };
 }

@@ -1,5 +1,5 @@
 // POST /v1/activate of the peer: five statements, the license locked, a signature.
-import { createHash, createPrivateKey, type KeyObject, randomUUID, sign } from 'node:crypto';
+import { createHash, createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import { Refusal } from './refuse.ts';
@@ -28,8 +28,8 @@ const FIND_SEAT = `
   select (select id from seat where license_id = $1 and machine_fingerprint = $2 and released_at is null) as id,
          (select count(*)::int from seat where license_id = $1 and released_at is null) as used`;
 const INSERT_SEAT = `
-  insert into seat (id, license_id, machine_fingerprint, machine_label, app_version, last_seen_at)
-  values ($1, $2, $3, $4, $5, now())`;
+  insert into seat (license_id, machine_fingerprint, machine_label, app_version, last_seen_at)
+  values ($1, $2, $3, $4, now()) returning id`;
 const REFRESH_SEAT =
   'update seat set machine_label = $2, app_version = $3, last_seen_at = now() where id = $1';
 
@@ -54,10 +54,9 @@ export function takeSeat(pool: Pool, keyHash: Buffer, request: Omit<Request, 'li
     }
     if (license.seat_limit !== -1 && seat.used >= license.seat_limit)
       throw new Refusal(409, 'seat_limit_reached');
-    const seatId = randomUUID();
-    const values = [seatId, ...machine, machineLabel, appVersion];
-    await client.query({ name: 'insert', text: INSERT_SEAT, values });
-    return { license, seatId };
+    const values = [...machine, machineLabel, appVersion];
+    const [taken] = (await client.query({ name: 'insert', text: INSERT_SEAT, values })).rows;
+    return { license, seatId: taken.id };
   });
 }
 

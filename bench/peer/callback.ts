@@ -1,9 +1,8 @@
 // POST /v1/webhooks/gateway_one of the peer: a row for each callback; a payment is verified, then settled.
-import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import { settle } from './settle.ts';
-import { createVerify } from './verify.ts';
+import { createVerify, type Session } from './verify.ts';
 
 type Fields = { status: string; tran_id: string; val_id?: string };
 
@@ -16,16 +15,26 @@ const schema = {
 };
 
 const INSERT_CALLBACK = `
-  insert into callback (id, session_id, fields, received_at, state) values ($1, $2, $3, now(), 'received')`;
+  insert into callback (session_id, fields, received_at, state) values ($1, $2, now(), 'received') returning id`;
 const FIND_SESSION = `
   select id, transaction_id, status, amount_minor, currency from charge_session
   where case when $1::text is null then transaction_id = $2 else id = $1 end`;
 
 /** One row, committed; its id. */
 export async function journal(pool: Pool, sessionId: string | null, fields: object): Promise<string> {
-  const id = randomUUID();
-  await pool.query({ name: 'callback', text: INSERT_CALLBACK, values: [id, sessionId, fields] });
-  return id;
+  const values = [sessionId, fields];
+  const { rows } = await pool.query({ name: 'callback', text: INSERT_CALLBACK, values });
+  return rows[0].id;
+}
+
+/** Without the session's id, by the transaction's. */
+export async function findSession(
+  pool: Pool,
+  sessionId: string | null,
+  transactionId: string,
+): Promise<Session | undefined> {
+  const values = [sessionId, transactionId];
+  return (await pool.query({ name: 'session', text: FIND_SESSION, values })).rows[0];
 }
 
 export function receiveCallback(app: FastifyInstance, pool: Pool, providerUrl: string): void {
@@ -37,8 +46,7 @@ export function receiveCallback(app: FastifyInstance, pool: Pool, providerUrl: s
       const callbackId = await journal(pool, sessionId, body);
       const isPaid = body.status === 'VALID' || body.status === 'VALIDATED';
       if (isPaid && body.val_id !== undefined) {
-        const values = [sessionId, body.tran_id];
-        const [session] = (await pool.query({ name: 'session', text: FIND_SESSION, values })).rows;
+        const session = await findSession(pool, sessionId, body.tran_id);
         if (session?.transaction_id === body.tran_id) {
           const proof = await verify(session, body.val_id);
           if (proof !== undefined) await settle(pool, { session, callbackId, proof });

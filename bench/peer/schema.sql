@@ -1,4 +1,5 @@
--- The tables of the peer: as few columns and indexes as the same work can do with.
+-- The tables of the peer: as few columns and indexes as the same work can do with. Ids are in the order of their time,
+-- like the hub's, so that both write to the end of their indexes.
 create table app (slug text primary key, kid text not null, private_key_pem text not null, public_key_pem text not null);
 create table license (
   id text primary key,
@@ -11,7 +12,7 @@ create table license (
   revoked_at timestamptz
 );
 create table seat (
-  id uuid primary key,
+  id uuid primary key default uuidv7(),
   license_id text not null references license,
   machine_fingerprint text not null,
   machine_label text not null,
@@ -30,7 +31,7 @@ create table charge_session (
   settled_by text
 );
 create table callback (
-  id uuid primary key,
+  id uuid primary key default uuidv7(),
   session_id text,
   fields jsonb not null,
   received_at timestamptz not null,
@@ -51,4 +52,4 @@ create table fee_line (
   amount_minor bigint not null,
   primary key (session_id, rule)
 );
-create table audit (id uuid primary key, at timestamptz not null, subject text not null, change jsonb not null);
+create table audit (id uuid primary key default uuidv7(), at timestamptz not null, subject text not null, change jsonb not null);

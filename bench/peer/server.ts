@@ -1,16 +1,13 @@
 // The peer: what a good engineer writes in an afternoon with Fastify and pg. No batching, no logging, no rate limit.
 import { parse } from 'node:querystring';
 import Fastify from 'fastify';
-import pg from 'pg';
 import { activate } from './activate.ts';
 import { receiveCallback } from './callback.ts';
+import { openPool } from './pool.ts';
 import { publicKey } from './public-key.ts';
 import { checkStatus } from './status.ts';
 
-/** Tried with 4, 8, 10, 16 and 32 on two cores: more connections only wait for each other. */
-const POOL_SIZE = 10;
-
-const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: POOL_SIZE });
+const pool = openPool();
 const app = Fastify({ logger: false });
 app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
   done(null, parse(body.toString())),

@@ -1,5 +1,4 @@
 // Settles a session of the peer in one transaction: status, usage log, fee lines, audit, callback.
-import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { inTransaction } from './transaction.ts';
 import type { Proof, Session } from './verify.ts';
@@ -12,7 +11,7 @@ const LOG = `
 const FEES = `
   insert into fee_line (session_id, rule, amount_minor)
   select $1, name, round($2::bigint * basis_points / 10000.0)::bigint + fixed_minor from fee_rule on conflict do nothing`;
-const AUDIT = 'insert into audit (id, at, subject, change) values ($1, now(), $2, $3)';
+const AUDIT = 'insert into audit (at, subject, change) values (now(), $1, $2)';
 const DONE = `update callback set state = 'settled' where id = $1`;
 
 type Paid = { readonly session: Session; readonly callbackId: string; readonly proof: Proof };
@@ -28,7 +27,7 @@ export function settle(pool: Pool, { session, callbackId, proof }: Paid): Promis
       await client.query({ name: 'log', text: LOG, values: log });
       await client.query({ name: 'fees', text: FEES, values: [id, amount] });
       const change = { before: locked.status, after: 'success' };
-      await client.query({ name: 'audit', text: AUDIT, values: [randomUUID(), id, change] });
+      await client.query({ name: 'audit', text: AUDIT, values: [id, change] });
     }
     await client.query({ name: 'done', text: DONE, values: [callbackId] });
   });

@@ -1,5 +1,6 @@
 // The results as a picture: for each case a bar for the hub, the peer and the floor.
 import type { MeasuredCase, Results } from './results.ts';
+import { floorName, SIDES } from './words.ts';
 
 const WIDTH = 760;
 const LABEL_WIDTH = 230;
@@ -31,15 +32,12 @@ ${groups.join('\n')}
 `;
 }
 
-function barsOf({ sides, bareSqlPerSecond }: MeasuredCase, connections: number): Bar[] {
-  const of = (name: 'hub' | 'peer' | 'floor'): number | undefined => sides[name]?.perSecond[connections];
-  const bars = [
-    { name: 'hub', label: 'hub', perSecond: of('hub') },
-    { name: 'peer', label: 'peer', perSecond: of('peer') },
-    { name: 'floor', label: 'bare node:http', perSecond: of('floor') },
-    { name: 'floor', label: 'bare SQL', perSecond: bareSqlPerSecond },
-  ] as const;
-  return bars.flatMap((bar) => (bar.perSecond === undefined ? [] : [{ ...bar, perSecond: bar.perSecond }]));
+function barsOf({ sides, floor }: MeasuredCase, connections: number): Bar[] {
+  return SIDES.flatMap((name) => {
+    const perSecond = sides[name]?.perSecond[connections];
+    const label = name === 'floor' ? floorName(floor) : name;
+    return perSecond === undefined ? [] : [{ name, label, perSecond }];
+  });
 }
 
 function caseGroup({ title }: MeasuredCase, bars: readonly Bar[], top: number): string {

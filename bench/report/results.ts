@@ -1,6 +1,8 @@
 // What a run found, as it is written to bench/results, and how it compares.
 import type { Case } from '../cases.ts';
-import type { CaseResult } from '../measure.ts';
+import type { CaseResult, SideResult } from '../measure.ts';
+import { median } from '../median.ts';
+import type { Profile } from '../profile/profile-case.ts';
 
 export type Machine = {
   readonly cpu: string;
@@ -9,53 +11,112 @@ export type Machine = {
   readonly system: string;
   readonly node: string;
   readonly postgres: string;
-  /** Average of the last minute before the run: what else the machine did. */
+  /** Average of the last minute before the run: programs that wanted a processor. */
   readonly loadBefore: number;
+  /** Share of the processors that were busy in the last second before it. */
+  readonly busyBefore: number;
 };
 
-export type MeasuredCase = Pick<Case, 'name' | 'title' | 'mark'> & {
+export type MeasuredCase = Pick<Case, 'name' | 'title' | 'mark' | 'floor'> & {
   readonly sides: CaseResult;
-  /** Statements of the case without HTTP, per second; undefined if it has none. */
-  readonly bareSqlPerSecond: number | undefined;
+  readonly profiles: readonly Profile[];
 };
 
 export type Results = {
   readonly plan: string;
   readonly at: string;
   readonly machine: Machine;
+  /** What of the hub is not as by default; and where it counts requests. */
+  readonly hub: { readonly ratePerMinute: number; readonly countsIn: string };
   /** By which number of connections the marks go. */
   readonly connections: number;
   readonly cases: readonly MeasuredCase[];
 };
 
+/** UNDECIDED: some rounds were beyond the mark and some were not, or there were too few of them to tell. */
+export type Verdict = 'MET' | 'MISSED' | 'UNDECIDED';
+
 export type Comparison = {
-  readonly what: string;
-  readonly value: number;
-  /** At least, or at most. */
+  readonly what: 'throughput' | 'p99' | 'alone';
+  readonly over: 'peer' | 'floor';
+  /** Of each round the hub's figure over the other's; the one in the middle, and the two at the ends. */
+  readonly ratio: Ratio;
   readonly mark: { readonly least: number } | { readonly most: number };
-  readonly met: boolean;
+  readonly verdict: Verdict;
 };
+
+export type Ratio = { readonly median: number; readonly least: number; readonly most: number };
 
 /** At 1 connection the hub may take so many times as long as the peer. */
 const SLOWEST_ALONE = 1.15;
+/** With fewer there is no telling how far apart rounds are. */
+const FEWEST_ROUNDS = 3;
+/** Of a p99.9, that a handful of requests does not make it. */
+const FEWEST_SAMPLES = 5_000;
+/** Beyond, what is measured may be the load generator. */
+const GENERATOR_BOUND = 0.75;
+const BUSY_SHARE = 0.15;
 
 /** The marks of a case: throughput, tail at 70 % load, latency at one connection. */
 export function compare({ sides, mark }: MeasuredCase, connections: number): Comparison[] {
-  const { hub, peer } = sides;
-  const other = mark.over === 'peer' ? peer : sides.floor;
+  const { hub, peer, floor } = sides;
+  const other = mark.over === 'peer' ? peer : floor;
   if (hub === undefined || other === undefined || peer === undefined) return [];
-  const rate = (side: typeof hub, at: number): number => side.perSecond[at] ?? 0;
+  const rate = (side: SideResult, at: number): readonly number[] => side.rounds[at] ?? [];
+  const tail = (side: SideResult): readonly number[] => side.latency?.rounds.p99 ?? [];
+  const least = { least: mark.ratio };
   return [
-    atLeast(`throughput, hub / ${mark.over}`, rate(hub, connections) / rate(other, connections), mark.ratio),
-    atMost('p99 at 70 % load, hub / peer', hub.latency.p99 / peer.latency.p99, 1),
-    atMost('latency at 1 connection, hub / peer', rate(peer, 1) / rate(hub, 1), SLOWEST_ALONE),
+    judge('throughput', mark.over, ratios(rate(hub, connections), rate(other, connections)), least),
+    judge('p99', 'peer', ratios(tail(hub), tail(peer)), { most: 1 }),
+    judge('alone', 'peer', ratios(rate(peer, 1), rate(hub, 1)), { most: SLOWEST_ALONE }),
   ];
 }
 
-function atLeast(what: string, value: number, least: number): Comparison {
-  return { what, value, mark: { least }, met: value >= least };
+/** Of rates at so many connections, round by round; undefined if the other was not measured with them. */
+export function rateRatio(
+  { sides }: MeasuredCase,
+  over: 'peer' | 'floor',
+  connections: number,
+): Ratio | undefined {
+  const [hub, other] = [sides.hub?.rounds[connections], sides[over]?.rounds[connections]];
+  return hub === undefined || other === undefined ? undefined : ratioOf(ratios(hub, other));
 }
 
-function atMost(what: string, value: number, most: number): Comparison {
-  return { what, value, mark: { most }, met: value <= most };
+function judge(
+  what: Comparison['what'],
+  over: Comparison['over'],
+  rounds: readonly number[],
+  mark: Comparison['mark'],
+): Comparison {
+  const isBeyond = (value: number): boolean => ('least' in mark ? value >= mark.least : value <= mark.most);
+  const beyond = rounds.filter(isBeyond).length;
+  const agree = rounds.length >= FEWEST_ROUNDS && (beyond === 0 || beyond === rounds.length);
+  const verdict = agree ? (beyond > 0 ? 'MET' : 'MISSED') : 'UNDECIDED';
+  return { what, over, ratio: ratioOf(rounds), mark, verdict };
+}
+
+function ratios(ours: readonly number[], theirs: readonly number[]): number[] {
+  return ours.map((value, round) => value / (theirs[round] ?? Number.NaN));
+}
+
+function ratioOf(rounds: readonly number[]): Ratio {
+  return { median: median(rounds), least: Math.min(...rounds), most: Math.max(...rounds) };
+}
+
+/** Whether a p99.9 rests on too few requests. */
+export function areFew(requests: number): boolean {
+  return requests < FEWEST_SAMPLES;
+}
+
+/** Under which loads the generator was so busy that a server may have been faster than it. Bare SQL needs none. */
+export function generatorBound({ generatorBusy, latency }: SideResult): ('closed' | 'open')[] {
+  if (latency === undefined) return [];
+  return (['closed', 'open'] as const).filter((loop) => generatorBusy[loop] > GENERATOR_BOUND);
+}
+
+/** What to be told of a machine that does something else; undefined if it does not. */
+export function busyWarning({ loadBefore, busyBefore, cores }: Machine): string | undefined {
+  if (loadBefore <= cores && busyBefore <= BUSY_SHARE) return undefined;
+  const share = `${(busyBefore * 100).toFixed(0)} %`;
+  return `This machine is busy: ${loadBefore.toFixed(1)} programs wanted its ${cores} processors in the last minute, and ${share} of them were in use before the run. Its figures will say more about that than about the servers.`;
 }

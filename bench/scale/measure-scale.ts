@@ -85,9 +85,9 @@ async function measureOnce(
 ): Promise<Measured> {
   const requests = requestsFor(operation, population, REQUESTS, round);
   const alone = requestsFor(operation, population, REQUESTS_ALONE, round + 1_000);
-  await untilCalm([pid]);
+  await untilCalm([{ pid }]);
   const single = await closedLoop({ port, connections: 1, seconds: 60, next: () => alone.pop() });
-  await untilCalm([pid]);
+  await untilCalm([{ pid }]);
   const [walBefore, cpuBefore] = [await walPosition(databaseUrl), usageOf(pid)?.cpuSeconds ?? 0];
   const { perSecond } = await closedLoop({
     port,
@@ -95,7 +95,7 @@ async function measureOnce(
     seconds: 60,
     next: () => requests.pop(),
   });
-  await untilCalm([pid]);
+  await untilCalm([{ pid }]);
   const [walAfter, cpuAfter] = [await walPosition(databaseUrl), usageOf(pid)?.cpuSeconds ?? 0];
   return {
     perSecond,

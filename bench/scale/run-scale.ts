@@ -7,9 +7,10 @@ import { RetentionService } from '../../gen/hub/retention/v1/retention_service_p
 import { transportTo } from '../../test/support/hub.ts';
 import { HUBCTL } from '../../test/support/hub-process.ts';
 import type { Start } from '../interruptible.ts';
-import { describeMachine } from '../machine.ts';
+import { describeMachine, howBusy } from '../machine.ts';
 import type { Machine } from '../report/results.ts';
 import { type Child, startChild } from '../sides/child.ts';
+import { RATE_PER_MINUTE } from '../sides/hub.ts';
 import { type Figures, measureScale } from './measure-scale.ts';
 import { observe, type Statement } from './observe.ts';
 import type { Population } from './population.ts';
@@ -58,7 +59,7 @@ export async function runScale(
   const [first] = prepared;
   const largest = prepared.at(-1);
   if (first === undefined || largest === undefined) throw new Error('there is no database to measure');
-  const machine = await describeMachine(first.databaseUrl);
+  const machine = await describeMachine(first.databaseUrl, await howBusy());
   const directory = await start(
     () => mkdtemp(join(tmpdir(), 'hub-scale-')),
     (path) => rm(path, { recursive: true }),
@@ -105,8 +106,7 @@ function startHub(databaseUrl: string, dataDir: string, redisUrl: string, logFil
     env: {
       DATABASE_URL: databaseUrl,
       ...(redisUrl !== '' && { REDIS_URL: redisUrl }),
-      // On, and as high as one client here needs.
-      HUB_LICENSE_RATE_PER_MINUTE: '1000000',
+      HUB_LICENSE_RATE_PER_MINUTE: String(RATE_PER_MINUTE),
     },
     logFile,
     readyMark: 'hub is ready',

@@ -6,6 +6,8 @@ import { setTimeout } from 'node:timers/promises';
 
 export type Child = {
   readonly pid: number;
+  /** Opens the inspector of its Node.js; the address of that. */
+  inspect(): Promise<string>;
   /** The line by which it said that it is ready. */
   readonly ready: string;
   stop(): Promise<void>;
@@ -22,20 +24,37 @@ export type Command = {
   readonly readyMark: string;
 };
 
-const READY_WITHIN_MS = 60_000;
+const SAYS_WITHIN_MS = 60_000;
+/** What Node.js says on standard error when it is asked to open its inspector. */
+const INSPECTOR = 'Debugger listening on ';
 
 /** @throws Error with the end of what it said if it does not become ready */
 export async function startChild({ name, args, env, logFile, readyMark }: Command): Promise<Child> {
-  const log = openSync(logFile, 'w');
-  const child = spawn(process.execPath, args, {
+  const errorFile = `${logFile}.err`;
+  const [log, errors] = [openSync(logFile, 'w'), openSync(errorFile, 'w')];
+  // The inspector is shut until somebody asks for it, and then on a port that is free.
+  const child = spawn(process.execPath, ['--inspect-port=0', ...args], {
     env: { PATH: process.env['PATH'] ?? '', NODE_ENV: 'production', ...env },
-    stdio: ['ignore', log, log],
+    stdio: ['ignore', log, errors],
   });
   closeSync(log);
-  const ready = await untilReady(child, logFile, readyMark, name);
+  closeSync(errors);
+  const lineOf = async (file: string, mark: string): Promise<string> => {
+    const line = await untilSaid(child, file, mark);
+    if (line !== undefined) return line;
+    child.kill('SIGKILL');
+    const said = [logFile, errorFile].map((each) => readFileSync(each, 'utf8').slice(-2_000)).join('');
+    throw new Error(`${name} did not start:\n${said}`);
+  };
+  const ready = await lineOf(logFile, readyMark);
   return {
     pid: child.pid ?? 0,
     ready,
+    async inspect() {
+      child.kill('SIGUSR1');
+      const line = await lineOf(errorFile, INSPECTOR);
+      return line.slice(INSPECTOR.length).trim();
+    },
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const exited = once(child, 'exit');
@@ -45,14 +64,14 @@ export async function startChild({ name, args, env, logFile, readyMark }: Comman
   };
 }
 
-async function untilReady(child: ChildProcess, logFile: string, mark: string, name: string): Promise<string> {
-  const giveUpAt = performance.now() + READY_WITHIN_MS;
+/** The first line with this in it; undefined if it ends before, or takes too long. */
+async function untilSaid(child: ChildProcess, file: string, mark: string): Promise<string | undefined> {
+  const giveUpAt = performance.now() + SAYS_WITHIN_MS;
   while (performance.now() < giveUpAt && child.exitCode === null) {
-    const lines = readFileSync(logFile, 'utf8').split('\n');
+    const lines = readFileSync(file, 'utf8').split('\n');
     const line = lines.find((candidate) => candidate.includes(mark));
     if (line !== undefined) return line;
     await setTimeout(50);
   }
-  child.kill('SIGKILL');
-  throw new Error(`${name} did not start:\n${readFileSync(logFile, 'utf8').slice(-2_000)}`);
+  return undefined;
 }

@@ -1,27 +1,42 @@
 // The floor: what this machine gives without what is measured.
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import type { Throughput } from '../load/closed-loop.ts';
 import { startChild } from './child.ts';
-import type { Side } from './side.ts';
+import { createPeerDatabase } from './peer.ts';
+import type { Server, Statements } from './side.ts';
 
-export async function startBareHttp(directory: string, publicKeyPem: string): Promise<Side> {
+export async function startBareHttp(directory: string, publicKeyPem: string): Promise<Server> {
   const child = await startChild({
     name: 'bare node:http',
     args: [join(import.meta.dirname, '../floor/bare-http.ts')],
     env: { PUBLIC_KEY_PEM: publicKeyPem },
-    logFile: join(directory, 'floor.log'),
+    logFile: join(directory, 'bare-http.log'),
     readyMark: '"ready"',
   });
   const { port } = JSON.parse(child.ready);
-  return { name: 'floor', port, pid: child.pid, warehouse: undefined, stop: () => child.stop() };
+  return { ...child, name: 'floor', port, warehouse: undefined };
 }
 
-/** How often a second the statements of a case are done, by clients that do nothing else. */
-export async function bareSql(databaseUrl: string, caseName: string, seconds: number): Promise<number> {
-  const program = join(import.meta.dirname, '../floor/sql.ts');
-  const { stdout } = await promisify(execFile)(process.execPath, [program, caseName, String(seconds)], {
-    env: { PATH: process.env['PATH'] ?? '', DATABASE_URL: databaseUrl },
+/** The peer's statements by a program that does nothing else, on a database of its own. */
+export async function startBareSql(directory: string): Promise<Statements> {
+  const { databaseUrl, warehouse } = await createPeerDatabase();
+  const child = await startChild({
+    name: 'bare SQL',
+    args: [join(import.meta.dirname, '../floor/sql.ts')],
+    env: { DATABASE_URL: databaseUrl },
+    logFile: join(directory, 'bare-sql.log'),
+    readyMark: '"ready"',
   });
-  return JSON.parse(stdout).perSecond;
+  const { port } = JSON.parse(child.ready);
+  return {
+    ...child,
+    name: 'floor',
+    warehouse,
+    async run({ caseName, connections, seconds }) {
+      const query = new URLSearchParams({ seconds: String(seconds), connections: String(connections) });
+      const response = await fetch(`http://127.0.0.1:${port}/${caseName}?${query}`);
+      if (!response.ok) throw new Error(`bare SQL, ${caseName}: ${await response.text()}`);
+      return (await response.json()) as Throughput; // it is our own program
+    },
+  };
 }

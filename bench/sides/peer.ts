@@ -7,9 +7,9 @@ import { thumbprint } from '../../core/license/signing-key.ts';
 import { createDatabase, query } from '../../test/support/postgres.ts';
 import { APP, CUSTOMER, LIMITS, MACHINE, machineOf, SEATS, type Warehouse } from '../stock.ts';
 import { startChild } from './child.ts';
-import type { Side } from './side.ts';
+import type { Server } from './side.ts';
 
-export type PeerSide = Side & { readonly warehouse: Warehouse; readonly databaseUrl: string };
+export type PeerSide = Server & { readonly warehouse: Warehouse; readonly databaseUrl: string };
 
 export async function startPeer({
   directory,
@@ -18,6 +18,19 @@ export async function startPeer({
   readonly directory: string;
   readonly providerUrl: string;
 }): Promise<PeerSide> {
+  const { databaseUrl, warehouse } = await createPeerDatabase();
+  const child = await startChild({
+    name: 'the peer',
+    args: [join(import.meta.dirname, '../peer/server.ts')],
+    env: { DATABASE_URL: databaseUrl, PROVIDER_URL: providerUrl },
+    logFile: join(directory, 'peer.log'),
+    readyMark: '"ready"',
+  });
+  return { ...child, name: 'peer', port: JSON.parse(child.ready).port, databaseUrl, warehouse };
+}
+
+/** A database as the peer wants it, with the app and the fees. */
+export async function createPeerDatabase(): Promise<Pick<PeerSide, 'databaseUrl' | 'warehouse'>> {
   const databaseUrl = await createDatabase();
   await query(databaseUrl, await readFile(join(import.meta.dirname, '../peer/schema.sql'), 'utf8'));
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -36,21 +49,7 @@ export async function startPeer({
     `insert into fee_rule (id, name, basis_points, fixed_minor) values ($1, 'gateway', 250, 0), ($2, 'platform', 100, 5)`,
     [newUuid(), newUuid()],
   );
-  const child = await startChild({
-    name: 'the peer',
-    args: [join(import.meta.dirname, '../peer/server.ts')],
-    env: { DATABASE_URL: databaseUrl, PROVIDER_URL: providerUrl },
-    logFile: join(directory, 'peer.log'),
-    readyMark: '"ready"',
-  });
-  return {
-    name: 'peer',
-    port: JSON.parse(child.ready).port,
-    pid: child.pid,
-    databaseUrl,
-    warehouse: warehouseOf(databaseUrl),
-    stop: () => child.stop(),
-  };
+  return { databaseUrl, warehouse: warehouseOf(databaseUrl) };
 }
 
 function warehouseOf(databaseUrl: string): Warehouse {

@@ -1,5 +1,6 @@
 // What a server has used so far, as Linux counts it; elsewhere nothing is known.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 export type Usage = {
   /** Seconds of CPU, user and system. */
@@ -13,17 +14,45 @@ const TICKS_PER_SECOND = 100;
 
 export function usageOf(pid: number): Usage | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold anything; fields 14 and 15 are counted from behind it.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const peakKiB = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return {
-      cpuSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND,
-      peakMiB: Number(peakKiB) / 1024,
-    };
+    return { cpuSeconds: statOf(pid).own, peakMiB: Number(peakKiB) / 1024 };
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Seconds of CPU that the PostgreSQL of this program has used, with all of its processes: those that run, and those that
+ * have ended, which their parent has been told of.
+ */
+export function postgresCpuSeconds(): number | undefined {
+  try {
+    const data = dirname(process.env['HUB_TEST_POSTGRES_LOG'] ?? '');
+    const postmaster = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+    const { own, ended } = statOf(postmaster);
+    const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    return children.reduce((sum, pid) => sum + secondsOfChild(Number(pid), postmaster), own + ended);
+  } catch {
+    return undefined;
+  }
+}
+
+function secondsOfChild(pid: number, expectedParent: number): number {
+  try {
+    const { parent, own } = statOf(pid);
+    return parent === expectedParent ? own : 0;
+  } catch {
+    return 0; // it has just ended
+  }
+}
+
+/** Seconds of CPU of a process itself, and of its children that have ended. @throws Error if there is none */
+function statOf(pid: number): { readonly parent: number; readonly own: number; readonly ended: number } {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The name in parentheses may hold anything; fields 4 and 14 to 17 are counted from behind it.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const seconds = (at: number): number => (Number(fields[at]) + Number(fields[at + 1])) / TICKS_PER_SECOND;
+  return { parent: Number(fields[1]), own: seconds(11), ended: seconds(13) };
 }
 
 /** Counts the peak from now on. */

@@ -1,6 +1,5 @@
 // `npm run bench:workers`: throughput against the number of workers, and of hubs on one database; who uses the processors.
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { createClient } from '@connectrpc/connect';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { discard, makeDataDir } from '../../test/support/data-dir.ts';
@@ -9,7 +8,7 @@ import { type HubProcess, spawnHub } from '../../test/support/hub-process.ts';
 import { createDatabase, startPostgres } from '../../test/support/postgres.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { closedLoop } from '../load/closed-loop.ts';
-import { usageOf } from '../sides/process-cost.ts';
+import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 import { warmUp } from '../warm-up.ts';
 
 /** As the hubs are started: processes of one hub, or hubs of one process each. */
@@ -119,22 +118,14 @@ async function prepare(transport: ReturnType<typeof transportTo>): Promise<Load[
   ];
 }
 
-/** The process whose children PostgreSQL's are. */
-function postmasterOf(): string | undefined {
-  const data = dirname(process.env['HUB_TEST_POSTGRES_LOG'] ?? '');
-  return readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n').at(0);
-}
-
 /** Seconds of CPU used so far by the hubs with their workers, by the processes of this PostgreSQL, and by this program. */
 function processors(hubs: readonly HubProcess[]): { hub: number; postgres: number; client: number } {
   const seconds = (pid: number): number => usageOf(pid)?.cpuSeconds ?? 0;
-  const postmaster = postmasterOf();
   const heads = hubs.map(({ child }) => child.pid);
-  const sum = { hub: 0, postgres: 0, client: seconds(process.pid) };
+  const sum = { hub: 0, postgres: postgresCpuSeconds() ?? 0, client: seconds(process.pid) };
   for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     const [, parent] = /^\d+ \(.*\) \S (\d+)/.exec(statOf(entry)) ?? [];
     if (heads.includes(Number(entry)) || heads.includes(Number(parent))) sum.hub += seconds(Number(entry));
-    else if (parent === postmaster) sum.postgres += seconds(Number(entry));
   }
   return sum;
 }

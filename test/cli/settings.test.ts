@@ -70,7 +70,7 @@ const SAMPLES: { [K in keyof Settings]: Sample<Settings[K]> } = {
     wrong: ['c2hvcnQ=', `${KEY}\n${KEY}`, '# only a comment'],
   },
   masterKeyFile: { written: '/etc/hub/keys', read: '/etc/hub/keys', wrong: [' '] },
-  licenseRatePerMinute: { written: '0', read: 0, wrong: ['-1', '1000001', 'off'] },
+  licenseRatePerMinute: { written: '100000000', read: 100_000_000, wrong: ['-1', '100000001', 'off'] },
   wrongGuesses: { written: '5', read: 5, wrong: ['-1', 'off'] },
   failedAttemptsPerMinute: { written: '5', read: 5, wrong: ['-1', '1000001', 'off'] },
   maxInFlight: { written: '50', read: 50, wrong: ['0', '100001'] },

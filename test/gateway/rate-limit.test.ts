@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { countAhead } from '../../gateway/count-ahead.ts';
-import { createCounts } from '../../gateway/counts.ts';
+import { createCounts, MOST_POINTS } from '../../gateway/counts.ts';
 import type { GatewayOptions } from '../../gateway/gateway.ts';
 import { createRateLimit } from '../../gateway/rate-limit.ts';
 import { Count } from '../../metrics/counter.ts';
@@ -182,6 +182,18 @@ describe('the rate limit', () => {
       // Without a pause in between: nobody has told Redis yet.
       const granted = await Promise.allSettled(Array.from({ length: 100 }, async () => consume('key')));
       expect(granted.filter(({ status }) => status === 'fulfilled')).to.have.length(39);
+    });
+
+    it('is exact with the most points there may be', async () => {
+      const redis = await ready();
+      const limits = { name: 'most', points: MOST_POINTS, seconds: 60 };
+      const [one, other] = [createCounts(redis).limiter(limits), createCounts(redis).limiter(limits)];
+      const client = randomUUID();
+      expect((await one.consume(client, MOST_POINTS - 2)).remainingPoints).to.equal(2);
+      expect((await other.consume(client)).remainingPoints).to.equal(1);
+      expect((await one.consume(client)).remainingPoints).to.equal(0);
+      const refused = await Promise.allSettled(Array.from({ length: 50 }, () => other.consume(client)));
+      expect(refused.filter(({ status }) => status === 'fulfilled')).to.deep.equal([]);
     });
 
     it('keeps its keys for no longer than a minute', async () => {

@@ -1,0 +1,37 @@
+// How long requests took that were due by the clock, over all rounds.
+import { median } from '../median.ts';
+import type { Paced } from './open-loop.ts';
+
+export type Latency = {
+  /** Requests per second that were due. */
+  readonly rate: number;
+  /** Of all rounds. */
+  readonly requests: number;
+  /** Milliseconds, the median of the rounds. */
+  readonly p50: number;
+  readonly p99: number;
+  /** Milliseconds, over all requests of all rounds: those of one would be too few. */
+  readonly p999: number;
+  /** Of each round. */
+  readonly rounds: { readonly p50: readonly number[]; readonly p99: readonly number[] };
+};
+
+export function latencyOf(rate: number, paced: readonly Paced[]): Latency {
+  const all = Float64Array.from(paced.flatMap(({ latencies }) => [...latencies])).sort();
+  const rounds = {
+    p50: paced.map(({ latencies }) => quantile(latencies, 0.5)),
+    p99: paced.map(({ latencies }) => quantile(latencies, 0.99)),
+  };
+  return {
+    rate,
+    requests: all.length,
+    p50: median(rounds.p50),
+    p99: median(rounds.p99),
+    p999: quantile(all, 0.999),
+    rounds,
+  };
+}
+
+function quantile(sorted: Float64Array, share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}

@@ -1,0 +1,73 @@
+// What the time of a profile went to: the parts a server is made of.
+import type { CpuProfile, ProfileNode } from './inspector.ts';
+
+export const PARTS = [
+  'write to clients',
+  'write to PostgreSQL',
+  'Node: HTTP',
+  'Node: rest',
+  'pg',
+  'framework',
+  'log',
+  'Redis',
+  'own code',
+  'garbage',
+  'rest',
+] as const;
+
+export type Part = (typeof PARTS)[number];
+
+/** Which packages are which part. Those of no other stand under `rest`. */
+const PACKAGES: readonly (readonly [RegExp, Part])[] = [
+  [/^(pg|pg-.*|postgres-.*)$/, 'pg'],
+  [
+    /^(@connectrpc|@bufbuild|fastify|@fastify|find-my-way|light-my-request|fast-.*|avvio|ajv.*)(\/|$)/,
+    'framework',
+  ],
+  [/^(pino|pino-.*|sonic-boom|quick-format-unescaped|safe-stable-stringify|thread-stream)$/, 'log'],
+  [/^(ioredis|@ioredis|redis-.*|standard-as-callback|rate-limiter-flexible)(\/|$)/, 'Redis'],
+];
+
+/** The system calls by which Node.js sends. */
+const WRITES = /^(writeUtf8String|writeLatin1String|writeAsciiString|writeBuffer|writev)$/;
+
+/** Microseconds of each part; that nothing was done is none. */
+export function microsByPart({ nodes, samples, timeDeltas }: CpuProfile): Partial<Record<Part, number>> {
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const parentOf = new Map<number, ProfileNode>();
+  for (const node of nodes) for (const child of node.children ?? []) parentOf.set(child, node);
+  const partOfNode = new Map<number, Part | undefined>();
+  const micros: Partial<Record<Part, number>> = {};
+  samples.forEach((id, index) => {
+    if (!partOfNode.has(id)) partOfNode.set(id, partOf(id));
+    const part = partOfNode.get(id);
+    // A sample stands for the time until the next one.
+    if (part !== undefined) micros[part] = (micros[part] ?? 0) + (timeDeltas[index + 1] ?? 0);
+  });
+  return micros;
+
+  function partOf(id: number): Part | undefined {
+    const stack: ProfileNode[] = [];
+    for (let node = byId.get(id); node !== undefined; node = parentOf.get(node.id)) stack.push(node);
+    const name = stack[0]?.callFrame.functionName ?? '';
+    if (name === '(idle)') return undefined;
+    if (name === '(garbage collector)') return 'garbage';
+    // What is native belongs to who called it.
+    const parts = stack.map(({ callFrame }) => partOfUrl(callFrame.url));
+    if (WRITES.test(name)) return parts.includes('pg') ? 'write to PostgreSQL' : writeOf(parts);
+    return parts.find((part) => part !== undefined) ?? 'rest';
+  }
+}
+
+function writeOf(parts: readonly (Part | undefined)[]): Part {
+  return parts.find((part) => part === 'Redis' || part === 'log') ?? 'write to clients';
+}
+
+function partOfUrl(url: string): Part | undefined {
+  if (url === '') return undefined;
+  if (url.startsWith('node:'))
+    return /^node:(_http|internal\/http|http)/.test(url) ? 'Node: HTTP' : 'Node: rest';
+  const name = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1];
+  if (name === undefined) return 'own code';
+  return PACKAGES.find(([pattern]) => pattern.test(name))?.[1] ?? 'rest';
+}

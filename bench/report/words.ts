@@ -1,0 +1,32 @@
+// What terminal, page and chart call the same.
+import type { SideName } from '../sides/side.ts';
+import type { Comparison, MeasuredCase, Ratio, Results } from './results.ts';
+
+export const SIDES: readonly SideName[] = ['hub', 'peer', 'floor'];
+
+export function floorName(floor: MeasuredCase['floor']): string {
+  return floor === 'http' ? 'bare node:http' : 'bare SQL';
+}
+
+/** On what, when and how it was measured. */
+export function conditions({ machine, plan, at, hub }: Results): string {
+  const { cpu, cores, memoryGiB, system, node, postgres, loadBefore, busyBefore } = machine;
+  return [
+    `${at.slice(0, 10)}, plan ${plan}: ${cpu}, ${cores} cores, ${memoryGiB} GiB, ${system}; Node.js ${node}, PostgreSQL ${postgres}`,
+    `load before ${loadBefore.toFixed(2)}, processors in use before ${percent(busyBefore)}`,
+    `hub with a limit of ${hub.ratePerMinute} requests a minute, counted in ${hub.countsIn}`,
+  ].join('; ');
+}
+
+/** The median of the rounds, and both ends. */
+export function ratioText({ median, least, most }: Ratio): string {
+  return `${median.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
+}
+
+export function wanted(mark: Comparison['mark']): string {
+  return 'least' in mark ? `at least ${mark.least}` : `at most ${mark.most}`;
+}
+
+export function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`;
+}

@@ -1,9 +1,12 @@
 // docs/client.md: its tables are complete, and its application works.
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { createLicenseClient, type LicenseClientOptions } from '../../client/client.ts';
 import { ERROR_CODES } from '../../client/errors.ts';
+import { createMemoryStore } from '../../client/store.ts';
 import { UNLICENSED_REASONS } from '../../client/verdict.ts';
 import { PROBLEMS } from '../../gateway/problem.ts';
 import { publicKeyOf } from '../client/machine.ts';
@@ -12,6 +15,7 @@ import { startHub, type TestHub } from '../support/hub.ts';
 import { issueLicense } from '../support/license.ts';
 import { until } from '../support/until.ts';
 import { codeRows, fencedBlocks, readPage } from './markdown.ts';
+import { steps } from './tour.ts';
 
 const PAGE = readPage('docs/client.md');
 const section = (title: string): string => PAGE.split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
@@ -31,6 +35,38 @@ describe('docs/client.md', () => {
     expect(Object.keys(ERROR_CODES)).to.include.members(Object.keys(PROBLEMS));
   });
 
+  it('lists every option and every method', async () => {
+    const options: Record<keyof LicenseClientOptions, true> = {
+      hubUrl: true,
+      app: true,
+      trust: true,
+      machineFingerprint: true,
+      store: true,
+      freeLimits: true,
+      machineLabel: true,
+      appVersion: true,
+      keepLicenseKey: true,
+      clockToleranceMs: true,
+      timeoutMs: true,
+      allowHttp: true,
+      onError: true,
+      fetch: true,
+      clock: true,
+      random: true,
+    };
+    expect(codeRows(section('Options')).map(([name]) => name)).to.deep.equal(Object.keys(options));
+    const client = await createLicenseClient({
+      hubUrl: 'https://licenses.example.com',
+      app: 'app',
+      trust: { thumbprints: ['A'.repeat(43)] },
+      machineFingerprint: 'machine-1',
+      store: createMemoryStore(),
+      freeLimits: {},
+    });
+    const methods = codeRows(section('Methods')).map(([call = '']) => call.replace(/\(.*/, ''));
+    expect(methods).to.have.members(Object.keys(client));
+  });
+
   describe('has an application', function () {
     this.timeout(60_000); // it compiles
     let hub: TestHub;
@@ -42,12 +78,29 @@ describe('docs/client.md', () => {
     });
     after(() => Promise.all([hub?.stop(), project?.[Symbol.asyncDispose]()]));
 
+    it('of twenty lines to begin with', async () => {
+      const { licenseKey, app } = await issueLicense(hub.admin, { limits: { projects: 10n } });
+      const [program = ''] = fencedBlocks(section('A first try'), 'js');
+      const shown = fencedBlocks(section('A first try'), 'console').flatMap(steps);
+      await project.write('demo.pem', await publicKeyOf(hub.gatewayUrl, app));
+      const ours = program
+        .replace('http://127.0.0.1:5099', hub.gatewayUrl)
+        .replace(`app: 'demo'`, `app: '${app}'`);
+      await project.write('licensed.mjs', ours);
+      expect(shown).to.have.length(3);
+      for (const { command, output } of shown) {
+        const [, ...args] = command.replace('KEY', licenseKey).split(' ');
+        const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: project.path });
+        expect(stdout, command).to.equal(output);
+      }
+    });
+
     it('of some forty lines that does what the page says', async () => {
       const { licenseId, licenseKey, app } = await issueLicense(hub.admin, {
         customer: 'Ada Lovelace',
-        limits: { projects: 3n },
+        limits: { projects: 10n },
       });
-      const [application = '', machine = ''] = fencedBlocks(PAGE, 'js');
+      const [, application = '', machine = ''] = fencedBlocks(PAGE, 'js');
       expect(application.trim().split('\n').length).to.be.at.most(60);
       const key = await publicKeyOf(hub.gatewayUrl, app);
       await project.write('machine.mjs', machine);
@@ -55,17 +108,17 @@ describe('docs/client.md', () => {
         'app.mjs',
         application
           .replaceAll('http://127.0.0.1:5099', hub.gatewayUrl)
-          .replace(/-----BEGIN.*KEY-----(?=`)/s, key.trim())
+          .replace(/-----BEGIN.*KEY-----(?=`;)/s, key.trim())
           .replace(`app: 'demo'`, `app: '${app}'`),
       );
 
       const first = startApplication(project.path);
       await first.says('Free, because of no_license');
       await first.type('activate 00000-00000', 'activate failed: license_key_unknown');
-      await first.type('new', 'project 1');
+      for (const project of [1, 2, 3]) await first.type('new', `project ${project}`);
       await first.type('new', 'no more projects');
       await first.type(`activate ${licenseKey}`, 'licensed to Ada Lovelace');
-      await first.type('new', 'project 2');
+      await first.type('new', 'project 4');
       await first.type('release', 'Free, because of no_license');
       await first.type('new', 'no more projects');
       await first.type(`activate ${licenseKey}`, 'licensed to Ada Lovelace');

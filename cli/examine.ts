@@ -15,10 +15,11 @@ import { migrationStatus } from '../core/storage/migrate.ts';
 import { openRedis } from '../core/storage/redis.ts';
 import { createSealer } from '../core/storage/sealing.ts';
 import { AccessService } from '../gen/hub/access/v1/access_service_pb.ts';
-
+import { MetricsService } from '../gen/hub/metrics/v1/metrics_service_pb.ts';
+import { healthOf } from '../story/health.ts';
+import { createReading } from '../story/metric-reading.ts';
 import { transportTo } from './connection.ts';
 import { coreTrust } from './core-transport.ts';
-import { examineRunning } from './examine-running.ts';
 import { withLocalDatabase } from './local-database.ts';
 import { readSettings, type Settings } from './settings.ts';
 import type { Target } from './target.ts';
@@ -287,7 +288,8 @@ async function checkHub(
 /** A token may be good for other calls alone. */
 async function checkRunning(findTarget: () => Promise<Target>): Promise<Finding[]> {
   try {
-    return await examineRunning(await findTarget());
+    const { families } = await createClient(MetricsService, transportTo(await findTarget())).readMetrics({});
+    return healthOf(createReading(families, 0));
   } catch (error) {
     return [skipped('processes', `the hub does not tell: ${messageOf(error)}`)];
   }

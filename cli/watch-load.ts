@@ -1,13 +1,13 @@
 // What a hub is at, line by line, and how it went lately.
 import { setTimeout } from 'node:timers/promises';
+import { type Load, loadOf } from '../story/load.ts';
+import { createInterval, createReading, type Reading } from '../story/metric-reading.ts';
 import { endure } from './endure.ts';
-import { createInterval, createReading, type Reading } from './metric-reading.ts';
 import { printable } from './printable.ts';
 import { createScreen } from './screen.ts';
 import { sparkLine } from './spark-line.ts';
 import { type Column, createTable } from './table.ts';
 import type { Tools } from './tools.ts';
-import { type Load, loadOf } from './views/load.ts';
 
 /** So many looks are remembered, and shown as far as there is room. */
 const REMEMBERED = 120;

@@ -37,6 +37,7 @@ const ROLES: Readonly<Record<number, string>> = {
   [Role.OPERATOR]: 'operator',
   [Role.SERVICE]: 'service',
   [Role.VIEWER]: 'viewer',
+  [Role.MONITOR]: 'monitor',
 };
 
 export function roleName(role: number): string {

@@ -2,6 +2,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import { isLimited, may } from './may.ts';
@@ -22,6 +23,7 @@ export const PLACES = [
   { path: 'slots', title: 'Slots', needs: PaymentAdminService.method.listSlots },
   { path: 'licenses', title: 'Licenses', needs: LicenseAdminService.method.listLicenses },
   { path: 'apps', title: 'Apps and keys', needs: LicenseAdminService.method.listApps },
+  { path: 'health', title: 'Health', needs: MetricsService.method.readMetrics },
   { path: 'audit', title: 'Audit log', needs: AuditService.method.listAuditEntries },
 ] as const satisfies readonly Place[];
 

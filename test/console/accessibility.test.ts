@@ -47,6 +47,7 @@ describe('the console, for everybody', function () {
       '#/licenses',
       `#/licenses/${license.licenseId}?released=shown`,
       '#/apps',
+      '#/health',
       '#/audit',
       '#/sessions?order=none',
       '#/sessions/chs_none',

@@ -8,6 +8,7 @@ import { AppsView } from './apps.tsx';
 import { AuditView } from './audit.tsx';
 import { CallbackView } from './callback.tsx';
 import { CallbacksView } from './callbacks.tsx';
+import { HealthView } from './health.tsx';
 import { LicenseView } from './license.tsx';
 import { LicensesView } from './licenses.tsx';
 import { OverviewView } from './overview.tsx';
@@ -27,6 +28,7 @@ const LISTS: Readonly<Record<(typeof PLACES)[number]['path'], (props: WhoProps) 
   slots: SlotsView,
   licenses: LicensesView,
   apps: AppsView,
+  health: HealthView,
   audit: AuditView,
 };
 

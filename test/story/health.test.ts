@@ -1,9 +1,9 @@
-// What doctor makes of what a running hub says of itself.
+// What is made of what a running hub says of itself.
 import { create } from '@bufbuild/protobuf';
 import { expect } from 'chai';
-import { findingsOf } from '../../cli/examine-running.ts';
-import { createReading } from '../../cli/metric-reading.ts';
 import { MetricFamilySchema } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
+import { healthOf } from '../../story/health.ts';
+import { createReading } from '../../story/metric-reading.ts';
 
 type Sample = readonly [name: string, value: number, labels?: Record<string, string>];
 
@@ -12,8 +12,9 @@ function troubles(...samples: readonly Sample[]) {
   const family = create(MetricFamilySchema, {
     samples: samples.map(([name, value, labels = {}]) => ({ name, labels, value })),
   });
-  const findings = findingsOf(createReading([family], 0)).filter(({ state }) => state !== 'ok');
-  for (const { check, remedy } of findings) expect(remedy, check).to.have.length.above(5);
+  const findings = healthOf(createReading([family], 0)).filter(({ state }) => state !== 'ok');
+  for (const finding of findings)
+    expect(finding, finding.check).to.have.property('remedy').with.length.above(5);
   return findings.map(({ check, state, detail }) => `${check} ${state}: ${detail}`);
 }
 
@@ -23,7 +24,7 @@ const workers = (answering: number): Sample[] => [
   ['hub_workers', answering, { state: 'answering' }],
 ];
 
-describe('what doctor makes of a running hub', () => {
+describe('the health of a running hub', () => {
   it('is nothing, if the hub says nothing', () => {
     expect(troubles()).to.deep.equal([]);
   });

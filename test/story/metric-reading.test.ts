@@ -1,8 +1,8 @@
 // What came between two readings of the metrics: rates, restarts, latencies.
 import { create } from '@bufbuild/protobuf';
 import { expect } from 'chai';
-import { createInterval, createReading } from '../../cli/metric-reading.ts';
 import { MetricFamilySchema } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
+import { createInterval, createReading } from '../../story/metric-reading.ts';
 
 type Sample = readonly [name: string, labels: Record<string, string>, value: number];
 

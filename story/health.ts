@@ -1,10 +1,9 @@
 // What a running hub says of itself, held to the thresholds of docs/operations/alerts.yml.
-import { createClient } from '@connectrpc/connect';
-import { MetricsService } from '../gen/hub/metrics/v1/metrics_service_pb.ts';
-import { transportTo } from './connection.ts';
-import { createReading, type Reading } from './metric-reading.ts';
-import type { Target } from './target.ts';
-import type { Finding } from './views/finding.ts';
+import type { Reading } from './metric-reading.ts';
+
+export type HealthFinding =
+  | { readonly check: string; readonly state: 'ok'; readonly detail: string }
+  | ({ readonly check: string } & Trouble);
 
 type Trouble = { readonly state: 'warning' | 'failed'; readonly detail: string; readonly remedy: string };
 
@@ -148,13 +147,8 @@ const CHECKS: readonly Check[] = [
 
 const LAST_SUCCESS = 'hub_task_last_success_timestamp_seconds';
 
-/** @throws ConnectError if the hub does not tell */
-export async function examineRunning(target: Target): Promise<Finding[]> {
-  const { families } = await createClient(MetricsService, transportTo(target)).readMetrics({});
-  return findingsOf(createReading(families, 0));
-}
-
-export function findingsOf(reading: Reading): Finding[] {
+/** Of each thing whether it is well, or what to do. */
+export function healthOf(reading: Reading): HealthFinding[] {
   return CHECKS.map(({ check, well, trouble }) => {
     const found = trouble(reading);
     return found === undefined ? { check, state: 'ok', detail: well } : { check, ...found };

@@ -1,0 +1,180 @@
+// Whether the hub is well, and what it is at: the figures of its metrics, as rates and latencies.
+import { useRef } from 'preact/hooks';
+import { type HealthFinding, healthOf } from '../../../story/health.ts';
+import { type Load, loadOf } from '../../../story/load.ts';
+import { createInterval, createReading, type Reading } from '../../../story/metric-reading.ts';
+import { Badge, type Tone } from '../components/badge.tsx';
+import { Facts } from '../components/facts.tsx';
+import { Loaded } from '../components/loaded.tsx';
+import { Page } from '../components/page.tsx';
+import { Table } from '../components/table.tsx';
+import { Trend } from '../components/trend.tsx';
+import { useLive } from '../live.ts';
+import type { SignedIn } from '../signed-in.ts';
+
+const EVERY_MS = 3_000;
+/** Rates are of the time between two readings; the first look makes both. */
+const FIRST_MS = 1_000;
+const REMEMBERED = 60;
+
+type Seen = { readonly findings: readonly HealthFinding[]; readonly history: readonly Load[] };
+
+export function HealthView({ who }: { readonly who: SignedIn }) {
+  const before = useRef<Reading | undefined>(undefined);
+  const history = useRef<readonly Load[]>([]);
+  const live = useLive('health', EVERY_MS, async (signal): Promise<Seen> => {
+    const read = async (): Promise<Reading> => {
+      const { families } = await who.hub.metrics.readMetrics({}, { signal });
+      return createReading(families, performance.now());
+    };
+    let earlier = before.current;
+    if (earlier === undefined) {
+      earlier = await read();
+      await new Promise((resolve) => setTimeout(resolve, FIRST_MS));
+    }
+    const reading = await read();
+    const load = loadOf(reading, createInterval(earlier, reading), new Date());
+    before.current = reading;
+    history.current = [...history.current, load].slice(-REMEMBERED);
+    return { findings: healthOf(reading), history: history.current };
+  });
+  return (
+    <Page title="Health">
+      <Loaded live={live}>
+        {({ findings, history }) => (
+          <>
+            <Findings findings={findings} />
+            <Now history={history} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+const TONES: Readonly<Record<HealthFinding['state'], Tone>> = { ok: 'good', warning: 'wait', failed: 'bad' };
+
+function Findings({ findings }: { readonly findings: readonly HealthFinding[] }) {
+  return (
+    <Table
+      caption="Health of the hub"
+      rows={findings}
+      keyOf={({ check }) => check}
+      empty="The hub says nothing of itself."
+      columns={[
+        { title: 'What', cell: ({ check }) => check },
+        { title: 'State', cell: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
+        {
+          title: 'Found',
+          kind: 'long',
+          cell: (finding) =>
+            finding.state === 'ok' ? finding.detail : `${finding.detail}. To mend it: ${finding.remedy}.`,
+        },
+      ]}
+    />
+  );
+}
+
+function Now({ history }: { readonly history: readonly Load[] }) {
+  const load = history.at(-1);
+  if (load === undefined) return null;
+  const { callbacks, sessions, licenses, database, process } = load;
+  const trend = (figureOf: (past: Load) => number) => <Trend values={history.map(figureOf)} />;
+  return (
+    <>
+      <section aria-labelledby="requests">
+        <h2 id="requests">Requests</h2>
+        <Table
+          caption="Requests"
+          rows={load.requests}
+          keyOf={({ name }) => name}
+          empty="None just now."
+          columns={[
+            { title: 'Request', kind: 'long', cell: ({ name }) => <code class="value">{name}</code> },
+            { title: 'Per second', kind: 'number', cell: ({ perSecond }) => perSecond },
+            { title: 'Failed', kind: 'number', cell: ({ errorsPerSecond }) => errorsPerSecond },
+            { title: 'Half within', kind: 'number', wide: true, cell: ({ p50Ms }) => msText(p50Ms) },
+            { title: '99 % within', kind: 'number', cell: ({ p99Ms }) => msText(p99Ms) },
+            {
+              title: 'Lately',
+              wide: true,
+              cell: ({ name }) =>
+                trend(({ requests }) => requests.find((each) => each.name === name)?.perSecond ?? 0),
+            },
+          ]}
+        />
+      </section>
+      {load.providers.length > 0 && (
+        <section aria-labelledby="providers">
+          <h2 id="providers">Questions to providers</h2>
+          <Table
+            caption="Questions to providers"
+            rows={load.providers}
+            keyOf={({ slot }) => slot}
+            empty=""
+            columns={[
+              { title: 'Slot', cell: ({ slot }) => slot },
+              { title: 'Per second', kind: 'number', cell: ({ questionsPerSecond }) => questionsPerSecond },
+              { title: 'Failed', kind: 'number', cell: ({ failuresPerSecond }) => failuresPerSecond },
+              { title: '99 % within', kind: 'number', cell: ({ p99Ms }) => msText(p99Ms) },
+              { title: 'Under way', kind: 'number', wide: true, cell: ({ underWay }) => underWay },
+              { title: 'Waiting', kind: 'number', wide: true, cell: ({ waiting }) => waiting },
+              {
+                title: 'Lately',
+                wide: true,
+                cell: ({ slot }) =>
+                  trend(
+                    ({ providers }) => providers.find((each) => each.slot === slot)?.questionsPerSecond ?? 0,
+                  ),
+              },
+            ]}
+          />
+        </section>
+      )}
+      <section aria-labelledby="now">
+        <h2 id="now">At the moment</h2>
+        <Facts
+          facts={[
+            [
+              'Callbacks a second',
+              <>
+                {callbacks.perSecond} {trend((past) => past.callbacks.perSecond)}
+              </>,
+            ],
+            [
+              'Payments a second',
+              <>
+                {sessions.paidPerSecond} {trend((past) => past.sessions.paidPerSecond)}
+              </>,
+            ],
+            [
+              'Activations a second',
+              <>
+                {licenses.activationsPerSecond} {trend((past) => past.licenses.activationsPerSecond)}
+              </>,
+            ],
+            ['Seats in use', licenses.seatsActive],
+            [
+              'Database',
+              database.up
+                ? `${database.connections} of ${database.limit} connections busy, ${database.waiting} waiting`
+                : 'does not answer',
+            ],
+            [
+              'Processors in use',
+              <>
+                {process.cpu} {trend((past) => past.process.cpu)}
+              </>,
+            ],
+            ['Memory', `${Math.round(process.memoryBytes / 1e6)} MB in ${process.workers} serving`],
+            ['Event loop late by', `${msText(process.eventLoopP99Ms)} (99 %)`],
+          ]}
+        />
+      </section>
+    </>
+  );
+}
+
+function msText(milliseconds: number | undefined): string {
+  return milliseconds === undefined ? '–' : `${milliseconds} ms`;
+}

@@ -30,7 +30,7 @@ export function createFileStore(path: string): LicenseStore {
 
     async save(text) {
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-      const draft = `${file}.${randomUUID()}`; // one for each, because other processes may be saving, too
+      const draft = `${file}.${randomUUID()}.draft`; // one for each, because other processes may be saving, too
       try {
         const handle = await open(draft, 'wx', 0o600);
         try {
@@ -50,7 +50,7 @@ export function createFileStore(path: string): LicenseStore {
   };
 }
 
-const DRAFT_END = /^\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const DRAFT_END = /^\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.draft$/;
 
 /** Removes what processes left beside the file that were killed. A draft has the license key in it. */
 async function sweepDrafts(file: string): Promise<void> {

@@ -94,7 +94,7 @@ function isEnd(value: unknown): boolean {
 
 function isDoubt(value: unknown): boolean {
   if (!isJsonObject(value) || !isEndCode(value['code'])) return false;
-  return parseInstant(value['since']) !== undefined && Number(value['answers']) >= 1;
+  return parseInstant(value['since']) !== undefined && Number.isInteger(value['answers']);
 }
 
 function isTexts(value: unknown): boolean {

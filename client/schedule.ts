@@ -28,7 +28,7 @@ export function dueOf(held: Held, now: number): number {
   if (held.kind === 'nothing' || held.record === undefined) return Number.POSITIVE_INFINITY;
   const { checkedAt, recheckAfterSeconds, licenseKey, doubt, toRelease } = held.record;
   // Something is left to be done, as soon as the back-off allows.
-  if (doubt !== undefined || toRelease !== undefined) return now;
+  if (doubt !== undefined || (toRelease?.length ?? 0) > 0) return now;
   const checked = parseInstant(checkedAt) ?? 0;
   if (checked > now + HOUR_MS) return now; // the clock is wrong, or the record
   const pause = recheckAfterSeconds * 1000;

@@ -8,6 +8,7 @@ export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer
 /** Rejects when the signal comes, also if what is under way does not heed it. */
 export function unlessAborted<T>(signal: Signal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     work.then(resolve, reject);
   });

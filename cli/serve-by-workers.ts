@@ -12,7 +12,7 @@ import type { Settings } from './settings.ts';
 import { startWorkers, stopWorkers } from './worker-pool.ts';
 
 /** Workers finish what is under way within their own grace, and close; then they are killed. */
-const STOP_MS = 15_000;
+export const STOP_MS = 15_000;
 
 /** For whoever else connects to the embedded PostgreSQL: this process, a backup. */
 const MORE_CONNECTIONS = 20;

@@ -259,7 +259,7 @@ export async function startHub(
   const { readMetrics } = MetricsService.method;
   const authorize = createAuthorize(authenticate);
   const admit = createAdmitScraper(async (header, values) => {
-    const caller = await authorize(readMetrics, header, values);
+    const caller = await authorize(readMetrics, () => header, values);
     if (caller !== undefined) await checkScope(caller, readMetrics, create(readMetrics.input));
   });
   const endpoint = createMetricsEndpoint({ collect, admit, logger });

@@ -23,7 +23,8 @@ import type { CheckScope } from './scope.ts';
  */
 export type Authorize = (
   method: DescMethod,
-  header: Headers,
+  /** Asked for only if the caller is not known: a call within the process would have to make them. */
+  header: () => Headers,
   values: ContextValues,
 ) => Promise<Caller | undefined>;
 
@@ -31,7 +32,7 @@ export function createAuthorize(authenticate: Authenticate): Authorize {
   return async (method, header, values) => {
     const rule = accessRule(method);
     if (rule.public) return undefined;
-    const caller = values.get(callerKey) ?? (await authenticate(header, values));
+    const caller = values.get(callerKey) ?? (await authenticate(header(), values));
     if (!rule.roles.has(caller.role)) {
       throw new ConnectError(
         `the role "${caller.role}" may not call ${method.parent.typeName}/${method.name}`,
@@ -52,7 +53,7 @@ export function createAuthorizeInterceptor(authenticate: Authenticate, checkScop
   const authorize = createAuthorize(authenticate);
   return (next) => async (request) => {
     const { method, contextValues } = request;
-    const caller = await authorize(method, request.header, contextValues);
+    const caller = await authorize(method, () => request.header, contextValues);
     if (caller === undefined) return next(request);
     contextValues.set(callerKey, caller);
     if (!request.stream) {

@@ -38,7 +38,7 @@ export const SESSION_COLUMNS = `c.id, c.slot_id as "slotId", s.name as slot, s.g
 
 /** By id (charge_session_pkey). */
 export function readSession(db: Pool | PoolClient, id: string): Promise<SessionFacts | undefined> {
-  return readOne(db, 'read_session', 'c.id = $1', [id]);
+  return readOne(db, { name: 'read_session', condition: 'c.id = $1', values: [id] });
 }
 
 /**
@@ -50,12 +50,11 @@ export async function readSessionByPayment(
   gateway: string,
   providerPaymentId: string,
 ): Promise<SessionFacts | undefined> {
-  const found = await read(
-    db,
-    'read_session_by_payment',
-    'c.provider_payment_id = $1 and s.gateway = $2 limit 2',
-    [providerPaymentId, gateway],
-  );
+  const found = await read(db, {
+    name: 'read_session_by_payment',
+    condition: 'c.provider_payment_id = $1 and s.gateway = $2 limit 2',
+    values: [providerPaymentId, gateway],
+  });
   return found.length === 1 ? found[0] : undefined;
 }
 
@@ -75,31 +74,27 @@ export function lockSessions(client: PoolClient, ids: readonly string[]): Promis
 
 /** Holds the session's row until the end of the transaction. */
 export function lockSession(client: PoolClient, id: string): Promise<SessionFacts | undefined> {
-  return readOne(client, 'lock_session', 'c.id = $1 for no key update of c', [id]);
+  return readOne(client, {
+    name: 'lock_session',
+    condition: 'c.id = $1 for no key update of c',
+    values: [id],
+  });
 }
 
-async function readOne(db: Pool | PoolClient, name: string, condition: string, values: unknown[]) {
-  const [session] = await read(db, name, condition, values);
+type Wanted = { readonly name: string; readonly condition: string; readonly values: unknown[] };
+
+async function readOne(db: Pool | PoolClient, wanted: Wanted): Promise<SessionFacts | undefined> {
+  const [session] = await read(db, wanted);
   return session;
 }
 
-async function read(
-  db: Pool | PoolClient,
-  name: string,
-  condition: string,
-  values: unknown[],
-): Promise<SessionFacts[]> {
+async function read(db: Pool | PoolClient, { name, condition, values }: Wanted): Promise<SessionFacts[]> {
   const text = `select ${SESSION_COLUMNS} from charge_session c join slot s on s.id = c.slot_id where ${condition}`;
   const { rows } = await db.query<Row>({ name, text, values });
   return rows.map(factsOf);
 }
 
-type Asked = {
-  readonly name: string;
-  readonly asked: string;
-  readonly condition: string;
-  readonly values: unknown[];
-};
+type Asked = Wanted & { readonly asked: string };
 
 /** Many at once: for each position of what is `asked` the session that the condition finds, if there is one. */
 export async function readSessionsAt(

@@ -1,7 +1,7 @@
 // Settles sessions that are found paid at the same time in one transaction, so that they share its statements and commit.
 //
 // Only those about which there is nothing to be decided: not paid yet, by nothing that has paid before, held by nobody.
-// If one is not like that, nothing is done, and each is settled by itself (settle.ts).
+// One that is not like that is left out, and settled by itself (settle.ts).
 import type { Pool, PoolClient } from 'pg';
 import { recordChanges } from '../access/audit.ts';
 import type { Clock } from '../clock.ts';
@@ -44,11 +44,8 @@ export function createSettleTogether({ pool, clock, meter }: Options): SettleTog
     maxInFlight: 2,
     async run(findings: readonly PaidFinding[]) {
       const bySession = new Map(findings.map((finding) => [finding.sessionId, finding]));
-      const each = [...bySession.values()];
-      const isSettled = await settleEach(pool, each, clock, meter);
-      return findings.map((finding) =>
-        isSettled && bySession.get(finding.sessionId) === finding ? settlementOf(finding) : undefined,
-      );
+      const settled = new Set(await settleEach(pool, [...bySession.values()], clock, meter));
+      return findings.map((finding) => (settled.has(finding) ? settlementOf(finding) : undefined));
     },
   });
 }
@@ -61,15 +58,23 @@ function settlementOf({ sessionId, verdict }: PaidFinding): Settlement {
   return { outcome: { state: 'settled', reason: verdict.detail, sessionId }, changed: true };
 }
 
-class NotPlain extends Error {}
+/** Some of them are to be settled by themselves; nothing is done yet. */
+class NotPlain extends Error {
+  readonly plain: readonly PaidFinding[];
+  constructor(plain: readonly PaidFinding[]) {
+    super('not every session can be settled together with the others');
+    this.plain = plain;
+  }
+}
 
-/** Whether all are settled; none is if not. */
+/** Those that are settled. What has to be left out is seen under the locks: the others begin anew without it. */
 async function settleEach(
   pool: Pool,
   findings: readonly PaidFinding[],
   clock: Clock,
   meter: PaymentMeter,
-): Promise<boolean> {
+): Promise<readonly PaidFinding[]> {
+  if (findings.length === 0) return [];
   try {
     const { payments, waited } = await inTransaction(
       pool,
@@ -77,16 +82,20 @@ async function settleEach(
         const at = clock();
         const ids = findings.map(({ sessionId }) => sessionId);
         // In one round trip. Whatever is read after the lock sees what was committed before it was granted.
-        const [sessions, areNew, rules] = await Promise.all([
+        const [sessions, claimed, rules] = await Promise.all([
           lockSessions(client, ids),
           claimProofs(client, findings),
           readRulesInForce(client, at),
         ]);
         const payments = findings.flatMap((finding) => {
           const session = sessions.get(finding.sessionId);
-          return session === undefined || session.status === 'success' ? [] : [{ ...finding, session }];
+          const isPlain = session !== undefined && session.status !== 'success' && claimed(finding);
+          return isPlain ? [{ ...finding, session }] : [];
         });
-        if (payments.length < findings.length || !areNew) throw new NotPlain();
+        if (payments.length < findings.length) {
+          const plain = new Set(payments.map(({ sessionId }) => sessionId));
+          throw new NotPlain(findings.filter(({ sessionId }) => plain.has(sessionId)));
+        }
 
         const fees = payments.map(({ session: { gateway, slotId, amount } }) =>
           applyRules(rules, { gateway, slotId, amount, at }),
@@ -97,14 +106,17 @@ async function settleEach(
         }));
         const totalsMinor = fees.map(({ totalMinor }) => totalMinor);
         send(
-          joinWrites('settle_together', [
-            recordSteps(payments),
-            logUsages(payments, totalsMinor, at),
-            logFees(lines),
-            paySessions(payments, at),
-            recordChanges(SETTLEMENT, at, payments.map(changeOf)),
-            finishing(payments.flatMap(finishedBy), at),
-          ]),
+          joinWrites({
+            name: 'settle_together',
+            writes: [
+              recordSteps(payments),
+              logUsages(payments, totalsMinor, at),
+              logFees(lines),
+              paySessions(payments, at),
+              recordChanges(SETTLEMENT, at, payments.map(changeOf)),
+              finishing(payments.flatMap(finishedBy), at),
+            ],
+          }),
         );
         // By itself: some of them were waiting as well, and are settled by now.
         return { payments, waited: send(finishWaiting(ids, at)) };
@@ -116,21 +128,22 @@ async function settleEach(
       meter.statusChanged(session, 'success');
     }
     for (const { gateway } of (await waited).rows) meter.finished(gateway, 'settled', 1);
-    return true;
+    return findings;
   } catch (error) {
+    if (error instanceof NotPlain) return settleEach(pool, error.plain, clock, meter);
     // Whatever is wrong with one of them, the others shall not fail for it.
-    if (isLockTrouble(error) || !isDatabaseUnavailable(error)) return false;
+    if (isLockTrouble(error) || !isDatabaseUnavailable(error)) return [];
     throw error;
   }
 }
 
-/** Whether nothing of what proves the payments was ever claimed before. */
-async function claimProofs(client: PoolClient, findings: readonly PaidFinding[]): Promise<boolean> {
-  const proofs = findings.flatMap(({ sessionId, verdict }) => [
-    { sessionId, kind: 'payment', value: verdict.gatewayTransactionId },
-    ...(verdict.bankTransactionId ? [{ sessionId, kind: 'bank', value: verdict.bankTransactionId }] : []),
-  ]);
-  const { rowCount } = await client.query({
+/** Of which findings nothing that proves the payment was ever claimed before. */
+async function claimProofs(
+  client: PoolClient,
+  findings: readonly PaidFinding[],
+): Promise<(finding: PaidFinding) => boolean> {
+  const proofs = findings.flatMap(proofsOf);
+  const { rows } = await client.query<{ sessionId: string }>({
     name: 'claim_proofs',
     // payment_proof_pkey. Whoever settles another session by the same proof waits here, all in the same order.
     text: `insert into payment_proof (gateway, kind, value, session_id)
@@ -138,14 +151,22 @@ async function claimProofs(client: PoolClient, findings: readonly PaidFinding[])
            from unnest($1::uuid[], $2::text[], $3::text[]) as t (session_id, kind, value)
            join charge_session c on c.id = t.session_id join slot s on s.id = c.slot_id
            order by s.gateway, t.kind, t.value
-           on conflict do nothing`,
+           on conflict do nothing returning session_id as "sessionId"`,
     values: [
       proofs.map(({ sessionId }) => sessionId),
       proofs.map(({ kind }) => kind),
       proofs.map(({ value }) => value),
     ],
   });
-  return rowCount === proofs.length;
+  const claimed = Map.groupBy(rows, ({ sessionId }) => sessionId);
+  return (finding) => claimed.get(finding.sessionId)?.length === proofsOf(finding).length;
+}
+
+function proofsOf({ sessionId, verdict }: PaidFinding) {
+  return [
+    { sessionId, kind: 'payment', value: verdict.gatewayTransactionId },
+    ...(verdict.bankTransactionId ? [{ sessionId, kind: 'bank', value: verdict.bankTransactionId }] : []),
+  ];
 }
 
 /** Fails (23505) if there is one already: that of a payment that was reversed. */

@@ -7,7 +7,7 @@ export type Write = Pick<QueryConfig, 'text' | 'values'>;
  * A statement that does all of them, under a name of its own: for the same writes in the same order only. None sees what
  * another does, and no two may change the same row.
  */
-export function joinWrites(name: string, writes: readonly Write[]): QueryConfig {
+export function joinWrites({ name, writes }: { name: string; writes: readonly Write[] }): QueryConfig {
   const values: unknown[] = [];
   const parts = writes.map((write, index) => {
     const before = values.length;

@@ -19,7 +19,7 @@ import {
   untilStatus,
 } from '../../test/support/payment.ts';
 import { activate, checkStatus, deactivate } from '../../test/support/rest.ts';
-import { fingerprintAt, keyAt, licenseAt, type Population, sessionAt } from './population.ts';
+import { fingerprintAt, keyAt, licenseAt, type Population, sessionAt, siteMachineAt } from './population.ts';
 
 /** Until the sweep has asked about all that is due. */
 const SWEEP_MS = 60_000;
@@ -38,17 +38,20 @@ export async function drive(payments: Payments, population: Population): Promise
 async function driveLicenses({ hub }: Payments, population: Population): Promise<void> {
   const { gatewayUrl } = hub;
   const { licenses } = population;
+  const ask = async (index: number, seated: string, another: string): Promise<void> => {
+    const key = keyAt(index);
+    const licenseId = formatId('lic', licenseAt(population, index).id);
+    await checkStatus(gatewayUrl, licenseId, seated);
+    await activate(gatewayUrl, key, seated);
+    await activate(gatewayUrl, key, another);
+    await deactivate(gatewayUrl, key, another);
+    await deactivate(gatewayUrl, key, another);
+    await checkStatus(gatewayUrl, licenseId);
+  };
   const one = async (turn: number): Promise<void> => {
     const index = Math.floor((licenses * (turn + 0.5)) / TIMES);
-    const { id } = licenseAt(population, index);
-    const key = keyAt(index);
-    const licenseId = formatId('lic', id);
-    await checkStatus(gatewayUrl, licenseId, fingerprintAt(index));
-    await activate(gatewayUrl, key, fingerprintAt(index));
-    await activate(gatewayUrl, key, `another-${index}`);
-    await deactivate(gatewayUrl, key, `another-${index}`);
-    await deactivate(gatewayUrl, key, `another-${index}`);
-    await checkStatus(gatewayUrl, licenseId);
+    await ask(index, fingerprintAt(index), `another-${index}`);
+    await ask(licenses, siteMachineAt(turn * 1_000), `another-${turn}`);
     for (const path of ['public-key', 'jwks.json', 'limits/free'])
       await fetch(`${gatewayUrl}/v1/apps/scale/${path}`);
   };

@@ -21,6 +21,8 @@ export type PlanNode = {
 export type ExecutedPlan = {
   /** With single spaces. */
   readonly text: string;
+  /** As PostgreSQL writes them: `$1 = '…', $2 = '…'`; empty if there are none. */
+  readonly parameters: string;
   readonly plan: PlanNode;
 };
 
@@ -48,14 +50,21 @@ const SETTINGS = {
   'auto_explain.log_format': 'json',
 };
 
+type Logged = {
+  readonly 'Query Text': string;
+  readonly 'Query Parameters'?: string;
+  readonly Plan: PlanNode;
+};
+
 /** The plans in a part of the server's log. An entry is a line, and further lines that begin with a tab. */
 export function plansIn(log: string): ExecutedPlan[] {
   const plans: ExecutedPlan[] = [];
   let entry: string[] | undefined;
   const finish = (): void => {
     if (entry === undefined) return;
-    const logged: { 'Query Text': string; Plan: PlanNode } = JSON.parse(entry.join('\n'));
-    plans.push({ text: oneLine(logged['Query Text']), plan: logged.Plan });
+    const logged: Logged = JSON.parse(entry.join('\n'));
+    const { 'Query Text': text, 'Query Parameters': parameters = '', Plan: plan } = logged;
+    plans.push({ text: oneLine(text), parameters, plan });
     entry = undefined;
   };
   for (const line of log.split('\n')) {

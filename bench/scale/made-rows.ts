@@ -13,7 +13,9 @@ import {
   licenseAt,
   type MadeSession,
   type Population,
+  SITE,
   sessionAt,
+  siteMachineAt,
   storedKey,
   uuidAt,
 } from './population.ts';
@@ -49,7 +51,6 @@ const LICENSES_PER_CUSTOMER = 4;
 export function tablesOf(population: Population, surroundings: Surroundings): MadeTable[] {
   const { licenses, sessions } = population;
   const { appId, limitProfileId, slotIds, feeRules } = surroundings;
-  const ofLicenses = (row: (index: number) => readonly Field[]) => () => made(licenses, row);
   const ofSessions = (rows: (session: MadeSession, index: number) => readonly (readonly Field[])[]) => () =>
     madeMany(sessions, (index) => rows(sessionAt(population, index), index));
   const paid = (rows: (session: MadeSession, index: number) => readonly (readonly Field[])[]) =>
@@ -60,33 +61,38 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
       table: 'license',
       columns:
         'id, app_id, key_hash, key_hint, customer, seat_limit, seats_used, limit_profile_id, created_at',
-      rows: ofLicenses((index) => {
-        const { id, createdAt } = licenseAt(population, index);
-        const { hash: keyHash, normalized } = storedKey(keyAt(index));
-        const customer = `customer ${Math.floor(index / LICENSES_PER_CUSTOMER)}`;
-        const profile = index % 10 === 0 ? limitProfileId : null;
-        return [
-          id,
-          appId,
-          keyHash,
-          licenseKeyHint(normalized),
-          customer,
-          SEATS,
-          1,
-          profile,
-          new Date(createdAt),
-        ];
-      }),
+      rows: () =>
+        made(licenses + 1, (index) => {
+          const { id, createdAt } = licenseAt(population, index);
+          const [seats, taken] = index < licenses ? [SEATS, 1] : [SITE.seats, SITE.taken];
+          const { hash: keyHash, normalized } = storedKey(keyAt(index));
+          const customer = `customer ${Math.floor(index / LICENSES_PER_CUSTOMER)}`;
+          const profile = index % 10 === 0 ? limitProfileId : null;
+          return [
+            id,
+            appId,
+            keyHash,
+            licenseKeyHint(normalized),
+            customer,
+            seats,
+            taken,
+            profile,
+            new Date(createdAt),
+          ];
+        }),
     },
     {
       table: 'seat',
       columns: 'id, license_id, machine_fingerprint, machine_label, app_version, activated_at, last_seen_at',
-      rows: ofLicenses((index) => {
-        const { id, createdAt } = licenseAt(population, index);
-        const activated = new Date(createdAt);
-        const seatId = uuidAt(createdAt, digest('seat', index));
-        return [seatId, id, fingerprintAt(index), `desk ${index % 1000}`, '2.14.0', activated, activated];
-      }),
+      rows: () =>
+        made(licenses + SITE.taken, (index) => {
+          const isOfSite = index >= licenses;
+          const { id, createdAt } = licenseAt(population, Math.min(index, licenses));
+          const machine = isOfSite ? siteMachineAt(index - licenses) : fingerprintAt(index);
+          const activated = new Date(createdAt);
+          const seatId = uuidAt(createdAt, digest('seat', index));
+          return [seatId, id, machine, `desk ${index % 1000}`, '2.14.0', activated, activated];
+        }),
     },
     {
       table: 'charge_session',

@@ -2,7 +2,7 @@
 import { startPayments } from '../../test/support/payment.ts';
 import { query, readServerLog } from '../../test/support/postgres.ts';
 import { drive } from './drive.ts';
-import { forceGenericPlans, logPlans, type PlanNode, plansIn } from './explain-log.ts';
+import { type ExecutedPlan, forceGenericPlans, logPlans, type PlanNode, plansIn } from './explain-log.ts';
 import { blocksOf } from './judge-plan.ts';
 import type { Population } from './population.ts';
 import { noteStatementNames } from './statement-names.ts';
@@ -12,7 +12,7 @@ export type Statement = {
   readonly name: string | undefined;
   readonly text: string;
   /** As the server chose them, and then for prepared statements those that fit any values. */
-  readonly plans: readonly PlanNode[];
+  readonly executed: readonly ExecutedPlan[];
   /** The one that touched the most blocks. */
   readonly worst: PlanNode;
 };
@@ -52,7 +52,7 @@ export async function observe({ databaseUrl, dataDir, population }: ObserveOptio
     return [...byText].map(([text, executed]) => {
       const plans = executed.map(({ plan }) => plan);
       const worst = plans.reduce((one, other) => (blocksOf(other) > blocksOf(one) ? other : one));
-      return { name: names.byText.get(text), text, plans, worst };
+      return { name: names.byText.get(text), text, executed, worst };
     });
   } finally {
     names.stop();

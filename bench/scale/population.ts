@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { formatId } from '../../core/ids.ts';
 import { hashLicenseKey, newLicenseKey, normalizeLicenseKey } from '../../core/license/license-key.ts';
 
-/** How much there is of what; each license has a seat. `from` and `to`: the time over which it has come in, in milliseconds since 1970. */
+/** How much there is of what; each license has a seat, and there is one more, for a whole site. `from` and `to`: the time over which it has come in, in milliseconds since 1970. */
 export type Population = {
   readonly licenses: number;
   readonly sessions: number;
@@ -44,6 +44,14 @@ export function storedKey(key: string): { readonly hash: Buffer; readonly normal
 /** The machine that has the license's seat. */
 export function fingerprintAt(index: number): string {
   return digest('machine', index);
+}
+
+/** The license for a site: its number comes after those of all others. */
+export const SITE = { seats: 100_000, taken: 90_000 } as const;
+
+/** A machine that has a seat of the site's license. */
+export function siteMachineAt(index: number): string {
+  return digest('site-machine', index);
 }
 
 export type MadeSession = {

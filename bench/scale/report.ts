@@ -76,8 +76,8 @@ function plansText(licenses: number, statements: readonly Statement[]): string {
         (one.name ?? '~').localeCompare(other.name ?? '~') || one.text.localeCompare(other.text),
     );
   const parts = new Map(own.map((statement) => [shapeOf(statement.text), statement]));
-  const sections = [...parts.values()].map(({ name, text, plans, worst }) => {
-    const typical = median(plans.map(blocksOf));
+  const sections = [...parts.values()].map(({ name, text, executed, worst }) => {
+    const typical = median(executed.map(({ plan }) => blocksOf(plan)));
     const title = name ?? `${text.slice(0, 60).replaceAll('`', '')}…`;
     const lines = outline(worst, 0).join('\n');
     return `### ${title}
@@ -86,7 +86,7 @@ function plansText(licenses: number, statements: readonly Statement[]): string {
 ${text}
 \`\`\`
 
-${plans.length} times, ${typical} blocks in the middle, ${blocksOf(worst)} at most:
+${executed.length} times, ${typical} blocks in the middle, ${blocksOf(worst)} at most:
 
 \`\`\`
 ${lines}

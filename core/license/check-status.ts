@@ -90,8 +90,11 @@ async function readAll(pool: Pool, asks: readonly Ask[]): Promise<(StatusRow | u
            from unnest($1::uuid[], $2::text[]) with ordinality as t (license_id, machine_fingerprint, position)
            join license l on l.id = t.license_id
            left join limit_profile p on p.id = l.limit_profile_id
-           left join seat s on s.license_id = l.id and s.machine_fingerprint = t.machine_fingerprint
-                           and s.released_at is null`,
+           left join lateral (
+             -- The limit keeps the look-up whole: joined, it may be made by the license alone, whose seats are many.
+             select * from seat where license_id = l.id and machine_fingerprint = t.machine_fingerprint
+                                  and released_at is null limit 1
+           ) s on true`,
     values: [asks.map(({ uuid }) => uuid), asks.map(({ machineFingerprint }) => machineFingerprint)],
   });
   const found = new Map(rows.map((row) => [Number(row.position), row]));

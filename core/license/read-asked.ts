@@ -46,8 +46,11 @@ export async function readAsked(
            join app a on a.id = l.app_id
            join signing_key k on k.app_id = l.app_id and k.retired_at is null
            left join limit_profile p on p.id = l.limit_profile_id
-           left join seat s on s.license_id = l.id and s.machine_fingerprint = t.machine_fingerprint
-                           and s.released_at is null`,
+           left join lateral (
+             -- See check-status.ts.
+             select * from seat where license_id = l.id and machine_fingerprint = t.machine_fingerprint
+                                  and released_at is null limit 1
+           ) s on true`,
     values: [asks.map(({ keyHash }) => keyHash), asks.map(({ machineFingerprint }) => machineFingerprint)],
   });
   const found = new Map(rows.map((row) => [Number(row.position), row]));

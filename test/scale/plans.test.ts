@@ -2,8 +2,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { faultsOf, yieldOf } from '../../bench/scale/judge-plan.ts';
+import { blocksOf, faultsOf, yieldOf } from '../../bench/scale/judge-plan.ts';
 import { observe, type Statement } from '../../bench/scale/observe.ts';
+import { keyAt, licenseAt, type Population, storedKey } from '../../bench/scale/population.ts';
 import { prepare } from '../../bench/scale/prepare.ts';
 import { discard, makeDataDir } from '../support/data-dir.ts';
 import { createDatabase } from '../support/postgres.ts';
@@ -16,6 +17,9 @@ const SESSIONS = 20_000;
 const MOST_BLOCKS = 300;
 /** And for each row that it answers with or writes: an index, and the row, in each month; or each index, and the row. */
 const MOST_BLOCKS_PER_ROW = 10;
+
+/** Versions of the row of one license that those who change its seats at the same time leave for a moment. */
+const MOST_VERSIONS = 20;
 
 /** Prepared statements that take a rare event, and need not be seen. All others have to be. */
 const NOT_DRIVEN = [
@@ -34,10 +38,11 @@ describe('the plans of the statements of a hub', function () {
   this.timeout(300_000);
   let dataDir: string;
   let statements: Statement[];
+  let population: Population;
   before(async () => {
     const databaseUrl = await createDatabase();
     dataDir = await makeDataDir();
-    const { population } = await prepare({ databaseUrl, dataDir, licenses: LICENSES, sessions: SESSIONS });
+    ({ population } = await prepare({ databaseUrl, dataDir, licenses: LICENSES, sessions: SESSIONS }));
     statements = await observe({ databaseUrl, dataDir, population });
   });
   after(() => discard(dataDir));
@@ -45,8 +50,8 @@ describe('the plans of the statements of a hub', function () {
   it('read by indexes, in their order, and touch no more blocks than the answer needs', () => {
     const faulty = statements
       .filter(({ text }) => !HOUSEKEEPING.test(text))
-      .flatMap(({ name, text, plans }) => {
-        const faults = plans.flatMap((plan) =>
+      .flatMap(({ name, text, executed }) => {
+        const faults = executed.flatMap(({ plan }) =>
           faultsOf(plan, MOST_BLOCKS + MOST_BLOCKS_PER_ROW * yieldOf(plan)),
         );
         return faults.length > 0
@@ -56,22 +61,51 @@ describe('the plans of the statements of a hub', function () {
     expect(faulty).to.deep.equal([]);
   });
 
+  it('touch no more blocks for a license with 90 000 taken seats than for one with one', () => {
+    const site = licenseAt(population, LICENSES).id;
+    const siteKey = storedKey(keyAt(LICENSES)).hash.toString('hex');
+    for (const [name, ofSite] of Object.entries({
+      check_status: site,
+      read_asked: siteKey,
+      lock_licenses: siteKey,
+      deactivate: siteKey,
+    })) {
+      const { executed = [] } = statements.find((statement) => statement.name === name) ?? {};
+      // Those that are about one license.
+      const alone = executed.filter(({ parameters }) => /^\$1 = '[^,]*'(, \$|$)/.test(parameters));
+      const blocks = (about: boolean) =>
+        alone
+          .filter(({ parameters }) => parameters.includes(ofSite) === about)
+          .map(({ plan }) => blocksOf(plan));
+      expect(blocks(true), name).to.have.length.above(10);
+      expect(Math.max(...blocks(true)), `${name}: ${blocks(true)} and ${blocks(false)}`).to.be.at.most(
+        Math.max(...blocks(false)) + MOST_VERSIONS,
+      );
+    }
+  });
+
   it('are those of all prepared statements there are', () => {
     const seen = new Set(statements.flatMap(({ name }) => name?.replace(/_\d+$/, '') ?? []));
-    const prepared = preparedStatements();
-    expect(prepared).to.include.members(NOT_DRIVEN);
-    expect(prepared.filter((name) => !seen.has(name) && !NOT_DRIVEN.includes(name))).to.deep.equal([]);
+    const known = namesInCode();
+    expect(known).to.include.members(NOT_DRIVEN);
+    expect(known.filter((name) => !seen.has(name) && !NOT_DRIVEN.includes(name))).to.deep.equal([]);
+    // And a statement is named in no other way than those that are looked for.
+    expect([...seen].filter((name) => !known.includes(name))).to.deep.equal([]);
   });
 });
 
-/** The names that stand in the code before the text of a statement, without the number that some end with. */
-function preparedStatements(): string[] {
+/**
+ * What stands in the code after `name:`, without the number that some end with. One word by itself may name anything, and
+ * has to stand before the text of a statement; metrics, which begin with `hub_`, and indexes have names as well.
+ */
+function namesInCode(): string[] {
   const core = join(import.meta.dirname, '../../core');
-  const names = globSync('**/*.ts', { cwd: core, exclude: ['storage/migrations'] }).flatMap((file) => {
+  const exclude = ['storage/migrations', '**/*entities.ts'];
+  const names = globSync('**/*.ts', { cwd: core, exclude }).flatMap((file) => {
     const code = readFileSync(join(core, file), 'utf8');
-    return [...code.matchAll(/name: ['`](\w+?)(?:_\$\{\w+\})?['`],(?:\s*\/\/[^\n]*)*\s*text[:,]/g)].map(
-      ([, name = '']) => name,
-    );
+    return [...code.matchAll(NAME)].map(([, name, word]) => name ?? word ?? '');
   });
-  return [...new Set(names)].sort();
+  return [...new Set(names)].filter((name) => !name.startsWith('hub_')).sort();
 }
+const NAME =
+  /\bname: ['`](?:([a-z]+(?:_[a-z]+)+)(?:_\$\{\w+\})?['`]|([a-z]+)['`],(?:\s*\/\/[^\n]*)*\s*text[:,])/g;

@@ -135,7 +135,8 @@ function unreachable(
       message: `What listens at ${server} hangs up. If it speaks TLS, write ${encrypted}.`,
     };
   }
-  const why = code === 'ECONNREFUSED' ? '' : ` (${message || code})`;
+  const reason = code === 'ENOTFOUND' ? 'there is no host of this name' : message || code;
+  const why = code === 'ECONNREFUSED' ? '' : ` (${reason})`;
   const { context, guessedFor } = target ?? {};
   if (context !== undefined) {
     const remedy = `If it is somewhere else now, say so: \`hubctl context add ${context} --force\`.`;

@@ -5,7 +5,7 @@ import { readTime } from './calendar.ts';
 const DAY_MS = 86_400_000;
 
 /**
- * Reads `2026-12-31` (good through that day in UTC: until 23:59:59Z), an RFC 3339 time, or a duration from `now` in
+ * Reads `2026-12-31` (good through that day in UTC, to its last millisecond), an RFC 3339 time, or a duration from `now` in
  * days, weeks or years (`30d`, `2w`, `1y`).
  *
  * @throws InvalidArgumentError if it is none of these or no real date.
@@ -15,7 +15,7 @@ export function parseExpiry(text: string, now: Date): Date {
   const time =
     amount !== undefined && unit !== undefined
       ? later(now, Number(amount), unit)
-      : readTime(text, '23:59:59');
+      : readTime(text, '23:59:59.999');
   // 9999 is the last year that RFC 3339 can write.
   if (time === undefined || Number.isNaN(time.getTime()) || time.getUTCFullYear() > 9999) {
     throw new InvalidArgumentError(

@@ -20,28 +20,34 @@ function said({ code, message }: CommanderError, command: Command, program: Comm
       return `${pathOf(command)} needs one more word: ${verbs.join(', ')}`;
     }
     case 'commander.unknownCommand':
-      return elsewhere(message, program) ?? message;
+      return unknownWord(message, command, program);
     case 'commander.invalidArgument':
-      return `${message}${amongChoices(message)}`;
+      return amongChoices(message) ?? message;
     default:
       return message;
   }
 }
 
-/** Where a verb that was typed without its noun, or with another, is to be found. */
-function elsewhere(message: string, program: Command): string | undefined {
-  const [, typed] = /'(.*)'/s.exec(message) ?? [];
-  const found = program.commands.flatMap((noun) => noun.commands.filter((verb) => verb.name() === typed));
-  if (found.length === 0) return undefined;
-  const paths = found.map((verb) => pathOf(verb).slice(program.name().length + 1));
-  return `unknown command '${typed}' (Did you mean ${paths.join(' or ')}?)`;
+/** Which word was meant: an option, a verb that was typed without its noun or with another, or one spelled alike. */
+function unknownWord(message: string, command: Command, program: Command): string {
+  const [, typed = ''] = /'(.*)'/s.exec(message) ?? [];
+  const option = program.options.find(({ long }) => long === `--${typed}`);
+  const verbs = program.commands.flatMap((noun) => noun.commands.filter((verb) => verb.name() === typed));
+  const paths = verbs.map((verb) => pathOf(verb).slice(program.name().length + 1));
+  const exact = option?.long ? [option.long] : paths;
+  const names = command.commands.map((each) => each.name());
+  const guess = exact.length > 0 ? ` Did you mean ${exact.join(' or ')}?` : didYouMean(typed, names);
+  return `unknown command '${typed}'${guess && ` (${guess.trimStart()})`}`;
 }
 
-/** Which of the allowed words was meant. */
-function amongChoices(message: string): string {
-  const [, typed = '', choices = ''] =
-    /(?:argument|value) '([^']*)' is invalid.*Allowed choices are (.*)\./s.exec(message) ?? [];
-  return didYouMean(typed, choices.split(', '));
+/** What the allowed words are. */
+function amongChoices(message: string): string | undefined {
+  const [, option, typed = '', argument, choices = ''] =
+    /(?:option '.*?(--[\w-]+).*?'|command-argument).*?(?:argument|value) '(.*?)' is invalid(?: for argument '(.*?)')?\. .*?Allowed choices are (.*)\./s.exec(
+      message,
+    ) ?? [];
+  if (choices === '') return undefined;
+  return `${option ?? argument}: ${typed || 'an empty text'} is none of ${choices}.`;
 }
 
 function missing(command: Command): string {

@@ -33,6 +33,20 @@ export function interruptedError(message: string): CliError {
   return new CliError('interrupted', EXIT.interrupted, message);
 }
 
+/**
+ * What was to be printed, and standard output did not take. A reader may leave a list early (`| head`): exit code 0. Of
+ * what a command did, he has to know that it is done.
+ */
+export function outputError({ code, message }: NodeJS.ErrnoException, mayLeave: boolean): CliError {
+  const exitCode = mayLeave && code === 'EPIPE' ? EXIT.ok : EXIT.failed;
+  const done = mayLeave ? '' : ' What the command was to change is changed.';
+  return new CliError(
+    'output_failed',
+    exitCode,
+    `Standard output takes no more (${code ?? message}).${done}`,
+  );
+}
+
 /** A failure after part of the work was done: reported as its `cause` is, followed by `message`. */
 export class PartialFailure extends Error {
   constructor(message: string, cause: unknown) {

@@ -8,10 +8,11 @@ import { fileURLToPath } from 'node:url';
 
 hideSecrets();
 
-const OLDEST = 24;
+/** What `engines` in package.json says: a test compares them. */
+const OLDEST = [24, 12];
 const pinned = pinnedNode();
 
-if (Number.parseInt(process.versions.node, 10) >= OLDEST) {
+if (isRecent(process.versions.node)) {
   if (process.env.HUBCTL_REEXEC !== undefined && process.channel) {
     process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
     process.channel.unref();
@@ -27,9 +28,14 @@ if (Number.parseInt(process.versions.node, 10) >= OLDEST) {
   runWith(pinned);
 } else {
   process.stderr.write(
-    `hubctl needs Node.js ${OLDEST} or later; this is ${process.version} (${process.execPath}). In a checkout, npm ci brings one.\n`,
+    `hubctl needs Node.js ${OLDEST.join('.')} or later; this is ${process.version} (${process.execPath}). In a checkout, npm ci brings one.\n`,
   );
   process.exitCode = 1;
+}
+
+function isRecent(version) {
+  const [major, minor] = version.split('.').map(Number);
+  return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]);
 }
 
 /**
@@ -39,9 +45,6 @@ if (Number.parseInt(process.versions.node, 10) >= OLDEST) {
  */
 function hideSecrets() {
   if (process.platform !== 'linux') return;
-  // proc(5): the fields after the program's name, which may hold anything, start with the third.
-  const fields = readFileSync('/proc/self/stat', 'latin1').split(/.*\) /s)[1].split(' ');
-  const [argStart, argEnd, envStart, envEnd] = [48, 49, 50, 51].map((field) => Number(fields[field - 3]));
   const own = Object.entries(process.env).filter(([name]) =>
     /^(HUB|DATABASE_URL|REDIS_URL|PG|OTEL_EXPORTER_OTLP)(?!.*_FILE$)/.test(name),
   );
@@ -49,12 +52,15 @@ function hideSecrets() {
     word === '--token' ? (process.argv[index + 1] ?? []) : word.startsWith('--token=') ? word.slice(8) : [],
   );
   try {
+    // proc(5): the fields after the program's name, which may hold anything, start with the third.
+    const fields = readFileSync('/proc/self/stat', 'latin1').split(/.*\) /s)[1].split(' ');
+    const [argStart, argEnd, envStart, envEnd] = [48, 49, 50, 51].map((field) => Number(fields[field - 3]));
     const memory = openSync('/proc/self/mem', 'r+');
     for (const [name, value] of own) overwrite(memory, envStart, envEnd, `${name}=`, value);
     for (const token of tokens) overwrite(memory, argStart, argEnd, '', token);
     closeSync(memory);
   } catch {
-    // Not ours to write: files of secrets (DATABASE_URL_FILE and the like) are for those who cannot have that.
+    // Not there, or not ours to write: files of secrets (DATABASE_URL_FILE and the like) are for those who cannot have that.
   }
   for (const [name, value] of own) process.env[name] = value;
 }

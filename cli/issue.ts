@@ -18,11 +18,14 @@ const BATCH = 1000;
 const AHEAD = 2;
 
 export type Issuing = {
-  /** Asks for no more; the batches that were asked for still come. */
-  stop(): void;
+  /**
+   * Asks for no more; the batches that were asked for still come. Resolves with how many licenses there are once the
+   * calls under way are answered.
+   */
+  stop(): Promise<number>;
   /**
    * Each batch once it is committed, whole or not there at all. The hub works on the next ones while a batch is dealt
-   * with, so that a loop that is left early loses keys: stop, and take what is left.
+   * with, so that a loop that is left early loses keys; `stop` tells how many.
    */
   readonly batches: AsyncIterable<readonly IssuedLicense[]>;
 };
@@ -31,12 +34,18 @@ export type Issuing = {
 export function issueLicenses({ admin }: Pick<Hub, 'admin'>, request: IssueRequest, count: number): Issuing {
   let asked = 0;
   let wanted = count;
+  let issued = 0;
+  const underWay = new Set<Promise<unknown>>();
   const ask = (): Promise<readonly IssuedLicense[]> | undefined => {
     const next = Math.min(BATCH, wanted - asked);
     if (next <= 0) return undefined;
     asked += next;
-    const answer = admin.issueLicenses({ ...request, count: next }).then(({ licenses }) => licenses);
-    answer.catch(() => {}); // told where it is awaited, if it comes to that
+    const answer = admin.issueLicenses({ ...request, count: next }).then(({ licenses }) => {
+      issued += licenses.length;
+      return licenses;
+    });
+    const told = answer.catch(() => {}).finally(() => underWay.delete(told)); // a failure is told where it is awaited
+    underWay.add(told);
     return answer;
   };
   async function* inTurn(): AsyncGenerator<readonly IssuedLicense[]> {
@@ -49,8 +58,10 @@ export function issueLicenses({ admin }: Pick<Hub, 'admin'>, request: IssueReque
     }
   }
   return {
-    stop() {
+    async stop() {
       wanted = asked;
+      await Promise.all(underWay);
+      return issued;
     },
     batches: inTurn(),
   };

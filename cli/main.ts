@@ -2,10 +2,7 @@
 import { EXIT } from './failure.ts';
 import { runLine } from './run.ts';
 
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // The reader of a pipe (`| head`) may leave early; that is its right.
-  process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed);
-});
+process.stdout.on('error', () => {}); // whoever writes is told
 process.stderr.on('error', () => {}); // whoever closed it does not want to know
 
 const [first, ...more] = process.argv.slice(2);

@@ -37,7 +37,7 @@ export const FILES: readonly (readonly [path: string, meaning: string])[] = [
 export const ABOUT_JSON: readonly string[] = [
   'With `--output json` a command prints one JSON document to standard output and nothing else: an object, or for a list one array with an item a line. What goes on (`session watch`, `demo`, `simulate`, `--watch`) and what is exported prints JSON lines: one object a line, as it comes.',
   'Members keep their names and meanings; new ones may be added, so ignore those you do not know. A member that has no value is missing. Times are RFC 3339 in UTC with milliseconds. Amounts of money have a decimal (`amount`), a whole number in minor units (`minorUnits`) and an ISO 4217 code (`currency`). -1 is unlimited. An id is a prefix and 26 characters. A word that this version does not know, because the hub is newer, is `unknown`.',
-  'What goes wrong is an object on standard error, `{"error": {…}}`, with the exit code; standard output may hold what was printed until then. Notes to people are left out.',
+  'What goes wrong is an object in the last line of standard error, `{"error": {…}}`, with the exit code; standard output may hold what was printed until then. Notes to people are left out.',
 ];
 
 /** What the help of the program says below its commands. */

@@ -38,12 +38,15 @@ const GLOBAL_HELP = '\nOptions of all commands (--context, --output json, --debu
 export type Program = {
   readonly program: Command;
   readonly tools: Tools;
+  /** Help and version that were asked for. */
+  readonly printed: () => string;
   /** Help that was printed because a command was not complete; it goes to standard error. */
   readonly complaint: () => string;
 };
 
 /** Commands are light to register: whatever is heavy, they import when they run. */
 export function createProgram(streams: Streams): Program {
+  let printed = '';
   let complaint = '';
   const program = new Command('hubctl')
     .description(DESCRIPTION)
@@ -59,7 +62,9 @@ export function createProgram(streams: Streams): Program {
         (command.parent === null ? overviewText(help) : manualText(command, help)),
     })
     .configureOutput({
-      writeOut: (text) => streams.stdout.write(text),
+      writeOut: (text) => {
+        printed += text;
+      },
       writeErr: (text) => {
         complaint += text;
       },
@@ -95,7 +100,7 @@ export function createProgram(streams: Streams): Program {
   registerContext(program, tools);
   registerCompletion(program, tools);
   registerHelp(program);
-  return { program, tools, complaint: () => complaint };
+  return { program, tools, printed: () => printed, complaint: () => complaint };
 }
 
 /** `hubctl seat list [options] <licenseId>`, with the options that are required in their place. */

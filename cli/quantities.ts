@@ -31,9 +31,11 @@ export function parsePort(text: string): number {
   throw new InvalidArgumentError('Give a whole number from 0 to 65535.');
 }
 
-/** A number of seats, or `unlimited` (-1). */
+/** A number of seats, or `unlimited` (-1). A license without a seat could not be used. */
 export function parseSeats(text: string): number {
-  return text === 'unlimited' ? -1 : parseInteger(text);
+  if (text === 'unlimited') return -1;
+  if (/^\d+$/.test(text) && Number(text) >= 1) return parseInteger(text);
+  throw new InvalidArgumentError('Give a whole number from 1, or unlimited.');
 }
 
 /**

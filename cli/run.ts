@@ -2,7 +2,7 @@
 import { type Command, CommanderError } from 'commander';
 import { describeError, type Failure } from './describe-error.ts';
 import { explainUsage, pathOf } from './explain-usage.ts';
-import { EXIT, usageError } from './failure.ts';
+import { CliError, EXIT, usageError } from './failure.ts';
 import { givenByKind, givenFor } from './field-names.ts';
 import { printable, printableJson } from './printable.ts';
 import { createProgram } from './program.ts';
@@ -18,14 +18,19 @@ export type Line = {
 
 /** @param words Those after `hubctl`. */
 export function runLine(words: readonly string[], streams: Streams): Line {
-  const { program, tools, complaint } = createProgram(streams);
+  const { program, tools, printed, complaint } = createProgram(streams);
   const started = performance.now();
   let running: Command = program;
   program.hook('preAction', (_, command) => {
     running = command;
+    const empty = command.registeredArguments.find((_, index) => command.processedArgs[index] === '');
+    if (empty)
+      throw usageError(`${empty.name()}: this is empty, as an unset variable of a script leaves it.`);
   });
   const report = async (error: unknown): Promise<number> => {
-    if (error instanceof CommanderError && isHelp(error) && error.exitCode === 0) return EXIT.ok;
+    if (error instanceof CommanderError && isHelp(error) && error.exitCode === 0)
+      return tools.out.text(printed()).then(() => EXIT.ok, report);
+    if (error instanceof CliError && error.exitCode === EXIT.ok) return EXIT.ok;
     const { output } = tools.options();
     const debug = tools.debug();
     tools.progress.clear();

@@ -28,7 +28,7 @@ export function addOutFile(command: Command, what: string): Command {
 export const expiresOption = (): Option =>
   new Option(
     '--expires <when>',
-    'last day in UTC (2026-12-31), RFC 3339 time, or duration (30d, 2w, 1y); default: never',
+    'last day, to its end in UTC (2026-12-31), RFC 3339 time, or duration (30d, 2w, 1y); default: never',
   ).argParser((text) => parseExpiry(text, new Date()));
 
 export const credentialsOption = (): Option =>

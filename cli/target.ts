@@ -1,4 +1,5 @@
 // Where a command finds its hub, and with which token: what was chosen, else what a local hub left in its data directory.
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CliError, EXIT, usageError } from './failure.ts';
@@ -13,7 +14,7 @@ export type Target = {
   /** Base URL of the internal port, without a trailing slash. */
   readonly server: string;
   readonly token: Given | undefined;
-  /** The data directory, if the server is a guess: no option named one, and no hub runs on that directory. */
+  /** The data directory, if the server is a guess: nothing named one, and no hub runs on that directory. */
   readonly guessedFor: string | undefined;
   /** Why the token of the local hub was not used, where there is one and no other token was given. */
   readonly withheld: string | undefined;
@@ -70,6 +71,14 @@ async function findTarget(given: Parameters<typeof resolveTarget>[0]): Promise<T
     withheld: undefined,
     ...trust,
   };
+}
+
+/** A directory that was named, and has no hub that runs on it. */
+export function noHubIn({ value: dataDir, from }: Given): CliError {
+  if (!existsSync(dataDir)) return usageError(`${from}: there is no directory ${dataDir}.`);
+  const remedy =
+    'Start one there with `hubctl serve`, or name another with --data-dir, --context or --server.';
+  return new CliError('hub_unreachable', EXIT.unreachable, `${from}: no hub runs on ${dataDir}. ${remedy}`);
 }
 
 /** What is said of TLS has to be whole, and of use. */

@@ -5,11 +5,12 @@ import { callInterceptors } from './call-interceptors.ts';
 import { chooseHub, type Typed } from './choose-hub.ts';
 import type { Hub } from './connection.ts';
 import { createDebug, type Debug } from './debug.ts';
+import { usageError } from './failure.ts';
 import { DATA_DIR, type GlobalOptions } from './global-options.ts';
 import { createOutput, type Output } from './output.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { contextsFile, LOCAL, readContexts, type StoredContexts } from './stored-contexts.ts';
-import { resolveTarget, type Target } from './target.ts';
+import { noHubIn, resolveTarget, type Target } from './target.ts';
 import { readTokenFile } from './token-file.ts';
 
 export type Streams = {
@@ -28,7 +29,7 @@ export type Tools = {
   options(): GlobalOptions;
   /** A global option that was typed, or stands in the environment and is not empty. */
   typed(name: keyof GlobalOptions): Typed | undefined;
-  /** The hub's address and the token, found out on the first call. */
+  /** The hub's address and the token, found out on the first call. @throws CliError where there is no hub */
   target(): Promise<Target>;
   /** The same where the context in use does not count, for what is about this machine. */
   localTarget(): Promise<Target>;
@@ -45,6 +46,8 @@ export function createTools(program: Command, streams: Streams): Tools {
     const option = program.options.find((each) => each.attributeName() === name);
     const value: unknown = program.getOptionValue(name);
     const source = program.getOptionValueSource(name);
+    if (value === '' && source === 'cli')
+      throw usageError(`${option?.long}: this is empty. Leave it out, or give one.`);
     if (typeof value !== 'string' || value === '') return undefined; // an empty variable counts as none
     if (source === 'cli') return { value, source: 'cli', from: option?.long ?? name };
     return source === 'env' ? { value, source: 'env', from: option?.envVar ?? name } : undefined;
@@ -86,7 +89,12 @@ export function createTools(program: Command, streams: Streams): Tools {
     options,
     typed,
     target: async () => {
-      target ??= findTarget(() => readContexts(contextsFile(process.env)));
+      target ??= findTarget(() => readContexts(contextsFile(process.env))).then((found) => {
+        const dataDir = typed('dataDir');
+        // Who names a directory means its hub: no token of his goes to another.
+        if (found.guessedFor !== undefined && dataDir !== undefined) throw noHubIn(dataDir);
+        return found;
+      });
       return target;
     },
     localTarget: async () => findTarget(() => ({ current: LOCAL, contexts: {} })),

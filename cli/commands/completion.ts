@@ -5,7 +5,7 @@ import { usageError } from '../failure.ts';
 import { addVerb } from '../manual.ts';
 import type { Tools } from '../tools.ts';
 
-export function registerCompletion(program: Command, { streams, out }: Tools): void {
+export function registerCompletion(program: Command, { out }: Tools): void {
   addVerb(program, 'completion', {
     group: 'hubctl itself:',
     summary: 'print a completion script',
@@ -20,9 +20,9 @@ export function registerCompletion(program: Command, { streams, out }: Tools): v
     prints: { other: 'A script for the shell. With `--output json` the command is refused.' },
   })
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
-    .action((shell: Shell) => {
+    .action(async (shell: Shell) => {
       if (out.json()) throw usageError('--output: a completion script is no JSON.');
       const [, program = 'hubctl'] = process.argv;
-      streams.stdout.write(completionScript(shell, program));
+      await out.text(completionScript(shell, program));
     });
 }

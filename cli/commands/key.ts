@@ -1,12 +1,10 @@
 // hubctl key: issues licenses and hands out their keys.
 import type { Command } from 'commander';
-import { type IssueOptions, issueKeys, WRITTEN_KEYS } from '../issue-keys.ts';
+import { ISSUED_LICENSES, type IssueOptions, issueKeys } from '../issue-keys.ts';
 import { addNoun, addVerb } from '../manual.ts';
 import { addLimit, parseCount, parseInteger, parseSeats } from '../quantities.ts';
-import { either, list } from '../shapes.ts';
 import { addOutFile, expiresOption } from '../shared-options.ts';
 import type { Tools } from '../tools.ts';
-import { ISSUED_LICENSE } from '../views/license.ts';
 
 export function registerKey(program: Command, tools: Tools): void {
   const key = addNoun(program, 'key', {
@@ -26,12 +24,7 @@ export function registerKey(program: Command, tools: Tools): void {
       'hubctl key issue --app photo-lab --seats unlimited --limit projects=10',
       'hubctl key issue --app photo-lab --profile pro --count 10000 --out keys.csv',
     ],
-    prints: {
-      document: either(
-        [ISSUED_LICENSE, list(ISSUED_LICENSE), WRITTEN_KEYS],
-        'the license; with --count an array of them; with --out an object that names the file',
-      ),
-    },
+    prints: { document: ISSUED_LICENSES },
   })
     .requiredOption('--app <app>', 'the app')
     .option('--seats <n>', 'machines that may be active at the same time, or unlimited', parseSeats, 1)

@@ -55,7 +55,9 @@ export function registerMigration(program: Command, { options, out, progress }: 
         if (servingRole !== undefined) await letServe({ db, actor, clock: systemClock }, servingRole);
         return applied;
       }).finally(() => line.end());
-      await out.list([names.map((name) => ({ name, state: 'applied' as const }))], COLUMNS);
+      await out.list([names.map((name) => ({ name, state: 'applied' as const }))], COLUMNS, {
+        ofChange: true,
+      });
       if (names.length === 0) out.note('Nothing was pending.');
       if (servingRole !== undefined) out.note(`Hubs can serve with the role ${servingRole}.`);
     });

@@ -77,7 +77,7 @@ export function registerRetention(program: Command, tools: Tools): void {
       if (!dryRun)
         await requireYes(tools, { yes, verb: 'prune', question, otherwise: 'Nothing was dropped.' });
       const partitions = await prune(dryRun === true);
-      await out.list([partitions.map(prunedView)], COLUMNS);
+      await out.list([partitions.map(prunedView)], COLUMNS, { ofChange: !dryRun });
       if (partitions.length === 0) out.note(`There is nothing of the months before ${before}.`);
     });
 }

@@ -1,6 +1,7 @@
 // hubctl serve: runs a hub until it is told to stop.
 import cluster from 'node:cluster';
 import type { Command } from 'commander';
+import { EXIT } from '../failure.ts';
 import { joinLines } from '../joined-lines.ts';
 import { addVerb } from '../manual.ts';
 import { addSettings, readSettings } from '../settings.ts';
@@ -16,6 +17,10 @@ export function registerServe(program: Command, tools: Tools): void {
     prints: { other: 'The log, one JSON object a line, with or without `--output json`.' },
   }).action(async (flags) => {
     const settings = readSettings(flags, process.env);
+    // A hub does not go on without its log.
+    process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+      process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed);
+    });
     const options = { dataDir: tools.options().dataDir, log: joinLines(process.stdout) };
     if (settings.workers === 1) {
       const { serveUntilStopped } = await import('../serve-until-stopped.ts');

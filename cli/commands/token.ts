@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander';
 import { timestampOf } from '../calendar.ts';
 import { requireYes } from '../confirm.ts';
+import { PartialFailure } from '../failure.ts';
 import { addNoun, addVerb } from '../manual.ts';
 import { pages } from '../pages.ts';
 import { part } from '../reply.ts';
@@ -72,7 +73,12 @@ export function registerToken(program: Command, tools: Tools): void {
         ...(certificateSubject !== undefined && { certificateSubject }),
       });
       const view = createdTokenView(part(reply.serviceToken, 'token'), reply.token);
-      await out.record(view, CREATED_TOKEN_FIELDS);
+      await out.record(view, CREATED_TOKEN_FIELDS).catch((error) => {
+        throw new PartialFailure(
+          `Nobody saw the token ${view.tokenId}: revoke it and create another.`,
+          error,
+        );
+      });
       if (view.token !== undefined) out.note('This is the only time the token is shown.');
     });
 

@@ -15,7 +15,7 @@ import type { Limits } from './limits.ts';
 
 export type IssueRequest = {
   readonly app: string;
-  /** -1 means unlimited, 0 none. */
+  /** -1 means unlimited. */
   readonly seatLimit: number;
   /** The licenses' own; they override those of the profile. */
   readonly limits: Limits | undefined;
@@ -37,7 +37,7 @@ const END_OF_TIME = new Date('9999-12-31T23:59:59.999Z');
 export function createIssueLicenses({ db, clock }: IssueOptions) {
   return async (request: IssueRequest, actor: Actor): Promise<Issued[]> => {
     const now = clock();
-    if (request.expiresAt && !(request.expiresAt > now && request.expiresAt < END_OF_TIME)) {
+    if (request.expiresAt && !(request.expiresAt > now && request.expiresAt <= END_OF_TIME)) {
       throw new HubError('expiry_invalid', 'the expiry has to lie in the future and before the year 10000', {
         field: 'expiresAt',
       });

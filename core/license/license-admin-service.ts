@@ -70,7 +70,7 @@ export function createLicenseAdminService(
       const issued = await issueLicenses(
         {
           app: request.app,
-          seatLimit: request.seatLimit,
+          seatLimit: request.seatLimit || 1,
           limits: limitsFromProto(request.limits),
           limitProfile: request.limitProfile,
           customer: request.customer,

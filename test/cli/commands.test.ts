@@ -138,9 +138,18 @@ describe('hubctl with a hub', function () {
   });
 
   it('names the options that break a rule of the contract, one line each', async () => {
-    const { code, stderr } = await run('key', 'issue', '--app', 'demo', '--seats', '-2', '--limit', '9=1');
+    const { code, stderr } = await run(
+      'key',
+      'issue',
+      '--app',
+      'demo',
+      '--lease-days',
+      '0',
+      '--limit',
+      '9=1',
+    );
     expect(code).to.equal(2);
-    expect(stderr).to.match(/^hubctl: --seats: .+\n +--limit 9: .+\n$/);
+    expect(stderr).to.match(/^hubctl: --limit 9: .+\n +--lease-days: .+\n$/);
   });
 
   it('says where a refused token came from, never the token, with exit code 4', async () => {

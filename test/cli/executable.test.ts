@@ -1,11 +1,21 @@
 // The executable: which Node.js it runs with, how it ends, and what it says of wrong usage.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { ended, HUBCTL, hubctl, MACHINE_NODE, start } from './spawn-hubctl.ts';
 
+const WITHOUT_PROC = `data:text/javascript,import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+const { readFileSync } = fs;
+fs.readFileSync = (path, ...more) => {
+  if (path === '/proc/self/stat') throw new Error('no /proc');
+  return readFileSync(path, ...more);
+};
+syncBuiltinESMExports();`;
 const HEAVY = '/connectrpc|mikro-orm|protobuf/';
 const REFUSE_HEAVY = `data:text/javascript,import { registerHooks } from 'node:module';
 registerHooks({ resolve: (name, context, next) => {
@@ -32,9 +42,34 @@ describe('the hubctl executable', function () {
   it('says which Node.js it needs when it finds only an older one', async function () {
     const { stdout: version } = await promisify(execFile)(MACHINE_NODE, ['--version']);
     if (Number.parseInt(version.slice(1), 10) >= 24) return this.skip(); // this machine has none
+    const { engines } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
     const { code, stderr } = await hubctl(['--help'], { HUBCTL_REEXEC: '1' });
     expect(code).to.equal(1);
-    expect(stderr).to.contain('hubctl needs Node.js 24 or later; this is v');
+    expect(stderr).to.contain(`hubctl needs Node.js ${engines.node.slice(2)} or later; this is v`);
+  });
+
+  it('runs where the system does not tell of its own memory', async () => {
+    const child = spawn(process.execPath, ['--import', WITHOUT_PROC, HUBCTL, '--version']);
+    expect(await ended(child)).to.include({ code: 0, stderr: '' });
+  });
+
+  it('fails when a disk that is full does not take what it prints, and not when a reader of lists leaves', async function () {
+    if (!existsSync('/dev/full')) return this.skip();
+    for (const words of [
+      ['--help'],
+      ['--version'],
+      ['context', 'list'],
+      ['context', 'show'],
+      ['completion', 'bash'],
+    ]) {
+      const full = await ended(start(words, { HUB_DATA_DIR: '' }, 'ignore', openSync('/dev/full', 'w')));
+      expect(full, words.join(' ')).to.include({ code: 1 });
+      expect(full.stderr).to.contain('Standard output takes no more (ENOSPC)');
+    }
+    const left = start(['context', 'list'], { HUB_DATA_DIR: '' });
+    left.stdout?.destroy();
+    const [[code], said] = await Promise.all([once(left, 'close'), left.stderr?.toArray()]);
+    expect({ code, said }).to.deep.equal({ code: 0, said: [] });
   });
 
   it('passes a signal on to the program and ends as it ends', async () => {

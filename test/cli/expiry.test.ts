@@ -7,7 +7,7 @@ const parse = (text: string) => parseExpiry(text, NOW).toISOString();
 
 describe('an expiry on the command line', () => {
   it('given as a day lasts to the end of that day in UTC', () => {
-    expect(parse('2026-12-31')).to.equal('2026-12-31T23:59:59.000Z');
+    expect(parse('2026-12-31')).to.equal('2026-12-31T23:59:59.999Z');
   });
 
   it('given as an RFC 3339 time is that time', () => {

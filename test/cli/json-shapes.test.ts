@@ -55,11 +55,12 @@ describe('the JSON of hubctl', function () {
     await json('app list');
     await json('profile set photo-lab pro projects=unlimited exports=100');
     await json('profile list photo-lab');
-    const { licenseId } = await json(
+    const { licenses } = await json(
       'key issue --app photo-lab --profile pro --expires 1y --lease-days 7',
       '--customer',
       'Ada',
     );
+    const [{ licenseId }] = licenses;
     await json('key issue --app photo-lab --count 2');
     await json(`key issue --app photo-lab --out ${join(hub.dataDir, 'keys.csv')}`);
     await json('license list');
@@ -147,7 +148,7 @@ describe('the JSON of hubctl', function () {
       'app show none',
       'app list --max 0',
       'app',
-      'key issue --app none --seats -2',
+      'key issue --app none --lease-days 0',
       'license show app_x',
     ];
     for (const line of wrong) {

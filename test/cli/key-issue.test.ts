@@ -1,11 +1,15 @@
 // hubctl key issue: one key, many keys, and keys in a file.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync, openSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
+import { pages } from '../../cli/pages.ts';
 import { startHub, type TestHub } from '../support/hub.ts';
 import { ended, hubctl, start } from './spawn-hubctl.ts';
 
@@ -19,6 +23,15 @@ describe('hubctl key issue', function () {
   let dir: string;
   const env = () => ({ HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });
   const issue = (...args: string[]) => hubctl(['key', 'issue', '--app', app, ...args], env());
+  const count = async (customer: string) => {
+    const found = pages(async (page) => {
+      const { licenses, nextPageToken } = await hub.admin.listLicenses({ app, customer, ...page });
+      return { items: licenses, next: nextPageToken };
+    });
+    let there = 0;
+    for await (const licenses of found) there += licenses.length;
+    return there;
+  };
   const rows = async (file: string) => (await readFile(file, 'utf8')).trimEnd().split('\r\n');
 
   before(async () => {
@@ -32,7 +45,7 @@ describe('hubctl key issue', function () {
     await rm(dir, { recursive: true });
   });
 
-  it('prints one license as an object with its key, seats and limits', async () => {
+  it('prints one license with its key, seats and limits', async () => {
     const args = [
       '--seats',
       'unlimited',
@@ -45,11 +58,13 @@ describe('hubctl key issue', function () {
       '--lease-days',
       '30',
       '--expires',
-      '2199-12-31',
+      '9999-12-31',
     ];
     const { code, stdout } = await issue(...args, '--output', 'json');
     expect(code).to.equal(0);
-    const license = JSON.parse(stdout);
+    const { issued, licenses } = JSON.parse(stdout);
+    expect(issued).to.equal(1);
+    const [license] = licenses;
     expect(license.licenseId).to.match(/^lic_/);
     expect(license.licenseKey).to.match(KEY);
     expect(license).to.deep.include({
@@ -58,7 +73,7 @@ describe('hubctl key issue', function () {
       limitProfile: 'pro',
       customer: 'Ada',
       leaseDays: 30,
-      expiresAt: '2199-12-31T23:59:59.000Z',
+      expiresAt: '9999-12-31T23:59:59.999Z',
     });
   });
 
@@ -68,15 +83,28 @@ describe('hubctl key issue', function () {
     expect(stderr).to.contain('shows a key only now');
   });
 
-  it('prints an array when --count is given, --count 1 too', async () => {
-    const [one, three] = await Promise.all([
-      issue('--count', '1', '--output', 'json'),
-      issue('--count', '3', '--output', 'json'),
-    ]);
-    expect(JSON.parse(one.stdout)).to.have.length(1);
-    const keys = JSON.parse(three.stdout).map((item: { licenseKey: string }) => item.licenseKey);
-    expect(new Set(keys).size).to.equal(3);
+  it('prints JSON of one shape, however many there are and wherever the keys go', async () => {
+    const file = join(dir, 'shape.csv');
+    const [none, one, three, written] = await Promise.all(
+      [[], ['--count', '1'], ['--count', '3'], ['--out', file]].map(async (args) =>
+        JSON.parse((await issue(...args, '--output', 'json')).stdout),
+      ),
+    );
+    expect(none).to.have.all.keys('licenses', 'issued');
+    expect(one.licenses).to.have.length(1);
+    const keys = three.licenses.map((item: { licenseKey: string }) => item.licenseKey);
+    expect({ issued: three.issued, keys: new Set(keys).size }).to.deep.equal({ issued: 3, keys: 3 });
+    expect(written).to.deep.equal({ file, issued: 1 });
   });
+
+  for (const seats of ['0', '-1', '1.5', '']) {
+    it(`issues nothing for --seats "${seats}", and says what to give`, async () => {
+      const { code, stderr } = await issue('--seats', seats, '--customer', 'Seatless');
+      expect(code).to.equal(2);
+      expect(stderr).to.contain('--seats').and.contain('Give a whole number from 1, or unlimited.');
+      expect((await hub.admin.listLicenses({ app, customer: 'Seatless' })).licenses).to.deep.equal([]);
+    });
+  }
 
   it('writes as many keys as asked to a file that only its owner can read', async () => {
     const file = join(dir, 'many.csv');
@@ -134,10 +162,39 @@ describe('hubctl key issue', function () {
     });
   });
 
-  it('ends quietly when the reader of its output leaves', async () => {
-    const child = start(['key', 'issue', '--app', app, '--count', '3000'], env());
+  it('says how many were issued, and where to find them, when the reader of its output leaves', async () => {
+    const child = start(['key', 'issue', '--app', app, '--count', '2500', '--customer', 'Reader'], env());
     child.stdout?.destroy();
-    const [code] = await once(child, 'exit');
-    expect(code).to.equal(0);
+    const [[code], stderr] = await Promise.all([
+      once(child, 'close'),
+      text(child.stderr ?? Readable.from([])),
+    ]);
+    const [, issued] = /(\d+) of 2500 licenses were issued/.exec(stderr) ?? [];
+    expect({ code, there: await count('Reader') }, stderr).to.deep.equal({ code: 1, there: Number(issued) });
+    expect(stderr).to.contain(`hubctl license list --app ${app} --max ${issued}`);
+  });
+
+  it('names the license whose key was not printed, with exit code 1, when the disk is full', async function () {
+    if (!existsSync('/dev/full')) return this.skip();
+    for (const format of ['table', 'json']) {
+      const child = start(
+        ['key', 'issue', '--app', app, '--customer', `Full ${format}`, '-o', format],
+        env(),
+        'ignore',
+        openSync('/dev/full', 'w'),
+      );
+      const { code, stderr } = await ended(child);
+      const { licenses } = await hub.admin.listLicenses({ app, customer: `Full ${format}` });
+      expect(code, stderr).to.equal(1);
+      expect(stderr).to.contain('ENOSPC').and.contain(`The license ${licenses[0]?.licenseId} was issued`);
+    }
+  });
+
+  it('says how many were issued when the file takes no more', async function () {
+    if (!existsSync('/dev/full')) return this.skip();
+    const where = ['--customer', 'Disk', '--out', '/dev/full', '--force'];
+    const { code, stderr } = await issue('--count', '2500', ...where);
+    const [, issued] = /(\d+) of 2500 licenses were issued, of which the keys of 0 are/.exec(stderr) ?? [];
+    expect({ code, there: await count('Disk') }, stderr).to.deep.equal({ code: 1, there: Number(issued) });
   });
 });

@@ -89,6 +89,29 @@ describe('hubctl, given something that cannot be', function () {
     });
   });
 
+  it('says which word was meant, and which there are', async () => {
+    await cases({
+      version: "2 unknown command 'version' (Did you mean --version?). See `hubctl --help`.",
+      'help licens': "2 unknown command 'licens' (Did you mean license?). See `hubctl --help`.",
+      'help license shw': "2 unknown command 'shw' (Did you mean show?). See `hubctl license --help`.",
+      'help nonsense': "2 unknown command 'nonsense'. See `hubctl --help`.",
+      revoke:
+        "2 unknown command 'revoke' (Did you mean license revoke or token revoke?). See `hubctl --help`.",
+      'completion tcsh': '2 shell: tcsh is none of bash, zsh, fish. See `hubctl completion --help`.',
+      'app list -o jsn': /^2 --output: jsn is none of table, json\./,
+      'token create --role admn': /^2 --role: admn is none of admin, /,
+    });
+  });
+
+  it('asks for what is empty, as an unset variable of a script leaves it', async () => {
+    await cases({
+      'license show _': /^2 licenseId: this is empty/,
+      'app list --server _': /^2 --server: this is empty/,
+      'app list --data-dir _': /^2 --data-dir: this is empty/,
+      'license list --state _': /^2 --state: an empty text is none of active, /,
+    });
+  });
+
   it('refuses a period that ends before it begins', async () => {
     await cases({
       'session list --from 2026-03-01 --to 2026-02-01': '2 --to: Give a time after --from.',

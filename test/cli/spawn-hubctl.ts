@@ -32,10 +32,11 @@ export function start(
   args: readonly string[],
   env: Record<string, string> = {},
   stdin: 'ignore' | 'pipe' = 'ignore',
+  stdout: 'pipe' | number = 'pipe',
 ): ChildProcess {
   const rest = Object.entries(process.env).filter(([name]) => !/^(PATH|HUBCTL_.*|HUB_DATA_DIR)$/.test(name));
   return spawn(HUBCTL, args, {
-    stdio: [stdin, 'pipe', 'pipe'],
+    stdio: [stdin, stdout, 'pipe'],
     env: { ...Object.fromEntries(rest), PATH: MACHINE_PATH, HUB_DATA_DIR: '/nonexistent/hub', ...env },
   });
 }

@@ -1,11 +1,14 @@
 // Which hub is called, and which token it is sent.
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { describeConnectError } from '../../cli/describe-connect-error.ts';
 import { resolveTarget } from '../../cli/target.ts';
+import { hubctl } from './spawn-hubctl.ts';
 
 const flag = (value: string) => ({ value, from: '--flag' });
 
@@ -16,6 +19,50 @@ async function failure(promise: Promise<unknown>): Promise<string> {
     (error: Error) => error.message,
   );
 }
+
+describe('a data directory that was named', function () {
+  this.timeout(30_000); // it starts programs
+
+  let elsewhere: Server;
+  let dir: string;
+  const told: string[] = [];
+  before(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'hubctl-target-'));
+    // What listens at the default address, if nobody has it: whoever connects is noted, with his token.
+    elsewhere = createServer((request, response) => {
+      told.push(request.headers.authorization ?? '');
+      response.end();
+    });
+    elsewhere.on('error', () => {}).listen(5100, '127.0.0.1');
+  });
+  after(async () => {
+    elsewhere.close();
+    await rm(dir, { recursive: true });
+  });
+
+  for (const how of ['--data-dir', 'HUB_DATA_DIR']) {
+    const run = (value: string) =>
+      how === '--data-dir'
+        ? hubctl(['app', 'list', how, value], { HUBCTL_TOKEN: 'hub_secret', HUB_DATA_DIR: '' })
+        : hubctl(['app', 'list'], { HUBCTL_TOKEN: 'hub_secret', [how]: value });
+
+    it(`by ${how} and is not there is wrong usage, and no other hub is called`, async () => {
+      const { code, stderr } = await run(join(dir, 'mistyped'));
+      expect({ code, stderr }).to.deep.equal({
+        code: 2,
+        stderr: `hubctl: ${how}: there is no directory ${join(dir, 'mistyped')}.\n`,
+      });
+      expect(told).to.deep.equal([]);
+    });
+
+    it(`by ${how} and has no hub that runs is told, with exit code 3, and no other hub is called`, async () => {
+      const { code, stderr } = await run(dir);
+      expect(code).to.equal(3);
+      expect(stderr).to.contain(`hubctl: ${how}: no hub runs on ${dir}. Start one there`);
+      expect(told).to.deep.equal([]);
+    });
+  }
+});
 
 describe('the target of a command', () => {
   let dataDir: string;

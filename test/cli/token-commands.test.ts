@@ -39,7 +39,7 @@ describe('hubctl token', function () {
     const made = await json(
       ...['create', '--role', 'operator', '--name', 'support', '--app', app, '--expires', '2999-12-31'],
     );
-    expect(made).to.deep.include({ apps: [app], slots: [], expiresAt: '2999-12-31T23:59:59.000Z' });
+    expect(made).to.deep.include({ apps: [app], slots: [], expiresAt: '2999-12-31T23:59:59.999Z' });
     expect(await runAs(made.token, 'app', 'show', app)).to.include({ code: 0 });
     const elsewhere = await runAs(made.token, 'app', 'show', other);
     expect(elsewhere).to.include({ code: 1, stdout: '' });

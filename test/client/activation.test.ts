@@ -84,10 +84,11 @@ describe('a license client', () => {
     await client.activate(good.licenseKey);
     const before = client.current();
 
-    const full = await issueLicense(hub.admin, { app: good.app, seatLimit: 0 });
+    const full = await issueLicense(hub.admin, { app: good.app, seatLimit: 1 });
+    await activate(hub.gatewayUrl, full.licenseKey, 'another-machine');
     const seatless = await failureOf(client.activate(full.licenseKey));
     expect(seatless).to.deep.include({ code: 'seat_limit_reached', status: 409, isRetryable: false });
-    expect(seatless).to.deep.include({ seats: { limit: 0, used: 0 } });
+    expect(seatless).to.deep.include({ seats: { limit: 1, used: 1 } });
     expect(seatless.requestId).to.match(/^[0-9a-f-]{36}$/);
 
     const revoked = await issueLicense(hub.admin, { app: good.app });
@@ -110,7 +111,8 @@ describe('a license client', () => {
   });
 
   it('shows no license key and no fingerprint in what it throws', async () => {
-    const issued = await issueLicense(hub.admin, { seatLimit: 0 });
+    const issued = await issueLicense(hub.admin, { seatLimit: 1 });
+    await activate(hub.gatewayUrl, issued.licenseKey, 'another-machine');
     const client = await (await machineFor(issued, { machineFingerprint: 'machine-secret' })).open();
     const failure = await failureOf(client.activate(issued.licenseKey));
     const shown = `${failure.stack} ${JSON.stringify(failure)}`;

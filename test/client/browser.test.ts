@@ -9,6 +9,7 @@ import type { Page } from 'playwright-core';
 import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from '../support/chromium.ts';
 import { startHub, type TestHub } from '../support/hub.ts';
 import { issueLicense, type TestLicense } from '../support/license.ts';
+import { activate } from '../support/rest.ts';
 import { kidOf, publicKeyOf } from './machine.ts';
 import { createVendorProject, type VendorProject } from './vendor-project.ts';
 
@@ -110,7 +111,8 @@ describe('the client in a browser', function () {
   });
 
   it('says what the hub refuses, and waits in the background', async () => {
-    const issued = await issueLicense(hub.admin, { seatLimit: 0 });
+    const issued = await issueLicense(hub.admin, { seatLimit: 1 });
+    await activate(hub.gatewayUrl, issued.licenseKey, 'another-machine');
     const said = await inPage(
       issued,
       `const client = await open({ store: createMemoryStore() });
@@ -120,6 +122,6 @@ describe('the client in a browser', function () {
        await client.stop();
        return [error instanceof LicenseError, error.code, error.seats, verdict.problem?.code ?? 'none'];`,
     );
-    expect(said).to.deep.equal([true, 'seat_limit_reached', { limit: 0, used: 0 }, 'none']);
+    expect(said).to.deep.equal([true, 'seat_limit_reached', { limit: 1, used: 1 }, 'none']);
   });
 });

@@ -15,6 +15,7 @@ import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_s
 import { LicenseService } from '../../../gen/hub/license/v1/license_service_pb.ts';
 import { startHub, type TestHub } from '../../support/hub.ts';
 import { issueLicense } from '../../support/license.ts';
+import { activate } from '../../support/rest.ts';
 import { createGrpcClient, type GrpcClient } from './grpc-client.ts';
 
 describe('gRPC by grpc-js', () => {
@@ -51,7 +52,8 @@ describe('gRPC by grpc-js', () => {
   });
 
   it('refuses with the code of the error, and its typed detail in the trailers', async () => {
-    const { licenseKey } = await issueLicense(hub.admin, { seatLimit: 0 });
+    const { licenseKey } = await issueLicense(hub.admin, { seatLimit: 1 });
+    await activate(hub.gatewayUrl, licenseKey, 'another-machine');
     const error = await refusal(
       client.unary(LicenseService.method.activate, { licenseKey, machineFingerprint: 'machine-1' }),
     );

@@ -325,7 +325,7 @@ export type IssueLicensesRequest = Message<"hub.license.v1.IssueLicensesRequest"
   app: string;
 
   /**
-   * Machines that may be active at the same time; -1 means unlimited, 0 none.
+   * Machines that may be active at the same time; 0 means 1, -1 unlimited.
    *
    * @generated from field: int32 seat_limit = 2;
    */
@@ -805,7 +805,8 @@ export const LicenseAdminService: GenService<{
     output: typeof ListLimitProfilesResponseSchema;
   },
   /**
-   * Issues licenses. All of a call are issued, or none. This is the only time their keys are shown.
+   * Issues licenses. All of a call are issued, or none. This is the only time their keys are shown. A repeat issues more:
+   * if an answer got lost, ListLicenses has its licenses on top, to be revoked.
    *
    * Errors: app_unknown, limit_profile_unknown (not found), expiry_invalid (invalid argument).
    *

@@ -1,9 +1,10 @@
 // Makes the package that is published, in the current directory or the one named: compiled, and without what only a checkout needs.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { publishedManifest } from './published-manifest.js';
 
 const root = join(import.meta.dirname, '..');
 const COMPILED = 'dist';
@@ -12,7 +13,7 @@ const WITH_ASSETS = ['gateway/reference'];
 
 /** @returns {{ tarball: string, files: string[], size: number, unpackedSize: number }} sizes in bytes */
 export function makePackage(destination) {
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const manifest = publishedManifest();
   const stage = mkdtempSync(join(tmpdir(), 'hub-package-'));
   try {
     for (const project of ['tsconfig.build.json', 'client/tsconfig.build.json']) {
@@ -24,10 +25,10 @@ export function makePackage(destination) {
       const filter = (path) => !path.endsWith('.ts');
       cpSync(join(root, folder), join(stage, COMPILED, folder), { recursive: true, filter });
     }
-    for (const path of [...manifest.files, 'README.md', 'LICENSE']) {
+    for (const path of globSync([...manifest.files, 'README.md', 'LICENSE'], { cwd: root })) {
       if (path !== COMPILED) cpSync(join(root, path), join(stage, path), { recursive: true });
     }
-    writeFileSync(join(stage, 'package.json'), `${JSON.stringify(published(manifest), null, 2)}\n`);
+    writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
     const made = run('npm', ['pack', stage, '--json', '--pack-destination', destination]);
     const [{ filename, files, size, unpackedSize }] = JSON.parse(made);
     const tarball = join(destination, filename);
@@ -35,16 +36,6 @@ export function makePackage(destination) {
   } finally {
     rmSync(stage, { recursive: true });
   }
-}
-
-/** Who installs the package brings a Node.js; the checkout pins its own. */
-function published({ private: _, scripts: _s, devDependencies: _d, allowScripts: _a, ...manifest }) {
-  const optional = Object.entries(manifest.optionalDependencies).filter(([name]) => !/^node-/.test(name));
-  return {
-    ...manifest,
-    optionalDependencies: Object.fromEntries(optional),
-    publishConfig: { access: 'public', provenance: true },
-  };
 }
 
 function run(command, args) {

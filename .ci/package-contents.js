@@ -5,13 +5,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makePackage } from './make-package.js';
 
+const root = join(import.meta.dirname, '..');
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+/** By so much the package may be smaller or larger than the README says. */
+const TOLERANCE = 0.05;
+
 const allowed = [
-  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
+  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|bench\/(README\.md|results\/full\.svg))$/,
   /^cli\/hubctl\.js$/,
   /^dist\/(cli|client|core|gateway|gen|metrics|ports|story|tracing)\/.+\.js$/,
   /^dist\/client\/.+\.d\.ts$/,
   /^dist\/gateway\/reference\/(openapi\.json|index\.html|viewer-[0-9a-f]+\.(js|css)\.gz|LICENSES\.txt)$/,
   /^docs\/man\/hubctl(-[a-z]+)?\.1$/,
+  /^docs\/([a-z]+(-[a-z]+)*\/)?[A-Za-z-]+\.md$/,
+  /^docs\/operations\/[a-z.-]+\.(json|yml)$/,
+  /^docs\/verify\/[a-z]+\/([Vv]erify[A-Za-z_-]+\.[a-z]+|src\/main\.rs)$/,
   /^dist\/console\/(index\.html|LICENSES\.txt|(main|style|icon)-[A-Z0-9]{8}\.(js|css|svg))$/,
   /^proto\/(.+\.proto|README\.md|LICENSE|buf\.yaml)$/,
 ];
@@ -33,6 +41,7 @@ const needed = [
   ...partsOfPage(),
   'LICENSE',
   'README.md',
+  ...linksOfReadme(),
 ];
 
 const directory = mkdtempSync(join(tmpdir(), 'hub-package-'));
@@ -44,7 +53,8 @@ try {
     ...files
       .filter((path) => !allowed.some((pattern) => pattern.test(path)))
       .map((path) => `not to be published: ${path}`),
-    ...needed.filter((path) => !files.includes(path)).map((path) => `missing: ${path}`),
+    ...needed.filter((path) => !isThere(path, files)).map((path) => `missing: ${path}`),
+    ...differsFromReadme(size),
   );
   if (!files.some((path) => path.startsWith('dist/core/storage/migrations/')))
     problems.push('missing: the migrations');
@@ -62,15 +72,32 @@ try {
   rmSync(directory, { recursive: true });
 }
 problems.push(
-  ...Object.entries(JSON.parse(readFileSync('package-lock.json', 'utf8')).packages)
+  ...Object.entries(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages)
     .filter(([, { resolved }]) => resolved !== undefined)
     .map(([name]) => `the lock file names an address for ${name}`),
 );
 for (const problem of problems) process.stderr.write(`${problem}\n`);
 process.exitCode = problems.length > 0 ? 1 : 0;
 
+/** A file, or a folder with files. */
+function isThere(path, files) {
+  return files.some((file) => file === path || file.startsWith(`${path.replace(/\/$/, '')}/`));
+}
+
+/** Whoever has the package reads its README, and follows its links. */
+function linksOfReadme() {
+  const links = [...readme.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(([, link]) => link);
+  return [...new Set(links)].filter((link) => !/^[a-z]+:/.test(link));
+}
+
+function differsFromReadme(size) {
+  const [, said] = /`hubctl-[^`]+\.tgz` \(([\d.]+) MB\)/.exec(readme) ?? [];
+  if (Math.abs(Number(said) * 1e6 - size) <= size * TOLERANCE) return [];
+  return [`README.md says that the package has ${said} MB: it has ${(size / 1e6).toFixed(2)}`];
+}
+
 /** The files that the reference page names. */
 function partsOfPage() {
-  const page = readFileSync('gateway/reference/index.html', 'utf8');
+  const page = readFileSync(join(root, 'gateway/reference/index.html'), 'utf8');
   return page.match(/viewer-[0-9a-f]+\.(js|css)/g).map((name) => `dist/gateway/reference/${name}.gz`);
 }

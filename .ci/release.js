@@ -7,9 +7,11 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { makePackage } from './make-package.js';
 
+process.chdir(join(import.meta.dirname, '..'));
 const { values } = parseArgs({ options: { publish: { type: 'boolean', default: false } } });
 const { name, version, repository } = JSON.parse(readFileSync('package.json', 'utf8'));
 const notes = notesOf(version);
+const commit = git('rev-parse', 'HEAD');
 
 const missing = [
   git('status', '--porcelain') !== '' && 'commit what is changed: a release is of a commit',
@@ -28,8 +30,13 @@ if (missing.length > 0) {
 run('bash', '.ci/run');
 mkdirSync('release', { recursive: true });
 const { tarball, size, unpackedSize } = makePackage('release');
-writeFileSync(join('release', 'sbom.json'), execFileSync(process.execPath, ['.ci/sbom.js', '--omit', 'dev']));
+writeFileSync(join('release', 'sbom.json'), execFileSync(process.execPath, ['.ci/sbom.js', '--published']));
 writeFileSync(join('release', 'notes.md'), `${notes}\n`);
+// What was checked and packed is the commit, and nothing that came up meanwhile.
+if (git('status', '--porcelain') !== '' || git('rev-parse', 'HEAD') !== commit) {
+  process.stderr.write('the checkout has changed while the release was made: make it again\n');
+  process.exit(1);
+}
 const checksum = createHash('sha512').update(readFileSync(tarball)).digest('base64');
 process.stdout.write(
   `${name} ${version}: ${tarball}, ${size} bytes, ${unpackedSize} unpacked\nsha512-${checksum}\n`,

@@ -10,6 +10,7 @@ type Locked = {
   readonly integrity?: string;
   readonly license?: string;
   readonly link?: boolean;
+  readonly dev?: boolean;
 };
 
 const manifest = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8'));
@@ -86,6 +87,17 @@ describe('packages of others', () => {
     }
     const refs = new Set(bill.dependencies.map(({ ref }) => ref));
     for (const { dependsOn } of bill.dependencies) for (const ref of dependsOn) expect(refs).to.include(ref);
+  });
+
+  it('that the package brings are all in its bill of materials, and no Node.js', async function () {
+    this.timeout(60_000);
+    const { code, stdout, stderr } = await run(process.execPath, ['.ci/sbom.js', '--published']);
+    expect(code, stderr).to.equal(0);
+    const bill: Bill = JSON.parse(stdout);
+    const brought = locked.filter(({ name, dev }) => dev !== true && !name.startsWith('node-linux'));
+    expect([...new Set(bill.components.map(({ name }) => name))].sort()).to.deep.equal(
+      [...new Set(brought.map(({ name }) => name))].sort(),
+    );
   });
 });
 

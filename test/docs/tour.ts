@@ -139,7 +139,7 @@ export function steady(output: string): string {
     .replace(/\bhub_[0-9a-z]{26}_[\w-]+/g, 'TOKEN')
     .replace(/\b[0-9A-F]{32}\b|\b[0-9A-Z]{26}\b|\b[0-9A-F]{20}\b|\b[0-9a-f]{16}\b/g, 'REFERENCE')
     .replace(/\b([0-9A-Z]{5}-){4}[0-9A-Z]{5}\b/g, 'KEY')
-    .replace(/("keyHint": |Key ends with {2}|…)"?[0-9A-Z]{5}"?/g, '$1HINT')
+    .replace(/("keyHint": ?|Key ends with {2}|…)"?[0-9A-Z]{5}"?/g, '$1HINT')
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z/g, 'TIME')
     .replace(/urn:uuid:[0-9a-f-]{36}/g, 'urn:uuid:…')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')

@@ -15,10 +15,14 @@ import { until } from '../support/until.ts';
 const run = promisify(execFile);
 const MAKE_PACKAGE = fileURLToPath(new URL('../../.ci/make-package.js', import.meta.url));
 
+const INSTALL = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
+const MAN = fileURLToPath(new URL('../../docs/man', import.meta.url));
+
 describe('the installed package', function () {
   this.timeout(300_000); // it downloads what is not in npm's cache
   let home: string;
   let dataDir: string;
+  let tarball: string;
   let demo: ChildProcess | undefined;
   const env = { ...process.env, PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter) };
   const hubctl = () => join(home, 'node_modules/.bin/hubctl');
@@ -27,10 +31,9 @@ describe('the installed package', function () {
     home = await mkdtemp(join(tmpdir(), 'hub-installed-'));
     dataDir = await makeDataDir();
     const made = await run('node', [MAKE_PACKAGE, home], { env });
-    const [tarball = ''] = made.stdout.split(': ');
+    [tarball = ''] = made.stdout.split(': ');
     await writeFile(join(home, 'package.json'), '{ "private": true, "type": "module" }');
-    const options = ['--prefer-offline', '--no-audit', '--no-fund', '--no-save', '--loglevel=error'];
-    await run('npm', ['install', ...options, tarball], { cwd: home, env });
+    await run('npm', ['install', ...INSTALL, '--no-save', tarball], { cwd: home, env });
   });
   after(async () => {
     if (demo?.exitCode === null) {
@@ -49,6 +52,18 @@ describe('the installed package', function () {
     const packages = await readdir(join(home, 'node_modules'));
     expect(packages).to.include('pg').and.not.include('mocha');
     expect(packages.filter((name) => name.startsWith('node-linux'))).to.deep.equal([]);
+  });
+
+  it('brings its man pages to where man looks for them, installed globally', async () => {
+    const prefix = join(home, 'global');
+    await run('npm', ['install', ...INSTALL, '-g', '--prefix', prefix, '--omit=optional', tarball], { env });
+    const manual = join(prefix, 'share/man');
+    expect(await readdir(join(manual, 'man1'))).to.have.members(await readdir(MAN));
+    const { stdout } = await run('man', ['-M', manual, '-w', 'hubctl-key']).catch((error) => {
+      if (error.code === 'ENOENT') return { stdout: 'hubctl-key.1' }; // there is no man here
+      throw error;
+    });
+    expect(stdout).to.contain('hubctl-key.1');
   });
 
   it('runs the demo', async () => {

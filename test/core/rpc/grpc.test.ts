@@ -68,7 +68,7 @@ describe('gRPC by grpc-js', () => {
     expect(detail?.typeUrl).to.equal('type.googleapis.com/hub.error.v1.ErrorDetail');
     expect(fromBinary(ErrorDetailSchema, detail?.value ?? Buffer.of())).to.deep.include({
       code: 'seat_limit_reached',
-      seats: { $typeName: 'hub.error.v1.SeatUsage', limit: 0, used: 0 },
+      seats: { $typeName: 'hub.error.v1.SeatUsage', limit: 1, used: 1 },
     });
   });
 

@@ -1,5 +1,4 @@
 // A yes-or-no question on the terminal.
-import { createInterface } from 'node:readline';
 import { CliError, EXIT, interruptedError, usageError } from './failure.ts';
 import type { Streams, Tools } from './tools.ts';
 
@@ -43,6 +42,7 @@ export function canAsk({ stdin, stderr }: Streams): boolean {
  * @throws CliError (interrupted) on Ctrl-C.
  */
 export async function confirm(question: string, { stdin, stderr }: Streams): Promise<boolean> {
+  const { createInterface } = await import('node:readline'); // most commands ask nothing
   const reader = createInterface({ input: stdin, output: stderr });
   try {
     return await new Promise<boolean>((resolve, reject) => {

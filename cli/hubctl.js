@@ -3,7 +3,8 @@
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
 import * as nodeModule from 'node:module';
-import { constants } from 'node:os';
+import { constants, userInfo } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 hideSecrets();
@@ -20,9 +21,11 @@ if (isRecent(process.versions.node)) {
   const source = new URL('./main.ts', import.meta.url); // in a checkout; a published package holds the compiled program only
   const compiled = new URL('../dist/cli/main.js', import.meta.url);
   const inCheckout = existsSync(source);
-  // Stripping types takes longer than running most commands; not in a shared directory, where anybody could put code.
-  if (inCheckout)
-    nodeModule.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/hubctl', import.meta.url)));
+  const cache = inCheckout
+    ? fileURLToPath(new URL('../node_modules/.cache/hubctl', import.meta.url))
+    : userCache();
+  // To read and compile the program takes longer than to run most commands.
+  if (cache !== undefined) nodeModule.enableCompileCache(cache);
   await import((inCheckout ? source : compiled).href);
 } else if (pinned !== undefined && process.env.HUBCTL_REEXEC === undefined) {
   runWith(pinned);
@@ -72,6 +75,19 @@ function overwrite(memory, start, end, before, value) {
   const at = block.indexOf(Buffer.concat([Buffer.from(before), secret, Buffer.of(0)]));
   if (at >= 0 && value !== '')
     writeSync(memory, secret.fill('*'), 0, secret.length, start + at + before.length);
+}
+
+/**
+ * A directory that is this user's own: in another anybody could put code. HOME may be that of who called sudo. Undefined
+ * for one without a home; where the directory cannot be made, nothing is kept.
+ */
+function userCache() {
+  const named = process.env.XDG_CACHE_HOME ?? '';
+  try {
+    return join(isAbsolute(named) ? named : join(userInfo().homedir, '.cache'), 'hubctl');
+  } catch {
+    return undefined;
+  }
 }
 
 /** The Node.js that this checkout pins as a dependency, if it is installed here. */

@@ -23,6 +23,10 @@ export const EXAMPLE = 'hubctl key issue --app photo-lab --seats 3 --output json
 export const VARIABLES: readonly (readonly [name: string, meaning: string])[] = [
   ['HUBCTL_DEBUG', '1 is the same as --debug.'],
   ['XDG_CONFIG_HOME', 'Where the contexts are kept, in `hubctl/contexts.json`; by default `~/.config`.'],
+  [
+    'XDG_CACHE_HOME',
+    'Where an installed hubctl keeps its code compiled, in `hubctl`; by default `~/.cache`.',
+  ],
   ['NO_COLOR', 'Prints nothing in bold. Off a terminal nothing is, anyway.'],
   ['CI', 'Shows no progress, not on a terminal either.'],
 ];

@@ -1,5 +1,4 @@
 // hubctl serve: runs a hub until it is told to stop.
-import cluster from 'node:cluster';
 import type { Command } from 'commander';
 import { EXIT } from '../failure.ts';
 import { joinLines } from '../joined-lines.ts';
@@ -26,6 +25,7 @@ export function registerServe(program: Command, tools: Tools): void {
       const { serveUntilStopped } = await import('../serve-until-stopped.ts');
       return serveUntilStopped(settings, options);
     }
+    const { default: cluster } = await import('node:cluster');
     if (cluster.isWorker) {
       const { serveAsWorker } = await import('../serve-as-worker.ts');
       return serveAsWorker(settings, options);

@@ -46,7 +46,12 @@ describe('the installed package', function () {
   });
 
   it('has hubctl, and neither tools nor a Node.js of its own', async () => {
-    const { stdout } = await run(hubctl(), ['--version'], { cwd: home, env });
+    const cache = join(home, 'cache');
+    const { stdout } = await run(hubctl(), ['--version'], {
+      cwd: home,
+      env: { ...env, XDG_CACHE_HOME: cache },
+    });
+    expect(await readdir(join(cache, 'hubctl'))).to.have.length(1); // compiled code, of this Node.js
     const { version } = JSON.parse(await readFile(join(home, 'node_modules/hubctl/package.json'), 'utf8'));
     expect(stdout).to.equal(`${version}\n`);
     const packages = await readdir(join(home, 'node_modules'));

@@ -127,6 +127,10 @@ describe('a hub', function () {
     expect(await hub.stop()).to.equal(0);
     const instances = receiver.spans.map(({ resource }) => resource['service.instance.id']);
     expect(new Set(instances).size).to.equal(2);
+    // The RPC within the process is part of the request.
+    const request = receiver.spans.find(({ name }) => name === 'GET /v1/status/{licenseId}');
+    const [rpc] = receiver.spans.filter(({ parentSpanId }) => parentSpanId === request?.spanId);
+    expect(rpc).to.include({ name: 'hub.license.v1.LicenseService/CheckStatus', kind: 'internal' });
     await receiver.close();
   });
 });

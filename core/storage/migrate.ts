@@ -2,6 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Pool, PoolClient } from 'pg';
 import type { Database } from './database.ts';
 
 // Any constant will do, as long as nothing else in the database uses it.
@@ -21,7 +22,8 @@ export type MigrateOptions = {
  * it does nothing.
  */
 export async function migrateUp(db: Database, { to, record }: MigrateOptions = {}): Promise<string[]> {
-  return db.em().transactional(async (em) => {
+  using _ = withoutReadTimeout(db.pool);
+  return await db.em().transactional(async (em) => {
     const connection = em.getConnection();
     const transaction = em.getTransactionContext();
     const run = (statement: string) => connection.execute(statement, [], 'run', transaction);
@@ -34,6 +36,27 @@ export async function migrateUp(db: Database, { to, record }: MigrateOptions = {
     if (last) record?.(em, before, last.name);
     return applied.map((migration) => migration.name);
   });
+}
+
+/**
+ * The driver gives up on an answer after a while, whatever the server's own time-outs are: connections that are taken from
+ * the pool meanwhile wait for as long as it takes.
+ */
+function withoutReadTimeout(pool: Pool): Disposable {
+  const taken = new Set<{ query_timeout: number }>();
+  const patient = (client: PoolClient): void => {
+    // Missing from the types.
+    const { connectionParameters } = client as unknown as { connectionParameters: { query_timeout: number } };
+    connectionParameters.query_timeout = 0;
+    taken.add(connectionParameters);
+  };
+  pool.on('acquire', patient);
+  return {
+    [Symbol.dispose]() {
+      pool.off('acquire', patient);
+      for (const parameters of taken) parameters.query_timeout = pool.options.query_timeout ?? 0;
+    },
+  };
 }
 
 /** What the database has of the migrations of this version. Only reads: asking the ORM would make its table. */

@@ -59,6 +59,23 @@ describe('migrations', function () {
     expect(difference.replace(own, '')).to.equal('');
   });
 
+  it('take as long as they need', async () => {
+    const [db] = databases as [Database, Database];
+    // The driver would give up after a millisecond.
+    const hurried = (client: unknown): void => {
+      (client as { connectionParameters: { query_timeout: number } }).connectionParameters.query_timeout = 1;
+    };
+    db.pool.on('acquire', hurried);
+    const sleeping = () =>
+      db.pool.query('select pg_sleep(0.2)').then(
+        () => 'answered',
+        (error: Error) => error.message,
+      );
+    expect(await sleeping()).to.equal('Query read timeout');
+    expect(await migrateUp(db)).to.have.length.above(0);
+    expect(await sleeping()).to.equal('Query read timeout');
+  });
+
   it('let go of their lock when one fails', async () => {
     const [one, two] = databases as [Database, Database];
     await query(url, 'create table app (in_the_way int)');

@@ -1,5 +1,5 @@
 // What the files of deploy/ say of the hub, and of each other, is so: settings, ports, users, versions, commands, times.
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { STOP_MS } from '../../cli/serve-by-workers.ts';
@@ -112,8 +112,13 @@ describe('deploy/ agrees with the hub', () => {
   it('in what the builder is sent', () => {
     const sent = contextFiles(readDeploy('Dockerfile.dockerignore'));
     expect(sent).to.include.members(readJson('tsconfig.build.json').include);
+    const maker = readFileSync(join(ROOT, '.ci/make-package.js'), 'utf8');
+    const imported = [...maker.matchAll(/ from '\.\/(.+)'/g)].map(([, name]) => `.ci/${name}`);
+    expect(imported).to.not.have.length(0);
+    expect(sent).to.include.members(imported);
     const missing = sent.filter((name) => !existsSync(join(ROOT, name)));
     expect(missing).to.deep.equal([]);
+    expect(sent).to.have.length(new Set(sent).size);
   });
 
   for (const { name, environment, words, secrets } of PLACES) {

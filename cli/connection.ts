@@ -6,6 +6,8 @@ import { tlsOptions } from './trust.ts';
 
 /** Milliseconds a call may take; issuing a thousand licenses takes well under one second. */
 const TIMEOUT_MS = 30_000;
+/** Far more than a hub answers: what is no hub must not fill the memory. */
+const MOST_BYTES = 64 * 1024 * 1024;
 
 export type Hub = {
   readonly [Name in keyof typeof SERVICES]: Client<Awaited<ReturnType<(typeof SERVICES)[Name]>>>;
@@ -50,6 +52,7 @@ export function transportTo(
     interceptors: [...interceptors, authorize],
     // It would take a hub longer to compress a thousand keys, which are random, than to make them.
     acceptCompression: [],
+    readMaxBytes: MOST_BYTES,
     defaultTimeoutMs: TIMEOUT_MS,
   });
 }

@@ -17,6 +17,13 @@ export function describeConnectError(thrown: Error, { target, givenFor }: Circum
 
   const code = snakeCase(Code[error.code]);
   const failed = { code, message: error.rawMessage, exitCode: EXIT.failed };
+  if (OF_NO_HUB.test(error.rawMessage) && !SAID_BY_A_HUB_TOO.includes(error.code)) {
+    return {
+      code: 'hub_unreachable',
+      message: `What answers at ${server} is no hub, nor leads to one (${error.rawMessage}).`,
+      exitCode: EXIT.unreachable,
+    };
+  }
   switch (error.code) {
     case Code.Unauthenticated:
       return { ...failed, message: unauthenticated(server, target), exitCode: EXIT.notAllowed };
@@ -43,6 +50,11 @@ export function describeConnectError(thrown: Error, { target, givenFor }: Circum
       return { ...failed, ...refusal(error, givenFor) };
   }
 }
+
+/** What Connect makes of an answer that is none of its protocol: of a proxy, a login page, another server. */
+const OF_NO_HUB = /^(HTTP \d{3}$|unsupported content type |parse binary|message size is larger )/;
+/** A hub without this call, and one before which something asks for tokens, answer by the status alone as well. */
+const SAID_BY_A_HUB_TOO: readonly Code[] = [Code.Unimplemented, Code.Unauthenticated];
 
 /** What the hub says about a request it refuses. */
 function refusal(error: ConnectError, givenFor: Circumstances['givenFor']): Partial<Failure> {

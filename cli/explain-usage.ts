@@ -36,9 +36,15 @@ function unknownWord(message: string, command: Command, program: Command): strin
   const paths = verbs.map((verb) => pathOf(verb).slice(program.name().length + 1));
   const exact = option?.long ? [option.long] : paths;
   const names = command.commands.map((each) => each.name());
-  const guess = exact.length > 0 ? ` Did you mean ${exact.join(' or ')}?` : didYouMean(typed, names);
-  return `unknown command '${typed}'${guess && ` (${guess.trimStart()})`}`;
+  const isExact = exact.length > 0 && exact.length <= MOST_GUESSES;
+  const guess = isExact ? ` Did you mean ${exact.join(' or ')}?` : didYouMean(typed, names);
+  if (guess !== '') return `unknown command '${typed}' (${guess.trimStart()})`;
+  const has = command === program ? '' : `: ${pathOf(command)} has ${names.join(', ')}`;
+  return `unknown command '${typed}'${has}`;
 }
+
+/** Most nouns have a `list`: whom all of them are told is told nothing. */
+const MOST_GUESSES = 3;
 
 /** What the allowed words are. */
 function amongChoices(message: string): string | undefined {

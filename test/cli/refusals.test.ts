@@ -97,6 +97,10 @@ describe('hubctl, given something that cannot be', function () {
       'help nonsense': "2 unknown command 'nonsense'. See `hubctl --help`.",
       revoke:
         "2 unknown command 'revoke' (Did you mean license revoke or token revoke?). See `hubctl --help`.",
+      'key list': "2 unknown command 'list': hubctl key has issue. See `hubctl key --help`.",
+      'key revoke':
+        "2 unknown command 'revoke' (Did you mean license revoke or token revoke?). See `hubctl key --help`.",
+      list: "2 unknown command 'list'. See `hubctl --help`.",
       'completion tcsh': '2 shell: tcsh is none of bash, zsh, fish. See `hubctl completion --help`.',
       'app list -o jsn': /^2 --output: jsn is none of table, json\./,
       'token create --role admn': /^2 --role: admn is none of admin, /,

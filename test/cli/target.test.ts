@@ -1,9 +1,12 @@
 // Which hub is called, and which token it is sent.
 
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { describeConnectError } from '../../cli/describe-connect-error.ts';
@@ -19,6 +22,40 @@ async function failure(promise: Promise<unknown>): Promise<string> {
     (error: Error) => error.message,
   );
 }
+
+describe('what answers and is no hub', function () {
+  this.timeout(30_000); // it starts programs
+
+  const answers: Record<string, RequestListener> = {
+    'HTTP 302': (_, response) => response.writeHead(302, { location: 'https://login.example' }).end(),
+    'HTTP 403': (_, response) => response.writeHead(403).end('no'),
+    'HTTP 502': (_, response) =>
+      response.writeHead(502, { 'content-type': 'text/html' }).end('<p>Bad Gateway'),
+    'unsupported content type text/html': (_, response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Sign in'),
+    'parse binary: .*': (_, response) =>
+      response.writeHead(200, { 'content-type': 'application/proto' }).end(Buffer.alloc(100, 255)),
+    'message size is larger .*': (_, response) => {
+      const endless = Readable.from(Array.from({ length: 200 }, () => Buffer.alloc(1024 * 1024, 10)));
+      endless.pipe(response.writeHead(200, { 'content-type': 'application/proto' }));
+    },
+  };
+  for (const [said, answer] of Object.entries(answers)) {
+    it(`is told to be none: ${said}`, async () => {
+      const server = createServer(answer).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo; // it listens on a port
+      const url = `http://127.0.0.1:${port}`;
+      const { code, stderr } = await hubctl(['app', 'list', '--server', url, '--token', 'hub_secret']);
+      server.close();
+      server.closeAllConnections();
+      expect(stderr).to.match(
+        new RegExp(`^hubctl: What answers at ${url} is no hub, nor leads to one \\(${said}\\)\\.\n$`),
+      );
+      expect(code).to.equal(3);
+    });
+  }
+});
 
 describe('a data directory that was named', function () {
   this.timeout(30_000); // it starts programs

@@ -1,8 +1,8 @@
 // Makes the package that is published, in the current directory or the one named: compiled, and without what only a checkout needs.
 import { execFileSync } from 'node:child_process';
-import { cpSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { publishedManifest } from './published-manifest.js';
 
@@ -28,6 +28,7 @@ export function makePackage(destination) {
     for (const path of globSync([...manifest.files, 'README.md', 'LICENSE'], { cwd: root })) {
       if (path !== COMPILED) cpSync(join(root, path), join(stage, path), { recursive: true });
     }
+    for (const path of globSync('**/*.md', { cwd: stage })) unlinkWhatIsMissing(join(stage, path));
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
     const made = run('npm', ['pack', stage, '--json', '--pack-destination', destination]);
     const [{ filename, files, size, unpackedSize }] = JSON.parse(made);
@@ -36,6 +37,15 @@ export function makePackage(destination) {
   } finally {
     rmSync(stage, { recursive: true });
   }
+}
+
+/** Pages lead into the source as well, which the package does not have: there, the words of such a link are left. */
+function unlinkWhatIsMissing(page) {
+  const linked = readFileSync(page, 'utf8');
+  const text = linked.replace(/!?\[([^\]]*)\]\(([^)#\s]+)(?:#[^)]*)?\)/g, (link, words, target) =>
+    /^[a-z]+:/.test(target) || existsSync(join(dirname(page), target)) ? link : words,
+  );
+  if (text !== linked) writeFileSync(page, text);
 }
 
 function run(command, args) {

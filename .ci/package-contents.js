@@ -20,6 +20,7 @@ const allowed = [
   /^docs\/([a-z]+(-[a-z]+)*\/)?[A-Za-z-]+\.md$/,
   /^docs\/operations\/[a-z.-]+\.(json|yml)$/,
   /^docs\/verify\/[a-z]+\/([Vv]erify[A-Za-z_-]+\.[a-z]+|src\/main\.rs)$/,
+  /^test\/vectors\/(README\.md|vectors\.json)$/,
   /^dist\/console\/(index\.html|LICENSES\.txt|(main|style|icon)-[A-Z0-9]{8}\.(js|css|svg))$/,
   /^proto\/(.+\.proto|README\.md|LICENSE|buf\.yaml)$/,
 ];

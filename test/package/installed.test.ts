@@ -1,6 +1,7 @@
 // The package, as somebody has it who installs it: in a directory of its own, with a Node.js of his own.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, globSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -8,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { DemoReport } from '../../cli/views/demo.ts';
+import { readLinks } from '../docs/markdown.ts';
 import { discard, makeDataDir, postgresRuns } from '../support/data-dir.ts';
 import { activate } from '../support/rest.ts';
 import { until } from '../support/until.ts';
@@ -69,6 +71,19 @@ describe('the installed package', function () {
       throw error;
     });
     expect(stdout).to.contain('hubctl-key.1');
+  });
+
+  it('has pages whose links lead to what it has', async () => {
+    const root = join(home, 'node_modules/hubctl');
+    const pages = globSync('**/*.md', { cwd: root });
+    expect(pages).to.include.members(['README.md', 'docs/README.md', 'docs/architecture.md']);
+    for (const page of pages) {
+      const links = readLinks(await readFile(join(root, page), 'utf8')).filter(
+        (link) => !/^([a-z]+:|#)/.test(link),
+      );
+      const missing = links.filter((link) => !existsSync(join(root, dirname(page), link.replace(/#.*/, ''))));
+      expect(missing, page).to.deep.equal([]);
+    }
   });
 
   it('runs the demo', async () => {

@@ -1,9 +1,19 @@
 // Tells of the statements on a connection to PostgreSQL that are part of a trace.
-import type { ClientBase } from 'pg';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { ClientBase, Pool } from 'pg';
 import { active } from './active.ts';
 import { statements } from './channels.ts';
 
 type Query = (...args: unknown[]) => Promise<unknown>;
+
+/** Who waits for a connection gets it when another gives it back, and is still where he was. */
+export function keepPlaces(pool: Pool): void {
+  if (!statements.hasSubscribers) return;
+  const connect: (...args: unknown[]) => unknown = pool.connect.bind(pool);
+  const kept = (callback?: () => void) =>
+    callback === undefined ? connect() : connect(AsyncLocalStorage.bind(callback));
+  pool.connect = kept as typeof pool.connect;
+}
 
 /** Of a new connection. Without anybody who traces it stays as it is. */
 export function traceStatements(client: ClientBase): void {

@@ -2,7 +2,7 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import type { Pool, PoolClient } from 'pg';
-import { traceStatements } from '../../tracing/trace-statements.ts';
+import { keepPlaces, traceStatements } from '../../tracing/trace-statements.ts';
 import { ReadOnlyDatabase } from './outage.ts';
 
 export type Database = {
@@ -62,6 +62,7 @@ export async function openDatabase({ url, poolSize, entities, log }: DatabaseOpt
   });
   try {
     const pool = await orm.em.getDriver().getConnection().getNativeClient();
+    keepPlaces(pool);
     await requireVersion(pool);
     const close = async (): Promise<void> => {
       await orm.close();

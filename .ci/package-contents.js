@@ -19,7 +19,7 @@ const allowed = [
   /^docs\/man\/hubctl(-[a-z]+)?\.1$/,
   /^docs\/([a-z]+(-[a-z]+)*\/)?[A-Za-z-]+\.md$/,
   /^docs\/operations\/[a-z.-]+\.(json|yml)$/,
-  /^docs\/verify\/[a-z]+\/([Vv]erify[A-Za-z_-]+\.[a-z]+|src\/main\.rs)$/,
+  /^docs\/verify\/[a-z]+\/((src|test)\/)?[A-Za-z_-]+(\.test)?\.(cs|csproj|go|mod|java|mjs|py|toml|rs)$/,
   /^test\/vectors\/(README\.md|vectors\.json)$/,
   /^dist\/console\/(index\.html|LICENSES\.txt|(main|style|icon)-[A-Z0-9]{8}\.(js|css|svg))$/,
   /^proto\/(.+\.proto|README\.md|LICENSE|buf\.yaml)$/,
@@ -40,6 +40,7 @@ const needed = [
   'dist/console/index.html',
   'dist/console/LICENSES.txt',
   ...partsOfPage(),
+  ...samples(),
   'LICENSE',
   'README.md',
   ...linksOfReadme(),
@@ -89,6 +90,12 @@ function isThere(path, files) {
 function linksOfReadme() {
   const links = [...readme.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(([, link]) => link);
   return [...new Set(links)].filter((link) => !/^[a-z]+:/.test(link));
+}
+
+/** Each with its test: whoever changes a sample wants to know that it still refuses what it must. */
+function samples() {
+  const tracked = execFileSync('git', ['ls-files', 'docs/verify'], { cwd: root, encoding: 'utf8' });
+  return tracked.trim().split('\n');
 }
 
 function differsFromReadme(size) {

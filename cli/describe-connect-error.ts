@@ -19,7 +19,7 @@ export function describeConnectError(thrown: Error, { target, givenFor }: Circum
   const failed = { code, message: error.rawMessage, exitCode: EXIT.failed };
   if (OF_NO_HUB.test(error.rawMessage) && !SAID_BY_A_HUB_TOO.includes(error.code)) {
     return {
-      code: 'hub_unreachable',
+      code: 'not_a_hub',
       message: `What answers at ${server} is no hub, nor leads to one (${error.rawMessage}).`,
       exitCode: EXIT.unreachable,
     };

@@ -277,6 +277,7 @@ async function checkHub(
     const { code, message } = await describeError(error, { target, givenFor: () => undefined });
     if (code === 'hub_unreachable' && whenStopped === 'skipped') return skipped('hub', message);
     if (code === 'hub_unreachable') return failed('hub', message, 'start the core, or correct HUB_CORE_URL');
+    if (code === 'not_a_hub') return failed('hub', message, 'correct the address, or the proxy');
     if (code === 'unauthenticated' && target?.token) {
       const detail = `${target.server} does not accept the token from ${target.token.from}`;
       return failed('hub', detail, 'give a token of that hub: its data directory has one in admin-token');

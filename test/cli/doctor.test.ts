@@ -1,7 +1,10 @@
 // hubctl doctor: a healthy hub, and each single thing that can be wrong with one.
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -250,6 +253,16 @@ describe('hubctl doctor', function () {
     expect(only(starved, 'hub').remedy).to.contain('HUB_CORE_URL');
     const refused = await look({ ...gateway, HUB_CORE_URL: hub.rpcUrl, HUB_CORE_TOKEN: 'hub_other' });
     expect(failures(refused)).to.deep.equal(['hub']);
+  });
+
+  it('finds what answers and is no hub', async () => {
+    const proxy = createServer((_, response) => response.writeHead(502).end()).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const { port } = proxy.address() as AddressInfo; // it listens on a port
+    const findings = await look({}, { server: `http://127.0.0.1:${port}`, token: hub.token });
+    proxy.close();
+    expect(failures(findings)).to.deep.equal(['hub']);
+    expect(only(findings, 'hub').detail).to.contain(`127.0.0.1:${port} is no hub`);
   });
 
   it('finds nothing wrong where no hub has been started yet, and makes nothing', async () => {

@@ -86,6 +86,14 @@ describe('the installed package', function () {
     }
   });
 
+  it('has samples that verify licenses, with their tests and the vectors for them', async () => {
+    const sample = join(home, 'node_modules/hubctl/docs/verify/javascript/vectors.test.mjs');
+    const { stdout } = await run('node', ['--test', '--test-reporter=tap', sample], { cwd: home, env });
+    expect(stdout)
+      .to.match(/# pass [1-9]/)
+      .and.to.contain('# fail 0');
+  });
+
   it('runs the demo', async () => {
     const ports = ['--port', '0', '--rpc-port', '0', '--simulator-port', '0'];
     const words = ['demo', ...ports, '--data-dir', dataDir, '--output', 'json'];

@@ -68,7 +68,7 @@ export function createCheckStatus({ pool, lastSeen, clock }: CheckStatusOptions)
 type Ask = { readonly uuid: string; readonly machineFingerprint: string | null };
 
 type StatusRow = {
-  position: string;
+  position: string | number;
   seatLimit: number;
   limits: Limits | null;
   profileLimits: Limits | null;
@@ -79,24 +79,37 @@ type StatusRow = {
   lastSeenAtMs: number | null;
 };
 
+/** What is known of each that is asked for; of one alone it takes PostgreSQL a seventh less time without arrays. */
 async function readAll(pool: Pool, asks: readonly Ask[]): Promise<(StatusRow | undefined)[]> {
-  const { rows } = await pool.query<StatusRow>({
-    name: 'check_status',
-    // license_pkey, limit_profile_pkey, seat_active_key
-    text: `select t.position, l.seat_limit as "seatLimit", l.limits, p.limits as "profileLimits",
-                  (extract(epoch from l.expires_at) * 1000)::float8 as "expiresAtMs",
-                  l.revoked_at is not null as revoked,
-                  l.seats_used as used, s.id as "seatId", (extract(epoch from s.last_seen_at) * 1000)::float8 as "lastSeenAtMs"
-           from unnest($1::uuid[], $2::text[]) with ordinality as t (license_id, machine_fingerprint, position)
-           join license l on l.id = t.license_id
-           left join limit_profile p on p.id = l.limit_profile_id
-           left join lateral (
-             -- The limit keeps the look-up whole: joined, it may be made by the license alone, whose seats are many.
-             select * from seat where license_id = l.id and machine_fingerprint = t.machine_fingerprint
-                                  and released_at is null limit 1
-           ) s on true`,
-    values: [asks.map(({ uuid }) => uuid), asks.map(({ machineFingerprint }) => machineFingerprint)],
-  });
+  const [first, ...others] = asks;
+  const { rows } = await pool.query<StatusRow>(
+    first && others.length === 0
+      ? { name: 'check_status_of_one', text: OF_ONE, values: [first.uuid, first.machineFingerprint] }
+      : {
+          name: 'check_status',
+          text: OF_MANY,
+          values: [asks.map(({ uuid }) => uuid), asks.map(({ machineFingerprint }) => machineFingerprint)],
+        },
+  );
   const found = new Map(rows.map((row) => [Number(row.position), row]));
   return asks.map((_, index) => found.get(index + 1));
+}
+
+const OF_ONE = statusOf('(select $1::uuid, $2::text, 1)');
+const OF_MANY = statusOf('unnest($1::uuid[], $2::text[]) with ordinality');
+
+/** By license_pkey, limit_profile_pkey and seat_active_key. */
+function statusOf(asks: string): string {
+  return `select t.position, l.seat_limit as "seatLimit", l.limits, p.limits as "profileLimits",
+                 (extract(epoch from l.expires_at) * 1000)::float8 as "expiresAtMs",
+                 l.revoked_at is not null as revoked,
+                 l.seats_used as used, s.id as "seatId", (extract(epoch from s.last_seen_at) * 1000)::float8 as "lastSeenAtMs"
+          from ${asks} as t (license_id, machine_fingerprint, position)
+          join license l on l.id = t.license_id
+          left join limit_profile p on p.id = l.limit_profile_id
+          left join lateral (
+            -- The limit keeps the look-up whole: joined, it may be made by the license alone, whose seats are many.
+            select * from seat where license_id = l.id and machine_fingerprint = t.machine_fingerprint
+                                 and released_at is null limit 1
+          ) s on true`;
 }

@@ -65,7 +65,7 @@ describe('the plans of the statements of a hub', function () {
     const site = licenseAt(population, LICENSES).id;
     const siteKey = storedKey(keyAt(LICENSES)).hash.toString('hex');
     for (const [name, ofSite] of Object.entries({
-      check_status: site,
+      check_status_of_one: site,
       read_asked: siteKey,
       lock_licenses: siteKey,
       deactivate: siteKey,

@@ -1,4 +1,5 @@
 // What a span says of each kind of work, by OpenTelemetry's semantic conventions. Ids are told; keys, fingerprints and customers are not.
+import type { IncomingHttpHeaders } from 'node:http';
 import { Code, ConnectError } from '@connectrpc/connect';
 import {
   type Attributes,
@@ -23,9 +24,7 @@ export const exchangeTelling: Telling<Exchange> = {
     name: methodOf(req.method),
     kind: SpanKind.SERVER,
     parent: ROOT_CONTEXT,
-    links: linkTo(
-      trace.getSpanContext(traceContext.extract(ROOT_CONTEXT, req.headers, defaultTextMapGetter)),
-    ),
+    links: linkTo(strangerOf(req.headers)),
     attributes: {
       'http.request.method': methodOf(req.method),
       'url.scheme': 'http',
@@ -186,6 +185,12 @@ function pathOf(url: string, pattern: string): string {
     return part.startsWith('{') && ID.test(segment) ? segment : part;
   };
   return pattern.split('/').map(shown).join('/');
+}
+
+/** By its ids alone: in a `tracestate` anybody may have written anything. */
+function strangerOf({ traceparent }: IncomingHttpHeaders): SpanContext | undefined {
+  const context = traceContext.extract(ROOT_CONTEXT, { traceparent }, defaultTextMapGetter);
+  return trace.getSpanContext(context);
 }
 
 function linkTo(context: SpanContext | undefined): Link[] {

@@ -140,7 +140,12 @@ describe('traces of a gateway and a core in two processes', function () {
     const traceparent = `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
     const answer = await fetch(`${gateway.gatewayUrl}/v1/activate`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', traceparent },
+      headers: {
+        'content-type': 'application/json',
+        traceparent,
+        tracestate: `a=${canaries.make()}`,
+        baggage: `a=${canaries.make()}`,
+      },
       body: JSON.stringify({
         licenseKey,
         machineFingerprint: canaries.make(),

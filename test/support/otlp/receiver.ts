@@ -19,7 +19,7 @@ export type SentSpan = {
   readonly name: string;
   readonly kind: 'internal' | 'server' | 'client';
   readonly attributes: Attributes;
-  readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
+  readonly links: readonly { readonly traceId: string; readonly spanId: string; readonly state?: string }[];
   readonly failed: boolean;
   /** Who sent it. */
   readonly resource: Attributes;
@@ -89,7 +89,11 @@ type TraceRequest = {
         readonly name?: string;
         readonly kind?: number;
         readonly attributes?: readonly KeyValue[];
-        readonly links?: readonly { readonly traceId?: Bytes; readonly spanId?: Bytes }[];
+        readonly links?: readonly {
+          readonly traceId?: Bytes;
+          readonly spanId?: Bytes;
+          readonly traceState?: string;
+        }[];
         readonly status?: { readonly code?: number };
       }[];
     }[];
@@ -106,7 +110,11 @@ function spansIn({ resourceSpans = [] }: TraceRequest): SentSpan[] {
         name,
         kind: KINDS[kind] ?? 'internal',
         attributes: membersOf(attributes),
-        links: links.map((link) => ({ traceId: hex(link.traceId), spanId: hex(link.spanId) })),
+        links: links.map(({ traceId, spanId, traceState: state }) => ({
+          traceId: hex(traceId),
+          spanId: hex(spanId),
+          ...(state && { state }),
+        })),
         failed: status?.code === 2,
         resource: membersOf(resource?.attributes),
       })),

@@ -6,7 +6,7 @@ import type { Streams } from './tools.ts';
 export type Screen = {
   /** How many lines and columns there are just now. */
   size(): { readonly rows: number; readonly columns: number };
-  /** What is too wide is cut. */
+  /** What is too wide or too long is cut: lines that have scrolled away cannot be drawn over. */
   draw(lines: readonly string[]): Promise<void>;
 };
 
@@ -16,10 +16,11 @@ export function createScreen({ stdout }: Pick<Streams, 'stdout'>, out: Output): 
   return {
     size,
     async draw(lines) {
-      const { columns } = size();
-      const drawn = lines.map((line) => `${cut(line, columns - 1)}\x1b[K\n`).join('');
+      const { rows, columns } = size();
+      const fitting = lines.slice(0, Math.max(1, rows - 1));
+      const drawn = fitting.map((line) => `${cut(line, columns - 1)}\x1b[K\n`).join('');
       const back = height === 0 ? '' : `\x1b[${height}A\r`;
-      height = lines.length;
+      height = fitting.length;
       await out.text(`${back}${drawn}\x1b[J`);
     },
   };

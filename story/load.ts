@@ -87,7 +87,7 @@ export function loadOf(reading: Reading, interval: Interval, at: Date) {
         .map((limit) => [limit, tenths(rate('hub_rate_limited_total', { limit }))]),
     ),
     database: {
-      up: reading.extreme('min', 'hub_database_up') === 1,
+      up: reading.extreme('min', 'hub_database_up') !== 0,
       connections: whole('hub_pg_pool_connections', { state: 'busy' }),
       limit: whole('hub_pg_pool_limit'),
       waiting: whole('hub_pg_pool_waiting'),

@@ -1,8 +1,11 @@
 // hubctl top: what a hub is at while it is asked, as JSON, as text and on a terminal.
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
+import type { Output } from '../../cli/output.ts';
 import { runLine } from '../../cli/run.ts';
+import { createScreen } from '../../cli/screen.ts';
 import { sparkLine } from '../../cli/spark-line.ts';
+import type { Streams } from '../../cli/tools.ts';
 import { startHub, type TestHub } from '../support/hub.ts';
 import { issueLicense } from '../support/license.ts';
 import { until } from '../support/until.ts';
@@ -78,13 +81,27 @@ describe('hubctl top', function () {
     const last = frames().at(-1) ?? '';
     const [back = '', ...lines] = last.split('\r');
     expect(back).to.equal(`\x1b[${lines.join('').split('\n').length - 1}A`);
-    expect(last).to.match(/\/v1\/activate .*[▂▃▄▅▆▇█]/);
+    expect(last).to.match(/\/v1\/(activate|status\/\S+) .*[▂▃▄▅▆▇█]/); // the one that is asked more often just then
     expect(last).to.include('Database');
     expect(lines.join('').split('\n').length - 1).to.be.at.most(11);
     for (const line of lines.join('').split('\x1b[K\n')) expect(line.length).to.be.below(90);
     // What it may no longer see, it does not wait for.
     await runHere(['token', 'revoke', tokenId, '--yes'], hub);
     expect(await done).to.equal(4);
+  });
+});
+
+describe('a screen', () => {
+  it('takes as many lines as there is room for, so that it goes back to the first of them', async () => {
+    const stdout = Object.assign(new PassThrough(), { rows: 3, columns: 90 });
+    let printed = '';
+    const text = async (piece: string): Promise<void> => {
+      printed += piece;
+    };
+    const { draw } = createScreen({ stdout } as unknown as Streams, { text } as Output);
+    await draw(['one', 'two', 'three', 'four']);
+    await draw(['five']);
+    expect(printed).to.equal('one\x1b[K\ntwo\x1b[K\n\x1b[J\x1b[2A\rfive\x1b[K\n\x1b[J');
   });
 });
 

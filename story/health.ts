@@ -11,7 +11,7 @@ type Check = {
   readonly check: string;
   /** What is said if there is no trouble. */
   readonly well: string;
-  readonly trouble: (reading: Reading) => Trouble | undefined;
+  readonly trouble: (reading: Reading, nowMs: number) => Trouble | undefined;
 };
 
 const DAY_S = 86_400;
@@ -19,7 +19,7 @@ const DAY_S = 86_400;
 const CHECKS: readonly Check[] = [
   {
     check: 'processes',
-    well: 'all workers answer, with memory and files to spare',
+    well: 'all workers answer, with memory, files and connections to spare',
     trouble: ({ value, extreme }) => {
       const wanted = value('hub_workers', { state: 'wanted' }) ?? 1;
       const answering = value('hub_workers', { state: 'answering' }) ?? 1;
@@ -28,9 +28,15 @@ const CHECKS: readonly Check[] = [
       const files = (value('process_open_fds') ?? 0) / wanted;
       const most = extreme('min', 'process_max_fds') ?? Number.POSITIVE_INFINITY;
       if (files > 0.8 * most)
-        return warning(
+        return failure(
           `${Math.round(files)} of ${most} file descriptors are open`,
           'raise LimitNOFILE or ulimit -n',
+        );
+      const connections = (value('hub_http_connections') ?? 0) / wanted;
+      if (connections > 8_000)
+        return failure(
+          `a process has ${Math.round(connections)} of 10000 connections`,
+          'see the runbook HubConnectionsRunOut',
         );
       const memory = (value('process_resident_memory_bytes') ?? 0) / wanted;
       if (memory > 1e9)
@@ -69,12 +75,12 @@ const CHECKS: readonly Check[] = [
   {
     check: 'tasks',
     well: 'all have gone well lately',
-    trouble: ({ samples }) => {
+    trouble: ({ samples }, nowMs) => {
       const late = samples
         .filter(({ name, labels }) => name === LAST_SUCCESS && labels['task'] !== 'partitions')
         .map(({ labels, value }) => ({
           task: labels['task'],
-          seconds: Math.round(Date.now() / 1000 - value),
+          seconds: Math.round(nowMs / 1000 - value),
         }))
         .filter(({ seconds }) => seconds > 300);
       if (late.length === 0) return undefined;
@@ -129,11 +135,25 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
+    check: 'clock of the hub',
+    well: 'agrees with that of its database',
+    trouble: ({ extreme }) => {
+      const ahead = extreme('max', 'hub_clock_ahead_seconds') ?? 0;
+      const behind = -(extreme('min', 'hub_clock_ahead_seconds') ?? 0);
+      const seconds = Math.round(Math.max(ahead, behind));
+      if (seconds <= 60) return undefined;
+      return warning(
+        `is ${seconds} s ${ahead > behind ? 'ahead of' : 'behind'} that of its database`,
+        'synchronize the clocks (NTP)',
+      );
+    },
+  },
+  {
     check: 'certificate',
     well: 'is good for more than two weeks, or none is used',
-    trouble: ({ extreme }) => {
+    trouble: ({ extreme }, nowMs) => {
       const until = extreme('min', 'hub_rpc_certificate_expires_timestamp_seconds');
-      const days = until === undefined ? Number.POSITIVE_INFINITY : (until - Date.now() / 1000) / DAY_S;
+      const days = until === undefined ? Number.POSITIVE_INFINITY : (until - nowMs / 1000) / DAY_S;
       if (days > 14) return undefined;
       const detail = days < 0 ? 'has expired' : `expires in ${Math.floor(days)} days`;
       return {
@@ -147,10 +167,10 @@ const CHECKS: readonly Check[] = [
 
 const LAST_SUCCESS = 'hub_task_last_success_timestamp_seconds';
 
-/** Of each thing whether it is well, or what to do. */
-export function healthOf(reading: Reading): HealthFinding[] {
+/** Of each thing whether it is well, or what to do. `now`: of the hub, since a clock of whoever looks may be off. */
+export function healthOf(reading: Reading, now: Date): HealthFinding[] {
   return CHECKS.map(({ check, well, trouble }) => {
-    const found = trouble(reading);
+    const found = trouble(reading, now.getTime());
     return found === undefined ? { check, state: 'ok', detail: well } : { check, ...found };
   });
 }

@@ -1,9 +1,11 @@
 // What is made of what a running hub says of itself.
 import { create } from '@bufbuild/protobuf';
 import { expect } from 'chai';
+import { parse } from 'yaml';
 import { MetricFamilySchema } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { healthOf } from '../../story/health.ts';
 import { createReading } from '../../story/metric-reading.ts';
+import { readPage } from '../docs/markdown.ts';
 
 type Sample = readonly [name: string, value: number, labels?: Record<string, string>];
 
@@ -12,17 +14,52 @@ function troubles(...samples: readonly Sample[]) {
   const family = create(MetricFamilySchema, {
     samples: samples.map(([name, value, labels = {}]) => ({ name, labels, value })),
   });
-  const findings = healthOf(createReading([family], 0)).filter(({ state }) => state !== 'ok');
+  const findings = healthOf(createReading([family], 0), new Date(now * 1000)).filter(
+    ({ state }) => state !== 'ok',
+  );
   for (const finding of findings)
     expect(finding, finding.check).to.have.property('remedy').with.length.above(5);
   return findings.map(({ check, state, detail }) => `${check} ${state}: ${detail}`);
 }
 
-const now = Date.now() / 1000;
+const now = 1_800_000_000; // whatever the clock of whoever looks says
 const workers = (answering: number): Sample[] => [
   ['hub_workers', 4, { state: 'wanted' }],
   ['hub_workers', answering, { state: 'answering' }],
 ];
+
+type Alert = {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+};
+
+const ALERTS: readonly Alert[] = parse(readPage('docs/operations/alerts.yml')).groups.flatMap(
+  ({ rules }: { rules: Alert[] }) => rules,
+);
+const STATES: Readonly<Record<string, string>> = { critical: 'failed', warning: 'warning' };
+/** What a hub says where the expression of an alert has this value. */
+const SAYING: Readonly<Record<string, (value: number) => Sample[]>> = {
+  HubMemoryHigh: (value) => [['process_resident_memory_bytes', value]],
+  HubFilesRunOut: (value) => [
+    ['process_open_fds', value * 1e6],
+    ['process_max_fds', 1e6],
+  ],
+  HubConnectionsRunOut: (value) => [['hub_http_connections', value]],
+  HubCertificateExpires: (value) => [['hub_rpc_certificate_expires_timestamp_seconds', now + value]],
+  HubDatabaseAway: (value) => [['hub_database_up', value]],
+  HubPoolExhausted: (value) => [['hub_pg_pool_waiting', value]],
+  HubRedisAway: (value) => [['hub_redis_up', value]],
+  HubClockOff: (value) => [['hub_clock_ahead_seconds', value]],
+  HubPartitionsMissing: (value) => [['hub_partition_months_ahead', value]],
+  HubCallbacksStray: (value) => [['hub_callbacks_oldest_stray_seconds', value]],
+  HubSweepLate: (value) => [['hub_sweep_overdue_seconds', value]],
+  HubTaskStuck: (value) => [['hub_task_last_success_timestamp_seconds', now - value, { task: 'sweep' }]],
+  HubAuditChainBehind: (value) => [['hub_audit_unlinked_entries', value]],
+  HubAuditChainCut: (value) => [['hub_audit_head_lost', value]],
+};
+/** Of what is so at a moment, these are left to others: a hub that is away, what doctor and the overview count themselves. */
+const ELSEWHERE = ['HubDown', 'HubAbsent', 'HubWorkersMissing', 'HubCallbacksWait'];
 
 describe('the health of a running hub', () => {
   it('is nothing, if the hub says nothing', () => {
@@ -34,7 +71,22 @@ describe('the health of a running hub', () => {
     [
       'files run out',
       [...workers(4), ['process_open_fds', 3_600], ['process_max_fds', 1_000]],
-      'processes warning: 900 of 1000 file descriptors are open',
+      'processes failed: 900 of 1000 file descriptors are open',
+    ],
+    [
+      'connections run out',
+      [...workers(4), ['hub_http_connections', 36_000]],
+      'processes failed: a process has 9000 of 10000 connections',
+    ],
+    [
+      'its clock is ahead',
+      [['hub_clock_ahead_seconds', 90]],
+      'clock of the hub warning: is 90 s ahead of that of its database',
+    ],
+    [
+      'its clock is behind',
+      [['hub_clock_ahead_seconds', -90]],
+      'clock of the hub warning: is 90 s behind that of its database',
     ],
     [
       'memory is high',
@@ -120,4 +172,23 @@ describe('the health of a running hub', () => {
     ];
     expect(troubles(...well)).to.deep.equal([]);
   });
+
+  it('knows every alert that asks for no more than a moment', () => {
+    const ofAMoment = ALERTS.filter(({ expr }) => !expr.includes('[')).map(({ alert }) => alert);
+    expect([...Object.keys(SAYING), ...ELSEWHERE]).to.include.members(ofAMoment);
+  });
+
+  for (const [name, saying] of Object.entries(SAYING)) {
+    it(`begins and weighs as much as the alert ${name}`, () => {
+      const { expr, labels } = ALERTS.find(({ alert }) => alert === name) as Alert; // else the next line fails
+      const [, relation = '', factors = ''] = /(==|<|>) ([\d.e* ]+)$/.exec(expr.trim()) ?? [];
+      const bound = factors.split('*').reduce((product, factor) => product * Number(factor), 1);
+      const beyond = { '==': bound, '<': bound * 0.99, '>': bound * 1.01 || 1 }[relation] ?? Number.NaN;
+      const within = { '==': 1 - bound, '<': bound * 1.01, '>': bound }[relation] ?? Number.NaN;
+      expect(troubles(...saying(within))).to.deep.equal([]);
+      const [found, ...others] = troubles(...saying(beyond));
+      expect(found).to.match(new RegExp(` ${STATES[labels.severity]}: `));
+      expect(others).to.deep.equal([]);
+    });
+  }
 });

@@ -1,4 +1,5 @@
 // Whether the hub is well, and what it is at: the figures of its metrics, as rates and latencies.
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { useRef } from 'preact/hooks';
 import { type HealthFinding, healthOf } from '../../../story/health.ts';
 import { type Load, loadOf } from '../../../story/load.ts';
@@ -32,11 +33,12 @@ export function HealthView({ who }: { readonly who: SignedIn }) {
       earlier = await read();
       await new Promise((resolve) => setTimeout(resolve, FIRST_MS));
     }
-    const reading = await read();
+    const [reading, told] = await Promise.all([read(), who.hub.access.getCaller({}, { signal })]);
+    const now = told.hubTime ? timestampDate(told.hubTime) : new Date();
     const load = loadOf(reading, createInterval(earlier, reading), new Date());
     before.current = reading;
     history.current = [...history.current, load].slice(-REMEMBERED);
-    return { findings: healthOf(reading), history: history.current };
+    return { findings: healthOf(reading, now), history: history.current };
   });
   return (
     <Page title="Health">

@@ -32,6 +32,7 @@ const OF_A_RUNNING_HUB = [
   'strays: ok',
   'partitions: ok',
   'audit chain: ok',
+  'clock of the hub: ok',
   'certificate: ok',
 ];
 
@@ -121,7 +122,7 @@ describe('hubctl doctor', function () {
       hubctl(['doctor'], env),
       hubctl(['doctor', '--output', 'json'], env),
     ]);
-    expect(words).to.include({ code: 1, stderr: 'hubctl: 1 of 16 checks failed.\n' });
+    expect(words).to.include({ code: 1, stderr: 'hubctl: 1 of 17 checks failed.\n' });
     expect(words.stdout).to.match(/^database +failed .*ECONNREFUSED.*To mend it: start it/m);
     expect(json.code).to.equal(1);
     expect(JSON.parse(json.stderr).error.code).to.equal('unhealthy');

@@ -107,7 +107,13 @@ async function readKeys({ masterKey, masterKeyFile, databaseUrl }: Settings, dat
   } catch (error) {
     if (isMissing(error) && masterKeyFile === undefined) {
       const when = databaseUrl ? 'a first start on a fresh database makes it' : 'the first start makes it';
-      return { ring: undefined, finding: skipped('master key', `${file} is not there yet: ${when}`) };
+      return {
+        ring: undefined,
+        finding: skipped(
+          'master key',
+          `${file} is not there: ${when}; of a database that has been used, bring it back`,
+        ),
+      };
     }
     return {
       ring: undefined,
@@ -266,7 +272,7 @@ async function checkHub(
   try {
     const target = await findTarget();
     // Whoever listens at the default address is not this data directory's hub.
-    if (target.guessedFor !== undefined) return skipped('hub', 'none runs on this data directory');
+    if (target.guessedFor !== undefined) return stopped('none runs on this data directory');
     const caller = await createClient(AccessService, transportTo(target)).getCaller({});
     const clock = caller.hubTime && checkClock('hub', timestampDate(caller.hubTime));
     if (clock && clock.state !== 'ok') return clock;
@@ -275,7 +281,7 @@ async function checkHub(
     const { describeError } = await import('./describe-error.ts');
     const target = await findTarget().catch(() => undefined); // if that is what failed, `error` says so
     const { code, message } = await describeError(error, { target, givenFor: () => undefined });
-    if (code === 'hub_unreachable' && whenStopped === 'skipped') return skipped('hub', message);
+    if (code === 'hub_unreachable' && whenStopped === 'skipped') return stopped(message);
     if (code === 'hub_unreachable') return failed('hub', message, 'start the core, or correct HUB_CORE_URL');
     if (code === 'not_a_hub') return failed('hub', message, 'correct the address, or the proxy');
     if (code === 'unauthenticated' && target?.token) {
@@ -313,6 +319,16 @@ function ok(check: string, detail: string): Finding {
 
 function skipped(check: string, detail: string): Finding {
   return { check, state: 'skipped', detail };
+}
+
+/** What is looked at may be of a hub that is about to start, or not where its hub is. */
+function stopped(detail: string): Finding {
+  return {
+    check: 'hub',
+    state: 'warning',
+    detail,
+    remedy: 'start it, or say where it is: --data-dir, or --server and a token',
+  };
 }
 
 function failed(check: string, detail: string, remedy: string): Finding {

@@ -255,7 +255,7 @@ export const SETTINGS: readonly Setting[] = [
   setting(
     'docs',
     'HUB_DOCS',
-    'docs',
+    'docs <on|off>',
     'on',
     onOrOff,
     'whether the gateway serves its reference at /docs and /openapi.json: on or off',

@@ -11,7 +11,7 @@ import type { Tools } from './tools.ts';
 
 /** So many looks are remembered, and shown as far as there is room. */
 const REMEMBERED = 120;
-const TREND = 16;
+const TREND = 12;
 
 /** Reads the metrics of the hub. */
 export async function readMetrics(tools: Tools): Promise<Reading> {
@@ -77,32 +77,32 @@ function fitting(load: Load, history: readonly Load[], rows: number): string[] {
 /** The whole of it. Without a history there are no trends. */
 export function linesOf(load: Load, history: readonly Load[] = []): string[] {
   const trend = (figureOf: (past: Load) => number): string =>
-    history.length === 0 ? '' : `  ${sparkLine(history.map(figureOf), TREND)}`;
+    history.length === 0 ? '' : `${sparkLine(history.map(figureOf), TREND)}  `;
   const { callbacks, sessions, licenses, database, process } = load;
   const refused = Object.entries(load.refusedPerSecond).map(([limit, rate]) => `${limit} ${rate}/s`);
   const facts: [string, string][] = [
     [
       'Callbacks',
-      `${callbacks.perSecond}/s, settled ${callbacks.settledPerSecond}/s; ${waitingText(callbacks)}${trend((past) => past.callbacks.perSecond)}`,
+      `${trend((past) => past.callbacks.perSecond)}${callbacks.perSecond}/s, settled ${callbacks.settledPerSecond}/s; ${waitingText(callbacks)}`,
     ],
     [
       'Sessions',
-      `created ${sessions.createdPerSecond}/s, paid ${sessions.paidPerSecond}/s; ${countText(sessions.pending)} pending${trend((past) => past.sessions.paidPerSecond)}`,
+      `${trend((past) => past.sessions.paidPerSecond)}paid ${sessions.paidPerSecond}/s, created ${sessions.createdPerSecond}/s; ${countText(sessions.pending)} pending`,
     ],
     [
       'Licenses',
-      `activated ${licenses.activationsPerSecond}/s, seats taken ${licenses.seatsTakenPerSecond}/s, released ${licenses.seatsReleasedPerSecond}/s; ${countText(licenses.seatsActive)} seats in use${trend((past) => past.licenses.activationsPerSecond)}`,
+      `${trend((past) => past.licenses.activationsPerSecond)}activated ${licenses.activationsPerSecond}/s; seats taken ${licenses.seatsTakenPerSecond}/s, released ${licenses.seatsReleasedPerSecond}/s, in use ${countText(licenses.seatsActive)}`,
     ],
-    ['Refused', refused.join(', ') || 'nothing'],
+    ['Refused', `${trend(refusedPerSecond)}${refused.join(', ') || 'nothing'}`],
     [
       'Database',
       database.up
-        ? `${database.connections} of ${database.limit} connections busy, ${database.waiting} waiting${trend((past) => past.database.connections)}`
+        ? `${trend((past) => past.database.connections)}${database.connections} of ${database.limit} connections busy, ${database.waiting} waiting`
         : 'does not answer',
     ],
     [
       'Process',
-      `${process.workers} serving, ${process.cpu} processors, ${Math.round(process.memoryBytes / 1e6)} MB, event loop late by ${msText(process.eventLoopP99Ms)}${trend((past) => past.process.cpu)}`,
+      `${trend((past) => past.process.cpu)}${process.cpu} processors, ${Math.round(process.memoryBytes / 1e6)} MB, event loop late by ${msText(process.eventLoopP99Ms)}; ${process.workers} serving`,
     ],
   ];
   return [
@@ -113,6 +113,10 @@ export function linesOf(load: Load, history: readonly Load[] = []): string[] {
   ];
 }
 
+function refusedPerSecond({ refusedPerSecond: byLimit }: Load): number {
+  return Object.values(byLimit).reduce((sum, rate) => sum + rate, 0);
+}
+
 type Requests = Load['requests'][number];
 type Provider = Load['providers'][number];
 
@@ -121,11 +125,11 @@ function requestColumns(history: readonly Load[]): Column<Requests>[] {
     past.requests.find((each) => each.name === name)?.perSecond ?? 0;
   return [
     { title: 'REQUESTS', cell: (item) => item.name },
+    ...trendColumn<Requests>(history, (past, { name }) => rateOf(past, name)),
     { title: 'PER SECOND', cell: (item) => item.perSecond, right: true },
     { title: 'FAILED', cell: (item) => item.errorsPerSecond, right: true },
     { title: 'P50', cell: (item) => msText(item.p50Ms), right: true },
     { title: 'P99', cell: (item) => msText(item.p99Ms), right: true },
-    ...trendColumn<Requests>(history, (past, { name }) => rateOf(past, name)),
   ];
 }
 
@@ -134,13 +138,13 @@ function providerColumns(history: readonly Load[]): Column<Provider>[] {
     past.providers.find((each) => each.slot === slot)?.questionsPerSecond ?? 0;
   return [
     { title: 'QUESTIONS TO', cell: (item) => item.slot },
+    ...trendColumn<Provider>(history, (past, { slot }) => rateOf(past, slot)),
     { title: 'PER SECOND', cell: (item) => item.questionsPerSecond, right: true },
     { title: 'FAILED', cell: (item) => item.failuresPerSecond, right: true },
     { title: 'P50', cell: (item) => msText(item.p50Ms), right: true },
     { title: 'P99', cell: (item) => msText(item.p99Ms), right: true },
     { title: 'UNDER WAY', cell: (item) => item.underWay, right: true },
     { title: 'WAITING', cell: (item) => item.waiting, right: true },
-    ...trendColumn<Provider>(history, (past, { slot }) => rateOf(past, slot)),
   ];
 }
 

@@ -238,7 +238,8 @@ describe('hubctl doctor', function () {
   it('takes a hub that does not run for none of its own failures, but a core for one of its gateway', async () => {
     const stopped = await look({}, { server: NOWHERE, token: hub.token });
     expect(failures(stopped)).to.deep.equal([]);
-    expect(only(stopped, 'hub').state).to.equal('skipped');
+    expect(only(stopped, 'hub').state).to.equal('warning');
+    expect(only(stopped, 'hub').remedy).to.contain('--data-dir');
 
     const gateway = { HUB_ROLE: 'gateway', HUB_CORE_TOKEN: hub.token };
     const fed = await look({ ...gateway, HUB_CORE_URL: hub.rpcUrl });

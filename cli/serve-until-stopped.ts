@@ -33,6 +33,8 @@ export type WorkerPlace = {
 const GRACE_MS = 5_000;
 /** And its last traces so long, to be taken. */
 const TRACES_MS = 2_000;
+/** Then the process ends, whatever the exporter still waits for. */
+const LAST_MS = 250;
 
 /**
  * Resolves after the first SIGTERM or SIGINT, once everything is closed. A second signal ends the process at once.
@@ -90,8 +92,7 @@ async function openTracing({ role }: Settings, logger: Logger) {
     async stop() {
       if (await stop(TRACES_MS)) return;
       logger.warn('the last traces were not taken');
-      // What the exporter still has under way would keep the process for as long as it may take.
-      setTimeout(() => process.exit(), TRACES_MS).unref();
+      setTimeout(() => process.exit(), LAST_MS).unref();
     },
   };
 }

@@ -3,7 +3,8 @@ import type { Reading } from './metric-reading.ts';
 
 export type HealthFinding =
   | { readonly check: string; readonly state: 'ok'; readonly detail: string }
-  | ({ readonly check: string } & Trouble);
+  | HealthTrouble;
+export type HealthTrouble = { readonly check: string } & Trouble;
 
 type Trouble = { readonly state: 'warning' | 'failed'; readonly detail: string; readonly remedy: string };
 

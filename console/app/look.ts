@@ -1,9 +1,12 @@
 // A look at the whole hub: whether it serves, what waits, what was given up, what came in; and what of that needs somebody.
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/grpc/health/v1/health_pb.ts';
+import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type Callback, CallbackState, ChargeStatus } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
+import { type HealthTrouble, healthOf } from '../../story/health.ts';
+import { createReading } from '../../story/metric-reading.ts';
 import { spanText } from './components/moment.tsx';
 import { isLimited, may } from './may.ts';
 import { linkTo } from './route.ts';
@@ -17,6 +20,8 @@ export type Seen = {
   readonly skewMs: number;
   /** Undefined if it may not be seen. */
   readonly backlog: Backlog | undefined;
+  /** What is not well, of what the hub says of itself; nothing if it may not be seen. */
+  readonly unwell: readonly HealthTrouble[];
   /** Sessions of the last day; undefined if they may not be seen. */
   readonly pending: number | undefined;
   /** Within the last day. */
@@ -51,7 +56,7 @@ export async function look({ hub, caller }: SignedIn, signal: AbortSignal): Prom
   const aDayAgo = timestampFromDate(new Date(now - DAY_MS));
   const pending = { status: ChargeStatus.PENDING, createdFrom: aDayAgo, pageSize: COUNTED };
   const period = { settledFrom: aDayAgo, settledTo: timestampFromDate(new Date(now + DAY_MS)) };
-  const [health, told, waiting, dead, mismatch, sessions, usage] = await Promise.all([
+  const [health, told, waiting, dead, mismatch, sessions, usage, metrics] = await Promise.all([
     hub.health.check({}, { signal }),
     hub.access.getCaller({}, { signal }),
     list(CallbackState.RECEIVED),
@@ -63,6 +68,7 @@ export async function look({ hub, caller }: SignedIn, signal: AbortSignal): Prom
     sees(PaymentAdminService.method.summarizeUsage)
       ? hub.paymentAdmin.summarizeUsage(period, { signal })
       : undefined,
+    sees(MetricsService.method.readMetrics) ? hub.metrics.readMetrics({}, { signal }) : undefined,
   ]);
   const hubTime = told.hubTime ? timestampDate(told.hubTime) : new Date();
   return {
@@ -70,6 +76,9 @@ export async function look({ hub, caller }: SignedIn, signal: AbortSignal): Prom
     version: told.hubVersion,
     hubTime,
     skewMs: hubTime.getTime() - Date.now(),
+    unwell: healthOf(createReading(metrics?.families ?? [], 0), hubTime).filter(
+      (finding) => finding.state !== 'ok',
+    ),
     backlog: seesCallbacks ? { waiting, dead, mismatch } : undefined,
     pending: sessions?.sessions.length,
     paid: [...Map.groupBy(usage?.days ?? [], ({ currency }) => currency)].map(([currency, days]) => ({
@@ -83,7 +92,7 @@ export async function look({ hub, caller }: SignedIn, signal: AbortSignal): Prom
 export type Finding = { readonly text: string; readonly advice: string; readonly link?: string };
 
 /** What needs somebody, and what to do; the worst first. */
-export function findingsOf({ serving, backlog, skewMs, hubTime }: Seen): Finding[] {
+export function findingsOf({ serving, backlog, unwell, skewMs, hubTime }: Seen): Finding[] {
   const wait = backlog ? longestWait(backlog, hubTime) : 0;
   const findings: (Finding | false | undefined)[] = [
     !serving && {
@@ -102,6 +111,11 @@ export function findingsOf({ serving, backlog, skewMs, hubTime }: Seen): Finding
         advice: 'See whether the provider answers',
         link: linkTo(['callbacks'], { state: 'received' }),
       },
+    ...unwell.map(({ check, detail }) => ({
+      text: `${check}: ${detail}.`,
+      advice: 'See what mends it',
+      link: linkTo(['health']),
+    })),
     Math.abs(skewMs) > SKEW_MS && {
       text: `The hub’s clock and this computer’s differ by ${spanText(Math.abs(skewMs))}.`,
       advice: 'Times here are those of the hub.',

@@ -6,7 +6,7 @@ describe('quantities on the command line', () => {
   it('reads seats as a number or as unlimited', () => {
     expect(parseSeats('3')).to.equal(3);
     expect(parseSeats('unlimited')).to.equal(-1);
-    expect(parseSeats('-1')).to.equal(-1);
+    for (const text of ['-1', '0', 'none']) expect(() => parseSeats(text), text).to.throw('unlimited');
   });
 
   it('refuses what is no whole number or does not fit', () => {

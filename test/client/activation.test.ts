@@ -303,7 +303,9 @@ describe('a license client', () => {
     });
 
     it('keeps the seat that it has if the new license is refused', async () => {
-      const { issued, other } = await twoLicenses({ seatLimit: 0 });
+      const { issued, other } = await twoLicenses({ seatLimit: 1 });
+      const elsewhere = await machineFor(other, { machineFingerprint: 'machine-2' });
+      await (await elsewhere.open()).activate(other.licenseKey);
       const client = await (await machineFor(issued)).open();
       await client.activate(issued.licenseKey);
       expect((await failureOf(client.activate(other.licenseKey))).code).to.equal('seat_limit_reached');

@@ -143,7 +143,17 @@ async function copyWithExample(): Promise<string> {
   const [example = '', registration = ''] = fencedBlocks(PAGE, 'ts');
   const copy = await mkdtemp(join(tmpdir(), 'hub-test-'));
   await symlink(join(CHECKOUT, 'node_modules'), join(copy, 'node_modules'));
-  for (const name of ['package.json', 'cli', 'core', 'gateway', 'gen', 'metrics', 'ports', 'story']) {
+  for (const name of [
+    'package.json',
+    'cli',
+    'core',
+    'gateway',
+    'gen',
+    'metrics',
+    'ports',
+    'story',
+    'tracing',
+  ]) {
     await cp(join(CHECKOUT, name), join(copy, name), { recursive: true });
   }
   await writeFile(join(copy, 'core/payment/providers/gateway-three.ts'), example);

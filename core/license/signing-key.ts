@@ -22,10 +22,13 @@ export type PublicJwk = {
   readonly use: 'sig';
 };
 
+/** Its kid begins with no dash, which a command line would take for an option. */
 export function generateSigningKey(): SigningKeyPair {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const kid = thumbprint(publicKey);
+  if (kid.startsWith('-')) return generateSigningKey();
   return {
-    kid: thumbprint(publicKey),
+    kid,
     publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
     privateKeyPkcs8: privateKey.export({ type: 'pkcs8', format: 'der' }),
   };

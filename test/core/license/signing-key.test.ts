@@ -16,6 +16,11 @@ describe('signing key', () => {
     expect(generateSigningKey().kid).not.to.equal(generateSigningKey().kid);
   });
 
+  it('has an id that no command line takes for an option', () => {
+    const begins = new Set(Array.from({ length: 500 }, () => generateSigningKey().kid.charAt(0)));
+    expect(begins).to.include('_').and.not.to.include('-');
+  });
+
   it('has as its JWK the two coordinates at the end of its SPKI', () => {
     const { publicKeyPem, kid } = generateSigningKey();
     const point = Buffer.from(publicKeyPem.replace(/-----.*-----|\n/g, ''), 'base64').subarray(-64);

@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { Task } from '../../metrics/tasks.ts';
 import type { Clock } from '../clock.ts';
+import { repeatTask } from '../repeated-task.ts';
 import { inTransaction } from '../storage/transaction.ts';
 import {
   type ChainedEntry,
@@ -107,11 +108,8 @@ export type ChainerOptions = {
  * well: whoever has the log can tell that a chain was cut short.
  */
 export function startChainer({ pool, link, headKeeper, logger, task }: ChainerOptions): Chainer {
-  let stopped = false;
-  let failing = false;
   let lookedAt = 0;
   let loggedAt = performance.now();
-  let timer: NodeJS.Timeout | undefined;
 
   const look = async (): Promise<void> => {
     lookedAt = performance.now();
@@ -121,33 +119,23 @@ export function startChainer({ pool, link, headKeeper, logger, task }: ChainerOp
     loggedAt = performance.now();
     logger.info({ head: formatHead(await readHead(pool)) }, 'head of the audit chain');
   };
-  const pass = async (): Promise<void> => {
-    try {
+  const repeated = repeatTask({
+    everyMs: EVERY_MS,
+    async pass() {
       // Without a lock: most of the time there is nothing to do.
       const { rows } = await pool.query('select from audit_unlinked limit 1');
       if (rows.length > 0) await link();
       if (rows.length > 0 || performance.now() - lookedAt > MINUTE_MS) await look();
       if (performance.now() - loggedAt > DAY_MS) await logHead();
-      failing = false;
-      task.succeeded();
-    } catch (error) {
-      task.failed();
-      if (!failing) logger.warn({ err: error }, 'audit entries are not linked for now');
-      failing = true;
-    }
-    if (!stopped) timer = setTimeout(run, EVERY_MS);
-  };
-  let running: Promise<void> = Promise.resolve();
-  const run = (): void => {
-    running = pass();
-  };
-  run();
+    },
+    task,
+    logger,
+    complaint: 'audit entries are not linked for now',
+  });
 
   return {
     async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      await running;
+      await repeated.stop();
       try {
         await link();
         await look();

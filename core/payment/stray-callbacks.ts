@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { Task } from '../../metrics/tasks.ts';
 import type { Clock } from '../clock.ts';
+import { repeatTask } from '../repeated-task.ts';
 import type { Jobs } from './jobs.ts';
 
 export type StrayOptions = {
@@ -29,38 +30,18 @@ const NO_ID = '00000000-0000-0000-0000-000000000000';
  * only the few that are not dealt with at once ever have one.
  */
 export function startStrays({ pool, jobs, clock, logger, task, afterMs }: StrayOptions): Strays {
-  let stopped = false;
-  let failing = false;
   let after = NO_ID;
-  let timer: NodeJS.Timeout | undefined;
-
-  const pass = async (): Promise<void> => {
-    try {
+  return repeatTask({
+    everyMs: EVERY_MS,
+    async pass() {
       const ids = await readStrays(pool, after, new Date(clock().getTime() - afterMs));
       if (ids.length > 0) await jobs.enqueue(ids);
       after = (ids.length === BATCH && ids.at(-1)) || NO_ID;
-      failing = false;
-      task.succeeded();
-    } catch (err) {
-      task.failed();
-      if (!failing) logger.warn({ err }, 'callbacks that are not dealt with are not queued for now');
-      failing = true;
-    }
-    if (!stopped) timer = setTimeout(run, EVERY_MS);
-  };
-  let running: Promise<void> = Promise.resolve();
-  const run = (): void => {
-    running = pass();
-  };
-  run();
-
-  return {
-    async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      await running;
     },
-  };
+    task,
+    logger,
+    complaint: 'callbacks that are not dealt with are not queued for now',
+  });
 }
 
 /** The oldest first. A callback that waits for a question has a session, and the sweep sees to it. */

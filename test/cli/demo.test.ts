@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { DemoReport } from '../../cli/views/demo.ts';
+import { freePort } from '../../core/storage/free-port.ts';
 import { discard, makeDataDir, postgresRuns } from '../support/data-dir.ts';
 import { createDatabase, query } from '../support/postgres.ts';
 import { activate, checkStatus, post } from '../support/rest.ts';
@@ -168,12 +169,3 @@ describe('hubctl demo', function () {
     expect((await second.interrupt())[0]).to.equal(0);
   });
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo; // it listens on TCP
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}

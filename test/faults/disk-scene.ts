@@ -1,10 +1,11 @@
 // Two hubs whose PostgreSQL keeps its data on a small disk that fills up.
-import { chmod, open, rm } from 'node:fs/promises';
+import { chmod, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCommand } from '../../core/storage/run-command.ts';
 import { makeDataDir } from '../support/data-dir.ts';
 import { query } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
 import { startCluster } from './cluster.ts';
 import { type PostgresServer, startServer } from './postgres-server.ts';
 import type { Fault, Scene, Stage } from './scene.ts';
@@ -24,7 +25,10 @@ const DISK_FULL: Fault<DiskStage> = {
     await wasteLog(postgres.url);
     await pause(ms / 2);
     await rm(filler);
-    await postgres.start(); // as its supervisor would, if it went down altogether
+    await until(() => takesRequests(postgres), 'PostgreSQL takes requests', 30_000).catch(async (error) => {
+      const log = await readFile(join(disk, 'postgres/data/server.log'), 'utf8');
+      throw new Error(`${error.message}:\n${log.slice(-2_000)}`, { cause: error });
+    });
   },
 };
 
@@ -49,6 +53,17 @@ async function openDisk(): Promise<DiskStage | undefined> {
   undo.defer(() => cluster.stop());
   const resources = undo.move();
   return { cluster, postgres, disk, close: () => resources.disposeAsync() };
+}
+
+/** Starts it if it went down altogether, as its supervisor would: its recovery may have failed for the disk a moment ago. */
+async function takesRequests(postgres: PostgresServer): Promise<boolean> {
+  try {
+    await postgres.start();
+    await query(postgres.url, 'select');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function fill(path: string): Promise<void> {

@@ -94,16 +94,26 @@ async function issueLicenses(cluster: Cluster) {
 }
 
 /** Until every kind of request that begins now has succeeded, and every hub says that it is ready. */
-async function flows({ door }: Cluster, seats: LicenseLoad, probes: Probes): Promise<void> {
+async function flows({ door, deaths }: Cluster, seats: LicenseLoad, probes: Probes): Promise<void> {
   const start = performance.now();
   const passagesBefore = door.passages.length;
-  const succeeds = (call: string): boolean =>
-    seats.answers.some((each) => each.begunAt > start && each.call === call && each.status === 200);
-  const isFlowing = (): boolean =>
-    ['activate', 'deactivate', 'status'].every(succeeds) &&
-    door.passages.slice(passagesBefore).some(({ status }) => status === 200) &&
-    probes.allReadySince(start);
-  await until(isFlowing, 'requests of every kind succeed', RECOVERY_MS);
+  const answersTo = (call: string): number[] =>
+    seats.answers.filter((each) => each.begunAt > start && each.call === call).map(({ status }) => status);
+  const dry = (): string[] => {
+    const answers = {
+      ...Object.fromEntries(['activate', 'deactivate', 'status'].map((call) => [call, answersTo(call)])),
+      callback: door.passages.slice(passagesBefore).map(({ status }) => status),
+    };
+    return [
+      ...Object.entries(answers)
+        .filter(([, statuses]) => !statuses.includes(200))
+        .map(([call, statuses]) => `${call} was answered ${[...new Set(statuses)].join(', ') || 'never'}`),
+      ...(probes.allReadySince(start) ? [] : ['a hub is not ready']),
+    ];
+  };
+  await until(() => dry().length === 0, 'requests of every kind succeed', RECOVERY_MS).catch((error) => {
+    throw new Error([error.message, ...dry(), ...deaths].join('\n'), { cause: error });
+  });
 }
 
 /** How refusals have to look. */

@@ -2,6 +2,7 @@
 import { appendFile, chmod, mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../core/storage/embedded-postgres.ts';
+import { freePort } from '../../core/storage/free-port.ts';
 import { runningServer } from '../../core/storage/postgres-lock.ts';
 import { runCommand } from '../../core/storage/run-command.ts';
 import { discard, makeDataDir } from '../support/data-dir.ts';
@@ -39,7 +40,7 @@ export async function startServer(directory?: string): Promise<PostgresServer> {
 }
 
 async function openServer(dataDir: string): Promise<PostgresServer> {
-  const { url, location } = await startEmbeddedPostgres({ dataDir });
+  const { url, location } = await startEmbeddedPostgres({ dataDir, pickPort: lastingPort });
   const port = Number(new URL(url).port);
   const data = join(location, 'data');
   let frozen: readonly number[] = [];
@@ -95,6 +96,17 @@ async function openServer(dataDir: string): Promise<PostgresServer> {
     },
     discard: () => discard(dataDir),
   };
+}
+
+/**
+ * A free port that the system gives to nobody who takes any. While a server is down, its port could become that of another
+ * program, or of a hub's connection to that very port, which is then connected to itself: the server would not come back.
+ */
+async function lastingPort(): Promise<number> {
+  for (;;) {
+    const port = await freePort(20_000 + Math.floor(Math.random() * 10_000)).catch(() => undefined);
+    if (port !== undefined) return port;
+  }
 }
 
 const STANDBY = 'standby';

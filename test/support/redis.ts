@@ -1,9 +1,9 @@
 // The Redis of a test run: REDIS_URL, else the standard port, else a redis-server started from PATH, else none.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { Redis } from 'ioredis';
 import type { Context } from 'mocha';
+import { freePort } from '../../core/storage/free-port.ts';
 
 /** Where the workers of a run find the Redis that its set-up found; empty if there is none. */
 const VARIABLE = 'HUB_TEST_REDIS';
@@ -81,12 +81,4 @@ async function answers(url: string): Promise<boolean> {
   } finally {
     redis.disconnect();
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo; // it listens on TCP
-  probe.close();
-  return port;
 }

@@ -19,6 +19,7 @@ export type SessionEventsOptions = {
 };
 
 const CHANNEL = 'charge_session';
+const CONNECT_MS = 5_000;
 const RECONNECT_MS = 1_000;
 // What a lost notification costs: nothing but this delay.
 const POLL_MS = 5_000;
@@ -42,6 +43,8 @@ export function createSessionEvents({ pool, databaseUrl, onError }: SessionEvent
     const fresh = new pg.Client({
       connectionString: databaseUrl,
       application_name: 'hub events',
+      // Otherwise it would wait for ever for who answers nothing: it may even reach itself, on a port that nobody listens on.
+      connectionTimeoutMillis: CONNECT_MS,
       keepAlive: true,
     });
     client = fresh;

@@ -73,6 +73,7 @@ async function takeLock(server: EmbeddedPostgres, path: string, onGone: () => vo
   const client = new pg.Client({
     connectionString: server.url,
     application_name: 'hub owner',
+    connectionTimeoutMillis: 5_000,
     keepAlive: true,
   });
   client.on('error', () => {}); // the end that follows says it

@@ -1,5 +1,6 @@
-// Activation: binds machines to licenses. Requests of the same tick share one statement, and one transaction.
+// Activation: binds machines to licenses. Requests of the same tick share their statements.
 import type { Pool } from 'pg';
+import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { formatId } from '../ids.ts';
 import { createBatcher } from '../storage/batcher.ts';
@@ -13,7 +14,7 @@ import { effectiveLimits, hasFreeSeat } from './limits.ts';
 import { type Asked, type AskedFor, readAsked } from './read-asked.ts';
 import { createSignOnce } from './sign-once.ts';
 import type { LicenseContent, SignedLicense } from './signed-license.ts';
-import { type SeatAsk, type Seated, takeSeats } from './take-seats.ts';
+import { type NewcomerAsk, type SeatAsk, type Seated, seatNewcomers, takeSeats } from './take-seats.ts';
 
 export type ActivateRequest = {
   readonly licenseKey: string;
@@ -30,6 +31,7 @@ export type ActivateOptions = {
   readonly lastSeen: LastSeen;
   readonly meter: LicenseMeter;
   readonly clock: Clock;
+  readonly logger: Logger;
 };
 
 const BATCHES = { maxSize: 128, maxInFlight: 2 };
@@ -39,7 +41,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * Activates one machine. Rejects with HubError `license_key_unknown`, `license_revoked`, `license_expired`
  * or `seat_limit_reached`; nothing is written then.
  */
-export function createActivate({ pool, keyring, lastSeen, meter, clock }: ActivateOptions) {
+export function createActivate({ pool, keyring, lastSeen, meter, clock, logger }: ActivateOptions) {
   const read = createBatcher<AskedFor, Read>({
     ...BATCHES,
     run: async (asks) => {
@@ -47,10 +49,12 @@ export function createActivate({ pool, keyring, lastSeen, meter, clock }: Activa
       return (await readAsked(pool, asks)).map((license) => ({ license, at }));
     },
   });
-  const take = createBatcher<SeatAsk, Seated>({
+  const options = { pool, clock, logger, taken: meter.seatsTaken };
+  const seatNewcomer = createBatcher<NewcomerAsk, Seated | undefined>({
     ...BATCHES,
-    run: (asks) => takeSeats(asks, { pool, clock, taken: meter.seatsTaken }),
+    run: (asks) => seatNewcomers(asks, options),
   });
+  const take = createBatcher<SeatAsk, Seated>({ ...BATCHES, run: (asks) => takeSeats(asks, options) });
   const sign = createSignOnce();
 
   /** Most machines that ask have their seat, and nothing new to say: for them, nothing is locked or written. */
@@ -66,7 +70,8 @@ export function createActivate({ pool, keyring, lastSeen, meter, clock }: Activa
     }
     const seats = { limit: seatLimit, used };
     if (seatId === null && !hasFreeSeat(seats)) throw seatLimitReached(seats);
-    return take(ask);
+    const seated = seatId === null ? await seatNewcomer({ ...ask, licenseId: license.licenseId }) : undefined;
+    return seated ?? take(ask);
   };
 
   return async ({ licenseKey, ...machine }: ActivateRequest): Promise<Activation> => {

@@ -54,7 +54,7 @@ export function createLicenseRoom({ db, sealer, clock, logger, metrics }: Licens
   const limitProfiles = createLimitProfiles({ db, clock });
   const consumer = createLicenseService({
     publishedKeys: createPublishedKeys(pool),
-    activate: createActivate({ pool, keyring: createKeyring(pool, sealer), lastSeen, meter, clock }),
+    activate: createActivate({ pool, keyring: createKeyring(pool, sealer), lastSeen, meter, clock, logger }),
     deactivate: createDeactivate({ pool, meter, clock }),
     checkStatus: createCheckStatus({ pool, lastSeen, clock }),
     limitProfiles,

@@ -1,13 +1,20 @@
-// Seats machines on licenses, and refreshes what is known of machines that have a seat: all in one transaction.
+// Seats machines on licenses, and refreshes what is known of machines that have a seat.
+//
+// A machine that is new to a license with room for it is seated by one statement, together with all others of its batch.
+// Where there is more to be decided, or somebody holds the license, that statement leaves it out; it is then decided about
+// under the lock of the license.
 import type { Pool } from 'pg';
+import type { Logger } from 'pino';
 import type { Count } from '../../metrics/counter.ts';
 import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
+import { newUuid } from '../ids.ts';
+import { isDatabaseUnavailable } from '../storage/outage.ts';
 import { inTransaction, isLockTrouble, type Send } from '../storage/transaction.ts';
 import { ineligible } from './eligibility.ts';
 import { type Grant, grantSeats } from './grant-seats.ts';
 import { licenseKeyUnknown } from './license-key.ts';
-import { type Asked, type AskedFor, readAsked } from './read-asked.ts';
+import { type Asked, type AskedFor, readAsked, TERMS, TERMS_JOINED, type Terms } from './read-asked.ts';
 
 export type SeatAsk = AskedFor & {
   /** Empty leaves what is known of the machine. */
@@ -15,11 +22,16 @@ export type SeatAsk = AskedFor & {
   readonly appVersion: string;
 };
 
-export type Seated = { readonly license: Asked; readonly seatId: string; readonly at: Date };
+/** Of a machine that had no seat when its license was read, a moment ago. */
+export type NewcomerAsk = SeatAsk & Pick<Asked, 'licenseId'>;
+
+/** With the license as it was when it was held. */
+export type Seated = { readonly license: Terms; readonly seatId: string; readonly at: Date };
 
 export type TakeOptions = {
   readonly pool: Pool;
   readonly clock: Clock;
+  readonly logger: Logger;
   /** Counts the machines that had no seat before. */
   readonly taken: Count;
 };
@@ -27,14 +39,77 @@ export type TakeOptions = {
 const LOCK_TIMEOUT_MS = 1_000;
 
 /**
- * One outcome for each, in order. Together if possible; if somebody holds on to one of the licenses, each by itself: only
- * that one has to wait.
+ * Seats machines that are new to licenses with room, waiting for nobody's row. In order; undefined for those that have to
+ * be decided about under the lock: by `takeSeats`.
  */
-export async function takeSeats(asks: readonly SeatAsk[], options: TakeOptions): Promise<(Seated | Error)[]> {
+export async function seatNewcomers(
+  asks: readonly NewcomerAsk[],
+  { pool, clock, taken, logger }: TakeOptions,
+): Promise<readonly (Seated | undefined)[]> {
+  const at = clock();
+  const ids = asks.map(() => newUuid());
+  const { rows } = await pool
+    .query<Terms & { id: string }>({
+      name: 'seat_newcomers',
+      text: SEAT_NEWCOMERS,
+      values: [
+        ids,
+        asks.map(({ licenseId }) => licenseId),
+        asks.map(({ machineFingerprint }) => machineFingerprint),
+        asks.map(({ machineLabel }) => machineLabel),
+        asks.map(({ appVersion }) => appVersion),
+        at,
+      ],
+    })
+    .catch((error) => {
+      if (!mayBeOfOne(error)) throw error;
+      logger.warn({ err: error }, 'new machines could not be seated together');
+      return { rows: [] };
+    });
+  taken.add(rows.length);
+  const seated = new Map(rows.map(({ id: seatId, ...license }) => [seatId, { license, seatId, at }]));
+  return ids.map((id) => seated.get(id));
+}
+
+/**
+ * license_pkey, app_pkey, signing_key_active_key, limit_profile_pkey; seat_active_key. The lock sees to it that a license that is
+ * revoked, expired or full by now is left out, and that what is signed is what it says: its row is looked at again once
+ * it is held. Who is held by somebody else is left out as well, so that no batch waits.
+ */
+const SEAT_NEWCOMERS = `
+  with asked as (
+    select *, row_number() over (partition by license_id order by position) as nth
+    from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]) with ordinality
+      as t (id, license_id, machine_fingerprint, machine_label, app_version, position)
+  ), open as materialized (
+    select id, app_id, customer, seat_limit, seats_used, limits, limit_profile_id, lease_days, expires_at from license
+    where id = any($2) and revoked_at is null and (expires_at is null or expires_at > $6)
+      and (seat_limit = -1 or seats_used < seat_limit)
+    order by id for no key update skip locked
+  ), seated as (
+    insert into seat (id, license_id, machine_fingerprint, machine_label, app_version, activated_at, last_seen_at)
+    select a.id, a.license_id, a.machine_fingerprint, a.machine_label, a.app_version, $6, $6
+    from asked a join open o on o.id = a.license_id
+    where o.seat_limit = -1 or o.seats_used + a.nth <= o.seat_limit
+    on conflict (license_id, machine_fingerprint) where released_at is null do nothing
+    returning id, license_id
+  )
+  select seated.id, ${TERMS} from seated join open l on l.id = seated.license_id ${TERMS_JOINED}`;
+
+/** Whatever is wrong with one of many, or whoever holds its license: the others shall not fail for it. */
+function mayBeOfOne(error: unknown): boolean {
+  return isLockTrouble(error) || !isDatabaseUnavailable(error);
+}
+
+/** One outcome for each, in order. Together if possible, otherwise each by itself. */
+export async function takeSeats(
+  asks: readonly SeatAsk[],
+  options: TakeOptions,
+): Promise<readonly (Seated | Error)[]> {
   try {
     return await takeTogether(asks, options);
   } catch (error) {
-    if (asks.length === 1 || !isLockTrouble(error)) throw error;
+    if (asks.length === 1 || !mayBeOfOne(error)) throw error;
     const alone = asks.map((ask) =>
       takeTogether([ask], options).then(
         ([outcome]) => outcome,

@@ -18,6 +18,7 @@ import { type OtlpReceiver, type SentSpan, startReceiver } from '../support/otlp
 import { callBack, callbackFields, payQuietly } from '../support/payment.ts';
 import { createDatabase, query } from '../support/postgres.ts';
 import { type ProviderTap, startProviderTap } from '../support/provider-tap.ts';
+import { activate } from '../support/rest.ts';
 import { until } from '../support/until.ts';
 
 function collectedBy({ url }: OtlpReceiver): Record<string, string> {
@@ -140,6 +141,9 @@ describe('traces of a gateway and a core in two processes', function () {
     const { licenseId, licenseKey } = await issueLicense(licenses);
     canaries.add(licenseKey);
     const traceparent = `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
+    // A machine that has its seat, and something new to say: all that an activation can take.
+    const machineFingerprint = canaries.make();
+    await activate(gateway.gatewayUrl, licenseKey, machineFingerprint);
     const answer = await fetch(`${gateway.gatewayUrl}/v1/activate`, {
       method: 'POST',
       headers: {
@@ -150,7 +154,7 @@ describe('traces of a gateway and a core in two processes', function () {
       },
       body: JSON.stringify({
         licenseKey,
-        machineFingerprint: canaries.make(),
+        machineFingerprint,
         machineLabel: canaries.make(),
       }),
     });

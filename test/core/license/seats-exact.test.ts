@@ -9,7 +9,7 @@ import pg from 'pg';
 import { startHub, type TestHub } from '../../support/hub.ts';
 import { type HubProcess, spawnHub } from '../../support/hub-process.ts';
 import { issueLicense, miscounted } from '../../support/license.ts';
-import { query } from '../../support/postgres.ts';
+import { query, readServerLog } from '../../support/postgres.ts';
 import { activate, checkStatus, deactivate, type RestAnswer } from '../../support/rest.ts';
 import { until } from '../../support/until.ts';
 
@@ -176,6 +176,14 @@ describe('the seats of a license', () => {
     await fc.assert(property, { numRuns: 40 });
   });
 
+  it('were never more for a moment, so that the database had to refuse them', async () => {
+    // The hub would have found another way, and nobody would have noticed.
+    const log = await readServerLog();
+    const licenses = await query<{ id: string }>(hub.databaseUrl, 'select id from license');
+    expect(licenses.filter(({ id }) => log.includes(`license ${id} has no seat left`))).to.deep.equal([]);
+    expect(log).not.to.include('too many active seats');
+  });
+
   async function active(licenseId: string): Promise<number> {
     return (await hub.admin.getLicense({ licenseId })).license?.seats?.used ?? Number.NaN;
   }
@@ -199,7 +207,7 @@ describe('the seats of a license', () => {
 
 /**
  * Makes the database itself watch: at the end of every transaction that touches a seat it counts again, and refuses
- * the transaction if the license has too many. The hub would answer 500 then, which no test here allows.
+ * the transaction if the license has too many. That would stand in its log, where no test here allows it.
  */
 async function guardSeatCount(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });

@@ -21,11 +21,15 @@ if (isRecent(process.versions.node)) {
   const source = new URL('./main.ts', import.meta.url); // in a checkout; a published package holds the compiled program only
   const compiled = new URL('../dist/cli/main.js', import.meta.url);
   const inCheckout = existsSync(source);
-  const cache = inCheckout
-    ? fileURLToPath(new URL('../node_modules/.cache/hubctl', import.meta.url))
-    : userCache();
-  // To read and compile the program takes longer than to run most commands.
-  if (cache !== undefined) nodeModule.enableCompileCache(cache);
+  // To read and compile the program takes longer than to run most commands. But a hub holds all of what is cached, 6 MB, for as
+  // long as it runs; in a checkout it would need still more without, as the types are stripped anew.
+  const command = process.argv.slice(2).find((word) => !word.startsWith('-'));
+  if (inCheckout) {
+    nodeModule.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/hubctl', import.meta.url)));
+  } else if (command !== 'serve') {
+    const cache = userCache();
+    if (cache !== undefined) nodeModule.enableCompileCache(cache);
+  }
   await import((inCheckout ? source : compiled).href);
 } else if (pinned !== undefined && process.env.HUBCTL_REEXEC === undefined) {
   runWith(pinned);

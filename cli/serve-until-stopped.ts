@@ -5,7 +5,7 @@ import { warnOfCrowding } from './connection-room.ts';
 import { EXIT } from './failure.ts';
 import { firstSignal } from './first-signal.ts';
 import { createLogger } from './logger.ts';
-import { releaseMemory } from './memory.ts';
+import { releaseMemory, releaseWhenQuiet } from './memory.ts';
 import { addressesOf, type RunningHub, runHub } from './run-hub.ts';
 import type { Settings } from './settings.ts';
 import { tracesAreWanted } from './traces-wanted.ts';
@@ -69,6 +69,7 @@ export async function serveUntilStopped(
   // The terminal is told in one line; where it was is for the log.
   const crashed = (error: unknown): void => logger.fatal({ err: error }, `${what} has crashed`);
   process.on('uncaughtExceptionMonitor', crashed);
+  const endLooks = releaseWhenQuiet();
   try {
     releaseMemory();
     logger.info({ ...(worker && { pid: process.pid }), ...addressesOf(hub) }, `${what} is ready`);
@@ -76,6 +77,7 @@ export async function serveUntilStopped(
     await onReady?.(hub);
     logger.info({ signal: await Promise.race([stopped, fatal.promise]) }, `${what} is stopping`);
   } finally {
+    endLooks();
     process.off('SIGHUP', reload);
     process.off('uncaughtExceptionMonitor', crashed);
     await hub.stop(GRACE_MS);

@@ -4,7 +4,7 @@ import { Secret } from '../core/secret.ts';
 import { readMasterKeys } from '../core/storage/master-key.ts';
 import { parseTrustedProxies } from '../gateway/client-ip.ts';
 import { parseOrigins } from '../gateway/cors.ts';
-import { MOST_POINTS } from '../gateway/counts.ts';
+import { MOST_POINTS } from '../gateway/most-points.ts';
 import { usageError } from './failure.ts';
 import { readVariable, requirePublic, variableInUse } from './secret-variables.ts';
 import {

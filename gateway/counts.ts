@@ -1,6 +1,7 @@
 // What gateways count and remember together: in Redis, and in memory without one or while it does not answer.
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { MORE_THAN_ANYBODY_TAKES } from './most-points.ts';
 
 export type Counts = {
   /** A count of its own for each key. `name` keeps it apart from others in Redis. */
@@ -37,12 +38,6 @@ end
 redis.call('set', KEYS[1], 0, 'EX', ARGV[2], 'NX')
 return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1])}
 `;
-const MORE_THAN_ANYBODY_TAKES = 1e9;
-/**
- * So many points a window may have at most. Requests that are refused together are counted as well, so that a count goes
- * beyond its points, and must not come near what is taken for nobody's.
- */
-export const MOST_POINTS = MORE_THAN_ANYBODY_TAKES / 10;
 
 /** The same for a count that is only read. Of another type, it has no number. */
 function isOurs({ consumedPoints, msBeforeNext }: RateLimiterRes, seconds: number): boolean {

@@ -1,4 +1,4 @@
-// A short way through validation: most messages have only a few texts, and most requests are good.
+// A short way through validation: most messages have only a few texts and numbers, and most requests are good.
 import {
   type DescExtension,
   type DescField,
@@ -15,6 +15,8 @@ import {
   type FieldRules,
   FieldRulesSchema,
   field as fieldRules,
+  type Int32Rules,
+  Int32RulesSchema,
   MapRulesSchema,
   message as messageRules,
   oneof as oneofRules,
@@ -29,11 +31,13 @@ type Certain = (value: unknown) => boolean;
 /** Rules on text by a pattern, such as `!rule || this.matches('^[0-9]+$')`; with an r, backslashes stand for themselves. */
 const PATTERN_RULE = /^!rule \|\| this\.matches\((r?)'((?:[^'\\]|\\.)*)'\)$/;
 const READ_STRING_RULES = new Set(['min_len', 'max_len', 'not_contains']);
+const READ_NUMBER_RULES = new Set(['gte', 'lte']);
 const READ_MAP_RULES = new Set(['max_pairs', 'keys', 'values']);
 
 /**
  * Makes the function that says of a message whether it certainly keeps all its rules. It reads length, forbidden parts
- * and patterns of texts, by themselves and in maps; of a message with any other rule it is certain of nothing.
+ * and patterns of texts, by themselves and in maps, and the range of numbers; of a message with any other rule it is
+ * certain of nothing.
  *
  * @param rules the file whose predefined rules are patterns
  */
@@ -83,6 +87,7 @@ function compileRules(rules: FieldRules, patterns: readonly Pattern[]): Certain 
   if (FieldRulesSchema.fields.some((rule) => rule.oneof === undefined && isFieldSet(rules, rule)))
     return undefined;
   if (rules.type.case === 'string') return compileText(rules.type.value, patterns);
+  if (rules.type.case === 'int32') return compileNumber(rules.type.value);
   if (rules.type.case !== 'map') return undefined;
   const { maxPairs, keys, values } = rules.type.value;
   if (!isOnlyOf(MapRulesSchema.fields, rules.type.value, READ_MAP_RULES)) return undefined;
@@ -93,6 +98,15 @@ function compileRules(rules: FieldRules, patterns: readonly Pattern[]): Certain 
     const entries = Object.entries(map as Record<string, unknown>);
     return entries.length <= most && entries.every((entry) => key(entry[0]) && value(entry[1]));
   };
+}
+
+function compileNumber(rules: Int32Rules): Certain | undefined {
+  if (!isOnlyOf(Int32RulesSchema.fields, rules, READ_NUMBER_RULES) || rules.$unknown) return undefined;
+  const { greaterThan, lessThan } = rules;
+  const least = greaterThan.case === 'gte' ? greaterThan.value : -Infinity;
+  const most = lessThan.case === 'lte' ? lessThan.value : Infinity;
+  // The other way round they would mean what is outside of them: nothing is certain then.
+  return (value) => typeof value === 'number' && value >= least && value <= most;
 }
 
 function compileText(rules: StringRules, patterns: readonly Pattern[]): Certain | undefined {

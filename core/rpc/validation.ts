@@ -1,26 +1,39 @@
 // The interceptor that holds every request to the rules of the contract.
 import { createRegistry } from '@bufbuild/protobuf';
-import { createValidator } from '@bufbuild/protovalidate';
 import type { Interceptor } from '@connectrpc/connect';
-import { createValidateInterceptor } from '@connectrpc/validate';
 import { file_hub_validate_v1_rules } from '../../gen/hub/validate/v1/rules_pb.ts';
 import { createPlainRules } from './plain-rules.ts';
 
 /** Refuses with InvalidArgument and buf.validate.Violations, every violation at once. */
 export function createValidationInterceptor(): Interceptor {
-  const validator = createValidator({
-    registry: createRegistry(file_hub_validate_v1_rules),
-    regexMatch: matchNatively,
-  });
   const certainlyKeeps = createPlainRules(file_hub_validate_v1_rules);
-  const validate = createValidateInterceptor({ validator });
-  return (next) => {
-    const validateFirst = validate(next);
-    return (request) =>
-      !request.stream && certainlyKeeps(request.method.input, request.message)
-        ? next(request)
-        : validateFirst(request);
+  let validator: Promise<Interceptor> | undefined;
+  const validate = async (next: Next, request: Request) => {
+    validator ??= loadValidator().catch((error) => {
+      validator = undefined;
+      throw error;
+    });
+    return (await validator)(next)(request);
   };
+  return (next) => (request) =>
+    !request.stream && certainlyKeeps(request.method.input, request.message)
+      ? next(request)
+      : validate(next, request);
+}
+
+type Next = Parameters<Interceptor>[0];
+type Request = Parameters<Next>[0];
+
+/** Several MB, for the few requests that are not certainly good. */
+async function loadValidator(): Promise<Interceptor> {
+  const [{ createValidator }, { createValidateInterceptor }] = await Promise.all([
+    import('@bufbuild/protovalidate'),
+    import('@connectrpc/validate'),
+  ]);
+  const registry = createRegistry(file_hub_validate_v1_rules);
+  return createValidateInterceptor({
+    validator: createValidator({ registry, regexMatch: matchNatively }),
+  });
 }
 
 const compiled = new Map<string, RegExp>();

@@ -4,6 +4,7 @@ import { createValidator } from '@bufbuild/protovalidate';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { createPlainRules } from '../../../core/rpc/plain-rules.ts';
+import { ListAppsRequestSchema } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import {
   ActivateRequestSchema,
   CheckStatusRequestSchema,
@@ -38,12 +39,20 @@ const callback = fc
   .record({ gateway: text, sessionId: text, fields: fc.dictionary(text, text, { maxKeys: 3 }) })
   .map((fields) => create(ReceiveCallbackRequestSchema, { method: 'POST', ...fields }));
 
+const list = fc
+  .record({
+    pageSize: fc.oneof(fc.integer({ min: -3, max: 1_003 }), fc.constantFrom(2 ** 31 - 1, -(2 ** 31))),
+    pageToken: text,
+  })
+  .map((fields) => create(ListAppsRequestSchema, fields));
+
 describe('plain rules', () => {
   it('are certain of no message that the validator refuses', () => {
     for (const [desc, messages] of [
       [ActivateRequestSchema, activate],
       [CheckStatusRequestSchema, check],
       [ReceiveCallbackRequestSchema, callback],
+      [ListAppsRequestSchema, list],
     ] as const) {
       fc.assert(
         fc.property<[Message]>(messages, (message) => !certainlyKeeps(desc, message) || keeps(desc, message)),
@@ -52,7 +61,7 @@ describe('plain rules', () => {
     }
   });
 
-  it('are certain of what applications and providers send', () => {
+  it('are certain of what applications and providers send, and of what hubctl lists', () => {
     const ordinary = [
       create(ActivateRequestSchema, {
         licenseKey: '7Q2M4-CSEMJ-815H3-39C1T-3VCC9',
@@ -65,9 +74,16 @@ describe('plain rules', () => {
         method: 'POST',
         fields: { status: 'VALID' },
       }),
+      create(ListAppsRequestSchema, { pageSize: 1_000 }),
     ];
-    const schemas = [ActivateRequestSchema, CheckStatusRequestSchema, ReceiveCallbackRequestSchema];
+    const schemas = [
+      ActivateRequestSchema,
+      CheckStatusRequestSchema,
+      ReceiveCallbackRequestSchema,
+      ListAppsRequestSchema,
+    ];
     expect(ordinary.map((message, at) => certainlyKeeps(schemas[at] as DescMessage, message))).to.deep.equal([
+      true,
       true,
       true,
       true,

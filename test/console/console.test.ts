@@ -171,7 +171,9 @@ describe('the console in a browser', function () {
       await until(async () => (await shown()) === 1, 'the order is found');
       await page.locator(`a[title=${world.sessions.waiting.sessionId}]`).click();
       await page.getByRole('heading', { name: 'Session', exact: true }).waitFor();
-      expect(await page.evaluate('document.activeElement?.tagName')).to.equal('H1');
+      // It comes with the next frame.
+      const focused = (): Promise<unknown> => page.evaluate('document.activeElement?.tagName');
+      await until(async () => (await focused()) === 'H1', 'the heading has the focus');
     });
 
     it('page by page', async () => {
@@ -370,7 +372,8 @@ describe('the console in a browser', function () {
       await page.getByRole('dialog').waitFor();
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
-      expect(await page.evaluate('document.activeElement?.textContent')).to.equal('Revoke');
+      const focused = (): Promise<unknown> => page.evaluate('document.activeElement?.textContent');
+      await until(async () => (await focused()) === 'Revoke', 'the button has the focus again');
     });
 
     it('says why something was refused, and leaves the question open', async () => {

@@ -116,6 +116,9 @@ export function callbackFields(session: ChargeSession, claim: Claim, proof = '')
 
 export type CallbackAnswer = { readonly status: number; readonly body: string };
 
+/** For so long a provider waits for its answer. */
+const PATIENCE_MS = 30_000;
+
 /** Calls back as the gateway does: by POST with `session_id` in the query, or by GET. */
 export async function callBack(
   gatewayUrl: string,
@@ -126,7 +129,10 @@ export async function callBack(
   if (session_id !== undefined) url.searchParams.set('session_id', session_id);
   const body = new URLSearchParams(fields);
   if (gateway === 'gateway_two') for (const [name, value] of body) url.searchParams.set(name, value);
-  const response = await fetch(url, gateway === 'gateway_two' ? {} : { method: 'POST', body });
+  const response = await fetch(url, {
+    ...(gateway !== 'gateway_two' && { method: 'POST', body }),
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  });
   return { status: response.status, body: await response.text() };
 }
 

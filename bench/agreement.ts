@@ -1,12 +1,13 @@
-// Before anything is measured: hub and peer answer the same requests with answers of the same shape.
+// Before anything is measured: two servers answer the same requests with answers of the same shape.
 import type { Case } from './cases.ts';
 import type { Server } from './sides/side.ts';
 
 /** @throws Error that names the first difference: figures of servers that do different things compare nothing */
-export async function checkAgreement(cases: readonly Case[], hub: Server, peer: Server): Promise<void> {
+export async function checkAgreement(cases: readonly Case[], one: Server, other: Server): Promise<void> {
   for (const each of cases) {
-    const [ours, theirs] = [await answerOf(each, hub), await answerOf(each, peer)];
-    if (ours !== theirs) throw new Error(`${each.name}: the hub answers ${ours}, the peer ${theirs}`);
+    const [ours, theirs] = [await answerOf(each, one), await answerOf(each, other)];
+    if (ours !== theirs)
+      throw new Error(`${each.name}: ${one.name} answers ${ours}, ${other.name} ${theirs}`);
   }
 }
 

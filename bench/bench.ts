@@ -1,5 +1,5 @@
 // `npm run bench`: the hub against a hand-written peer and against the floor of the machine.
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bar, createProgress } from '../cli/progress.ts';
@@ -36,6 +36,7 @@ process.stdout.write(resultsTable(results));
 if (values.only === undefined) await keep(results);
 
 async function measure(): Promise<Results> {
+  await mkdir(values.out, { recursive: true }); // rather than fail at the end
   const progress = createProgress(process, process.env);
   const now = { line: '' };
   const shown = progress.show(() => now.line);

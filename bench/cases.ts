@@ -10,6 +10,8 @@ export type Case = {
   readonly floor: 'http' | 'sql';
   /** Hub over what it is compared with, at 32 connections, that the project sets itself; and over whom. */
   readonly mark: { readonly ratio: number; readonly over: 'peer' | 'floor' };
+  /** What each request leaves behind, one row each; undefined where it leaves nothing. The same at both sides. */
+  readonly leaves?: string;
   /** Puts the data in place for at most `most` requests, and gives them one by one. */
   prepare(warehouse: Warehouse | undefined, most: number): Promise<() => string | undefined>;
 };
@@ -71,6 +73,7 @@ export function createCases(licenses: readonly StockLicense[]): readonly Case[] 
     {
       name: 'activate',
       title: 'Activation, new seat',
+      leaves: 'select from seat where released_at is null',
       floor: 'sql',
       mark: { ratio: 2, over: 'peer' },
       async prepare(warehouse) {
@@ -94,6 +97,7 @@ export function createCases(licenses: readonly StockLicense[]): readonly Case[] 
     {
       name: 'callback',
       title: 'Callback, journaled',
+      leaves: 'select from callback',
       floor: 'sql',
       mark: { ratio: 2, over: 'peer' },
       // A status of no consequence: nothing is asked, nothing is settled.
@@ -102,6 +106,7 @@ export function createCases(licenses: readonly StockLicense[]): readonly Case[] 
     {
       name: 'settle',
       title: 'Callback, verified and settled',
+      leaves: "select from charge_session where status = 'success'",
       floor: 'sql',
       mark: { ratio: 1.5, over: 'peer' },
       prepare: (warehouse, most) => callbacks(warehouse, most, 'VALID'),

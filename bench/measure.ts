@@ -91,7 +91,9 @@ export async function measureCase(
         const rate = Math.max(...(earlier.length > 0 ? earlier : warmUp));
         const load = await prepareWindow(each, side, { connections, seconds: plan.seconds, rate });
         await calm();
+        const left = await countLeft(each, side);
         const { found, cost } = await costOf(side, load, calm);
+        await untilLeft(each, side, left + found.requests);
         rates.set(connections, [...earlier, found.perSecond]);
         busy.push(found.generatorBusy);
         if (cost !== undefined) costs.set(connections, [...(costs.get(connections) ?? []), cost]);
@@ -125,6 +127,23 @@ export async function prepareWindow(
   return 'port' in side
     ? () => closedLoop({ port: side.port, connections, seconds, next })
     : () => side.run({ caseName: name, connections, seconds });
+}
+
+async function countLeft({ leaves }: Case, { warehouse }: Side): Promise<number> {
+  return leaves === undefined ? 0 : ((await warehouse?.count(leaves)) ?? 0);
+}
+
+const LEFT_WITHIN_MS = 10_000;
+
+/** @throws Error if fewer requests took effect than were answered: to answer alone is fast */
+async function untilLeft(each: Case, side: Side, wanted: number): Promise<void> {
+  if (each.leaves === undefined) return;
+  const giveUpAt = performance.now() + LEFT_WITHIN_MS;
+  for (let left = await countLeft(each, side); left < wanted; left = await countLeft(each, side)) {
+    if (performance.now() > giveUpAt)
+      throw new Error(`${each.title}, ${side.name}: there are ${left} of what should be ${wanted} by now`);
+    await setTimeout(LOOK_EVERY_MS);
+  }
 }
 
 async function costOf(

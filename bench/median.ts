@@ -1,7 +1,10 @@
 // What stands for several rounds.
 
+/** Of an even number, between the two in the middle. */
 export function median(values: readonly number[]): number {
-  return middle(values, (value) => value);
+  const sorted = values.toSorted((one, other) => one - other);
+  const half = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(half)] ?? Number.NaN) + (sorted[Math.ceil(half)] ?? Number.NaN)) / 2;
 }
 
 /** Of an even number, the lower one in the middle. */

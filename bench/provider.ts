@@ -1,6 +1,6 @@
 // A payment provider that answers every validation at once, from the validation id alone: `V-<transaction id>`.
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from './sides/listen.ts';
 
 const server = createServer((request, response) => {
   const { searchParams } = new URL(request.url ?? '/', 'http://provider');
@@ -25,8 +25,4 @@ const server = createServer((request, response) => {
   });
   response.end(answer);
 });
-server.listen(0, '127.0.0.1', () => {
-  const { port } = server.address() as AddressInfo; // it listens on TCP
-  process.stdout.write(`${JSON.stringify({ ready: 'provider', port })}\n`);
-});
-process.on('SIGTERM', () => process.exit(0));
+listen(server);

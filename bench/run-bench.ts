@@ -1,10 +1,6 @@
 // Starts everything, measures case after case, stops everything.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import { Redis } from 'ioredis';
-import { startPostgres } from '../test/support/postgres.ts';
-import { findRedis, foundRedis } from '../test/support/redis.ts';
 import { checkAgreement } from './agreement.ts';
 import { type CaseName, createCases } from './cases.ts';
 import type { Start } from './interruptible.ts';
@@ -14,8 +10,9 @@ import { mainConnections, type Plan } from './plan.ts';
 import { connectProfiler } from './profile/inspector.ts';
 import { type Profile, profileCase } from './profile/profile-case.ts';
 import { busyWarning, type Results } from './report/results.ts';
-import { startChild } from './sides/child.ts';
+import { startProgram } from './sides/child.ts';
 import { startBareHttp, startBareSql } from './sides/floor.ts';
+import { startGround } from './sides/ground.ts';
 import { RATE_PER_MINUTE, startHub } from './sides/hub.ts';
 import { startPeer } from './sides/peer.ts';
 import { makeLicenses } from './stock.ts';
@@ -37,30 +34,21 @@ export async function runBench(
   { plan, only, keepProfilesIn, say, onStep }: BenchOptions,
   start: Start,
 ): Promise<Results> {
+  if (keepProfilesIn !== undefined) await mkdir(keepProfilesIn, { recursive: true });
+  const names = createCases([]).map(({ name }) => name);
+  const unknown = only?.find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new Error(`there is no case ${unknown}, only ${names.join(', ')}`);
+  const begun = performance.now();
   const busy = await howBusy();
-  const directory = await start(
-    () => mkdtemp(join(tmpdir(), 'hub-bench-')),
-    (path) => rm(path, { recursive: true, force: true }),
+  const { directory, redisUrl, begin } = await startGround(start);
+  const provider = await begin(() =>
+    startProgram(directory, { name: 'provider', file: '../provider.ts', env: {} }),
   );
-  await start(startPostgres, (stop) => stop());
-  await start(findRedis, (stop) => stop());
-  const stop = (child: { stop(): Promise<void> }): Promise<void> => child.stop();
-  const provider = await start(
-    () =>
-      startChild({
-        name: 'the provider',
-        args: [join(import.meta.dirname, 'provider.ts')],
-        env: {},
-        logFile: join(directory, 'provider.log'),
-        readyMark: '"ready"',
-      }),
-    stop,
-  );
-  const providerUrl = `http://127.0.0.1:${JSON.parse(provider.ready).port}`;
-  const hub = await start(() => startHub({ directory, redisUrl: foundRedis(), providerUrl }), stop);
-  const peer = await start(() => startPeer({ directory, providerUrl }), stop);
-  const bareHttp = await start(() => startBareHttp(directory, hub.publicKeyPem), stop);
-  const bareSql = await start(() => startBareSql(directory), stop);
+  const providerUrl = `http://127.0.0.1:${provider.port}`;
+  const hub = await begin(() => startHub({ directory, redisUrl, providerUrl }));
+  const peer = await begin(() => startPeer({ directory, providerUrl }));
+  const bareHttp = await begin(() => startBareHttp(directory, hub.publicKeyPem));
+  const bareSql = await begin(() => startBareSql(directory));
 
   const machine = await describeMachine(peer.databaseUrl, busy);
   const warning = busyWarning(machine);
@@ -92,8 +80,9 @@ export async function runBench(
   return {
     plan: plan.name,
     at: new Date().toISOString(),
+    seconds: (performance.now() - begun) / 1_000,
     machine,
-    hub: { ratePerMinute: RATE_PER_MINUTE, countsIn: await countsIn(foundRedis()) },
+    hub: { ratePerMinute: RATE_PER_MINUTE, countsIn: await countsIn(redisUrl) },
     connections: mainConnections(plan),
     cases: measured.map(({ each: { name, title, mark, floor }, sides }, index) => ({
       name,

@@ -1,6 +1,7 @@
 // What both databases hold: licenses with a few seats, and charge sessions that wait to be paid. Written in bulk.
 import { formatId, newUuid } from '../core/ids.ts';
 import { hashLicenseKey, newLicenseKeys, normalizeLicenseKey } from '../core/license/license-key.ts';
+import { query } from '../test/support/postgres.ts';
 
 export type StockLicense = {
   readonly uuid: string;
@@ -25,6 +26,8 @@ export type Warehouse = {
   resetSeats(licenses: readonly StockLicense[]): Promise<void>;
   /** Of 100.00 BDT, pending. */
   addSessions(sessions: readonly StockSession[]): Promise<void>;
+  /** How many rows a query finds. */
+  count(sql: string): Promise<number>;
 };
 
 export const APP = 'bench';
@@ -54,4 +57,9 @@ export function makeSessions(count: number, batch: number): StockSession[] {
 /** The fingerprint of the machine in a license's seat of this number. */
 export function machineOf(seat: number): string {
   return `bench-machine-fingerprint-${seat}`;
+}
+
+export async function countOf(databaseUrl: string, sql: string): Promise<number> {
+  const [row] = await query<{ count: number }>(databaseUrl, `select count(*)::int from (${sql}) found`);
+  return row?.count ?? 0;
 }

@@ -1,7 +1,6 @@
 // The floor under the cases with a database: the peer's own statements, prepared, without HTTP, JSON, signatures and the
 // provider. `GET /<case>?connections=32&seconds=1` does them for so long, that many at a time, and tells how many it did.
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { CaseName } from '../cases.ts';
 import type { Throughput } from '../load/closed-loop.ts';
 import { takeSeat } from '../peer/activate.ts';
@@ -10,6 +9,7 @@ import { openPool } from '../peer/pool.ts';
 import { settle } from '../peer/settle.ts';
 import { readStatus } from '../peer/status.ts';
 import type { Session } from '../peer/verify.ts';
+import { listen } from '../sides/listen.ts';
 import { machineOf, SEATS } from '../stock.ts';
 
 /** One request after the other; undefined when all that was prepared is used up. */
@@ -109,8 +109,4 @@ const server = createServer((request, response) => {
     (error) => response.writeHead(500).end(String(error)),
   );
 });
-server.listen(0, '127.0.0.1', () => {
-  const { port } = server.address() as AddressInfo; // it listens on TCP
-  process.stdout.write(`${JSON.stringify({ ready: 'floor', port })}\n`);
-});
-process.on('SIGTERM', () => process.exit(0));
+listen(server);

@@ -1,5 +1,5 @@
 // Throughput: every connection sends its next request as soon as the last one is answered.
-import { openConnection } from './connection.ts';
+import { openConnections } from './connection.ts';
 
 export type Load = {
   readonly port: number;
@@ -20,7 +20,7 @@ export type Throughput = {
 export async function closedLoop({ port, connections, seconds, next }: Load): Promise<Throughput> {
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
   failed.catch(() => {}); // awaited below: a connection may be lost before that
-  const open = await Promise.all(Array.from({ length: connections }, () => openConnection(port, fail)));
+  const open = await openConnections(connections, port, fail);
   const before = performance.eventLoopUtilization();
   const start = performance.now();
   const end = start + seconds * 1_000;

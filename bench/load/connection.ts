@@ -1,6 +1,7 @@
 // One keep-alive connection of the load generator: HTTP/1.1 written and read by hand, so that it costs next to nothing.
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 
 export type Connection = {
   /** Sends a whole request; `answered` is told the status when the whole answer is there. One at a time. */
@@ -11,8 +12,22 @@ export type Connection = {
 const HEAD_END = '\r\n\r\n';
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
 
+/** For each connection: to take in many at once is work, and what is asked meanwhile waits for it. */
+const TAKEN_IN_MS = 1;
+
+/** So many, and time for the server to take them in: a load is not to begin with that. */
+export async function openConnections(
+  count: number,
+  port: number,
+  lost: (error: Error) => void,
+): Promise<Connection[]> {
+  const open = await Promise.all(Array.from({ length: count }, () => openConnection(port, lost)));
+  await setTimeout(count * TAKEN_IN_MS);
+  return open;
+}
+
 /** To a port of this machine. `lost` is told of a connection that the server ends, and of an answer without Content-Length. */
-export async function openConnection(port: number, lost: (error: Error) => void): Promise<Connection> {
+async function openConnection(port: number, lost: (error: Error) => void): Promise<Connection> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   await once(socket, 'connect');
   let waiting: ((status: number) => void) | undefined;

@@ -2,7 +2,7 @@
 // is measured from when it was due. A server that stalls is charged for every request it kept from being sent
 // (no coordinated omission).
 import type { Load } from './closed-loop.ts';
-import { type Connection, openConnection } from './connection.ts';
+import { type Connection, openConnections } from './connection.ts';
 
 export type Paced = {
   /** Milliseconds of each request, the shortest first. */
@@ -21,7 +21,7 @@ export async function openLoop({
 }: Load & { readonly rate: number }): Promise<Paced> {
   const { promise: done, resolve, reject } = Promise.withResolvers<void>();
   done.catch(() => {}); // awaited below: a connection may be lost before that
-  const open = await Promise.all(Array.from({ length: connections }, () => openConnection(port, reject)));
+  const open = await openConnections(connections, port, reject);
   const free = [...open];
   const total = Math.max(1, Math.floor(rate * seconds));
   const latencies = new Float64Array(total);

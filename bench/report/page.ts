@@ -9,11 +9,10 @@ import {
   compare,
   generatorBound,
   type MeasuredCase,
-  type Ratio,
   type Results,
   rateRatio,
 } from './results.ts';
-import { conditions, floorName, percent, ratioText, SIDES, wanted } from './words.ts';
+import { conditions, floorName, microsText, percent, ratioText, SIDES, wanted } from './words.ts';
 
 const BEGIN = '<!-- figures: written by npm run bench -->';
 const END = '<!-- /figures -->';
@@ -67,20 +66,20 @@ ${table(
 
 function markCells(measured: MeasuredCase, connections: number): string[] {
   const comparisons = compare(measured, connections);
+  const { hub, peer, floor } = measured.sides;
   const judged = (what: Comparison['what']): string => {
     const found = comparisons.find((each) => each.what === what);
     if (found === undefined) return '–';
     const { over, ratio, verdict, mark } = found;
     return `${verdict} ${ratioText(ratio)}${over === 'floor' ? ' of the floor' : ''}, ${wanted(mark)}`;
   };
-  const ratio = (found: Ratio | undefined): string => (found === undefined ? '–' : ratioText(found));
   return [
     measured.title,
     judged('throughput'),
-    ratio(rateRatio(measured, 'peer', 256)),
+    ratioText(rateRatio(hub, peer, 256)),
     judged('p99'),
     judged('alone'),
-    [connections, 1].map((at) => ratio(rateRatio(measured, 'floor', at))).join(', '),
+    [connections, 1].map((at) => ratioText(rateRatio(hub, floor, at))).join(', '),
   ];
 }
 
@@ -89,12 +88,6 @@ function figureRows(measured: MeasuredCase, connections: number): string[][] {
     const side = measured.sides[name];
     if (side === undefined) return [];
     const { perSecond, latency, cost, generatorBusy } = side;
-    const micros = (at: number): string => {
-      const found = cost[at];
-      return found === undefined
-        ? '–'
-        : `${(found.cpuSeconds * 100).toFixed(0)}, ${(found.postgresCpuSeconds * 100).toFixed(0)}`;
-    };
     const bound = generatorBound(side).length > 0 ? ', generator-bound' : '';
     const busy = [generatorBusy.closed, ...(latency === undefined ? [] : [generatorBusy.open])];
     return [
@@ -105,8 +98,8 @@ function figureRows(measured: MeasuredCase, connections: number): string[][] {
           ? '–'
           : [latency.p50, latency.p99, latency.p999].map((ms) => ms.toFixed(1)).join(', '),
         latency === undefined ? '–' : `${latency.requests}${areFew(latency.requests) ? ' (few)' : ''}`,
-        micros(connections),
-        micros(1),
+        microsText(cost[connections]),
+        microsText(cost[1]),
         cost[connections]?.peakMiB.toFixed(0) ?? '–',
         `${busy.map(percent).join(', ')}${bound}`,
       ],

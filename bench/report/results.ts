@@ -25,6 +25,8 @@ export type MeasuredCase = Pick<Case, 'name' | 'title' | 'mark' | 'floor'> & {
 export type Results = {
   readonly plan: string;
   readonly at: string;
+  /** All of it, starting and stopping included. */
+  readonly seconds: number;
   readonly machine: Machine;
   /** What of the hub is not as by default; and where it counts requests. */
   readonly hub: { readonly ratePerMinute: number; readonly countsIn: string };
@@ -33,7 +35,7 @@ export type Results = {
   readonly cases: readonly MeasuredCase[];
 };
 
-/** UNDECIDED: some rounds were beyond the mark and some were not, or there were too few of them to tell. */
+/** By the median of the rounds. UNDECIDED: there were too few of them to tell. */
 export type Verdict = 'MET' | 'MISSED' | 'UNDECIDED';
 
 export type Comparison = {
@@ -72,14 +74,14 @@ export function compare({ sides, mark }: MeasuredCase, connections: number): Com
   ];
 }
 
-/** Of rates at so many connections, round by round; undefined if the other was not measured with them. */
+/** Of rates at so many connections, round by round; undefined if one of the two was not measured with them. */
 export function rateRatio(
-  { sides }: MeasuredCase,
-  over: 'peer' | 'floor',
+  one: SideResult | undefined,
+  other: SideResult | undefined,
   connections: number,
 ): Ratio | undefined {
-  const [hub, other] = [sides.hub?.rounds[connections], sides[over]?.rounds[connections]];
-  return hub === undefined || other === undefined ? undefined : ratioOf(ratios(hub, other));
+  const [ours, theirs] = [one?.rounds[connections], other?.rounds[connections]];
+  return ours === undefined || theirs === undefined ? undefined : ratioOf(ratios(ours, theirs));
 }
 
 function judge(
@@ -89,10 +91,9 @@ function judge(
   mark: Comparison['mark'],
 ): Comparison {
   const isBeyond = (value: number): boolean => ('least' in mark ? value >= mark.least : value <= mark.most);
-  const beyond = rounds.filter(isBeyond).length;
-  const agree = rounds.length >= FEWEST_ROUNDS && (beyond === 0 || beyond === rounds.length);
-  const verdict = agree ? (beyond > 0 ? 'MET' : 'MISSED') : 'UNDECIDED';
-  return { what, over, ratio: ratioOf(rounds), mark, verdict };
+  const ratio = ratioOf(rounds);
+  const found = isBeyond(ratio.median) ? 'MET' : 'MISSED';
+  return { what, over, ratio, mark, verdict: rounds.length < FEWEST_ROUNDS ? 'UNDECIDED' : found };
 }
 
 function ratios(ours: readonly number[], theirs: readonly number[]): number[] {

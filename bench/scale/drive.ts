@@ -44,6 +44,7 @@ async function driveLicenses({ hub }: Payments, population: Population): Promise
     await checkStatus(gatewayUrl, licenseId, seated);
     await activate(gatewayUrl, key, seated);
     await activate(gatewayUrl, key, another);
+    await activate(gatewayUrl, key, another, { appVersion: '2.0' });
     await deactivate(gatewayUrl, key, another);
     await deactivate(gatewayUrl, key, another);
     await checkStatus(gatewayUrl, licenseId);

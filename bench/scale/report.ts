@@ -1,4 +1,5 @@
 // The results in words: tables of figures and sizes, and the plan of every statement.
+import { median } from '../median.ts';
 import { blocksOf, nodesOf } from './judge-plan.ts';
 import type { Figures } from './measure-scale.ts';
 import type { Statement } from './observe.ts';
@@ -137,9 +138,4 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 
 function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((one, other) => one - other);
-  return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
 }

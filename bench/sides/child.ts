@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
 export type Child = {
@@ -62,6 +63,21 @@ export async function startChild({ name, args, env, logFile, readyMark }: Comman
       await exited;
     },
   };
+}
+
+/** A program of the benchmark itself, in the file of that name from here, that says on which port it listens. */
+export async function startProgram(
+  directory: string,
+  { name, file, env }: Pick<Command, 'name' | 'env'> & { readonly file: string },
+): Promise<Child & { readonly port: number }> {
+  const child = await startChild({
+    name,
+    args: [join(import.meta.dirname, file)],
+    env,
+    logFile: join(directory, `${name}.log`),
+    readyMark: '"ready"',
+  });
+  return { ...child, port: JSON.parse(child.ready).port };
 }
 
 /** The first line with this in it; undefined if it ends before, or takes too long. */

@@ -1,35 +1,34 @@
 // The floor: what this machine gives without what is measured.
-import { join } from 'node:path';
 import type { Throughput } from '../load/closed-loop.ts';
-import { startChild } from './child.ts';
+import { startProgram } from './child.ts';
 import { createPeerDatabase } from './peer.ts';
 import type { Server, Statements } from './side.ts';
 
 export async function startBareHttp(directory: string, publicKeyPem: string): Promise<Server> {
-  const child = await startChild({
-    name: 'bare node:http',
-    args: [join(import.meta.dirname, '../floor/bare-http.ts')],
-    env: { PUBLIC_KEY_PEM: publicKeyPem },
-    logFile: join(directory, 'bare-http.log'),
-    readyMark: '"ready"',
-  });
-  const { port } = JSON.parse(child.ready);
-  return { ...child, name: 'floor', port, warehouse: undefined };
+  const env = { PUBLIC_KEY_PEM: publicKeyPem };
+  const program = await startProgram(directory, { name: 'bare-http', file: '../floor/bare-http.ts', env });
+  return { ...program, name: 'floor', warehouse: undefined };
+}
+
+/** Bare node:http, and one statement for all requests of a tick, on a database like the peer's. */
+export async function startJoined(directory: string): Promise<Server> {
+  const { databaseUrl, warehouse } = await createPeerDatabase();
+  const env = { DATABASE_URL: databaseUrl };
+  const program = await startProgram(directory, { name: 'joined', file: '../bound/joined.ts', env });
+  return { ...program, name: 'joined', warehouse };
 }
 
 /** The peer's statements by a program that does nothing else, on a database of its own. */
 export async function startBareSql(directory: string): Promise<Statements> {
   const { databaseUrl, warehouse } = await createPeerDatabase();
-  const child = await startChild({
-    name: 'bare SQL',
-    args: [join(import.meta.dirname, '../floor/sql.ts')],
-    env: { DATABASE_URL: databaseUrl },
-    logFile: join(directory, 'bare-sql.log'),
-    readyMark: '"ready"',
+  const env = { DATABASE_URL: databaseUrl };
+  const { port, ...program } = await startProgram(directory, {
+    name: 'bare-sql',
+    file: '../floor/sql.ts',
+    env,
   });
-  const { port } = JSON.parse(child.ready);
   return {
-    ...child,
+    ...program,
     name: 'floor',
     warehouse,
     async run({ caseName, connections, seconds }) {

@@ -9,7 +9,7 @@ import { SlotEnvironment } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { transportTo } from '../../test/support/hub.ts';
 import { HUBCTL } from '../../test/support/hub-process.ts';
 import { createDatabase, query } from '../../test/support/postgres.ts';
-import { APP, CUSTOMER, LIMITS, MACHINE, machineOf, SEATS, type Warehouse } from '../stock.ts';
+import { APP, CUSTOMER, countOf, LIMITS, MACHINE, machineOf, SEATS, type Warehouse } from '../stock.ts';
 import { startChild } from './child.ts';
 import type { Server } from './side.ts';
 
@@ -114,5 +114,6 @@ function warehouseOf(databaseUrl: string, slot: string): Warehouse {
       );
       await query(databaseUrl, 'analyze');
     },
+    count: (sql) => countOf(databaseUrl, sql),
   };
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { newUuid } from '../../core/ids.ts';
 import { thumbprint } from '../../core/license/signing-key.ts';
 import { createDatabase, query } from '../../test/support/postgres.ts';
-import { APP, CUSTOMER, LIMITS, MACHINE, machineOf, SEATS, type Warehouse } from '../stock.ts';
-import { startChild } from './child.ts';
+import { APP, CUSTOMER, countOf, LIMITS, MACHINE, machineOf, SEATS, type Warehouse } from '../stock.ts';
+import { startProgram } from './child.ts';
 import type { Server } from './side.ts';
 
 export type PeerSide = Server & { readonly warehouse: Warehouse; readonly databaseUrl: string };
@@ -19,14 +19,9 @@ export async function startPeer({
   readonly providerUrl: string;
 }): Promise<PeerSide> {
   const { databaseUrl, warehouse } = await createPeerDatabase();
-  const child = await startChild({
-    name: 'the peer',
-    args: [join(import.meta.dirname, '../peer/server.ts')],
-    env: { DATABASE_URL: databaseUrl, PROVIDER_URL: providerUrl },
-    logFile: join(directory, 'peer.log'),
-    readyMark: '"ready"',
-  });
-  return { ...child, name: 'peer', port: JSON.parse(child.ready).port, databaseUrl, warehouse };
+  const env = { DATABASE_URL: databaseUrl, PROVIDER_URL: providerUrl };
+  const program = await startProgram(directory, { name: 'peer', file: '../peer/server.ts', env });
+  return { ...program, name: 'peer', databaseUrl, warehouse };
 }
 
 /** A database as the peer wants it, with the app and the fees. */
@@ -95,5 +90,6 @@ function warehouseOf(databaseUrl: string): Warehouse {
       );
       await query(databaseUrl, 'analyze');
     },
+    count: (sql) => countOf(databaseUrl, sql),
   };
 }

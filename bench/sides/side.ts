@@ -3,7 +3,7 @@ import type { CaseName } from '../cases.ts';
 import type { Throughput } from '../load/closed-loop.ts';
 import type { Warehouse } from '../stock.ts';
 
-export type SideName = 'hub' | 'peer' | 'floor';
+export type SideName = 'hub' | 'peer' | 'floor' | 'joined';
 
 type Process = {
   readonly name: SideName;

@@ -8,6 +8,7 @@ import { type HubProcess, spawnHub } from '../../test/support/hub-process.ts';
 import { createDatabase, startPostgres } from '../../test/support/postgres.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { closedLoop } from '../load/closed-loop.ts';
+import { median } from '../median.ts';
 import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 import { warmUp } from '../warm-up.ts';
 
@@ -148,8 +149,4 @@ function table(): string {
   });
   const head = '| what | as | a second | hub, processors | PostgreSQL | client |\n|---|---|---|---|---|---|';
   return `${[head, ...lines.toSorted()].join('\n')}\n`;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

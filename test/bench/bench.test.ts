@@ -58,6 +58,20 @@ describe('the benchmark', () => {
     }
   });
 
+  it('measures what joining alone would bring', async function () {
+    this.timeout(120_000);
+    const program = new URL('bench/bound/bench-bound.ts', ROOT).pathname;
+    const { stdout } = await promisify(execFile)(process.execPath, [program, '--smoke']);
+    const rows = stdout.trim().split('\n').slice(2);
+    expect(rows.map((row) => row.split(' | ')[0])).to.deep.equal([
+      '| Soft check of a seated machine',
+      '| Callback, journaled',
+      '| Public key',
+    ]);
+    for (const row of rows)
+      expect(row).to.match(/^\| .+ \| 1( \| \d+){3}( \| [\d.]+ \([\d.]+–[\d.]+\)){2}( \| \d+, \d+){3} \|$/);
+  });
+
   it('leaves no process and no file behind when Ctrl-C ends it', async function () {
     this.timeout(120_000);
     const temporary = await mkdtemp(join(tmpdir(), 'bench-interrupted-'));

@@ -55,14 +55,20 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
       if (target?.origin !== base.origin || !target.pathname.startsWith(folder)) {
         throw new ProviderUnavailable(`the request is not for an address below ${base.host}${folder}`);
       }
+      // AbortSignal.timeout and any would stay, with a timer, until the time is over, however soon the answer comes.
+      const exchange = new AbortController();
+      const hangUp = (): void => exchange.abort(ending?.reason);
+      const late = setTimeout(() => exchange.abort(new DOMException('too late', 'TimeoutError')), limitMs);
       try {
+        if (ending?.aborted) hangUp();
+        ending?.addEventListener('abort', hangUp);
         pool ??= openPool();
         const answer = await (await pool).request({
           method,
           path: target.pathname + target.search,
           headers: { 'user-agent': 'hubctl', ...headers },
           body: body ?? null,
-          signal: AbortSignal.any([AbortSignal.timeout(limitMs), ...(ending ? [ending] : [])]),
+          signal: exchange.signal,
         });
         if (answer.statusCode >= 300 && answer.statusCode < 400) {
           answer.body.on('error', () => {}).destroy(); // unread: only its end is of interest
@@ -73,6 +79,9 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
         if (error instanceof ProviderUnavailable) throw error;
         // Without the cause: what the client knows of the request includes its query and headers.
         throw new ProviderUnavailable(`no answer of ${base.host}: ${reasonOf(error, limitMs)}`);
+      } finally {
+        clearTimeout(late);
+        ending?.removeEventListener('abort', hangUp);
       }
     },
     close: async () => (await pool)?.close(),

@@ -9,7 +9,10 @@ export type BatcherOptions<Q, A> = {
   /** Answers every request, in order: with a value, or with an Error to reject that one with. Throwing rejects all. */
   readonly run: (requests: readonly Q[]) => Promise<readonly (A | Error)[]>;
   readonly maxSize: number;
-  /** Batches under way at once; while so many are, new requests gather. */
+  /**
+   * Batches under way at once. Requests gather while one is; another begins beside it once it is full, or once the one under
+   * way is late: whatever that waits for, the others do not have to.
+   */
   readonly maxInFlight: number;
   /** Requests that may wait for a batch. Default: 2000. */
   readonly maxWaiting?: number;
@@ -19,6 +22,8 @@ export type BatcherOptions<Q, A> = {
 
 const MAX_WAITING = 2_000;
 const MAX_WAIT_MS = 2_000;
+/** From when on a batch is late. Most take a few: two half ones cost nearly twice what a whole one does. */
+const PATIENCE_MS = 10;
 
 /** Rejects with HubError `overloaded` what waits for too long, and at once what would. */
 export function createBatcher<Q, A>(options: BatcherOptions<Q, A>): Batcher<Q, A> {
@@ -32,21 +37,36 @@ export function createBatcher<Q, A>(options: BatcherOptions<Q, A>): Batcher<Q, A
     reject: (error: unknown) => void;
   };
   const waiting: Waiting[] = [];
-  let inFlight = 0;
+  /** When each batch under way began. */
+  const underWay: number[] = [];
   let scheduled = false;
   /** Somebody waited in vain, and no batch has come back since. */
   let stalled = false;
   let watching: NodeJS.Timeout | undefined;
+  let patience: NodeJS.Timeout | undefined;
 
   const schedule = (): void => {
-    if (inFlight >= maxInFlight) watch();
-    if (scheduled || inFlight >= maxInFlight || waiting.length === 0) return;
+    if (underWay.length >= maxInFlight) watch();
+    if (scheduled || underWay.length >= maxInFlight || waiting.length === 0) return;
+    const lateInMs = Math.max(...underWay) + PATIENCE_MS - performance.now();
+    if (lateInMs > 0 && waiting.length < maxSize) {
+      waitFor(lateInMs);
+      return;
+    }
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
       void flush(waiting.splice(0, maxSize));
       schedule();
     });
+  };
+
+  const waitFor = (ms: number): void => {
+    if (patience !== undefined) return;
+    patience = setTimeout(() => {
+      patience = undefined;
+      schedule();
+    }, ms);
   };
 
   const watch = (): void => {
@@ -65,7 +85,8 @@ export function createBatcher<Q, A>(options: BatcherOptions<Q, A>): Batcher<Q, A
   };
 
   const flush = async (batch: Waiting[]): Promise<void> => {
-    inFlight++;
+    const began = performance.now();
+    underWay.push(began);
     try {
       const answers = await together(batch, () => run(batch.map(({ request }) => request)));
       batch.forEach(({ resolve, reject }, index) => {
@@ -76,7 +97,7 @@ export function createBatcher<Q, A>(options: BatcherOptions<Q, A>): Batcher<Q, A
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
-      inFlight--;
+      underWay.splice(underWay.indexOf(began), 1);
       stalled = false;
       schedule();
     }

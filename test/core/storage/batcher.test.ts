@@ -1,9 +1,10 @@
 // The batcher: what shares a batch, how many run at once, and that every request gets its own answer.
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { setImmediate as nextTick, setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { HubError } from '../../../core/errors.ts';
 import { createBatcher } from '../../../core/storage/batcher.ts';
+import { until } from '../../support/until.ts';
 
 type Held = { readonly requests: readonly number[]; answer(): void; fail(error: Error): void };
 
@@ -90,22 +91,39 @@ describe('the batcher', () => {
   });
 
   it('puts no more into a batch than maxSize, in order', async () => {
-    const { batch, requests } = heldBatcher({ maxSize: 2, maxInFlight: 9 });
+    const { held, batch, requests } = heldBatcher({ maxSize: 2, maxInFlight: 9 });
     for (const request of [1, 2, 3, 4, 5]) void batch(request);
+    await settled();
+    for (const { answer } of held) answer();
     await settled();
     expect(requests()).to.deep.equal([[1, 2], [3, 4], [5]]);
   });
 
-  it('lets requests gather while maxInFlight batches are under way', async () => {
+  it('lets requests gather while a batch is under way, until they fill one', async () => {
     const { held, batch, requests } = heldBatcher({ maxSize: 3, maxInFlight: 2 });
-    for (const request of [1, 2, 3, 4]) {
+    for (const request of [1, 2, 3, 4, 5]) {
       void batch(request);
       await settled();
     }
-    expect(requests()).to.deep.equal([[1], [2]]);
+    expect(requests()).to.deep.equal([[1], [2, 3, 4]]);
+    held[0]?.answer();
     held[1]?.answer();
     await settled();
-    expect(requests()).to.deep.equal([[1], [2], [3, 4]]);
+    expect(requests()).to.deep.equal([[1], [2, 3, 4], [5]]);
+  });
+
+  it('lets them wait for no batch that takes long, unless there are maxInFlight of these', async () => {
+    const { held, batch, requests } = heldBatcher({ maxSize: 3, maxInFlight: 2 });
+    void batch(1);
+    await settled();
+    for (const request of [2, 3]) void batch(request);
+    await until(() => held.length === 2, 'another has begun beside it');
+    void batch(4);
+    await setTimeout(50);
+    expect(requests()).to.deep.equal([[1], [2, 3]]);
+    held[1]?.answer();
+    await settled();
+    expect(requests()).to.deep.equal([[1], [2, 3], [4]]);
   });
 
   it('sheds at once what would wait behind too many others', async () => {

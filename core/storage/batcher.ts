@@ -1,4 +1,4 @@
-// Joins requests that wait in the same tick into one call, so that they share a statement and a commit.
+// Joins requests that wait at the same time into one call, so that they share a statement and a commit.
 import { active, type Place } from '../../tracing/active.ts';
 import { together } from '../../tracing/together.ts';
 import { overloaded } from '../errors.ts';
@@ -10,24 +10,29 @@ export type BatcherOptions<Q, A> = {
   readonly run: (requests: readonly Q[]) => Promise<readonly (A | Error)[]>;
   readonly maxSize: number;
   /**
-   * Batches under way at once. Requests gather while one is; another begins beside it once it is full, or once the one under
-   * way is late: whatever that waits for, the others do not have to.
+   * Batches under way at once. Requests gather beside one of more than a few; another begins once it is full, or once those under
+   * way are late: whatever they wait for, the others do not have to.
    */
   readonly maxInFlight: number;
   /** Requests that may wait for a batch. Default: 2000. */
   readonly maxWaiting?: number;
   /** Milliseconds one may wait. Default: 2000. */
   readonly maxWaitMs?: number;
+  /** Milliseconds after which a batch is late. Default: 10. */
+  readonly patienceMs?: number;
 };
 
 const MAX_WAITING = 2_000;
 const MAX_WAIT_MS = 2_000;
-/** From when on a batch is late. Most take a few: two half ones cost nearly twice what a whole one does. */
+/** Most batches take less, and two half ones cost nearly twice what a whole one does. */
 const PATIENCE_MS = 10;
+/** To wait for a batch of so few saves nothing: two clients would only take turns. */
+const FEW = 4;
 
 /** Rejects with HubError `overloaded` what waits for too long, and at once what would. */
 export function createBatcher<Q, A>(options: BatcherOptions<Q, A>): Batcher<Q, A> {
-  const { run, maxSize, maxInFlight, maxWaiting = MAX_WAITING, maxWaitMs = MAX_WAIT_MS } = options;
+  const { run, maxSize, maxInFlight } = options;
+  const { maxWaiting = MAX_WAITING, maxWaitMs = MAX_WAIT_MS, patienceMs = PATIENCE_MS } = options;
   type Waiting = {
     request: Q;
     since: number;
@@ -37,7 +42,7 @@ export function createBatcher<Q, A>(options: BatcherOptions<Q, A>): Batcher<Q, A
     reject: (error: unknown) => void;
   };
   const waiting: Waiting[] = [];
-  /** When each batch under way began. */
+  /** Of each batch under way, when it is late; -Infinity if nobody is to wait for it. */
   const underWay: number[] = [];
   let scheduled = false;
   /** Somebody waited in vain, and no batch has come back since. */
@@ -48,7 +53,7 @@ export function createBatcher<Q, A>(options: BatcherOptions<Q, A>): Batcher<Q, A
   const schedule = (): void => {
     if (underWay.length >= maxInFlight) watch();
     if (scheduled || underWay.length >= maxInFlight || waiting.length === 0) return;
-    const lateInMs = Math.max(...underWay) + PATIENCE_MS - performance.now();
+    const lateInMs = Math.max(...underWay) - performance.now(); // -Infinity if there is none
     if (lateInMs > 0 && waiting.length < maxSize) {
       waitFor(lateInMs);
       return;
@@ -66,7 +71,7 @@ export function createBatcher<Q, A>(options: BatcherOptions<Q, A>): Batcher<Q, A
     patience = setTimeout(() => {
       patience = undefined;
       schedule();
-    }, ms);
+    }, ms).unref(); // the batch that it is about keeps the process
   };
 
   const watch = (): void => {
@@ -85,8 +90,8 @@ export function createBatcher<Q, A>(options: BatcherOptions<Q, A>): Batcher<Q, A
   };
 
   const flush = async (batch: Waiting[]): Promise<void> => {
-    const began = performance.now();
-    underWay.push(began);
+    const lateAt = batch.length <= FEW ? -Infinity : performance.now() + patienceMs;
+    underWay.push(lateAt);
     try {
       const answers = await together(batch, () => run(batch.map(({ request }) => request)));
       batch.forEach(({ resolve, reject }, index) => {
@@ -97,7 +102,7 @@ export function createBatcher<Q, A>(options: BatcherOptions<Q, A>): Batcher<Q, A
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
-      underWay.splice(underWay.indexOf(began), 1);
+      underWay.splice(underWay.indexOf(lateAt), 1);
       stalled = false;
       schedule();
     }

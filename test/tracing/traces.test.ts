@@ -323,7 +323,7 @@ describe('traces of a gateway and a core in two processes', function () {
       'the callback has come',
     );
     const { traceId, spanId } = served;
-    // Besides statements that it shared with somebody, by chance.
+    // It is linked to a batch as well, if it happened to share a statement.
     expect(swept.links).to.deep.include({ traceId, spanId });
     expect(swept.parentSpanId).to.equal('');
     expect(childOf(swept, 'verify').attributes['hub.verification.outcome']).to.equal('paid');

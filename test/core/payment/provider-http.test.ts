@@ -1,6 +1,6 @@
 // HTTP to providers: what is taken as an answer, what a broken provider costs, and what errors give away.
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -119,6 +119,28 @@ describe('HTTP to a provider', () => {
     const request = hasty.send({ method: 'GET', url: `${provider.url}/api/x`, timeoutMs: 60_000 });
     expect(await complaint(request)).to.match(/it took longer than 100 ms$/);
     await hasty.close();
+  });
+
+  it('gives up when the hub ends, and leaves no timer and no listener behind otherwise', async () => {
+    provider.on('/api/x', raw(200, 'x'));
+    provider.on('/api/silent', silence);
+    const ending = new AbortController();
+    const options = { environment: 'sandbox', productionUrls: [], signal: ending.signal } as const;
+    const bound = createProviderHttp({ baseUrl: provider.url, ...options });
+    const ask = (path: string) => bound.send({ method: 'GET', url: `${provider.url}${path}` });
+    const timers = () => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length;
+    const before = timers();
+    for (let each = 0; each < 10; each++) await ask('/api/x');
+    expect(timers()).to.be.below(before + 10);
+    expect(getEventListeners(ending.signal, 'abort')).to.deep.equal([]);
+
+    const answered = provider.received.length;
+    const asked = complaint(ask('/api/silent'));
+    await until(() => provider.received.length > answered, 'the provider was asked');
+    ending.abort();
+    expect(await asked).to.match(/the hub is stopping$/);
+    expect(await complaint(ask('/api/silent'))).to.match(/the hub is stopping$/);
+    await bound.close();
   });
 
   it('says that the provider hung up', async () => {

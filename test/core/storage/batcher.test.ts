@@ -14,6 +14,7 @@ function heldBatcher(limits: {
   maxInFlight: number;
   maxWaiting?: number;
   maxWaitMs?: number;
+  patienceMs?: number;
 }) {
   const held: Held[] = [];
   const batch = createBatcher<number, number>({
@@ -99,31 +100,52 @@ describe('the batcher', () => {
     expect(requests()).to.deep.equal([[1, 2], [3, 4], [5]]);
   });
 
-  it('lets requests gather while a batch is under way, until they fill one', async () => {
-    const { held, batch, requests } = heldBatcher({ maxSize: 3, maxInFlight: 2 });
-    for (const request of [1, 2, 3, 4, 5]) {
+  it('lets requests gather beside a batch of more than a few, until they fill one', async () => {
+    const { held, batch, requests } = heldBatcher({ maxSize: 6, maxInFlight: 2, patienceMs: 60_000 });
+    const ask = (numbers: readonly number[]) => numbers.forEach((each) => void batch(each));
+    ask([1, 2, 3, 4, 5]);
+    await settled();
+    ask([6, 7, 8, 9, 10]);
+    await settled();
+    expect(requests()).to.deep.equal([[1, 2, 3, 4, 5]]);
+    ask([11, 12]);
+    await settled();
+    expect(requests()).to.deep.equal([
+      [1, 2, 3, 4, 5],
+      [6, 7, 8, 9, 10, 11],
+    ]);
+    for (const { answer } of held) answer();
+    await settled();
+    expect(requests().at(-1)).to.deep.equal([12]);
+  });
+
+  it('lets nobody wait for a batch of a few', async () => {
+    const { batch, requests } = heldBatcher({ maxSize: 6, maxInFlight: 2 });
+    for (const request of [1, 2]) {
       void batch(request);
       await settled();
     }
-    expect(requests()).to.deep.equal([[1], [2, 3, 4]]);
-    held[0]?.answer();
-    held[1]?.answer();
-    await settled();
-    expect(requests()).to.deep.equal([[1], [2, 3, 4], [5]]);
+    expect(requests()).to.deep.equal([[1], [2]]);
   });
 
-  it('lets them wait for no batch that takes long, unless there are maxInFlight of these', async () => {
-    const { held, batch, requests } = heldBatcher({ maxSize: 3, maxInFlight: 2 });
-    void batch(1);
-    await settled();
-    for (const request of [2, 3]) void batch(request);
-    await until(() => held.length === 2, 'another has begun beside it');
-    void batch(4);
-    await setTimeout(50);
-    expect(requests()).to.deep.equal([[1], [2, 3]]);
+  it('lets nobody wait for a batch that is late, unless there are maxInFlight', async () => {
+    const { held, batch, requests } = heldBatcher({ maxSize: 6, maxInFlight: 3, patienceMs: 200 });
+    const ask = (numbers: readonly number[]) => numbers.forEach((each) => void batch(each));
+    const batches = [
+      [1, 2, 3, 4, 5],
+      [6, 7, 8, 9, 10],
+      [11, 12, 13, 14, 15],
+    ];
+    for (const [index, numbers] of batches.entries()) {
+      ask(numbers);
+      await until(() => held.length > index, `batch ${index} has begun beside those before it`);
+    }
+    ask([16]);
+    await setTimeout(300);
+    expect(requests()).to.deep.equal(batches);
     held[1]?.answer();
-    await settled();
-    expect(requests()).to.deep.equal([[1], [2, 3], [4]]);
+    await until(() => held.length === 4, 'there was room for it');
+    expect(requests()).to.deep.equal([...batches, [16]]);
   });
 
   it('sheds at once what would wait behind too many others', async () => {

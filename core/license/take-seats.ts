@@ -9,8 +9,7 @@ import type { Count } from '../../metrics/counter.ts';
 import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
 import { newUuid } from '../ids.ts';
-import { isDatabaseUnavailable } from '../storage/outage.ts';
-import { inTransaction, isLockTrouble, type Send } from '../storage/transaction.ts';
+import { inTransaction, mayBeOfOne, type Send } from '../storage/transaction.ts';
 import { ineligible } from './eligibility.ts';
 import { type Grant, grantSeats } from './grant-seats.ts';
 import { licenseKeyUnknown } from './license-key.ts';
@@ -95,11 +94,6 @@ const SEAT_NEWCOMERS = `
     returning id, license_id
   )
   select seated.id, ${TERMS} from seated join open l on l.id = seated.license_id ${TERMS_JOINED}`;
-
-/** Whatever is wrong with one of many, or whoever holds its license: the others shall not fail for it. */
-function mayBeOfOne(error: unknown): boolean {
-  return isLockTrouble(error) || !isDatabaseUnavailable(error);
-}
 
 /** One outcome for each, in order. Together if possible, otherwise each by itself. */
 export async function takeSeats(

@@ -7,8 +7,7 @@ import { recordChanges } from '../access/audit.ts';
 import type { Clock } from '../clock.ts';
 import { createBatcher } from '../storage/batcher.ts';
 import { joinWrites, type Write } from '../storage/join-statements.ts';
-import { isDatabaseUnavailable } from '../storage/outage.ts';
-import { inTransaction, isLockTrouble } from '../storage/transaction.ts';
+import { inTransaction, mayBeOfOne } from '../storage/transaction.ts';
 import { applyRules, readRulesInForce } from './fee-rules.ts';
 import { type Finished, finishing } from './journal.ts';
 import { logFees } from './log-usage.ts';
@@ -131,8 +130,7 @@ async function settleEach(
     return findings;
   } catch (error) {
     if (error instanceof NotPlain) return settleEach(pool, error.plain, clock, meter);
-    // Whatever is wrong with one of them, the others shall not fail for it.
-    if (isLockTrouble(error) || !isDatabaseUnavailable(error)) return [];
+    if (mayBeOfOne(error)) return [];
     throw error;
   }
 }

@@ -2,6 +2,7 @@
 import type { Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
+import { isDatabaseUnavailable } from './outage.ts';
 
 export type TransactionOptions = {
   /** Milliseconds to wait for any lock; then SQLSTATE 55P03. By default as long as a statement may take. */
@@ -94,4 +95,9 @@ export async function inPatientTransaction<T>(
 export function isLockTrouble(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === '55P03' || code === '40P01';
+}
+
+/** Of several in one transaction: whatever is wrong with one of them, or whoever holds its row, the others shall not fail for it. */
+export function mayBeOfOne(error: unknown): boolean {
+  return isLockTrouble(error) || !isDatabaseUnavailable(error);
 }

@@ -11,6 +11,7 @@ import { bringUpToDate } from '../schema.ts';
 import type { DataDir } from '../storage/data-dir.ts';
 import type { Database } from '../storage/database.ts';
 import { checkKeyRing, installKeyRing, type MasterKeySource } from '../storage/key-ring.ts';
+import { lastingClient } from '../storage/lasting-client.ts';
 import { readMasterKeys } from '../storage/master-key.ts';
 import { knownMigrations, migrateUp, migrationStatus } from '../storage/migrate.ts';
 import { makePartitions } from '../storage/partitions.ts';
@@ -98,12 +99,7 @@ async function recordRestore(client: pg.Client, manifest: Manifest, { tables, ro
 const NOT_RESTORED = [`${JOB_SCHEMA}.version`, `${JOB_SCHEMA}.queue_stats`];
 
 async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'hubctl backup restore',
-    connectionTimeoutMillis: 5_000,
-    keepAlive: true,
-  });
+  const client = lastingClient(url, 'hubctl backup restore');
   client.on('error', () => {}); // whatever waits for an answer then learns of it
   await client.connect();
   await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');

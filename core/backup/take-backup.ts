@@ -1,9 +1,10 @@
 // Takes a backup: the data of one moment and the key ring that opens it, encrypted, in one file.
 import type { Writable } from 'node:stream';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Clock } from '../clock.ts';
 import { JOB_SCHEMA } from '../payment/jobs.ts';
 import { checkKeyRing } from '../storage/key-ring.ts';
+import { lastingClient } from '../storage/lasting-client.ts';
 import { formatKeyRing, type MasterKey } from '../storage/master-key.ts';
 import { dumpDatabase } from './dump-database.ts';
 import { type Lock, writeEnvelope } from './envelope.ts';
@@ -24,12 +25,7 @@ export type BackupOptions = {
  */
 export async function takeBackup(options: BackupOptions, file: Writable): Promise<Manifest> {
   const { databaseUrl, keys, hubVersion, lock, clock } = options;
-  const client = new pg.Client({
-    connectionString: databaseUrl,
-    application_name: 'hubctl backup',
-    connectionTimeoutMillis: 5_000,
-    keepAlive: true,
-  });
+  const client = lastingClient(databaseUrl, 'hubctl backup');
   client.on('error', () => {}); // whatever waits for an answer then learns of it
   await client.connect();
   try {

@@ -1,7 +1,8 @@
 // Tells watchers, on every hub, that the status of a session has changed.
 import { EventEmitter } from 'node:events';
-import pg, { type Pool } from 'pg';
+import type { Client, Pool } from 'pg';
 import { createBatcher } from '../storage/batcher.ts';
+import { lastingClient } from '../storage/lasting-client.ts';
 
 export type SessionEvents = {
   /** Tells every hub; never rejects. */
@@ -19,14 +20,13 @@ export type SessionEventsOptions = {
 };
 
 const CHANNEL = 'charge_session';
-const CONNECT_MS = 5_000;
 const RECONNECT_MS = 1_000;
 // What a lost notification costs: nothing but this delay.
 const POLL_MS = 5_000;
 
 export function createSessionEvents({ pool, databaseUrl, onError }: SessionEventsOptions): SessionEvents {
   const changes = new EventEmitter().setMaxListeners(0);
-  let client: pg.Client | undefined;
+  let client: Client | undefined;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
 
@@ -40,13 +40,7 @@ export function createSessionEvents({ pool, databaseUrl, onError }: SessionEvent
   };
   const connect = (): void => {
     timer = undefined;
-    const fresh = new pg.Client({
-      connectionString: databaseUrl,
-      application_name: 'hub events',
-      // Otherwise it would wait for ever for who answers nothing: it may even reach itself, on a port that nobody listens on.
-      connectionTimeoutMillis: CONNECT_MS,
-      keepAlive: true,
-    });
+    const fresh = lastingClient(databaseUrl, 'hub events');
     client = fresh;
     fresh.on('error', reconnect);
     fresh.on('notification', ({ payload }) => payload !== undefined && changes.emit(payload));

@@ -3,6 +3,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import type { Pool, PoolClient } from 'pg';
 import { keepPlaces, traceStatements } from '../../tracing/trace-statements.ts';
+import { CONNECT_TIMEOUT_MS } from './lasting-client.ts';
 import { ReadOnlyDatabase } from './outage.ts';
 
 export type Database = {
@@ -44,7 +45,7 @@ export async function openDatabase({ url, poolSize, entities, log }: DatabaseOpt
     driverOptions: {
       // The ORM reads only host, user and database out of a URL; the driver heeds its parameters as well (sslmode).
       connectionString: url,
-      connectionTimeoutMillis: 5_000,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       statement_timeout: 15_000,
       // For a server that answers nothing at all any more, which its own time-out does not help with.
       query_timeout: 20_000,

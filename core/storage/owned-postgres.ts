@@ -1,8 +1,9 @@
 // Runs the embedded PostgreSQL for one hub: keeps a second hub off its data directory, and brings it back if it dies.
 import { setTimeout } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import type { DataDir } from './data-dir.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
+import { lastingClient } from './lasting-client.ts';
 
 export type OwnedPostgres = {
   readonly url: string;
@@ -70,12 +71,7 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
 
 /** A lock that lives as long as its connection does: it needs no clean-up after a hub that was killed. */
 async function takeLock(server: EmbeddedPostgres, path: string, onGone: () => void): Promise<pg.Client> {
-  const client = new pg.Client({
-    connectionString: server.url,
-    application_name: 'hub owner',
-    connectionTimeoutMillis: 5_000,
-    keepAlive: true,
-  });
+  const client = lastingClient(server.url, 'hub owner');
   client.on('error', () => {}); // the end that follows says it
   await client.connect();
   const { rows } = await client.query('select pg_try_advisory_lock($1) as mine', [OWNER_LOCK]);

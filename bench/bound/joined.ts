@@ -1,4 +1,4 @@
-// The peer's statements, joined: bare node:http, and one statement for all requests of a tick. Without contract, limits, log,
+// The peer's statements, joined: bare node:http, and one statement for all requests that wait. Without contract, limits, log,
 // metrics and headers: what joining alone would bring.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import pg from 'pg';

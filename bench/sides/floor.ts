@@ -10,7 +10,7 @@ export async function startBareHttp(directory: string, publicKeyPem: string): Pr
   return { ...program, name: 'floor', warehouse: undefined };
 }
 
-/** Bare node:http, and one statement for all requests of a tick, on a database like the peer's. */
+/** Bare node:http, and one statement for all requests that wait, on a database like the peer's. */
 export async function startJoined(directory: string): Promise<Server> {
   const { databaseUrl, warehouse } = await createPeerDatabase();
   const env = { DATABASE_URL: databaseUrl };

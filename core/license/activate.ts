@@ -1,4 +1,4 @@
-// Activation: binds machines to licenses. Requests of the same tick share their statements.
+// Activation: binds machines to licenses. Requests at the same time share their statements.
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';

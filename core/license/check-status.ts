@@ -1,4 +1,4 @@
-// The soft check: is a license good, and is a machine seated on it? Requests of the same tick share one statement.
+// The soft check: is a license good, and is a machine seated on it? Requests at the same time share one statement.
 import type { Pool } from 'pg';
 import type { Clock } from '../clock.ts';
 import { HubError, type SeatUsage } from '../errors.ts';

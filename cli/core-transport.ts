@@ -1,7 +1,11 @@
 // How a gateway in a process of its own calls the core: one HTTP/2 connection, which may end and may lead nowhere.
+
+import type { DescMethod } from '@bufbuild/protobuf';
 import { Code, ConnectError, createClient, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { Health } from '../gen/grpc/health/v1/health_pb.ts';
 import { AccessService } from '../gen/hub/access/v1/access_service_pb.ts';
+import { LicenseService } from '../gen/hub/license/v1/license_service_pb.ts';
 import { traceAsked } from '../tracing/rpc-interceptors.ts';
 import type { Settings } from './settings.ts';
 import { type Trust, tlsOptions } from './trust.ts';
@@ -97,16 +101,56 @@ const GONE = 'the core does not take connections';
 /**
  * Asks again what no core has begun to work on. A core that stops takes no more calls on its connections and finishes
  * those it has: what was on its way to it just then is refused, and belongs on the next connection, to the next core.
+ * A read is also asked again when the core died over it. Of a write nobody knows then whether it was done: its client
+ * gets `unavailable` and may repeat it.
  */
 const askAgain: Interceptor = (next) => async (request) => {
   for (let attempt = 1; ; attempt++) {
     try {
       return await next(request);
     } catch (error) {
-      if (request.stream || attempt === ATTEMPTS || !wasNotBegun(error)) throw error;
+      const isLost = !request.signal.aborted && lostConnection(error);
+      const mayRepeat = wasNotBegun(error) || (isLost && READS.has(request.method));
+      if (!request.stream && attempt < ATTEMPTS && mayRepeat) continue;
+      throw isLost ? new ConnectError(LOST, Code.Unavailable, undefined, undefined, error) : error;
     }
   }
 };
+
+const LOST = 'the connection to the core was lost';
+
+/** Calls of a gateway that change nothing. */
+const READS: ReadonlySet<DescMethod> = new Set<DescMethod>([
+  AccessService.method.getCaller,
+  Health.method.check,
+  LicenseService.method.checkStatus,
+  LicenseService.method.getPublicKey,
+  LicenseService.method.getJwks,
+  LicenseService.method.getFreeLimits,
+]);
+
+const LOST_CODES: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ERR_HTTP2_GOAWAY_SESSION',
+  'ERR_HTTP2_INVALID_SESSION',
+  'ERR_HTTP2_SESSION_ERROR',
+  'ERR_HTTP2_STREAM_CANCEL',
+  'ERR_HTTP2_STREAM_ERROR',
+  'ERR_STREAM_PREMATURE_CLOSE',
+]);
+
+/** Whether the connection ended before an answer, as it does when a core is killed. */
+function lostConnection(error: unknown): boolean {
+  if (error instanceof ConnectError && error.code === Code.DeadlineExceeded) return false;
+  // Of a stream that ended with its connection the library keeps no cause.
+  if (error instanceof ConnectError && error.rawMessage.startsWith('http/2 stream closed')) return true;
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && LOST_CODES.has(cause.code)) return true;
+  }
+  return false;
+}
 
 /** RFC 9113, section 8.7: a stream that was refused was not processed at all; and so was none without a connection. */
 function wasNotBegun(error: unknown): boolean {

@@ -7,9 +7,11 @@ export function csvLine(cells: readonly string[]): string {
 
 /**
  * Quotes a cell where RFC 4180 asks for it. A cell that a spreadsheet would run as a formula (it begins with
- * `=`, `+`, `-`, `@`, a tab or a carriage return) gets a leading apostrophe, which spreadsheets read as "text".
+ * `=`, `+`, `-`, `@`, a tab or a carriage return) gets a leading apostrophe, which spreadsheets read as "text". A
+ * negative number is no formula: amounts have to stay numbers, so that they add up.
  */
 function csvCell(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const isFormula = /^[=+\-@\t\r]/.test(text) && !/^-\d+(\.\d+)?$/.test(text);
+  const safe = isFormula ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

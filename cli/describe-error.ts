@@ -22,6 +22,7 @@ export const ERROR = object('Error', {
   message: text('what it is, for people'),
   field: optional(text('the option or argument that is at fault, or the field of the request')),
   sessionId: optional(id('chs', 'the charge session that the request left behind')),
+  licenseIds: optional(list(id('lic'), 'licenses that were issued, and whose keys are perhaps lost')),
   seats: optional(described(SEATS, 'the seats of the license in question')),
   violations: optional(list(VIOLATION, 'the rules of the contract that the request breaks')),
   stack: optional(text('where it happened, with --debug')),
@@ -45,7 +46,12 @@ const MISTAKES = [TypeError, ReferenceError, RangeError, SyntaxError];
 export async function describeError(error: unknown, about: Circumstances): Promise<Failure> {
   if (error instanceof PartialFailure) {
     const cause = await describeError(error.cause, about);
-    return { ...cause, message: `${cause.message.replace(/\.?$/, '.')} ${error.message}` };
+    const { licenseIds } = error;
+    return {
+      ...cause,
+      ...(licenseIds.length > 0 && { licenseIds }),
+      message: `${cause.message.replace(/\.?$/, '.')} ${error.message}`,
+    };
   }
   if (error instanceof CliError)
     return { code: error.code, message: error.message, exitCode: error.exitCode };

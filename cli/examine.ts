@@ -5,6 +5,11 @@ import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
+import { isNewLog } from '../core/access/audit-begin.ts';
+import { ChainStopped } from '../core/access/audit-chain-stopped.ts';
+import { requireNotedHead } from '../core/access/audit-head.ts';
+import { readChainKey } from '../core/access/audit-key.ts';
+import { readWaiting } from '../core/access/audit-waiting.ts';
 import { sealedFor as signingKeySealedFor } from '../core/license/keyring.ts';
 import { JOB_SCHEMA, QUEUE } from '../core/payment/jobs.ts';
 import { sealedFor as credentialsSealedFor } from '../core/payment/slot-secrets.ts';
@@ -12,7 +17,9 @@ import type { Database } from '../core/storage/database.ts';
 import { checkKeyRing } from '../core/storage/key-ring.ts';
 import { loadMasterKeyFile, type MasterKey, readMasterKeys } from '../core/storage/master-key.ts';
 import { migrationStatus } from '../core/storage/migrate.ts';
-import { openRedis } from '../core/storage/redis.ts';
+import { openRedis } from '../core/storage/redis/open-redis.ts';
+import { describeRedis } from '../core/storage/redis/redis-address.ts';
+import { isRefusal, probeRedis } from '../core/storage/redis/redis-health.ts';
 import { createSealer } from '../core/storage/sealing.ts';
 import { AccessService } from '../gen/hub/access/v1/access_service_pb.ts';
 import { MetricsService } from '../gen/hub/metrics/v1/metrics_service_pb.ts';
@@ -21,6 +28,7 @@ import { createReading } from '../story/metric-reading.ts';
 import { transportTo } from './connection.ts';
 import { coreTrust } from './core-transport.ts';
 import { withLocalDatabase } from './local-database.ts';
+import { redisSource } from './redis-connection.ts';
 import { readSettings, type Settings } from './settings.ts';
 import type { Target } from './target.ts';
 import type { Tools } from './tools.ts';
@@ -31,6 +39,8 @@ const CLOCK_TOLERANCE_MS = 5_000;
 
 const REDIS_TIMEOUT_MS = 3_000;
 
+/** Entries of the audit log are linked within seconds, as long as a hub runs. */
+const UNLINKED_S = 300;
 /** So many callbacks that wait are counted. */
 const MOST = 10_000;
 /** A provider that does not answer for so long is worth a word. */
@@ -142,7 +152,9 @@ async function checkDatabase(settings: Settings, dataDir: string, keys: Keys): P
         clock,
         schema,
         ...(await checkSealed(db, keys)),
+        await checkAuditLog(db, keys),
         await checkCallbacks(db),
+        await checkDuplicates(db),
         await checkBacklog(db),
       ];
     });
@@ -206,6 +218,36 @@ async function checkOpens(
   }
 }
 
+/** Whether hubs can link entries, and whether some have waited for it. The chain itself is verified by a hub. */
+async function checkAuditLog({ pool }: Database, { ring }: Keys): Promise<Finding> {
+  const check = 'audit log';
+  const fits =
+    ring &&
+    (await checkKeyRing(pool, ring).then(
+      () => true,
+      () => false,
+    ));
+  if (!fits) return skipped(check, 'the master key comes first');
+  if (await isNewLog(pool)) return ok(check, 'nothing is recorded yet');
+  try {
+    await requireNotedHead(pool, await readChainKey(pool, createSealer(ring)));
+  } catch (error) {
+    if (!(error instanceof ChainStopped)) throw error;
+    const remedy =
+      'find out who removed it, and bring it back from a backup; see the runbook HubAuditChainStopped';
+    return failed(check, `entries cannot be linked: ${error.message}`, remedy);
+  }
+  const { count, since } = await readWaiting(pool);
+  const seconds = since === undefined ? 0 : Math.round((Date.now() - since.getTime()) / 1000);
+  if (seconds <= UNLINKED_S) return ok(check, 'entries are linked');
+  return {
+    check,
+    state: 'warning',
+    detail: `${count} ${count === 1 ? 'entry waits' : 'entries wait'} for a link, the oldest for ${seconds} s`,
+    remedy: 'start a hub; if one runs, see the runbook HubAuditEntriesUnlinked',
+  };
+}
+
 /** What waits, and for how long; callback_waiting_idx and callback_stray_idx have it. The queue counts its jobs itself. */
 async function checkBacklog(db: Database): Promise<Finding> {
   const check = 'backlog';
@@ -239,17 +281,38 @@ async function checkCallbacks(db: Database): Promise<Finding> {
   };
 }
 
-async function checkRedis({ redisUrl }: Settings): Promise<Finding> {
-  if (redisUrl === undefined) return skipped('Redis', 'REDIS_URL is not set: requests are counted in memory');
-  const redis = openRedis({ url: redisUrl.reveal(), onError: () => {} }); // what is waited for tells of errors too
-  const { host } = new URL(redisUrl.reveal());
+/** A customer has paid twice for each; duplicate_payment_open_idx has them. */
+async function checkDuplicates(db: Database): Promise<Finding> {
+  const check = 'duplicate payments';
+  const { rows } = await db.pool.query<{ open: number }>(
+    `select count(*)::int as open from (select from duplicate_payment where resolved_at is null limit ${MOST}) d`,
+  );
+  const open = rows[0]?.open ?? 0;
+  if (open === 0) return ok(check, 'none is open');
+  return {
+    check,
+    state: 'warning',
+    detail: `${open} ${open === 1 ? 'is' : 'are'} open: the session was paid by another payment`,
+    remedy: 'see hubctl session list-duplicates: refund each, then hubctl session resolve-duplicate',
+  };
+}
+
+async function checkRedis(settings: Settings): Promise<Finding> {
+  if (settings.redisUrl === undefined) {
+    return skipped('Redis', 'REDIS_URL is not set: requests are counted in memory');
+  }
+  const source = redisSource(settings);
+  const name = describeRedis(source.address);
+  const redis = await openRedis(source, () => {}); // the wait below reports the error
   try {
     await once(redis, 'ready', { signal: AbortSignal.timeout(REDIS_TIMEOUT_MS) });
-    await redis.ping();
-    return ok('Redis', host);
+    await probeRedis(redis);
+    return ok('Redis', name);
   } catch (error) {
     const why = messageOf(error) || 'no answer';
-    return failed('Redis', `${host} does not answer: ${why}`, 'start it, or correct REDIS_URL');
+    return isRefusal(error)
+      ? failed('Redis', `${name} refuses writes: ${why}`, 'point REDIS_URL to a primary with free memory')
+      : failed('Redis', `${name} does not answer: ${why}`, 'start it, or correct REDIS_URL');
   } finally {
     redis.disconnect();
   }

@@ -18,9 +18,14 @@ export async function exportAudit(
   { after = 0n, out: path, force }: ExportOptions,
 ): Promise<void> {
   const { audit } = await tools.hub('audit');
-  const found = audit.exportAuditLog({ afterSeq: after }, NO_DEADLINE);
-  if (path === undefined) await writeAll(found, tools.out.text);
-  else await exportToFile(tools, { path, force: force === true }, (write) => writeAll(found, write));
+  const call = new AbortController();
+  const found = audit.exportAuditLog({ afterSeq: after }, { ...NO_DEADLINE, signal: call.signal });
+  try {
+    if (path === undefined) await writeAll(found, tools.out.text);
+    else await exportToFile(tools, { path, force: force === true }, found, writeAll);
+  } finally {
+    call.abort(); // the stream of a client has no return(): if it is not read to its end, only this closes it
+  }
 }
 
 async function writeAll(

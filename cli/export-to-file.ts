@@ -1,6 +1,6 @@
 // Writes an export to a new file, or in the place of an old one once there is something to write.
-import { unlink } from 'node:fs/promises';
 import { PartialFailure } from './failure.ts';
+import { untilInterrupted } from './interruption.ts';
 import { openForResults } from './new-file.ts';
 import { integer, object, text } from './shapes.ts';
 import type { Tools } from './tools.ts';
@@ -18,33 +18,40 @@ export type ExportFile = { readonly path: string; readonly force: boolean };
 
 /**
  * A file that was there is emptied by the first piece, not before; one made for nothing is removed. Prints how many
- * entries `run` says there were.
+ * entries `run` says there were. A signal ends it between two of the `pages`.
  *
  * @throws CliError (usage) if the file may not be written; PartialFailure if `run` failed after the first piece
  */
-export async function exportToFile(
-  { progress, out }: Pick<Tools, 'progress' | 'out'>,
+export async function exportToFile<Page>(
+  { progress, out, streams, interruption }: Pick<Tools, 'progress' | 'out' | 'streams' | 'interruption'>,
   { path, force }: ExportFile,
-  run: (write: WriteEntries) => Promise<number>,
+  pages: AsyncIterable<Page>,
+  run: (pages: AsyncIterable<Page>, write: WriteEntries) => Promise<number>,
 ): Promise<void> {
-  const { file, created } = await openForResults(path, force);
   let written: number | undefined;
+  const sofar = (): string =>
+    written === undefined
+      ? `Nothing was written to ${path}.`
+      : `${path} has the first ${written} entries only.`;
+  interruption.hold(sofar);
+  const file = await openForResults({ path, force, streams, interruption });
   const line = progress.show(() => `Exported ${written ?? 0}`);
   let exported: number;
   try {
-    exported = await run(async (text, count) => {
-      if (written === undefined) await file.truncate();
-      await file.appendFile(text);
+    const found = untilInterrupted(pages, interruption, () => (written === undefined ? sofar() : ''));
+    exported = await run(found, async (text, count) => {
+      written ??= 0; // from here on the file is another
+      await file.write(text);
       written = count;
     });
   } catch (error) {
     if (written === undefined) throw error;
-    throw new PartialFailure(`${path} has the first ${written} entries only.`, error);
+    throw new PartialFailure(sofar(), error);
   } finally {
     line.end();
     await file.close();
-    if (written === undefined && created) await unlink(path);
   }
+  if (file.isStandardOutput) return out.note(`Entries exported: ${exported}`);
   await out.record({ file: path, exported }, [
     { title: 'Written to', cell: (item) => item.file },
     { title: 'Entries', cell: (item) => item.exported },

@@ -18,7 +18,7 @@ export type ExportOptions = UsageFilter & {
 };
 
 export async function exportUsage(
-  tools: Pick<Tools, 'progress' | 'out' | 'hub'>,
+  tools: Pick<Tools, 'progress' | 'out' | 'hub' | 'streams' | 'interruption'>,
   options: ExportOptions,
 ): Promise<void> {
   const { format, out: path, force, ...filter } = options;
@@ -27,7 +27,9 @@ export async function exportUsage(
     await writeAll(found, format, tools.out.text);
     return;
   }
-  await exportToFile(tools, { path, force: force === true }, (write) => writeAll(found, format, write));
+  await exportToFile(tools, { path, force: force === true }, found, (pages, write) =>
+    writeAll(pages, format, write),
+  );
 }
 
 /** Writes page by page, telling how many there are by then. Answers how many there were. */
@@ -62,6 +64,8 @@ const CSV_COLUMNS: Readonly<Record<string, (entry: UsageView) => string>> = {
   fees: (entry) => entry.fees.map(({ rule, amount }) => `${rule}=${amount}`).join(';'),
   settledAt: (entry) => entry.settledAt,
   reversedAt: (entry) => entry.reversedAt ?? '',
+  kind: (entry) => entry.kind,
+  reversesUsageLogId: (entry) => entry.reversesUsageLogId ?? '',
 };
 
 function csvOf(entry: UsageView): string {

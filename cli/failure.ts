@@ -37,20 +37,26 @@ export function interruptedError(message: string): CliError {
  * What was to be printed, and standard output did not take. A reader may leave a list early (`| head`): exit code 0. Of
  * what a command did, he has to know that it is done.
  */
-export function outputError({ code, message }: NodeJS.ErrnoException, mayLeave: boolean): CliError {
+export function outputError(error: NodeJS.ErrnoException, mayLeave: boolean): CliError {
+  const { code, message } = error;
   const exitCode = mayLeave && code === 'EPIPE' ? EXIT.ok : EXIT.failed;
   const done = mayLeave ? '' : ' What the command was to change is changed.';
   return new CliError(
     'output_failed',
     exitCode,
     `Standard output takes no more (${code ?? message}).${done}`,
+    { cause: error },
   );
 }
 
 /** A failure after part of the work was done: reported as its `cause` is, followed by `message`. */
 export class PartialFailure extends Error {
-  constructor(message: string, cause: unknown) {
+  /** The licenses that were issued, and whose keys are perhaps lost. */
+  readonly licenseIds: readonly string[];
+
+  constructor(message: string, cause: unknown, licenseIds: readonly string[] = []) {
     super(message, { cause });
     this.name = 'PartialFailure';
+    this.licenseIds = licenseIds;
   }
 }

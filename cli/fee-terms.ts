@@ -12,6 +12,7 @@ export type FeeTermOptions = {
   readonly fixed?: string;
   readonly minFee?: string;
   readonly maxFee?: string;
+  readonly slotsMayOverride?: true;
 };
 
 /** The rule for a request. @throws CliError (usage) for options that contradict or need each other */
@@ -36,5 +37,6 @@ export function feeRuleOf(name: string, options: FeeTermOptions) {
     fixedMinorUnits: fixed === undefined ? 0n : amount('--fixed', fixed),
     ...(minFee !== undefined && { minMinorUnits: amount('--min-fee', minFee) }),
     ...(maxFee !== undefined && { maxMinorUnits: amount('--max-fee', maxFee) }),
+    ...(options.slotsMayOverride && { slotsMayOverride: true }),
   };
 }

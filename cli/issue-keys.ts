@@ -1,6 +1,6 @@
-// Issues licenses and sees to it that no key is lost on its way to the terminal or the file.
+// Issues licenses, and names those whose keys may be lost on the way to the terminal or the file.
 import { timestampOf } from './calendar.ts';
-import { CliError, EXIT, interruptedError, PartialFailure } from './failure.ts';
+import { CliError, EXIT, PartialFailure } from './failure.ts';
 import { type IssueRequest, issueLicenses } from './issue.ts';
 import { openKeyFile } from './key-file.ts';
 import { bar } from './progress.ts';
@@ -57,14 +57,19 @@ export async function issueKeys(tools: Tools, options: IssueOptions): Promise<vo
 }
 
 async function issueToFile(tools: Tools, options: IssueOptions, path: string): Promise<void> {
-  const file = await openKeyFile(path, options.force === true);
+  const { streams, interruption, out } = tools;
+  const count = options.count ?? 1;
+  interruption.hold(() => 'No license was issued.');
+  const target = { path, force: options.force === true, streams, interruption };
+  const file = await openKeyFile(target, { app: options.app, count });
   let issued = 0;
-  const progress = tools.progress.show(() => bar('Issuing', issued, options.count ?? 1));
+  const progress = tools.progress.show(() => bar('Issuing', issued, count));
   try {
     await issue(tools, options, `in ${path}`, async (batches) => {
       for await (const batch of batches) {
         await file.append(batch).catch((error) => {
-          throw new CliError('output_failed', EXIT.failed, `${path} cannot be written (${error.code}).`);
+          const message = `${path} cannot be written (${error.code}).`;
+          throw new CliError('output_failed', EXIT.failed, message, { cause: error });
         });
         issued += batch.length;
       }
@@ -73,18 +78,21 @@ async function issueToFile(tools: Tools, options: IssueOptions, path: string): P
     progress.end();
     await file.close();
   }
-  await tools.out.record({ file: path, issued }, WRITTEN_FIELDS).catch((error) => {
+  if (file.isStandardOutput) return out.note(`Licenses issued: ${issued}`);
+  await out.record({ file: path, issued }, WRITTEN_FIELDS).catch((error) => {
     throw new PartialFailure(`${issued} licenses were issued; their keys are in ${path}.`, error);
   });
 }
 
 type Deliver = (batches: AsyncIterable<IssuedView[]>) => Promise<void>;
 
-/** Has each batch delivered as it is issued. A failure or Ctrl-C on the way says how many there are and whose keys are lost. */
+/** Issues licenses and delivers each batch. If it fails or is interrupted, the error names the licenses whose keys may be lost. */
 async function issue(tools: Tools, options: IssueOptions, where: string, deliver: Deliver): Promise<void> {
+  const { interruption } = tools;
   const total = options.count ?? 1;
   let kept = 0;
   let latest: readonly IssuedView[] = [];
+  let before: readonly IssuedView[] = [];
   const issuing = issueLicenses(await tools.hub('admin'), request(options), total);
   async function* batches(): AsyncGenerator<IssuedView[]> {
     for await (const licenses of issuing.batches) {
@@ -92,35 +100,67 @@ async function issue(tools: Tools, options: IssueOptions, where: string, deliver
       latest = views;
       yield views;
       kept += views.length;
+      [before, latest] = [views, []];
     }
-    if (kept < total) throw interruptedError('Interrupted.');
+    if (kept < total) throw interruption.error('');
   }
-  // After the batches under way, whose keys would be lost; a second Ctrl-C ends at once.
-  const stop = () => void issuing.stop();
-  process.once('SIGINT', stop);
+  const sofar = (readerLeft = false): Issued => {
+    const unread = readerLeft ? before : [];
+    const lost = [...unread, ...latest, ...issuing.waiting().map(issuedView)];
+    const delivered = kept - unread.length;
+    return { total, issued: issuing.issued(), kept: delivered, lost: lost.map(({ licenseId }) => licenseId) };
+  };
+  // After the batches under way, whose keys would be lost; a second signal ends at once.
+  interruption.hold(() => `${explain(sofar(), options.app, where)} ${MORE}`);
+  const stop = (): void => void issuing.stop();
+  interruption.signal.addEventListener('abort', stop);
   try {
+    if (interruption.signal.aborted) stop();
     await deliver(batches());
   } catch (error) {
-    const issued = await issuing.stop();
-    if (issued === 0) throw error;
-    const sofar = `${issued} of ${total} licenses ${issued === 1 ? 'was' : 'were'} issued`;
-    const more =
-      error instanceof CliError ? '' : ' `hubctl license list` tells whether calls that failed issued more.';
-    const [only] = latest;
-    if (kept === issued) throw new PartialFailure(`${sofar}; their keys are ${where}.${more}`, error);
-    if (issued === 1 && only !== undefined)
-      throw new PartialFailure(
-        `The license ${only.licenseId} was issued, and its key is lost: revoke it.`,
-        error,
-      );
-    const which = `\`hubctl license list --app ${options.app} --max ${issued}\``;
-    throw new PartialFailure(
-      `${sofar}, of which the keys of ${kept} are surely ${where}: revoke the licenses of ${which} whose keys you do not have.${more}`,
-      error,
-    );
+    await issuing.stop();
+    const done = sofar(hasReaderLeft(error));
+    if (done.issued === 0) throw error;
+    const more = error instanceof CliError ? '' : ` ${MORE}`;
+    throw new PartialFailure(explain(done, options.app, where) + more, error, done.lost);
   } finally {
-    process.off('SIGINT', stop);
+    interruption.signal.removeEventListener('abort', stop);
   }
+}
+
+/** A pipe holds 64 KiB that nobody has read, which is less than a batch: of two batches, the first one may be lost. */
+function hasReaderLeft(error: unknown): boolean {
+  const cause = error instanceof CliError ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause && (cause.code === 'EPIPE' || cause.code === 'ECONNRESET');
+}
+
+const MORE = '`hubctl license list` tells whether calls that failed or were not answered issued more.';
+
+type Issued = {
+  readonly total: number;
+  readonly issued: number;
+  /** How many keys are delivered. */
+  readonly kept: number;
+  /** The licenses whose keys may be lost. */
+  readonly lost: readonly string[];
+};
+
+/** So many are named one by one. */
+const NAMED = 3;
+
+/** How many licenses there are and where their keys are; which ones to revoke, whose keys may be lost. */
+function explain({ total, issued, kept, lost }: Issued, app: string, where: string): string {
+  const count = `${issued} of ${total} licenses ${issued === 1 ? 'was' : 'were'} issued`;
+  if (lost.length === 0) return `${count}; their keys are ${where}.`;
+  const [first, ...others] = lost.toSorted();
+  if (issued === 1) return `The license ${first} was issued, and its key is lost: revoke it.`;
+  const which =
+    lost.length <= NAMED
+      ? lost.join(', ')
+      : `from ${first} to ${others.at(-1)} (\`hubctl license list --app ${app} --max ${issued}\`)`;
+  const keptKeys = kept === 1 ? '1 key is' : `${kept} keys are`;
+  const lostKeys = lost.length === 1 ? '1 key' : `${lost.length} keys`;
+  return `${count}. ${keptKeys} ${where}. ${lostKeys} may be lost: revoke the licenses whose keys you do not have: ${which}.`;
 }
 
 function request({ app, seats, profile, limit, expires, customer, leaseDays }: IssueOptions): IssueRequest {

@@ -18,14 +18,15 @@ const BATCH = 1000;
 const AHEAD = 2;
 
 export type Issuing = {
-  /**
-   * Asks for no more; the batches that were asked for still come. Resolves with how many licenses there are once the
-   * calls under way are answered.
-   */
-  stop(): Promise<number>;
+  /** Asks for no more; the batches that were asked for still come. Resolves once the calls under way are answered. */
+  stop(): Promise<void>;
+  /** How many licenses the hub has answered with. */
+  issued(): number;
+  /** Those that it has answered with and `batches` has not handed on. */
+  waiting(): readonly IssuedLicense[];
   /**
    * Each batch once it is committed, whole or not there at all. The hub works on the next ones while a batch is dealt
-   * with, so that a loop that is left early loses keys; `stop` tells how many.
+   * with, so that a loop that is left early loses keys: those of `waiting`, after `stop`.
    */
   readonly batches: AsyncIterable<readonly IssuedLicense[]>;
 };
@@ -36,12 +37,14 @@ export function issueLicenses({ admin }: Pick<Hub, 'admin'>, request: IssueReque
   let wanted = count;
   let issued = 0;
   const underWay = new Set<Promise<unknown>>();
+  const waiting = new Set<readonly IssuedLicense[]>();
   const ask = (): Promise<readonly IssuedLicense[]> | undefined => {
     const next = Math.min(BATCH, wanted - asked);
     if (next <= 0) return undefined;
     asked += next;
     const answer = admin.issueLicenses({ ...request, count: next }).then(({ licenses }) => {
       issued += licenses.length;
+      waiting.add(licenses);
       return licenses;
     });
     const told = answer.catch(() => {}).finally(() => underWay.delete(told)); // a failure is told where it is awaited
@@ -54,6 +57,7 @@ export function issueLicenses({ admin }: Pick<Hub, 'admin'>, request: IssueReque
     for (let next = coming.shift(); next !== undefined; next = coming.shift()) {
       const licenses = await next;
       while (coming.length < AHEAD) coming.push(ask());
+      waiting.delete(licenses);
       yield licenses;
     }
   }
@@ -61,8 +65,9 @@ export function issueLicenses({ admin }: Pick<Hub, 'admin'>, request: IssueReque
     async stop() {
       wanted = asked;
       await Promise.all(underWay);
-      return issued;
     },
+    issued: () => issued,
+    waiting: () => [...waiting].flat(),
     batches: inTurn(),
   };
 }

@@ -1,45 +1,40 @@
 // The CSV file that issued keys are written to. It holds secrets: only its owner can read it.
-import { unlink } from 'node:fs/promises';
 import { csvLine } from './csv.ts';
-import { openForResults } from './new-file.ts';
+import { openForResults, type ResultsFile, type ResultsFileOptions } from './new-file.ts';
 import { limitsText, seatsText } from './views/cells.ts';
 import type { IssuedView } from './views/license.ts';
 
 const HEADER = ['licenseId', 'licenseKey', 'app', 'seats', 'limitProfile', 'limits', 'customer', 'expiresAt'];
 
-export type KeyFile = {
+export type KeyFile = Pick<ResultsFile, 'isStandardOutput' | 'close'> & {
   /** Appends rows and waits until the disk has them: the hub will not show these keys again. */
   append(issued: readonly IssuedView[]): Promise<void>;
-  /** Closes the file. One that was created here and got no row is removed, one that was there stays as it was. */
-  close(): Promise<void>;
 };
 
 /**
- * Opens the file before the first key is issued, so that none is lost to a wrong path.
+ * Opens the file before the first key is issued, and writes its header where that overwrites nothing: a wrong path, a
+ * full disk and a reader that has left are found then.
  *
- * @param force Whether a file that exists is overwritten; it is emptied by the first row, not before.
- * @throws CliError (usage) if the file exists and is not to be overwritten, or cannot be opened.
+ * @param keys The number of keys to write, and their app.
+ * @throws CliError (usage) if the file exists and is not to be overwritten, or cannot be written.
  */
-export async function openKeyFile(path: string, force: boolean): Promise<KeyFile> {
-  const { file, created } = await openForResults(path, force);
-  let empty = true;
+export async function openKeyFile(
+  options: Omit<ResultsFileOptions, 'head' | 'bytes' | 'secret'>,
+  { app, count }: { readonly app: string; readonly count: number },
+): Promise<KeyFile> {
+  const shortest = csvLine([LICENSE_ID, LICENSE_KEY, app, '1', '', '', '', '']);
+  const bytes = count * Buffer.byteLength(shortest);
+  const file = await openForResults({ ...options, head: csvLine(HEADER), bytes, secret: true });
   return {
-    append: async (issued) => {
-      if (empty) {
-        await file.chmod(0o600);
-        await file.truncate();
-        await file.write(csvLine(HEADER));
-        empty = false;
-      }
-      await file.write(issued.map((item) => csvLine(cells(item))).join(''));
-      await file.datasync();
-    },
-    close: async () => {
-      await file.close();
-      if (empty && created) await unlink(path);
-    },
+    isStandardOutput: file.isStandardOutput,
+    append: (issued) => file.write(issued.map((item) => csvLine(cells(item))).join('')),
+    close: () => file.close(),
   };
 }
+
+/** Texts as long as any. */
+const LICENSE_ID = `lic_${'0'.repeat(26)}`;
+const LICENSE_KEY = '0'.repeat(29);
 
 function cells(item: IssuedView): string[] {
   return [

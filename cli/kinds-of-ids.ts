@@ -7,6 +7,7 @@ const KINDS: Readonly<Record<string, readonly [noun: string, command: string]>> 
   chs: ['a charge session', 'session inspect'],
   cb: ['a callback', 'callback show'],
   use: ['an entry of the usage log', 'usage list'],
+  dup: ['a duplicate payment', 'session list-duplicates'],
   fee: ['a fee rule', 'fee list'],
   tok: ['a service token', 'token list'],
 };
@@ -16,6 +17,7 @@ const PREFIX_OF_FIELD: Readonly<Record<string, string>> = {
   seatId: 'seat',
   sessionId: 'chs',
   callbackId: 'cb',
+  duplicatePaymentId: 'dup',
   feeRuleId: 'fee',
   tokenId: 'tok',
 };

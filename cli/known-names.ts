@@ -5,6 +5,7 @@ import type { Tools } from './tools.ts';
 import { appView } from './views/app.ts';
 import { callbackView } from './views/callback.ts';
 import { chargeSessionView } from './views/charge-session.ts';
+import { duplicatePaymentView } from './views/duplicate-payment.ts';
 import { feeRuleView } from './views/fee-rule.ts';
 import { type LicenseView, licenseView } from './views/license.ts';
 import { moneyText } from './views/money.ts';
@@ -124,6 +125,14 @@ const SOURCES: Readonly<Record<string, Source>> = {
     return callbacks.map(callbackView).map((callback) => ({
       value: callback.callbackId,
       about: `${callback.state}, ${callback.gateway}, ${callback.receivedAt}`,
+    }));
+  },
+  duplicatePaymentId: async (hub) => {
+    const { paymentAdmin } = await hub('paymentAdmin');
+    const { duplicatePayments } = await paymentAdmin.listDuplicatePayments(PAGE, CALL);
+    return duplicatePayments.map(duplicatePaymentView).map((duplicate) => ({
+      value: duplicate.duplicatePaymentId,
+      about: `${moneyText(duplicate)}, ${duplicate.sessionId}`,
     }));
   },
   feeRuleId: async (hub) => {

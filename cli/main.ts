@@ -5,6 +5,9 @@ import { runLine } from './run.ts';
 process.stdout.on('error', () => {}); // whoever writes is told
 process.stderr.on('error', () => {}); // whoever closed it does not want to know
 
+/** Exit codes above this are those of signals. */
+const EXIT_OF_SIGNALS = 128;
+
 const [first, ...more] = process.argv.slice(2);
 if (first === '__complete') {
   // Before commander sees them: the words of a line that is being typed are nobody's arguments.
@@ -20,5 +23,8 @@ if (first === '__complete') {
     );
   };
   process.on('uncaughtException', crash);
-  process.exitCode = await done;
+  const code = await done;
+  // A call that was given up at a signal would keep the process.
+  if (code > EXIT_OF_SIGNALS) process.exit(code);
+  process.exitCode = code;
 }

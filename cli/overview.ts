@@ -14,7 +14,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [EXIT.usage, 'wrong usage, nothing was done'],
   [EXIT.unreachable, 'no hub was reached'],
   [EXIT.notAllowed, 'not allowed'],
-  [EXIT.interrupted, 'interrupted'],
+  [EXIT.interrupted, 'interrupted by Ctrl-C (SIGINT); 129 by SIGHUP, 143 by SIGTERM'],
 ];
 
 export const EXAMPLE = 'hubctl key issue --app photo-lab --seats 3 --output json';

@@ -1,6 +1,6 @@
 // The passphrase of a backup: from a file, from standard input, or typed without being seen. Never from an argument.
-import { text } from 'node:stream/consumers';
-import { readSecretFile } from '../core/storage/secret-file.ts';
+import type { Readable } from 'node:stream';
+import { MOST_SECRET_BYTES, readSecretFile } from '../core/storage/secret-file.ts';
 import { canAsk } from './confirm.ts';
 import { usageError } from './failure.ts';
 import { askSecrets } from './secret-prompt.ts';
@@ -31,7 +31,7 @@ export async function readPassphrase(
 }
 
 async function read({ stdin }: Streams, file: string): Promise<string> {
-  if (file === '-') return text(stdin);
+  if (file === '-') return readStart(stdin);
   try {
     return readSecretFile(file, 'passphrase file');
   } catch (error) {
@@ -39,6 +39,21 @@ async function read({ stdin }: Streams, file: string): Promise<string> {
     if (!('code' in error)) throw usageError(`--passphrase-file: ${error.message}`);
     throw usageError(`--passphrase-file: ${file} cannot be read (${error.code}).`);
   }
+}
+
+/** Up to the end of the first line at least, and not much more: a pipe may not end. */
+async function readStart(stdin: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stdin) {
+    const bytes = Buffer.from(chunk);
+    chunks.push(bytes);
+    size += bytes.length;
+    if (bytes.includes('\n')) break;
+    if (size > MOST_SECRET_BYTES)
+      throw usageError('--passphrase-file: the first line of standard input has more than 1 MiB.');
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 function firstLine(content: string): string {

@@ -1,12 +1,15 @@
 // Runs a backup on the hub's own machine: finds the database and the keys, and gives the file its name when it is whole.
 import { once } from 'node:events';
 import { constants, createWriteStream } from 'node:fs';
-import { access, rename, rm, stat } from 'node:fs/promises';
+import { access, open, realpath, rename, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { takeBackup } from '../core/backup/take-backup.ts';
 import { systemClock } from '../core/clock.ts';
 import { openDataDir } from '../core/storage/data-dir.ts';
+import { withDraft } from '../core/storage/draft-file.ts';
 import { existingKeys } from '../core/storage/key-ring.ts';
-import { usageError } from './failure.ts';
+import { type CliError, usageError } from './failure.ts';
+import type { Interruption } from './interruption.ts';
 import { findLocalDatabase } from './local-database.ts';
 import { megabytes, type Progress } from './progress.ts';
 import type { Settings } from './settings.ts';
@@ -21,47 +24,67 @@ export type RunBackupOptions = {
   readonly force: boolean;
   readonly passphrase: () => Promise<string>;
   readonly progress: Progress;
+  readonly interruption: Interruption;
 };
 
-/** @throws CliError (usage) if the file exists or cannot be written; Error that says what else is wrong. */
+/** @throws CliError (usage) if the file exists or cannot be written, (interrupted) at a signal; Error that says what else is wrong. */
 export async function runBackup(
   settings: Settings,
-  { dataDir, out, force, passphrase, progress }: RunBackupOptions,
+  { dataDir, out: path, force, passphrase, progress, interruption }: RunBackupOptions,
 ): Promise<BackupReport> {
   await access(dataDir, constants.R_OK).catch(() => {
     throw usageError(`There is no hub in ${dataDir}: name its data directory with --data-dir.`);
   });
-  if (!force && (await exists(out))) {
-    throw usageError(`${out} exists. Name another file with --out, or overwrite it with --force.`);
-  }
-  const draft = `${out}.${process.pid}.part`;
-  const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
-  await once(file, 'open').catch((error) => {
-    throw usageError(`${out} cannot be written (${error.code}). Name another file with --out.`);
+  const out = await realpath(path).catch(() => path); // a link stays, and what it leads to is replaced
+  const found = await stat(out).catch(() => undefined);
+  // The whole backup takes the place of what was there: that has to be a file.
+  if (found !== undefined && !found.isFile())
+    throw usageError(`${out} is not a file. Name a file with --out.`);
+  if (found !== undefined && !force) throw taken(out);
+  const unfinished = (): string => `Nothing was written to ${out}.`;
+  interruption.hold(unfinished);
+  return withDraft(out, async (draft) => {
+    const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
+    await once(file, 'open').catch((error) => {
+      throw usageError(`${out} cannot be written (${error.code}). Name another file with --out.`);
+    });
+    file.on('error', () => {}); // whatever writes to it learns of it
+    const stop = (): void => void file.destroy(interruption.error(unfinished()));
+    try {
+      const chosen = await interruption.race(passphrase(), unfinished);
+      interruption.signal.addEventListener('abort', stop);
+      await using undo = new AsyncDisposableStack();
+      const line = progress.show(() => `Backing up ${megabytes(file.bytesWritten)}`);
+      undo.defer(() => line.end());
+      const source = { text: settings.masterKey, file: settings.masterKeyFile };
+      const keys = existingKeys(source, await openDataDir(dataDir));
+      const databaseUrl = await findLocalDatabase(settings, dataDir, undo);
+      const options = {
+        databaseUrl,
+        keys,
+        hubVersion: packageVersion(),
+        encryption: { passphrase: chosen },
+        clock: systemClock,
+        signal: interruption.signal,
+      };
+      const { createdAt } = await takeBackup(options, file).catch((error) => {
+        throw interruption.signal.aborted ? interruption.error(unfinished()) : error;
+      });
+      const { size } = await stat(draft);
+      if (!force && (await exists(out))) throw taken(out); // by another program, meanwhile
+      await rename(draft, out);
+      await using directory = await open(dirname(out), 'r');
+      await directory.sync(); // the name has to survive a crash as well as the content
+      return { file: path, bytes: size, createdAt };
+    } finally {
+      interruption.signal.removeEventListener('abort', stop);
+      file.destroy();
+    }
   });
-  try {
-    const chosen = await passphrase();
-    await using undo = new AsyncDisposableStack();
-    const line = progress.show(() => `Backing up ${megabytes(file.bytesWritten)}`);
-    undo.defer(() => line.end());
-    const source = { text: settings.masterKey, file: settings.masterKeyFile };
-    const keys = existingKeys(source, await openDataDir(dataDir));
-    const databaseUrl = await findLocalDatabase(settings, dataDir, undo);
-    const options = {
-      databaseUrl,
-      keys,
-      hubVersion: packageVersion(),
-      lock: { passphrase: chosen },
-      clock: systemClock,
-    };
-    const { createdAt } = await takeBackup(options, file);
-    const { size } = await stat(draft);
-    await rename(draft, out);
-    return { file: out, bytes: size, createdAt };
-  } finally {
-    file.destroy();
-    await rm(draft, { force: true });
-  }
+}
+
+function taken(out: string): CliError {
+  return usageError(`${out} exists. Name another file with --out, or overwrite it with --force.`);
 }
 
 function exists(path: string): Promise<boolean> {

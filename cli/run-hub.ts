@@ -1,21 +1,23 @@
 // Composes a running hub from the core and the gateway, as `serve` and `demo` do.
 import type { Transport } from '@connectrpc/connect';
-import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { AttemptLimiter } from '../core/access/failed-attempts.ts';
 import type { Clock } from '../core/clock.ts';
 import { type Hub, startHub } from '../core/hub.ts';
 import { listen, urlOf } from '../core/rpc/listener.ts';
 import type { TlsFiles } from '../core/rpc/tls.ts';
+import type { RedisClient } from '../core/storage/redis/open-redis.ts';
 import { createCounts } from '../gateway/counts.ts';
 import { createGateway } from '../gateway/gateway.ts';
 import { collectAll, createMetrics, type Gather, type Metrics } from '../metrics/metrics.ts';
 import { measureProcess } from '../metrics/process.ts';
+import { type Availability, createAvailability } from '../ports/availability.ts';
 import { clientKey } from '../ports/client-key.ts';
 import { createFallbackCount } from '../ports/redis-fallbacks.ts';
 import { consoleFiles } from './console-files.ts';
 import { coreTransport, openCore } from './core-transport.ts';
 import { type Addresses, hubFile } from './hub-file.ts';
+import type { LogOutput } from './log-output.ts';
 import { type MetricsPort, openMetricsPort } from './metrics-port.ts';
 import type { Settings } from './settings.ts';
 import { packageVersion } from './version.ts';
@@ -29,6 +31,8 @@ export type RunningHub = {
   /** Where a gateway in a process of its own tells its metrics; undefined in the other roles: the RPC port does. */
   readonly metricsUrl: string | undefined;
   readonly metrics: Metrics;
+  /** Told as soon as hubctl finds the hub, and before it stops. */
+  readonly availability: Availability;
   /** Reads the certificates of the internal port again, if there are any. */
   reload(): Promise<void>;
   /** Stops accepting, finishes what is under way for at most `graceMs`, closes everything. */
@@ -44,6 +48,8 @@ export type RunOptions = {
   readonly worker?: number | undefined;
   /** Adds what the others have measured. */
   readonly gather?: Gather | undefined;
+  /** How the log of this process fares. */
+  readonly log?: Partial<Pick<LogOutput, 'lostLines' | 'isWritable'>>;
 };
 
 /** What it serves, for logs and for those who look for it. */
@@ -54,6 +60,7 @@ export function addressesOf({ gatewayUrl: gateway, core, metricsUrl: metrics }: 
 export async function runHub(settings: Settings, options: RunOptions): Promise<RunningHub> {
   const { logger } = options;
   await using undo = new AsyncDisposableStack();
+  const availability = createAvailability();
   const metrics = createMetrics();
   const processMeter = measureProcess(metrics, { version: packageVersion(), role: settings.role });
   undo.defer(() => processMeter.stop());
@@ -63,32 +70,34 @@ export async function runHub(settings: Settings, options: RunOptions): Promise<R
     metrics.gauge(WORKERS, () => states.map((state) => ({ labels: { state }, value: 1 })));
     metrics.tally(DEATHS, () => 0);
   }
-  const redis = settings.redisUrl && (await connectRedis(settings.redisUrl.reveal(), logger));
-  metrics.gauge(
-    {
-      name: 'hub_redis_up',
-      help: 'Whether the connection to Redis stands; nothing without REDIS_URL.',
-      together: 'min',
-    },
-    () => redis && (redis.status === 'ready' ? 1 : 0),
+  metrics.tally(
+    { name: 'hub_log_lost_lines_total', help: 'Lines of the log that could not be written.' },
+    () => options.log?.lostLines ?? 0,
   );
-  undo.defer(async () => redis?.disconnect());
+  metrics.gauge(
+    { name: 'hub_log_writable', help: 'Whether the log could be written last.', together: 'min' },
+    () => Number(options.log?.isWritable ?? true),
+  );
+  const redisConnection = await connectRedis(settings, logger, metrics);
+  undo.defer(async () => redisConnection?.close());
+  const redis = redisConnection?.client;
   let gateway: { url: string; stop(graceMs: number): Promise<void> } | undefined;
   const core =
     settings.role === 'gateway'
       ? undefined
-      : await startCore(settings, { ...options, metrics }, redis, () => gateway?.url);
+      : await startCore(settings, { ...options, metrics, availability }, redis, () => gateway?.url);
   undo.defer(async () => core?.stop(0));
   gateway =
     settings.role === 'core'
       ? undefined
-      : await startGateway(settings, { inProcess: core?.transport, redis, logger, metrics });
+      : await startGateway(settings, { inProcess: core?.transport, redis, logger, metrics, availability });
   undo.defer(async () => gateway?.stop(0));
   const metricsPort =
     settings.role === 'gateway' ? await startMetricsPort(settings, metrics, options) : undefined;
   undo.defer(async () => metricsPort?.close(0));
   if (options.worker === undefined) {
     await core?.dataDir.announce(hubFile(settings, { rpc: core.rpcUrl, gateway: gateway?.url }));
+    availability.serve();
   }
   undo.move(); // started: from now on it is the caller's to stop
   return {
@@ -96,6 +105,7 @@ export async function runHub(settings: Settings, options: RunOptions): Promise<R
     core,
     metricsUrl: metricsPort?.url,
     metrics,
+    availability,
     async reload() {
       await core?.reload();
       await metricsPort?.reload();
@@ -107,7 +117,7 @@ export async function runHub(settings: Settings, options: RunOptions): Promise<R
       await core?.dataDir.withdraw();
       await core?.stop(Math.max(0, graceOver - performance.now()));
       await metricsPort?.close(0);
-      redis?.disconnect();
+      await redisConnection?.close();
       processMeter.stop();
     },
   };
@@ -115,8 +125,13 @@ export async function runHub(settings: Settings, options: RunOptions): Promise<R
 
 function startCore(
   settings: Settings,
-  { dataDir, worker, metrics, ...parts }: RunOptions & { readonly metrics: Metrics },
-  redis: Redis | undefined,
+  {
+    dataDir,
+    worker,
+    metrics,
+    ...parts
+  }: RunOptions & { readonly metrics: Metrics; readonly availability: Availability },
+  redis: RedisClient | undefined,
   gatewayUrl: () => string | undefined,
 ): Promise<Hub> {
   return startHub(
@@ -128,6 +143,7 @@ function startCore(
       rpcPort: settings.rpcPort,
       rpcTls: tlsFiles(settings),
       masterKey: { text: settings.masterKey, file: settings.masterKeyFile },
+      auditHeadFile: settings.auditHeadFile,
       poolSize: settings.databasePool,
       preparesDatabase: worker === undefined || worker === 1,
       maxInFlight: settings.maxInFlight,
@@ -136,6 +152,7 @@ function startCore(
         gatewayAddress: { publicUrl: settings.publicUrl, localUrl: gatewayUrl },
         callbackBudgetMs: settings.callbackBudgetMs,
         providerTimeoutMs: settings.providerTimeoutMs,
+        sessionCallbacks: settings.sessionCallbacks,
         providerQuestions: settings.providerQuestions,
         retryDelayMs: settings.retryDelaySeconds * 1000,
         sweepAfterMs: settings.sweepAfterMs,
@@ -159,7 +176,11 @@ function tlsFiles({ rpcTlsCert, rpcTlsKey, rpcTlsClientCa }: Settings): TlsFiles
 }
 
 /** Counts as the gateway does, and what it calls one client. */
-function createAttemptLimiter(points: number, redis: Redis | undefined, metrics: Metrics): AttemptLimiter {
+function createAttemptLimiter(
+  points: number,
+  redis: RedisClient | undefined,
+  metrics: Metrics,
+): AttemptLimiter {
   const counts = createCounts(redis, createFallbackCount(metrics));
   const limiter = counts.limiter({ name: 'failed-attempts', points, seconds: 60 });
   return {
@@ -171,18 +192,23 @@ function createAttemptLimiter(points: number, redis: Redis | undefined, metrics:
 type GatewayParts = {
   /** The core, if it is in this process. */
   readonly inProcess: Transport | undefined;
-  readonly redis: Redis | undefined;
+  readonly redis: RedisClient | undefined;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly availability: Availability;
 };
 
-async function startGateway(settings: Settings, { inProcess, redis, logger, metrics }: GatewayParts) {
+async function startGateway(
+  settings: Settings,
+  { inProcess, redis, logger, metrics, availability }: GatewayParts,
+) {
   const { server, close } = createGateway({
     transport: inProcess ?? (await openCore(settings)),
     // In this process a read that has begun is as good as done.
     abandonsReads: inProcess === undefined,
     logger,
     metrics,
+    availability,
     ratePerMinute: settings.licenseRatePerMinute,
     wrongGuesses: settings.wrongGuesses,
     maxInFlight: settings.maxInFlight,
@@ -207,22 +233,27 @@ function startMetricsPort(
 }
 
 /** Its client is several MB, which a hub without Redis does not load. */
-async function connectRedis(url: string, logger: Logger): Promise<Redis> {
-  const { openRedis } = await import('../core/storage/redis.ts');
-  return openRedis({ url, ...redisLog(logger) });
-}
-
-/** One line when Redis goes and one when it comes back, however often it is tried in between. */
-function redisLog(logger: Logger) {
-  let away = false;
-  return {
-    onError({ message }: Error): void {
-      if (!away) logger.warn(`Redis does not answer, requests are counted in memory: ${message}`);
-      away = true;
+async function connectRedis(settings: Settings, logger: Logger, metrics: Metrics) {
+  const connection =
+    settings.redisUrl && (await (await import('./redis-connection.ts')).connect(settings, logger));
+  metrics.gauge(
+    {
+      name: 'hub_redis_up',
+      help: 'Whether the connection to Redis stands; nothing without REDIS_URL.',
+      together: 'min',
     },
-    onReady(): void {
-      if (away) logger.info('Redis answers again');
-      away = false;
+    () => connection && (connection.health.state === 'away' ? 0 : 1),
+  );
+  metrics.gauge(
+    {
+      name: 'hub_redis_takes_writes',
+      help: 'Whether a Redis that answers takes writes, as a replica or one with full memory does not; nothing while it is away.',
+      together: 'min',
     },
-  };
+    () => {
+      const state = connection?.health.state;
+      return state === undefined || state === 'away' ? undefined : Number(state === 'up');
+    },
+  );
+  return connection;
 }

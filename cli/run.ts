@@ -3,8 +3,8 @@ import { type Command, CommanderError } from 'commander';
 import { describeError, type Failure } from './describe-error.ts';
 import { explainUsage, pathOf } from './explain-usage.ts';
 import { CliError, EXIT, usageError } from './failure.ts';
+import { failureText } from './failure-text.ts';
 import { givenByKind, givenFor } from './field-names.ts';
-import { printable, printableJson } from './printable.ts';
 import { createProgram } from './program.ts';
 import { didYouMean } from './similar.ts';
 import type { Streams, Tools } from './tools.ts';
@@ -43,11 +43,20 @@ export function runLine(words: readonly string[], streams: Streams): Line {
     const about = { target, givenFor: (field: string) => givenFor(running, field) };
     const failure = await withGuess(await describeError(refused, about), running, tools);
     const stack = debug.on ? debug.stackOf(error) : undefined;
-    streams.stderr.write(output === 'json' ? json(failure, stack) : text(failure, stack));
+    streams.stderr.write(failureText(failure, output === 'json', stack));
     return failure.exitCode;
   };
   const run = async (): Promise<number> => {
-    const code = await program.parseAsync(words, { from: 'user' }).then(() => EXIT.ok, report);
+    const { interruption } = tools;
+    const finish = (): void => {
+      if (interruption.signal.aborted)
+        throw interruption.error('Everything that the command was to do is done.');
+    };
+    const code = await program
+      .parseAsync(words, { from: 'user' })
+      .then(finish)
+      .then(() => EXIT.ok, report);
+    interruption.release();
     tools.debug().tell('done', { ms: Math.round(performance.now() - started), exitCode: code });
     return code;
   };
@@ -68,15 +77,4 @@ async function withGuess({ unknown, ...failure }: Failure, command: Command, too
 /** Help and version were printed: no error, whatever the exit code. */
 function isHelp({ code }: CommanderError): boolean {
   return code === 'commander.help' || code === 'commander.helpDisplayed' || code === 'commander.version';
-}
-
-function text({ message }: Failure, stack: string | undefined): string {
-  const [first = '', ...more] = message.split('\n').map(printable);
-  const lines = [`hubctl: ${first}`, ...more.map((line) => `        ${line}`)];
-  const frames = stack?.split('\n').map(printable) ?? [];
-  return [...lines, ...frames].map((line) => `${line}\n`).join('');
-}
-
-function json({ exitCode: _, ...error }: Failure, stack: string | undefined): string {
-  return `${printableJson({ error: { ...error, ...(stack !== undefined && { stack }) } })}\n`;
 }

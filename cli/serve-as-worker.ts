@@ -9,12 +9,15 @@ import { type FromWorker, type ToWorker, WORKER_VARIABLE } from './worker-messag
 
 /** What makes it fail is told to the process that started it, and to nobody else. */
 export async function serveAsWorker(settings: Settings, options: ServeOptions): Promise<void> {
-  process.on('SIGINT', () => {}); // Ctrl-C reaches every process of the terminal; the one that started us acts on it
+  // Ctrl-C and a closed terminal reach every process of the terminal; the one that started us acts on them.
+  for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => {});
   const told = Promise.withResolvers<string>();
+  let onAvailability: (change: 'announced' | 'drain') => void = () => {};
   const metrics = createWorkerGather((message) => void tell(message));
   process.on('message', (message: ToWorker) => {
     if (metrics.hear(message)) return;
     if (message === 'stop') told.resolve(message);
+    else if (message === 'announced' || message === 'drain') onAvailability(message);
     else process.emit('SIGHUP');
   });
   try {
@@ -23,6 +26,9 @@ export async function serveAsWorker(settings: Settings, options: ServeOptions): 
       worker: {
         number: Number(process.env[WORKER_VARIABLE]),
         toldToStop: told.promise,
+        onAvailability: (listener) => {
+          onAvailability = listener;
+        },
         gather: metrics.gather,
       },
       async onReady(hub) {

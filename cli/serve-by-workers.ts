@@ -4,10 +4,11 @@ import { openDataDir } from '../core/storage/data-dir.ts';
 import { freePort } from '../core/storage/free-port.ts';
 import { ownPostgres } from '../core/storage/owned-postgres.ts';
 import { BESIDE_POOL, type Warnings, warnOfCrowding } from './connection-room.ts';
-import { firstSignal } from './first-signal.ts';
+import { drain } from './drain.ts';
+import { firstSignal, stopSignals } from './first-signal.ts';
 import { hubFile } from './hub-file.ts';
 import { createLogger } from './logger.ts';
-import type { ServeOptions } from './serve-until-stopped.ts';
+import { readerGone, type ServeOptions } from './serve-until-stopped.ts';
 import type { Settings } from './settings.ts';
 import { startWorkers, stopWorkers } from './worker-pool.ts';
 
@@ -29,7 +30,8 @@ export async function serveByWorkers(
   const ending = new AbortController();
   const fatal = Promise.withResolvers<never>();
   fatal.promise.catch(() => {}); // awaited below, if it comes to that
-  const stopped = firstSignal(['SIGTERM', 'SIGINT']);
+  void log.readerGone?.then(() => fatal.reject(readerGone()));
+  const stopped = firstSignal(stopSignals(settings));
   {
     await using undo = new AsyncDisposableStack();
     const dataDir = await openDataDir(path);
@@ -58,6 +60,10 @@ export async function serveByWorkers(
       environment,
       logger,
       ending: ending.signal,
+      async announce(addresses) {
+        if (role !== 'gateway') await dataDir.announce(hubFile(settings, addresses));
+        undo.defer(() => dataDir.withdraw());
+      },
       onLost: fatal.reject,
     });
     const pool = await Promise.race([starting, stopped, fatal.promise]);
@@ -66,16 +72,18 @@ export async function serveByWorkers(
       logger.info({ signal: pool }, 'hub is stopping');
     } else {
       const { addresses, tell } = pool;
-      if (role !== 'gateway') await dataDir.announce(hubFile(settings, addresses));
-      undo.defer(() => dataDir.withdraw());
       const reload = (): void => tell('reload');
       if (settings.rpcTlsCert !== undefined) process.on('SIGHUP', reload);
       undo.defer(() => void process.off('SIGHUP', reload));
       logger.info({ ...addresses, workers: count }, 'hub is ready');
-      logger.info({ signal: await Promise.race([stopped, fatal.promise]) }, 'hub is stopping');
+      const signal = await Promise.race([stopped, fatal.promise]);
+      tell('drain');
+      await drain(settings, logger, signal);
+      logger.info({ signal }, 'hub is stopping');
     }
   }
   logger.info('hub has stopped');
+  await log.close?.();
 }
 
 /** Where any free port will do, all workers have to take the same one, later ones too. */

@@ -2,8 +2,10 @@
 import type { DestinationStream, Logger } from 'pino';
 import type { Gather } from '../metrics/metrics.ts';
 import { warnOfCrowding } from './connection-room.ts';
-import { EXIT } from './failure.ts';
-import { firstSignal } from './first-signal.ts';
+import { drain } from './drain.ts';
+import { CliError, EXIT } from './failure.ts';
+import { ENDING_SIGNALS, firstSignal, signalExitCode, stopSignals } from './first-signal.ts';
+import type { LogOutput } from './log-output.ts';
 import { createLogger } from './logger.ts';
 import { releaseMemory, releaseWhenQuiet } from './memory.ts';
 import { addressesOf, type RunningHub, runHub } from './run-hub.ts';
@@ -13,7 +15,7 @@ import { packageVersion } from './version.ts';
 
 export type ServeOptions = {
   readonly dataDir: string;
-  readonly log: DestinationStream;
+  readonly log: DestinationStream & Partial<LogOutput>;
   /** Called once the hub is ready. */
   readonly onReady?: (hub: RunningHub) => Promise<void>;
   /** Set if this is one of several processes, and told what to do by the one that started it. */
@@ -25,6 +27,8 @@ export type WorkerPlace = {
   readonly number: number;
   /** Resolves when the worker is told to stop. Ctrl-C does not tell it: a terminal sends that to all processes. */
   readonly toldToStop: Promise<string>;
+  /** Calls back when the hub is announced, and when it is to drain. */
+  readonly onAvailability: (listener: (change: 'announced' | 'drain') => void) => void;
   /** Adds what the other processes have measured. */
   readonly gather: Gather;
 };
@@ -37,7 +41,7 @@ const TRACES_MS = 2_000;
 const LAST_MS = 250;
 
 /**
- * Resolves after the first SIGTERM or SIGINT, once everything is closed. A second signal ends the process at once.
+ * Resolves after the first of `stopSignals`, once everything is closed. A second one ends the process at once.
  * Rejects if the hub could not start, or could not go on.
  */
 export async function serveUntilStopped(
@@ -51,19 +55,20 @@ export async function serveUntilStopped(
   fatal.promise.catch(() => {}); // awaited below, if it comes to that
   const stopped: Promise<string> = worker
     ? Promise.race([worker.toldToStop, firstSignal(['SIGTERM'])])
-    : firstSignal(['SIGTERM', 'SIGINT']);
+    : firstSignal(stopSignals(settings));
   const tracing = traced ? await openTracing(settings, logger) : undefined;
   const starting = runHub(settings, {
     dataDir,
     logger,
     worker: worker?.number,
     gather: worker?.gather,
+    log,
     onFatal: fatal.reject,
   });
+  void log.readerGone?.then(() => fatal.reject(readerGone()));
   const early = await Promise.race([starting, stopped]);
-  if (typeof early === 'string') await waitBriefly(starting);
+  if (typeof early === 'string') await waitBriefly(starting, early);
   const hub = await starting;
-  // Where there is nothing to reload, a terminal that is closed ends the hub, as it ends any program.
   const reload = (): void => void hub.reload();
   if (settings.rpcTlsCert !== undefined) process.on('SIGHUP', reload);
   // The terminal is told in one line; where it was is for the log.
@@ -74,8 +79,16 @@ export async function serveUntilStopped(
     releaseMemory();
     logger.info({ ...(worker && { pid: process.pid }), ...addressesOf(hub) }, `${what} is ready`);
     if (worker === undefined) await warnOfCrowding(settings, logger);
+    worker?.onAvailability((change) => {
+      if (change === 'announced') hub.availability.serve();
+      else hub.availability.drain();
+    });
     await onReady?.(hub);
-    logger.info({ signal: await Promise.race([stopped, fatal.promise]) }, `${what} is stopping`);
+    const signal = await Promise.race([stopped, fatal.promise]);
+    hub.availability.drain();
+    // Workers drain together, when the process that started them says so.
+    if (worker === undefined) await drain(settings, logger, signal);
+    logger.info({ signal }, `${what} is stopping`);
   } finally {
     endLooks();
     process.off('SIGHUP', reload);
@@ -84,6 +97,15 @@ export async function serveUntilStopped(
     await tracing?.stop();
   }
   logger.info(`${what} has stopped`);
+  await log.close?.();
+}
+
+export function readerGone(): CliError {
+  return new CliError(
+    'output_closed',
+    EXIT.failed,
+    'the program that read the log from standard output has ended, so the hub has stopped',
+  );
 }
 
 /** Several MB, and a tenth of a second and more to load. */
@@ -100,7 +122,8 @@ async function openTracing({ role }: Settings, logger: Logger) {
 }
 
 /** A signal came while the hub was starting: it has the grace to finish that, and to stop in order. */
-async function waitBriefly(starting: Promise<unknown>): Promise<void> {
-  const timer = setTimeout(() => process.exit(EXIT.interrupted), GRACE_MS);
+async function waitBriefly(starting: Promise<unknown>, reason: string): Promise<void> {
+  const signal = ENDING_SIGNALS.find((each) => each === reason) ?? 'SIGTERM'; // a worker stops by a message, without a signal
+  const timer = setTimeout(() => process.exit(signalExitCode(signal)), GRACE_MS);
   await starting.finally(() => clearTimeout(timer));
 }

@@ -36,6 +36,10 @@ export function onOrOff(value: string): boolean {
   return oneOf('on', 'off')(value) === 'on';
 }
 
+export function zeroOrOne(value: string): boolean {
+  return oneOf('0', '1')(value) === '1';
+}
+
 /** The value may hold a password, so messages do not repeat it. */
 export function url(...protocols: string[]): (value: string) => string {
   return (value) => {

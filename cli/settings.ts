@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander';
 import { Secret } from '../core/secret.ts';
 import { readMasterKeys } from '../core/storage/master-key.ts';
+import { parseRedisAddress } from '../core/storage/redis/redis-address.ts';
 import { parseTrustedProxies } from '../gateway/client-ip.ts';
 import { parseOrigins } from '../gateway/cors.ts';
 import { MOST_POINTS } from '../gateway/most-points.ts';
@@ -17,6 +18,7 @@ import {
   text,
   token,
   url,
+  zeroOrOne,
 } from './setting-values.ts';
 
 export type Settings = {
@@ -33,8 +35,11 @@ export type Settings = {
   readonly databaseUrl: Secret<string> | undefined;
   readonly databasePool: number;
   readonly redisUrl: Secret<string> | undefined;
+  readonly redisCluster: boolean;
+  readonly redisTlsCa: string | undefined;
   readonly masterKey: Secret<string> | undefined;
   readonly masterKeyFile: string | undefined;
+  readonly auditHeadFile: string | undefined;
   readonly licenseRatePerMinute: number;
   readonly wrongGuesses: number;
   readonly failedAttemptsPerMinute: number;
@@ -51,11 +56,16 @@ export type Settings = {
   readonly coreClientKey: string | undefined;
   readonly callbackBudgetMs: number;
   readonly providerTimeoutMs: number;
+  readonly sessionCallbacks: number;
   readonly providerQuestions: number;
   readonly retryDelaySeconds: number;
   /** Milliseconds. */
   readonly sweepAfterMs: readonly number[];
+  readonly drainSeconds: number | undefined;
   readonly logLevel: string;
+  readonly logFile: string | undefined;
+  readonly logFileMegabytes: number;
+  readonly logFilesKept: number;
 };
 
 export type Setting<K extends keyof Settings = keyof Settings> = {
@@ -169,8 +179,24 @@ export const SETTINGS: readonly Setting[] = [
     'REDIS_URL',
     'redis-url <url>',
     undefined,
-    secret(url('redis:', 'rediss:')),
-    'Redis for counting requests across hubs; without it each process counts in memory',
+    secret(redisUrl),
+    'Redis for counting requests across hubs: redis://, rediss:// (TLS), redis-sentinel://host1,host2/name; without it each process counts in memory',
+  ),
+  setting(
+    'redisCluster',
+    'REDIS_CLUSTER',
+    'redis-cluster <0|1>',
+    '0',
+    zeroOrOne,
+    'whether REDIS_URL names nodes of a Redis Cluster: 0 or 1',
+  ),
+  setting(
+    'redisTlsCa',
+    'REDIS_TLS_CA',
+    'redis-tls-ca <file>',
+    undefined,
+    text,
+    'PEM file: certificate authority of Redis, for a rediss:// address',
   ),
   setting(
     'masterKey',
@@ -187,6 +213,14 @@ export const SETTINGS: readonly Setting[] = [
     undefined,
     text,
     'file of master keys, mode 0600; by default master.key in the data directory, made at the first start',
+  ),
+  setting(
+    'auditHeadFile',
+    'HUB_AUDIT_HEAD_FILE',
+    'audit-head-file <file>',
+    undefined,
+    text,
+    'file in which this hub notes the head of the audit chain; by default audit-head in the data directory',
   ),
   setting(
     'licenseRatePerMinute',
@@ -317,6 +351,14 @@ export const SETTINGS: readonly Setting[] = [
     'milliseconds a payment provider has to answer a question',
   ),
   setting(
+    'sessionCallbacks',
+    'HUB_SESSION_CALLBACKS',
+    'session-callbacks <n>',
+    '100',
+    integer(1, 1_000),
+    'callbacks of one charge session that the journal keeps; those beyond are counted, and the provider is asked about their session',
+  ),
+  setting(
     'providerQuestions',
     'HUB_PROVIDER_QUESTIONS',
     'provider-questions <n>',
@@ -341,12 +383,44 @@ export const SETTINGS: readonly Setting[] = [
     'seconds after which the provider is asked about a session that is not paid; then every last one for a day',
   ),
   setting(
+    'drainSeconds',
+    'HUB_DRAIN_SECONDS',
+    'drain-seconds <seconds>',
+    undefined,
+    integer(0, 3_600),
+    'seconds between a signal to stop and the end of serving, in which /readyz is 503; by default 5, and 0 on a terminal',
+  ),
+  setting(
     'logLevel',
     'HUB_LOG_LEVEL',
     'log-level <level>',
     'info',
     oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'),
     'least serious level that is logged',
+  ),
+  setting(
+    'logFile',
+    'HUB_LOG_FILE',
+    'log-file <file>',
+    undefined,
+    text,
+    'write the log to numbered files (hub.log becomes hub.1.log, hub.2.log, …) instead of standard output',
+  ),
+  setting(
+    'logFileMegabytes',
+    'HUB_LOG_FILE_MEGABYTES',
+    'log-file-megabytes <n>',
+    '100',
+    integer(1, 10_000),
+    'size after which a new log file begins',
+  ),
+  setting(
+    'logFilesKept',
+    'HUB_LOG_FILES_KEPT',
+    'log-files-kept <n>',
+    '5',
+    integer(1, 1_000),
+    'full log files that are kept beside the one in use',
   ),
 ];
 
@@ -436,11 +510,40 @@ const CONTRADICTIONS: readonly {
     message: 'HUB_MASTER_KEY, HUB_MASTER_KEY_FILE: set one of them, not both',
   },
   {
+    among: ['redisUrl', 'redisCluster'],
+    is: ({ redisUrl, redisCluster }) =>
+      redisUrl !== undefined && !redisCluster && namesSeveralServers(redisUrl),
+    message:
+      'REDIS_URL: several addresses are nodes of a cluster: set REDIS_CLUSTER=1, or use redis-sentinel://',
+  },
+  {
+    among: ['redisUrl', 'redisCluster'],
+    is: ({ redisUrl, redisCluster }) => redisCluster && redisUrl?.reveal().includes('-sentinel:') === true,
+    message: 'REDIS_CLUSTER: a cluster has no Sentinels: leave it out, or name the nodes in REDIS_URL',
+  },
+  {
+    among: ['redisUrl', 'redisTlsCa'],
+    is: ({ redisUrl, redisTlsCa }) =>
+      redisTlsCa !== undefined && redisUrl?.reveal().startsWith('rediss') !== true,
+    message: 'REDIS_TLS_CA: it takes a rediss:// or rediss-sentinel:// address in REDIS_URL',
+  },
+  {
     among: ['role', 'port', 'rpcPort'],
     is: ({ role, port, rpcPort }) => role !== 'core' && port !== 0 && port === rpcPort,
     message: 'HUB_PORT, HUB_RPC_PORT: the two ports have to differ',
   },
 ];
+
+/** Keeps the text, and refuses one that names no server. */
+function redisUrl(value: string): string {
+  parseRedisAddress(value);
+  return value;
+}
+
+function namesSeveralServers(redisUrl: Secret<string>): boolean {
+  const { nodes, sentinel } = parseRedisAddress(redisUrl.reveal());
+  return sentinel === undefined && nodes.length > 1;
+}
 
 function secret(parse: (text: string) => string): (text: string) => Secret<string> {
   return (value) => new Secret(parse(value));

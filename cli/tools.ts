@@ -6,7 +6,9 @@ import { chooseHub, type Typed } from './choose-hub.ts';
 import type { Hub } from './connection.ts';
 import { createDebug, type Debug } from './debug.ts';
 import { usageError } from './failure.ts';
+import { failureText } from './failure-text.ts';
 import { DATA_DIR, type GlobalOptions } from './global-options.ts';
+import { createInterruption, type Interruption } from './interruption.ts';
 import { createOutput, type Output } from './output.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { contextsFile, LOCAL, readContexts, type StoredContexts } from './stored-contexts.ts';
@@ -23,6 +25,8 @@ export type Tools = {
   readonly streams: Streams;
   readonly out: Output;
   readonly progress: Progress;
+  /** What a signal does to the command. */
+  readonly interruption: Interruption;
   /** What --debug tells; to be asked once the line is parsed. */
   debug(): Debug;
   /** The global options; to be asked once the line is parsed. */
@@ -81,11 +85,20 @@ export function createTools(program: Command, streams: Streams): Tools {
       json: json(),
       secrets: () => secrets,
     });
+  const out = createOutput(streams, json, progress);
+  const interruption = createInterruption({
+    note: out.note,
+    fail(error) {
+      progress.clear();
+      streams.stderr.write(failureText(error, json()));
+    },
+  });
   const tools: Tools = {
     streams,
     progress,
+    interruption,
     debug,
-    out: createOutput(streams, json, progress),
+    out,
     options,
     typed,
     target: async () => {
@@ -101,7 +114,7 @@ export function createTools(program: Command, streams: Streams): Tools {
     hub: async (...services) => {
       const found = await tools.target();
       const { connect } = await import('./connection.ts');
-      return connect(found, services, callInterceptors(found.server, debug(), progress));
+      return connect(found, services, callInterceptors(found.server, debug(), progress, interruption));
     },
   };
   return tools;

@@ -13,10 +13,12 @@ export type FromWorker =
   | { readonly measured: readonly Family[]; readonly for: number };
 
 /**
- * To a worker: finish what is under way and end, or read the certificates again; say what it has measured; this is what
- * all of them have.
+ * Messages to a worker, in this order: hubctl can find the hub; stop being ready; finish the requests under way and
+ * exit; read the certificates again; send your metrics; these are the metrics of all workers.
  */
 export type ToWorker =
+  | 'announced'
+  | 'drain'
   | 'stop'
   | 'reload'
   | { readonly measure: number }
@@ -24,3 +26,9 @@ export type ToWorker =
 
 /** Tells a worker its number, from 1. */
 export const WORKER_VARIABLE = 'HUBCTL_WORKER';
+
+/** Undefined in a process that was not started as a worker. */
+export function workerNumber(): number | undefined {
+  const text = process.env[WORKER_VARIABLE];
+  return text === undefined ? undefined : Number(text);
+}

@@ -22,6 +22,8 @@ export type WorkerPoolOptions = {
   readonly logger: Logger;
   /** Aborted when the workers are to end: from then on none is started. */
   readonly ending: AbortSignal;
+  /** Called once, when the first worker serves: afterwards workers are ready. */
+  readonly announce: (addresses: Addresses) => Promise<void>;
   /** A worker dies again and again: there is no use in starting it any more. */
   readonly onLost: (error: Error) => void;
 };
@@ -39,12 +41,13 @@ const PAUSE_MS = 250;
  * @throws Error with what the worker said, if one cannot start.
  */
 export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPool> {
-  const { count, flags, environment, logger, ending, onLost } = options;
+  const { count, flags, environment, logger, ending, announce, onLost } = options;
   // The connections that wait belong to this process, so that none is lost with a worker.
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ args: [...process.argv.slice(2), ...flags] });
 
   const metrics = createWorkerMetrics(count);
+  let announcing: Promise<void> | undefined;
 
   const start = async (number: number, deaths: readonly number[]): Promise<Addresses> => {
     ending.throwIfAborted();
@@ -70,6 +73,9 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPo
     });
     const addresses = await ready.promise;
     served = true;
+    announcing ??= announce(addresses);
+    await announcing;
+    worker.send('announced', () => {}); // it may have died meanwhile
     return addresses;
   };
 

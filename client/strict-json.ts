@@ -5,7 +5,7 @@ export type JsonObject = { readonly [name: string]: unknown };
 
 /**
  * The JSON object in `text`; undefined if it is anything else, or ambiguous: a member given twice, a number not in its
- * shortest spelling. `JSON.parse` keeps the last of two members of one name, and takes 1e2 for 100: then what it has
+ * shortest spelling, half a surrogate pair. `JSON.parse` keeps the last of two members of one name, and takes 1e2 for 100: then what it has
  * read, written again, is not the text without its spaces.
  */
 export function parseJsonObject(text: string): JsonObject | undefined {
@@ -13,7 +13,7 @@ export function parseJsonObject(text: string): JsonObject | undefined {
     const value: unknown = JSON.parse(text);
     return isJsonObject(value) && JSON.stringify(value) === compact(text) ? value : undefined;
   } catch {
-    return undefined; // no JSON, or too deep to be written again
+    return undefined; // no JSON, half a surrogate pair, or too deep to be written again
   }
 }
 
@@ -21,8 +21,14 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Valid JSON text without its spaces, and with no more escapes than needed. */
+/** Valid JSON text without its spaces, and with no more escapes than needed. @throws Error for half a surrogate pair */
 function compact(text: string): string {
   const tokens = text.match(/"[^"\\]*(?:\\.[^"\\]*)*"|[^\s"]+/g) ?? [];
-  return tokens.map((token) => (token.startsWith('"') ? JSON.stringify(JSON.parse(token)) : token)).join('');
+  return tokens.map((token) => (token.startsWith('"') ? compactString(token) : token)).join('');
+}
+
+function compactString(token: string): string {
+  const string: string = JSON.parse(token);
+  if (!string.isWellFormed()) throw new Error('half a surrogate pair');
+  return JSON.stringify(string);
 }

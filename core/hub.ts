@@ -10,12 +10,14 @@ import { MetricsService } from '../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { RetentionService } from '../gen/hub/retention/v1/retention_service_pb.ts';
 import { collectAll, type Gather, type Metrics } from '../metrics/metrics.ts';
 import { createTasks } from '../metrics/tasks.ts';
+import type { Availability } from '../ports/availability.ts';
 import { createConnectionCap } from '../ports/connection-cap.ts';
 import { createLimitRefusals } from '../ports/limit-refusals.ts';
 import { shareLooks } from '../ports/share-looks.ts';
 import { traceServed } from '../tracing/rpc-interceptors.ts';
 import { createAccessService } from './access/access-service.ts';
 import { createAdmitScraper } from './access/admit-scraper.ts';
+import { HUB } from './access/audit.ts';
 import { createAuditRoom } from './access/audit-room.ts';
 import { createAuthenticate } from './access/authenticate.ts';
 import { createAuthenticateGate, createAuthorize, createAuthorizeInterceptor } from './access/authorize.ts';
@@ -43,6 +45,7 @@ import { createInFlightLimit } from './rpc/in-flight.ts';
 import { listen, urlOf } from './rpc/listener.ts';
 import { createMetricsEndpoint, withMetrics } from './rpc/metrics-endpoint.ts';
 import { createMetricsService } from './rpc/metrics-service.ts';
+import { createPageTokenInterceptor, createPageTokens } from './rpc/page-tokens.ts';
 import { createReflectionServices } from './rpc/reflection.ts';
 import { createRequestLog } from './rpc/request-log.ts';
 import { createRpcMeter } from './rpc/rpc-meter.ts';
@@ -76,6 +79,8 @@ export type HubConfig = {
   /** Certificates of the RPC port. Undefined: plaintext. */
   readonly rpcTls?: TlsFiles | undefined;
   readonly masterKey: MasterKeySource;
+  /** Where this hub notes the head of the audit chain; by default in the data directory. */
+  readonly auditHeadFile?: string | undefined;
   /** Most database connections of this process. */
   readonly poolSize: number;
   /** Whether it brings the schema up to date and makes partitions: where processes start together, one does for all. */
@@ -101,6 +106,8 @@ export type HubParts = {
   readonly console?: ReadConsoleFile;
   /** Told when the hub cannot go on; its owner has to stop it. */
   readonly onFatal?: (error: Error) => void;
+  /** Whether the process wants requests. Default: as long as it runs. */
+  readonly availability?: Pick<Availability, 'state' | 'onDrain'>;
 };
 
 export type Hub = {
@@ -133,10 +140,12 @@ export async function startHub(
     attemptLimiter,
     console: readConsole = async () => undefined,
     onFatal = () => {},
+    availability = { state: 'serving', onDrain() {} },
   }: HubParts,
 ): Promise<Hub> {
   const tasks = createTasks(metrics);
-  const collect = () => collectAll(metrics, gather);
+  // Some figures are read from the database: however many ask at the same time, they share one reading.
+  const collect = shareLooks(() => collectAll(metrics, gather), 0);
   await using undo = new AsyncDisposableStack();
   const dataDir = await openDataDir(config.dataDir);
   const tls = config.rpcTls && (await openTls(config.rpcTls, logger));
@@ -167,9 +176,7 @@ export async function startHub(
     },
     () => secondsOf(time.aheadMs()),
   );
-  const applied = config.preparesDatabase
-    ? await bringUpToDate({ db, actor: { name: 'hub', requestId: '' }, clock })
-    : [];
+  const applied = config.preparesDatabase ? await bringUpToDate({ db, actor: HUB, clock }) : [];
   if (applied.length > 0) logger.info({ applied }, 'schema brought up to date');
   await claimDatabase(db.pool, keys, clock);
   if (config.preparesDatabase) {
@@ -181,19 +188,19 @@ export async function startHub(
     });
     undo.defer(() => partitions.stop());
   }
-  const adminToken = await ensureLocalToken(db.pool, dataDir, clock);
-
   const sealer = createSealer(keys);
   const audit = await createAuditRoom({
     db,
     sealer,
-    headFile: openHeadFile(dataDir.auditHeadFile),
+    headFile: openHeadFile(config.auditHeadFile ?? dataDir.auditHeadFile),
     clock,
     logger,
     metrics,
     task: tasks.of('audit_chain'),
   });
   undo.defer(() => audit.close());
+  // A token that is new to the database may be recorded: not before the chain has begun.
+  const adminToken = await ensureLocalToken(db.pool, dataDir, clock);
   const licenses = createLicenseRoom({ db, sealer, clock, logger, metrics });
   undo.defer(() => licenses.close());
   const otherSecrets = [...licenses.secrets, ...audit.secrets];
@@ -234,7 +241,8 @@ export async function startHub(
     serve(TokenService, createTokenService(createTokens({ db, clock, findOwner }))),
   ];
   // Health needs no token: however many ask, and watch, the database is asked twice a second at most.
-  const isReady = shareLooks(() => takesWrites(db.pool).catch(() => false), READY_MS);
+  const answers = shareLooks(() => takesWrites(db.pool).catch(() => false), READY_MS);
+  const isReady = async () => availability.state === 'serving' && (await answers());
   const all = withStandardServices(services, isReady);
   const refusals = createLimitRefusals(metrics);
   const authenticate = createAuthenticate({
@@ -253,6 +261,7 @@ export async function startHub(
     createErrorInterceptor(logger),
     createAuthorizeInterceptor(authenticate, checkScope),
     createValidationInterceptor(),
+    createPageTokenInterceptor(createPageTokens(keys)),
   ];
 
   const requestLog = createRequestLog(logger, createRpcMeter(metrics));
@@ -286,7 +295,9 @@ export async function startHub(
       if (beyond > 0) refusals('connections').add();
       return beyond;
     },
+    onRefusal: () => refusals('calls').add(),
   });
+  availability.onDrain(() => listener.drain());
   metrics.gauge({ name: 'hub_rpc_connections', help: 'Open connections to the internal port.' }, () =>
     promisify(listener.server.getConnections.bind(listener.server))(),
   );

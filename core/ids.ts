@@ -4,7 +4,19 @@ import { fromString, fromUUID, toUUID, typeidUnboxed } from 'typeid-js';
 /** A UUID in its usual hyphenated form, as the database stores it. */
 export type Uuid = string & { readonly __uuid: never };
 
-export type IdPrefix = 'app' | 'lic' | 'seat' | 'slot' | 'chs' | 'cb' | 'use' | 'fee' | 'tok' | 'aud';
+export type IdPrefix =
+  | 'app'
+  | 'lic'
+  | 'seat'
+  | 'slot'
+  | 'chs'
+  | 'cb'
+  | 'ver'
+  | 'use'
+  | 'dup'
+  | 'fee'
+  | 'tok'
+  | 'aud';
 
 /** A fresh, time-ordered UUIDv7. */
 export function newUuid(): Uuid {

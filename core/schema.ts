@@ -1,5 +1,6 @@
 // The schema of a hub: brought up to date by the role that owns it, with a row in the audit log; asked for by others.
 import { recordChange, recordChangeNow } from './access/audit.ts';
+import { IS_USED, isNewLog } from './access/audit-begin.ts';
 import type { Actor } from './access/caller.ts';
 import type { Clock } from './clock.ts';
 import { JOB_SCHEMA, prepareJobTables } from './payment/jobs.ts';
@@ -21,9 +22,11 @@ export async function bringUpToDate({ db, actor, clock }: SchemaOptions): Promis
     return [];
   }
   const names = await migrateUp(db, {
-    // A new database has nobody's changes in it yet.
-    record: (em, before, after) => {
+    // A new database has nobody's changes in it yet, and a chain begins before the first of them.
+    record: async (em, before, after) => {
       if (before === undefined) return;
+      const [log] = await em.getConnection().execute(IS_USED, [], 'all', em.getTransactionContext());
+      if (!log?.used) return;
       const change = {
         action: 'schema.migrate',
         subject: after,
@@ -45,7 +48,7 @@ export async function bringUpToDate({ db, actor, clock }: SchemaOptions): Promis
 export async function letServe({ db, actor, clock }: SchemaOptions, role: string): Promise<void> {
   const before = await servingRoles(db.pool);
   await grant(db, role, async (client) => {
-    if (before.includes(role)) return;
+    if (before.includes(role) || (await isNewLog(client))) return;
     await recordChangeNow(client, actor, clock(), {
       action: 'schema.let_serve',
       subject: role,

@@ -1,5 +1,5 @@
 // What gateways count and remember together: in Redis, and in memory without one or while it does not answer.
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { MORE_THAN_ANYBODY_TAKES } from './most-points.ts';
 
@@ -46,7 +46,7 @@ function isOurs({ consumedPoints, msBeforeNext }: RateLimiterRes, seconds: numbe
 }
 
 /** `onWithout` is told of each count that is made in memory because Redis does not answer. */
-export function createCounts(redis: Redis | undefined, onWithout: () => void = () => {}): Counts {
+export function createCounts(redis: Redis | Cluster | undefined, onWithout: () => void = () => {}): Counts {
   let retryAt: number | undefined;
 
   /** Rejects with what `work` rejects only if that is a RateLimiterRes: an answer. */

@@ -3,10 +3,12 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { promisify } from 'node:util';
 import type { Transport } from '@connectrpc/connect';
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { createMetrics, type Metrics } from '../metrics/metrics.ts';
+import type { Availability } from '../ports/availability.ts';
 import { createConnectionCap, MAX_CONNECTIONS } from '../ports/connection-cap.ts';
+import { createExchangeCap } from '../ports/exchange-cap.ts';
 import { createExchangeWatch } from '../ports/exchange-watch.ts';
 import { createLimitRefusals } from '../ports/limit-refusals.ts';
 import { createFallbackCount } from '../ports/redis-fallbacks.ts';
@@ -47,7 +49,7 @@ export type GatewayOptions = {
   /** Connections from one address that is no trusted proxy; 0: any number. */
   connectionsPerClient: number;
   /** Counts for all gateways together, made and owned by the caller; without it, each counts in memory. */
-  redis?: Redis;
+  redis?: Redis | Cluster;
   /** Addresses and CIDR ranges, as `parseTrustedProxies` returns them. */
   trustedProxies: readonly string[];
   /** The one header in which the trusted proxies name the client. */
@@ -56,6 +58,8 @@ export type GatewayOptions = {
   corsOrigins?: readonly string[];
   /** Whether it serves the reference of itself at /docs and /openapi.json. Default: true. */
   docs?: boolean;
+  /** Whether it wants requests. Default: as long as it runs. */
+  availability?: Pick<Availability, 'state'>;
   /** Default: 65536. */
   maxBodyBytes?: number;
   /** How long the headers may take, and then the body. Default: 10000. */
@@ -79,24 +83,27 @@ export function gatewayRoutes(
   transport: Transport,
   {
     guesses,
-    isShedding = () => false,
+    isUnavailable = () => false,
     docs = true,
-  }: { guesses?: GuessLimit | undefined; isShedding?: () => boolean; docs?: boolean } = {},
+  }: { guesses?: GuessLimit | undefined; isUnavailable?: () => boolean; docs?: boolean } = {},
 ): Route[] {
   return [
     ...licenseRoutes(transport, guesses),
     ...webhookRoutes(transport),
-    ...healthRoutes(transport, isShedding),
+    ...healthRoutes(transport, isUnavailable),
     ...(docs ? referenceRoutes() : []),
   ];
 }
+
+const servingAlways = (): Pick<Availability, 'state'> => ({ state: 'serving' });
 
 export function createGateway(options: GatewayOptions): Gateway {
   const { transport, logger, ratePerMinute, wrongGuesses, maxInFlight, redis, docs = true } = options;
   const { maxBodyBytes = 65_536, bodyTimeoutMs = 10_000, answerTimeoutMs = 30_000 } = options;
   const { metrics = createMetrics() } = options;
   const refusals = createLimitRefusals(metrics);
-  const state = { draining: false };
+  const { availability = servingAlways() } = options;
+  let closing = false;
 
   const counts = createCounts(redis, createFallbackCount(metrics));
   const guesses =
@@ -109,7 +116,11 @@ export function createGateway(options: GatewayOptions): Gateway {
   const meter = createHttpMeter(metrics);
   const refuse = createRefuse(logger, meter);
   const listener = createRequestListener({
-    routes: gatewayRoutes(transport, { guesses, isShedding: load.isShedding, docs }),
+    routes: gatewayRoutes(transport, {
+      guesses,
+      isUnavailable: () => load.isShedding() || availability.state !== 'serving',
+      docs,
+    }),
     clientIp: createClientIp(options),
     load,
     cors: createCors(options.corsOrigins ?? []),
@@ -126,14 +137,12 @@ export function createGateway(options: GatewayOptions): Gateway {
     logger,
     meter,
     abandonsReads: options.abandonsReads ?? true,
-    isDraining: () => state.draining,
+    isDraining: () => closing || availability.state === 'draining',
     isSurplus: (socket) => surplus.has(socket),
   });
-  const admit = createConnectionCap({
-    perClient: options.connectionsPerClient,
-    isExempt: createIsProxy(options.trustedProxies),
-    logger,
-  });
+  const isExempt = createIsProxy(options.trustedProxies);
+  const admit = createConnectionCap({ perClient: options.connectionsPerClient, isExempt, logger });
+  const admitExchange = createExchangeCap({ isExempt });
   /** Connections beyond the cap: each gets an answer to its first request, and little time for it. */
   const surplus = new WeakSet<Duplex>();
   const exchanges = createExchangeWatch<ServerResponse>({
@@ -144,8 +153,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (exchanges.size === 0) server.closeAllConnections();
   };
   const serve = (req: ServerResponse['req'], res: ServerResponse): void => {
+    if (!admitExchange(req, res)) return;
     exchanges.begin(req, res);
-    if (state.draining) res.once('close', closeIfIdle);
+    if (closing) res.once('close', closeIfIdle);
     listener(req, res);
   };
 
@@ -188,7 +198,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   const close = (graceMs: number): Promise<void> =>
     new Promise((resolve) => {
-      state.draining = true;
+      closing = true;
       const cut = setTimeout(() => server.closeAllConnections(), graceMs);
       // An error only says that the server was not listening.
       server.close(() => {

@@ -7,16 +7,17 @@ import type { Answer, Route } from './routes.ts';
 import { unavailable } from './rpc-problem.ts';
 
 /**
- * `/healthz` and `/readyz`; the latter asks grpc.health.v1.Health behind `transport`, unless requests are shed. Anybody
+ * `/healthz` and `/readyz`; the latter asks grpc.health.v1.Health behind `transport`, unless requests are shed or the
+ * hub stops. Anybody
  * may ask for it as often as they like, so all who do share one question.
  */
-export function healthRoutes(transport: Transport, isShedding: () => boolean): Route[] {
+export function healthRoutes(transport: Transport, isUnavailable: () => boolean): Route[] {
   const health = createClient(Health, transport);
 
   const look = shareLooks(() => health.check({}, { timeoutMs: TIMEOUT_MS }), MAX_AGE_MS);
 
   const ready = async (): Promise<Answer> => {
-    if (isShedding()) throw unavailable(new Error('requests are shed'));
+    if (isUnavailable()) throw unavailable(new Error('requests are shed, or the hub starts or stops'));
     const { status } = await look().catch((failure: unknown) => {
       throw unavailable(failure);
     });
@@ -27,8 +28,8 @@ export function healthRoutes(transport: Transport, isShedding: () => boolean): R
   };
 
   return [
-    { method: 'GET', pattern: '/healthz', limited: false, about: ABOUT.up, handle: () => OK },
-    { method: 'GET', pattern: '/readyz', limited: false, about: ABOUT.ready, handle: ready },
+    { method: 'GET', pattern: '/healthz', limited: false, isProbe: true, about: ABOUT.up, handle: () => OK },
+    { method: 'GET', pattern: '/readyz', limited: false, isProbe: true, about: ABOUT.ready, handle: ready },
   ];
 }
 
@@ -57,7 +58,8 @@ const ABOUT = {
     id: 'isReady',
     tag: 'Health',
     summary: 'Whether the hub can do its work',
-    description: 'Point load balancers here. While requests are shed it is not ready.',
+    description:
+      'Point load balancers here. It is not ready while requests are shed, nor once the hub was told to stop.',
     answer: ANSWER,
     problems: ['unavailable'],
   },

@@ -48,3 +48,8 @@ export type CallbackOperation = {
 export type Unlisted = { readonly unlisted: string };
 
 export type About = Operation | CallbackOperation | Unlisted;
+
+/** The RPC that answers, if one does. */
+export function rpcOf(about: About): DescMethod | undefined {
+  return 'rpc' in about ? about.rpc : undefined;
+}

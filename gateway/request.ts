@@ -11,6 +11,7 @@ import type { ClientIp } from './client-ip.ts';
 import type { Cors } from './cors.ts';
 import type { HttpMeter } from './http-meter.ts';
 import type { Load } from './load.ts';
+import { rpcOf } from './operation.ts';
 import { Problem } from './problem.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { type Answer, type Call, createMatcher, parseTarget, type Route } from './routes.ts';
@@ -125,7 +126,7 @@ export function createRequestListener(
   }
 
   function finish(exchange: Exchange, answer: Answer, failure?: Problem): void {
-    const { req, res, requestId, headers } = exchange;
+    const { req, res, requestId, headers, route } = exchange;
     const status = req.socket.destroyed ? CLIENT_GONE : answer.status;
     if (!req.socket.destroyed) {
       sendAnswer(res, answer, {
@@ -136,7 +137,7 @@ export function createRequestListener(
       });
     }
     const line = measured(exchange, status);
-    if (status < 500) logger.info(line, 'request');
+    if (status < 500) logger[route?.isProbe ? 'debug' : 'info'](line, 'request');
     else if (status === UNAVAILABLE) logger.warn({ ...line, reason: reasonOf(failure) }, 'request');
     else logger.error({ ...line, err: failure?.cause }, 'request');
   }
@@ -147,7 +148,7 @@ export function createRequestListener(
       logger.info(measured(exchange, CLIENT_GONE), 'request');
       return;
     }
-    const problem = toProblem(failure, route?.fieldNames);
+    const problem = toProblem(failure, route && { rpc: rpcOf(route.about), fieldNames: route.fieldNames });
     load.note(problem);
     meter.problem(problem.code);
     finish(exchange, problemAnswer(problem, requestId), problem);

@@ -46,6 +46,8 @@ export type Route = {
   readonly countedAs?: string;
   /** Whether its requests count towards the rate limit. */
   readonly limited: boolean;
+  /** Asked every few seconds by a load balancer: not worth a line of the log. */
+  readonly isProbe?: boolean;
   /** Whether browsers of the listed origins may call it; false if not given. */
   readonly crossOrigin?: boolean;
   /** What the request calls the fields of the RPC, where names differ. */

@@ -1,4 +1,5 @@
 // Translates what an RPC failed with into a Problem.
+import type { DescMethod } from '@bufbuild/protobuf';
 import type { Violation } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { ViolationsSchema } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { Code, ConnectError } from '@connectrpc/connect';
@@ -8,12 +9,15 @@ import { type FieldProblem, isProblemCode, Problem } from './problem.ts';
 /** REST names of proto fields, where they are not simply the proto name in lowerCamelCase. */
 export type FieldNames = { readonly [protoName: string]: string };
 
+/** The RPC that a request was translated into. */
+type CalledRpc = { readonly rpc?: DescMethod | undefined; readonly fieldNames?: FieldNames | undefined };
+
 /**
  * The Problem for a failure. A refusal of the hub keeps its code, a violated proto rule becomes
  * `invalid_request`, an RPC that could not be served becomes `unavailable`, all else `internal` with a
  * detail that tells nothing and the failure as `cause`.
  */
-export function toProblem(failure: unknown, fieldNames: FieldNames = {}): Problem {
+export function toProblem(failure: unknown, called: CalledRpc = {}): Problem {
   if (failure instanceof Problem) return failure;
   if (!(failure instanceof ConnectError)) return internal(failure);
   const [detail] = failure.findDetails(ErrorDetailSchema);
@@ -23,7 +27,7 @@ export function toProblem(failure: unknown, fieldNames: FieldNames = {}): Proble
   if (failure.code === Code.InvalidArgument) {
     const errors = failure
       .findDetails(ViolationsSchema)
-      .flatMap((found) => found.violations.map((violation) => fieldError(violation, fieldNames)));
+      .flatMap((found) => found.violations.map((violation) => fieldError(violation, called)));
     if (errors.length > 0) {
       const detailText = errors.map(({ field, detail: fix }) => `${field}: ${fix}`).join('; ');
       return new Problem('invalid_request', detailText, { errors, cause: failure });
@@ -89,17 +93,23 @@ function internal(cause: unknown): Problem {
   });
 }
 
-function fieldError(violation: Violation, fieldNames: FieldNames): FieldProblem {
+function fieldError(violation: Violation, { rpc, fieldNames = {} }: CalledRpc): FieldProblem {
   const { fieldName = '', subscript } = violation.field?.elements[0] ?? {};
   // An entry of a map is a field that the client named itself.
   const field =
     subscript?.case === 'stringKey' ? subscript.value : (fieldNames[fieldName] ?? lowerCamelCase(fieldName));
-  return { field, detail: fix(violation) };
+  return { field, detail: fix(violation, isOptional(rpc, fieldName)) };
 }
 
-// The rules say what they want; only a missing text violates a minimum length, and that is said better.
-function fix({ ruleId, message }: Violation): string {
-  return ruleId === 'string.min_len' ? 'is required and must not be empty' : message;
+// The rules say what they want. Only a missing or an empty text violates a minimum length, and that is said better.
+function fix({ ruleId, message }: Violation, optional: boolean): string {
+  if (ruleId !== 'string.min_len') return message;
+  return optional ? 'must not be empty: leave it out, or give a value' : 'is required and must not be empty';
+}
+
+/** Whether the contract tells a field that is missing from one that is empty. */
+function isOptional(rpc: DescMethod | undefined, fieldName: string): boolean {
+  return rpc?.input.fields.find(({ name }) => name === fieldName)?.proto.proto3Optional === true;
 }
 
 function lowerCamelCase(name: string): string {

@@ -20,7 +20,11 @@ export type ExchangeLimits = {
   readonly requestMs: number;
   /** For what is ready to be sent of the answer. */
   readonly answerMs: number;
+  /** Of all answers together, what their clients have not taken. Beyond it the largest are cut. Default: 256 MiB. */
+  readonly unreadBytes?: number;
 };
+
+const UNREAD_BYTES = 256 * 1024 * 1024;
 
 type Watched<R> = {
   readonly response: R;
@@ -36,6 +40,7 @@ const LOOKS = 10;
 export function createExchangeWatch<R extends Response = Response>({
   requestMs,
   answerMs,
+  unreadBytes = UNREAD_BYTES,
 }: ExchangeLimits): ExchangeWatch<R> {
   const underWay = new LinkedList<Watched<R>>();
   const look = (): void => {
@@ -47,6 +52,7 @@ export function createExchangeWatch<R extends Response = Response>({
       const isSlowReader = now - (watched.unreadSince ?? now) >= answerMs;
       if (isSlowReader || isSlowWriter(watched, now)) cut(response);
     }
+    cutLargest(responsesOf(underWay), unreadBytes);
   };
   // Not `complete`, which a request without a body is only once it is read.
   const isSlowWriter = ({ request, begunAt }: Watched<R>, now: number): boolean =>
@@ -62,9 +68,24 @@ export function createExchangeWatch<R extends Response = Response>({
     get size() {
       return underWay.size;
     },
-    responses: () => Array.from(underWay, ({ response }) => response),
+    responses: () => responsesOf(underWay),
     stop: () => clearInterval(timer),
   };
+}
+
+function responsesOf<R>(watched: Iterable<Watched<R>>): R[] {
+  return Array.from(watched, ({ response }) => response);
+}
+
+/** Cuts the answers of which the most is unread, until all that is unread is no more than `most` bytes. */
+function cutLargest(responses: readonly Response[], most: number): void {
+  let unread = responses.reduce((sum, { writableLength }) => sum + writableLength, 0);
+  if (unread <= most) return;
+  for (const response of responses.toSorted((one, other) => other.writableLength - one.writableLength)) {
+    if (unread <= most) return;
+    unread -= response.writableLength;
+    cut(response);
+  }
 }
 
 /** By HTTP/2 it is one of many on its connection, which goes on. */

@@ -65,13 +65,37 @@ const CHECKS: readonly Check[] = [
   {
     check: 'Redis of the hub',
     well: 'it answers, or none is used',
-    trouble: ({ extreme }) =>
-      extreme('min', 'hub_redis_up') === 0
-        ? warning(
-            'it does not answer: each process counts requests by itself',
-            'start it, or correct REDIS_URL',
-          )
-        : undefined,
+    trouble: ({ extreme }) => {
+      if (extreme('min', 'hub_redis_up') === 0)
+        return warning(
+          'it does not answer: each process counts requests by itself',
+          'start it, or correct REDIS_URL',
+        );
+      if (extreme('min', 'hub_redis_takes_writes') === 0)
+        return warning(
+          'it refuses writes: each process counts requests by itself',
+          'point REDIS_URL to a primary with free memory; the log has the reason',
+        );
+      return undefined;
+    },
+  },
+  {
+    check: 'log',
+    well: 'every line was written',
+    trouble: ({ value, extreme }) => {
+      const lost = value('hub_log_lost_lines_total') ?? 0;
+      if (extreme('min', 'hub_log_writable') === 0)
+        return failure(
+          `it cannot be written: ${lost} lines are lost`,
+          'free space on its disk, or restart the program that reads it; the hub serves meanwhile',
+        );
+      if (lost > 0)
+        return warning(
+          `${lost} lines were lost since the hub started`,
+          'see the standard error of the hub for the reason; a restart resets the count',
+        );
+      return undefined;
+    },
   },
   {
     check: 'tasks',
@@ -102,6 +126,19 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
+    check: 'held payments',
+    well: 'none has been held for review for an hour',
+    trouble: ({ extreme }) => {
+      const minutes = Math.round((extreme('max', 'hub_sessions_oldest_held_seconds') ?? 0) / 60);
+      if (minutes <= 60) return undefined;
+      const held = extreme('max', 'hub_sessions_held') ?? 0;
+      return warning(
+        `${held} held for review, the first for ${minutes} minutes`,
+        'see hubctl session list --held, and release them or refund the customers',
+      );
+    },
+  },
+  {
     check: 'strays',
     well: 'no callback is left lying',
     trouble: ({ extreme }) => {
@@ -127,6 +164,17 @@ const CHECKS: readonly Check[] = [
     trouble: ({ extreme }) => {
       if (extreme('max', 'hub_audit_head_lost') === 1)
         return failure('has lost entries that the hub has seen', 'hubctl audit verify names the first');
+      if (extreme('max', 'hub_audit_chain_stopped') === 1)
+        return failure(
+          'cannot go on: its key or its head is gone',
+          'hubctl audit verify says which; see the runbook HubAuditChainStopped',
+        );
+      const waited = Math.round(extreme('max', 'hub_audit_oldest_unlinked_seconds') ?? 0);
+      if (waited > 300)
+        return failure(
+          `an entry has waited for its link for ${waited} s`,
+          'see in the log why; see the runbook HubAuditEntriesUnlinked',
+        );
       const unlinked = extreme('max', 'hub_audit_unlinked_entries') ?? 0;
       if (unlinked <= 5_000) return undefined;
       return warning(

@@ -1,9 +1,15 @@
 // The story of a charge session: everything that happened, in order, from what the hub knows of it.
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import type { Callback, Money, StatusChange, UsageLog } from '../gen/hub/payment/v1/payment_pb.ts';
+import type {
+  Callback,
+  DuplicatePayment,
+  Money,
+  StatusChange,
+  UsageLog,
+} from '../gen/hub/payment/v1/payment_pb.ts';
 import type { InspectChargeSessionResponse } from '../gen/hub/payment/v1/payment_service_pb.ts';
 import { formatDecimal } from './money.ts';
-import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from './words.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES, USAGE_KINDS, wordFor } from './words.ts';
 
 /** Something that happened. */
 export type StoryLine = {
@@ -19,7 +25,7 @@ export type StoryLine = {
 
 /** Oldest first; what happened in the same millisecond in the order in which it follows from each other. */
 export function storyOf(reply: InspectChargeSessionResponse): StoryLine[] {
-  const { session, callbacks, verifications, usageLog } = reply;
+  const { session, callbacks, verifications, usageLogs, duplicatePayments } = reply;
   const lines: StoryLine[] = [
     {
       at: session?.createdAt,
@@ -47,7 +53,8 @@ export function storyOf(reply: InspectChargeSessionResponse): StoryLine[] {
       }),
     ),
     ...statuses(reply),
-    ...(usageLog === undefined ? [] : settlement(usageLog)),
+    ...usageLogs.flatMap(usageLines),
+    ...duplicatePayments.flatMap(duplicateLines),
     ...callbacks
       .filter(({ finishedAt }) => finishedAt !== undefined)
       .map(
@@ -85,6 +92,21 @@ export function outcomeText(state: string, sessionStatus: string | undefined): s
   return sessionStatus === undefined ? state : `${state} (${sessionStatus})`;
 }
 
+/** `ignored: 24 900 (24 800 only counted)`. */
+export function callbackCountText(count: {
+  readonly state: string;
+  readonly kept: number;
+  readonly onlyCounted: number;
+}): string {
+  const { state, kept, onlyCounted } = count;
+  const counted = onlyCounted > 0 ? ` (${grouped(onlyCounted)} only counted)` : '';
+  return `${state}: ${grouped(kept + onlyCounted)}${counted}`;
+}
+
+function grouped(count: number): string {
+  return count.toLocaleString('en').replaceAll(',', ' ');
+}
+
 function outcomeOf({ state, sessionStatus }: Callback): string {
   const status = sessionStatus === 0 ? undefined : wordFor(CHARGE_STATUSES, sessionStatus);
   return outcomeText(wordFor(CALLBACK_STATES, state), status);
@@ -106,20 +128,32 @@ function statuses({ session, statusChanges }: InspectChargeSessionResponse): Sto
   return [...told, { at: session.statusChangedAt, kind: 'status', what, detail: session.statusReason }];
 }
 
-function settlement(entry: UsageLog): StoryLine[] {
-  const { settledAt: at, reversedAt, usageLogId } = entry;
+function usageLines(entry: UsageLog): StoryLine[] {
+  const { settledAt: at, usageLogId, kind, reversesUsageLogId } = entry;
   const line = (what: string, detail: string): StoryLine => ({ at, kind: 'money', what, detail });
+  if (kind === USAGE_KINDS.reversal) {
+    return [line('reversed', `${usageLogId}: ${moneyText(entry.amount)}, takes back ${reversesUsageLogId}`)];
+  }
+  const what = kind === USAGE_KINDS.later_payment ? 'paid again' : 'usage log';
   return [
     line(
-      'usage log',
+      what,
       `${usageLogId}: ${moneyText(entry.amount)}, provider transaction ${entry.gatewayTransactionId}`,
     ),
     ...entry.fees.map(({ rule, ruleVersion, amount }) =>
       line('fee', `${moneyText(amount)} by ${rule}, version ${ruleVersion}`),
     ),
     line('fees in all', moneyText(entry.feeTotal)),
-    ...(reversedAt === undefined ? [] : [{ ...line('reversed', usageLogId), at: reversedAt }]),
   ];
+}
+
+function duplicateLines(duplicate: DuplicatePayment): StoryLine[] {
+  const { foundAt, resolvedAt, duplicatePaymentId, resolution, amount, gatewayTransactionId } = duplicate;
+  const found = `${duplicatePaymentId}: ${moneyText(amount)}, provider transaction ${gatewayTransactionId}`;
+  const lines: StoryLine[] = [{ at: foundAt, kind: 'money', what: 'duplicate payment', detail: found }];
+  if (resolvedAt === undefined) return lines;
+  const handled = `${duplicatePaymentId}: ${resolution}`;
+  return [...lines, { at: resolvedAt, kind: 'money', what: 'duplicate handled', detail: handled }];
 }
 
 function moneyText(money: Money | undefined): string {

@@ -3,6 +3,9 @@
 /** What a charge session is. */
 export const CHARGE_STATUSES = { pending: 1, success: 2, failed: 3, cancelled: 4 } as const;
 
+/** What kind of actor made a change. */
+export const ACTOR_KINDS = { token: 1, certificate: 2, hub: 3, local: 4 } as const;
+
 /** What came of a callback. */
 export const CALLBACK_STATES = {
   received: 1,
@@ -12,6 +15,12 @@ export const CALLBACK_STATES = {
   mismatch: 5,
   dead: 6,
 } as const;
+
+/** What a version of a fee rule is at the moment. */
+export const FEE_RULE_STATES = { planned: 1, in_force: 2, overridden: 3, ended: 4 } as const;
+
+/** What an entry of the usage log records. */
+export const USAGE_KINDS = { payment: 1, reversal: 2, refund: 3, later_payment: 4 } as const;
 
 /** The word of a number, `unknown` for one that came after this program. */
 export function wordFor(words: Readonly<Record<string, number>>, number: number): string {

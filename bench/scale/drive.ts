@@ -1,8 +1,8 @@
 // Makes a hub do all that it does often, and everything that looks at much: so that its statements are seen.
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { formatId } from '../../core/ids.ts';
-import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
+import { formatId, newUuid } from '../../core/ids.ts';
+import { ActorKind, AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
 import { LicenseState } from '../../gen/hub/license/v1/license_pb.ts';
 import { CallbackState, type ChargeSession, ChargeStatus } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { fetchMetrics } from '../../test/support/metrics.ts';
@@ -19,17 +19,34 @@ import {
   untilStatus,
 } from '../../test/support/payment.ts';
 import { activate, checkStatus, deactivate } from '../../test/support/rest.ts';
-import { fingerprintAt, keyAt, licenseAt, type Population, sessionAt, siteMachineAt } from './population.ts';
+import { until } from '../../test/support/until.ts';
+import {
+  fingerprintAt,
+  keyAt,
+  licenseAt,
+  type Population,
+  sessionAt,
+  shopTokenOf,
+  siteMachineAt,
+} from './population.ts';
 
 /** Until the sweep has asked about all that is due. */
 const SWEEP_MS = 60_000;
 
+/** Ids that no session has. */
+const NOBODY = { sessionId: 'chs_unknown', merchantTransactionId: 'unknown', providerPaymentId: 'unknown' };
+
 /** More often than PostgreSQL looks at the values before it settles for a plan: five times on a connection. */
 const TIMES = 16;
+
+/** Callbacks that a session keeps. */
+export const SESSION_CALLBACKS = 10;
 
 export async function drive(payments: Payments, population: Population): Promise<void> {
   await driveLicenses(payments, population);
   await drivePayments(payments);
+  await driveReviews(payments);
+  await driveReversals(payments);
   await driveAdministration(payments, population);
   await driveLists(payments, population);
   await fetchMetrics(payments.hub);
@@ -82,6 +99,7 @@ async function drivePayments(payments: Payments): Promise<void> {
       await callBack(gatewayUrl, gateway, callbackFields(left, 'cancelled'));
       const unknown = { ...callbackFields(left, 'paid'), session_id: 'chs_unknown' };
       await callBack(gatewayUrl, gateway, unknown);
+      await callBack(gatewayUrl, gateway, callbackFields({ ...left, ...NOBODY }, 'paid'));
       await callBack(gatewayUrl, gateway, { ...callbackFields(left, 'paid'), status: 'EXPIRED' });
       // Paid, and nobody calls back: the sweep finds out.
       payQuietly(payments, left);
@@ -100,13 +118,67 @@ async function drivePayments(payments: Payments): Promise<void> {
   payments.simulator.faults.add({ kind: 'error_500', ref: waiting.merchantTransactionId, times: 3 });
   await callBack(gatewayUrl, 'gateway_one', callbackFields(waiting, 'paid', proof));
   overdue.push(waiting);
+  // More callbacks than a session keeps.
+  const flooded = await createSession(payments, 'gateway_one');
+  for (let turn = 0; turn < SESSION_CALLBACKS + TIMES; turn++) {
+    await callBack(gatewayUrl, 'gateway_one', callbackFields(flooded, 'cancelled'));
+  }
   for (const session of overdue) await untilStatus(payments, session, 'success', SWEEP_MS);
+  // Paid twice: the sweep finds the second payment.
+  await Promise.all(
+    GATEWAYS.map(async (gateway) => {
+      const session = await createSession(payments, gateway);
+      await pay(payments, session);
+      payments.simulator.payAgain(session.providerPaymentId);
+      const isFound = async () => (await inspect(payments, session)).duplicatePayments.length > 0;
+      await until(isFound, 'the duplicate payment is found', SWEEP_MS);
+    }),
+  );
   await payments.sessions.createChargeSession({
     slot: SLOTS.gateway_one,
     amount: { minorUnits: 100n, currency: 'BDT' },
     orderReference: 'ORD-KEY',
     idempotencyKey: randomUUID(),
   });
+}
+
+/** Payments that are held for review, and released but for the last few. */
+async function driveReviews(payments: Payments): Promise<void> {
+  const { admin, simulator } = payments;
+  // From now on: the sweep settles what is held once the slot holds no more.
+  await admin.updateSlot({ slot: SLOTS.gateway_one, options: { riskyPayments: 'hold' } });
+  for (let turn = 0; turn < TIMES; turn++) {
+    const session = await createSession(payments, 'gateway_one');
+    const ref = session.providerPaymentId;
+    simulator.faults.add({ kind: 'risky', operation: 'gateway_one.validate', ref });
+    simulator.faults.add({ kind: 'risky', operation: 'gateway_one.query', ref, times: MANY });
+    await pay(payments, session);
+    const isHeld = async () => (await inspect(payments, session)).session?.heldAt !== undefined;
+    await until(isHeld, 'the payment is held', SWEEP_MS);
+    if (turn >= TIMES - LEFT_HELD) continue;
+    await admin.releaseChargeSession({ sessionId: session.sessionId, reason: 'driven' });
+    await untilStatus(payments, session, 'success');
+  }
+}
+/** Enough for two pages. */
+const LEFT_HELD = 3;
+/** More questions than the sweep asks about a session meanwhile. */
+const MANY = 100;
+
+/** Payments that are taken back, and stand again. */
+async function driveReversals(payments: Payments): Promise<void> {
+  const { sessions, simulator } = payments;
+  for (let turn = 0; turn < TIMES; turn++) {
+    const session = await createSession(payments, turn % 2 === 0 ? 'gateway_one' : 'gateway_two');
+    const { sessionId, providerPaymentId } = session;
+    await pay(payments, session);
+    await untilStatus(payments, session, 'success');
+    simulator.reverse(providerPaymentId);
+    await sessions.recheckChargeSession({ sessionId });
+    simulator.standAgain(providerPaymentId);
+    await sessions.recheckChargeSession({ sessionId });
+    await untilStatus(payments, session, 'success');
+  }
 }
 
 async function driveAdministration({ hub, admin }: Payments, population: Population): Promise<void> {
@@ -124,6 +196,9 @@ async function driveAdministration({ hub, admin }: Payments, population: Populat
     await admin.getCallback({ callbackId });
     await admin.replayCallback({ callbackId });
   }
+  const { duplicatePayments } = await admin.listDuplicatePayments({ slot: SLOTS.gateway_one, pageSize: 1 });
+  for (const { duplicatePaymentId } of duplicatePayments)
+    await admin.resolveDuplicatePayment({ duplicatePaymentId, resolution: 'driven' });
 }
 
 /** The first page, and one that follows it. */
@@ -160,6 +235,10 @@ async function driveLists({ hub, admin, sessions }: Payments, population: Popula
       { status: ChargeStatus.SUCCESS },
       { createdFrom: early, createdTo: late },
       { slot: 'scale-one', createdFrom: early, createdTo: late },
+      { held: true, pageSize: LEFT_HELD - 1 },
+      { held: true, slot: SLOTS.gateway_one, pageSize: LEFT_HELD - 1 },
+      { held: true, slot: 'scale-one' },
+      { held: true, createdFrom: early, createdTo: late },
     ]) {
       await twoPages((pageToken) => sessions.listChargeSessions({ ...filter, pageToken }));
     }
@@ -170,6 +249,14 @@ async function driveLists({ hub, admin, sessions }: Payments, population: Popula
       { gateway: old.gateway },
     ]) {
       await twoPages((pageToken) => admin.listCallbacks({ ...filter, pageToken }));
+    }
+    for (const filter of [
+      {},
+      { slot: 'scale-one' },
+      { includeResolved: true },
+      { slot: 'scale-one', includeResolved: true },
+    ]) {
+      await twoPages((pageToken) => admin.listDuplicatePayments({ ...filter, pageToken }));
     }
     for (const filter of [
       {},
@@ -186,6 +273,12 @@ async function driveLists({ hub, admin, sessions }: Payments, population: Popula
       {},
       { subject: old.sessionId },
       { actor: 'settlement' },
+      { actor: 'nobody' },
+      { actorKind: ActorKind.LOCAL },
+      { actorKind: ActorKind.HUB },
+      { actorTokenId: formatId('tok', newUuid()) },
+      { actorTokenId: formatId('tok', shopTokenOf(population)) },
+      { actor: 'settlement', actorKind: ActorKind.HUB },
       { action: 'charge_session.settle' },
       { since: early, until: late },
       { actor: 'shop', since: early, until: late },
@@ -193,6 +286,11 @@ async function driveLists({ hub, admin, sessions }: Payments, population: Popula
       await twoPages((pageToken) => audit.listAuditEntries({ ...filter, pageToken }));
     }
     for await (const _first of audit.exportAuditLog({})) break;
-    await sessions.inspectChargeSession({ sessionId: old.sessionId });
+    if (turn === 0) await audit.verifyAuditLog({});
+    const { sessionId } = old;
+    await sessions.inspectChargeSession({ sessionId });
+    await sessions.listVerifications({ sessionId });
+    await sessions.listStatusChanges({ sessionId });
+    await hub.admin.listApps({});
   }
 }

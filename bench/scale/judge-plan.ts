@@ -3,7 +3,7 @@ import type { PlanNode } from './explain-log.ts';
 
 /** Tables that grow without end; partitions are theirs. */
 const GROWING =
-  /^(license|seat|charge_session|payment_proof|(callback|verification|usage_log|fee_line|audit_entry|audit_link)(_\d{4}_\d\d|_default)?|job|job_common)$/;
+  /^(license|seat|charge_session|payment_proof|callback_count|duplicate_payment|(callback|verification|usage_log|fee_line|audit_entry|audit_link)(_\d{4}_\d\d|_default)?|job|job_common)$/;
 
 /** Rows that may be put in order, or written: those of a batch, or of a page. */
 const MOST_AT_ONCE = 200;

@@ -15,6 +15,7 @@ import {
   type Population,
   SITE,
   sessionAt,
+  shopTokenOf,
   siteMachineAt,
   storedKey,
   uuidAt,
@@ -47,6 +48,8 @@ export const CURRENCY = 'BDT';
 const SEATS = 5;
 /** Licenses that belong to the same customer. */
 const LICENSES_PER_CUSTOMER = 4;
+/** Of so many sessions one of each gateway was paid twice, and the money has gone back. */
+const SESSIONS_PER_DUPLICATE = 10;
 
 export function tablesOf(population: Population, surroundings: Surroundings): MadeTable[] {
   const { licenses, sessions } = population;
@@ -128,6 +131,26 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
       }),
     },
     {
+      table: 'callback_count',
+      columns: 'session_id, kept, ignored, mismatch, asked_for_at',
+      rows: ofSessions(({ id, status }) => (status === 'pending' ? [] : [[id, 1, 0, 0, null]])),
+    },
+    {
+      table: 'duplicate_payment',
+      columns: `id, session_id, slot_id, gateway, gateway_transaction_id, bank_transaction_id, provider_payment_id,
+        amount_minor, currency, found_at, resolved_at, resolution`,
+      rows: paid(({ id, gateway, providerPaymentId, amountMinor, settledAt }, index) => {
+        if (index % SESSIONS_PER_DUPLICATE > 1) return [];
+        const entropy = digest('duplicate', index);
+        const proof = entropy.slice(44, 64).toUpperCase();
+        const at = new Date(settledAt);
+        const bank = gateway === 'gateway_one' ? `B${proof}` : null;
+        // biome-ignore format: one row, in the order of the columns
+        return [[uuidAt(settledAt, entropy), id, slotIds[gateway], gateway, proof, bank, providerPaymentId, amountMinor,
+          CURRENCY, at, at, 'refunded']];
+      }),
+    },
+    {
       table: 'verification',
       columns: 'id, session_id, callback_id, operation, outcome, detail, asked_at, duration_ms',
       rows: ofSessions((session, index) => {
@@ -150,12 +173,26 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
     },
     {
       table: 'usage_log',
-      columns: `id, slot_id, gateway, gateway_transaction_id, amount_minor, currency, fee_total_minor,
+      columns: `id, kind, session_id, slot_id, gateway, gateway_transaction_id, amount_minor, currency, fee_total_minor,
         order_reference, settled_at`,
       rows: paid(({ id, gateway, proof, amountMinor, settledAt }, index) => {
         const fees = feeRules.reduce((sum, rule) => sum + feeOf(rule, amountMinor), 0n);
         const at = new Date(settledAt);
-        return [[id, slotIds[gateway], gateway, proof, amountMinor, CURRENCY, fees, `ORD-${index}`, at]];
+        return [
+          [
+            id,
+            'payment',
+            id,
+            slotIds[gateway],
+            gateway,
+            proof,
+            amountMinor,
+            CURRENCY,
+            fees,
+            `ORD-${index}`,
+            at,
+          ],
+        ];
       }),
     },
     {
@@ -167,11 +204,13 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
     },
     {
       table: 'audit_entry',
-      columns: 'id, at, actor, action, subject, before, after, detail, request_id',
+      columns:
+        'id, at, actor, actor_kind, actor_token_id, action, subject, before, after, detail, request_id',
       rows: function* () {
         for (const entry of auditEntries(population)) {
-          const { id, at, actor, action, subject, before, after, detail, requestId } = entry;
-          yield [id, at, actor, action, subject, before, after, detail, requestId];
+          const { id, at, actor, actorKind = null, actorTokenId = null, action, subject } = entry;
+          const { before, after, detail, requestId } = entry;
+          yield [id, at, actor, actorKind, actorTokenId, action, subject, before, after, detail, requestId];
         }
       },
     },
@@ -188,6 +227,8 @@ export function* auditEntries(population: Population): Generator<ChainedEntry> {
       id: uuidAt(createdAt, digest('created', index)),
       at: new Date(createdAt).toISOString(),
       actor: 'shop',
+      actorKind: 'token',
+      actorTokenId: shopTokenOf(population),
       action: 'charge_session.create',
       subject: sessionId,
       before: null,
@@ -200,6 +241,7 @@ export function* auditEntries(population: Population): Generator<ChainedEntry> {
       id: uuidAt(settledAt, digest('settled', index)),
       at: new Date(settledAt).toISOString(),
       actor: 'settlement',
+      actorKind: 'hub',
       action: 'charge_session.settle',
       subject: sessionId,
       before: { status: 'pending', verified: false },

@@ -1,7 +1,7 @@
 // All statements of a hub at work on a populated database, each with the plans that PostgreSQL ran for it.
 import { startPayments } from '../../test/support/payment.ts';
 import { query, readServerLog } from '../../test/support/postgres.ts';
-import { drive } from './drive.ts';
+import { drive, SESSION_CALLBACKS } from './drive.ts';
 import { type ExecutedPlan, forceGenericPlans, logPlans, type PlanNode, plansIn } from './explain-log.ts';
 import { blocksOf } from './judge-plan.ts';
 import type { Population } from './population.ts';
@@ -25,8 +25,15 @@ export type ObserveOptions = {
   readonly population: Population;
 };
 
-/** So few that each connection sees each statement often, and the sweep has something to do at once. */
-const SETTINGS = { databasePool: 2, sweepAfterMs: [1_000, 3_600_000] };
+/**
+ * So few that each connection sees each statement often. The sweep asks at once, and again: on a slow machine a session is
+ * a second old before it is paid.
+ */
+const SETTINGS = {
+  databasePool: 2,
+  sweepAfterMs: [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 3_600_000],
+  sessionCallbacks: SESSION_CALLBACKS,
+};
 
 export async function observe({ databaseUrl, dataDir, population }: ObserveOptions): Promise<Statement[]> {
   await logPlans(databaseUrl);

@@ -1,7 +1,7 @@
 // Fills the tables that grow, by COPY, with as many rows as a hub of some years has. No hub may run meanwhile.
-import type { KeyObject } from 'node:crypto';
 import pg from 'pg';
 import { linkHash, readHead } from '../../core/access/audit-chain.ts';
+import type { ChainKey } from '../../core/access/audit-key.ts';
 import { copyRows, type Field } from './copy-rows.ts';
 import { auditEntries, type Surroundings, tablesOf } from './made-rows.ts';
 import type { Population } from './population.ts';
@@ -12,7 +12,7 @@ export type PopulateOptions = {
   readonly population: Population;
   readonly surroundings: Surroundings;
   /** Of the audit chain. */
-  readonly auditKey: KeyObject;
+  readonly auditKey: ChainKey;
   readonly log?: (message: string) => void;
 };
 
@@ -74,7 +74,7 @@ async function dropIndexes(client: pg.Client): Promise<() => Promise<void>> {
   };
 }
 
-async function linkAll(client: pg.Client, population: Population, key: KeyObject): Promise<void> {
+async function linkAll(client: pg.Client, population: Population, key: ChainKey): Promise<void> {
   const head = await readHead(client);
   const links = function* (): Generator<readonly Field[]> {
     let previous = head;

@@ -69,6 +69,11 @@ export type MadeSession = {
   readonly proof: string;
 };
 
+/** The service token that has created all sessions, as a bare UUID. */
+export function shopTokenOf({ from }: Population): string {
+  return uuidAt(from, digest('token', 0));
+}
+
 const SETTLED_AFTER_MS = 90_000;
 
 export function sessionAt({ sessions, from, to }: Population, index: number): MadeSession {

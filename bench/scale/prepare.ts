@@ -5,7 +5,7 @@ import pg from 'pg';
 import { createLogger } from '../../cli/logger.ts';
 import { runHub } from '../../cli/run-hub.ts';
 import { readSettings } from '../../cli/settings.ts';
-import { openAuditKey } from '../../core/access/audit-key.ts';
+import { readChainKey } from '../../core/access/audit-key.ts';
 import { JOB_SCHEMA } from '../../core/payment/jobs.ts';
 import { openDataDir } from '../../core/storage/data-dir.ts';
 import { loadKeyRing } from '../../core/storage/key-ring.ts';
@@ -52,7 +52,7 @@ export async function prepare({
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   try {
     const { keys } = await loadKeyRing({}, await openDataDir(dataDir));
-    const auditKey = await openAuditKey({ pool, sealer: createSealer(keys), clock: () => to });
+    const auditKey = await readChainKey(pool, createSealer(keys));
     const surroundings = await readSurroundings(pool);
     await populate({ databaseUrl, population, surroundings, auditKey, ...(log && { log }) });
     await fillQueue(pool, Math.min(population.sessions, MOST_JOBS));

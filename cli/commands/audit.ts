@@ -1,16 +1,19 @@
 // hubctl audit: who changed what, and whether the record of it is whole.
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { ACTOR_KINDS } from '../../story/words.ts';
 import { checkPeriod, timestampOf } from '../calendar.ts';
 import { NO_DEADLINE } from '../call-options.ts';
+import { requireYes } from '../confirm.ts';
 import { type ExportOptions, exportAudit } from '../export-audit.ts';
 import { EXPORTED } from '../export-to-file.ts';
 import { CliError, EXIT } from '../failure.ts';
 import { addNoun, addVerb } from '../manual.ts';
 import { pages } from '../pages.ts';
-import { either, list } from '../shapes.ts';
-import { addOutFile, addPeriod, maxOption } from '../shared-options.ts';
+import { either, list, object, text } from '../shapes.ts';
+import { addOutFile, addPeriod, maxOption, yesOption } from '../shared-options.ts';
 import type { Tools } from '../tools.ts';
 import {
+  type ActorKindName,
   AUDIT_CHAIN,
   AUDIT_CHAIN_FIELDS,
   AUDIT_COLUMNS,
@@ -22,9 +25,17 @@ import {
 } from '../views/audit-entry.ts';
 import { addWatch, type ListingOptions, printList } from '../watch-list.ts';
 
+const BEGUN = object(
+  'BegunAuditChain',
+  { head: text() },
+  { message: 'hub.access.v1.BeginAuditChainResponse' },
+);
+
 type ListOptions = ListingOptions & {
   subject?: string;
   actor?: string;
+  actorKind?: ActorKindName;
+  tokenId?: string;
   action?: string;
   from?: Date;
   to?: Date;
@@ -42,19 +53,30 @@ export function registerAudit(program: Command, tools: Tools): void {
   const listing = addVerb(audit, 'list', {
     summary: 'list changes',
     description: 'Lists changes, newest first; what is given has to match all at once.',
-    examples: ['hubctl audit list --action license.revoke --from 2026-01-01'],
+    examples: [
+      'hubctl audit list --action license.revoke --from 2026-01-01',
+      'hubctl audit list --token-id tok_01k8e7qk3vf2tb5s0w9m4x6ydz',
+    ],
     prints: { document: list(AUDIT_ENTRY) },
   })
     .option('--subject <id>', 'only changes of this')
-    .option('--actor <name>', 'only changes by this actor')
+    .option('--actor <name>', 'only changes by actors of this name; several tokens may have it')
+    .addOption(
+      new Option('--actor-kind <kind>', 'only changes by this kind of actor').choices(
+        Object.keys(ACTOR_KINDS),
+      ),
+    )
+    .option('--token-id <id>', 'only changes by callers with this token, tok_…')
     .option('--action <action>', 'only changes of this kind, license.revoke for example');
   addWatch(addPeriod(listing, 'those').addOption(maxOption())).action(
-    async ({ subject, actor, action, from, to, ...options }: ListOptions) => {
+    async ({ subject, actor, actorKind, tokenId, action, from, to, ...options }: ListOptions) => {
       checkPeriod(from, to);
       const { audit: client } = await hub('audit');
       const wanted = {
         ...(subject !== undefined && { subject }),
         ...(actor !== undefined && { actor }),
+        ...(actorKind !== undefined && { actorKind: ACTOR_KINDS[actorKind] }),
+        ...(tokenId !== undefined && { actorTokenId: tokenId }),
         ...(action !== undefined && { action }),
         ...(from && { since: timestampOf(from) }),
         ...(to && { until: timestampOf(to) }),
@@ -99,6 +121,26 @@ export function registerAudit(program: Command, tools: Tools): void {
         EXIT.failed,
         `The audit log is not whole (${broken.problem}${where.length > 0 ? ` at ${where.join(', ')}` : ''}): ${broken.detail}.`,
       );
+    });
+
+  addVerb(audit, 'begin-chain', {
+    summary: 'begin a new chain where the old one cannot go on',
+    description:
+      'Begins a new chain where the key or the head of the chain is gone, so that hubs cannot link entries. The hub refuses while they can.',
+    notes: [
+      'Find out first who removed them: `audit verify` says what is gone. Bring it back from a backup if you can: then hubs link again by themselves. Otherwise keep what is there with `audit export`: the new chain does not prove entries that have a link of the old one. The log records who began it, and why.',
+    ],
+    examples: ['hubctl audit begin-chain --reason "audit_key was lost with the old server" --yes'],
+    prints: { document: BEGUN },
+  })
+    .requiredOption('--reason <text>', 'why, for the log')
+    .addOption(yesOption())
+    .action(async ({ reason, yes }: { reason: string; yes?: true }) => {
+      const question = () => 'Begin a new chain? Entries that have a link are not verified any more.';
+      await requireYes(tools, { yes, verb: 'begin a chain', question, otherwise: 'No chain was begun.' });
+      const { audit: client } = await hub('audit');
+      const { head } = await client.beginAuditChain({ reason });
+      await out.record({ head }, [{ title: 'Head', cell: (item) => item.head }]);
     });
 
   const exporting = addVerb(audit, 'export', {

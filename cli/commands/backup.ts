@@ -15,7 +15,8 @@ import {
 
 type CreateOptions = { out?: string; force?: boolean; passphraseFile?: string };
 
-export function registerBackup(program: Command, { streams, options, progress, out: output }: Tools): void {
+export function registerBackup(program: Command, tools: Tools): void {
+  const { streams, options, progress, interruption, out: output } = tools;
   const backup = addNoun(program, 'backup', {
     group: 'Administration:',
     summary: 'a hub in one encrypted file, and back',
@@ -47,6 +48,7 @@ export function registerBackup(program: Command, { streams, options, progress, o
         force: given.force === true,
         passphrase: () => readPassphrase(streams, given.passphraseFile, { fresh: true }),
         progress,
+        interruption,
       });
       await output.record(report, BACKUP_FIELDS);
     });
@@ -62,7 +64,7 @@ export function registerBackup(program: Command, { streams, options, progress, o
     .action(async (file: string, { passphraseFile }: { passphraseFile?: string }) => {
       const { runVerify } = await import('../run-restore.ts');
       const passphrase = () => readPassphrase(streams, passphraseFile, { fresh: false });
-      const facts = await runVerify({ file, passphrase, progress });
+      const facts = await runVerify({ file, passphrase, progress, interruption });
       await output.record(facts, BACKUP_FACTS_FIELDS);
     });
 
@@ -82,6 +84,7 @@ export function registerBackup(program: Command, { streams, options, progress, o
         dataDir: options().dataDir,
         passphrase: () => readPassphrase(streams, given.passphraseFile, { fresh: false }),
         progress,
+        interruption,
       });
       await output.record(report, RESTORED_FIELDS);
       output.note(
@@ -95,5 +98,6 @@ export function registerBackup(program: Command, { streams, options, progress, o
       'file of mode 0600 whose first line is the passphrase, or - for standard input; by default it is asked for',
     );
   }
-  for (const command of [create, restore]) addSettings(command, ['databaseUrl', 'masterKeyFile']);
+  addSettings(create, ['databaseUrl', 'masterKeyFile']);
+  addSettings(restore, ['databaseUrl', 'masterKeyFile', 'auditHeadFile']);
 }

@@ -19,6 +19,10 @@ export function registerContext(program: Command, tools: Tools): void {
       'Hubs by name, with what it takes to reach them. The context local is always there: the hub on this machine, which its data directory names.',
   });
   const file = () => contextsFile(process.env);
+  const save = async (contexts: StoredContexts): Promise<void> => {
+    tools.interruption.hold(); // no draft with tokens is left behind
+    await writeContexts(file(), contexts);
+  };
   const localView = async (current: boolean): Promise<ContextView> => {
     const { server, token } = await localTarget();
     return contextView(LOCAL, current, { server, ...(token && { token: token.value }) });
@@ -62,7 +66,7 @@ export function registerContext(program: Command, tools: Tools): void {
       }
       const added = await addContext(tools, name);
       const contexts = { ...stored.contexts, [name]: added };
-      await writeContexts(file(), { ...stored, contexts });
+      await save({ ...stored, contexts });
       await out.record(await viewOf(name, { ...stored, contexts }), CONTEXT_FIELDS);
       out.note(`Whether it is right: hubctl context check ${name}. To use it: hubctl context use ${name}`);
     });
@@ -79,7 +83,7 @@ export function registerContext(program: Command, tools: Tools): void {
       const { current: _, contexts } = readContexts(file());
       const stored = { ...(name !== LOCAL && { current: name }), contexts };
       const view = await viewOf(name, stored, name);
-      await writeContexts(file(), stored);
+      await save(stored);
       await out.record(view, CONTEXT_FIELDS);
       const stronger = (['server', 'context', 'dataDir'] as const)
         .map((option) => typed(option))
@@ -127,7 +131,7 @@ export function registerContext(program: Command, tools: Tools): void {
       const view = await viewOf(name, stored, name);
       const { [name]: _, ...contexts } = stored.contexts;
       const current = stored.current === name ? undefined : stored.current;
-      await writeContexts(file(), { ...(current !== undefined && { current }), contexts });
+      await save({ ...(current !== undefined && { current }), contexts });
       await out.record({ ...view, current: false }, CONTEXT_FIELDS);
       if (view.tokenId !== undefined)
         out.note(`The hub still takes its token: hubctl token revoke ${view.tokenId}`);

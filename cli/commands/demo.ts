@@ -24,7 +24,7 @@ export function registerDemo(program: Command, tools: Tools): void {
     )
     .action(async (flags) => {
       // Between commands to paste, only what needs attention is worth a line.
-      const settings = readSettings(flags, { HUB_LOG_LEVEL: 'warn', ...process.env });
+      const settings = readSettings(flags, { HUB_LOG_LEVEL: 'warn', HUB_DRAIN_SECONDS: '0', ...process.env });
       if (settings.role !== 'all') throw usageError('HUB_ROLE: the demo runs in the role all');
       const { runDemo } = await import('../run-demo.ts');
       await runDemo(settings, {

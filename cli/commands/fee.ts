@@ -33,9 +33,10 @@ export function registerFee(program: Command, { hub, out }: Tools): void {
   const add = addVerb(fee, 'add', {
     summary: 'add a fee rule, or a new version of one',
     description:
-      'Adds a fee rule, or a new version of the one with the same name, gateway, slot and currency. Of the rules with one name, the most specific that matches a payment applies.',
+      'Adds a fee rule, or a new version of the one with the same name, gateway, slot and currency. An open-ended version ends the one before it. A temporary one (--to) ends nothing: it applies while it is valid, and then the open-ended one applies again. Of the rules with one name, the most specific that matches a payment applies.',
     examples: [
       'hubctl fee add processing --percent 1.5',
+      'hubctl fee add processing --percent 1.2 --from 2026-12-24 --to 2026-12-27',
       'hubctl fee add processing --slot main --currency BDT --percent 1.2 --fixed 2.00 --max-fee 50.00',
     ],
     prints: { document: FEE_RULE },
@@ -56,14 +57,19 @@ export function registerFee(program: Command, { hub, out }: Tools): void {
 
   addVerb(fee, 'list', {
     summary: 'list fee rules',
-    description: 'Lists the fee rules that are in force, and those that will be.',
-    examples: ['hubctl fee list --all'],
+    description:
+      'Lists the fee rules that are valid, and those that will be. STATE says which are in force now; one that is overridden is valid, and another applies in its place.',
+    examples: ['hubctl fee list --all', 'hubctl fee list --slot main'],
     prints: { document: list(FEE_RULE) },
   })
     .option('--all', 'versions that have ended too')
-    .action(async ({ all }: { all?: true }) => {
+    .option('--slot <slot>', 'only those that payments of this slot may be charged by')
+    .action(async ({ all, slot }: { all?: true; slot?: string }) => {
       const { paymentAdmin } = await hub('paymentAdmin');
-      const { rules } = await paymentAdmin.listFeeRules({ includeEnded: all === true });
+      const { rules } = await paymentAdmin.listFeeRules({
+        includeEnded: all === true,
+        ...(slot !== undefined && { slot }),
+      });
       const count = await out.list([rules.map(feeRuleView)], FEE_RULE_COLUMNS);
       if (count === 0) out.note('No fee rules. Add one with `hubctl fee add`.');
     });
@@ -74,7 +80,7 @@ export function registerFee(program: Command, { hub, out }: Tools): void {
     examples: ['hubctl fee retire fee_01k8e7v0c5eaxbgqm2tq1h9n3r'],
     prints: { document: FEE_RULE },
   })
-    .argument('<feeRuleId>', 'the version in force, fee_…')
+    .argument('<feeRuleId>', 'the version to end, fee_…')
     .action(async (feeRuleId: string) => {
       const { paymentAdmin } = await hub('paymentAdmin');
       const reply = await paymentAdmin.retireFeeRule({ feeRuleId });
@@ -104,7 +110,7 @@ export function registerFee(program: Command, { hub, out }: Tools): void {
   const backtest = addVerb(fee, 'backtest', {
     summary: 'say what a changed rule would have charged',
     description:
-      'Says what a rule would have charged over a past period, beside what the rule of its name did charge. Changes nothing.',
+      'Says what a rule would have charged over a past period, beside what the rule of its name did charge. Payments that a more specific or a temporary rule of its name applied to are left out. Changes nothing.',
     examples: ['hubctl fee backtest processing --percent 1.8 --from 2026-01-01 --to 2026-02-01'],
     prints: { document: list(FEE_BACKTEST) },
   });
@@ -135,5 +141,6 @@ function withTerms(command: Command): Command {
     .option('--basis-points <n>', 'the same in hundredths of a percent: 150', parseInteger)
     .option('--fixed <decimal>', 'added to that; needs --currency')
     .option('--min-fee <decimal>', 'the fee is at least this; needs --currency')
-    .option('--max-fee <decimal>', 'the fee is at most this; needs --currency');
+    .option('--max-fee <decimal>', 'the fee is at most this; needs --currency')
+    .option('--slots-may-override', 'let tokens that are limited to a slot override the rule there');
 }

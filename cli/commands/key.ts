@@ -18,6 +18,7 @@ export function registerKey(program: Command, tools: Tools): void {
     description: 'Issues one license or many alike, and prints their keys or writes them to a file.',
     notes: [
       'The file is CSV: RFC 4180 with a header, readable by its owner only. A customer that begins with = + - @ gets a leading apostrophe, so that a spreadsheet takes it for text.',
+      'Ctrl-C, SIGTERM and SIGHUP end it after the call under way: the keys that were issued are in the file, and the message says how many. Where keys may be lost, as in a pipe whose reader leaves, the message names their licenses.',
     ],
     examples: [
       'hubctl key issue --app photo-lab --seats 3 --customer "Ada Lovelace" --expires 1y',

@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<MigrationView>[] = [
   { title: 'APPLIED', cell: (item) => item.appliedAt },
 ];
 
-export function registerMigration(program: Command, { options, out, progress }: Tools): void {
+export function registerMigration(program: Command, { options, out, progress, interruption }: Tools): void {
   const migration = addNoun(program, 'migration', {
     group: 'Administration:',
     summary: 'the database schema',
@@ -47,8 +47,9 @@ export function registerMigration(program: Command, { options, out, progress }: 
       const { withLocalDatabase } = await import('../local-database.ts');
       const { bringUpToDate, letServe } = await import('../../core/schema.ts');
       const { systemClock } = await import('../../core/clock.ts');
-      const actor = { name: 'hubctl migration apply', requestId: '' };
+      const actor = { kind: 'local', name: 'hubctl migration apply', requestId: '' } as const;
       const servingRole: string | undefined = flags.servingRole;
+      interruption.hold(); // a migration under way is finished, and an embedded PostgreSQL is stopped
       const line = progress.show(() => 'Applying migrations');
       const names = await withLocalDatabase(settings, options().dataDir, async (db) => {
         const applied = await bringUpToDate({ db, actor, clock: systemClock });

@@ -4,14 +4,16 @@ import { storyOf } from '../../story/session-story.ts';
 import { CHARGE_STATUSES } from '../../story/words.ts';
 import { checkPeriod, timestampOf } from '../calendar.ts';
 import { NO_DEADLINE } from '../call-options.ts';
+import { requireYes } from '../confirm.ts';
 import { addNoun, addVerb } from '../manual.ts';
 import { pages } from '../pages.ts';
 import { addPair, parseText } from '../quantities.ts';
 import { part } from '../reply.ts';
 import { list } from '../shapes.ts';
-import { addPeriod, maxOption } from '../shared-options.ts';
+import { addPeriod, maxOption, yesOption } from '../shared-options.ts';
 import type { Tools } from '../tools.ts';
 import { typedMoney } from '../typed-amount.ts';
+import { VERIFICATION, VERIFICATION_COLUMNS, verificationView } from '../views/callback.ts';
 import {
   CHARGE_SESSION,
   CHARGE_SESSION_COLUMNS,
@@ -19,16 +21,23 @@ import {
   type ChargeSessionView,
   chargeSessionView,
 } from '../views/charge-session.ts';
+import { moneyText } from '../views/money.ts';
 import {
+  leftOutOf,
   RECHECKED_FIELDS,
   RECHECKED_SESSION,
   recheckedView,
   SESSION_STORY,
+  SESSION_STORY_FIELDS,
+  STATUS_CHANGE,
+  STATUS_CHANGE_COLUMNS,
   STORY_COLUMNS,
   sessionStoryView,
+  statusChangeView,
 } from '../views/session-story.ts';
 import { addWatch, type ListingOptions, printList } from '../watch-list.ts';
 import { type WatchOptions, watchSession } from '../watch-session.ts';
+import { registerDuplicates } from './session-duplicates.ts';
 
 type CreateOptions = {
   slot: string;
@@ -45,6 +54,7 @@ type CreateOptions = {
 type ListOptions = ListingOptions & {
   slot?: string;
   status?: keyof typeof CHARGE_STATUSES;
+  held?: true;
   order?: string;
   from?: Date;
   to?: Date;
@@ -110,15 +120,17 @@ export function registerSession(program: Command, tools: Tools): void {
     .addOption(
       new Option('--status <status>', 'only those in this status').choices(Object.keys(CHARGE_STATUSES)),
     )
-    .option('--order <text>', 'only those with exactly this order reference');
+    .option('--order <text>', 'only those with exactly this order reference')
+    .option('--held', 'only those whose payment is held for review, because of its risk');
   addWatch(addPeriod(listing, 'those created').addOption(maxOption())).action(
-    async ({ slot, status, order, from, to, ...options }: ListOptions) => {
+    async ({ slot, status, held, order, from, to, ...options }: ListOptions) => {
       checkPeriod(from, to);
       const { payments } = await hub('payments');
       const wanted = {
         ...(slot !== undefined && { slot }),
         ...(status !== undefined && { status: CHARGE_STATUSES[status] }),
         ...(order !== undefined && { orderReference: order }),
+        ...(held && { held }),
         ...(from !== undefined && { createdFrom: timestampOf(from) }),
         ...(to !== undefined && { createdTo: timestampOf(to) }),
       };
@@ -153,7 +165,7 @@ export function registerSession(program: Command, tools: Tools): void {
   addVerb(session, 'inspect', {
     summary: 'tell the whole story of a session',
     description:
-      'Tells what happened to a session, in order: its callbacks, what the provider was asked and answered, why its status is what it is, its usage log and its fees.',
+      'Tells what happened to a session, in order: its callbacks, what the provider was asked and answered, the reason for its status, its usage log entries with their fees, and duplicate payments. Shows the newest 50 callbacks, questions and status changes, and names the commands that list the rest.',
     examples: [`hubctl session inspect ${EXAMPLE_ID}`],
     prints: { document: SESSION_STORY },
   })
@@ -161,10 +173,50 @@ export function registerSession(program: Command, tools: Tools): void {
     .action(async (sessionId: string) => {
       const { payments } = await hub('payments');
       const reply = await payments.inspectChargeSession({ sessionId });
-      await out.record(sessionStoryView(reply), CHARGE_SESSION_FIELDS);
+      const story = sessionStoryView(reply);
+      await out.record(story, SESSION_STORY_FIELDS);
       if (out.json()) return;
       await out.text('\n');
       await out.list([storyOf(reply)], STORY_COLUMNS);
+      const leftOut = leftOutOf(story);
+      if (leftOut.length > 0) await out.text(`\n${leftOut.join('\n')}\n`);
+    });
+
+  addVerb(session, 'list-verifications', {
+    summary: 'list what the provider was asked about a session',
+    description: 'Lists what the provider was asked about a session and what it answered, newest first.',
+    examples: [`hubctl session list-verifications ${EXAMPLE_ID} --max 20`],
+    prints: { document: list(VERIFICATION) },
+  })
+    .argument('<sessionId>', 'the session, chs_…')
+    .addOption(maxOption())
+    .action(async (sessionId: string, { max }: { max?: number }) => {
+      const { payments } = await hub('payments');
+      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
+        const { verifications, nextPageToken } = await payments.listVerifications({ sessionId, ...page });
+        return { items: verifications.map(verificationView), next: nextPageToken };
+      };
+      const count = await out.list(pages(fetchPage, max), VERIFICATION_COLUMNS);
+      if (count === 0) out.note('The provider was not asked about this session yet.');
+    });
+
+  addVerb(session, 'list-changes', {
+    summary: 'list the changes of the status of a session',
+    description:
+      'Lists how the status of a session came about, newest first, as far as the audit log goes back.',
+    examples: [`hubctl session list-changes ${EXAMPLE_ID}`],
+    prints: { document: list(STATUS_CHANGE) },
+  })
+    .argument('<sessionId>', 'the session, chs_…')
+    .addOption(maxOption())
+    .action(async (sessionId: string, { max }: { max?: number }) => {
+      const { payments } = await hub('payments');
+      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
+        const { statusChanges, nextPageToken } = await payments.listStatusChanges({ sessionId, ...page });
+        return { items: statusChanges.map(statusChangeView), next: nextPageToken };
+      };
+      const count = await out.list(pages(fetchPage, max), STATUS_CHANGE_COLUMNS);
+      if (count === 0) out.note('The status of this session has not changed yet.');
     });
 
   addVerb(session, 'watch', {
@@ -181,10 +233,36 @@ export function registerSession(program: Command, tools: Tools): void {
     )
     .action((sessionId: string, options: WatchOptions) => watchSession(tools, sessionId, options));
 
+  addVerb(session, 'release', {
+    summary: 'release a session that is held for review',
+    description:
+      'Releases a session whose payment is held because the provider rates it risky, and asks the provider again: the session settles if the payment still stands. Asks first; off a terminal it wants --yes.',
+    examples: [`hubctl session release ${EXAMPLE_ID} --reason "customer known, order 1183" --yes`],
+    prints: { document: CHARGE_SESSION },
+  })
+    .argument('<sessionId>', 'the session, chs_…')
+    .requiredOption('--reason <text>', 'why, for the record')
+    .addOption(yesOption())
+    .action(async (sessionId: string, { reason, yes }: { reason: string; yes?: true }) => {
+      const question = async () => {
+        const { payments } = await hub('payments');
+        const reply = await payments.getChargeSession({ sessionId });
+        const view = chargeSessionView(part(reply.session, 'session'));
+        return `Release ${sessionId} of ${moneyText(view)}, ${view.statusReason}?`;
+      };
+      await requireYes(tools, { yes, verb: 'release', question, otherwise: 'Nothing was released.' });
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const reply = await paymentAdmin.releaseChargeSession({ sessionId, reason }, NO_DEADLINE);
+      const view = chargeSessionView(part(reply.session, 'session'));
+      await out.record(view, CHARGE_SESSION_FIELDS);
+      if (reply.unchanged) out.note('Nothing changed: the session was released before.');
+      if (view.status === 'pending') out.note('The hub asks the provider again by itself.');
+    });
+
   addVerb(session, 'recheck', {
     summary: 'ask the provider now',
     description:
-      'Asks the provider what became of a session, and settles the session by its answer. The only way by which a paid session is found to be reversed.',
+      'Asks the provider what became of a session, and settles the session by its answer. The only way by which a paid session is found to be reversed. Of a paid session it also looks for duplicate payments.',
     examples: [`hubctl session recheck ${EXAMPLE_ID}`],
     prints: { document: RECHECKED_SESSION },
   })
@@ -196,4 +274,6 @@ export function registerSession(program: Command, tools: Tools): void {
         RECHECKED_FIELDS,
       );
     });
+
+  registerDuplicates(session, tools);
 }

@@ -11,7 +11,7 @@ export function registerSimulate(program: Command, { out, streams }: Tools): voi
     group: 'Running a hub:',
     summary: 'simulate the payment providers',
     description:
-      'Runs both payment providers over HTTP until SIGTERM or SIGINT, with a checkout page on which one can pay, fail or cancel. It takes no real money, and its payments are gone when it ends. Faults happen at random with --fault-rate, or on request through its control interface.',
+      'Runs both payment providers over HTTP until SIGTERM, SIGINT or SIGHUP, with a checkout page on which one can pay, fail or cancel. It takes no real money, and its payments are gone when it ends. Faults happen at random with --fault-rate, or on request through its control interface.',
     notes: ['With --output json it prints one line once it is ready, and goes on.'],
     examples: ['hubctl simulate --fault-rate 0.1 --fault-seed 7 --credentials-dir /tmp/simulator'],
     prints: { lines: SIMULATOR },

@@ -27,10 +27,31 @@ type AddOptions = {
   baseUrl?: string;
   credentialsFile?: string;
   option?: Record<string, string>;
+  holdRisky?: boolean;
 };
+
+type UpdateOptions = Pick<AddOptions, 'option' | 'holdRisky'>;
 
 const ABOUT_CREDENTIALS =
   'The file is a JSON object of the credentials by name: `hubctl gateway list` says which a gateway needs. Without one, they are asked for at the terminal, unseen. The hub seals them, and shows them to nobody.';
+
+const HOLD_RISKY = 'hold payments that the provider rates risky for review, instead of settling them';
+
+/** @throws CliError (usage) if `--option` contradicts `--hold-risky` */
+function slotOptions({
+  option,
+  holdRisky,
+}: {
+  option: Record<string, string>;
+  holdRisky: boolean | undefined;
+}): Record<string, string> {
+  if (holdRisky === undefined) return option;
+  const riskyPayments = holdRisky ? 'hold' : 'settle';
+  if ((option['riskyPayments'] ?? riskyPayments) !== riskyPayments) {
+    throw usageError('--option riskyPayments and --hold-risky contradict each other: give one of them.');
+  }
+  return { ...option, riskyPayments };
+}
 
 export function registerSlot(program: Command, tools: Tools): void {
   const { hub, out } = tools;
@@ -71,7 +92,9 @@ export function registerSlot(program: Command, tools: Tools): void {
     .option('--base-url <url>', "address of the provider's API; in production, by default the provider's own")
     .addOption(credentialsOption())
     .option('--option <name=value>', 'an option of the gateway; repeatable', addPair)
-    .action(async (name: string, { gateway, environment, baseUrl, credentialsFile, option }: AddOptions) => {
+    .option('--hold-risky', HOLD_RISKY)
+    .action(async (name: string, options: AddOptions) => {
+      const { gateway, environment, baseUrl, credentialsFile, option = {}, holdRisky } = options;
       const credentials = await readCredentials(tools, credentialsFile, () => credentialsOf(gateway));
       const { paymentAdmin } = await hub('paymentAdmin');
       const reply = await paymentAdmin.addSlot({
@@ -80,7 +103,7 @@ export function registerSlot(program: Command, tools: Tools): void {
         environment: SLOT_ENVIRONMENTS[environment],
         baseUrl: baseUrl ?? '',
         credentials,
-        options: option ?? {},
+        options: slotOptions({ option, holdRisky }),
       });
       await print(reply.slot);
     });
@@ -115,6 +138,28 @@ export function registerSlot(program: Command, tools: Tools): void {
     .action(async (name: string) => {
       const { paymentAdmin } = await hub('paymentAdmin');
       await print((await paymentAdmin.getSlot({ slot: name })).slot);
+    });
+
+  addVerb(slot, 'update', {
+    summary: 'change options of a slot',
+    description:
+      'Changes options of a slot: those that are given, and no others. They count from the next question to the provider.',
+    examples: ['hubctl slot update main --hold-risky', 'hubctl slot update main --no-hold-risky'],
+    prints: { document: SLOT },
+  })
+    .argument('<slot>', 'name of the slot')
+    .option('--option <name=value>', 'an option of the gateway; repeatable', addPair)
+    .option('--hold-risky', HOLD_RISKY)
+    .option('--no-hold-risky', 'settle them, as is the default')
+    .action(async (name: string, { option = {}, holdRisky }: UpdateOptions) => {
+      const options = slotOptions({ option, holdRisky });
+      if (Object.keys(options).length === 0) {
+        throw usageError('Nothing to change: give --hold-risky, --no-hold-risky or --option name=value.');
+      }
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const { slot: found, unchanged } = await paymentAdmin.updateSlot({ slot: name, options });
+      await print(found);
+      if (unchanged) out.note('Nothing changed: the slot had these options before.');
     });
 
   addVerb(slot, 'rotate', {

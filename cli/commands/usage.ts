@@ -18,7 +18,8 @@ export function registerUsage(program: Command, tools: Tools): void {
   const usage = addNoun(program, 'usage', {
     group: 'Payments:',
     summary: 'the log of what was paid',
-    description: 'One entry for each paid session, with its fees.',
+    description:
+      'One entry of kind payment for each paid session, with its fees. Reversals and payments after them are entries of their own; amounts that were taken back are negative.',
   });
 
   const listing = addVerb(usage, 'list', {
@@ -45,7 +46,7 @@ export function registerUsage(program: Command, tools: Tools): void {
   addVerb(usage, 'sum', {
     summary: 'sum up what was paid, by day',
     description:
-      'Sums the usage log up by day (UTC) and currency, the oldest day first: payments, amounts, fees.',
+      'Sums the usage log up by day (UTC) and currency, the oldest day first: payments, amounts, fees, reversals, and the net amount. A reversal counts on its own day.',
     examples: ['hubctl usage sum --from 2026-01-01 --to 2026-02-01'],
     prints: { document: list(USAGE_DAY) },
   })
@@ -72,7 +73,7 @@ export function registerUsage(program: Command, tools: Tools): void {
     summary: 'write what was paid to a file',
     description: 'Writes the usage log to a file or to standard output, the latest settled first.',
     notes: [
-      'CSV: RFC 4180 with a header. Amounts stand as decimals and in minor units (10000 is 100.00 BDT), the fees of a payment as name=amount, separated by semicolons. A text that begins with = + - @ gets a leading apostrophe, so that a spreadsheet takes it for text. JSON lines: an object a line, as `usage list` prints them.',
+      'CSV: RFC 4180 with a header. Amounts stand as decimals and in minor units (10000 is 100.00 BDT), the fees of a payment as name=amount, separated by semicolons. The amount of a reversal is negative, so that the sum of a column is the net amount. A text that begins with = + - @ gets a leading apostrophe, so that a spreadsheet takes it for text. JSON lines: an object a line, as `usage list` prints them.',
     ],
     examples: ['hubctl usage export --from 2026-01-01 --to 2026-02-01 --out january.csv'],
     prints: {

@@ -55,8 +55,14 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
     'the customer authorizes with gateway_two and closes the tab',
     (controls, { ref }) => controls.authorizeAndLeave(word(ref, 'ref')),
   ),
+  command('pay-again', 'ref', 'the customer pays a second time what is paid already', (controls, { ref }) =>
+    controls.payAgain(word(ref, 'ref')),
+  ),
   command('reverse', 'ref', 'the provider takes the money back', (controls, { ref }) =>
     controls.reverse(word(ref, 'ref')),
+  ),
+  command('stand-again', 'ref', 'a reversed payment stands again', (controls, { ref }) =>
+    controls.standAgain(word(ref, 'ref')),
   ),
   command('pay-all', '', 'pays everything that is open', (controls) => ({ paid: controls.payAll() })),
   command('forge', 'ref, claim', 'sends a callback that knows no secret', (controls, { ref, claim }) =>

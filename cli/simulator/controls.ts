@@ -10,6 +10,8 @@ import type { Conditions } from './requests.ts';
 export type Controls = {
   readonly faults: Faults;
   payments(): readonly SimulatedPayment[];
+  /** What proves each payment of a checkout of gateway_one, the first one first. @throws SimulatorError */
+  proofs(ref: string): readonly string[];
   /** What moved and still stands, in minor units by currency. */
   totals(): Record<string, bigint>;
   /** The customer presses the button; callbacks go on their way. @throws SimulatorError */
@@ -20,8 +22,12 @@ export type Controls = {
   payAll(): number;
   /** The customer authorizes with gateway_two and closes the tab: nobody is told. @throws SimulatorError */
   authorizeAndLeave(ref: string): void;
+  /** The customer pays a second time what is paid; the callback goes on its way. @throws SimulatorError */
+  payAgain(ref: string): void;
   /** The provider takes the money back. @throws SimulatorError */
   reverse(ref: string): void;
+  /** The provider takes a reversal back: the payment stands again. @throws SimulatorError */
+  standAgain(ref: string): void;
   /** Sends a callback that knows no secret; resolves once it was answered. @throws SimulatorError */
   forge(ref: string, claim: Outcome): Promise<void>;
   /** Attempts to deliver callbacks, the latest last. */
@@ -58,6 +64,7 @@ export function createControls(parts: ControlsParts): Controls {
   return {
     faults,
     payments: () => ledger.payments().map(simulated),
+    proofs: (ref) => ledger.find(ref).attempts.flatMap(({ proof }) => proof ?? []),
     totals: ledger.totals,
     pay: (ref) => customer.decide(ledger.find(ref), 'paid'),
     fail: (ref) => customer.decide(ledger.find(ref), 'failed'),
@@ -68,7 +75,9 @@ export function createControls(parts: ControlsParts): Controls {
       return open.length;
     },
     authorizeAndLeave: (ref) => customer.authorizeAndLeave(ledger.find(ref)),
+    payAgain: (ref) => customer.payAgain(ledger.find(ref)),
     reverse: (ref) => ledger.reverse(ledger.find(ref)),
+    standAgain: (ref) => ledger.standAgain(ledger.find(ref)),
     forge: (ref, claim) => customer.forge(ledger.find(ref), claim),
     deliveries: callbacks.deliveries,
     idle: callbacks.idle,

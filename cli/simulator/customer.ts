@@ -69,6 +69,12 @@ export function createCustomer({ ledger, callbacks, providers }: CustomerOptions
       ledger.decide(payment, 'paid');
     },
 
+    /** The customer pays a second time, and the callback of that goes on its way. @throws SimulatorError */
+    payAgain(first: Payment): void {
+      const { payment, attempt } = ledger.payAgain(first);
+      send(payment, attempt, providers[payment.gateway].callback(payment, attempt));
+    },
+
     /** Sends what somebody could send who knows the callback address but no secret. Resolves once it was answered. */
     async forge(payment: Payment, claim: Outcome): Promise<void> {
       const request = providers[payment.gateway].forgery(payment, claim);

@@ -17,12 +17,16 @@ export const ANSWER_FAULTS = [
 /** The answer is well formed and says something untrue. */
 export const LIES = ['wrong_amount', 'wrong_currency', 'wrong_transaction'] as const;
 
+/** The answer rates the payment risky. */
+const RATINGS = ['risky'] as const;
+
 /** Of callbacks on their way. */
 export const CALLBACK_FAULTS = ['late', 'lost', 'duplicated', 'reordered', 'forged'] as const;
 
 export const FAULT_KINDS = [
   ...ANSWER_FAULTS,
   ...LIES,
+  ...RATINGS,
   'expired_token',
   'rate_limited_grant',
   ...CALLBACK_FAULTS,
@@ -33,8 +37,8 @@ export type FaultKind = (typeof FAULT_KINDS)[number];
 /** What a fault can happen to, and the faults that can happen to it. */
 export const POSSIBLE = {
   'gateway_one.initiate': ANSWER_FAULTS,
-  'gateway_one.validate': [...ANSWER_FAULTS, ...LIES],
-  'gateway_one.query': [...ANSWER_FAULTS, ...LIES],
+  'gateway_one.validate': [...ANSWER_FAULTS, ...LIES, ...RATINGS],
+  'gateway_one.query': [...ANSWER_FAULTS, ...LIES, ...RATINGS],
   'gateway_two.grant': [...ANSWER_FAULTS, 'rate_limited_grant'],
   'gateway_two.create': [...ANSWER_FAULTS, 'expired_token'],
   'gateway_two.execute': [...ANSWER_FAULTS, ...LIES, 'expired_token'],

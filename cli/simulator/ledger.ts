@@ -110,10 +110,52 @@ export function createLedger(now: () => number) {
       return true;
     },
 
+    /**
+     * The customer pays what is paid already: gateway_one takes another attempt, gateway_two another payment with the
+     * same invoice. The money moves at once. Answers with what the callback is about.
+     */
+    payAgain(payment: Payment): { readonly payment: Payment; readonly attempt: Attempt } {
+      if (payment.state !== 'paid')
+        throw new SimulatorError(`payment ${payment.ref} is ${payment.state}, not paid`);
+      const proof = newProof();
+      const attempt = {
+        outcome: 'paid' as const,
+        proof: payment.gateway === 'gateway_one' ? proof : undefined,
+        bankId: newProof(),
+        at: new Date(now()),
+        validated: false,
+      };
+      if (payment.gateway === 'gateway_one') {
+        payment.attempts.push(attempt);
+        payment.executions += 1;
+        byProof.set(proof, { payment, attempt });
+        return { payment, attempt };
+      }
+      const ref = `TR${newProof()}`;
+      const { gateway, merchantTransactionId, amount, merchant, description, notifyUrl, echo } = payment;
+      const returnUrls = Object.fromEntries(
+        Object.entries(payment.returnUrls).map(([outcome, url]) => [
+          outcome,
+          url.replaceAll(payment.ref, ref),
+        ]),
+      ) as Order['returnUrls']; // the same names
+      const order = { gateway, merchantTransactionId, amount, merchant, description, notifyUrl, echo };
+      const second = this.open({ ...order, returnUrls }, ref);
+      second.attempts.push(attempt);
+      moveMoney(second, proof);
+      return { payment: second, attempt };
+    },
+
     reverse(payment: Payment): void {
       if (payment.state !== 'paid')
         throw new SimulatorError(`payment ${payment.ref} is ${payment.state}, not paid`);
       payment.state = 'reversed';
+    },
+
+    standAgain(payment: Payment): void {
+      if (payment.state !== 'reversed')
+        throw new SimulatorError(`payment ${payment.ref} is ${payment.state}, not reversed`);
+      payment.state = 'paid';
     },
 
     byRef: (ref: string) => byRef.get(ref),
@@ -133,8 +175,9 @@ export function createLedger(now: () => number) {
     /** The money that moved and still stands, in minor units by currency. */
     totals(): Record<string, bigint> {
       const totals = new Map<string, bigint>();
-      for (const { state, amount } of byRef.values()) {
-        if (state === 'paid') totals.set(amount.currency, (totals.get(amount.currency) ?? 0n) + amount.minor);
+      for (const { state, amount, executions } of byRef.values()) {
+        const moved = amount.minor * BigInt(executions);
+        if (state === 'paid') totals.set(amount.currency, (totals.get(amount.currency) ?? 0n) + moved);
       }
       return Object.fromEntries(totals);
     },

@@ -55,6 +55,10 @@ export async function answerWith(
       const { status, json } = perform();
       return sendJson(response, { status, json: untrue(fault, json) });
     }
+    case 'risky': {
+      const { status, json } = perform();
+      return sendJson(response, { status, json: rated(json) });
+    }
     default:
       return sendJson(response, perform());
   }
@@ -105,6 +109,16 @@ function untrue(
   const told = ([name, value]: [string, unknown]): [string, unknown] => {
     if (Array.isArray(value)) return [name, value.map((each) => untrue(lie, each))];
     return [name, fields.includes(name) && typeof value === 'string' ? otherThan(lie, value) : value];
+  };
+  return Object.fromEntries(Object.entries(json).map(told));
+}
+
+/** The same answer with the highest rating there is, wherever it has one. */
+function rated(json: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const told = ([name, value]: [string, unknown]): [string, unknown] => {
+    if (Array.isArray(value)) return [name, value.map(rated)];
+    if (name === 'risk_level') return [name, '1'];
+    return [name, name === 'risk_title' ? 'High Risk' : value];
   };
   return Object.fromEntries(Object.entries(json).map(told));
 }

@@ -1,5 +1,6 @@
 // Runs the simulator until a signal ends it, and says how to use it.
 import { usageError } from '../failure.ts';
+import { ENDING_SIGNALS, firstSignal } from '../first-signal.ts';
 import type { Streams } from '../tools.ts';
 import type { SimulatorReport } from '../views/simulator.ts';
 import { cannotListen } from './cannot-listen.ts';
@@ -14,9 +15,9 @@ export type RunOptions = SimulatorOptions & {
   readonly streams: Streams;
 };
 
-/** Resolves after the first SIGTERM or SIGINT. @throws CliError if the port is taken or a file cannot be written */
+/** Resolves after the first signal that ends a program. @throws CliError if the port is taken or a file cannot be written */
 export async function runSimulator({ credentialsDir, json, streams, ...options }: RunOptions): Promise<void> {
-  const stopped = signal();
+  const stopped = firstSignal(ENDING_SIGNALS);
   const onFault = json ? undefined : (event: FaultEvent) => void streams.stderr.write(faultLine(event));
   const simulator = await startSimulator({ ...options, ...(onFault && { onFault }) }).catch((error) => {
     throw cannotListen(error, options.port ?? 0, '--port');
@@ -81,10 +82,4 @@ Paste into another terminal:
 
 Ctrl-C stops it; its payments are gone then.
 `;
-}
-
-function signal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT']) process.on(name, () => resolve());
-  });
 }

@@ -4,6 +4,7 @@ import type {
   LinkedAuditEntry,
   VerifyAuditLogResponse,
 } from '../../gen/hub/access/v1/audit_service_pb.ts';
+import { ACTOR_KINDS } from '../../story/words.ts';
 import { part } from '../reply.ts';
 import {
   boolean,
@@ -14,12 +15,16 @@ import {
   nullable,
   type Of,
   object,
+  oneOf,
   optional,
   text,
   time,
 } from '../shapes.ts';
 import type { Column } from '../table.ts';
 import { rfc3339, shortTime } from './cells.ts';
+
+export type ActorKindName = keyof typeof ACTOR_KINDS;
+const ACTOR_KIND_NAMES = Object.keys(ACTOR_KINDS) as ActorKindName[]; // the keys above
 
 export const AUDIT_ENTRY = object(
   'AuditEntry',
@@ -36,6 +41,14 @@ export const AUDIT_ENTRY = object(
     after: nullable(facts(), 'what it made of that; null if nothing is left'),
     detail: facts(),
     requestId: optional(text()),
+    actorKind: optional(
+      oneOf(
+        ACTOR_KIND_NAMES,
+        'a token, a certificate that stands for one, the hub itself or a command without a hub; missing of entries from before kinds were recorded',
+      ),
+    ),
+    actorTokenId: optional(id('tok')),
+    actorCertificateSubject: optional(text()),
   },
   { message: 'hub.access.v1.AuditEntry' },
 );
@@ -71,17 +84,24 @@ export const AUDIT_CHAIN = object(
     ok: boolean(),
     head: text(),
     entries: integer(),
+    beginsAfter: optional(integer('number of the link that it begins after; missing of the first chain')),
+    unlinked: integer(),
+    unlinkedSince: optional(time()),
     broken: optional(described(AUDIT_BREAK, 'the first row that breaks it; missing if it holds')),
   },
   { message: 'hub.access.v1.VerifyAuditLogResponse' },
 );
 export type AuditChainView = Of<typeof AUDIT_CHAIN>;
 
-export function auditChainView({ ok, head, entries, broken }: VerifyAuditLogResponse): AuditChainView {
+export function auditChainView(reply: VerifyAuditLogResponse): AuditChainView {
+  const { ok, head, entries, beginsAfter, unlinked, unlinkedSince, broken } = reply;
   return {
     ok,
     head,
     entries: Number(entries),
+    ...(beginsAfter > 0n && { beginsAfter: Number(beginsAfter) }),
+    unlinked: Number(unlinked),
+    ...(unlinkedSince && { unlinkedSince: rfc3339(unlinkedSince) }),
     ...(broken && {
       broken: {
         problem: broken.problem,
@@ -97,6 +117,14 @@ export const AUDIT_CHAIN_FIELDS: readonly Column<AuditChainView>[] = [
   { title: 'Chain', cell: (item) => (item.ok ? 'holds' : 'is broken') },
   { title: 'Entries', cell: (item) => item.entries },
   { title: 'Head', cell: (item) => item.head },
+  { title: 'Begins after link', cell: (item) => item.beginsAfter },
+  {
+    title: 'Without a link',
+    cell: ({ unlinked, unlinkedSince }) =>
+      unlinked === 0
+        ? undefined
+        : [unlinked, unlinkedSince && `since ${unlinkedSince}`].filter(Boolean).join(' '),
+  },
   {
     title: 'Broken at',
     cell: ({ broken }) => broken && [broken.seq, broken.auditEntryId].filter(Boolean).join(' '),
@@ -116,6 +144,16 @@ export function auditEntryView(entry: AuditEntry): AuditEntryView {
     after: entry.after ?? null,
     detail: entry.detail ?? {},
     ...(entry.requestId !== '' && { requestId: entry.requestId }),
+    ...actorView(entry),
+  };
+}
+
+function actorView({ actorKind, actorTokenId, actorCertificateSubject }: AuditEntry) {
+  const kind = ACTOR_KIND_NAMES.find((name) => ACTOR_KINDS[name] === actorKind);
+  return {
+    ...(kind !== undefined && { actorKind: kind }),
+    ...(actorTokenId !== '' && { actorTokenId }),
+    ...(actorCertificateSubject !== '' && { actorCertificateSubject }),
   };
 }
 
@@ -139,6 +177,8 @@ export const AUDIT_COLUMNS: readonly Column<AuditEntryView>[] = [
   { title: 'ENTRY', cell: (entry) => entry.auditEntryId },
   { title: 'AT', cell: (entry) => shortTime(entry.at) },
   { title: 'ACTOR', cell: (entry) => entry.actor },
+  { title: 'KIND', cell: (entry) => entry.actorKind },
+  { title: 'TOKEN', cell: (entry) => entry.actorTokenId },
   { title: 'ACTION', cell: (entry) => entry.action },
   { title: 'SUBJECT', cell: (entry) => entry.subject },
   { title: 'BEFORE', cell: (entry) => factsText(entry.before) },

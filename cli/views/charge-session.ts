@@ -1,9 +1,10 @@
 // Charge sessions as hubctl prints them.
 import type { ChargeSession } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { riskText } from '../../story/risk.ts';
 import { doubtText } from '../../story/session-story.ts';
 import { CHARGE_STATUSES, wordFor } from '../../story/words.ts';
 import { part } from '../reply.ts';
-import { boolean, id, map, type Of, object, optional, text, time, word } from '../shapes.ts';
+import { boolean, id, integer, map, type Of, object, optional, text, time, word } from '../shapes.ts';
 import type { Column } from '../table.ts';
 import { pairsText, rfc3339, shortTime } from './cells.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
@@ -25,6 +26,12 @@ export const CHARGE_SESSION = object(
     gatewayTransactionId: optional(
       text("the provider's id of the payment that settled it; only if it was paid"),
     ),
+    riskLevel: optional(
+      integer('how risky the provider rates the payment, 0 being safe; only if it has rated one'),
+    ),
+    riskTitle: optional(text("the rating in the provider's words")),
+    heldAt: optional(time('since when the payment has been held for review; only while it is')),
+    releasedAt: optional(time('when an operator released it in spite of the risk')),
     customer: map(text(), 'who pays, as far as it was said: `name`, `email`, `phone` …'),
     metadata: map(text()),
     createdAt: time(),
@@ -49,6 +56,10 @@ export function chargeSessionView(session: ChargeSession): ChargeSessionView {
     merchantTransactionId: session.merchantTransactionId,
     providerPaymentId: session.providerPaymentId,
     ...(session.gatewayTransactionId !== '' && { gatewayTransactionId: session.gatewayTransactionId }),
+    ...(session.riskLevel !== undefined && { riskLevel: session.riskLevel }),
+    ...(session.riskTitle !== '' && { riskTitle: session.riskTitle }),
+    ...(session.heldAt && { heldAt: rfc3339(session.heldAt) }),
+    ...(session.releasedAt && { releasedAt: rfc3339(session.releasedAt) }),
     customer: Object.fromEntries(Object.entries(customer).filter(([, value]) => value !== '')),
     metadata: session.metadata,
     createdAt: rfc3339(part(session.createdAt, 'creation time')),
@@ -58,7 +69,7 @@ export function chargeSessionView(session: ChargeSession): ChargeSessionView {
 
 export const CHARGE_SESSION_COLUMNS: readonly Column<ChargeSessionView>[] = [
   { title: 'SESSION', cell: (item) => item.sessionId },
-  { title: 'STATUS', cell: (item) => item.status },
+  { title: 'STATUS', cell: statusText },
   { title: 'AMOUNT', cell: moneyText, right: true },
   { title: 'SLOT', cell: (item) => item.slot },
   { title: 'CREATED', cell: (item) => shortTime(item.createdAt) },
@@ -68,7 +79,7 @@ export const CHARGE_SESSION_COLUMNS: readonly Column<ChargeSessionView>[] = [
 
 export const CHARGE_SESSION_FIELDS: readonly Column<ChargeSessionView>[] = [
   { title: 'Session', cell: (item) => item.sessionId },
-  { title: 'Status', cell: (item) => item.status },
+  { title: 'Status', cell: statusText },
   { title: 'Why', cell: (item) => item.statusReason + doubtText(item.status, item.statusVerified) },
   { title: 'Amount', cell: moneyText },
   { title: 'Order', cell: (item) => item.orderReference },
@@ -78,7 +89,14 @@ export const CHARGE_SESSION_FIELDS: readonly Column<ChargeSessionView>[] = [
   { title: 'Merchant transaction', cell: (item) => item.merchantTransactionId },
   { title: 'Provider payment', cell: (item) => item.providerPaymentId },
   { title: 'Provider transaction', cell: (item) => item.gatewayTransactionId },
+  { title: 'Risk', cell: (item) => riskText(item.riskLevel, item.riskTitle) },
+  { title: 'Held since', cell: (item) => shortTime(item.heldAt) },
+  { title: 'Released', cell: (item) => shortTime(item.releasedAt) },
   { title: 'Checkout', cell: (item) => item.checkoutUrl },
   { title: 'Created', cell: (item) => shortTime(item.createdAt) },
   { title: 'Status since', cell: (item) => shortTime(item.statusChangedAt) },
 ];
+
+function statusText({ status, heldAt }: ChargeSessionView): string {
+  return heldAt === undefined ? status : `${status} (held)`;
+}

@@ -1,8 +1,21 @@
 // Fee rules and backtests as hubctl prints them.
 import type { FeeBacktest } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { FeeRule } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { FEE_RULE_STATES, wordFor } from '../../story/words.ts';
 import { part } from '../reply.ts';
-import { described, id, integer, list, type Of, object, optional, text, time } from '../shapes.ts';
+import {
+  boolean,
+  described,
+  id,
+  integer,
+  list,
+  type Of,
+  object,
+  optional,
+  text,
+  time,
+  word,
+} from '../shapes.ts';
 import type { Column } from '../table.ts';
 import { rfc3339, shortTime } from './cells.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
@@ -24,6 +37,9 @@ export const FEE_RULE = object(
     max: optional(described(MONEY, 'the fee is at most this')),
     validFrom: time(),
     validTo: optional(time('it applies to payments settled before')),
+    state: word(FEE_RULE_STATES),
+    slotsMayOverride: boolean(),
+    addedBySlot: boolean(),
   },
   {
     message: 'hub.payment.v1.FeeRule',
@@ -49,6 +65,9 @@ export function feeRuleView(rule: FeeRule): FeeRuleView {
     ...(rule.maxMinorUnits !== undefined && { max: money(rule.maxMinorUnits) }),
     validFrom: rfc3339(part(rule.validFrom, 'begin')),
     ...(rule.validTo && { validTo: rfc3339(rule.validTo) }),
+    state: wordFor(FEE_RULE_STATES, rule.state),
+    slotsMayOverride: rule.slotsMayOverride,
+    addedBySlot: rule.addedBySlot,
   };
 }
 
@@ -58,6 +77,7 @@ export const FEE_RULE_COLUMNS: readonly Column<FeeRuleView>[] = [
   { title: 'VERSION', cell: (rule) => rule.version, right: true },
   { title: 'FOR', cell: scope },
   { title: 'FEE', cell: fee },
+  { title: 'STATE', cell: stateText },
   { title: 'FROM', cell: (rule) => shortTime(rule.validFrom) },
   { title: 'TO', cell: (rule) => shortTime(rule.validTo) },
 ];
@@ -68,6 +88,7 @@ export const FEE_RULE_FIELDS: readonly Column<FeeRuleView>[] = [
   { title: 'Version', cell: (rule) => rule.version },
   { title: 'For', cell: scope },
   { title: 'Fee', cell: fee },
+  { title: 'State', cell: stateText },
   { title: 'From', cell: (rule) => shortTime(rule.validFrom) },
   { title: 'To', cell: (rule) => shortTime(rule.validTo) },
 ];
@@ -120,6 +141,11 @@ export const FEE_BACKTEST_COLUMNS: readonly Column<FeeBacktestView>[] = [
     right: true,
   },
 ];
+
+/** As people read it. */
+function stateText({ state }: FeeRuleView): string {
+  return state.replace('_', ' ');
+}
 
 function scope({ slot, gateway, currency }: FeeRuleView): string {
   return [slot, gateway, currency].filter((part) => part !== undefined).join(', ') || 'any payment';

@@ -1,16 +1,17 @@
 // The whole story of a charge session as hubctl prints it: everything that is known, and the same in order.
-import type { StatusChange } from '../../gen/hub/payment/v1/payment_pb.ts';
+import type { CallbackCount, StatusChange } from '../../gen/hub/payment/v1/payment_pb.ts';
 import type {
   InspectChargeSessionResponse,
   RecheckChargeSessionResponse,
 } from '../../gen/hub/payment/v1/payment_service_pb.ts';
-import type { StoryLine } from '../../story/session-story.ts';
-import { CHARGE_STATUSES, wordFor } from '../../story/words.ts';
+import { callbackCountText, type StoryLine } from '../../story/session-story.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../story/words.ts';
 import { part } from '../reply.ts';
 import {
   boolean,
   described,
   id,
+  integer,
   list,
   nullable,
   type Of,
@@ -22,8 +23,9 @@ import {
 } from '../shapes.ts';
 import type { Column } from '../table.ts';
 import { CALLBACK, callbackView, VERIFICATION, verificationView } from './callback.ts';
-import { rfc3339 } from './cells.ts';
+import { rfc3339, shortTime } from './cells.ts';
 import { CHARGE_SESSION, CHARGE_SESSION_FIELDS, chargeSessionView } from './charge-session.ts';
+import { DUPLICATE_PAYMENT, duplicatePaymentView } from './duplicate-payment.ts';
 import { FEE_LINE, USAGE_LOG, usageView } from './usage.ts';
 
 export const STATUS_CHANGE = object(
@@ -38,18 +40,36 @@ export const STATUS_CHANGE = object(
   },
   { message: 'hub.payment.v1.StatusChange' },
 );
-type StatusChangeView = Of<typeof STATUS_CHANGE>;
+export type StatusChangeView = Of<typeof STATUS_CHANGE>;
+
+const CALLBACK_COUNT = object(
+  'CallbackCount',
+  { state: word(CALLBACK_STATES), kept: integer(), onlyCounted: integer() },
+  { message: 'hub.payment.v1.CallbackCount' },
+);
 
 export const SESSION_STORY = object('SessionStory', {
   ...CHARGE_SESSION.properties,
   statusChanges: list(
     STATUS_CHANGE,
-    'how its status came about, oldest first, as far as the audit log goes back',
+    'how its status came about: the newest 50 changes, oldest first, as far as the audit log goes back',
   ),
-  callbacks: list(CALLBACK, 'its callbacks, oldest first'),
-  verifications: list(VERIFICATION, 'what the provider was asked and answered, oldest first'),
-  usageLog: nullable(USAGE_LOG, 'its usage log; null unless it was paid'),
-  fees: list(FEE_LINE, 'the fees of the usage log'),
+  moreStatusChanges: boolean('whether there are more: `session list-changes` has all'),
+  callbacks: list(CALLBACK, 'its newest 50 callbacks, oldest first'),
+  moreCallbacks: boolean('whether the journal has more: `callback list --session` has all'),
+  callbackCounts: list(CALLBACK_COUNT, 'how many callbacks it has, by state'),
+  verifications: list(
+    VERIFICATION,
+    'the newest 50 of what the provider was asked and answered, oldest first',
+  ),
+  moreVerifications: boolean('whether there are more: `session list-verifications` has all'),
+  usageLog: nullable(USAGE_LOG, 'the usage log entry of its first payment; null unless it was paid'),
+  fees: list(FEE_LINE, 'the fees of that entry'),
+  usageLogs: list(
+    USAGE_LOG,
+    'all its usage log entries, oldest first: reversals and payments after them too',
+  ),
+  duplicatePayments: list(DUPLICATE_PAYMENT, 'further payments that stand at the provider, oldest first'),
 });
 export type SessionStoryView = Of<typeof SESSION_STORY>;
 
@@ -84,14 +104,35 @@ export function sessionStoryView(reply: InspectChargeSessionResponse): SessionSt
   return {
     ...chargeSessionView(part(reply.session, 'session')),
     statusChanges: reply.statusChanges.map(statusChangeView),
+    moreStatusChanges: reply.moreStatusChanges,
     callbacks: reply.callbacks.map(callbackView),
+    moreCallbacks: reply.moreCallbacks,
+    callbackCounts: reply.callbackCounts.map(callbackCountView),
     verifications: reply.verifications.map(verificationView),
+    moreVerifications: reply.moreVerifications,
     usageLog,
     fees: usageLog?.fees ?? [],
+    usageLogs: reply.usageLogs.map(usageView),
+    duplicatePayments: reply.duplicatePayments.map(duplicatePaymentView),
   };
 }
 
-function statusChangeView({ at, from, to, verified, reason, callbackId }: StatusChange): StatusChangeView {
+function callbackCountView({ state, kept, onlyCounted }: CallbackCount): Of<typeof CALLBACK_COUNT> {
+  return {
+    state: wordFor(CALLBACK_STATES, state),
+    kept: Number(kept),
+    onlyCounted: Number(onlyCounted),
+  };
+}
+
+export function statusChangeView({
+  at,
+  from,
+  to,
+  verified,
+  reason,
+  callbackId,
+}: StatusChange): StatusChangeView {
   return {
     at: rfc3339(part(at, 'time of the change')),
     from: wordFor(CHARGE_STATUSES, from),
@@ -101,6 +142,30 @@ function statusChangeView({ at, from, to, verified, reason, callbackId }: Status
     ...(callbackId !== '' && { callbackId }),
   };
 }
+
+export const SESSION_STORY_FIELDS: readonly Column<SessionStoryView>[] = [
+  ...CHARGE_SESSION_FIELDS,
+  { title: 'Callbacks', cell: ({ callbackCounts }) => callbackCounts.map(callbackCountText).join(', ') },
+];
+
+/** What the story leaves out, and the commands that have it. */
+export function leftOutOf(story: SessionStoryView): string[] {
+  const { sessionId, moreCallbacks, moreVerifications, moreStatusChanges } = story;
+  return [
+    ...(moreCallbacks ? [`Earlier callbacks: hubctl callback list --session ${sessionId}`] : []),
+    ...(moreVerifications ? [`Earlier questions: hubctl session list-verifications ${sessionId}`] : []),
+    ...(moreStatusChanges ? [`Earlier changes of the status: hubctl session list-changes ${sessionId}`] : []),
+  ];
+}
+
+export const STATUS_CHANGE_COLUMNS: readonly Column<StatusChangeView>[] = [
+  { title: 'TIME', cell: ({ at }) => shortTime(at) },
+  { title: 'FROM', cell: ({ from }) => from },
+  { title: 'TO', cell: ({ to }) => to },
+  { title: 'VERIFIED', cell: ({ verified }) => (verified ? 'yes' : 'no') },
+  { title: 'CALLBACK', cell: ({ callbackId }) => callbackId },
+  { title: 'WHY', cell: ({ reason }) => reason },
+];
 
 export const STORY_COLUMNS: readonly Column<StoryLine>[] = [
   { title: 'TIME', cell: ({ at }) => at && rfc3339(at) },

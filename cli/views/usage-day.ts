@@ -14,10 +14,11 @@ export const USAGE_DAY = object(
     fees: described(MONEY, 'what they cost'),
     reversedPayments: integer(),
     reversed: described(MONEY, 'what these amount to'),
+    net: described(MONEY, 'what was paid, less what was reversed'),
   },
   {
     message: 'hub.payment.v1.UsageDay',
-    without: ['paidMinorUnits', 'feeMinorUnits', 'reversedMinorUnits'],
+    without: ['paidMinorUnits', 'feeMinorUnits', 'reversedMinorUnits', 'netMinorUnits'],
   },
 );
 export type UsageDayView = Of<typeof USAGE_DAY>;
@@ -32,6 +33,7 @@ export function usageDayView({ day, currency, ...sums }: UsageDay): UsageDayView
     fees: money(sums.feeMinorUnits),
     reversedPayments: Number(sums.reversedPayments),
     reversed: money(sums.reversedMinorUnits),
+    net: money(sums.netMinorUnits),
   };
 }
 
@@ -41,5 +43,6 @@ export const USAGE_DAY_COLUMNS: readonly Column<UsageDayView>[] = [
   { title: 'PAID', cell: (item) => moneyText(item.paid), right: true },
   { title: 'FEES', cell: (item) => moneyText(item.fees), right: true },
   { title: 'REVERSED', cell: (item) => item.reversedPayments, right: true },
-  { title: 'OF IT', cell: (item) => moneyText(item.reversed), right: true },
+  { title: 'AMOUNT', cell: (item) => moneyText(item.reversed), right: true },
+  { title: 'NET', cell: (item) => moneyText(item.net), right: true },
 ];

@@ -1,7 +1,8 @@
 // Entries of the usage log and their fees, as hubctl prints them.
 import type { FeeLine, UsageLog } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { USAGE_KINDS, wordFor } from '../../story/words.ts';
 import { part } from '../reply.ts';
-import { described, id, integer, list, type Of, object, optional, text, time } from '../shapes.ts';
+import { described, id, integer, list, type Of, object, optional, text, time, word } from '../shapes.ts';
 import type { Column } from '../table.ts';
 import { rfc3339, shortTime } from './cells.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
@@ -17,6 +18,7 @@ export const USAGE_LOG = object(
   'UsageLog',
   {
     usageLogId: id('use'),
+    kind: word(USAGE_KINDS),
     sessionId: id('chs'),
     slot: text(),
     gateway: text(),
@@ -26,7 +28,8 @@ export const USAGE_LOG = object(
     fees: list(FEE_LINE),
     feeTotal: described(MONEY, 'the sum of the fees'),
     settledAt: time(),
-    reversedAt: optional(time('when the provider said that the payment no longer stands')),
+    reversedAt: optional(time('of a payment: when the provider took it back')),
+    reversesUsageLogId: optional(id('use', 'for a reversal: the entry it reverses')),
   },
   { message: 'hub.payment.v1.UsageLog' },
 );
@@ -39,6 +42,7 @@ export function feeLineView({ rule, ruleVersion, amount }: FeeLine): FeeLineView
 export function usageView(entry: UsageLog): UsageView {
   return {
     usageLogId: entry.usageLogId,
+    kind: wordFor(USAGE_KINDS, entry.kind),
     sessionId: entry.sessionId,
     slot: entry.slot,
     gateway: entry.gateway,
@@ -49,6 +53,7 @@ export function usageView(entry: UsageLog): UsageView {
     feeTotal: moneyView(entry.feeTotal),
     settledAt: rfc3339(part(entry.settledAt, 'time of settlement')),
     ...(entry.reversedAt && { reversedAt: rfc3339(entry.reversedAt) }),
+    ...(entry.reversesUsageLogId !== '' && { reversesUsageLogId: entry.reversesUsageLogId }),
   };
 }
 
@@ -60,6 +65,7 @@ export const FEE_LINE_COLUMNS: readonly Column<FeeLineView>[] = [
 
 export const USAGE_COLUMNS: readonly Column<UsageView>[] = [
   { title: 'USAGE LOG', cell: (entry) => entry.usageLogId },
+  { title: 'KIND', cell: (entry) => entry.kind },
   { title: 'SESSION', cell: (entry) => entry.sessionId },
   { title: 'AMOUNT', cell: moneyText, right: true },
   { title: 'FEES', cell: (entry) => moneyText(entry.feeTotal), right: true },

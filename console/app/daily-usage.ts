@@ -41,5 +41,6 @@ function added(sum: UsageDay, day: UsageDay): UsageDay {
     feeMinorUnits: sum.feeMinorUnits + day.feeMinorUnits,
     reversedPayments: sum.reversedPayments + day.reversedPayments,
     reversedMinorUnits: sum.reversedMinorUnits + day.reversedMinorUnits,
+    netMinorUnits: sum.netMinorUnits + day.netMinorUnits,
   };
 }

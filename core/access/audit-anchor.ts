@@ -2,11 +2,12 @@
 //
 // mac = HMAC-SHA-256(key of the chain, RFC 8785 form of {firstSeq, hash, prunedAt, seq}): only a hub can say that rows
 // were pruned; whoever deletes rows cannot make an anchor for them.
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Pool, PoolClient } from 'pg';
 import { type ChainHead, instant, lockChain } from './audit-chain.ts';
 import type { ChainOptions } from './audit-chainer.ts';
+import { type ChainKey, readChainKey } from './audit-key.ts';
 
 /** Links from `firstSeq` to `seq` were pruned; `hash` is that of the last one. */
 export type Anchor = ChainHead & { readonly firstSeq: number; readonly prunedAt: string };
@@ -14,7 +15,7 @@ export type Anchor = ChainHead & { readonly firstSeq: number; readonly prunedAt:
 export type ReadAnchor = Anchor & { readonly isGenuine: boolean };
 
 /** All anchors, by the number of the first link they stand for. */
-export async function readAnchors(db: Pool | PoolClient, key: KeyObject): Promise<Map<number, ReadAnchor>> {
+export async function readAnchors(db: Pool | PoolClient, key: ChainKey): Promise<Map<number, ReadAnchor>> {
   const { rows } = await db.query<{
     seq: string;
     firstSeq: string;
@@ -41,10 +42,11 @@ export async function readAnchors(db: Pool | PoolClient, key: KeyObject): Promis
  */
 export async function anchorChain(
   client: PoolClient,
-  { key, clock }: ChainOptions,
+  { sealer, clock }: ChainOptions,
   floor: string,
 ): Promise<void> {
   await lockChain(client);
+  const key = await readChainKey(client, sealer);
   const { rows: ends } = await client.query<{ last: string | null }>(
     'select max(seq) as last from audit_link where entry_id < $1',
     [floor],
@@ -69,7 +71,7 @@ export async function anchorChain(
 /** Up to the last link of the run that is there: what is gone behind it stays to be seen. */
 async function leaveAnchor(
   client: PoolClient,
-  key: KeyObject,
+  key: ChainKey,
   { firstSeq, seq: end, prunedAt }: Omit<Anchor, 'hash'>,
 ): Promise<void> {
   const { rows } = await client.query<{ seq: string; hash: string }>(
@@ -85,8 +87,8 @@ async function leaveAnchor(
   );
 }
 
-function macOf(key: KeyObject, { firstSeq, seq, hash, prunedAt }: Anchor): Buffer {
-  return createHmac('sha256', key)
+function macOf({ secret }: ChainKey, { firstSeq, seq, hash, prunedAt }: Anchor): Buffer {
+  return createHmac('sha256', secret)
     .update(canonicalize({ firstSeq, seq, hash, prunedAt }) ?? '')
     .digest();
 }

@@ -2,11 +2,14 @@
 //
 // hash = HMAC-SHA-256(key of the chain, RFC 8785 form of {entry, linkedAt, previous, seq}), where `previous` is the hash
 // of the link before in hex, 64 zeros for the first. The key is random and sealed with the master key: whoever has
-// nothing but the database cannot make a link.
-import { createHmac, type KeyObject } from 'node:crypto';
+// nothing but the database cannot make a link. Members of an entry that are null in the database since before their columns
+// existed (`actorKind`, `actorTokenId`, `actorCertificate`) are left out, so that links from before still verify.
+import { createHmac } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { ClientBase, Pool, PoolClient } from 'pg';
-import type { Facts } from './audit-entities.ts';
+import { takeLock } from '../storage/hub-lock.ts';
+import type { ActorKind, Facts } from './audit-entities.ts';
+import type { ChainKey } from './audit-key.ts';
 
 /** An entry as it is hashed. */
 export type ChainedEntry = {
@@ -21,18 +24,40 @@ export type ChainedEntry = {
   readonly after: Facts | null;
   readonly detail: Facts;
   readonly requestId: string | null;
+  /** These three are null, or missing, where nothing is recorded, and are no part of the hashed form then. */
+  readonly actorKind?: ActorKind | null;
+  /** The bare UUID. */
+  readonly actorTokenId?: string | null;
+  readonly actorCertificate?: string | null;
 };
 
 /** Where the chain stands: the number and the hash (hex) of a link. */
 export type ChainHead = { readonly seq: number; readonly hash: string };
 
-/** The head of an empty chain. */
-export const GENESIS: ChainHead = { seq: 0, hash: '0'.repeat(64) };
+const NOTHING = '0'.repeat(64);
+
+/** The head of a chain without links. */
+export function beginOf({ beginsAfter }: Pick<ChainKey, 'beginsAfter'>): ChainHead {
+  return { seq: beginsAfter, hash: NOTHING };
+}
+
+const GENESIS = beginOf({ beginsAfter: 0 });
 
 /** The hash, in hex, of the link that follows `previous`. `linkedAt` is RFC 3339 in UTC with milliseconds. */
-export function linkHash(key: KeyObject, previous: ChainHead, linkedAt: string, entry: ChainedEntry): string {
+export function linkHash(
+  { secret }: Pick<ChainKey, 'secret'>,
+  previous: ChainHead,
+  linkedAt: string,
+  { actorKind, actorTokenId, actorCertificate, ...always }: ChainedEntry,
+): string {
+  const entry = {
+    ...always,
+    ...(actorKind && { actorKind }),
+    ...(actorTokenId && { actorTokenId }),
+    ...(actorCertificate && { actorCertificate }),
+  };
   const linked = { seq: previous.seq + 1, previous: previous.hash, linkedAt, entry };
-  return createHmac('sha256', key)
+  return createHmac('sha256', secret)
     .update(canonicalize(linked) ?? '')
     .digest('hex');
 }
@@ -48,12 +73,12 @@ export function parseHead(text: string): ChainHead {
   return { seq: Number(seq), hash };
 }
 
-// Any constant will do, as long as nothing else in the database uses it.
-const CHAIN_LOCK = 4_715_107;
+/** Less than a statement may take: what holds the lock is then named. */
+const LOCK_WAIT_MS = 5_000;
 
-/** One at a time, over all hubs, until the end of the transaction. */
-export async function lockChain(client: PoolClient): Promise<void> {
-  await client.query('select pg_advisory_xact_lock($1)', [CHAIN_LOCK]);
+/** One at a time, over all hubs, until the end of the transaction. @throws LockHeld */
+export function lockChain(client: PoolClient): Promise<void> {
+  return takeLock(client, 'audit_chain', LOCK_WAIT_MS);
 }
 
 /** The newest link, be it pruned; GENESIS if there never was one (audit_link_seq_idx). */
@@ -92,7 +117,8 @@ export const instant = (column: string): string =>
 
 /** The columns of `audit_entry e` as a ChainedEntry has them. */
 export const ENTRY_COLUMNS = `e.id, ${instant('e.at')} as at, e.actor, e.action, e.subject, e.before, e.after, e.detail,
-  e.request_id as "requestId"`;
+  e.request_id as "requestId", e.actor_kind as "actorKind", e.actor_token_id as "actorTokenId",
+  e.actor_certificate as "actorCertificate"`;
 
 /** Up to `limit` links that follow the one with number `after`, in order (audit_link_seq_idx, audit_entry_pkey). */
 export async function readLinks(db: Pool | PoolClient, after: number, limit: number): Promise<Link[]> {

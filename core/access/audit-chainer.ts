@@ -1,36 +1,43 @@
 // Links audit entries into the chain, shortly after they were committed: changes never wait for each other.
-import type { KeyObject } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { Task } from '../../metrics/tasks.ts';
 import type { Clock } from '../clock.ts';
 import { repeatTask } from '../repeated-task.ts';
+import type { Sealer } from '../storage/sealing.ts';
 import { inTransaction } from '../storage/transaction.ts';
 import {
   type ChainedEntry,
+  type ChainHead,
   ENTRY_COLUMNS,
   formatHead,
   linkHash,
   lockChain,
-  readHead,
 } from './audit-chain.ts';
-import { endOfChain, noteHead } from './audit-head.ts';
+import { ChainStopped } from './audit-chain-stopped.ts';
+import { endOfChain, writeHead } from './audit-head.ts';
+import { readChainKey } from './audit-key.ts';
 import type { HeadKeeper } from './head-keeper.ts';
 
-export type ChainOptions = { readonly pool: Pool; readonly key: KeyObject; readonly clock: Clock };
+export type ChainOptions = {
+  readonly pool: Pool;
+  /** Opens the key of the chain. */
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+};
 
 const BATCH = 500;
 const EVERY_MS = 1_000;
 const MINUTE_MS = 60 * 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Links everything that is committed. */
+/** Links everything that is committed. @throws ChainStopped, LockHeld */
 export async function linkEntries(options: ChainOptions): Promise<void> {
   while ((await linkBatch(options)) === BATCH);
 }
 
 /** Links the oldest entries without a link; how many were waiting, `BATCH` at most. */
-function linkBatch({ pool, key, clock }: ChainOptions): Promise<number> {
+function linkBatch({ pool, sealer, clock }: ChainOptions): Promise<number> {
   return inTransaction(pool, async (client) => {
     await lockChain(client);
     // A row that is queued and linked as well was brought back from elsewhere: its link stands.
@@ -47,6 +54,7 @@ function linkBatch({ pool, key, clock }: ChainOptions): Promise<number> {
     );
     if (rows.length === 0) return 0;
     const linkedAt = clock();
+    const key = await readChainKey(client, sealer);
     let head = await endOfChain(client, key);
     const links: { seq: number; entryId: string; hash: Buffer }[] = [];
     for (const { linked, ...entry } of rows) {
@@ -64,7 +72,7 @@ function linkBatch({ pool, key, clock }: ChainOptions): Promise<number> {
         linkedAt,
       ],
     );
-    if (links.length > 0) await noteHead(client, key, head);
+    if (links.length > 0) await writeHead(client, key, head);
     await client.query('delete from audit_unlinked where entry_id = any($1)', [rows.map(({ id }) => id)]);
     return rows.length;
   });
@@ -90,6 +98,8 @@ export function createLinker(options: ChainOptions): () => Promise<void> {
 }
 
 export type Chainer = {
+  /** Why no entry can be linked; undefined while hubs link. */
+  readonly stopped: ChainStopped | undefined;
   /** Links what is left, and logs where the chain stands. */
   stop(): Promise<void>;
 };
@@ -104,29 +114,46 @@ export type ChainerOptions = {
 };
 
 /**
- * Links every second, and keeps the hub's note of the head, at least once a minute. Once a day the head is logged as
- * well: whoever has the log can tell that a chain was cut short.
+ * Links entries every second and saves the head of the chain at least once a minute. It also logs the head when it
+ * starts, once a day and when it stops: an auditor compares the log with the chain to find a chain that was cut short.
  */
 export function startChainer({ pool, link, headKeeper, logger, task }: ChainerOptions): Chainer {
-  let lookedAt = 0;
-  let loggedAt = performance.now();
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  let stopped: ChainStopped | undefined;
 
+  const logHead = (head: ChainHead): void => {
+    loggedAt = performance.now();
+    logger.info({ head: formatHead(head) }, HEAD_LINE);
+  };
   const look = async (): Promise<void> => {
     lookedAt = performance.now();
-    await headKeeper.look();
+    const head = await headKeeper.look();
+    if (performance.now() - loggedAt > DAY_MS) logHead(head);
   };
-  const logHead = async (): Promise<void> => {
-    loggedAt = performance.now();
-    logger.info({ head: formatHead(await readHead(pool)) }, 'head of the audit chain');
+  const note = (error: unknown): void => {
+    if (!(error instanceof ChainStopped)) return;
+    if (stopped?.message !== error.message) {
+      const { problem, message } = error;
+      logger.error({ problem, detail: message }, 'audit entries are not linked: see hubctl audit verify');
+    }
+    stopped = error;
   };
   const repeated = repeatTask({
     everyMs: EVERY_MS,
     async pass() {
-      // Without a lock: most of the time there is nothing to do.
-      const { rows } = await pool.query('select from audit_unlinked limit 1');
-      if (rows.length > 0) await link();
-      if (rows.length > 0 || performance.now() - lookedAt > MINUTE_MS) await look();
-      if (performance.now() - loggedAt > DAY_MS) await logHead();
+      try {
+        // Without a lock: most of the time there is nothing to do.
+        const { rows } = await pool.query('select from audit_unlinked limit 1');
+        if (rows.length > 0) await link();
+        if (rows.length > 0 || performance.now() - lookedAt > MINUTE_MS) {
+          await look();
+          stopped = undefined;
+        }
+      } catch (error) {
+        note(error);
+        throw error;
+      }
     },
     task,
     logger,
@@ -134,15 +161,20 @@ export function startChainer({ pool, link, headKeeper, logger, task }: ChainerOp
   });
 
   return {
+    get stopped() {
+      return stopped;
+    },
     async stop() {
       await repeated.stop();
       try {
         await link();
-        await look();
-        await logHead();
+        logHead(await headKeeper.look());
       } catch (error) {
         logger.warn({ err: error }, 'the last audit entries are linked by the next hub');
       }
     },
   };
 }
+
+/** As operators search for it: docs/audit.md. */
+const HEAD_LINE = 'head of the audit chain';

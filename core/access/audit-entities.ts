@@ -1,6 +1,13 @@
 // The tables of the audit log: its entries, and the chain that shows whether one is missing or was altered.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 
+/**
+ * What an actor is: a caller with a service token, a caller whose client certificate stands for a token, the hub itself, or
+ * a command of hubctl that works on the database without a hub.
+ */
+export const ACTOR_KINDS = ['token', 'certificate', 'hub', 'local'] as const;
+export type ActorKind = (typeof ACTOR_KINDS)[number];
+
 /** What is known of something at one moment. Never a secret. */
 export type Facts = Readonly<Record<string, unknown>>;
 
@@ -11,6 +18,12 @@ export const AuditEntrySchema = defineEntity({
     id: p.uuid().primary(),
     at: p.datetime(3),
     actor: p.text(),
+    /** Null in entries that are older than this column. */
+    actorKind: p.enum(ACTOR_KINDS).nullable(),
+    /** The service token that the actor called with, or that his certificate stands for. */
+    actorTokenId: p.uuid().nullable(),
+    /** Subject of the client certificate that the caller showed, as RFC 4514 writes it. */
+    actorCertificate: p.text().nullable(),
     /** What was done, as `noun.verb`: `license.revoke`. */
     action: p.text(),
     /** The identifier of what it was done to. */
@@ -26,6 +39,12 @@ export const AuditEntrySchema = defineEntity({
   indexes: [
     { name: 'audit_entry_subject_idx', properties: ['subject', 'id'] },
     { name: 'audit_entry_actor_idx', properties: ['actor', 'id'] },
+    {
+      name: 'audit_entry_actor_token_idx',
+      properties: ['actorTokenId', 'id'],
+      where: 'actor_token_id is not null',
+    },
+    { name: 'audit_entry_actor_kind_idx', properties: ['actorKind', 'id'], where: "actor_kind <> 'hub'" },
     { name: 'audit_entry_action_idx', properties: ['action', 'id'] },
     { name: 'audit_entry_at_idx', properties: ['at', 'id'] },
   ],
@@ -70,6 +89,8 @@ const AuditHeadSchema = defineEntity({
     hash: p.blob(),
     /** With the key of the chain: see audit-head.ts. */
     mac: p.blob(),
+    /** Of that key. */
+    keyId: p.uuid(),
   },
 });
 
@@ -85,7 +106,7 @@ const AuditKeySchema = defineEntity({
   tableName: 'audit_key',
   properties: {
     id: p.uuid().primary(),
-    /** The key of the chain, sealed for `audit_key:<id>`. */
+    /** The key of the chain and where the chain begins, sealed for `audit_key:<id>`: see audit-key.ts. */
     sealedKey: p.blob(),
     createdAt: p.datetime(3),
   },

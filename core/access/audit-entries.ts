@@ -1,14 +1,25 @@
 // Reading the audit log: page by page as it was written, or along its chain.
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
+import { parseId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
-import { laterInList, latestFirst, type Page, type PageRequest, readPage } from '../storage/page.ts';
+import {
+  laterInList,
+  latestFirst,
+  type Page,
+  type PageRequest,
+  readPage,
+  readSpanPage,
+} from '../storage/page.ts';
 import { type ChainedEntry, type ChainHead, readHash, readLinks } from './audit-chain.ts';
-import { type AuditEntry, AuditEntrySchema } from './audit-entities.ts';
+import { type ActorKind, type AuditEntry, AuditEntrySchema } from './audit-entities.ts';
 
 export type AuditFilter = {
   readonly subject: string | undefined;
   readonly actor: string | undefined;
+  /** `tok_…` */
+  readonly actorTokenId: string | undefined;
+  readonly actorKind: ActorKind | undefined;
   readonly action: string | undefined;
   /** From then on, */
   readonly since: Date | undefined;
@@ -16,25 +27,33 @@ export type AuditFilter = {
   readonly until: Date | undefined;
 };
 
+const NO_TOKEN = '00000000-0000-0000-0000-000000000000';
+
 /** Newest first; of a span of time, by audit_entry_at_idx. @throws HubError `page_token_invalid` */
 export function listEntries(
   db: Database,
-  { subject, actor, action, since, until }: AuditFilter,
+  { subject, actor, actorTokenId, actorKind, action, since, until }: AuditFilter,
   request: PageRequest,
 ): Promise<Page<AuditEntry>> {
   const em = db.em();
   const conditions: FilterQuery<AuditEntry>[] = [];
   if (subject !== undefined) conditions.push({ subject });
   if (actor !== undefined) conditions.push({ actor });
+  // An invalid token id matches no entry.
+  if (actorTokenId !== undefined) conditions.push({ actorTokenId: parseId('tok', actorTokenId) ?? NO_TOKEN });
+  if (actorKind !== undefined) conditions.push({ actorKind });
   if (action !== undefined) conditions.push({ action });
   if (since) conditions.push({ at: { $gte: since } });
   if (until) conditions.push({ at: { $lt: until } });
-  const isSpan = since !== undefined || until !== undefined;
-  return readPage(request, 'aud', async (after, limit) => {
-    if (after)
-      conditions.push(isSpan ? await laterInList(em, AuditEntrySchema, 'at', after) : { id: { $lt: after } });
-    const orderBy = isSpan ? latestFirst('at') : ({ id: 'desc' } as const);
-    return em.find(AuditEntrySchema, { $and: conditions }, { orderBy, limit });
+  if (since === undefined && until === undefined) {
+    return readPage(request, 'aud', (after, limit) => {
+      if (after) conditions.push({ id: { $lt: after } });
+      return em.find(AuditEntrySchema, { $and: conditions }, { orderBy: { id: 'desc' }, limit });
+    });
+  }
+  return readSpanPage(request, 'aud', 'at', (after, limit) => {
+    if (after) conditions.push(laterInList('at', after));
+    return em.find(AuditEntrySchema, { $and: conditions }, { orderBy: latestFirst('at'), limit });
   });
 }
 
@@ -50,13 +69,20 @@ const BATCH = 500;
 /**
  * Along the chain, oldest first, from the link after the one with number `after`; a batch at a time. What was pruned is
  * left out.
+ *
+ * @param begin Where the chain begins, which a chain before it may lead up to.
  */
-export async function* exportEntries(pool: Pool, after: number): AsyncGenerator<LinkedEntry[]> {
+export async function* exportEntries(
+  pool: Pool,
+  after: number,
+  begin: ChainHead,
+): AsyncGenerator<LinkedEntry[]> {
   let previous: ChainHead = { seq: after, hash: (await readHash(pool, after)) ?? '' };
   for (;;) {
     const links = await readLinks(pool, previous.seq, BATCH);
     const entries: LinkedEntry[] = [];
     for (const { seq, hash, linkedAt, entry } of links) {
+      if (seq === begin.seq + 1) previous = begin;
       const previousHash = seq === previous.seq + 1 ? previous.hash : ((await readHash(pool, seq - 1)) ?? '');
       if (entry !== undefined) entries.push({ seq, hash, linkedAt, previousHash, entry });
       previous = { seq, hash };

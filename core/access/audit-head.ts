@@ -3,57 +3,64 @@
 //
 // mac = HMAC-SHA-256(key of the chain, RFC 8785 form of {hash, headSeq}): whoever has nothing but the database cannot
 // note an earlier head, unless he kept the row of that time. Against that each hub keeps a note of its own: head-file.ts.
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
+// The note is there from the beginning of the chain on. Without it nothing is linked: otherwise, deleting the chain would make
+// the hub start a clean one over the remaining log.
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { Pool, PoolClient } from 'pg';
-import { type ChainHead, GENESIS, readHead } from './audit-chain.ts';
-import type { ChainOptions } from './audit-chainer.ts';
+import type { ClientBase, Pool, PoolClient } from 'pg';
+import { type ChainHead, readHead } from './audit-chain.ts';
+import { ChainStopped } from './audit-chain-stopped.ts';
+import type { ChainKey } from './audit-key.ts';
 
 /** `altered`: no hub noted what is there. */
 export type NotedHead = ChainHead | 'altered' | undefined;
 
-export async function readNotedHead(db: Pool | PoolClient, key: KeyObject): Promise<NotedHead> {
-  const { rows } = await db.query<{ seq: string; hash: string; mac: Buffer }>(
-    `select seq, encode(hash, 'hex') as hash, mac from audit_head`,
+async function readNotedHead(db: Pool | ClientBase, key: ChainKey): Promise<NotedHead> {
+  const { rows } = await db.query<{ seq: string; hash: string; mac: Buffer; keyId: string }>(
+    `select seq, encode(hash, 'hex') as hash, mac, key_id as "keyId" from audit_head`,
   );
   const [row] = rows;
   if (row === undefined) return undefined;
   const head = { seq: Number(row.seq), hash: row.hash };
   const right = macOf(key, head);
-  return row.mac.length === right.length && timingSafeEqual(row.mac, right) ? head : 'altered';
+  const isGenuine = row.mac.length === right.length && timingSafeEqual(row.mac, right);
+  return isGenuine && row.keyId === key.id ? head : 'altered';
+}
+
+/** @throws ChainStopped if the note is gone, or no hub made it with this key */
+export async function requireNotedHead(db: Pool | ClientBase, key: ChainKey): Promise<ChainHead> {
+  const noted = await readNotedHead(db, key);
+  if (noted === undefined || noted === 'altered') {
+    const detail =
+      'the head that is noted in the database (audit_head) is gone, or no hub noted it with this key';
+    throw new ChainStopped('head_altered', detail);
+  }
+  return noted;
 }
 
 /**
  * Where the next link goes: after the noted head if the chain ends before it by now, so that the gap stays to be seen;
- * else after the last link there is, which a hub that does not know of these notes may have made.
+ * else after the last link there is.
+ *
+ * @throws ChainStopped
  */
-export async function endOfChain(client: PoolClient, key: KeyObject): Promise<ChainHead> {
-  const [noted, last] = [await readNotedHead(client, key), await readHead(client)];
-  return noted === undefined || noted === 'altered' || noted.seq < last.seq ? last : noted;
+export async function endOfChain(client: PoolClient, key: ChainKey): Promise<ChainHead> {
+  const [noted, last] = [await requireNotedHead(client, key), await readHead(client)];
+  return noted.seq < last.seq ? last : noted;
 }
 
-/** In the transaction that makes the links. A note that no hub made is left as it is, to be found. */
-export async function noteHead(client: PoolClient, key: KeyObject, head: ChainHead): Promise<void> {
-  if ((await readNotedHead(client, key)) === 'altered') return;
+/** In the transaction that makes the links, or begins the chain. */
+export async function writeHead(client: PoolClient, key: ChainKey, head: ChainHead): Promise<void> {
   await client.query(
-    `insert into audit_head (id, seq, hash, mac) values (1, $1, decode($2, 'hex'), $3)
-     on conflict (id) do update set seq = excluded.seq, hash = excluded.hash, mac = excluded.mac`,
-    [head.seq, head.hash, macOf(key, head)],
+    `insert into audit_head (id, seq, hash, mac, key_id) values (1, $1, decode($2, 'hex'), $3, $4)
+     on conflict (id) do update
+     set seq = excluded.seq, hash = excluded.hash, mac = excluded.mac, key_id = excluded.key_id`,
+    [head.seq, head.hash, macOf(key, head), key.id],
   );
 }
 
-/** For a chain that is older than these notes. */
-export async function ensureHeadNoted({ pool, key }: ChainOptions): Promise<void> {
-  const head = await readHead(pool);
-  if (head.seq === GENESIS.seq) return;
-  await pool.query(
-    `insert into audit_head (id, seq, hash, mac) values (1, $1, decode($2, 'hex'), $3) on conflict do nothing`,
-    [head.seq, head.hash, macOf(key, head)],
-  );
-}
-
-function macOf(key: KeyObject, { seq, hash }: ChainHead): Buffer {
-  return createHmac('sha256', key)
+function macOf({ secret }: ChainKey, { seq, hash }: ChainHead): Buffer {
+  return createHmac('sha256', secret)
     .update(canonicalize({ hash, headSeq: seq }) ?? '')
     .digest();
 }

@@ -3,6 +3,7 @@ import type { PoolClient } from 'pg';
 import { HubError } from '../errors.ts';
 import { formatId } from '../ids.ts';
 import { anchorChain } from './audit-anchor.ts';
+import { ignoreStopped } from './audit-chain-stopped.ts';
 import type { ChainOptions } from './audit-chainer.ts';
 import type { Facts } from './audit-entities.ts';
 import { type Break, findBreakBelow } from './audit-verify.ts';
@@ -19,11 +20,13 @@ export type AuditPruneGuard = {
 export function createAuditPruneGuard(chain: ChainOptions, link: () => Promise<void>): AuditPruneGuard {
   return {
     async prepare(floor, acceptBroken) {
-      await link();
+      // What cannot be linked is found below, or by `check`.
+      await link().catch(ignoreStopped);
       // An anchor says that a hub pruned what is gone: it must not say so of what somebody removed or changed.
       const broken = await findBreakBelow(chain, floor);
       if (broken === undefined) return undefined;
-      if (!acceptBroken) throw brokenLog(broken);
+      // Without the key there can be no anchor.
+      if (!acceptBroken || broken.problem === 'key_missing') throw brokenLog(broken);
       const { problem, seq, entryId } = broken;
       return { brokenAuditLog: { problem, ...(seq && { seq }), ...(entryId && { entryId }) } };
     },
@@ -48,11 +51,15 @@ async function checkLinked(client: PoolClient, floor: string): Promise<void> {
 }
 
 function brokenLog({ problem, seq, entryId, detail }: Break): HubError {
-  const where = [seq !== undefined && `link ${seq}`, entryId].filter(Boolean).join(', ');
+  const where = [problem, seq !== undefined && `link ${seq}`, entryId].filter(Boolean).join(', ');
+  const remedy =
+    problem === 'key_missing'
+      ? 'bring the key back from a backup, or begin a new chain: hubctl audit begin-chain'
+      : 'to prune it all the same, for which the log will name you, accept it: ' +
+        'hubctl retention prune --accept-broken-audit-log';
   return new HubError(
     'audit_log_broken',
-    `the audit log of these months does not hold (${problem}, ${where}): ${detail}. Find out why; to prune it all the ` +
-      'same, for which the log will name you, accept it: hubctl retention prune --accept-broken-audit-log',
+    `the audit log of these months does not hold (${where}): ${detail}. Find out why; ${remedy}`,
     { field: 'acceptBrokenAuditLog' },
   );
 }

@@ -9,10 +9,10 @@ import type { Database } from '../storage/database.ts';
 import type { Figures } from '../storage/database-figures.ts';
 import type { SealedColumn } from '../storage/reseal.ts';
 import type { Sealer } from '../storage/sealing.ts';
+import { beginFirstChain } from './audit-begin.ts';
 import { createLinker, startChainer } from './audit-chainer.ts';
 import { auditFigures } from './audit-figures.ts';
-import { ensureHeadNoted } from './audit-head.ts';
-import { AUDIT_KEY, openAuditKey } from './audit-key.ts';
+import { AUDIT_KEY } from './audit-key.ts';
 import { type AuditPruneGuard, createAuditPruneGuard } from './audit-prune-guard.ts';
 import { createAuditService } from './audit-service.ts';
 import type { HeadFile } from './head-file.ts';
@@ -41,12 +41,15 @@ export type AuditRoom = {
   close(): Promise<void>;
 };
 
-/** @throws Error if the key of the chain is gone or cannot be opened */
+/**
+ * To be made before anything is recorded in a new database. A log whose key or head is gone is served all the same: its new
+ * entries wait for their links until an admin has dealt with it.
+ */
 export async function createAuditRoom(options: AuditRoomOptions): Promise<AuditRoom> {
   const { db, sealer, headFile, clock, logger, metrics, task } = options;
   const { pool } = db;
-  const chain = { pool, key: await openAuditKey({ pool, sealer, clock }), clock };
-  await ensureHeadNoted(chain);
+  const chain = { pool, sealer, clock };
+  await beginFirstChain(chain, await headFile.read());
   const headKeeper = await createHeadKeeper({ ...chain, file: headFile, logger });
   const link = createLinker(chain);
   const chainer = startChainer({ pool, link, headKeeper, logger, task });
@@ -57,6 +60,14 @@ export async function createAuditRoom(options: AuditRoomOptions): Promise<AuditR
       together: 'max',
     },
     () => (headKeeper.isLost ? 1 : 0),
+  );
+  metrics.gauge(
+    {
+      name: 'hub_audit_chain_stopped',
+      help: 'Whether audit entries cannot be linked because the key or the head of the audit chain is gone: 1 means that somebody has removed or replaced them.',
+      together: 'max',
+    },
+    () => (chainer.stopped ? 1 : 0),
   );
   return {
     services: [serve(AuditService, createAuditService({ db, chain, link, headKeeper }))],

@@ -8,11 +8,16 @@ import { HubError } from '../errors.ts';
 import { formatId } from '../ids.ts';
 import { readMoment } from '../moment.ts';
 import type { Database } from '../storage/database.ts';
-import { formatHead, parseHead } from './audit-chain.ts';
+import { actorKindName, actorKindToProto } from './actor-kinds.ts';
+import { beginChain } from './audit-begin.ts';
+import { beginOf, formatHead, parseHead } from './audit-chain.ts';
+import { ignoreStopped } from './audit-chain-stopped.ts';
 import type { ChainOptions } from './audit-chainer.ts';
-import type { Facts } from './audit-entities.ts';
+import type { ActorKind, Facts } from './audit-entities.ts';
 import { exportEntries, type LinkedEntry, listEntries } from './audit-entries.ts';
+import { readChainKey } from './audit-key.ts';
 import { type Break, verifyAuditLog } from './audit-verify.ts';
+import { actorOf } from './caller.ts';
 import type { HeadKeeper } from './head-keeper.ts';
 
 export type AuditServiceOptions = {
@@ -27,10 +32,13 @@ export function createAuditService(options: AuditServiceOptions): ServiceImpl<ty
   const { db, chain, link, headKeeper } = options;
   let isVerifying = false;
   return {
-    async listAuditEntries({ subject, actor, action, since, until, pageSize, pageToken }) {
+    async listAuditEntries(request) {
+      const { subject, actor, actorTokenId, actorKind, action, since, until, pageSize, pageToken } = request;
       const filter = {
         subject,
         actor,
+        actorTokenId,
+        actorKind: actorKindName(actorKind),
         action,
         since: since && readMoment('since', since),
         until: until && readMoment('until', until),
@@ -40,8 +48,9 @@ export function createAuditService(options: AuditServiceOptions): ServiceImpl<ty
     },
 
     async *exportAuditLog({ afterSeq }) {
-      await link();
-      for await (const entries of exportEntries(db.pool, Number(afterSeq))) {
+      await link().catch(ignoreStopped);
+      const { beginsAfter } = await readChainKey(db.pool, chain.sealer).catch(withoutKey);
+      for await (const entries of exportEntries(db.pool, Number(afterSeq), beginOf({ beginsAfter }))) {
         yield { entries: entries.map(linkedToProto) };
       }
     },
@@ -57,18 +66,31 @@ export function createAuditService(options: AuditServiceOptions): ServiceImpl<ty
       isVerifying = true;
       try {
         const own = headKeeper.noted();
-        const notes = [...(noted === '' ? [] : [parseHead(noted)]), ...(own ? [own] : [])];
-        await link();
-        const { head, entries, broken } = await verifyAuditLog(chain, { notes, signal });
+        const asked = noted === '' ? undefined : parseHead(noted);
+        // What cannot be linked is told by the count of what waits.
+        await link().catch(ignoreStopped);
+        const { head, entries, beginsAfter, waiting, broken } = await verifyAuditLog(chain, {
+          asked,
+          own,
+          signal,
+        });
         return {
           ok: broken === undefined,
           head: formatHead(head),
           entries: BigInt(entries),
+          beginsAfter: BigInt(beginsAfter),
+          unlinked: BigInt(waiting.count),
+          ...(waiting.since && { unlinkedSince: timestampFromDate(waiting.since) }),
           ...(broken && { broken: breakToProto(broken) }),
         };
       } finally {
         isVerifying = false;
       }
+    },
+
+    async beginAuditChain({ reason }, context) {
+      const head = await beginChain(chain, { reason, noted: headKeeper.noted() }, actorOf(context));
+      return { head: formatHead(head) };
     },
   };
 }
@@ -83,9 +105,14 @@ type Entry = {
   readonly after?: Facts | null | undefined;
   readonly detail: Facts;
   readonly requestId?: string | null | undefined;
+  readonly actorKind?: ActorKind | null | undefined;
+  readonly actorTokenId?: string | null | undefined;
+  readonly actorCertificate?: string | null | undefined;
 };
 
-function entryToProto({ id, at, actor, action, subject, before, after, detail, requestId }: Entry) {
+function entryToProto(entry: Entry) {
+  const { id, at, actor, action, subject, before, after, detail, requestId } = entry;
+  const { actorKind, actorTokenId, actorCertificate } = entry;
   return {
     auditEntryId: formatId('aud', id),
     at: timestampFromDate(at),
@@ -96,6 +123,9 @@ function entryToProto({ id, at, actor, action, subject, before, after, detail, r
     ...(after && { after: json(after) }),
     detail: json(detail),
     requestId: requestId ?? '',
+    ...(actorKind && { actorKind: actorKindToProto(actorKind) }),
+    actorTokenId: actorTokenId ? formatId('tok', actorTokenId) : '',
+    actorCertificateSubject: actorCertificate ?? '',
   };
 }
 
@@ -116,6 +146,12 @@ function breakToProto({ problem, seq, entryId, detail }: Break) {
     auditEntryId: entryId ?? '',
     detail,
   };
+}
+
+/** The log can be exported all the same. */
+function withoutKey(error: unknown): { beginsAfter: number } {
+  ignoreStopped(error);
+  return { beginsAfter: 0 };
 }
 
 /** What was read from a jsonb column is JSON. */

@@ -1,11 +1,13 @@
 // Verification of the audit log: whether the chain holds, and the first row that breaks it.
-import type { KeyObject } from 'node:crypto';
 import type { Pool } from 'pg';
 import { formatId } from '../ids.ts';
 import { type ReadAnchor, readAnchors } from './audit-anchor.ts';
-import { type ChainHead, GENESIS, type Link, linkHash, readLinks } from './audit-chain.ts';
+import { beginOf, type ChainHead, type Link, linkHash, readLinks } from './audit-chain.ts';
+import { ChainStopped } from './audit-chain-stopped.ts';
 import type { ChainOptions } from './audit-chainer.ts';
-import { readNotedHead } from './audit-head.ts';
+import { requireNotedHead } from './audit-head.ts';
+import { type ChainKey, readChainKey } from './audit-key.ts';
+import { readWaiting, type Waiting } from './audit-waiting.ts';
 
 /** What is wrong, and with which row. */
 export type Break = {
@@ -17,7 +19,9 @@ export type Break = {
     | 'link_missing'
     | 'tail_missing'
     | 'head_differs'
-    | 'head_altered';
+    | 'head_altered'
+    | 'key_missing'
+    | 'entries_unlinked';
   /** Number of the link; undefined for a row that has none. */
   readonly seq?: number;
   /** `aud_…`; undefined where nobody can tell any more. */
@@ -31,17 +35,25 @@ export type Verification = {
   readonly head: ChainHead;
   /** How many rows it held for. */
   readonly entries: number;
+  /** Number of the link that it begins after. */
+  readonly beginsAfter: number;
+  /** What has no link yet. */
+  readonly waiting: Waiting;
   /** Undefined if the chain holds. */
   readonly broken: Break | undefined;
 };
 
 const BATCH = 500;
+/** Entries are linked within seconds, as long as nothing keeps hubs from it. */
+const UNLINKED_MS = 5 * 60 * 1000;
 /** Longer than any transaction takes, and than the clocks of two hubs differ. */
 const BACKDATED_MS = 10 * 60 * 1000;
 
 export type VerifyOptions = {
-  /** Heads that were noted before: the chain must still have them. */
-  readonly notes?: readonly ChainHead[];
+  /** A head that somebody noted and asks for: the chain must still have it. */
+  readonly asked?: ChainHead | undefined;
+  /** The head that the hub noted, which counts if it is of this chain. */
+  readonly own?: ChainHead | undefined;
   /** Ends the walk. */
   readonly signal?: AbortSignal;
 };
@@ -53,26 +65,42 @@ export type VerifyOptions = {
  * @throws the signal's reason, when it is aborted
  */
 export async function verifyAuditLog(
-  { pool, key }: Pick<ChainOptions, 'pool' | 'key'>,
-  { notes = [], signal }: VerifyOptions = {},
+  { pool, sealer, clock }: ChainOptions,
+  { asked, own, signal }: VerifyOptions = {},
 ): Promise<Verification> {
+  const key = await readChainKey(pool, sealer).catch(stopOf);
+  if ('problem' in key) {
+    const head = beginOf({ beginsAfter: 0 });
+    return { head, entries: 0, beginsAfter: 0, waiting: await readWaiting(pool), broken: key };
+  }
   // Before the walk: what is linked after this, it may or may not meet.
-  const noted = await readNotedHead(pool, key);
-  const heads = noted === undefined || noted === 'altered' ? notes : [...notes, noted];
+  const noted = await requireNotedHead(pool, key).catch(stopOf);
+  const begin = beginOf(key);
+  const isOfChain = ({ seq, hash }: ChainHead): boolean =>
+    seq > begin.seq || (seq === begin.seq && hash === begin.hash);
+  const heads = [asked, own, 'problem' in noted ? undefined : noted].flatMap((head) =>
+    head !== undefined && isOfChain(head) ? [head] : [],
+  );
   const { head, entries, broken } = await walk({ pool, key, heads, signal });
+  // After the walk: what was written meanwhile is linked by now.
+  const waiting = await readWaiting(pool);
   const problem =
     broken ??
     (await findUnlinked(pool, signal)) ?? // before the next, since it can name the row
     cutShort(head, heads) ??
-    (await findAlteredHead(pool, key, head));
-  return { head, entries, broken: problem };
+    ('problem' in noted ? noted : undefined) ??
+    (asked && !isOfChain(asked) ? beforeChain(asked, key) : undefined) ??
+    findWaiting(waiting, clock());
+  return { head, entries, beginsAfter: key.beginsAfter, waiting, broken: problem };
 }
 
 /** The first break among the links of entries with ids below `floor`, and of what comes before them in the chain. */
 export async function findBreakBelow(
-  { pool, key }: Pick<ChainOptions, 'pool' | 'key'>,
+  { pool, sealer }: Pick<ChainOptions, 'pool' | 'sealer'>,
   floor: string,
 ): Promise<Break | undefined> {
+  const key = await readChainKey(pool, sealer).catch(stopOf);
+  if ('problem' in key) return key;
   const { rows } = await pool.query<{ last: string | null }>(
     'select max(seq) as last from audit_link where entry_id < $1',
     [floor],
@@ -87,9 +115,15 @@ export async function findBreakBelow(
   return broken ?? (await findUnlinked(pool, undefined, floor));
 }
 
+/** @throws whatever else it is given */
+function stopOf(error: unknown): Break {
+  if (error instanceof ChainStopped) return { problem: error.problem, detail: error.message };
+  throw error;
+}
+
 type Walk = {
   readonly pool: Pool;
-  readonly key: KeyObject;
+  readonly key: ChainKey;
   readonly heads: readonly ChainHead[];
   readonly signal: AbortSignal | undefined;
   /** Number of the link to stop after; by default the end of the chain. */
@@ -102,9 +136,9 @@ async function walk({
   heads,
   signal,
   last = Number.POSITIVE_INFINITY,
-}: Walk): Promise<Verification> {
+}: Walk): Promise<Pick<Verification, 'head' | 'entries' | 'broken'>> {
   const anchorAfter = createFindAnchor(pool, key);
-  let head = GENESIS;
+  let head = beginOf(key);
   let entries = 0;
   let newest = '';
   let broken: Break | undefined;
@@ -139,7 +173,7 @@ async function walk({
 }
 
 /** The anchor that stands for the link after the one with this number; it may have been left since the last look. */
-function createFindAnchor(pool: Pool, key: KeyObject) {
+function createFindAnchor(pool: Pool, key: ChainKey) {
   let anchors: readonly ReadAnchor[] = [];
   const find = (seq: number): ReadAnchor | undefined =>
     anchors.find((anchor) => anchor.firstSeq <= seq + 1 && seq + 1 <= anchor.seq);
@@ -151,7 +185,7 @@ function createFindAnchor(pool: Pool, key: KeyObject) {
   };
 }
 
-function breakAt(key: KeyObject, link: Link, previous: ChainHead, newest: string): Break | undefined {
+function breakAt(key: ChainKey, link: Link, previous: ChainHead, newest: string): Break | undefined {
   const { seq, entry, hash, linkedAt } = link;
   const row = { seq, entryId: formatId('aud', link.entryId) };
   if (seq > previous.seq + 1) return missing(previous.seq + 1, `link ${previous.seq + 1} is gone`);
@@ -183,11 +217,16 @@ function cutShort(head: ChainHead, heads: readonly ChainHead[]): Break | undefin
   return { problem: 'tail_missing', seq: head.seq + 1, detail };
 }
 
-async function findAlteredHead(pool: Pool, key: KeyObject, head: ChainHead): Promise<Break | undefined> {
-  const noted = await readNotedHead(pool, key);
-  if (noted !== 'altered' && (noted !== undefined || head.seq === GENESIS.seq)) return undefined;
-  const detail = 'the head that is noted in the database (audit_head) is gone, or no hub noted it';
-  return { problem: 'head_altered', detail };
+function beforeChain({ seq }: ChainHead, { beginsAfter }: ChainKey): Break {
+  const detail = `a new chain was begun after link ${beginsAfter}: link ${seq} of the one before cannot be verified`;
+  return { problem: 'head_differs', seq, detail };
+}
+
+function findWaiting({ count, since }: Waiting, now: Date): Break | undefined {
+  if (since === undefined || now.getTime() - since.getTime() <= UNLINKED_MS) return undefined;
+  const rows = count === 1 ? '1 row waits for its link' : `${count} rows wait for their links`;
+  const detail = `${rows} since ${since.toISOString()}: something keeps hubs from linking`;
+  return { problem: 'entries_unlinked', detail };
 }
 
 /**
@@ -215,14 +254,13 @@ async function findUnlinked(
       text: `select e.id, l.entry_id is null and u.entry_id is null as unlinked
              from (select id from audit_entry where id > $1 and id < $3 order by id limit $2) e
              left join audit_link l on l.entry_id = e.id
-             left join audit_unlinked u on u.entry_id = e.id
-             order by e.id`,
+             left join audit_unlinked u on u.entry_id = e.id`,
       values: [after, BATCH, below],
     });
-    const found = rows.find((row) => row.unlinked);
-    if (found) return unlinked('row_unlinked', found.id, 'the row has no link: its link was removed');
+    const [found] = rows.flatMap(({ id, unlinked }) => (unlinked ? [id] : [])).sort();
+    if (found) return unlinked('row_unlinked', found, 'the row has no link: its link was removed');
     if (rows.length < BATCH) return undefined;
-    after = rows.at(-1)?.id ?? after;
+    for (const { id } of rows) if (id > after) after = id;
   }
 }
 

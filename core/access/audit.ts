@@ -1,9 +1,12 @@
 // The audit log: one row for each change, in the transaction that makes it.
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ClientBase, Pool, QueryConfig } from 'pg';
-import { newUuid } from '../ids.ts';
+import { newUuid, parseId, type Uuid } from '../ids.ts';
 import { AuditEntrySchema, type Facts } from './audit-entities.ts';
 import type { Actor } from './caller.ts';
+
+/** The hub itself. */
+export const HUB: Actor = { kind: 'hub', name: 'hub', requestId: '' };
 
 export type Change = {
   /** `noun.verb`: `license.revoke`. */
@@ -24,6 +27,9 @@ export function recordChange(em: EntityManager, actor: Actor, at: Date, change: 
     id: newUuid(),
     at,
     actor: actor.name,
+    actorKind: actor.kind,
+    actorTokenId: tokenUuid(actor),
+    actorCertificate: actor.certificateSubject ?? null,
     action: change.action,
     subject: change.subject,
     before: change.before,
@@ -48,14 +54,18 @@ export function recordChanges(actor: Actor, at: Date, changes: readonly Change[]
   const json = (facts: Facts | null): string | null => facts && JSON.stringify(facts);
   return {
     name: 'record_changes',
-    text: `insert into audit_entry (id, at, actor, action, subject, before, after, detail, request_id)
-           select id, $1, $2, action, subject, before, after, detail, $3
-           from unnest($4::uuid[], $5::text[], $6::text[], $7::jsonb[], $8::jsonb[], $9::jsonb[])
+    text: `insert into audit_entry (id, at, actor, request_id, actor_kind, actor_token_id, actor_certificate,
+                                    action, subject, before, after, detail)
+           select id, $1, $2, $3, $4, $5::uuid, $6, action, subject, before, after, detail
+           from unnest($7::uuid[], $8::text[], $9::text[], $10::jsonb[], $11::jsonb[], $12::jsonb[])
              as t (id, action, subject, before, after, detail)`,
     values: [
       at,
       actor.name,
       actor.requestId,
+      actor.kind,
+      tokenUuid(actor),
+      actor.certificateSubject ?? null,
       changes.map(() => newUuid()),
       changes.map(({ action }) => action),
       changes.map(({ subject }) => subject),
@@ -64,4 +74,8 @@ export function recordChanges(actor: Actor, at: Date, changes: readonly Change[]
       changes.map(({ detail = {} }) => json(detail)),
     ],
   };
+}
+
+function tokenUuid({ tokenId }: Actor): Uuid | null {
+  return (tokenId !== undefined && parseId('tok', tokenId)) || null;
 }

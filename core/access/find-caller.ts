@@ -55,7 +55,7 @@ export function createFindCaller({ pool, clock, lastUsed }: FindCallerOptions): 
         text: `select ${COLUMNS} from service_token where certificate_subject = $1 and ${LIVE}`,
         values: [subject, clock()],
       });
-      return rows[0] && toCaller(rows[0]);
+      return rows[0] && { ...toCaller(rows[0]), certificateSubject: subject };
     },
   };
 }

@@ -21,8 +21,13 @@ export function openHeadFile(path: string): HeadFile {
     },
     async write(head) {
       const draft = `${path}.${process.pid}`;
-      await writeFile(draft, `${formatHead(head)}\n`, { mode: 0o600, flush: true });
-      await rename(draft, path);
+      try {
+        await writeFile(draft, `${formatHead(head)}\n`, { mode: 0o600, flush: true });
+        await rename(draft, path);
+      } catch (error) {
+        const message = `the head of the audit chain cannot be noted in ${path}: correct HUB_AUDIT_HEAD_FILE`;
+        throw new Error(message, { cause: error });
+      }
     },
     remove: () => rm(path, { force: true }),
   };

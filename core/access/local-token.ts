@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { formatId } from '../ids.ts';
 import type { DataDir } from '../storage/data-dir.ts';
 import { inTransaction } from '../storage/transaction.ts';
-import { recordChangeNow } from './audit.ts';
+import { HUB, recordChangeNow } from './audit.ts';
 import { newServiceToken, registerServiceToken, tokenIdOf } from './service-token.ts';
 
 const GRANT = { name: 'local admin', role: 'admin' } as const;
@@ -35,7 +35,7 @@ async function recordUnlessFirst(client: PoolClient, clock: Clock, token: string
   const id = tokenIdOf(token);
   const { rowCount } = await client.query('select from service_token where id <> $1 limit 1', [id]);
   if (id === undefined || rowCount === 0) return;
-  await recordChangeNow(client, { name: 'hub', requestId: '' }, clock(), {
+  await recordChangeNow(client, HUB, clock(), {
     action: 'token.create',
     subject: formatId('tok', id),
     before: null,

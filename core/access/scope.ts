@@ -29,6 +29,7 @@ export type OwnedThing =
   | 'slot'
   | 'chargeSession'
   | 'callback'
+  | 'duplicatePayment'
   | 'feeRule';
 
 type SubjectRule = {
@@ -58,6 +59,12 @@ const RULES: Readonly<Record<Subject, SubjectRule | undefined>> = {
     name: 'session',
   },
   [Subject.CALLBACK]: { thing: 'callback', owner: 'slots', unknown: 'callback_unknown', name: 'callback' },
+  [Subject.DUPLICATE_PAYMENT]: {
+    thing: 'duplicatePayment',
+    owner: 'slots',
+    unknown: 'duplicate_payment_unknown',
+    name: 'duplicate payment',
+  },
   [Subject.FEE_RULE]: { thing: 'feeRule', owner: 'slots', unknown: 'fee_rule_unknown', name: 'fee rule' },
 };
 

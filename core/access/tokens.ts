@@ -8,6 +8,7 @@ import { type Page, type PageRequest, readPage } from '../storage/page.ts';
 import { recordChange } from './audit.ts';
 import type { Actor } from './caller.ts';
 import { type RoleName, type Scope, type ServiceToken, ServiceTokenSchema } from './entities.ts';
+import { isReservedName } from './reserved-names.ts';
 import type { FindOwner } from './scope.ts';
 import { hashToken, newServiceToken } from './service-token.ts';
 
@@ -40,7 +41,7 @@ export function createTokens({ db, clock, findOwner }: TokensOptions) {
   return {
     /**
      * `token` is undefined if a certificate takes its place.
-     * @throws HubError `app_unknown`, `slot_unknown`, `expiry_invalid`, `certificate_subject_taken`
+     * @throws HubError `token_name_reserved`, `app_unknown`, `slot_unknown`, `expiry_invalid`, `certificate_subject_taken`
      */
     async create(
       asked: NewToken,
@@ -48,6 +49,10 @@ export function createTokens({ db, clock, findOwner }: TokensOptions) {
     ): Promise<{ serviceToken: ServiceToken; token: string | undefined }> {
       const { role, expiresAt, certificateSubject } = asked;
       const now = clock();
+      if (isReservedName(asked.name)) {
+        const message = `"${asked.name}" is a name of the hub's own in the audit log; choose another`;
+        throw new HubError('token_name_reserved', message, { field: 'name' });
+      }
       if (expiresAt && expiresAt <= now) {
         throw new HubError('expiry_invalid', 'must be in the future', { field: 'expiresAt' });
       }

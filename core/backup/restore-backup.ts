@@ -1,25 +1,34 @@
 // Restores a backup into an empty hub: its schema as it was, the data and the key ring, all of it or nothing.
+import { rename, rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { setTimeout } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { recordChangeNow } from '../access/audit.ts';
 import type { Actor } from '../access/caller.ts';
-import { openHeadFile } from '../access/head-file.ts';
 import { systemClock } from '../clock.ts';
-import { JOB_SCHEMA, prepareJobTables } from '../payment/jobs.ts';
+import { newUuid } from '../ids.ts';
+import { prepareQueue } from '../payment/jobs.ts';
 import { bringUpToDate } from '../schema.ts';
 import type { DataDir } from '../storage/data-dir.ts';
 import type { Database } from '../storage/database.ts';
 import { checkKeyRing, installKeyRing, type MasterKeySource } from '../storage/key-ring.ts';
-import { lastingClient } from '../storage/lasting-client.ts';
-import { readMasterKeys } from '../storage/master-key.ts';
-import { knownMigrations, migrateUp, migrationStatus } from '../storage/migrate.ts';
+import { knownMigrations } from '../storage/migrate.ts';
 import { makePartitions } from '../storage/partitions.ts';
-import { listTables } from './dump-database.ts';
-import { readEnvelope } from './envelope.ts';
-import { type Loaded, loadArchive } from './load-database.ts';
-import { type Manifest, readManifest } from './manifest.ts';
-import { currentSchema, jobSchemaVersion } from './take-backup.ts';
+import { commitForSure, NotCommitted, UnknownOutcome } from './commit.ts';
+import { openCopyConnection } from './copy-connection.ts';
+import { loadTable, makePartitionsFor, requireFitting, setSequences } from './load-tables.ts';
+import type { Manifest } from './manifest.ts';
+import { type Archive, type Loaded, readArchive } from './read-archive.ts';
+import {
+  clearBookkeeping,
+  findRows,
+  lockOut,
+  makeTables,
+  RESTORE,
+  requireApplied,
+  requireKnown,
+  requireNoHub,
+  restoredBackup,
+} from './restore-target.ts';
 
 export type Restored = Loaded & {
   readonly manifest: Manifest;
@@ -35,177 +44,218 @@ export type RestoreOptions = {
   readonly dataDir: () => Promise<DataDir>;
   /** Where the hub will take its keys from. */
   readonly masterKey: MasterKeySource;
+  /** Where the hub notes the head of the audit chain; by default in the data directory. */
+  readonly auditHeadFile?: string | undefined;
   readonly hubVersion: string;
   readonly passphrase: string;
+  /** How long a database that was lost in the commit is asked whether it has the data; by default a minute. */
+  readonly patienceMs?: number;
 };
+
+const PATIENCE_MS = 60_000;
 
 /**
  * @throws Error that says what to do: the passphrase is wrong, the file damaged or of a later hub, the database not
- *   empty or in use, or another key ring is in the place of this one. The database is then as empty as before.
+ *   empty or in use, or another key ring is in the place of this one. The database is then as empty as before, unless the
+ *   message says otherwise.
  */
 export async function restoreBackup(file: Readable, options: RestoreOptions): Promise<Restored> {
-  const { findDatabase, openDatabase, dataDir, masterKey, hubVersion, passphrase } = options;
-  return readEnvelope(file, passphrase, async (contents, finish) => {
-    const manifest = readManifest(contents.manifest);
-    await requireKnown(manifest, hubVersion);
-    const keys = readMasterKeys(contents.keyRing, 'the key ring of the backup');
-    const url = await findDatabase();
+  return readArchive(file, options.passphrase, async (archive) => {
+    const { manifest } = archive;
+    await requireKnown(manifest, options.hubVersion);
+    const databaseUrl = await options.findDatabase();
     await using undo = new AsyncDisposableStack();
-    const client = await connect(url);
+    const client = await openCopyConnection(databaseUrl, 'hubctl backup restore');
     undo.defer(() => client.end().catch(() => {})); // it may be gone already; its transaction ends with it
     await requireNoHub(client);
-    await requireEmpty(client);
-    const db = await openDatabase(url);
+    await requireEmpty(client, archive, options);
+    const db = await options.openDatabase(databaseUrl);
     undo.defer(() => db.close());
     await makeTables(db, manifest, client);
-    await client.query(`begin; set local hub.restoring = 'on'`); // so that no trigger queues audit entries: the queue is restored as it was
-    await clearBookkeeping(client);
-    const loaded = await loadArchive(contents.dump, client, NOT_RESTORED);
-    await finish();
-    await checkKeyRing(client, keys);
-    await recordRestore(client, manifest, loaded);
-    const place = await dataDir();
-    const ring = await installKeyRing(masterKey, place, keys);
-    // What was noted there is the head of another log. Before the commit: whoever is killed after it has done everything.
-    await openHeadFile(place.auditHeadFile).remove();
-    await client.query('commit').catch(async (error) => {
-      await ring.undo();
-      throw error;
-    });
-    await bringUpToDate({ db, actor: ACTOR, clock: systemClock });
-    await makePartitions(db.pool, new Date());
-    return { ...loaded, manifest, keyRingFile: ring.createdFile };
+    await requireFitting(client, manifest);
+    await client.query('begin');
+    await lockOut(client);
+    await requireEmpty(client, archive, options); // another restore may have held the lock
+    const loaded = await load(client, archive);
+    const { keyRingFile } = await commitWithKeys(client, databaseUrl, archive, options);
+    await finish(db);
+    return { ...loaded, manifest, keyRingFile };
   });
-}
-
-/** In the audit log. */
-const RESTORE = 'backup.restore';
-const ACTOR: Actor = { name: 'hubctl backup restore', requestId: '' };
-
-async function recordRestore(client: pg.Client, manifest: Manifest, { tables, rows }: Loaded): Promise<void> {
-  // The log of a schema from before has no place for it.
-  if (!manifest.migrations.includes('Migration20261122000000_audit_chain')) return;
-  const { createdAt, hubVersion, masterKeyIds } = manifest;
-  await client.query(`set local hub.restoring = 'off'`);
-  await recordChangeNow(client, ACTOR, systemClock(), {
-    action: RESTORE,
-    subject: createdAt,
-    before: null,
-    after: { createdAt, hubVersion, masterKeyIds, tables, rows },
-  });
-}
-
-/** The queue's version is that of the tables here; its statistics are of no use, and have partitions by day. */
-const NOT_RESTORED = [`${JOB_SCHEMA}.version`, `${JOB_SCHEMA}.queue_stats`];
-
-async function connect(url: string): Promise<pg.Client> {
-  const client = lastingClient(url, 'hubctl backup restore');
-  client.on('error', () => {}); // whatever waits for an answer then learns of it
-  await client.connect();
-  await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
-  return client;
 }
 
 /** Reads all of a backup and changes nothing. @throws Error like `restoreBackup` for what is wrong with the file. */
 export function verifyBackup(file: Readable, passphrase: string): Promise<Loaded & { manifest: Manifest }> {
-  return readEnvelope(file, passphrase, async (contents, finish) => {
-    const manifest = readManifest(contents.manifest);
-    readMasterKeys(contents.keyRing, 'the key ring of the backup');
-    const loaded = await loadArchive(contents.dump, undefined);
-    await finish();
+  return readArchive(file, passphrase, async ({ manifest, readTables }) => {
+    const loaded = await readTables(async (_, rows) => {
+      for await (const _chunk of rows);
+    });
     return { ...loaded, manifest };
   });
 }
 
-async function requireKnown({ migrations, hubVersion }: Manifest, ours: string): Promise<void> {
-  const known = await knownMigrations();
-  const unknown = migrations.find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  throw new Error(
-    `the backup was made by hub ${hubVersion}, and this is ${ours}, which does not know its schema (${unknown}): ` +
-      `restore with hub ${hubVersion} or later`,
+/** In the caller's transaction. The backup is whole when it resolves. */
+async function load(client: pg.Client, { manifest, keys, readTables }: Archive): Promise<Loaded> {
+  // No trigger queues audit entries or counts seats: queue and numbers are restored as they were.
+  await client.query(`set local hub.restoring = 'on'`);
+  await clearBookkeeping(client);
+  await makePartitionsFor(client, manifest.tables);
+  await prepareQueue(client);
+  const loaded = await readTables((table, rows) => loadTable(client, table, rows));
+  await setSequences(client, manifest.sequences);
+  await requireApplied(client, manifest);
+  await checkKeyRing(client, keys);
+  await client.query(`set local hub.restoring = 'off'`);
+  await recordRestore(client, manifest, loaded);
+  return loaded;
+}
+
+const ACTOR: Actor = { kind: 'local', name: 'hubctl backup restore', requestId: '' };
+
+/** Schemas from before the head was noted do not say. */
+async function hasServed(client: pg.Client): Promise<boolean> {
+  const { rows: found } = await client.query(`select to_regclass('audit_head') as name`);
+  if (found[0]?.name === null) return true;
+  const { rows } = await client.query('select from audit_head');
+  return rows.length > 0;
+}
+
+/** A later restore recognizes a restored database by this row of the audit log. */
+async function recordRestore(client: pg.Client, manifest: Manifest, { tables, rows }: Loaded): Promise<void> {
+  // Of a hub that never served, nothing may come before its audit chain begins.
+  if (!(await hasServed(client))) return;
+  const { createdAt, hubVersion, masterKeyIds, migrations } = manifest;
+  const after = { createdAt, hubVersion, masterKeyIds, tables, rows };
+  if (migrations.length === (await knownMigrations()).length) {
+    await recordChangeNow(client, ACTOR, systemClock(), {
+      action: RESTORE,
+      subject: createdAt,
+      before: null,
+      after,
+    });
+    return;
+  }
+  // The columns that the log of every earlier schema has.
+  await client.query(
+    'insert into audit_entry (id, at, actor, action, subject, detail) values ($1, $2, $3, $4, $5, $6)',
+    [newUuid(), systemClock(), ACTOR.name, RESTORE, createdAt, after],
   );
 }
 
-/** What a hub notes for itself at its first start. Everything else in a database is somebody's. */
-const BOOKKEEPING = ['hub_migration', 'master_key_use', 'service_token', 'audit_key'];
-
-/** The server still lists the connections of a hub that has just stopped, or was killed. */
-const HUB_GONE_MS = 3_000;
-
-async function requireNoHub(client: pg.Client): Promise<void> {
-  const latest = performance.now() + HUB_GONE_MS;
-  for (;;) {
-    const { rows: hubs } = await client.query(
-      `select from pg_stat_activity where datname = current_database() and application_name in ('hub', 'hub owner')`,
-    );
-    if (hubs.length === 0) return;
-    if (performance.now() > latest) {
-      throw new Error('a hub uses this database: stop it, and restore into an empty one');
+/**
+ * The key ring is in its place before the commit: a restore that is killed in the commit leaves a database and its keys.
+ * It is removed only if the transaction is known to be rolled back.
+ */
+async function commitWithKeys(
+  client: pg.Client,
+  databaseUrl: string,
+  { keys }: Archive,
+  { dataDir, masterKey, auditHeadFile, patienceMs = PATIENCE_MS }: RestoreOptions,
+): Promise<{ keyRingFile: string | undefined }> {
+  const transaction = await writerOfMigrations(client);
+  const place = await dataDir();
+  const ring = await installKeyRing(masterKey, place, keys);
+  const head = await setHeadAside(auditHeadFile ?? place.auditHeadFile).catch(async (error) => {
+    await ring.undo();
+    throw error;
+  });
+  try {
+    await commitForSure({
+      client,
+      databaseUrl,
+      isThere: (other) => holdsRowsOf(other, transaction),
+      patienceMs,
+    });
+  } catch (error) {
+    if (error instanceof NotCommitted) {
+      await head.putBack();
+      await ring.undo();
     }
-    await setTimeout(100);
-  }
-}
-
-async function requireEmpty(client: pg.Client): Promise<void> {
-  const schema = await currentSchema(client);
-  for (const { schema: place, name } of await listTables(client, [schema, JOB_SCHEMA])) {
-    if (place === JOB_SCHEMA ? name !== 'job' : BOOKKEEPING.includes(name)) continue;
-    const { rows } = await client.query(
-      `select from ${pg.escapeIdentifier(place)}.${pg.escapeIdentifier(name)} limit 1`,
+    if (!(error instanceof UnknownOutcome)) throw error;
+    throw new Error(
+      `${error.message}. Nothing was removed; the key ring is in ${ring.createdFile ?? 'its place'}. When the database answers, run the ` +
+        'same command again: it says that the backup is whole in this database, or restores it',
+      { cause: error },
     );
-    if (rows.length > 0) {
-      await requireNotRestored(client);
-      throw new Error(
-        `the database is not empty: there are rows in ${place}.${name}. Restore into a new database, or with ` +
-          '--data-dir into a new data directory',
-      );
-    }
   }
+  await head.discard();
+  return { keyRingFile: ring.createdFile };
 }
 
-/** A restore that was killed in its commit may have come to its end. @throws Error if nothing has changed since one. */
-async function requireNotRestored(client: pg.Client): Promise<void> {
-  const { rows: log } = await client.query(`select to_regclass('audit_entry') as name`);
-  if (log[0]?.name === null) return;
-  const { rows } = await client.query<{ action: string; subject: string }>(
-    'select action, subject from audit_entry order by id desc limit 1',
+/** The id of the transaction that wrote the rows of hub_migration, which every backup has: that of the restore, within it. */
+async function writerOfMigrations(client: pg.Client): Promise<string | undefined> {
+  const { rows } = await client.query<{ id: string }>('select xmin::text as id from hub_migration limit 1');
+  return rows[0]?.id;
+}
+
+/** Waits until the transaction of the restore has ended, and looks for a row that it wrote. */
+async function holdsRowsOf(client: pg.Client, transaction: string | undefined): Promise<boolean> {
+  await client.query('begin; lock table master_key_use in access share mode');
+  const { rows } = await client.query('select from hub_migration where xmin::text = $1 limit 1', [
+    transaction,
+  ]);
+  return rows.length > 0;
+}
+
+/** The head of the audit log that was noted before is that of another log. */
+async function setHeadAside(headFile: string) {
+  const aside = headAside(headFile);
+  const isThere = await rename(headFile, aside).then(
+    () => true,
+    (error) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
   );
-  const [newest] = rows;
-  if (newest?.action !== RESTORE) return;
+  return {
+    putBack: async () => {
+      if (isThere) await rename(aside, headFile);
+    },
+    discard: () => rm(aside, { force: true }),
+  };
+}
+
+function headAside(headFile: string): string {
+  return `${headFile}.before-restore`;
+}
+
+/** @throws Error if the database has rows; if they are this backup's, its key ring is in its place afterwards. */
+async function requireEmpty(
+  client: pg.Client,
+  { manifest, keys }: Archive,
+  { masterKey, dataDir, auditHeadFile }: RestoreOptions,
+): Promise<void> {
+  const table = await findRows(client);
+  if (table === undefined) return;
+  const restored = await restoredBackup(client, ACTOR.name);
+  if (restored === undefined) {
+    throw new Error(
+      `the database is not empty: there are rows in ${table}. Restore into a new database, or with ` +
+        '--data-dir into a new data directory',
+    );
+  }
+  let key = '';
+  if (restored === manifest.createdAt) {
+    await checkKeyRing(client, keys);
+    const place = await dataDir();
+    const { createdFile } = await installKeyRing(masterKey, place, keys);
+    if (createdFile !== undefined) key = `, its key ring was missing and is in ${createdFile} now`;
+    await rm(headAside(auditHeadFile ?? place.auditHeadFile), { force: true });
+  }
   throw new Error(
-    `the backup of ${newest.subject} is whole in this database already: start the hub, or restore into a new one`,
+    `the backup of ${restored} is whole in this database already${key}: start the hub, or restore into a new one`,
   );
 }
 
-/** The tables as they were when the backup was made: later migrations are for its data as well. */
-async function makeTables(db: Database, manifest: Manifest, client: pg.Client): Promise<void> {
-  const { applied } = await migrationStatus(db);
-  const later = applied.find(({ name }) => !manifest.migrations.includes(name));
-  if (later !== undefined) {
+/** What a hub does as well when it starts. */
+async function finish(db: Database): Promise<void> {
+  try {
+    await bringUpToDate({ db, actor: ACTOR, clock: systemClock });
+    await makePartitions(db.pool, new Date());
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
     throw new Error(
-      `the database has a later schema (${later.name}) than the backup: restore into a new database, which is ` +
-        'brought up to date afterwards',
+      `the backup is restored, with its key ring; only its schema could not be brought up to date (${reason}): run hubctl migration apply with the same settings, then start the hub`,
+      { cause: error },
     );
-  }
-  const last = manifest.migrations.at(-1);
-  if (last !== undefined) await migrateUp(db, { to: last });
-  await prepareJobTables(db.pool);
-  const ours = await jobSchemaVersion(client);
-  if (ours !== undefined && (manifest.jobSchemaVersion ?? 0) > ours) {
-    throw new Error(
-      `the job queue of the backup has schema ${manifest.jobSchemaVersion}, and this hub knows ${ours}: restore ` +
-        `with hub ${manifest.hubVersion} or later`,
-    );
-  }
-}
-
-async function clearBookkeeping(client: pg.Client): Promise<void> {
-  // No hub can start meanwhile: it would note its own keys in this table first.
-  await client.query('lock table master_key_use in access exclusive mode');
-  const tables = await listTables(client, [await currentSchema(client), JOB_SCHEMA]);
-  for (const { schema, name } of tables.reverse()) {
-    const clear = schema === JOB_SCHEMA ? name !== 'version' : BOOKKEEPING.includes(name);
-    if (clear) await client.query(`delete from ${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`);
   }
 }

@@ -1,67 +1,82 @@
 // Takes a backup: the data of one moment and the key ring that opens it, encrypted, in one file.
 import type { Writable } from 'node:stream';
-import type pg from 'pg';
+import pg from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
 import type { Clock } from '../clock.ts';
 import { JOB_SCHEMA } from '../payment/jobs.ts';
 import { checkKeyRing } from '../storage/key-ring.ts';
-import { lastingClient } from '../storage/lasting-client.ts';
 import { formatKeyRing, type MasterKey } from '../storage/master-key.ts';
-import { dumpDatabase } from './dump-database.ts';
-import { type Lock, writeEnvelope } from './envelope.ts';
-import type { Manifest } from './manifest.ts';
+import { openCopyConnection } from './copy-connection.ts';
+import type { PassphraseOptions } from './encryption.ts';
+import { FORMAT, isFileSafe, type Manifest, type SequenceEntry, type TableEntry } from './manifest.ts';
+import { listTables, quote, readSequences, readTables } from './tables.ts';
+import { writeArchive } from './write-archive.ts';
 
 export type BackupOptions = {
   /** A `postgres://` URL. */
   readonly databaseUrl: string;
   readonly keys: readonly MasterKey[];
   readonly hubVersion: string;
-  readonly lock: Lock;
+  readonly encryption: PassphraseOptions;
   readonly clock: Clock;
+  /** Ends the backup, whatever it waits for. */
+  readonly signal?: AbortSignal;
 };
 
 /**
  * Writes and ends `file`. Hubs may work on the database meanwhile: everything is read in one snapshot.
- * @throws Error if the database has no schema yet, or is sealed with keys that are not in the ring.
+ * @throws Error if the database has no schema yet, is sealed with keys that are not in the ring, or has tables that
+ *   cannot be carried.
  */
 export async function takeBackup(options: BackupOptions, file: Writable): Promise<Manifest> {
-  const { databaseUrl, keys, hubVersion, lock, clock } = options;
-  const client = lastingClient(databaseUrl, 'hubctl backup');
-  client.on('error', () => {}); // whatever waits for an answer then learns of it
-  await client.connect();
+  const { databaseUrl, keys, hubVersion, encryption, clock, signal } = options;
+  const client = await openCopyConnection(databaseUrl, 'hubctl backup', signal);
   try {
-    await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
-    await client.query('begin isolation level repeatable read, read only');
+    await requireHub(client);
+    await beginSnapshot(client);
     const now = clock();
-    const facts = await readFacts(client);
     await checkKeyRing(client, keys);
     const manifest: Manifest = {
-      format: 1,
+      format: FORMAT,
       hubVersion,
       createdAt: now.toISOString(),
+      ...(await readVersions(client)),
       masterKeyIds: keys.map(({ id }) => id),
-      ...facts,
+      tables: await carriedTables(client),
+      sequences: await usedSequences(client),
     };
-    const contents = {
-      manifest: `${JSON.stringify(manifest, undefined, 2)}\n`,
-      keyRing: formatKeyRing(keys),
-      dump: dumpDatabase(client, [await currentSchema(client), JOB_SCHEMA], now),
-    };
-    await writeEnvelope(contents, lock, file);
+    const rowsOf = (table: TableEntry) => copyOut(client, table);
+    await writeArchive({ manifest, keyRing: formatKeyRing(keys), rowsOf }, encryption, file);
     await client.query('commit');
     return manifest;
   } finally {
-    await client.end().catch(() => {}); // it may be gone already, which has been told
+    await client.end().catch(() => {}); // it may be gone already, which has been said
   }
 }
 
-async function readFacts(client: pg.Client) {
-  const { rows } = await client.query<{ there: boolean; jobs: boolean; postgresVersion: string }>(
-    `select to_regclass('hub_migration') is not null as there, to_regclass($1) is not null as jobs,
-       current_setting('server_version') as "postgresVersion"`,
+async function requireHub(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ there: boolean }>(
+    `select to_regclass('hub_migration') is not null as there`,
+  );
+  if (!rows[0]?.there) throw new Error('this database is no hub yet: there is nothing to back up');
+}
+
+/**
+ * Locks the tables first, as pg_dump does: no migration, and no pruning of old months, changes them after the snapshot
+ * was taken. Reads and writes go on.
+ */
+async function beginSnapshot(client: pg.Client): Promise<void> {
+  const tables = await listTables(client);
+  await client.query('begin isolation level repeatable read, read only');
+  await client.query(`lock table ${tables.map(quote).join(', ')} in access share mode`);
+}
+
+async function readVersions(client: pg.Client) {
+  const { rows } = await client.query<{ jobs: boolean; postgresVersion: string }>(
+    `select to_regclass($1) is not null as jobs, current_setting('server_version') as "postgresVersion"`,
     [`${JOB_SCHEMA}.version`],
   );
-  const { there = false, jobs = false, postgresVersion = '' } = rows[0] ?? {};
-  if (!there) throw new Error('this database is no hub yet: there is nothing to back up');
+  const { jobs = false, postgresVersion = '' } = rows[0] ?? {};
   const { rows: applied } = await client.query<{ name: string }>(
     'select name from hub_migration order by id',
   );
@@ -79,7 +94,24 @@ export async function jobSchemaVersion(client: pg.ClientBase): Promise<number | 
   return rows[0]?.version;
 }
 
-export async function currentSchema(client: pg.ClientBase): Promise<string> {
-  const { rows } = await client.query<{ name: string }>('select current_schema() as name');
-  return rows[0]?.name ?? 'public';
+async function carriedTables(client: pg.Client): Promise<TableEntry[]> {
+  const tables = await readTables(client);
+  const odd = tables.find(({ schema, name }) => !isFileSafe(schema) || !isFileSafe(name));
+  if (odd === undefined) return tables;
+  throw new Error(
+    `the table ${quote(odd)} cannot be backed up: its name has other characters than letters, digits, _, - and $. Rename it, or move it to another schema`,
+  );
+}
+
+/** Read after the snapshot was taken: a position is never behind the rows. */
+async function usedSequences(client: pg.Client): Promise<SequenceEntry[]> {
+  return (await readSequences(client)).flatMap(({ lastValue, ...sequence }) =>
+    lastValue === null ? [] : [{ ...sequence, lastValue }],
+  );
+}
+
+function copyOut(client: pg.Client, table: TableEntry): AsyncIterable<Buffer> {
+  const columns = table.columns.map((name) => pg.escapeIdentifier(name)).join(', ');
+  // Through a query: a partitioned table is copied as one table, and its rows find their partitions when restored.
+  return client.query(copyTo(`copy (select ${columns} from ${quote(table)}) to stdout`));
 }

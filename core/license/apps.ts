@@ -17,6 +17,11 @@ export type AppWithKeys = { readonly app: App; readonly signingKeys: readonly Si
 
 export type AppsOptions = { readonly db: Database; readonly sealer: Sealer; readonly clock: Clock };
 
+/** All of them are published, to whoever asks. */
+const MOST_PUBLISHED_KEYS = 50;
+/** Of one app, the newest. */
+const MOST_KEYS_LISTED = 100;
+
 export function createApps({ db, sealer, clock }: AppsOptions) {
   const addKey = (em: EntityManager, app: App): SigningKey => {
     const id = newUuid();
@@ -58,17 +63,22 @@ export function createApps({ db, sealer, clock }: AppsOptions) {
       const page = await readPage(request, 'app', (after, limit) =>
         em.find(AppSchema, after ? { id: { $lt: after } } : {}, { orderBy: { id: 'desc' }, limit }),
       );
-      const keys = await em.find(SigningKeySchema, { app: { $in: page.items } }, { orderBy: { id: 'desc' } });
+      const ids = await keyIdsOf(db, page.items);
+      const keys = await em.find(SigningKeySchema, { id: { $in: ids } }, NEWEST_FIRST);
       return {
         ...page,
         items: page.items.map((app) => ({ app, signingKeys: keys.filter((key) => key.app.id === app.id) })),
       };
     },
 
-    /** Makes a new key the active one and retires the old. @throws HubError `app_unknown` */
+    /** Makes a new key the active one and retires the old. @throws HubError `app_unknown`, `too_many` */
     rotateKey(slug: string, actor: Actor): Promise<AppWithKeys> {
       return db.em().transactional(async (em) => {
         const app = await lockApp(em, slug);
+        if ((await em.count(SigningKeySchema, { app, withdrawnAt: null })) >= MOST_PUBLISHED_KEYS) {
+          const message = `an app publishes at most ${MOST_PUBLISHED_KEYS} signing keys: withdraw one that nobody needs`;
+          throw new HubError('too_many', message, { field: 'app' });
+        }
         const retired = await em.findOneOrFail(SigningKeySchema, { app, retiredAt: null });
         retired.retiredAt = clock();
         // The index allows one active key: the old one has to be retired before the new one is written.
@@ -133,6 +143,30 @@ export async function lockApp(em: EntityManager, slug: string): Promise<App> {
   return app;
 }
 
+/** Newest first: the published ones and of the withdrawn ones the newest (signing_key_app_idx). */
 async function withKeys(em: EntityManager, app: App): Promise<AppWithKeys> {
-  return { app, signingKeys: await em.find(SigningKeySchema, { app }, { orderBy: { id: 'desc' } }) };
+  const published = await em.find(SigningKeySchema, { app, withdrawnAt: null }, NEWEST_FIRST);
+  const withdrawn = await em.find(
+    SigningKeySchema,
+    { app, withdrawnAt: { $ne: null } },
+    { ...NEWEST_FIRST, limit: MOST_KEYS_LISTED - published.length },
+  );
+  const signingKeys = [...published, ...withdrawn].sort((one, other) => (one.id < other.id ? 1 : -1));
+  return { app, signingKeys };
 }
+
+/** The same keys of many apps. */
+async function keyIdsOf({ pool }: Database, apps: readonly App[]): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: 'keys_of_apps',
+    // signing_key_app_idx, once for each app
+    text: `select k.id from unnest($1::uuid[]) as t (app_id) cross join lateral (
+             select id from signing_key where app_id = t.app_id
+             order by withdrawn_at is not null, id desc limit ${MOST_KEYS_LISTED}
+           ) as k`,
+    values: [apps.map(({ id }) => id)],
+  });
+  return rows.map(({ id }) => id);
+}
+
+const NEWEST_FIRST = { orderBy: { id: 'desc' } } as const;

@@ -12,14 +12,22 @@ import type { Limits } from './limits.ts';
 
 export type LimitProfilesOptions = { readonly db: Database; readonly clock: Clock };
 
+/** All profiles of an app are listed at once. */
+const MOST_PROFILES = 100;
+
 export function createLimitProfiles({ db, clock }: LimitProfilesOptions) {
   return {
-    /** Creates a profile or replaces all its limits. @throws HubError `app_unknown` */
+    /** Creates a profile or replaces all its limits. @throws HubError `app_unknown`, `too_many` */
     set(slug: string, name: string, limits: Limits, actor: Actor): Promise<LimitProfile> {
       return db.em().transactional(async (em) => {
         // Two operators may create the same profile at the same time.
         const app = await lockApp(em, slug);
         const found = await em.findOne(LimitProfileSchema, { app, name });
+        if (found === null && (await em.count(LimitProfileSchema, { app })) >= MOST_PROFILES) {
+          throw new HubError('too_many', `an app has at most ${MOST_PROFILES} limit profiles`, {
+            field: 'name',
+          });
+        }
         const before = found && { limits: found.limits };
         const profile = found ?? em.create(LimitProfileSchema, { id: newUuid(), app, name, limits });
         profile.limits = limits;

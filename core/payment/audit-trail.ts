@@ -2,10 +2,13 @@
 // from it are not told of any more.
 import type { Pool } from 'pg';
 import { formatId } from '../ids.ts';
+import { type Page, type PageRequest, readPage } from '../storage/page.ts';
 import type { Callback, ChargeStatusName } from './entities.ts';
 
 /** A settlement that changed something: the status, that it is verified now, or only the reason. */
 export type StatusChange = {
+  /** Of the entry of the audit log. */
+  readonly id: string;
   readonly at: Date;
   readonly from: ChargeStatusName;
   readonly to: ChargeStatusName;
@@ -22,54 +25,90 @@ export type TracedCallback = {
   readonly sessionStatus: ChargeStatusName | undefined;
 };
 
-/** Oldest first. */
-export async function readStatusChanges(pool: Pool, sessionId: string): Promise<readonly StatusChange[]> {
-  return (await readChangesOf(pool, [sessionId])).get(sessionId) ?? [];
+/** Actions that change a session's status, as a list in SQL. */
+const STATUS_ACTIONS = `'charge_session.settle', 'charge_session.release'`;
+
+/** Replays of one callback that are told: the latest. */
+const MOST_REPLAYS = 20;
+/** Changes of one session that are looked at to say what its callbacks were settled with: the latest. */
+const MOST_CHANGES = 200;
+
+/** Newest first. @throws HubError `page_token_invalid` */
+export function listStatusChanges(
+  pool: Pool,
+  sessionId: string,
+  request: PageRequest,
+): Promise<Page<StatusChange>> {
+  return readPage(request, 'aud', async (after, limit) => {
+    const { rows } = await pool.query<
+      Omit<StatusChange, 'at' | 'callbackId'> & { atMs: number; callbackId: string | null }
+    >({
+      name: 'status_changes',
+      // audit_entry_subject_idx. Entries of the first versions do not say what was before and after.
+      text: `select id, (extract(epoch from at) * 1000)::float8 as "atMs", before->>'status' as "from",
+                    after->>'status' as "to", coalesce((after->>'verified')::boolean, after->>'status' = 'success') as verified,
+                    after->>'reason' as reason, detail->>'callback' as "callbackId"
+             from audit_entry
+             where subject = $1 and action in (${STATUS_ACTIONS}) and before is not null and after is not null
+               and ($2::uuid is null or id < $2)
+             order by id desc limit $3`,
+      values: [formatId('chs', sessionId), after ?? null, limit],
+    });
+    return rows.map(({ atMs, callbackId, ...change }) => ({
+      ...change,
+      at: new Date(atMs),
+      callbackId: callbackId ?? undefined,
+    }));
+  });
 }
 
 export async function traceCallbacks(
   pool: Pool,
   callbacks: readonly Callback[],
 ): Promise<readonly TracedCallback[]> {
-  const sessionIds = callbacks.flatMap(({ session }) => session?.id ?? []);
-  const changes = await readChangesOf(pool, [...new Set(sessionIds)]);
-  const ids = callbacks.map(({ id }) => id);
-  const replays = await readReplays(pool, ids);
-  return callbacks.map((callback) => {
-    const { id, state, session, finishedAt } = callback;
-    const before = (changes.get(session?.id ?? '') ?? []).filter(({ at }) => finishedAt && at <= finishedAt);
-    return {
-      callback,
-      replayedAt: replays.get(id) ?? [],
-      sessionStatus: state === 'settled' ? before.at(-1)?.to : undefined,
-    };
-  });
+  const statuses = await readStatusesAt(pool, callbacks);
+  const replays = await readReplays(
+    pool,
+    callbacks.map(({ id }) => id),
+  );
+  return callbacks.map((callback) => ({
+    callback,
+    replayedAt: replays.get(callback.id) ?? [],
+    sessionStatus: statuses.get(callback.id),
+  }));
 }
 
-async function readChangesOf(
+/** Of callbacks that are settled, by their ids: the status that the last change until then gave their session. */
+async function readStatusesAt(
   pool: Pool,
-  sessionIds: readonly string[],
-): Promise<ReadonlyMap<string, readonly StatusChange[]>> {
-  if (sessionIds.length === 0) return new Map();
-  const idOf = new Map(sessionIds.map((id) => [formatId('chs', id), id]));
-  const { rows } = await pool.query<
-    Omit<StatusChange, 'at' | 'callbackId'> & { subject: string; atMs: number; callbackId: string | null }
-  >({
-    name: 'status_changes',
-    // audit_entry_subject_idx. Entries of the first versions do not say what was before and after.
-    text: `select subject, (extract(epoch from at) * 1000)::float8 as "atMs", before->>'status' as "from",
-                  after->>'status' as "to", coalesce((after->>'verified')::boolean, after->>'status' = 'success') as verified,
-                  after->>'reason' as reason, detail->>'callback' as "callbackId"
-           from audit_entry
-           where subject = any($1) and action = 'charge_session.settle' and before is not null and after is not null
-           order by id`,
-    values: [[...idOf.keys()]],
+  callbacks: readonly Callback[],
+): Promise<ReadonlyMap<string, ChargeStatusName>> {
+  const settled = callbacks.flatMap(({ id, state, session, finishedAt }) =>
+    state === 'settled' && session && finishedAt
+      ? [{ id, subject: formatId('chs', session.id), finishedAt }]
+      : [],
+  );
+  if (settled.length === 0) return new Map();
+  const { rows } = await pool.query<{ subject: string; atMs: number; status: ChargeStatusName }>({
+    name: 'statuses_of_sessions',
+    // audit_entry_subject_idx; of each session the latest changes, newest first
+    text: `select subject, "atMs", status
+           from (
+             select subject, (extract(epoch from at) * 1000)::float8 as "atMs", after->>'status' as status,
+                    row_number() over (partition by subject order by id desc) as nth
+             from audit_entry
+             where subject = any($1) and action in (${STATUS_ACTIONS}) and before is not null and after is not null
+           ) as change
+           where nth <= ${MOST_CHANGES} order by subject, nth`,
+    values: [[...new Set(settled.map(({ subject }) => subject))]],
   });
-  const found = rows.map(({ subject, atMs, callbackId, ...change }) => ({
-    sessionId: idOf.get(subject) ?? '',
-    change: { ...change, at: new Date(atMs), callbackId: callbackId ?? undefined },
-  }));
-  return group(found, ({ sessionId, change }) => [sessionId, change]);
+  const changes = Map.groupBy(rows, ({ subject }) => subject);
+  return new Map(
+    settled.flatMap(({ id, subject, finishedAt }) => {
+      const last = changes.get(subject)?.find(({ atMs }) => atMs <= finishedAt.getTime());
+      return last ? [[id, last.status]] : [];
+    }),
+  );
 }
 
 async function readReplays(
@@ -79,9 +118,14 @@ async function readReplays(
   const idOf = new Map(callbackIds.map((id) => [formatId('cb', id), id]));
   const { rows } = await pool.query<{ subject: string; atMs: number }>({
     name: 'callback_replays',
-    // audit_entry_subject_idx
-    text: `select subject, (extract(epoch from at) * 1000)::float8 as "atMs" from audit_entry
-           where subject = any($1) and action = 'callback.replay' order by id`,
+    // audit_entry_subject_idx; of each callback the latest
+    text: `select subject, "atMs"
+           from (
+             select subject, (extract(epoch from at) * 1000)::float8 as "atMs", id,
+                    row_number() over (partition by subject order by id desc) as nth
+             from audit_entry where subject = any($1) and action = 'callback.replay'
+           ) as replay
+           where nth <= ${MOST_REPLAYS} order by id`,
     values: [[...idOf.keys()]],
   });
   return group(rows, ({ subject, atMs }) => [idOf.get(subject) ?? '', new Date(atMs)]);

@@ -1,14 +1,15 @@
-// The fields of a callback: which of them its driver is given, and how much of all of them the journal keeps.
+// The fields of a callback: which of them its driver reads, and which of them the journal keeps.
+import { createHash } from 'node:crypto';
 import { type CallbackClaim, CallbackMalformed, type PaymentDriver } from './provider.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
 /** Characters of a field that a driver reads: ids and words, which are no longer at any provider. */
 export const LONGEST_READ = 255;
-/** Bytes of all other fields of a callback together, names and values, as JSON. */
-export const MOST_UNREAD_BYTES = 4096;
-/** What the journal calls the fields it left out. No callback can have it: names with brackets are refused. */
-export const LEFT_OUT = '[left out]';
+/** Bytes of a field that the journal keeps for operators: amounts, ids, words. */
+export const MOST_SHOWN_BYTES = 100;
+/** What the journal calls the fields it does not keep. No callback can have it: names with brackets are refused. */
+export const OTHER_FIELDS = '[other fields]';
 
 /**
  * What a callback claims. The driver is given the fields it reads and no others, so that what it says of a callback
@@ -31,22 +32,27 @@ export function readClaimOf(
 }
 
 /**
- * What the journal keeps of the fields: whole what the driver reads, none that is a credential, and of the others, in
- * their order, what there is room for. Anybody can send them, so a row of the journal may not be as large as they like.
+ * What the journal keeps: the fields that the driver reads, and those that it names for operators, unless they are too
+ * long. Anybody can send others, so of those only their number, size and digest are kept; of credentials nothing is.
  */
-export function keptFields({ reads, unjournaled = [] }: PaymentDriver['callback'], fields: Fields): Fields {
+export function keptFields(
+  { reads, shows = [], unjournaled = [] }: PaymentDriver['callback'],
+  fields: Fields,
+): Fields {
   const kept: [name: string, value: string][] = [];
-  let [room, leftOut] = [MOST_UNREAD_BYTES, 0];
+  const others: [name: string, value: string][] = [];
   for (const [name, value] of Object.entries(fields)) {
     if (unjournaled.includes(name)) continue;
-    const bytes = reads.includes(name) ? 0 : Buffer.byteLength(JSON.stringify({ [name]: value }));
-    if (bytes > room) {
-      leftOut += 1;
-      continue;
-    }
-    room -= bytes;
-    kept.push([name, value]);
+    const isKept =
+      reads.includes(name) || (shows.includes(name) && Buffer.byteLength(value) <= MOST_SHOWN_BYTES);
+    (isKept ? kept : others).push([name, value]);
   }
-  if (leftOut > 0) kept.push([LEFT_OUT, `${leftOut} of the fields: too long to be kept`]);
-  return Object.fromEntries(kept);
+  return Object.fromEntries(others.length > 0 ? [...kept, [OTHER_FIELDS, summaryOf(others)]] : kept);
+}
+
+/** The digest is that of their JSON, an array of pairs in the order of their names: equal for equal fields. */
+function summaryOf(fields: readonly (readonly [name: string, value: string])[]): string {
+  const json = JSON.stringify(fields.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  const digest = createHash('sha256').update(json).digest('hex');
+  return `${fields.length}, ${Buffer.byteLength(json)} bytes, SHA-256 ${digest}`;
 }

@@ -35,6 +35,9 @@ export type CallbacksOptions = {
   readonly clock: Clock;
 };
 
+/** Of those about one callback. An hour passes between two attempts on a callback that waits; replays come besides. */
+const MOST_VERIFICATIONS = 200;
+
 export function createCallbacks({ db, jobs, process, clock, driverOf }: CallbacksOptions) {
   const trace = async (callback: Callback): Promise<TracedCallback> => {
     const [traced] = await traceCallbacks(db.pool, [callback]);
@@ -67,13 +70,17 @@ export function createCallbacks({ db, jobs, process, clock, driverOf }: Callback
       return { ...page, items: await traceCallbacks(db.pool, page.items) };
     },
 
-    /** With what the provider was asked on its behalf. @throws HubError `callback_unknown` */
+    /** With what the provider was asked on its behalf, the latest of it, oldest first. @throws HubError `callback_unknown` */
     async get(callbackId: string): Promise<{ callback: TracedCallback; verifications: Verification[] }> {
       const callback = await find(callbackId);
       const verifications = await db
         .em()
-        .find(VerificationSchema, { callback: callback.id }, { orderBy: { id: 'asc' } });
-      return { callback: await trace(callback), verifications };
+        .find(
+          VerificationSchema,
+          { callback: callback.id },
+          { orderBy: { id: 'desc' }, limit: MOST_VERIFICATIONS },
+        );
+      return { callback: await trace(callback), verifications: verifications.toReversed() };
     },
 
     /** Deals with a callback again, from the start. @throws HubError `callback_unknown` */

@@ -13,7 +13,7 @@ import {
   ProviderUnavailable,
   type VerificationStep,
 } from './provider.ts';
-import type { createRecordSteps, createSettle } from './settle.ts';
+import type { createRecordSteps, Settle } from './settle.ts';
 import { nextCheck, type SweepSchedule } from './sweep.ts';
 import type { Lease } from './verification-lease.ts';
 
@@ -22,13 +22,14 @@ export type CheckoutOptions = {
   readonly clock: Clock;
   readonly providers: Providers;
   readonly schedule: SweepSchedule;
-  readonly settle: ReturnType<typeof createSettle>;
+  readonly settle: Settle;
   readonly recordSteps: ReturnType<typeof createRecordSteps>;
   readonly meter: PaymentMeter;
 };
 
 /**
  * Creates the checkout of a session if it wants one. To be run under the session's lease, so that there is one at most.
+ * Resolves with false if the lease was lost before the answer could be settled.
  *
  * @throws HubError `slot_disabled`, `provider_refused` or `provider_unavailable`
  */
@@ -38,7 +39,7 @@ export function createCheckout(
   request: Omit<CheckoutRequest, 'sessionId' | 'merchantTransactionId'>,
 ) {
   const sessionId = formatId('chs', id);
-  return async ({ within }: Lease): Promise<true> => {
+  return async ({ within, fence, ended }: Lease): Promise<boolean> => {
     const session = await readCheckoutState(pool, id);
     if (!isWanted(session)) return true;
     if (session.disabled) {
@@ -57,11 +58,16 @@ export function createCheckout(
       // Its customer can pay from now on, however long ago the session was created.
       const now = clock();
       const checkAt = nextCheck(schedule, now, now);
-      await settle({ ...finding, verdict: { kind: 'checkout_made', checkout, checkAt, detail: WAITING } });
-      return true;
+      const verdict = { kind: 'checkout_made', checkout, checkAt, detail: WAITING } as const;
+      const settlement = await settle({ ...finding, verdict, fence });
+      ended();
+      return settlement !== undefined;
     } catch (error) {
       if (error instanceof ProviderRefused) {
-        await settle({ ...finding, verdict: { kind: 'checkout_refused', detail: error.message } });
+        const verdict = { kind: 'checkout_refused', detail: error.message } as const;
+        const settlement = await settle({ ...finding, verdict, fence });
+        ended();
+        if (settlement === undefined) return false;
         throw new HubError('provider_refused', `slot ${session.slot}: ${error.message}`, { sessionId });
       }
       if (!(error instanceof ProviderUnavailable)) throw error;

@@ -1,4 +1,4 @@
-// Creates charge sessions, once for each idempotency key.
+// Creates charge sessions, once for each idempotency key of a slot.
 import type { Actor } from '../access/caller.ts';
 import { HubError } from '../errors.ts';
 import { formatId } from '../ids.ts';
@@ -16,6 +16,9 @@ export type CreateSessionOptions = CheckoutOptions & {
   readonly busyWaitMs: number;
   readonly gatewayAddress: GatewayAddress;
 };
+
+/** After a lease that was lost, somebody else may have made the checkout. */
+const MOST_ATTEMPTS = 3;
 
 /**
  * Resolves with the session's id. Rejects with HubError `slot_unknown`, `slot_disabled`, `amount_invalid`,
@@ -39,7 +42,11 @@ export function createCreateSession(options: CreateSessionOptions) {
       ...request,
       callbackUrl: callbackUrl(base, slot.gateway, id),
     });
-    if (await lease.run(id, { work, waitMs: busyWaitMs, inVain })) return id;
+    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+      const made = await lease.run(id, { work, waitMs: busyWaitMs, inVain });
+      if (made) return id;
+      if (made === undefined) break;
+    }
     const message = 'the checkout is being created by another call; repeat this one';
     throw new HubError('provider_unavailable', message, { sessionId: formatId('chs', id) });
   };

@@ -7,6 +7,9 @@ export const CHARGE_STATUSES = ['pending', 'success', 'failed', 'cancelled'] as 
 export type ChargeStatusName = (typeof CHARGE_STATUSES)[number];
 export const CALLBACK_STATES = ['received', 'settled', 'ignored', 'unresolved', 'mismatch', 'dead'] as const;
 export type CallbackStateName = (typeof CALLBACK_STATES)[number];
+/** Nothing writes `refund` yet. */
+export const USAGE_KINDS = ['payment', 'reversal', 'refund', 'later_payment'] as const;
+export type UsageKindName = (typeof USAGE_KINDS)[number];
 
 export const SlotSchema = defineEntity({
   name: 'Slot',
@@ -62,6 +65,7 @@ export const ChargeSessionSchema = defineEntity({
     /** Null until the provider has made the checkout. */
     providerPaymentId: p.text().nullable(),
     checkoutUrl: p.text().nullable(),
+    /** Unique within the slot. */
     idempotencyKey: p.text().nullable(),
     /** SHA-256 of the request that came with the idempotency key. */
     requestHash: p.blob().nullable(),
@@ -74,15 +78,26 @@ export const ChargeSessionSchema = defineEntity({
     /** Lease of the one who asks the provider now, over all hubs. */
     verifyingUntil: p.datetime(3).nullable(),
     verifyingBy: p.uuid().nullable(),
+    /** Counts how often that lease was taken: a settlement under an older lease changes nothing. */
+    fencingNumber: p.integer().default(0),
+    /** When a callback of the paid session first named another payment; null once the provider was asked about it. */
+    otherPaymentSince: p.datetime(3).nullable(),
     /** Questions that callbacks have caused. */
     callbackQuestions: p.integer().default(0),
     /** Until then callbacks cause no more. */
     questionAfter: p.datetime(3).nullable(),
+    /** The provider's rating of the payment that was last verified, 0 being safe; null if it told none. */
+    riskLevel: p.integer().nullable(),
+    riskTitle: p.text().nullable(),
+    /** Since when a verified payment has been held for review; null if none is. */
+    heldAt: p.datetime(3).nullable(),
+    /** When an operator let it settle in spite of its risk. */
+    riskReleasedAt: p.datetime(3).nullable(),
   },
   uniques: [
     {
       name: 'charge_session_idempotency_key',
-      properties: ['idempotencyKey'],
+      properties: ['slot', 'idempotencyKey'],
       where: 'idempotency_key is not null',
     },
     // The second way to resolve a callback.
@@ -108,6 +123,8 @@ export const ChargeSessionSchema = defineEntity({
       properties: ['createdAt'],
       where: `status = 'pending'`,
     },
+    // Those that are held for review, and since when.
+    { name: 'charge_session_held_idx', properties: ['heldAt', 'id'], where: 'held_at is not null' },
   ],
   checks: [{ name: 'charge_session_amount_positive', expression: 'amount_minor > 0' }],
 });
@@ -150,6 +167,24 @@ export const CallbackSchema = defineEntity({
 });
 export type Callback = InferEntity<typeof CallbackSchema>;
 
+/** How many callbacks of a session were kept, and how many only counted; there is none before its first callback. */
+export const CallbackCountSchema = defineEntity({
+  name: 'CallbackCount',
+  tableName: 'callback_count',
+  properties: {
+    session: () => p.manyToOne(ChargeSessionSchema).primary().deleteRule('restrict'),
+    /** Callbacks that were kept, or came when others took the last places. */
+    kept: p.integer(),
+    /** Only counted, by the state that the journal would have them in. */
+    ignored: p.bigint(),
+    mismatch: p.bigint(),
+    /** When the last counted callback that needs a provider query arrived. */
+    askedForAt: p.datetime(3).nullable(),
+    /** Payment ids other than the session's that the provider is to be asked about, the newest last: other-checkouts.ts. */
+    otherCheckouts: p.array().default([]),
+  },
+});
+
 export const VerificationSchema = defineEntity({
   name: 'Verification',
   tableName: 'verification',
@@ -175,21 +210,32 @@ export const UsageLogSchema = defineEntity({
   name: 'UsageLog',
   tableName: 'usage_log',
   properties: {
-    /** That of the session: what settles a session once, over all partitions. */
+    /** Of a payment the id of its session: the primary key allows one, over all partitions. Others have their own. */
     id: p.uuid().primary(),
+    kind: p.enum(USAGE_KINDS),
+    session: () => p.manyToOne(ChargeSessionSchema).createForeignKeyConstraint(false),
+    /** For a reversal: the entry it reverses. */
+    reverses: p.uuid().nullable(),
     slot: () => p.manyToOne(SlotSchema).deleteRule('restrict'),
     gateway: p.text(),
     gatewayTransactionId: p.text(),
+    /** Negative in a reversal or a refund: the sum over any entries is the net amount. */
     amountMinor: p.bigint(),
     currency: p.character().length(3),
     feeTotalMinor: p.bigint(),
     orderReference: p.text(),
     settledAt: p.datetime(3),
-    reversedAt: p.datetime(3).nullable(),
   },
   indexes: [
     { name: 'usage_log_settled_idx', properties: ['settledAt', 'id'] },
     { name: 'usage_log_slot_idx', properties: ['slot', 'settledAt', 'id'] },
+    // What followed the payment of a session.
+    { name: 'usage_log_session_idx', properties: ['session', 'id'], where: `kind <> 'payment'` },
+  ],
+  checks: [
+    { name: 'usage_log_payment_check', expression: `(kind = 'payment') = (id = session_id)` },
+    { name: 'usage_log_reverses_check', expression: `(kind = 'reversal') = (reverses is not null)` },
+    { name: 'usage_log_sign_check', expression: `(kind in ('reversal', 'refund')) = (amount_minor < 0)` },
   ],
 });
 export type UsageLog = InferEntity<typeof UsageLogSchema>;
@@ -209,6 +255,43 @@ export const PaymentProofSchema = defineEntity({
   },
 });
 
+/** A payment that stands at the provider for a session that another payment had paid. */
+export const DuplicatePaymentSchema = defineEntity({
+  name: 'DuplicatePayment',
+  tableName: 'duplicate_payment',
+  properties: {
+    id: p.uuid().primary(),
+    session: () => p.manyToOne(ChargeSessionSchema).deleteRule('restrict'),
+    slot: () => p.manyToOne(SlotSchema).deleteRule('restrict'),
+    gateway: p.text(),
+    gatewayTransactionId: p.text(),
+    bankTransactionId: p.text().nullable(),
+    /** The provider's id of its checkout; that of the session where the provider tells no other. */
+    providerPaymentId: p.text(),
+    amountMinor: p.bigint(),
+    currency: p.character().length(3),
+    foundAt: p.datetime(3),
+    /** When an operator marked it as handled; null while it is open. */
+    resolvedAt: p.datetime(3).nullable(),
+    /** What the operator did about it. */
+    resolution: p.text(),
+  },
+  uniques: [
+    { name: 'duplicate_payment_transaction_key', properties: ['gateway', 'gatewayTransactionId'] },
+    {
+      name: 'duplicate_payment_bank_key',
+      properties: ['gateway', 'bankTransactionId'],
+      where: 'bank_transaction_id is not null',
+    },
+  ],
+  indexes: [
+    { name: 'duplicate_payment_session_idx', properties: ['session', 'id'] },
+    { name: 'duplicate_payment_slot_idx', properties: ['slot', 'id'] },
+    { name: 'duplicate_payment_open_idx', properties: ['id'], where: 'resolved_at is null' },
+  ],
+});
+export type DuplicatePayment = InferEntity<typeof DuplicatePaymentSchema>;
+
 export const FeeRuleSchema = defineEntity({
   name: 'FeeRule',
   tableName: 'fee_rule',
@@ -225,6 +308,12 @@ export const FeeRuleSchema = defineEntity({
     maxMinor: p.bigint().nullable(),
     validFrom: p.datetime(3),
     validTo: p.datetime(3).nullable(),
+    /** The end that it was added with; null: open-ended. `validTo` is earlier once it was replaced or retired. */
+    declaredTo: p.datetime(3).nullable(),
+    /** Whether rules added by limited tokens may take its place in their slots. */
+    slotsMayOverride: p.boolean().default(false),
+    /** Whether it was added by a limited token. */
+    addedBySlot: p.boolean().default(false),
     createdAt: p.datetime(3),
   },
   indexes: [{ name: 'fee_rule_name_idx', properties: ['name', 'version'] }],
@@ -252,9 +341,11 @@ export const paymentEntities = [
   ProviderTokenSchema,
   ChargeSessionSchema,
   CallbackSchema,
+  CallbackCountSchema,
   VerificationSchema,
   UsageLogSchema,
   PaymentProofSchema,
+  DuplicatePaymentSchema,
   FeeRuleSchema,
   FeeLineSchema,
 ];

@@ -1,4 +1,4 @@
-// Which fee rules apply to a payment.
+// Which fee rules apply to a payment: the one place that decides it, for settlement, previews, backtests and lists.
 import type { FeeFormula } from './fee-amount.ts';
 
 /** What a rule is limited to; null is no limit. A rule with a slot names the slot's gateway too. */
@@ -18,6 +18,12 @@ export type FeeRuleFacts = FeeFormula &
     readonly validFrom: Date;
     /** and before then; null is without end. */
     readonly validTo: Date | null;
+    /** The end that it was added with; null is open-ended. `validTo` is earlier once it was replaced or retired. */
+    readonly declaredTo: Date | null;
+    /** Whether rules added by limited tokens may take its place in their slots. */
+    readonly slotsMayOverride: boolean;
+    /** Whether it was added by a limited token. */
+    readonly addedBySlot: boolean;
   };
 
 /** As much of a payment as rules look at. */
@@ -29,15 +35,32 @@ export type FeeSubject = {
   readonly at: Date;
 };
 
-/** Of the rules of each name the most specific one that applies, by name. */
+/** For each name the rule that applies, by name. */
 export function matchRules(rules: readonly FeeRuleFacts[], payment: FeeSubject): FeeRuleFacts[] {
-  const winners = new Map<string, FeeRuleFacts>();
-  for (const rule of rules) {
-    if (!inForce(rule, payment.at) || !covers(rule, payment)) continue;
-    const rival = winners.get(rule.name);
-    if (rival === undefined || specificity(rule) > specificity(rival)) winners.set(rule.name, rule);
-  }
-  return [...winners.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
+  const candidates = rules.filter((rule) => isValid(rule, payment.at) && covers(rule, payment));
+  return Array.from(Map.groupBy(candidates, ({ name }) => name).values(), choose).sort((one, other) =>
+    one.name < other.name ? -1 : 1,
+  );
+}
+
+/**
+ * First the best of the rules that tokens without limits added. The rules that limited tokens added count only if that
+ * one lets slots override it, or if there is none.
+ */
+function choose(candidates: readonly FeeRuleFacts[]): FeeRuleFacts {
+  const central = candidates.filter(({ addedBySlot }) => !addedBySlot);
+  const [first] = central.toSorted(compare);
+  if (first !== undefined && !first.slotsMayOverride) return first;
+  return candidates.reduce((best, rule) => (compare(rule, best) < 0 ? rule : best));
+}
+
+/** The better one first: the more specific, then the one with the shorter validity, then the newer version. */
+function compare(one: FeeRuleFacts, other: FeeRuleFacts): number {
+  return (
+    specificity(other) - specificity(one) ||
+    (durationMs(one) === durationMs(other) ? 0 : durationMs(one) - durationMs(other)) || // Infinity - Infinity is NaN
+    other.version - one.version
+  );
 }
 
 /**
@@ -45,14 +68,19 @@ export function matchRules(rules: readonly FeeRuleFacts[], payment: FeeSubject):
  *
  *     slot + currency > slot > gateway + currency > gateway > currency > none
  *
- * No two rules of one name that cover the same payment are equal in this: they would have the same scope, and the
- * versions of one scope follow each other in time.
+ * Rules of one name that cover the same payment and are equal in this have the same scope: they are versions of each
+ * other.
  */
-export function specificity({ slotId, gateway, currency }: FeeScope): number {
+function specificity({ slotId, gateway, currency }: FeeScope): number {
   return (slotId === null ? 0 : 4) + (gateway === null ? 0 : 2) + (currency === null ? 0 : 1);
 }
 
-function inForce({ validFrom, validTo }: FeeRuleFacts, at: Date): boolean {
+/** As it was declared: a temporary rule does not become narrower, or an open-ended one temporary, by ending early. */
+function durationMs({ validFrom, declaredTo }: FeeRuleFacts): number {
+  return declaredTo === null ? Number.POSITIVE_INFINITY : declaredTo.getTime() - validFrom.getTime();
+}
+
+function isValid({ validFrom, validTo }: FeeRuleFacts, at: Date): boolean {
   return validFrom <= at && (validTo === null || at < validTo);
 }
 
@@ -60,4 +88,27 @@ function covers(scope: FeeScope, payment: FeeSubject): boolean {
   return (['gateway', 'slotId', 'currency'] as const).every(
     (dimension) => scope[dimension] === null || scope[dimension] === payment[dimension],
   );
+}
+
+export const FEE_RULE_STATES = ['planned', 'in_force', 'overridden', 'ended'] as const;
+export type FeeRuleStateName = (typeof FEE_RULE_STATES)[number];
+
+/**
+ * The state of a rule at a moment. A rule is in force if no rule with the same or a wider scope applies in its place. A
+ * narrower rule may still apply to some payments.
+ *
+ * @param rules All rules of its name.
+ */
+export function stateOf(rule: FeeRuleFacts, rules: readonly FeeRuleFacts[], at: Date): FeeRuleStateName {
+  const { validFrom, validTo } = rule;
+  // One that was retired before it began ends as it begins.
+  if (validTo !== null && (validTo <= at || validTo <= validFrom)) return 'ended';
+  if (validFrom > at) return 'planned';
+  const applies = matchRules(rules, typicalOf(rule, at)).some(({ id }) => id === rule.id);
+  return applies ? 'in_force' : 'overridden';
+}
+
+/** A payment that the rule covers, and no rule that is limited to more than it. */
+export function typicalOf({ gateway, slotId, currency }: FeeScope, at: Date): FeeSubject {
+  return { gateway: gateway ?? '', slotId: slotId ?? '', currency: currency ?? '', at };
 }

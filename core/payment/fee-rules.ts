@@ -32,32 +32,59 @@ export function applyRules(rules: readonly FeeRuleFacts[], { amount, ...payment 
   return { lines, totalMinor: lines.reduce((sum, line) => sum + line.amountMinor, 0n) };
 }
 
-type Row = Omit<FeeRuleFacts, 'fixedMinor' | 'minMinor' | 'maxMinor' | 'validFrom' | 'validTo'> & {
+type Dates = 'validFrom' | 'validTo' | 'declaredTo';
+type Row = Omit<FeeRuleFacts, 'fixedMinor' | 'minMinor' | 'maxMinor' | Dates> & {
   fixedMinor: string;
   minMinor: string | null;
   maxMinor: string | null;
   validFromMs: number;
   validToMs: number | null;
+  declaredToMs: number | null;
 };
+
+const COLUMNS = `id, name, version, gateway, slot_id as "slotId", currency, basis_points as "basisPoints",
+  fixed_minor as "fixedMinor", min_minor as "minMinor", max_minor as "maxMinor",
+  slots_may_override as "slotsMayOverride", added_by_slot as "addedBySlot",
+  (extract(epoch from valid_from) * 1000)::float8 as "validFromMs",
+  (extract(epoch from valid_to) * 1000)::float8 as "validToMs",
+  (extract(epoch from declared_to) * 1000)::float8 as "declaredToMs"`;
 
 /** Rules are few, and those in force fewer: which of them apply is decided in one place, by `matchRules`. */
 export async function readRulesInForce(db: Pool | PoolClient, at: Date): Promise<FeeRuleFacts[]> {
   const { rows } = await db.query<Row>({
     name: 'read_fee_rules_in_force',
-    text: `select id, name, version, gateway, slot_id as "slotId", currency, basis_points as "basisPoints",
-                  fixed_minor as "fixedMinor", min_minor as "minMinor", max_minor as "maxMinor",
-                  (extract(epoch from valid_from) * 1000)::float8 as "validFromMs",
-                  (extract(epoch from valid_to) * 1000)::float8 as "validToMs"
-           from fee_rule
-           where valid_from <= $1 and (valid_to is null or valid_to > $1)`,
+    text: `select ${COLUMNS} from fee_rule where valid_from <= $1 and (valid_to is null or valid_to > $1)`,
     values: [at],
   });
-  return rows.map(({ fixedMinor, minMinor, maxMinor, validFromMs, validToMs, ...rule }) => ({
+  return rows.map(factsOf);
+}
+
+/** The versions of a name that were in force at some time of a period. fee_rule_name_idx */
+export async function readRulesOf(db: Pool, name: string, from: Date, to: Date): Promise<FeeRuleFacts[]> {
+  const { rows } = await db.query<Row>(
+    `select ${COLUMNS} from fee_rule
+     where name = $1 and valid_from < $3 and (valid_to is null or valid_to > $2)`,
+    [name, from, to],
+  );
+  return rows.map(factsOf);
+}
+
+function factsOf({
+  fixedMinor,
+  minMinor,
+  maxMinor,
+  validFromMs,
+  validToMs,
+  declaredToMs,
+  ...rule
+}: Row): FeeRuleFacts {
+  return {
     ...rule,
     fixedMinor: BigInt(fixedMinor),
     minMinor: minMinor === null ? null : BigInt(minMinor),
     maxMinor: maxMinor === null ? null : BigInt(maxMinor),
     validFrom: new Date(validFromMs),
     validTo: validToMs === null ? null : new Date(validToMs),
-  }));
+    declaredTo: declaredToMs === null ? null : new Date(declaredToMs),
+  };
 }

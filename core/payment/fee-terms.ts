@@ -15,6 +15,7 @@ export type FeeTerms = FeeFormula & {
   /** Name of the slot. */
   readonly slot: string;
   readonly currency: string;
+  readonly slotsMayOverride: boolean;
 };
 
 /** The same with what it is limited to, looked up. A rule for a slot is one for the slot's gateway too. */
@@ -23,6 +24,7 @@ export type CheckedTerms = FeeFormula & {
   readonly gateway: string | null;
   readonly slot: Slot | null;
   readonly currency: string | null;
+  readonly slotsMayOverride: boolean;
 };
 
 /** @throws HubError `fee_rule_invalid`, `gateway_unknown`, `slot_unknown` */
@@ -53,6 +55,7 @@ export async function checkTerms(
     fixedMinor,
     minMinor,
     maxMinor,
+    slotsMayOverride: terms.slotsMayOverride,
   };
 }
 

@@ -1,4 +1,4 @@
-// Administration of fee rules: versions that follow each other in time.
+// Administration of fee rules: versions that follow each other in time, and temporary ones inside of them.
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { recordChange } from '../access/audit.ts';
 import type { Actor } from '../access/caller.ts';
@@ -7,8 +7,10 @@ import { HubError } from '../errors.ts';
 import { formatId, newUuid, parseId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
 import { type FeeRule, FeeRuleSchema } from './entities.ts';
-import { type CheckedTerms, checkTerms, type FeeTerms, feeRuleInvalid } from './fee-terms.ts';
+import { type FeeRuleFacts, type FeeRuleStateName, matchRules, stateOf, typicalOf } from './fee-match.ts';
+import { checkTerms, type FeeTerms, feeRuleInvalid } from './fee-terms.ts';
 import type { PaymentDriver } from './provider.ts';
+import { findSlot } from './slots.ts';
 
 export type FeeRulesOptions = {
   readonly db: Database;
@@ -20,29 +22,61 @@ export type FeeRulesOptions = {
 /** When a version applies: from now on and without end, unless said otherwise. */
 export type FeePeriod = { readonly validFrom: Date | undefined; readonly validTo: Date | undefined };
 
+/** Who changes rules. A limited one may change those of limited tokens, and those that let slots override them. */
+export type FeeAuthor = { readonly actor: Actor; readonly isLimited: boolean };
+
+export type FeeRuleWithState = { readonly rule: FeeRule; readonly state: FeeRuleStateName };
+
+/** In force or planned: every settlement reads those in force. */
+const MOST_RULES = 500;
+/** Versions that have ended, the newest. */
+const MOST_ENDED_LISTED = 1_000;
+
 export function createFeeRules({ db, clock, driverOf }: FeeRulesOptions) {
   return {
     /**
-     * Adds a rule, or the next version of the one with the same name, gateway, slot and currency: whatever was in
-     * force or planned from its beginning on gives way to it.
+     * Adds a rule, or the next version of the one with the same name, gateway, slot and currency. An open-ended version
+     * ends the open-ended ones before it where it begins; a temporary one ends nothing.
      *
-     * @throws HubError `fee_rule_invalid`, `gateway_unknown`, `slot_unknown`
+     * @throws HubError `fee_rule_invalid`, `fee_rule_locked`, `gateway_unknown`, `slot_unknown`, `too_many`
      */
-    add(terms: FeeTerms, period: FeePeriod, actor: Actor): Promise<FeeRule> {
+    add(terms: FeeTerms, period: FeePeriod, { actor, isLimited }: FeeAuthor): Promise<FeeRuleWithState> {
       return db.em().transactional(async (em) => {
         const checked = await checkTerms(em, driverOf, terms);
+        if (isLimited && checked.slotsMayOverride) {
+          throw feeRuleInvalid('rule.slotsMayOverride', 'leave this out: it is for callers without limits');
+        }
         await lockRules(em);
         // After the wait for the lock: no version may begin before one that was added meanwhile.
         const now = clock();
+        if ((await em.count(FeeRuleSchema, notEnded(now))) >= MOST_RULES) {
+          const message = `a hub has at most ${MOST_RULES} fee rules in force or planned: retire one`;
+          throw new HubError('too_many', message, { field: 'rule' });
+        }
         const { validFrom, validTo } = checkPeriod(period, now);
-        const earlier = await findVersions(em, checked);
-        const ended = earlier.flatMap((version) => endVersion(version, validFrom) ?? []);
+        // fee_rule_name_idx
+        const ofName = await em.find(FeeRuleSchema, { name: checked.name });
+        const { gateway, slot, currency } = checked;
+        if (isLimited)
+          refuseLocked(ofName, typicalOf({ gateway, slotId: slot?.id ?? null, currency }, validFrom));
+        const earlier = ofName.filter(
+          (rule) =>
+            (rule.gateway ?? null) === gateway &&
+            rule.slot?.id === slot?.id &&
+            (rule.currency ?? null) === currency,
+        );
+        const replaced = validTo !== null ? [] : earlier.filter((rule) => rule.declaredTo == null);
+        const ended = replaced
+          .filter((rule) => !isLimited || isOpenToSlots(rule))
+          .flatMap((version) => endVersion(version, validFrom) ?? []);
         const rule = em.create(FeeRuleSchema, {
           ...checked,
           id: newUuid(),
           version: Math.max(0, ...earlier.map(({ version }) => version)) + 1,
           validFrom,
           validTo,
+          declaredTo: validTo,
+          addedBySlot: isLimited,
           createdAt: now,
         });
         recordChange(em, actor, now, {
@@ -51,42 +85,51 @@ export function createFeeRules({ db, clock, driverOf }: FeeRulesOptions) {
           before: earlier.length > 0 ? { ended: ended.map(({ before }) => before) } : null,
           after: { ...describe(rule), ended: ended.map(({ after }) => after) },
         });
-        return rule;
+        return withState(rule, [...ofName, rule], now);
       });
     },
 
-    /** Those that are in force or will be, or all. By name, then the most specific first, then the newest version first. */
-    async list(includeEnded: boolean): Promise<FeeRule[]> {
-      const rules = await db.em().find(
-        FeeRuleSchema,
-        {},
-        {
-          populate: ['slot'],
-          // Nulls last is the order of `specificity`.
-          orderBy: [
-            { name: 'asc' },
-            { slot: { id: 'asc nulls last' } },
-            { gateway: 'asc nulls last' },
-            { currency: 'asc nulls last' },
-            { version: 'desc' },
-          ],
-        },
-      );
+    /**
+     * Those that are in force or will be, and if asked for the newest of those that have ended; of one slot, those that its
+     * payments may be charged by. By name, then the most specific first, then the newest version first.
+     *
+     * @throws HubError `slot_unknown`
+     */
+    async list(filter: { includeEnded: boolean; slot?: string | undefined }): Promise<FeeRuleWithState[]> {
+      const em = db.em();
+      const slot = filter.slot === undefined ? undefined : await findSlot(em, filter.slot);
+      const ofSlot = slot
+        ? [{ $or: [{ slot }, { slot: null }] }, { $or: [{ gateway: slot.gateway }, { gateway: null }] }]
+        : [];
       const now = clock();
-      // One that was retired before it began ends as it begins: it is over from the start.
-      const isOver = ({ validFrom, validTo }: FeeRule) => validTo && (validTo <= now || validTo <= validFrom);
-      return includeEnded ? rules : rules.filter((rule) => !isOver(rule));
+      const current = await em.find(
+        FeeRuleSchema,
+        { $and: [notEnded(now), ...ofSlot] },
+        { populate: ['slot'] },
+      );
+      const ended = filter.includeEnded
+        ? await em.find(
+            FeeRuleSchema,
+            { $and: [{ validTo: { $lte: now } }, ...ofSlot] },
+            { populate: ['slot'], orderBy: { id: 'desc' }, limit: MOST_ENDED_LISTED },
+          )
+        : [];
+      const rules = [...current, ...ended].sort(inOrder);
+      const byName = Map.groupBy(rules, ({ name }) => name);
+      return rules
+        .map((rule) => withState(rule, byName.get(rule.name) ?? [], now))
+        .filter(({ state }) => filter.includeEnded || state !== 'ended');
     },
 
     /**
      * Ends a rule now; one that has not begun will never be in force. Retiring a rule that has ended changes nothing.
      *
-     * @throws HubError `fee_rule_unknown`
+     * @throws HubError `fee_rule_unknown`, `fee_rule_locked`
      */
     retire(
       feeRuleId: string,
-      actor: Actor,
-    ): Promise<{ readonly rule: FeeRule; readonly unchanged: boolean }> {
+      { actor, isLimited }: FeeAuthor,
+    ): Promise<FeeRuleWithState & { readonly unchanged: boolean }> {
       return db.em().transactional(async (em) => {
         await lockRules(em);
         const id = parseId('fee', feeRuleId);
@@ -94,29 +137,59 @@ export function createFeeRules({ db, clock, driverOf }: FeeRulesOptions) {
         if (rule === null) {
           throw new HubError('fee_rule_unknown', 'there is no fee rule with this id', { field: 'feeRuleId' });
         }
-        const ended = endVersion(rule, clock());
+        if (isLimited && !isOpenToSlots(rule)) throw feeRuleLocked('feeRuleId', rule.name);
+        const now = clock();
+        const ended = endVersion(rule, now);
         if (ended) {
-          recordChange(em, actor, clock(), {
+          recordChange(em, actor, now, {
             action: 'fee_rule.retire',
             subject: feeRuleId,
             ...ended,
             detail: { name: rule.name, version: rule.version },
           });
         }
-        return { rule, unchanged: ended === undefined };
+        return { rule, state: 'ended', unchanged: ended === undefined };
       });
     },
   };
 }
+
+function notEnded(now: Date) {
+  return { $or: [{ validTo: null }, { validTo: { $gt: now } }] };
+}
+
+function inOrder(one: FeeRule, other: FeeRule): number {
+  const keysOf = ({ name, slot, gateway, currency }: FeeRule) => [name, slot?.id, gateway, currency];
+  const [keys, others] = [keysOf(one), keysOf(other)];
+  const differs = keys.findIndex((key, index) => (key ?? LAST) !== (others[index] ?? LAST));
+  if (differs === -1) return other.version - one.version;
+  return (keys[differs] ?? LAST) < (others[differs] ?? LAST) ? -1 : 1;
+}
+/** Of what a rule does not say: after all that it could. */
+const LAST = '\uffff';
 
 /** One change of the rules at a time, so that two operators cannot both make version n + 1. Readers do not wait. */
 async function lockRules(em: EntityManager): Promise<void> {
   await em.execute('lock table fee_rule in share row exclusive mode');
 }
 
-/** fee_rule_name_idx */
-function findVersions(em: EntityManager, { name, gateway, slot, currency }: CheckedTerms) {
-  return em.find(FeeRuleSchema, { name, gateway, slot, currency });
+/** @throws HubError `fee_rule_locked` if a rule that slots may not override applies then */
+function refuseLocked(ofName: readonly FeeRule[], payment: ReturnType<typeof typicalOf>): void {
+  const central = ofName.filter(({ addedBySlot }) => !addedBySlot).map(factsOf);
+  const [applies] = matchRules(central, payment);
+  if (applies !== undefined && !applies.slotsMayOverride) throw feeRuleLocked('rule.name', applies.name);
+}
+
+function isOpenToSlots({ addedBySlot, slotsMayOverride }: FeeRule): boolean {
+  return addedBySlot || slotsMayOverride;
+}
+
+function feeRuleLocked(field: string, name: string): HubError {
+  return new HubError(
+    'fee_rule_locked',
+    `the rule "${name}" does not let slots override it: ask an operator whose token is not limited for the change`,
+    { field },
+  );
 }
 
 /** Payments that are settled are never priced anew, and those that are not are settled from now on. */
@@ -144,6 +217,31 @@ function endVersion(rule: FeeRule, at: Date) {
   return { before: { version, validTo: validTo ?? null }, after: { version, validTo: end } };
 }
 
+function withState(rule: FeeRule, ofName: readonly FeeRule[], now: Date): FeeRuleWithState {
+  return { rule, state: stateOf(factsOf(rule), ofName.map(factsOf), now) };
+}
+
+function factsOf(rule: FeeRule): FeeRuleFacts {
+  const { id, name, version, basisPoints, fixedMinor, slotsMayOverride, addedBySlot, validFrom } = rule;
+  return {
+    id,
+    name,
+    version,
+    gateway: rule.gateway ?? null,
+    slotId: rule.slot?.id ?? null,
+    currency: rule.currency ?? null,
+    basisPoints,
+    fixedMinor,
+    minMinor: rule.minMinor ?? null,
+    maxMinor: rule.maxMinor ?? null,
+    validFrom,
+    validTo: rule.validTo ?? null,
+    declaredTo: rule.declaredTo ?? null,
+    slotsMayOverride,
+    addedBySlot,
+  };
+}
+
 function describe(rule: FeeRule): Record<string, unknown> {
   const { name, version, gateway, slot, currency, basisPoints, fixedMinor, minMinor, maxMinor } = rule;
   return {
@@ -156,6 +254,8 @@ function describe(rule: FeeRule): Record<string, unknown> {
     fixedMinor: fixedMinor.toString(),
     minMinor: minMinor?.toString() ?? null,
     maxMinor: maxMinor?.toString() ?? null,
+    slotsMayOverride: rule.slotsMayOverride,
+    addedBySlot: rule.addedBySlot,
     validFrom: rule.validFrom,
     validTo: rule.validTo ?? null,
   };

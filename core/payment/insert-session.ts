@@ -1,4 +1,4 @@
-// Inserts a charge session, or finds the one that an earlier call with the same idempotency key inserted.
+// Inserts a charge session, or finds the one that an earlier call with the same key inserted in the slot.
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import { recordChangeNow } from '../access/audit.ts';
@@ -35,7 +35,9 @@ export async function insertSession(request: CreateSessionRequest, options: Inse
   const { idempotencyKey } = request;
   const requestHash = hashRequest(request);
   const find = () =>
-    idempotencyKey === undefined ? undefined : findByKey(options.pool, idempotencyKey, requestHash);
+    idempotencyKey === undefined
+      ? undefined
+      : findByKey(options.pool, { slotId: options.slot.id, key: idempotencyKey }, requestHash);
   const earlier = await find();
   if (earlier !== undefined) return earlier;
   if (options.slot.disabled) {
@@ -65,7 +67,7 @@ async function insert(
                amount_minor, currency, order_reference, customer, metadata, merchant_transaction_id, idempotency_key,
                request_hash, created_at, checks, next_check_at)
              values ($1, $2, 'pending', false, 'no checkout yet', $3, $4, $5, $6, $7, $8, $9, $10, $11, $3, 0, $12)
-             on conflict (idempotency_key) where idempotency_key is not null do nothing`,
+             on conflict (slot_id, idempotency_key) where idempotency_key is not null do nothing`,
       values: [
         id,
         slot.id,
@@ -92,18 +94,27 @@ async function insert(
   });
 }
 
-async function findByKey(pool: Pool, key: string, requestHash: Buffer): Promise<string | undefined> {
+/** Keys belong to their slot: whoever may use one slot learns nothing about the keys of another. */
+async function findByKey(
+  pool: Pool,
+  { slotId, key }: { slotId: string; key: string },
+  requestHash: Buffer,
+): Promise<string | undefined> {
   const { rows } = await pool.query<{ id: string; same: boolean }>({
     name: 'session_by_key',
     // charge_session_idempotency_key
-    text: 'select id, request_hash = $2 as same from charge_session where idempotency_key = $1',
-    values: [key, requestHash],
+    text: 'select id, request_hash = $3 as same from charge_session where slot_id = $1 and idempotency_key = $2',
+    values: [slotId, key, requestHash],
   });
   const [row] = rows;
   if (row === undefined || row.same) return row?.id;
-  throw new HubError('idempotency_key_reused', 'this idempotency key came with another request before', {
-    field: 'idempotencyKey',
-  });
+  throw new HubError(
+    'idempotency_key_reused',
+    'this idempotency key came with another request for this slot before: repeat that request, or use a new key',
+    {
+      field: 'idempotencyKey',
+    },
+  );
 }
 
 /** Two requests are the same if they ask for the same, however their maps are ordered. */

@@ -1,7 +1,9 @@
 // The queue of callbacks that were not dealt with at once: pg-boss, in the same database.
 
-import type { Pool, PoolClient } from 'pg';
+import type { ClientBase, Pool, PoolClient } from 'pg';
 import { getConstructionPlans, type Job, PgBoss } from 'pg-boss';
+import { takeBootstrapLock } from '../storage/hub-lock.ts';
+import { inTransaction } from '../storage/transaction.ts';
 
 export type Jobs = {
   /** Queues callbacks at once; one that has a job, or had one a while ago, keeps that. */
@@ -35,8 +37,6 @@ export const QUEUE = 'callback';
 // The handler gives up after a day, by the callback's own age; the queue never does.
 const RETRY_LIMIT = 1_000;
 const WORKERS = 8;
-// Any constant will do, as long as nothing else in the database uses it.
-const CONSTRUCTION_LOCK = 4_715_102;
 
 export async function createJobs(options: JobsOptions): Promise<Jobs> {
   const { pool, startAfterMs, expireAfterMs, retryDelayMs, retryDelayMaxMs, onError } = options;
@@ -96,29 +96,48 @@ export async function createJobs(options: JobsOptions): Promise<Jobs> {
 
 /** Makes the queue's tables where there are none. Of hubs that start together one makes them, and the others wait. */
 export async function prepareJobTables(pool: Pool): Promise<void> {
-  const client = await pool.connect();
-  let done = false;
-  try {
-    // For the session, not for a transaction: what another hub made meanwhile shows to a transaction begun after it.
-    await client.query('select pg_advisory_lock($1)', [CONSTRUCTION_LOCK]);
-    const { rows } = await client.query('select to_regclass($1) is not null as there', [
-      `${JOB_SCHEMA}.version`,
-    ]);
-    if (!rows[0].there) await client.query(getConstructionPlans(JOB_SCHEMA, { createSchema: true }));
-    await client.query('select pg_advisory_unlock($1)', [CONSTRUCTION_LOCK]);
-    done = true;
-  } finally {
-    client.release(!done);
-  }
+  await inTransaction(pool, async (client) => {
+    await takeBootstrapLock((statement) => client.query(statement), 'job_tables');
+    // Read as rows: to_regclass may remember that it found nothing before the wait for the lock.
+    const { rows } = await client.query(
+      `select exists (select from pg_tables where schemaname = $1 and tablename = 'version') as there`,
+      [JOB_SCHEMA],
+    );
+    // The plans end with a commit, which ends the lock when the tables are there.
+    const plans = getConstructionPlans(JOB_SCHEMA, { createSchema: true });
+    if (!rows[0].there) await client.query(plans.replace(ADVISORY_LOCK, 'SELECT'));
+  });
+}
+
+/** Makes the queue where it is missing, so that jobs can be put into it. A hub that starts gives it its policy. */
+export async function prepareQueue(client: ClientBase): Promise<void> {
+  await client.query(`select ${JOB_SCHEMA}.create_queue($1, '{"policy": "standard"}')`, [QUEUE]);
 }
 
 /** The interface pg-boss asks of a database, on a pool or inside of a transaction. */
 function executor(db: Pool | PoolClient) {
   return {
     async executeSql(text: string, values?: unknown[]) {
-      return db.query(text, values);
+      return db.query(withRowLocks(text), values);
     },
   };
+}
+
+const ADVISORY_LOCK = /SELECT pg_advisory_xact_lock\(.*\)(?=;)/;
+const TRY_ADVISORY_LOCK = /SELECT pg_try_advisory_xact_lock\(.*\) AS got/;
+
+/**
+ * pg-boss takes advisory locks, which everybody who may connect can hold: jobs that timed out would then never be tried
+ * again. Rows of hub_lock take their place.
+ */
+export function withRowLocks(text: string): string {
+  if (!text.includes('advisory')) return text;
+  return text
+    .replace(ADVISORY_LOCK, "SELECT name FROM hub_lock WHERE name = 'job_queue' FOR UPDATE")
+    .replace(
+      TRY_ADVISORY_LOCK,
+      "SELECT (SELECT true FROM hub_lock WHERE name = 'job_stats' FOR UPDATE SKIP LOCKED) AS got",
+    );
 }
 
 /** pg-boss counts in whole seconds. */

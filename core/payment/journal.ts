@@ -5,10 +5,13 @@ import { newUuid } from '../ids.ts';
 import { createBatcher } from '../storage/batcher.ts';
 import type { Write } from '../storage/join-statements.ts';
 import { UNHURRIED } from '../storage/unhurried.ts';
-import { type Appending, appendCallbacks } from './append-callbacks.ts';
+import { type Appended, type Appending, appendCallbacks } from './append-callbacks.ts';
+import type { CountCallback, NamedPayment } from './count-callbacks.ts';
 import type { CallbackStateName } from './entities.ts';
+import type { FindSession } from './find-session.ts';
 import type { CallbackClaim } from './provider.ts';
-import type { ReceivedCallback } from './received-callback.ts';
+import { claimedSession, type ReceivedCallback } from './received-callback.ts';
+import { resolveSession } from './resolve.ts';
 import type { SessionFacts } from './session-facts.ts';
 import type { TakenLease, VerificationLease } from './verification-lease.ts';
 
@@ -37,14 +40,23 @@ export type JournalOptions = {
   readonly clock: Clock;
   readonly leaseMs: number;
   readonly lease: Pick<VerificationLease, 'end'>;
+  readonly findSession: FindSession;
+  /** Callbacks that a session keeps in full. */
+  readonly limit: number;
+  readonly count: CountCallback;
 };
 
 export type Journal = {
   /**
-   * Commits the callback; resolves then. Whoever does not deal with it leaves it to stray-callbacks.ts. If the provider
-   * is to be asked because of what it claims, the lease for that is taken in the same commit, if it may be.
+   * Commits the callback, then resolves. If the caller does not process it, stray-callbacks.ts does. With `asking` the
+   * lease of its session is taken in the same commit, if it may be. Resolves with undefined if the session keeps as many
+   * callbacks as it may: then it is counted, and nothing is left to be done.
    */
-  append(callback: ReceivedCallback, toAsk?: CallbackClaim): Promise<JournaledCallback>;
+  append(
+    callback: ReceivedCallback,
+    claim: CallbackClaim,
+    asking: boolean,
+  ): Promise<JournaledCallback | undefined>;
   read(id: string): Promise<JournaledCallback | undefined>;
   /** Notes an attempt that came to nothing for a reason of the hub's own. */
   postpone(id: string, reason: string): Promise<void>;
@@ -54,21 +66,11 @@ export type Journal = {
 
 const BATCHES = { maxSize: 128, maxInFlight: 2 };
 
-export function createJournal({ pool, clock, leaseMs, lease }: JournalOptions): Journal {
-  const append = createBatcher<Appending, JournaledCallback>({
+export function createJournal(options: JournalOptions): Journal {
+  const { pool, clock, leaseMs, lease, findSession, limit, count } = options;
+  const append = createBatcher<Appending, Appended>({
     ...BATCHES,
-    run: async (each) => {
-      const found = await appendCallbacks(pool, each, { at: clock(), leaseMs, endLeases: lease.end });
-      return each.map(({ id, callback }, index) => ({
-        ...callback,
-        id,
-        state: 'received',
-        triedSince: undefined,
-        waits: false,
-        claimedSession: found[index]?.session,
-        lease: found[index]?.lease,
-      }));
-    },
+    run: (each) => appendCallbacks(pool, each, { at: clock(), leaseMs, limit, endLeases: lease.end }),
   });
   const finish = createBatcher<Finished, void>({
     ...BATCHES,
@@ -78,7 +80,22 @@ export function createJournal({ pool, clock, leaseMs, lease }: JournalOptions): 
     },
   });
   return {
-    append: (callback, toAsk) => append({ id: newUuid(), callback, toAsk }),
+    async append(callback, claim, asking) {
+      const id = newUuid();
+      const { kept, session, lease } = await append({ id, callback, claim, asks: asking });
+      // One that was found by another id is looked for again, so that what is said of the callback names that id.
+      const isClaimed = session !== undefined && session.id === claimedSession(callback);
+      const received = { ...callback, claimedSession: isClaimed ? session : undefined };
+      if (!kept && session !== undefined) {
+        const { kind } = await resolveSession(findSession, received, claim);
+        const asks = kind === 'session' && claim.outcome !== 'ignored';
+        const state = kind === 'session' ? 'ignored' : 'mismatch';
+        const names = mayBePaid(claim) ? otherPaymentOf(claim, session) : undefined;
+        await count({ sessionId: session.id, state, asks, names: asks ? names : undefined });
+        return undefined;
+      }
+      return { ...received, id, state: 'received', triedSince: undefined, waits: false, lease };
+    },
 
     async read(id) {
       const { rows } = await pool.query({
@@ -111,6 +128,20 @@ export function createJournal({ pool, clock, leaseMs, lease }: JournalOptions): 
 
     finish: (id, outcome) => finish({ id, ...outcome }),
   };
+}
+
+function mayBePaid({ outcome }: CallbackClaim): boolean {
+  return outcome === 'paid' || outcome === 'unknown';
+}
+
+/** The payment that a callback names, unless it is the session's own checkout. */
+function otherPaymentOf(
+  { validationId, providerPaymentId }: CallbackClaim,
+  session: SessionFacts,
+): NamedPayment | undefined {
+  const checkout = providerPaymentId === session.providerPaymentId ? undefined : providerPaymentId;
+  if (!validationId && !checkout) return undefined;
+  return { gateway: session.gateway, payment: validationId || undefined, checkout: checkout || undefined };
 }
 
 export type Finished = Outcome & { readonly id: string };

@@ -18,6 +18,8 @@ export type StatusEvent =
   | 'failed'
   | 'cancelled'
   | 'reversed'
+  /** The provider answered that it is paid, and the slot holds such payments for review. */
+  | 'held'
   /** What came of asking the provider for a checkout. */
   | 'checkout_made'
   | 'checkout_refused';
@@ -45,6 +47,8 @@ function follow(now: SessionState, event: StatusEvent): SessionState {
     case 'failed':
     case 'cancelled':
       return now.status === 'success' ? now : { ...now, status: event, verified: true };
+    case 'held':
+      return now.status === 'success' ? now : { ...now, status: 'pending', verified: true };
     case 'reversed':
       return { ...now, status: 'cancelled', verified: true };
     case 'checkout_made':

@@ -1,16 +1,18 @@
 // PaymentAdminService: how operators run the payment business, translated to the domain and back.
 
-import type { ServiceImpl } from '@connectrpc/connect';
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
-import { actorOf } from '../access/caller.ts';
+import { actorOf, isLimited } from '../access/caller.ts';
 import { readMoment } from '../moment.ts';
 import type { createCallbacks } from './callbacks.ts';
+import type { createDuplicates } from './duplicates.ts';
 import type { createFeeBacktest } from './fee-backtest.ts';
 import type { createFeePreview } from './fee-preview.ts';
-import type { createFeeRules } from './fee-versions.ts';
+import type { createFeeRules, FeeAuthor } from './fee-versions.ts';
 import {
   callbackStateFromProto,
   callbackToProto,
+  duplicateToProto,
   environmentFromProto,
   feeBacktestToProto,
   feeLineToProto,
@@ -18,13 +20,16 @@ import {
   feeRuleToProto,
   gatewayToProto,
   moneyToProto,
+  sessionToProto,
   slotToProto,
   usageDayToProto,
   usageLogToProto,
   verificationToProto,
 } from './proto.ts';
 import type { PaymentDriver } from './provider.ts';
+import type { ReleaseSession } from './release-session.ts';
 import type { ReencryptSecrets } from './reseal.ts';
+import type { createSessions } from './sessions.ts';
 import type { createSlots } from './slots.ts';
 import type { createTestSlot } from './test-slot.ts';
 import type { createUsage } from './usage.ts';
@@ -38,6 +43,9 @@ export type PaymentAdminServiceOptions = {
   readonly previewFees: ReturnType<typeof createFeePreview>;
   readonly backtestFees: ReturnType<typeof createFeeBacktest>;
   readonly callbacks: ReturnType<typeof createCallbacks>;
+  readonly sessions: Pick<ReturnType<typeof createSessions>, 'get'>;
+  readonly releaseSession: ReleaseSession;
+  readonly duplicates: ReturnType<typeof createDuplicates>;
   readonly usage: ReturnType<typeof createUsage>;
   readonly summarizeUsage: SummarizeUsage;
   readonly reencryptSecrets: ReencryptSecrets;
@@ -46,7 +54,7 @@ export type PaymentAdminServiceOptions = {
 export function createPaymentAdminService(
   options: PaymentAdminServiceOptions,
 ): ServiceImpl<typeof PaymentAdminService> {
-  const { slots, testSlot, feeRules, callbacks, usage } = options;
+  const { slots, testSlot, feeRules, callbacks, duplicates, usage } = options;
   return {
     listGateways: () => ({ gateways: options.drivers.map(gatewayToProto) }),
 
@@ -70,6 +78,11 @@ export function createPaymentAdminService(
       return { slot: slotToProto(await slots.rotate(slot, credentials, actorOf(context))) };
     },
 
+    async updateSlot({ slot, options }, context) {
+      const set = await slots.setOptions(slot, options, actorOf(context));
+      return { slot: slotToProto(set.slot), unchanged: set.unchanged };
+    },
+
     async setSlotDisabled({ slot, disabled }, context) {
       const set = await slots.setDisabled(slot, disabled, actorOf(context));
       return { slot: slotToProto(set.slot), unchanged: set.unchanged };
@@ -79,16 +92,16 @@ export function createPaymentAdminService(
 
     async addFeeRule({ rule }, context) {
       const asked = feeRuleFromProto(rule);
-      return { rule: feeRuleToProto(await feeRules.add(asked, asked, actorOf(context))) };
+      return { rule: feeRuleToProto(await feeRules.add(asked, asked, authorOf(context))) };
     },
 
-    async listFeeRules({ includeEnded }) {
-      return { rules: (await feeRules.list(includeEnded)).map(feeRuleToProto) };
+    async listFeeRules(request) {
+      return { rules: (await feeRules.list(request)).map(feeRuleToProto) };
     },
 
     async retireFeeRule({ feeRuleId }, context) {
-      const { rule, unchanged } = await feeRules.retire(feeRuleId, actorOf(context));
-      return { rule: feeRuleToProto(rule), unchanged };
+      const { unchanged, ...retired } = await feeRules.retire(feeRuleId, authorOf(context));
+      return { rule: feeRuleToProto(retired), unchanged };
     },
 
     async previewFees({ slot, amount }) {
@@ -100,9 +113,13 @@ export function createPaymentAdminService(
       };
     },
 
-    async backtestFeeRule({ rule, from, to }) {
+    async backtestFeeRule({ rule, from, to }, context) {
       const period = { from: from && readMoment('from', from), to: to && readMoment('to', to) };
-      const { currencies, ruleIsNew } = await options.backtestFees(feeRuleFromProto(rule), period);
+      const { currencies, ruleIsNew } = await options.backtestFees(
+        feeRuleFromProto(rule),
+        period,
+        isLimited(context),
+      );
       return { currencies: currencies.map(feeBacktestToProto), ruleIsNew };
     },
 
@@ -122,6 +139,26 @@ export function createPaymentAdminService(
       return { callback: callbackToProto(await callbacks.replay(callbackId, actorOf(context))) };
     },
 
+    async releaseChargeSession({ sessionId, reason }, context) {
+      const { unchanged } = await options.releaseSession(sessionId, reason, actorOf(context));
+      return { session: sessionToProto(await options.sessions.get(sessionId)), unchanged };
+    },
+
+    async listDuplicatePayments(request) {
+      const { slot, includeResolved } = request;
+      const { items, nextPageToken } = await duplicates.list({ slot, includeResolved }, request);
+      return { duplicatePayments: items.map(duplicateToProto), nextPageToken };
+    },
+
+    async resolveDuplicatePayment({ duplicatePaymentId, resolution }, context) {
+      const { duplicate, unchanged } = await duplicates.resolve(
+        duplicatePaymentId,
+        resolution,
+        actorOf(context),
+      );
+      return { duplicatePayment: duplicateToProto(duplicate), unchanged };
+    },
+
     async listUsageLogs(request) {
       const { slot, settledFrom, settledTo } = request;
       const filter = {
@@ -131,7 +168,7 @@ export function createPaymentAdminService(
       };
       const { items, nextPageToken } = await usage.list(filter, request);
       return {
-        usageLogs: items.map(({ usageLog, fees }) => usageLogToProto(usageLog, fees)),
+        usageLogs: items.map(usageLogToProto),
         nextPageToken,
       };
     },
@@ -149,4 +186,8 @@ export function createPaymentAdminService(
       return { resealed, masterKeyId };
     },
   };
+}
+
+function authorOf(context: HandlerContext): FeeAuthor {
+  return { actor: actorOf(context), isLimited: isLimited(context) };
 }

@@ -21,7 +21,10 @@ const STRAY = 'hub_callbacks_stray';
 const DEAD = 'hub_callbacks_dead';
 const OLDEST_WAITING = 'hub_callbacks_oldest_waiting_seconds';
 const OLDEST_STRAY = 'hub_callbacks_oldest_stray_seconds';
+const DUPLICATES = 'hub_duplicate_payments_open';
 const PENDING = 'hub_sessions_pending';
+const HELD = 'hub_sessions_held';
+const OLDEST_HELD = 'hub_sessions_oldest_held_seconds';
 const OVERDUE = 'hub_sweep_overdue_seconds';
 const JOBS = 'hub_jobs';
 
@@ -48,9 +51,18 @@ export function paymentFigures({ clock, strayAfterMs, onSlot }: PaymentFiguresOp
       { name: OLDEST_STRAY, help: 'Age of the oldest of them; 0 if there is none.' },
       { name: DEAD, help: `Callbacks in the journal that were given up and not replayed since; ${SO_MANY}.` },
       {
+        name: DUPLICATES,
+        help: `Duplicate payments that nobody has marked as handled; ${SO_MANY}.`,
+      },
+      {
         name: PENDING,
         help: `Charge sessions that are neither paid nor failed nor cancelled, by age; ${SO_MANY}. After a day nobody asks about them any more.`,
       },
+      {
+        name: HELD,
+        help: `Charge sessions whose payment is held for review, because the provider rates it risky; ${SO_MANY}.`,
+      },
+      { name: OLDEST_HELD, help: 'For how long the first of them has been held; 0 if none is.' },
       {
         name: OVERDUE,
         help: 'For how long the session of a slot that the sweep should ask about next has been due; 0 if none is.',
@@ -63,9 +75,11 @@ export function paymentFigures({ clock, strayAfterMs, onSlot }: PaymentFiguresOp
     async read(client) {
       const now = clock();
       const [backlog, pending, slots, jobs] = await Promise.all([
-        client.query<Record<'waiting' | 'stray' | 'dead' | 'oldestWaiting' | 'oldestStray', number>>({
+        client.query<
+          Record<'waiting' | 'stray' | 'dead' | 'duplicates' | 'oldestWaiting' | 'oldestStray', number>
+        >({
           name: 'callback_figures',
-          // callback_waiting_idx, callback_stray_idx, callback_state_idx; the oldest by their ids, month by month
+          // callback_waiting_idx, callback_stray_idx, callback_state_idx, duplicate_payment_open_idx; the oldest by their ids, month by month
           text: `select
                    (select count(*) from (
                       select from callback where state = 'received' and session_id is not null limit ${MOST}) w)::float8 as waiting,
@@ -73,6 +87,8 @@ export function paymentFigures({ clock, strayAfterMs, onSlot }: PaymentFiguresOp
                       select from callback where state = 'received' and session_id is null and received_at < $2
                       limit ${MOST}) s)::float8 as stray,
                    (select count(*) from (select from callback where state = 'dead' limit ${MOST}) d)::float8 as dead,
+                   (select count(*) from (
+                      select from duplicate_payment where resolved_at is null limit ${MOST}) o)::float8 as duplicates,
                    coalesce((select extract(epoch from $1 - received_at) from callback
                      where state = 'received' and session_id is not null order by id limit 1), 0)::float8 as "oldestWaiting",
                    coalesce((select extract(epoch from $1 - received_at) from callback
@@ -82,14 +98,17 @@ export function paymentFigures({ clock, strayAfterMs, onSlot }: PaymentFiguresOp
         }),
         client.query<Record<string, number>>({
           name: 'session_figures',
-          // charge_session_pending_idx, which has the age
-          text: `select ${AGES.map(
-            ({ age, from, to }) => `
+          // charge_session_pending_idx, which has the age; charge_session_held_idx
+          text: `select (select count(*) from (
+                      select from charge_session where held_at is not null limit ${MOST}) h)::float8 as "${HELD}",
+                   coalesce((select extract(epoch from $1 - held_at) from charge_session
+                     where held_at is not null order by held_at limit 1), 0)::float8 as "${OLDEST_HELD}", ${AGES.map(
+                       ({ age, from, to }) => `
                    (select count(*) from (
                       select from charge_session where status = 'pending'
                       and created_at <= $1::timestamptz - interval '${from}' and created_at > $1::timestamptz - interval '${to}'
                       limit ${MOST}) p)::float8 as "${age}"`,
-          ).join(',')}`,
+                     ).join(',')}`,
           values: [now],
         }),
         client.query<{ name: string; overdue: number }>({
@@ -109,6 +128,7 @@ export function paymentFigures({ clock, strayAfterMs, onSlot }: PaymentFiguresOp
         }),
       ]);
       const [callbacks] = backlog.rows;
+      const { [HELD]: held, [OLDEST_HELD]: oldestHeld, ...ages } = pending.rows[0] ?? {};
       for (const { name } of slots.rows) onSlot(name);
       return {
         [WAITING]: callbacks?.waiting,
@@ -116,7 +136,10 @@ export function paymentFigures({ clock, strayAfterMs, onSlot }: PaymentFiguresOp
         [STRAY]: callbacks?.stray,
         [OLDEST_STRAY]: callbacks?.oldestStray,
         [DEAD]: callbacks?.dead,
-        [PENDING]: samples('age', pending.rows[0]),
+        [PENDING]: samples('age', ages),
+        [HELD]: held,
+        [OLDEST_HELD]: oldestHeld,
+        [DUPLICATES]: callbacks?.duplicates,
         [OVERDUE]: slots.rows.map(({ name, overdue }) => ({ labels: { slot: name }, value: overdue })),
         [JOBS]: samples('state', jobs.rows[0]),
       };

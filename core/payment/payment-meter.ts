@@ -8,6 +8,8 @@ import type { SessionFacts } from './session-facts.ts';
 export type PaymentMeter = {
   /** A callback was committed to the journal. */
   received(gateway: string): void;
+  /** A callback was only counted: its session keeps as many as it may. */
+  counted(gateway: string): void;
   /** This came of so many callbacks. */
   finished(gateway: string, state: Outcome['state'], count: number): void;
   sessionCreated(slot: string): void;
@@ -19,6 +21,10 @@ export type PaymentMeter = {
   checkout<T>(slot: string, make: () => Promise<T>): Promise<T>;
   /** A callback caused no question: somebody else was asking, or the session's budget was spent. */
   putOff(reason: 'busy' | 'spent'): void;
+  /** An answer came after the lease was lost that it was asked under: nothing was settled by it. */
+  fenced(slot: string): void;
+  /** A provider was asked for further payments of a paid session. */
+  duplicateCheck(result: 'found' | 'none' | 'unavailable' | 'given_up'): void;
   /** What the sweep's questions came to. */
   swept(result: string): void;
   /** Its counters are there from now on. */
@@ -36,6 +42,11 @@ export function createPaymentMeter(metrics: Metrics, gateways: Iterable<string>)
   const received = metrics.counter({
     name: 'hub_callbacks_received_total',
     help: 'Callbacks committed to the journal.',
+    labels: ['gateway'],
+  });
+  const counted = metrics.counter({
+    name: 'hub_callbacks_counted_total',
+    help: 'Callbacks that were only counted, because their session keeps HUB_SESSION_CALLBACKS already.',
     labels: ['gateway'],
   });
   const finished = metrics.counter({
@@ -86,11 +97,24 @@ export function createPaymentMeter(metrics: Metrics, gateways: Iterable<string>)
     labels: ['result'],
   });
 
+  const fenced = metrics.counter({
+    name: 'hub_settlements_fenced_total',
+    help: 'Answers of providers that settled nothing, because the hub that asked had lost its verification lease meanwhile.',
+    labels: ['slot'],
+  });
+  const duplicateChecks = metrics.counter({
+    name: 'hub_duplicate_checks_total',
+    help: 'Times providers were asked for further payments of a paid session, by what came of it; given_up: no answer for a day.',
+    labels: ['result'],
+  });
+
   // From nothing to one is no increase to Prometheus: what there may be begins at 0.
   for (const gateway of gateways) {
     received.of(gateway);
+    counted.of(gateway);
     for (const outcome of OUTCOMES) finished.of(gateway, outcome);
   }
+  for (const result of ['found', 'none', 'unavailable', 'given_up']) duplicateChecks.of(result);
   putOff.of('busy');
   putOff.of('spent');
   const slots = new Set<string>();
@@ -98,6 +122,7 @@ export function createPaymentMeter(metrics: Metrics, gateways: Iterable<string>)
     if (slots.has(slot)) return;
     slots.add(slot);
     created.of(slot);
+    fenced.of(slot);
     for (const status of CHARGE_STATUSES) changed.of(slot, status);
     for (const result of RESULTS) verifications.of(slot, result);
     for (const result of CHECKOUTS) checkouts.of(slot, result);
@@ -105,6 +130,7 @@ export function createPaymentMeter(metrics: Metrics, gateways: Iterable<string>)
 
   return {
     received: (gateway) => received.of(gateway).add(),
+    counted: (gateway) => counted.of(gateway).add(),
     finished: (gateway, state, count) => finished.of(gateway, state).add(count),
     sessionCreated: (slot) => created.of(slot).add(),
     statusChanged: ({ slot }, status) => changed.of(slot, status).add(),
@@ -141,6 +167,8 @@ export function createPaymentMeter(metrics: Metrics, gateways: Iterable<string>)
       }
     },
     putOff: (reason) => putOff.of(reason).add(),
+    fenced: (slot) => fenced.of(slot).add(),
+    duplicateCheck: (result) => duplicateChecks.of(result).add(),
     swept: (result) => swept.of(result).add(),
     addSlot,
     slots: () => slots,

@@ -3,12 +3,15 @@ import type { PoolClient } from 'pg';
 import type { PaymentProof } from './provider.ts';
 import type { SessionFacts } from './session-facts.ts';
 
-/** Notes that the proof is the session's. Resolves with false, and notes nothing, if a part of it is another's. */
+/**
+ * Notes that the proof is the session's. `again`: a part of it paid this session before. `used`: a part of it paid
+ * another session, and nothing is noted.
+ */
 export async function claimProof(
   client: PoolClient,
   { id, gateway }: SessionFacts,
   { gatewayTransactionId, bankTransactionId }: PaymentProof,
-): Promise<boolean> {
+): Promise<'new' | 'again' | 'used'> {
   const kinds = bankTransactionId ? ['bank', 'payment'] : ['payment'];
   const values = bankTransactionId ? [bankTransactionId, gatewayTransactionId] : [gatewayTransactionId];
   const { rows: claimed } = await client.query<{ kind: string; value: string }>(
@@ -19,18 +22,18 @@ export async function claimProof(
      returning kind, value`,
     [gateway, id, kinds, values],
   );
-  if (claimed.length === kinds.length) return true;
+  if (claimed.length === kinds.length) return 'new';
   // A statement of its own sees what was committed while the one above waited.
   const { rowCount: others } = await client.query(
     `select from payment_proof
      where gateway = $1 and session_id <> $2 and (kind, value) in (select * from unnest($3::text[], $4::text[]))`,
     [gateway, id, kinds, values],
   );
-  if (others === 0) return true;
+  if (others === 0) return 'again';
   await client.query(
     `delete from payment_proof
      where gateway = $1 and (kind, value) in (select * from unnest($2::text[], $3::text[]))`,
     [gateway, claimed.map(({ kind }) => kind), claimed.map(({ value }) => value)],
   );
-  return false;
+  return 'used';
 }

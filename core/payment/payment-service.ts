@@ -6,10 +6,13 @@ import type { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb
 import { actorOf } from '../access/caller.ts';
 import { formatId, parseId } from '../ids.ts';
 import { readMoment } from '../moment.ts';
+import type { createCallbacks } from './callbacks.ts';
 import type { createCreateSession } from './create-session.ts';
 import {
+  callbackCountToProto,
   callbackToProto,
   chargeStatusFromProto,
+  duplicateToProto,
   sessionToProto,
   statusChangeToProto,
   usageLogToProto,
@@ -23,12 +26,13 @@ import type { createSessions } from './sessions.ts';
 export type PaymentServiceOptions = {
   readonly createSession: ReturnType<typeof createCreateSession>;
   readonly sessions: ReturnType<typeof createSessions>;
+  readonly callbacks: Pick<ReturnType<typeof createCallbacks>, 'list'>;
   readonly recheck: ReturnType<typeof createRecheck>;
   readonly events: SessionEvents;
 };
 
 export function createPaymentService(options: PaymentServiceOptions): ServiceImpl<typeof PaymentService> {
-  const { createSession, sessions, recheck, events } = options;
+  const { createSession, sessions, callbacks, recheck, events } = options;
   return {
     async createChargeSession(request, context) {
       const { slot, amount, orderReference, customer, metadata, idempotencyKey } = request;
@@ -50,13 +54,14 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
     },
 
     async listChargeSessions(request) {
-      const { slot, status, orderReference, createdFrom, createdTo } = request;
+      const { slot, status, orderReference, createdFrom, createdTo, held } = request;
       const filter = {
         slot,
         status: chargeStatusFromProto(status),
         orderReference,
         createdFrom: createdFrom && readMoment('createdFrom', createdFrom),
         createdTo: createdTo && readMoment('createdTo', createdTo),
+        held,
       };
       const { items, nextPageToken } = await sessions.list(filter, request);
       return { sessions: items.map(sessionToProto), nextPageToken };
@@ -68,7 +73,7 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
         // Listening begins before the session is read, so that no change falls in between.
         const changed = events.next(parseId('chs', sessionId) ?? '', signal);
         const session = await sessions.get(sessionId);
-        const state = `${session.status} ${session.statusVerified} ${session.statusChangedAt.getTime()}`;
+        const state = `${session.status} ${session.statusVerified} ${session.statusChangedAt.getTime()} ${session.heldAt?.getTime()}`;
         if (state !== last) yield { session: sessionToProto(session) };
         last = state;
         await changed;
@@ -85,15 +90,35 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
     },
 
     async inspectChargeSession({ sessionId }) {
-      const { session, statusChanges, callbacks, verifications, usageLog, fees } =
-        await sessions.story(sessionId);
+      const story = await sessions.story(sessionId);
+      const { statusChanges, verifications, usageLogs, duplicates } = story;
+      const payment = usageLogs.find(({ usageLog }) => usageLog.kind === 'payment');
+      const firstPage = { pageSize: 0, pageToken: '' };
+      const filter = { state: undefined, gateway: undefined, sessionId };
+      const received = await callbacks.list(filter, firstPage);
       return {
-        session: sessionToProto(session),
-        callbacks: callbacks.map(callbackToProto),
-        verifications: verifications.map(verificationToProto),
-        statusChanges: statusChanges.map(statusChangeToProto),
-        ...(usageLog && { usageLog: usageLogToProto(usageLog, fees) }),
+        session: sessionToProto(story.session),
+        callbacks: received.items.toReversed().map(callbackToProto),
+        verifications: verifications.items.toReversed().map(verificationToProto),
+        statusChanges: statusChanges.items.toReversed().map(statusChangeToProto),
+        ...(payment && { usageLog: usageLogToProto(payment) }),
+        usageLogs: usageLogs.map(usageLogToProto),
+        duplicatePayments: duplicates.map(duplicateToProto),
+        callbackCounts: story.callbackCounts.map(callbackCountToProto),
+        moreCallbacks: received.nextPageToken !== '',
+        moreVerifications: verifications.nextPageToken !== '',
+        moreStatusChanges: statusChanges.nextPageToken !== '',
       };
+    },
+
+    async listVerifications({ sessionId, ...request }) {
+      const { items, nextPageToken } = await sessions.verifications(sessionId, request);
+      return { verifications: items.map(verificationToProto), nextPageToken };
+    },
+
+    async listStatusChanges({ sessionId, ...request }) {
+      const { items, nextPageToken } = await sessions.statusChanges(sessionId, request);
+      return { statusChanges: items.map(statusChangeToProto), nextPageToken };
     },
   };
 }

@@ -5,12 +5,13 @@ import type { FindSession } from './find-session.ts';
 import type { Journal, JournaledCallback, Outcome } from './journal.ts';
 import { isContested } from './next-state.ts';
 import { reasonIgnored } from './note-ignored.ts';
+import { type FinishOtherCheckout, namedBy } from './other-payments.ts';
 import type { PaymentMeter } from './payment-meter.ts';
 import type { CallbackClaim } from './provider.ts';
 import { readClaim } from './read-claim.ts';
 import { resolveSession } from './resolve.ts';
 import type { SessionFacts } from './session-facts.ts';
-import type { createSettle } from './settle.ts';
+import type { Settle } from './settle.ts';
 import { PAID_BEFORE } from './settlement.ts';
 import type { WaitingCallbacks } from './waiting-callbacks.ts';
 
@@ -18,7 +19,8 @@ export type ProcessOptions = {
   readonly findSession: FindSession;
   readonly journal: Journal;
   readonly askProvider: AskProvider;
-  readonly settle: ReturnType<typeof createSettle>;
+  readonly settle: Settle;
+  readonly finishOtherCheckout: FinishOtherCheckout;
   readonly waiting: WaitingCallbacks;
   readonly meter: Pick<PaymentMeter, 'finished'>;
   readonly clock: Clock;
@@ -46,8 +48,8 @@ const BUSY_MS = 1_000;
 
 /** Resolves when the callback is dealt with, or waits for the next question about its session; else it is to be tried again. */
 export function createProcessCallback(options: ProcessOptions): ProcessCallback {
-  const { findSession, journal, askProvider, settle, waiting, meter, clock, giveUpAfterMs, busyWaitMs } =
-    options;
+  const { findSession, journal, askProvider, settle, finishOtherCheckout, waiting, meter } = options;
+  const { clock, giveUpAfterMs, busyWaitMs } = options;
 
   const finish = async ({ id, gateway }: JournaledCallback, outcome: Outcome): Promise<void> => {
     await journal.finish(id, outcome);
@@ -61,10 +63,22 @@ export function createProcessCallback(options: ProcessOptions): ProcessCallback 
     occasion: Occasion,
   ): Promise<void> => {
     const { id, gateway, triedSince, waits, lease } = callback;
-    const asking = { id, gateway, triedSince, proof: claim.proof };
+    const asking = {
+      id,
+      gateway,
+      triedSince,
+      validationId: claim.validationId,
+      providerPaymentId: claim.providerPaymentId,
+    };
     const leave = async (reason: string, inMs: number): Promise<void> => {
       if (await waiting.leave(session.id, [asking], { reason, inMs })) return;
-      await settle({ sessionId: session.id, callbackIds: [id], steps: [], verdict: PAID_BEFORE });
+      await settle({
+        sessionId: session.id,
+        callbackIds: [id],
+        steps: [],
+        verdict: PAID_BEFORE,
+        namedPayments: namedBy([claim]),
+      });
     };
     if (occasion === 'job') {
       // One that waits has the sweep to ask for it already.
@@ -124,6 +138,14 @@ export function createProcessCallback(options: ProcessOptions): ProcessCallback 
       }
       case 'paid':
       case 'unknown':
+        if (namesOtherCheckout(claim, session)) {
+          await finishOtherCheckout(callback, claim.providerPaymentId, {
+            state: 'mismatch',
+            reason: 'the session was already paid by another payment than the one this callback names',
+            sessionId: session.id,
+          });
+          return meter.finished(callback.gateway, 'mismatch', 1);
+        }
         return verify(callback, session, claim, occasion);
     }
   };
@@ -151,4 +173,13 @@ export function createProcessCallback(options: ProcessOptions): ProcessCallback 
     },
     inline: (callback) => attempt(callback, 'inline'),
   };
+}
+
+/** Whether somebody may have paid a session again, in another checkout of the provider than the session's. */
+function namesOtherCheckout(
+  claim: CallbackClaim,
+  { status, providerPaymentId }: SessionFacts,
+): claim is CallbackClaim & { readonly providerPaymentId: string } {
+  const named = claim.providerPaymentId;
+  return status === 'success' && !!named && named !== providerPaymentId;
 }

@@ -8,39 +8,46 @@ import type {
   UsageDaySchema,
 } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import {
+  type CallbackCountSchema,
   type CallbackSchema,
   CallbackState,
   type ChargeSessionSchema,
   ChargeStatus,
+  type DuplicatePaymentSchema,
   type FeeLineSchema,
   type FeeRule as FeeRuleMessage,
   type FeeRuleSchema,
+  FeeRuleState,
   type MoneySchema,
   SlotEnvironment,
   type SlotSchema,
   type StatusChangeSchema,
+  UsageLogKind,
   type UsageLogSchema,
   type VerificationSchema,
 } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { formatId } from '../ids.ts';
 import { readMoment } from '../moment.ts';
 import type { StatusChange, TracedCallback } from './audit-trail.ts';
+import type { CallbackCount } from './callback-counts.ts';
 import type {
   CallbackStateName,
   ChargeSession,
   ChargeStatusName,
+  DuplicatePayment,
   Environment,
   FeeLine,
-  FeeRule,
   Slot,
-  UsageLog,
+  UsageKindName,
   Verification,
 } from './entities.ts';
 import type { FeeBacktest } from './fee-backtest.ts';
+import type { FeeRuleStateName } from './fee-match.ts';
 import type { FeeTerms } from './fee-terms.ts';
-import type { FeePeriod } from './fee-versions.ts';
+import type { FeePeriod, FeeRuleWithState } from './fee-versions.ts';
 import type { Money } from './money.ts';
 import type { PaymentDriver } from './provider.ts';
+import type { UsageLogWithFees } from './usage.ts';
 import type { UsageDay } from './usage-days.ts';
 
 export function moneyToProto({ minor, currency }: Money): MessageInitShape<typeof MoneySchema> {
@@ -80,6 +87,10 @@ export function sessionToProto(session: ChargeSession): MessageInitShape<typeof 
     statusReason: session.statusReason,
     createdAt: timestampFromDate(session.createdAt),
     statusChangedAt: timestampFromDate(session.statusChangedAt),
+    ...(session.riskLevel != null && { riskLevel: session.riskLevel }),
+    riskTitle: session.riskTitle ?? '',
+    ...(session.heldAt && { heldAt: timestampFromDate(session.heldAt) }),
+    ...(session.riskReleasedAt && { releasedAt: timestampFromDate(session.riskReleasedAt) }),
   };
 }
 
@@ -114,6 +125,10 @@ export function callbackToProto({
   };
 }
 
+export function callbackCountToProto(count: CallbackCount): MessageInitShape<typeof CallbackCountSchema> {
+  return { ...count, state: CALLBACK_STATES[count.state] };
+}
+
 export function verificationToProto(verification: Verification): MessageInitShape<typeof VerificationSchema> {
   return {
     operation: verification.operation,
@@ -126,14 +141,17 @@ export function verificationToProto(verification: Verification): MessageInitShap
 }
 
 /** The slot has to be populated. */
-export function usageLogToProto(
-  usageLog: UsageLog,
-  fees: readonly Pick<FeeLine, 'rule' | 'ruleVersion' | 'amountMinor'>[],
-): MessageInitShape<typeof UsageLogSchema> {
+export function usageLogToProto({
+  usageLog,
+  fees,
+  reversedAt,
+}: UsageLogWithFees): MessageInitShape<typeof UsageLogSchema> {
   const { currency } = usageLog;
   return {
     usageLogId: formatId('use', usageLog.id),
-    sessionId: formatId('chs', usageLog.id),
+    kind: USAGE_KINDS[usageLog.kind],
+    sessionId: formatId('chs', usageLog.session.id),
+    reversesUsageLogId: usageLog.reverses ? formatId('use', usageLog.reverses) : '',
     slot: usageLog.slot.name,
     gateway: usageLog.gateway,
     gatewayTransactionId: usageLog.gatewayTransactionId,
@@ -142,7 +160,27 @@ export function usageLogToProto(
     feeTotal: moneyToProto({ minor: usageLog.feeTotalMinor, currency }),
     orderReference: usageLog.orderReference,
     settledAt: timestampFromDate(usageLog.settledAt),
-    ...(usageLog.reversedAt && { reversedAt: timestampFromDate(usageLog.reversedAt) }),
+    ...(reversedAt && { reversedAt: timestampFromDate(reversedAt) }),
+  };
+}
+
+/** The slot has to be populated. */
+export function duplicateToProto(
+  duplicate: DuplicatePayment,
+): MessageInitShape<typeof DuplicatePaymentSchema> {
+  const { amountMinor, currency, resolvedAt } = duplicate;
+  return {
+    duplicatePaymentId: formatId('dup', duplicate.id),
+    sessionId: formatId('chs', duplicate.session.id),
+    slot: duplicate.slot.name,
+    gateway: duplicate.gateway,
+    gatewayTransactionId: duplicate.gatewayTransactionId,
+    bankTransactionId: duplicate.bankTransactionId ?? '',
+    providerPaymentId: duplicate.providerPaymentId,
+    amount: moneyToProto({ minor: amountMinor, currency }),
+    foundAt: timestampFromDate(duplicate.foundAt),
+    ...(resolvedAt && { resolvedAt: timestampFromDate(resolvedAt) }),
+    resolution: duplicate.resolution,
   };
 }
 
@@ -154,7 +192,7 @@ export function feeLineToProto(
 }
 
 /** The slot has to be populated. */
-export function feeRuleToProto(rule: FeeRule): MessageInitShape<typeof FeeRuleSchema> {
+export function feeRuleToProto({ rule, state }: FeeRuleWithState): MessageInitShape<typeof FeeRuleSchema> {
   const { minMinor, maxMinor, validTo } = rule;
   return {
     feeRuleId: formatId('fee', rule.id),
@@ -169,8 +207,18 @@ export function feeRuleToProto(rule: FeeRule): MessageInitShape<typeof FeeRuleSc
     ...(maxMinor != null && { maxMinorUnits: maxMinor }),
     validFrom: timestampFromDate(rule.validFrom),
     ...(validTo && { validTo: timestampFromDate(validTo) }),
+    slotsMayOverride: rule.slotsMayOverride,
+    addedBySlot: rule.addedBySlot,
+    state: FEE_RULE_STATES[state],
   };
 }
+
+const FEE_RULE_STATES: Readonly<Record<FeeRuleStateName, FeeRuleState>> = {
+  planned: FeeRuleState.PLANNED,
+  in_force: FeeRuleState.IN_FORCE,
+  overridden: FeeRuleState.OVERRIDDEN,
+  ended: FeeRuleState.ENDED,
+};
 
 /** What a rule says and when it applies. The request has to have one: the contract has seen to it. */
 export function feeRuleFromProto(rule: FeeRuleMessage | undefined): FeeTerms & FeePeriod {
@@ -183,6 +231,7 @@ export function feeRuleFromProto(rule: FeeRuleMessage | undefined): FeeTerms & F
     fixedMinor: rule?.fixedMinorUnits ?? 0n,
     minMinor: rule?.minMinorUnits ?? null,
     maxMinor: rule?.maxMinorUnits ?? null,
+    slotsMayOverride: rule?.slotsMayOverride ?? false,
     validFrom: rule?.validFrom && readMoment('validFrom', rule.validFrom),
     validTo: rule?.validTo && readMoment('validTo', rule.validTo),
   };
@@ -207,6 +256,7 @@ export function usageDayToProto(sum: UsageDay): MessageInitShape<typeof UsageDay
     feeMinorUnits: sum.feeMinor,
     reversedPayments: sum.reversedPayments,
     reversedMinorUnits: sum.reversedMinor,
+    netMinorUnits: sum.netMinor,
   };
 }
 
@@ -244,6 +294,13 @@ const CHARGE_STATUSES: Readonly<Record<ChargeStatusName, ChargeStatus>> = {
   success: ChargeStatus.SUCCESS,
   failed: ChargeStatus.FAILED,
   cancelled: ChargeStatus.CANCELLED,
+};
+
+const USAGE_KINDS: Readonly<Record<UsageKindName, UsageLogKind>> = {
+  payment: UsageLogKind.PAYMENT,
+  reversal: UsageLogKind.REVERSAL,
+  refund: UsageLogKind.REFUND,
+  later_payment: UsageLogKind.LATER_PAYMENT,
 };
 
 const CALLBACK_STATES: Readonly<Record<CallbackStateName, CallbackState>> = {

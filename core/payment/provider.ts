@@ -10,8 +10,14 @@ export type PaymentDriver = {
   readonly callback: {
     readonly method: 'GET' | 'POST';
     readonly acknowledgement: { readonly body: string; readonly contentType: string };
-    /** Fields that `readCallback` is given. The journal keeps them whole, and of others only so much: callback-fields.ts. */
+    /** Fields that `readCallback` is given, and the journal keeps. */
     readonly reads: readonly string[];
+    /** The field that names the payment by the id that proves it, if there is one: one of those that it `reads`. */
+    readonly paymentField?: string;
+    /** The fields that name the checkout by the provider's id, if there are any: the first one given counts. It `reads` them. */
+    readonly checkoutFields?: readonly string[];
+    /** Fields that the journal keeps for operators besides, unless one is longer than any that the provider sends: callback-fields.ts. */
+    readonly shows?: readonly string[];
     /** Fields that are credentials or made from them: never journaled. */
     readonly unjournaled?: readonly string[];
   };
@@ -29,12 +35,21 @@ export type PaymentDriver = {
   createCheckout(access: ProviderAccess, checkout: CheckoutRequest): Promise<Checkout>;
 
   /**
-   * Asks the provider what became of a session. Never trusts the claim: it only says where to look.
+   * Asks the provider what became of a session, by the ids that the hub stored. A validation id of a callback can only
+   * shorten the way to a payment: what the provider says about it, or fails to say, never replaces that question.
    * May move money that the customer has authorized (execute); must be harmless to repeat.
    *
    * @throws ProviderUnavailable if the answer is not known: the session's status has to stay as it is.
    */
   verify(access: ProviderAccess, question: VerificationQuestion): Promise<Verdict>;
+
+  /**
+   * Every payment that stands at the provider for a session that is paid, whatever its amount; the one that settled it
+   * may be left out. By queries only: it moves no money. A payment id that the provider does not answer hides no other.
+   *
+   * @throws ProviderUnavailable if nothing is known
+   */
+  findPayments(access: ProviderAccess, question: PaymentsQuestion): Promise<FoundPayments>;
 
   /** A harmless call that shows whether the credentials work. @throws ProviderUnavailable, ProviderRefused */
   testCredentials(access: ProviderAccess): Promise<{ readonly detail: string }>;
@@ -91,8 +106,8 @@ export type CallbackClaim = {
   readonly status: string;
   readonly merchantTransactionId?: string;
   readonly providerPaymentId?: string;
-  /** Where to look for the payment: a validation id. */
-  readonly proof?: string;
+  /** The provider's validation id of the payment, if the callback has one. */
+  readonly validationId?: string;
 };
 
 export type CheckoutRequest = {
@@ -115,8 +130,8 @@ export type VerificationQuestion = {
   /** The stored one: never one that a callback brought. */
   readonly providerPaymentId: string;
   readonly amount: Money;
-  /** From a callback: where to look, to be checked against the session like any answer. */
-  readonly proof?: string;
+  /** From a callback, so perhaps forged. A driver may ask about it first, and must still ask its own question. */
+  readonly validationId?: string;
   /** Whether the session is already paid, and only its reversal is of interest: nothing may be executed then. */
   readonly settled: boolean;
 };
@@ -129,9 +144,37 @@ export type PaymentProof = {
   readonly bankTransactionId?: string;
 };
 
+/** How risky the provider rates a payment: 0 is safe. */
+export type Risk = {
+  readonly level: number;
+  /** In the provider's words; may be empty. */
+  readonly title: string;
+};
+
+export type PaymentsQuestion = {
+  readonly merchantTransactionId: string;
+  /** The stored one. */
+  readonly providerPaymentId: string;
+  /** Other ids of payments, from callbacks: where to look as well. To be checked against the session like any answer. */
+  readonly claimedPaymentIds: readonly string[];
+};
+
+export type FoundPayments = {
+  readonly payments: readonly FoundPayment[];
+  /** Those of `claimedPaymentIds` that the provider did not answer, with the reason: to be asked about again. */
+  readonly unanswered: ReadonlyMap<string, string>;
+};
+
+/** A payment for a session that stands at the provider. */
+export type FoundPayment = PaymentProof & {
+  /** The provider's id of the checkout it was made in. */
+  readonly providerPaymentId: string;
+  readonly amount: Money;
+};
+
 /** What the provider says. `detail` is a sentence for people, without secrets. */
 export type Verdict =
-  | ({ readonly kind: 'paid'; readonly detail: string } & PaymentProof)
+  | ({ readonly kind: 'paid'; readonly detail: string; readonly risk?: Risk } & PaymentProof)
   /** The provider knows that nothing was or will be paid. */
   | { readonly kind: 'not_paid'; readonly status: 'failed' | 'cancelled'; readonly detail: string }
   /** Nothing final: the customer may still pay. */

@@ -23,7 +23,7 @@ export type ReceiveOptions = {
   readonly journal: Pick<Journal, 'append'>;
   readonly noteIgnored: NoteIgnored;
   readonly process: Pick<ProcessCallback, 'inline'>;
-  readonly meter: Pick<PaymentMeter, 'received' | 'finished'>;
+  readonly meter: Pick<PaymentMeter, 'received' | 'counted' | 'finished'>;
   readonly logger: Logger;
   /** Milliseconds until the provider is answered whatever has come of it. */
   readonly budgetMs: number;
@@ -69,6 +69,15 @@ export function createReceiveCallback({
     }
   };
 
+  const tell = (appended: JournaledCallback | undefined, gateway: string): void => {
+    if (appended === undefined) {
+      meter.counted(gateway);
+    } else {
+      tellTrace(appended);
+      meter.received(gateway);
+    }
+  };
+
   return {
     async receive({ gateway, method, sessionId, fields }) {
       const driver = driverOf(gateway);
@@ -80,28 +89,30 @@ export function createReceiveCallback({
       }
       const claim = readWellFormed(driver, fields);
       const received = { gateway, claimedSessionId: sessionId, fields: keptFields(callback, fields) };
-      if (claim.outcome === 'ignored' && (await noteIgnored(received, claim))) {
+      const noted = claim.outcome === 'ignored' ? await noteIgnored(received, claim) : undefined;
+      if (noted === 'counted') meter.counted(gateway);
+      if (noted === 'kept') {
         meter.received(gateway);
         meter.finished(gateway, 'ignored', 1);
-        return callback.acknowledgement;
       }
+      if (noted !== undefined) return callback.acknowledgement;
       if (underWay >= maxInline) {
-        tellTrace(await journal.append(received));
-        meter.received(gateway);
+        tell(await journal.append(received, claim, false), gateway);
         return callback.acknowledgement;
       }
       underWay += 1;
       const done = (): void => {
         underWay -= 1;
       };
-      const appended = await journal
-        .append(received, asksTheProvider(claim) ? claim : undefined)
-        .catch((error) => {
-          done();
-          throw error;
-        });
-      tellTrace(appended);
-      meter.received(gateway);
+      const appended = await journal.append(received, claim, asksTheProvider(claim)).catch((error) => {
+        done();
+        throw error;
+      });
+      tell(appended, gateway);
+      if (appended === undefined) {
+        done();
+        return callback.acknowledgement;
+      }
       const running = attempt(appended).finally(done);
       inTheBackground(running);
       await within(running, budgetMs);

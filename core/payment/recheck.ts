@@ -6,12 +6,14 @@ import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
 import { parseId } from '../ids.ts';
 import type { AskProvider } from './ask-provider.ts';
+import type { FindDuplicates } from './find-duplicates.ts';
 import type { VerificationStep } from './provider.ts';
 import { readSession } from './session-facts.ts';
 
 export type RecheckOptions = {
   readonly pool: Pool;
   readonly askProvider: AskProvider;
+  readonly findDuplicates: FindDuplicates;
   readonly clock: Clock;
   /** Milliseconds to wait for somebody else who is asking about the session. */
   readonly busyWaitMs: number;
@@ -21,7 +23,7 @@ export type RecheckOptions = {
  * Resolves with what the provider was asked and answered. Rejects with HubError `session_unknown` or
  * `provider_unavailable`, also if somebody else is asking for all of `busyWaitMs`.
  */
-export function createRecheck({ pool, askProvider, clock, busyWaitMs }: RecheckOptions) {
+export function createRecheck({ pool, askProvider, findDuplicates, clock, busyWaitMs }: RecheckOptions) {
   return async (sessionId: string, actor: Actor): Promise<readonly VerificationStep[]> => {
     const id = parseId('chs', sessionId);
     const before = id && (await readSession(pool, id));
@@ -32,6 +34,8 @@ export function createRecheck({ pool, askProvider, clock, busyWaitMs }: RecheckO
     }
     const asked = await askProvider({ sessionId: id, evenIfPaid: true, waitMs: busyWaitMs });
     if (asked.kind === 'settled') {
+      // Of a paid session also whether it was paid twice. An answer that is missing does not make the recheck fail.
+      if ((await readSession(pool, id))?.status === 'success') await findDuplicates(id, busyWaitMs);
       if (!asked.settlement.changed) return asked.steps;
       // The settlement has recorded the change; this says who looked.
       const after = await readSession(pool, id);

@@ -1,4 +1,5 @@
-// Resolves a callback to its session: by `session_id` first, then by the transaction or payment id (spec 4.3).
+// Resolves a callback to its session: by `session_id`, then by the transaction id, then by the provider's payment id or
+// session key (spec 4.1 and 4.3). Verification protects a session that somebody else's callback resolves to.
 import type { FindSession } from './find-session.ts';
 import type { CallbackClaim } from './provider.ts';
 import { claimedSession, type ReceivedCallback } from './received-callback.ts';
@@ -7,61 +8,74 @@ import type { SessionFacts } from './session-facts.ts';
 export type Resolution =
   | { readonly kind: 'session'; readonly session: SessionFacts }
   | { readonly kind: 'unresolved'; readonly reason: string }
-  /** It names a session and contradicts it: nothing may be done, and nothing is fallen back to. */
+  /** It names two sessions, or one of another gateway: nothing may be done. */
   | { readonly kind: 'mismatch'; readonly reason: string; readonly sessionId?: string };
 
+type Resolvable = ReceivedCallback & { readonly claimedSession?: SessionFacts | undefined };
+
+/** An id that names no session is passed over: the next one counts. */
 export async function resolveSession(
   find: FindSession,
-  callback: ReceivedCallback & { readonly claimedSession?: SessionFacts | undefined },
+  callback: Resolvable,
   claim: CallbackClaim,
 ): Promise<Resolution> {
-  if (callback.claimedSessionId === undefined) {
-    const byReference = await findByReference(find, callback.gateway, claim);
-    if (byReference !== undefined) return { kind: 'session', session: byReference };
-    return { kind: 'unresolved', reason: 'no session has the transaction or payment id it names' };
+  const named = await findClaimed(find, callback);
+  if (named !== undefined && named.gateway !== callback.gateway) {
+    return mismatch(named, `its session_id names a session of ${named.gateway}`);
   }
-  const id = claimedSession(callback);
-  const session = callback.claimedSession ?? (id === undefined ? undefined : await find.byId(id));
-  if (session === undefined) {
-    const byReference = await findByReference(find, callback.gateway, claim);
-    if (byReference === undefined)
-      return { kind: 'unresolved', reason: 'there is no session with its session_id' };
-    return {
-      kind: 'mismatch',
-      reason: 'its session_id names no session, but its transaction or payment id does',
-    };
+  const byTransaction = await findByTransaction(find, callback.gateway, claim, named);
+  const session = named ?? byTransaction;
+  const byPayment = await findByPayment(find, callback.gateway, claim, session);
+  if (session === undefined) return resolved(byPayment);
+  if (byTransaction !== undefined && byTransaction.id !== session.id) {
+    return mismatch(session, 'its session_id and its transaction id name different sessions');
   }
-  const contradiction = contradicts(session, callback.gateway, claim);
-  if (contradiction === undefined) return { kind: 'session', session };
-  return { kind: 'mismatch', reason: contradiction, sessionId: session.id };
+  if (byPayment !== undefined && byPayment.id !== session.id) {
+    const by = named === undefined ? 'transaction id' : 'session_id';
+    return mismatch(session, `its ${by} and its payment id name different sessions`);
+  }
+  return { kind: 'session', session };
 }
 
-async function findByReference(
+async function findClaimed(find: FindSession, callback: Resolvable): Promise<SessionFacts | undefined> {
+  const id = claimedSession(callback);
+  return callback.claimedSession ?? (id === undefined ? undefined : find.byId(id));
+}
+
+/** Reads nothing if the transaction id is that of the session found before; the same holds for the payment id. */
+async function findByTransaction(
   find: FindSession,
   gateway: string,
-  { merchantTransactionId, providerPaymentId }: CallbackClaim,
+  { merchantTransactionId: id }: CallbackClaim,
+  found: SessionFacts | undefined,
 ): Promise<SessionFacts | undefined> {
-  if (merchantTransactionId) return find.byTransaction(gateway, merchantTransactionId);
-  return providerPaymentId ? find.byPayment(gateway, providerPaymentId) : undefined;
+  if (!id) return undefined;
+  return found?.merchantTransactionId === id ? found : find.byTransaction(gateway, id);
 }
 
-function contradicts(session: SessionFacts, gateway: string, claim: CallbackClaim): string | undefined {
-  if (session.gateway !== gateway) return `its session_id names a session of ${session.gateway}`;
-  if (claim.merchantTransactionId && claim.merchantTransactionId !== session.merchantTransactionId) {
-    return 'its session_id and its transaction id name different sessions';
-  }
-  if (claim.providerPaymentId && session.providerPaymentId === undefined) {
-    return 'it names a payment of the provider, and its session has none: no checkout was made';
-  }
-  if (claim.providerPaymentId && claim.providerPaymentId !== session.providerPaymentId) {
-    return 'its session_id and its payment id name different sessions';
-  }
-  return undefined;
+async function findByPayment(
+  find: FindSession,
+  gateway: string,
+  { providerPaymentId: id }: CallbackClaim,
+  found: SessionFacts | undefined,
+): Promise<SessionFacts | undefined> {
+  if (!id) return undefined;
+  return found?.providerPaymentId === id ? found : find.byPayment(gateway, id);
+}
+
+function resolved(session: SessionFacts | undefined): Resolution {
+  return session === undefined
+    ? { kind: 'unresolved', reason: 'no session has the session_id, transaction or payment id it names' }
+    : { kind: 'session', session };
+}
+
+function mismatch({ id: sessionId }: SessionFacts, reason: string): Resolution {
+  return { kind: 'mismatch', reason, sessionId };
 }
 
 /**
- * Whether a callback `t` with a session_id, its gateway and what it claims (null: nothing), does not contradict its
- * `charge_session c` with the `slot s`.
+ * Whether all that a callback `t` claims (null: nothing) is of its `charge_session c` with the `slot s`. What does not
+ * agree need not be a mismatch: resolveSession looks whether the ids name another session.
  */
 export const AGREES = `s.gateway = t.gateway
   and (t.transaction_id is null or t.transaction_id = c.merchant_transaction_id)

@@ -20,14 +20,18 @@ import { createAskProvider } from './ask-provider.ts';
 import { createCallbackService } from './callback-service.ts';
 import type { GatewayAddress } from './callback-url.ts';
 import { createCallbacks } from './callbacks.ts';
+import { createCountCallback } from './count-callbacks.ts';
 import { createCreateSession } from './create-session.ts';
+import { createDuplicates } from './duplicates.ts';
 import { createFeeBacktest } from './fee-backtest.ts';
 import { createFeePreview } from './fee-preview.ts';
 import { createFeeRules } from './fee-versions.ts';
+import { createFindDuplicates } from './find-duplicates.ts';
 import { createFindSession } from './find-session.ts';
 import { createJobs } from './jobs.ts';
 import { createJournal } from './journal.ts';
 import { createNoteIgnored } from './note-ignored.ts';
+import { createFinishOtherCheckout } from './other-payments.ts';
 import { createFindSlot } from './owners.ts';
 import { createPaymentAdminService } from './payment-admin-service.ts';
 import { paymentFigures } from './payment-figures.ts';
@@ -40,6 +44,7 @@ import { createQuestionGate } from './question-gate.ts';
 import { createReceiveCallback } from './receive-callback.ts';
 import { createRecheck } from './recheck.ts';
 import { DRIVERS, driverOf } from './registry.ts';
+import { createReleaseSession } from './release-session.ts';
 import { createReencryptSecrets } from './reseal.ts';
 import { createSessionEvents } from './session-events.ts';
 import { createSessions } from './sessions.ts';
@@ -48,6 +53,7 @@ import { createSlotAccess } from './slot-access.ts';
 import { createSlots } from './slots.ts';
 import { startStrays } from './stray-callbacks.ts';
 import { startSweep } from './sweep.ts';
+import { createSweepDuplicates } from './sweep-duplicates.ts';
 import { createTestSlot } from './test-slot.ts';
 import { createTokenCache } from './token-cache.ts';
 import { createUsage } from './usage.ts';
@@ -61,6 +67,8 @@ export type PaymentConfig = {
   readonly callbackBudgetMs: number;
   /** Milliseconds a provider has to answer one question. */
   readonly providerTimeoutMs: number;
+  /** Callbacks of one session that the journal keeps in full; the rest is counted. */
+  readonly sessionCallbacks: number;
   /** Questions to the provider of one slot at the same time; the rest wait. */
   readonly providerQuestions: number;
   readonly retryDelayMs: number;
@@ -85,7 +93,7 @@ export type PaymentRoomOptions = {
 
 export type PaymentRoom = {
   readonly services: readonly ServiceEntry[];
-  readonly findSlot: Pick<FindOwner, 'slot' | 'chargeSession' | 'callback' | 'feeRule'>;
+  readonly findSlot: Pick<FindOwner, 'slot' | 'chargeSession' | 'callback' | 'duplicatePayment' | 'feeRule'>;
   /** Keeps months that are not dealt with from being pruned. */
   readonly pruneGuard: { check(client: PoolClient, floor: string): Promise<void> };
   readonly figures: Figures;
@@ -140,7 +148,13 @@ export async function createPaymentRoom(options: PaymentRoomOptions): Promise<Pa
   });
   undo.defer(() => jobs.stop(CLOSE_GRACE_MS));
 
-  const settle = createSettle({ pool, clock, meter, onChange: (sessionId) => events.announce(sessionId) });
+  const settle = createSettle({
+    pool,
+    clock,
+    meter,
+    logger,
+    onChange: (sessionId) => events.announce(sessionId),
+  });
   const recordSteps = createRecordSteps(pool);
   const waiting = createWaitingCallbacks({
     pool,
@@ -163,12 +177,15 @@ export async function createPaymentRoom(options: PaymentRoomOptions): Promise<Pa
     waiting,
     meter,
   });
-  const journal = createJournal({ pool, clock, leaseMs, lease });
+  const count = createCountCallback({ pool, clock, logger });
+  const limit = config.sessionCallbacks;
+  const journal = createJournal({ pool, clock, leaseMs, lease, findSession, limit, count });
   const process = createProcessCallback({
     findSession,
     journal,
     askProvider,
     settle,
+    finishOtherCheckout: createFinishOtherCheckout({ pool, clock }),
     waiting,
     meter,
     clock,
@@ -177,7 +194,7 @@ export async function createPaymentRoom(options: PaymentRoomOptions): Promise<Pa
   });
   const receiveCallback = createReceiveCallback({
     journal,
-    noteIgnored: createNoteIgnored({ pool, clock }),
+    noteIgnored: createNoteIgnored({ pool, clock, limit, count }),
     process,
     meter,
     logger,
@@ -209,10 +226,29 @@ export async function createPaymentRoom(options: PaymentRoomOptions): Promise<Pa
   const strays = startStrays({ pool, jobs, clock, logger, task: tasks.of('strays'), afterMs: inlineMs });
   undo.defer(() => strays.stop());
 
+  const findDuplicates = createFindDuplicates({
+    pool,
+    clock,
+    lease,
+    gate,
+    providers: slotAccess,
+    meter,
+    logger,
+  });
   const schedule = { afterMs: config.sweepAfterMs, untilMs: DAY_MS };
   const sweep = startSweep({
     pool,
     askProvider,
+    sweepDuplicates: createSweepDuplicates({
+      pool,
+      clock,
+      logger,
+      meter,
+      findDuplicates,
+      retryDelayMs: config.retryDelayMs,
+      retryDelayMaxMs: RETRY_DELAY_MAX_MS,
+      giveUpAfterMs: DAY_MS,
+    }),
     clock,
     logger,
     meter,
@@ -226,6 +262,7 @@ export async function createPaymentRoom(options: PaymentRoomOptions): Promise<Pa
   undo.defer(() => sweep.stop());
 
   const sessions = createSessions(db);
+  const callbacks = createCallbacks({ db, jobs, process, clock, driverOf });
   const payments = createPaymentService({
     createSession: createCreateSession({
       pool,
@@ -240,7 +277,14 @@ export async function createPaymentRoom(options: PaymentRoomOptions): Promise<Pa
       gatewayAddress: config.gatewayAddress,
     }),
     sessions,
-    recheck: createRecheck({ pool, askProvider, clock, busyWaitMs: config.providerTimeoutMs }),
+    callbacks,
+    recheck: createRecheck({
+      pool,
+      askProvider,
+      findDuplicates,
+      clock,
+      busyWaitMs: config.providerTimeoutMs,
+    }),
     events,
   });
   const slots = createSlots({ db, sealer, clock, driverOf });
@@ -251,7 +295,16 @@ export async function createPaymentRoom(options: PaymentRoomOptions): Promise<Pa
     feeRules: createFeeRules({ db, clock, driverOf }),
     previewFees: createFeePreview({ db, clock }),
     backtestFees: createFeeBacktest({ db, driverOf }),
-    callbacks: createCallbacks({ db, jobs, process, clock, driverOf }),
+    callbacks,
+    sessions,
+    releaseSession: createReleaseSession({
+      pool,
+      askProvider,
+      clock,
+      logger,
+      busyWaitMs: config.providerTimeoutMs,
+    }),
+    duplicates: createDuplicates({ db, clock }),
     usage: createUsage(db),
     summarizeUsage: createSummarizeUsage(db),
     reencryptSecrets: createReencryptSecrets({ pool, sealer, clock, otherSecrets }),

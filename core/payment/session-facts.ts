@@ -2,6 +2,7 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg';
 import type { ChargeStatusName } from './entities.ts';
 import type { Money } from './money.ts';
+import { RISK_COLUMNS } from './risk.ts';
 
 export type SessionFacts = {
   readonly id: string;
@@ -19,22 +20,30 @@ export type SessionFacts = {
   /** Undefined until the checkout exists. */
   readonly providerPaymentId: string | undefined;
   readonly orderReference: string;
+  /** Of the payment that settled it; undefined unless it was paid. */
+  readonly gatewayTransactionId: string | undefined;
+  /** Counts how often its verification lease was taken. */
+  readonly fencingNumber: number;
   /** Milliseconds until a callback may cause a question about it again; 0: now. */
   readonly questionInMs: number;
+  /** Whether a payment that the provider rates risky is held for review: the slot wants it, and nobody has released it. */
+  readonly holdsRisky: boolean;
 };
 
-type Row = Omit<SessionFacts, 'amount' | 'providerPaymentId'> & {
+type Row = Omit<SessionFacts, 'amount' | 'providerPaymentId' | 'gatewayTransactionId'> & {
   amountMinor: string;
   currency: string;
   providerPaymentId: string | null;
+  gatewayTransactionId: string | null;
 };
 
 /** Of `charge_session c` and its `slot s`. */
 export const SESSION_COLUMNS = `c.id, c.slot_id as "slotId", s.name as slot, s.gateway, c.status, c.status_verified as verified, c.status_claims as claims,
   c.amount_minor as "amountMinor", c.currency,
   c.merchant_transaction_id as "merchantTransactionId", c.provider_payment_id as "providerPaymentId",
-  c.order_reference as "orderReference",
-  greatest(0, extract(epoch from c.question_after - now()) * 1000)::float8 as "questionInMs"`;
+  c.order_reference as "orderReference", c.gateway_transaction_id as "gatewayTransactionId",
+  c.fencing_number as "fencingNumber",
+  greatest(0, extract(epoch from c.question_after - now()) * 1000)::float8 as "questionInMs", ${RISK_COLUMNS}`;
 
 /** By id (charge_session_pkey). */
 export function readSession(db: Pool | PoolClient, id: string): Promise<SessionFacts | undefined> {
@@ -117,9 +126,16 @@ export async function readSessionsBy(
   return new Map(rows.map(({ key, ...row }) => [key, factsOf(row)]));
 }
 
-function factsOf({ amountMinor, currency, providerPaymentId, ...session }: Row): SessionFacts {
+function factsOf({
+  amountMinor,
+  currency,
+  providerPaymentId,
+  gatewayTransactionId,
+  ...session
+}: Row): SessionFacts {
   return {
     ...session,
+    gatewayTransactionId: gatewayTransactionId ?? undefined,
     amount: { minor: BigInt(amountMinor), currency },
     providerPaymentId: providerPaymentId ?? undefined,
   };

@@ -3,21 +3,27 @@ import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
 import { HubError } from '../errors.ts';
 import { parseId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
-import { laterInList, latestFirst, type Page, type PageRequest, readPage } from '../storage/page.ts';
-import { readStatusChanges, type StatusChange, type TracedCallback, traceCallbacks } from './audit-trail.ts';
 import {
-  CallbackSchema,
+  laterInList,
+  latestFirst,
+  type Page,
+  type PageRequest,
+  readPage,
+  readSpanPage,
+} from '../storage/page.ts';
+import { listStatusChanges, type StatusChange } from './audit-trail.ts';
+import { type CallbackCount, countCallbacks } from './callback-counts.ts';
+import {
   type ChargeSession,
   ChargeSessionSchema,
   type ChargeStatusName,
-  type FeeLine,
-  FeeLineSchema,
-  type UsageLog,
-  UsageLogSchema,
+  type DuplicatePayment,
+  DuplicatePaymentSchema,
   type Verification,
   VerificationSchema,
 } from './entities.ts';
 import { findSlot } from './slots.ts';
+import { readSessionUsage, type UsageLogWithFees } from './usage.ts';
 
 export type SessionFilter = {
   readonly slot: string | undefined;
@@ -25,19 +31,40 @@ export type SessionFilter = {
   readonly orderReference: string | undefined;
   readonly createdFrom: Date | undefined;
   readonly createdTo: Date | undefined;
+  /** Only those that are held for review. */
+  readonly held: boolean;
 };
 
-/** Everything that is known about a session, oldest first. */
+/** What is known about a session besides its callbacks: of lists that grow the first page, newest first. */
 export type SessionStory = {
   readonly session: ChargeSession;
-  readonly statusChanges: readonly StatusChange[];
-  readonly callbacks: readonly TracedCallback[];
-  readonly verifications: readonly Verification[];
-  readonly usageLog: UsageLog | undefined;
-  readonly fees: readonly FeeLine[];
+  readonly statusChanges: Page<StatusChange>;
+  readonly callbackCounts: readonly CallbackCount[];
+  readonly verifications: Page<Verification>;
+  readonly usageLogs: readonly UsageLogWithFees[];
+  readonly duplicates: readonly DuplicatePayment[];
 };
 
+/** Of one session there are hardly ever two. */
+const MOST_DUPLICATES = 100;
+/** 50 items. */
+const FIRST_PAGE: PageRequest = { pageSize: 0, pageToken: '' };
+
 export function createSessions(db: Database) {
+  /** verification_session_idx */
+  const readVerifications = (
+    em: EntityManager,
+    session: ChargeSession,
+    request: PageRequest,
+  ): Promise<Page<Verification>> =>
+    readPage(request, 'ver', (after, limit) =>
+      em.find(
+        VerificationSchema,
+        { session, ...(after && { id: { $lt: after } }) },
+        { orderBy: { id: 'desc' }, limit },
+      ),
+    );
+
   return {
     /** @throws HubError `session_unknown` */
     get(sessionId: string): Promise<ChargeSession> {
@@ -55,15 +82,20 @@ export function createSessions(db: Database) {
       if (filter.orderReference !== undefined) conditions.push({ orderReference: filter.orderReference });
       if (filter.createdFrom !== undefined) conditions.push({ createdAt: { $gte: filter.createdFrom } });
       if (filter.createdTo !== undefined) conditions.push({ createdAt: { $lt: filter.createdTo } });
-      const isSpan = filter.createdFrom !== undefined || filter.createdTo !== undefined;
-      return readPage(request, 'chs', async (after, limit) => {
-        if (after) {
-          conditions.push(
-            isSpan ? await laterInList(em, ChargeSessionSchema, 'createdAt', after) : { id: { $lt: after } },
-          );
-        }
-        const orderBy = isSpan ? latestFirst('createdAt') : ({ id: 'desc' } as const);
-        return em.find(ChargeSessionSchema, { $and: conditions }, { orderBy, limit, populate: ['slot'] });
+      // charge_session_held_idx
+      if (filter.held) conditions.push({ heldAt: { $ne: null } });
+      const populate = ['slot'] as const;
+      if (filter.createdFrom === undefined && filter.createdTo === undefined) {
+        return readPage(request, 'chs', (after, limit) => {
+          if (after) conditions.push({ id: { $lt: after } });
+          const orderBy = { id: 'desc' } as const;
+          return em.find(ChargeSessionSchema, { $and: conditions }, { orderBy, limit, populate });
+        });
+      }
+      return readSpanPage(request, 'chs', 'createdAt', (after, limit) => {
+        if (after) conditions.push(laterInList('createdAt', after));
+        const orderBy = latestFirst('createdAt');
+        return em.find(ChargeSessionSchema, { $and: conditions }, { orderBy, limit, populate });
       });
     },
 
@@ -71,18 +103,29 @@ export function createSessions(db: Database) {
     async story(sessionId: string): Promise<SessionStory> {
       const em = db.em();
       const session = await findSession(em, sessionId);
-      const oldestFirst = { orderBy: { id: 'asc' } } as const;
-      const statusChanges = await readStatusChanges(db.pool, session.id);
-      const callbacks = await traceCallbacks(
-        db.pool,
-        await em.find(CallbackSchema, { session }, oldestFirst),
+      const statusChanges = await listStatusChanges(db.pool, session.id, FIRST_PAGE);
+      const callbackCounts = await countCallbacks(db.pool, session.id);
+      const verifications = await readVerifications(em, session, FIRST_PAGE);
+      const usageLogs = await readSessionUsage(em, session.id);
+      // duplicate_payment_session_idx
+      const duplicates = await em.find(
+        DuplicatePaymentSchema,
+        { session },
+        { orderBy: { id: 'asc' }, populate: ['slot'], limit: MOST_DUPLICATES },
       );
-      const verifications = await em.find(VerificationSchema, { session }, oldestFirst);
-      const usageLog = await em.findOne(UsageLogSchema, { id: session.id }, { populate: ['slot'] });
-      const fees = usageLog
-        ? await em.find(FeeLineSchema, { usageLogId: usageLog.id }, { orderBy: { rule: 'asc' } })
-        : [];
-      return { session, statusChanges, callbacks, verifications, usageLog: usageLog ?? undefined, fees };
+      return { session, statusChanges, callbackCounts, verifications, usageLogs, duplicates };
+    },
+
+    /** What the provider was asked about a session, newest first. @throws HubError `session_unknown`, `page_token_invalid` */
+    async verifications(sessionId: string, request: PageRequest): Promise<Page<Verification>> {
+      const em = db.em();
+      return readVerifications(em, await findSession(em, sessionId), request);
+    },
+
+    /** Newest first. @throws HubError `session_unknown`, `page_token_invalid` */
+    async statusChanges(sessionId: string, request: PageRequest): Promise<Page<StatusChange>> {
+      const { id } = await findSession(db.em(), sessionId);
+      return listStatusChanges(db.pool, id, request);
     },
   };
 }

@@ -1,7 +1,7 @@
 // Settles sessions that are found paid at the same time in one transaction, so that they share its statements and commit.
 //
-// Only those about which there is nothing to be decided: not paid yet, by nothing that has paid before, held by nobody.
-// One that is not like that is left out, and settled by itself (settle.ts).
+// Only plain payments: a session that was never paid, a new proof, a row that is not locked, and a lease that is still valid.
+// The others are settled one by one (settle.ts).
 import type { Pool, PoolClient } from 'pg';
 import { recordChanges } from '../access/audit.ts';
 import type { Clock } from '../clock.ts';
@@ -9,15 +9,17 @@ import { createBatcher } from '../storage/batcher.ts';
 import { joinWrites, type Write } from '../storage/join-statements.ts';
 import { inTransaction, mayBeOfOne } from '../storage/transaction.ts';
 import { applyRules, readRulesInForce } from './fee-rules.ts';
+import { finishWaiting } from './finish-waiting.ts';
 import { type Finished, finishing } from './journal.ts';
-import { logFees } from './log-usage.ts';
+import { logFees, logUsages } from './log-usage.ts';
 import { nextState } from './next-state.ts';
+import { markOtherPayments } from './other-payments.ts';
 import type { PaymentMeter } from './payment-meter.ts';
 import type { Verdict } from './provider.ts';
 import { lockSessions, type SessionFacts } from './session-facts.ts';
 import {
   type Finding,
-  finishWaiting,
+  isFenced,
   recordSteps,
   SETTLEMENT,
   type Settlement,
@@ -88,8 +90,9 @@ async function settleEach(
         ]);
         const payments = findings.flatMap((finding) => {
           const session = sessions.get(finding.sessionId);
-          const isPlain = session !== undefined && session.status !== 'success' && claimed(finding);
-          return isPlain ? [{ ...finding, session }] : [];
+          return session !== undefined && isPlain(finding, session) && claimed(finding)
+            ? [{ ...finding, session }]
+            : [];
         });
         if (payments.length < findings.length) {
           const plain = new Set(payments.map(({ sessionId }) => sessionId));
@@ -100,16 +103,22 @@ async function settleEach(
           applyRules(rules, { gateway, slotId, amount, at }),
         );
         const lines = payments.map(({ sessionId }, index) => ({
-          sessionId,
+          usageLogId: sessionId,
           lines: fees[index]?.lines ?? [],
         }));
-        const totalsMinor = fees.map(({ totalMinor }) => totalMinor);
+        const entries = payments.map(({ sessionId: id, session, verdict }, index) => ({
+          id,
+          kind: 'payment' as const,
+          session,
+          gatewayTransactionId: verdict.gatewayTransactionId,
+          feeTotalMinor: fees[index]?.totalMinor ?? 0n,
+        }));
         send(
           joinWrites({
             name: 'settle_together',
             writes: [
               recordSteps(payments),
-              logUsages(payments, totalsMinor, at),
+              logUsages(entries, at),
               logFees(lines),
               paySessions(payments, at),
               recordChanges(SETTLEMENT, at, payments.map(changeOf)),
@@ -117,6 +126,10 @@ async function settleEach(
             ],
           }),
         );
+        for (const { session, verdict, namedPayments } of payments) {
+          const marking = markOtherPayments(session, namedPayments, at, verdict.gatewayTransactionId);
+          if (marking !== undefined) send(marking);
+        }
         // By itself: some of them were waiting as well, and are settled by now.
         return { payments, waited: send(finishWaiting(ids, at)) };
       },
@@ -133,6 +146,13 @@ async function settleEach(
     if (mayBeOfOne(error)) return [];
     throw error;
   }
+}
+
+/** Whether there is nothing to be decided: never paid before, and asked about under the lease that still is the latest. */
+function isPlain(finding: PaidFinding, session: SessionFacts): boolean {
+  return (
+    session.status !== 'success' && session.gatewayTransactionId === undefined && !isFenced(finding, session)
+  );
 }
 
 /** Of which findings nothing that proves the payment was ever claimed before. */
@@ -167,27 +187,6 @@ function proofsOf({ sessionId, verdict }: PaidFinding) {
   ];
 }
 
-/** Fails (23505) if there is one already: that of a payment that was reversed. */
-function logUsages(payments: readonly Payment[], totalsMinor: readonly bigint[], at: Date): Write {
-  return {
-    text: `insert into usage_log (id, slot_id, gateway, gateway_transaction_id, amount_minor, currency, fee_total_minor,
-                                  order_reference, settled_at)
-           select t.*, $9 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::text[],
-                                      $7::bigint[], $8::text[]) as t`,
-    values: [
-      payments.map(({ sessionId }) => sessionId),
-      payments.map(({ session }) => session.slotId),
-      payments.map(({ session }) => session.gateway),
-      payments.map(({ verdict }) => verdict.gatewayTransactionId),
-      payments.map(({ session }) => session.amount.minor),
-      payments.map(({ session }) => session.amount.currency),
-      totalsMinor,
-      payments.map(({ session }) => session.orderReference),
-      at,
-    ],
-  };
-}
-
 /** What is paid is not asked for any more; whoever asked has ended doing so. */
 function paySessions(payments: readonly Payment[], at: Date): Write {
   return {
@@ -195,17 +194,20 @@ function paySessions(payments: readonly Payment[], at: Date): Write {
     text: `update charge_session c
            set status = 'success', status_verified = true, status_reason = t.reason, status_changed_at = $5,
                gateway_transaction_id = t.gateway_transaction_id, next_check_at = null,
+               risk_level = t.risk_level, risk_title = t.risk_title, held_at = null,
                verifying_by = case when verifying_by is distinct from t.holder then verifying_by end,
                verifying_until = case when verifying_by is distinct from t.holder then verifying_until end
-           from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[])
-             as t (id, reason, gateway_transaction_id, holder)
+           from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $6::int[], $7::text[])
+             as t (id, reason, gateway_transaction_id, holder, risk_level, risk_title)
            where c.id = t.id`,
     values: [
       payments.map(({ sessionId }) => sessionId),
       payments.map(({ verdict }) => verdict.detail),
       payments.map(({ verdict }) => verdict.gatewayTransactionId),
-      payments.map(({ holder = null }) => holder),
+      payments.map(({ fence }) => fence?.holder ?? null),
       at,
+      payments.map(({ verdict }) => verdict.risk?.level ?? null),
+      payments.map(({ verdict }) => verdict.risk?.title ?? null),
     ],
   };
 }

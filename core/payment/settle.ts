@@ -1,28 +1,33 @@
 // Settlement: the only transaction that changes a session's status, and safe to repeat.
 import { DatabaseError, type Pool, type PoolClient } from 'pg';
+import type { Logger } from 'pino';
 import { recordChangeNow } from '../access/audit.ts';
 import type { Clock } from '../clock.ts';
+import { formatId } from '../ids.ts';
 import { inTransaction } from '../storage/transaction.ts';
 import { CHECK_SOON_MS, checkBy } from './check-soon.ts';
+import { finishWaiting } from './finish-waiting.ts';
 import { finishCallbacks, type Outcome } from './journal.ts';
-import { logUsage } from './log-usage.ts';
+import { logPayment, logReversal } from './log-usage.ts';
 import { isContested, nextState, type SessionState, type StatusEvent } from './next-state.ts';
+import { markOtherPayments } from './other-payments.ts';
 import type { PaymentMeter } from './payment-meter.ts';
 import { ProviderUnavailable } from './provider.ts';
+import { holdSession, noteRisk } from './risk-statements.ts';
 import { lockSession, type SessionFacts } from './session-facts.ts';
 import { createSettleTogether, isPaid } from './settle-together.ts';
 import {
   type Cause,
   type CheckoutMade,
   type Finding,
-  finishWaiting,
+  isFenced,
   PAID_BEFORE,
   recordSteps,
   SETTLEMENT,
   type Settlement,
   settlementChange,
 } from './settlement.ts';
-import { endLease } from './verification-lease.ts';
+import { endLease, type Fence } from './verification-lease.ts';
 
 const STAYS_PAID = 'the session is paid, and stays so';
 
@@ -30,36 +35,64 @@ export type SettleOptions = {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly meter: PaymentMeter;
+  readonly logger: Pick<Logger, 'warn'>;
   /** Told after the commit. */
   readonly onChange: (sessionId: string) => void;
 };
 
-export function createSettle({ pool, clock, meter, onChange }: SettleOptions) {
+/**
+ * Settles a session by a finding. Undefined if somebody else has taken the lease since, under which the provider was
+ * asked: nothing is changed or finished then, and the provider is to be asked again.
+ */
+export type Settle = {
+  (finding: Finding & { readonly fence?: undefined }): Promise<Settlement>;
+  (finding: Finding & { readonly fence: Fence }): Promise<Settlement | undefined>;
+};
+
+export function createSettle({ pool, clock, meter, logger, onChange }: SettleOptions): Settle {
   const settleTogether = createSettleTogether({ pool, clock, meter });
-  const settleAlone = async (finding: Finding): Promise<Settlement> => {
-    const { session, applied, finished, waited } = await inTransaction(pool, async (client, send) => {
+  const settleAlone = async (finding: Finding): Promise<Settlement | undefined> => {
+    const settled = await inTransaction(pool, async (client, send) => {
       const session = await lockSession(client, finding.sessionId);
       if (session === undefined) throw new Error(`charge session ${finding.sessionId} is gone`);
-      const at = clock();
       if (finding.steps.length > 0) send(recordSteps([finding]));
+      if (isFenced(finding, session)) return { session };
+      const at = clock();
       const applied = await apply(client, session, finding, at);
       const finished = await finishCallbacks(client, finding.callbackIds, applied.outcome, at);
       const paid = finding.verdict.kind === 'paid' || finding.verdict.kind === 'paid_before';
-      const waited =
-        paid && applied.outcome.state === 'settled' ? send(finishWaiting([session.id], at)) : undefined;
-      if (finding.holder !== undefined) send(endLease(session.id, finding.holder));
+      const isPaid = paid && applied.outcome.state === 'settled';
+      const marking = isPaid ? markOtherPayments(session, finding.namedPayments, at) : undefined;
+      if (marking !== undefined) send(marking);
+      const waited = isPaid ? send(finishWaiting([session.id], at)) : undefined;
+      if (finding.fence !== undefined) send(endLease(session.id, finding.fence.holder));
       return { session, applied, finished, waited };
     });
+    const { session, applied, finished = 0, waited } = settled;
+    if (applied === undefined) {
+      meter.fenced(session.slot);
+      logger.warn(
+        {
+          sessionId: formatId('chs', session.id),
+          answer: finding.verdict.detail,
+          fencingNumber: finding.fence?.fencingNumber,
+          currentNumber: session.fencingNumber,
+        },
+        'an answer came after the verification lease was lost: nothing is settled by it, and the provider is asked again',
+      );
+      return undefined;
+    }
     meter.finished(session.gateway, applied.outcome.state, finished);
     meter.finished(session.gateway, 'settled', (await waited)?.rowCount ?? 0);
     if (applied.became !== undefined) meter.statusChanged(session, applied.became);
     return applied;
   };
-  return async (finding: Finding): Promise<Settlement> => {
+  const settle = async (finding: Finding): Promise<Settlement | undefined> => {
     const settlement = (isPaid(finding) && (await settleTogether(finding))) || (await settleAlone(finding));
-    if (settlement.changed) onChange(finding.sessionId);
+    if (settlement?.changed) onChange(finding.sessionId);
     return settlement;
   };
+  return settle as Settle; // without a fence there is always a settlement
 }
 
 /** Notes what a provider was asked when the answer settled nothing. */
@@ -98,9 +131,22 @@ async function apply(
       return done('settled', verdict.detail);
     case 'paid': {
       if (session.status === 'success') return done('settled', PAID_BEFORE.detail);
-      const proof = await logUsage(client, session, verdict, at);
+      const proof = await logPayment(client, session, verdict, at);
       if (proof === 'used') return mismatch('the payment it points at has paid another session');
+      await noteRisk(client, session.id, verdict.risk);
       return done('settled', verdict.detail, await become('paid', verdict.gatewayTransactionId));
+    }
+    case 'held': {
+      if (session.status === 'success') return done('settled', PAID_BEFORE.detail);
+      if (!session.holdsRisky) {
+        // Released, or the option changed, while the provider was asked: the next question settles it.
+        await checkBy(client, session.id, at);
+        return done('ignored', "no longer held (released, or the slot's option changed): it is asked again");
+      }
+      await holdSession(client, session.id, verdict.risk, at);
+      const changed = await become('held');
+      if (!changed) await noteReason(client, session, { reason: verdict.detail, at, callbackId });
+      return done('settled', verdict.detail, changed);
     }
     case 'not_paid': {
       if (session.status === 'success') return done('ignored', STAYS_PAID);
@@ -120,7 +166,7 @@ async function apply(
     }
     case 'reversed':
       // Also one that the hub never knew to be paid: it will not be any more.
-      if (session.status === 'success') await markReversed(client, session.id, at);
+      if (session.status === 'success') await logReversal(client, session, at);
       return done('settled', verdict.detail, await become('reversed'));
     case 'pending':
       if (callbackIds.length > 0) await checkBy(client, session.id, new Date(at.getTime() + CHECK_SOON_MS));
@@ -148,7 +194,10 @@ async function setState(
            set status = $2, status_verified = $3, status_claims = $7, status_reason = $4,
                status_changed_at = case when status = $2 then status_changed_at else $5 end,
                gateway_transaction_id = coalesce($6, gateway_transaction_id),
-               next_check_at = case when $2 = 'success' then null else next_check_at end
+               next_check_at = case when $2 = 'success' then null else next_check_at end,
+               held_at = case when $2 = 'pending' then held_at end,
+               risk_released_at = case when $2 in ('pending', 'success') then risk_released_at end,
+               other_payment_since = case when $2 = 'success' then other_payment_since end
            where id = $1`,
     values: [session.id, next.status, next.verified, cause.reason, at, proof ?? null, next.claims],
   });
@@ -168,13 +217,6 @@ async function noteReason(
   });
   if (rowCount === 1)
     await recordChangeNow(client, SETTLEMENT, at, settlementChange(session, session, cause));
-}
-
-async function markReversed(client: PoolClient, sessionId: string, at: Date): Promise<void> {
-  await client.query('update usage_log set reversed_at = $2 where id = $1 and reversed_at is null', [
-    sessionId,
-    at,
-  ]);
 }
 
 /** @throws ProviderUnavailable if the provider gave the same payment id before */

@@ -7,17 +7,22 @@ import type { ChargeStatusName } from './entities.ts';
 import type { Outcome } from './journal.ts';
 import { formatMoney } from './money.ts';
 import type { SessionState } from './next-state.ts';
+import type { NamedPayments } from './other-payments.ts';
 import type { Checkout, Verdict, VerificationStep } from './provider.ts';
+import type { Held } from './risk.ts';
 import type { SessionFacts } from './session-facts.ts';
+import type { Fence } from './verification-lease.ts';
 
 /** A finding about a session, and the callbacks on whose behalf it was made, if there are any. */
 export type Finding = {
   readonly sessionId: string;
   readonly callbackIds: readonly string[];
   readonly steps: readonly VerificationStep[];
-  readonly verdict: Verdict | Claimed | CheckoutMade | CheckoutRefused | typeof PAID_BEFORE;
-  /** Of the lease under which it was made: the settlement ends it. */
-  readonly holder?: string;
+  readonly verdict: Verdict | Held | Claimed | CheckoutMade | CheckoutRefused | typeof PAID_BEFORE;
+  /** Of the lease under which the provider was asked: the settlement compares its fencing number, and ends it. */
+  readonly fence?: Fence;
+  /** By the callbacks. */
+  readonly namedPayments?: NamedPayments;
 };
 
 /** The session was paid already when the callback came, and nobody was asked. */
@@ -49,7 +54,12 @@ export type Settlement = {
   readonly became?: ChargeStatusName;
 };
 
-export const SETTLEMENT: Actor = { name: 'settlement', requestId: '' };
+/** Whether somebody else took the lease since: the answer is older than one that may be settled already. */
+export function isFenced({ fence }: Pick<Finding, 'fence'>, { fencingNumber }: SessionFacts): boolean {
+  return fence !== undefined && fence.fencingNumber !== fencingNumber;
+}
+
+export const SETTLEMENT: Actor = { kind: 'hub', name: 'settlement', requestId: '' };
 
 export type Cause = {
   readonly reason: string;
@@ -95,16 +105,5 @@ export function recordSteps(findings: readonly Omit<Finding, 'verdict'>[]): Quer
       steps.map((step) => step.askedAt),
       steps.map((step) => Math.round(step.durationMs)),
     ],
-  };
-}
-
-/** There is no question any more that callbacks of paid sessions could wait for. Answers with their gateways. */
-export function finishWaiting(sessionIds: readonly string[], at: Date): QueryConfig {
-  return {
-    name: 'finish_waiting',
-    // callback_waiting_idx
-    text: `update callback set state = 'settled', reason = $2, finished_at = $3, attempts = attempts + 1
-           where session_id = any($1) and state = 'received' returning gateway`,
-    values: [sessionIds, PAID_BEFORE.detail, at],
   };
 }

@@ -11,7 +11,7 @@ import { type Environment, ProviderTokenSchema, type Slot, SlotSchema } from './
 import { isName } from './name.ts';
 import type { PaymentDriver } from './provider.ts';
 import { type Credentials, sealCredentials } from './slot-secrets.ts';
-import { checkBaseUrl, checkCredentials, checkOptions } from './slot-settings.ts';
+import { checkBaseUrl, checkCredentials, checkOptions, withDefaults } from './slot-settings.ts';
 
 export type NewSlot = {
   /** Lower-case letters, digits and inner dashes: the contract has seen to it. */
@@ -32,6 +32,9 @@ export type SlotsOptions = {
   readonly driverOf: (gateway: string) => PaymentDriver;
 };
 
+/** All of them are listed at once, and measured one by one. */
+const MOST_SLOTS = 1_000;
+
 export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
   /** Changes a slot under its lock. */
   const change = <T>(name: string, work: (em: EntityManager, slot: Slot) => Promise<T> | T): Promise<T> =>
@@ -44,7 +47,7 @@ export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
     });
 
   return {
-    /** @throws HubError `slot_exists`, `gateway_unknown`, `credentials_invalid`, `base_url_invalid`, `slot_option_invalid` */
+    /** @throws HubError `slot_exists`, `too_many`, `gateway_unknown`, `credentials_invalid`, `base_url_invalid`, `slot_option_invalid` */
     async add(request: NewSlot, actor: Actor): Promise<Slot> {
       const { name, gateway, environment } = request;
       const driver = driverOf(gateway);
@@ -53,7 +56,10 @@ export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
       const credentials = checkCredentials(driver, request.credentials);
       const [id, now] = [newUuid(), clock()];
       try {
-        return await db.em().transactional((em) => {
+        return await db.em().transactional(async (em) => {
+          if ((await em.count(SlotSchema)) >= MOST_SLOTS) {
+            throw new HubError('too_many', `a hub has at most ${MOST_SLOTS} slots`, { field: 'name' });
+          }
           const slot = em.create(SlotSchema, {
             id,
             name,
@@ -71,7 +77,7 @@ export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
             before: null,
             after: { name, gateway, environment, baseUrl, options },
           });
-          return Promise.resolve(slot);
+          return slot;
         });
       } catch (error) {
         if (!(error instanceof UniqueConstraintViolationException)) throw error;
@@ -84,7 +90,7 @@ export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
       return findSlot(db.em(), name);
     },
 
-    /** By name. */
+    /** By name, all there are. */
     list(): Promise<Slot[]> {
       return db.em().find(SlotSchema, {}, { orderBy: { name: 'asc' } });
     },
@@ -106,6 +112,30 @@ export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
           detail: { name },
         });
         return slot;
+      });
+    },
+
+    /** Changes options; the others stay. @throws HubError `slot_unknown`, `slot_option_invalid` */
+    setOptions(
+      name: string,
+      options: NewSlot['options'],
+      actor: Actor,
+    ): Promise<{ readonly slot: Slot; readonly unchanged: boolean }> {
+      return change(name, (em, slot) => {
+        const driver = driverOf(slot.gateway);
+        const before = withDefaults(driver, slot.options);
+        const after = checkOptions(driver, { ...slot.options, ...options });
+        const unchanged = Object.entries(after).every(([option, value]) => before[option] === value);
+        if (unchanged) return { slot, unchanged };
+        slot.options = after;
+        recordChange(em, actor, clock(), {
+          action: 'slot.update',
+          subject: formatId('slot', slot.id),
+          before: { options: before },
+          after: { options: after },
+          detail: { name },
+        });
+        return { slot, unchanged };
       });
     },
 

@@ -9,12 +9,16 @@ import { chores } from '../../tracing/channels.ts';
 import type { Clock } from '../clock.ts';
 import { formatId } from '../ids.ts';
 import { inTransaction } from '../storage/transaction.ts';
-import type { AskProvider } from './ask-provider.ts';
+import type { Asked, AskProvider } from './ask-provider.ts';
+import { CHECK_SOON_MS } from './check-soon.ts';
 import type { PaymentMeter } from './payment-meter.ts';
+import type { createSweepDuplicates } from './sweep-duplicates.ts';
 
 export type SweepOptions = {
   readonly pool: Pool;
   readonly askProvider: AskProvider;
+  /** For paid sessions whose callbacks name another payment. */
+  readonly sweepDuplicates: ReturnType<typeof createSweepDuplicates>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly meter: Pick<PaymentMeter, 'swept'>;
@@ -39,6 +43,10 @@ const SKEW_MS = 60_000;
 const RECALLED_AT_ONCE = 1_000;
 /** Until the next question for callbacks that came while somebody asked. */
 const BUSY_MS = 1_000;
+/** Until the next question for callbacks that were only counted, while the provider does not answer. */
+const COUNTED_RETRY_MS = 60_000;
+/** After so long the sweep asks no more for callbacks that were only counted. */
+const COUNTED_GIVE_UP_MS = 24 * 60 * 60 * 1000;
 
 /**
  * When to ask next about a session; undefined when it is no longer worth asking. By the session's age alone: callbacks
@@ -58,7 +66,8 @@ export type Sweep = {
 };
 
 export function startSweep(options: SweepOptions): Sweep {
-  const { pool, askProvider, clock, logger, meter, task, schedule, atOnce, everyMs, claimMs } = options;
+  const { pool, askProvider, sweepDuplicates, clock, logger, meter, task, schedule } = options;
+  const { atOnce, everyMs, claimMs } = options;
   const underWay = new Set<Promise<void>>();
   const bySlot = new Map<string, number>();
   let stopped = false;
@@ -75,6 +84,13 @@ export function startSweep(options: SweepOptions): Sweep {
   const check = async (session: Claimed): Promise<void> => {
     const sessionId = formatId('chs', session.id);
     try {
+      const { otherPaymentSince } = session;
+      if (otherPaymentSince !== undefined) {
+        const result = await sweepDuplicates({ ...session, otherPaymentSince });
+        meter.swept(result);
+        logger.info({ sessionId, result }, 'sweep asked about further payments of a paid session');
+        return;
+      }
       const asked = await askProvider({ sessionId: session.id });
       const now = clock();
       // Cut off by the end of this hub, the question is another's to ask at once.
@@ -83,6 +99,8 @@ export function startSweep(options: SweepOptions): Sweep {
       await scheduleNext(pool, session, {
         regular: isCutOff ? now : nextAfter(session),
         sooner: new Date(now.getTime() + (soonerMs ?? BUSY_MS)),
+        whileHeld: new Date(session.claimedAt.getTime() + longestMs),
+        counted: countedAfter(asked.kind, session.claimedAt, now),
       });
       meter.swept(asked.kind);
       logger.info({ sessionId, result: asked.kind }, 'sweep asked about a session');
@@ -138,6 +156,21 @@ export function startSweep(options: SweepOptions): Sweep {
   };
 }
 
+/** Callbacks that were only counted, and came after `since`, want the provider to be asked again at `at`. */
+type AgainForCounted = { readonly since: Date; readonly at: Date };
+
+/** An answer counts for those that came a while before the question: a provider may know of a payment a moment later. */
+function countedAfter(kind: Asked['kind'], claimedAt: Date, now: Date): AgainForCounted {
+  const isAnswered = kind === 'settled';
+  const againInMs = { settled: CHECK_SOON_MS, unavailable: COUNTED_RETRY_MS, busy: BUSY_MS, spent: BUSY_MS }[
+    kind
+  ];
+  return {
+    since: new Date(claimedAt.getTime() - (isAnswered ? CHECK_SOON_MS : COUNTED_GIVE_UP_MS)),
+    at: new Date(now.getTime() + againInMs),
+  };
+}
+
 type Claimed = {
   readonly id: string;
   readonly slotId: string;
@@ -146,6 +179,8 @@ type Claimed = {
   readonly checks: number;
   readonly claimedAt: Date;
   readonly claimedUntil: Date;
+  /** Of a paid session: when a callback first named another payment. */
+  readonly otherPaymentSince: Date | undefined;
 };
 
 /** Makes sessions due whose check is further away than any is scheduled: the clock was ahead when it was. */
@@ -178,7 +213,13 @@ type Claim = {
  */
 async function claimDue(pool: Pool, { now, claimMs, atOnce, bySlot }: Claim): Promise<Claimed[]> {
   const claimedUntil = new Date(now.getTime() + claimMs);
-  const { rows } = await pool.query<{ id: string; slotId: string; createdAtMs: number; checks: number }>({
+  const { rows } = await pool.query<{
+    id: string;
+    slotId: string;
+    createdAtMs: number;
+    checks: number;
+    otherPaymentSinceMs: number | null;
+  }>({
     name: 'claim_due_sessions',
     // charge_session_slot_check_idx, once for each slot
     text: `update charge_session set checks = checks + 1, next_check_at = $2
@@ -190,11 +231,14 @@ async function claimDue(pool: Pool, { now, claimMs, atOnce, bySlot }: Claim): Pr
                order by next_check_at limit $3 - coalesce(busy.questions, 0) for update skip locked
              ) as due
            ))
-           returning id, slot_id as "slotId", checks, (extract(epoch from created_at) * 1000)::float8 as "createdAtMs"`,
+           returning id, slot_id as "slotId", checks, (extract(epoch from created_at) * 1000)::float8 as "createdAtMs",
+             case when status = 'success' then (extract(epoch from other_payment_since) * 1000)::float8 end
+               as "otherPaymentSinceMs"`,
     values: [now, claimedUntil, atOnce, [...bySlot.keys()], [...bySlot.values()]],
   });
-  return rows.map(({ createdAtMs, ...claimed }) => ({
+  return rows.map(({ createdAtMs, otherPaymentSinceMs, ...claimed }) => ({
     ...claimed,
+    otherPaymentSince: otherPaymentSinceMs === null ? undefined : new Date(otherPaymentSinceMs),
     claimedAt: now,
     createdAt: new Date(createdAtMs),
     claimedUntil,
@@ -204,25 +248,39 @@ async function claimDue(pool: Pool, { now, claimMs, atOnce, bySlot }: Claim): Pr
 /**
  * Unless somebody else has set another time since: a settlement, a callback, or a hub that took the session over.
  * Callbacks that wait for an answer nevertheless came while the question was asked, or it was in vain: for them
- * `sooner` counts, but no more questions are asked than callbacks may cause.
+ * `sooner` counts, and `counted` for those that were only counted, but no more questions are asked than callbacks may cause.
+ * A session that is held for review is asked about at `whileHeld` once its day is over, until it is released.
  */
 async function scheduleNext(
   pool: Pool,
   { id, claimedUntil }: Claimed,
-  { regular, sooner }: { readonly regular: Date | undefined; readonly sooner: Date },
+  {
+    regular,
+    sooner,
+    whileHeld,
+    counted,
+  }: {
+    readonly regular: Date | undefined;
+    readonly sooner: Date;
+    readonly whileHeld: Date;
+    readonly counted: AgainForCounted;
+  },
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
     // First the lock, so that the second statement sees what was left waiting before.
     await client.query('select from charge_session where id = $1 for no key update', [id]);
     await client.query({
       name: 'schedule_check',
-      // callback_waiting_idx
+      // callback_waiting_idx, callback_count_pkey
       text: `update charge_session c
              set next_check_at = case
                when exists (select from callback where session_id = c.id and state = 'received')
-               then least($3, greatest($4, question_after)) else $3 end
+               then least($3, greatest($4, question_after))
+               when exists (select from callback_count k where k.session_id = c.id and k.asked_for_at > $6)
+               then least($3, greatest($7, question_after))
+               when held_at is not null then coalesce($3, $5) else $3 end
              where id = $1 and next_check_at = $2`,
-      values: [id, claimedUntil, regular ?? null, sooner],
+      values: [id, claimedUntil, regular ?? null, sooner, whileHeld, counted.since, counted.at],
     });
   });
 }

@@ -1,4 +1,6 @@
-// The usage log, summed up by day: what was paid in each currency, what it cost, what was reversed.
+// The usage log, summed up by day: what was paid in each currency, what it cost, what was taken back.
+//
+// Each entry counts on its own day, so a reversal never changes the sums of an earlier day.
 import { HubError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
 import type { Period } from './fee-backtest.ts';
@@ -9,12 +11,15 @@ export type UsageDay = {
   /** In UTC, `2026-01-31`. */
   readonly day: string;
   readonly currency: string;
-  /** Those that were reversed are among them. */
+  /** Settled on the day, later payments included, whether they were reversed since or not. */
   readonly payments: bigint;
   readonly paidMinor: bigint;
   readonly feeMinor: bigint;
+  /** Reversals of the day, of payments of any day; the amount is positive. */
   readonly reversedPayments: bigint;
   readonly reversedMinor: bigint;
+  /** What was paid less what was reversed. */
+  readonly netMinor: bigint;
 };
 
 export type SummarizeUsage = (slot: string | undefined, period: Period) => Promise<UsageDay[]>;
@@ -40,6 +45,7 @@ export function createSummarizeUsage(db: Database): SummarizeUsage {
       feeMinor: BigInt(row.feeMinor),
       reversedPayments: BigInt(row.reversedPayments),
       reversedMinor: BigInt(row.reversedMinor),
+      netMinor: BigInt(row.netMinor),
     }));
   };
 }
@@ -48,11 +54,12 @@ export function createSummarizeUsage(db: Database): SummarizeUsage {
 const SQL = `
   select to_char(u.settled_at at time zone 'UTC', 'YYYY-MM-DD') as day,
          u.currency,
-         count(*) as payments,
-         sum(u.amount_minor) as "paidMinor",
+         count(*) filter (where u.kind in ('payment', 'later_payment')) as payments,
+         coalesce(sum(u.amount_minor) filter (where u.kind in ('payment', 'later_payment')), 0) as "paidMinor",
          sum(u.fee_total_minor) as "feeMinor",
-         count(u.reversed_at) as "reversedPayments",
-         coalesce(sum(u.amount_minor) filter (where u.reversed_at is not null), 0) as "reversedMinor"
+         count(*) filter (where u.kind = 'reversal') as "reversedPayments",
+         -coalesce(sum(u.amount_minor) filter (where u.kind = 'reversal'), 0) as "reversedMinor",
+         sum(u.amount_minor) as "netMinor"
   from usage_log u
   where u.settled_at >= $1 and u.settled_at < $2
     and ($3::uuid is null or u.slot_id = $3)

@@ -22,6 +22,12 @@ export type VerificationLease = {
 
 export type HeldLease = { readonly sessionId: string; readonly holder: string };
 
+/**
+ * What a settlement shows of the lease that its answer was asked under. Each taking of the lease gets the next fencing
+ * number: a hub that was frozen past its lease comes with an older one, and settles nothing.
+ */
+export type Fence = { readonly holder: string; readonly fencingNumber: number };
+
 export type LeasedWork<T> = {
   readonly work: (lease: Lease) => Promise<T>;
   readonly waitMs: number;
@@ -44,8 +50,8 @@ export type TakenLease = {
 export type Lease = {
   /** As it is under the lease: whoever held it before may have settled it. */
   readonly session: SessionFacts;
-  /** To be given to what ends the lease in a transaction of its own; `ended` is told then. */
-  readonly holder: string;
+  /** For the settlement, which ends the lease in its own transaction; `ended` is told then. */
+  readonly fence: Fence;
   ended(): void;
   /** HTTP that ends with the lease: what a provider is asked after it might be asked by another hub as well. */
   within(http: ProviderHttp): ProviderHttp;
@@ -145,7 +151,8 @@ export function createVerificationLease({ pool, leaseMs }: LeaseOptions): Verifi
       };
       held += 1;
       try {
-        return await work({ session, holder, ended, within: (http) => within(http, leftMs) });
+        const fence = { holder, fencingNumber: session.fencingNumber };
+        return await work({ session, fence, ended, within: (http) => within(http, leftMs) });
       } finally {
         held -= 1;
         if (!isEnded) await end([{ sessionId, holder }]);
@@ -204,7 +211,8 @@ export const CALLBACK_MAY_LEASE = `${IS_FREE} and c.status <> 'success' and ${MA
  * that the database forgot when it crashed would let another hub ask at the same time.
  */
 export function leaseTo(leaseMs: `$${number}`): string {
-  return `verifying_by = t.holder, verifying_until = now() + ${leaseMs} * interval '1 millisecond'`;
+  return `verifying_by = t.holder, verifying_until = now() + ${leaseMs} * interval '1 millisecond',
+    fencing_number = c.fencing_number + 1`;
 }
 
 function takeText(lock: '' | 'skip locked'): string {

@@ -18,8 +18,10 @@ export type WaitingCallback = {
   readonly gateway: string;
   /** When it was first left waiting, or has been since its replay; undefined before. */
   readonly triedSince: Date | undefined;
-  /** Where it says that the payment is to be found. */
-  readonly proof?: string | undefined;
+  /** The validation id that it brought. */
+  readonly validationId?: string | undefined;
+  /** The provider's id of the checkout that it named. */
+  readonly providerPaymentId?: string | undefined;
 };
 
 export type WaitingCallbacks = {
@@ -144,13 +146,17 @@ export function createWaitingCallbacks(options: WaitingOptions): WaitingCallback
       const kept = rows.slice(0, MOST_WAITING);
       const last = rows.length > MOST_WAITING ? kept.at(-1) : undefined;
       if (last !== undefined) await joinAfter(sessionId, last.id);
-      return kept.map(({ id, gateway, fields, triedSinceMs }) => ({
-        id,
-        gateway,
-        triedSince: triedSinceMs === null ? undefined : new Date(triedSinceMs),
-        // All of them would have to agree on it.
-        proof: last === undefined ? readClaim({ gateway, fields })?.proof : undefined,
-      }));
+      return kept.map(({ id, gateway, fields, triedSinceMs }) => {
+        const claim = readClaim({ gateway, fields });
+        return {
+          id,
+          gateway,
+          triedSince: triedSinceMs === null ? undefined : new Date(triedSinceMs),
+          // All of them would have to agree on it.
+          validationId: last === undefined ? claim?.validationId : undefined,
+          providerPaymentId: claim?.providerPaymentId,
+        };
+      });
     },
 
     leave,
@@ -180,8 +186,8 @@ type Waiting = Pick<JournaledCallback, 'id' | 'gateway' | 'fields'> & {
   readonly triedSinceMs: number | null;
 };
 
-/** The proof that all callbacks agree on. Of several, some are made up: none is better than what the hub knows. */
-export function commonProof(callbacks: readonly WaitingCallback[]): string | undefined {
-  const proofs = new Set(callbacks.flatMap(({ proof }) => proof ?? []));
-  return proofs.size === 1 ? [...proofs][0] : undefined;
+/** The validation id that all callbacks agree on. Of several some are forged: then the hub's own question is better. */
+export function commonValidationId(callbacks: readonly WaitingCallback[]): string | undefined {
+  const ids = new Set(callbacks.flatMap(({ validationId }) => validationId ?? []));
+  return ids.size === 1 ? [...ids][0] : undefined;
 }

@@ -7,6 +7,7 @@ import {
 } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { peerKey } from '../access/caller.ts';
+import { exchangeKey, exchangeOf } from './exchange.ts';
 import type { Handler } from './listener.ts';
 import { peerOf } from './peer.ts';
 
@@ -25,7 +26,9 @@ export function createAdapter(
     if (handler === undefined) return refuse(404);
     let incoming: ReturnType<typeof universalRequestFromNodeRequest>;
     try {
-      const values = createContextValues().set(peerKey, peerOf(request));
+      const values = createContextValues()
+        .set(peerKey, peerOf(request))
+        .set(exchangeKey, exchangeOf(request, response));
       incoming = universalRequestFromNodeRequest(request, response, undefined, values);
     } catch {
       return refuse(400); // no host, or none that an address could have

@@ -77,8 +77,12 @@ function isHangUp(error: unknown): boolean {
   return 'syscall' in error && error.syscall === 'write' && HANG_UPS.has(error.code);
 }
 
-/** Left before the answer was begun to be written, by HTTP/1.1 and by HTTP/2. */
-const LEFT_BEFORE: ReadonlySet<unknown> = new Set(['ERR_STREAM_DESTROYED', 'ERR_HTTP2_INVALID_STREAM']);
+/** Left before the answer was begun to be written, by HTTP/1.1 and by HTTP/2, or in the middle of a stream of requests. */
+const LEFT_BEFORE: ReadonlySet<unknown> = new Set([
+  'ERR_STREAM_DESTROYED',
+  'ERR_HTTP2_INVALID_STREAM',
+  'ERR_STREAM_PREMATURE_CLOSE',
+]);
 const HANG_UPS: ReadonlySet<unknown> = new Set(['ECANCELED', 'EPIPE', 'ECONNRESET']);
 
 function toConnectError(

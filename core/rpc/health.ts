@@ -5,20 +5,32 @@ import {
   type Health,
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from '../../gen/grpc/health/v1/health_pb.ts';
+import { createStatusWatch } from './status-watch.ts';
 
-const WATCH_INTERVAL_MS = 1_000;
+/**
+ * By HTTP/2 a client that does not read fails a ping and loses its connection. HTTP/1.1 has no pings, so a watch by
+ * Connect or gRPC-Web ends after so long, and its client watches again. gRPC clients take an end for a failure.
+ */
+const MAX_WATCH_MS = 3_600_000;
 
 export type HealthOptions = {
   readonly services: readonly DescService[];
   /** Whether the hub can do its work right now. Never throws. */
   readonly isReady: () => Promise<boolean>;
+  /** How long a watch may last that is not by gRPC. */
+  readonly maxWatchMs?: number;
 };
 
-export function createHealthService({ services, isReady }: HealthOptions): ServiceImpl<typeof Health> {
+export function createHealthService({
+  services,
+  isReady,
+  maxWatchMs = MAX_WATCH_MS,
+}: HealthOptions): ServiceImpl<typeof Health> {
   // The empty name stands for the whole server.
   const known = new Set(['', ...services.map((service) => service.typeName)]);
   const current = async (): Promise<ServingStatus> =>
     (await isReady()) ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
+  const statusWatch = createStatusWatch(current);
   return {
     async check({ service }) {
       if (!known.has(service)) throw new ConnectError(`no service "${service}" here`, Code.NotFound);
@@ -28,26 +40,13 @@ export function createHealthService({ services, isReady }: HealthOptions): Servi
       const status = await current();
       return { statuses: Object.fromEntries([...known].map((name) => [name, { status }])) };
     },
-    async *watch({ service }, { signal }) {
-      let last: ServingStatus | undefined;
-      while (!signal.aborted) {
-        const status = known.has(service) ? await current() : ServingStatus.SERVICE_UNKNOWN;
-        if (status !== last) yield { status };
-        last = status;
-        await pause(WATCH_INTERVAL_MS, signal);
+    async *watch({ service }, { signal, protocolName }) {
+      const endsAt = protocolName === 'grpc' ? Number.POSITIVE_INFINITY : performance.now() + maxWatchMs;
+      let status = known.has(service) ? await current() : ServingStatus.SERVICE_UNKNOWN;
+      while (!signal.aborted && performance.now() < endsAt) {
+        yield { status };
+        status = await statusWatch.next(status, { signal, endsAt });
       }
     },
   };
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

@@ -35,6 +35,13 @@ const LINGER_MS = 500;
 /** And one that must leave has so long to open streams that it thinks it may. */
 const NOTICE_MS = 1_000;
 
+export type Http2SessionsOptions = {
+  /** Sessions without a stream are closed after so long; pings do not count. Those that do not go then are cut. */
+  readonly idleMs: number;
+  /** Sessions with streams are pinged so often; one that has not answered by the next time is cut. */
+  readonly pingMs: number;
+};
+
 export type Http2Sessions = {
   add(session: ServerHttp2Session): void;
   /** Each client is told to go; its session ends when it does, or soon after its last stream. */
@@ -42,19 +49,27 @@ export type Http2Sessions = {
 };
 
 /**
- * Sessions without a stream for `idleMs` are closed; pings do not count. Those that do not go then are cut.
+ * Pings find clients that are gone or do not read: a stream that has little to say, such as a watch, leaves nothing
+ * unread by which they show.
  *
  * A client is told to open no more streams (RFC 9113, section 6.8), and ends the connection itself when it has read what
  * it is owed. Closed by the hub, the connection would refuse what is on its way and could cut what is not read yet; most
  * clients take either for a failure.
  */
-export function createHttp2Sessions(idleMs: number): Http2Sessions {
+export function createHttp2Sessions({ idleMs, pingMs }: Http2SessionsOptions): Http2Sessions {
+  let isClosed = false;
   const leaves = new Map<Http2Session, () => void>();
+  const pings = new Set<() => void>();
+  let pinging: NodeJS.Timeout | undefined;
+  const pingAll = (): void => {
+    for (const ping of pings) ping();
+  };
   return {
     add(session) {
       let streams = 0;
       let cut = 0;
       let isLeaving = false;
+      let isUnanswered = false;
       let timer: NodeJS.Timeout | undefined;
       let notice: NodeJS.Timeout | undefined;
       const end = (): void => {
@@ -72,7 +87,18 @@ export function createHttp2Sessions(idleMs: number): Http2Sessions {
         if (streams > 0 || session.destroyed) return;
         timer = isLeaving ? setTimeout(end, LINGER_MS) : setTimeout(leave, idleMs);
       };
+      const ping = (): void => {
+        if (isUnanswered) session.destroy();
+        else if (streams > 0 && !session.destroyed) {
+          isUnanswered = session.ping(() => {
+            isUnanswered = false;
+          });
+        }
+      };
       leaves.set(session, leave);
+      if (isClosed) leave();
+      pings.add(ping);
+      pinging ??= setInterval(pingAll, pingMs).unref();
       waitIfIdle();
       session.on('stream', (stream) => {
         streams += 1;
@@ -91,9 +117,14 @@ export function createHttp2Sessions(idleMs: number): Http2Sessions {
         clearTimeout(timer);
         clearTimeout(notice);
         leaves.delete(session);
+        pings.delete(ping);
+        if (pings.size > 0) return;
+        clearInterval(pinging);
+        pinging = undefined;
       });
     },
     close() {
+      isClosed = true;
       for (const leave of leaves.values()) leave();
     },
   };

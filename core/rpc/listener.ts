@@ -4,6 +4,7 @@ import * as http2 from 'node:http2';
 import * as net from 'node:net';
 import * as tls from 'node:tls';
 import { type ConnectionCap, MAX_CONNECTIONS } from '../../ports/connection-cap.ts';
+import { createExchangeCap, type ExchangeCap } from '../../ports/exchange-cap.ts';
 import { createExchangeWatch } from '../../ports/exchange-watch.ts';
 import { LinkedList } from '../../ports/linked-list.ts';
 import { createHttp2Sessions, HTTP2_LIMITS } from './http2-sessions.ts';
@@ -18,6 +19,8 @@ export type Handler = (
 export type Listener = {
   /** The HTTP/1 server: listen on it and read its address. */
   readonly server: http.Server;
+  /** Ends each connection after its next answer, by HTTP/2 after its last stream. Accepts and answers as before. */
+  drain(): void;
   /** Stops accepting, lets what is under way finish for at most `graceMs`, then cuts the rest. */
   close(graceMs: number): Promise<void>;
 };
@@ -25,35 +28,44 @@ export type Listener = {
 export type ListenerOptions = {
   /** Connections that say nothing for so long are cut. */
   readonly peekTimeoutMs?: number;
-  /** For a request by HTTP/2, and for taking any answer. Default: 30000. */
+  /** For a request by HTTP/2, for taking any answer, and for answering a ping. Default: 30000. */
   readonly exchangeMs?: number;
+  /** Of answers that are not taken, in all. Default: 256 MiB. */
+  readonly unreadBytes?: number;
   /** HTTP/2 connections that ask for nothing for so long are closed. Default: 60000. */
   readonly idleMs?: number;
   /** Without it, the port speaks plaintext. */
   readonly tls?: TlsSource | undefined;
   /** Connections beyond it are closed before a byte of theirs is read. */
   readonly admit?: ConnectionCap;
+  /** Requests beyond it are cut before they are handled. */
+  readonly admitExchange?: ExchangeCap;
 };
 
 export function createListener(handler: Handler, options: ListenerOptions = {}): Listener {
   const { peekTimeoutMs = 10_000, exchangeMs = 30_000, idleMs = 60_000 } = options;
-  const { tls: source, admit = () => 0 } = options;
+  const { tls: source, admit = () => 0, admitExchange = createExchangeCap() } = options;
   /** By the address of the other end, which a connection keeps when TLS takes it over. */
   const open = new Map<string, net.Socket>();
   const speakHttp2 = new WeakSet<net.Socket>();
-  const sessions = createHttp2Sessions(idleMs);
-  const exchanges = createExchangeWatch({ requestMs: exchangeMs, answerMs: exchangeMs });
+  const sessions = createHttp2Sessions({ idleMs, pingMs: exchangeMs });
+  const exchanges = createExchangeWatch({
+    requestMs: exchangeMs,
+    answerMs: exchangeMs,
+    ...(options.unreadBytes !== undefined && { unreadBytes: options.unreadBytes }),
+  });
   const underWay = new LinkedList<http.ServerResponse>();
-  let closing = false;
+  let draining = false;
 
   const serve = wellFormedOnly((request, response) => {
+    if (!admitExchange(request, response)) return;
     exchanges.begin(request, response);
     handler(request, response);
   });
   const http1 = http.createServer(HTTP1_LIMITS, (request, response) => {
     const link = underWay.add(response);
     response.once('close', () => underWay.remove(link));
-    if (closing) endConnectionAfter(response);
+    if (draining) endConnectionAfter(response);
     serve(request, response);
   });
   http1.maxHeadersCount = 100;
@@ -95,16 +107,21 @@ export function createListener(handler: Handler, options: ListenerOptions = {}):
     secure.emit('connection', socket);
   });
 
+  const drain = (): void => {
+    draining = true;
+    sessions.close();
+    for (const response of underWay) endConnectionAfter(response);
+  };
+
   return {
     server: http1,
+    drain,
     async close(graceMs) {
-      closing = true;
       // Not http.Server's own close yet: it cuts answers that are complete but not sent to the last byte.
       const closed = new Promise<void>((resolve) => net.Server.prototype.close.call(http1, () => resolve()));
-      sessions.close();
+      drain();
       const busy = new Set([...underWay].map((response) => response.req.socket));
       for (const socket of open.values()) if (!busy.has(socket) && !speakHttp2.has(socket)) socket.destroy();
-      for (const response of underWay) endConnectionAfter(response);
       // Whatever is left, in whatever state: also a peer that does not close its side.
       const timer = setTimeout(() => {
         for (const socket of open.values()) socket.destroy();

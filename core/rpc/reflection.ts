@@ -19,23 +19,25 @@ export function createReflectionServices(described: readonly DescService[]): Ser
   return [
     serve(v1.ServerReflection, {
       async *serverReflectionInfo(requests) {
+        const sent = new Set<DescFile>();
         for await (const request of requests) {
           yield create(v1.ServerReflectionResponseSchema, {
             validHost: request.host,
             originalRequest: request,
-            messageResponse: answer(request.messageRequest),
+            messageResponse: answer(request.messageRequest, sent),
           });
         }
       },
     }),
     serve(v1alpha.ServerReflection, {
       async *serverReflectionInfo(requests) {
+        const sent = new Set<DescFile>();
         for await (const request of requests) {
           yield create(v1alpha.ServerReflectionResponseSchema, {
             validHost: request.host,
             originalRequest: request,
             // v1alpha differs from v1 by its package name only.
-            messageResponse: answer(request.messageRequest as Question) as never,
+            messageResponse: answer(request.messageRequest as Question, sent) as never,
           });
         }
       },
@@ -46,7 +48,10 @@ export function createReflectionServices(described: readonly DescService[]): Ser
 type Question = v1.ServerReflectionRequest['messageRequest'];
 type Answer = NonNullable<MessageInitShape<typeof v1.ServerReflectionResponseSchema>['messageResponse']>;
 
-function createAnswerer(services: readonly DescService[]): (question: Question) => Answer {
+/** `sent` has the files that the stream has sent before; the answerer adds to it. */
+type Answerer = (question: Question, sent: Set<DescFile>) => Answer;
+
+function createAnswerer(services: readonly DescService[]): Answerer {
   const names = services.map((service) => service.typeName).sort();
   const files = new Map(
     services.flatMap((service) => withDependencies(service.file)).map((file) => [file.proto.name, file]),
@@ -63,19 +68,19 @@ function createAnswerer(services: readonly DescService[]): (question: Question) 
     return members?.some(({ name }) => name === member) ? parent?.file : undefined;
   };
 
-  return (question) => {
+  return (question, sent) => {
     switch (question.case) {
       case 'listServices':
         return { case: 'listServicesResponse', value: { service: names.map((name) => ({ name })) } };
       case 'fileByFilename':
-        return fileAnswer(files.get(question.value), question.value);
+        return fileAnswer(files.get(question.value), question.value, sent);
       case 'fileContainingSymbol':
-        return fileAnswer(fileOfSymbol(question.value), question.value);
+        return fileAnswer(fileOfSymbol(question.value), question.value, sent);
       case 'fileContainingExtension': {
         const { containingType, extensionNumber } = question.value;
         const message = registry.getMessage(containingType);
         const extension = message && registry.getExtensionFor(message, extensionNumber);
-        return fileAnswer(extension?.file, `extension ${extensionNumber} of ${containingType}`);
+        return fileAnswer(extension?.file, `extension ${extensionNumber} of ${containingType}`, sent);
       }
       case 'allExtensionNumbersOfType': {
         const extensions = [...registry].filter((type) => type.kind === 'extension');
@@ -98,14 +103,25 @@ function createAnswerer(services: readonly DescService[]): (question: Question) 
   };
 }
 
-function fileAnswer(file: DescFile | undefined, what: string): Answer {
+/** The protocol lets a stream leave out files that it has sent, so that an answer is no larger than one file and what is new. */
+function fileAnswer(file: DescFile | undefined, what: string, sent: Set<DescFile>): Answer {
   if (file === undefined) {
     return { case: 'errorResponse', value: { errorCode: Code.NotFound, errorMessage: `${what} not found` } };
   }
-  const fileDescriptorProto = withDependencies(file).map((each) =>
-    toBinary(FileDescriptorProtoSchema, each.proto),
-  );
-  return { case: 'fileDescriptorResponse', value: { fileDescriptorProto } };
+  const unsent = withDependencies(file).filter((each) => each === file || !sent.has(each));
+  for (const each of unsent) sent.add(each);
+  return { case: 'fileDescriptorResponse', value: { fileDescriptorProto: unsent.map(bytesOf) } };
+}
+
+const encoded = new WeakMap<DescFile, Uint8Array>();
+
+function bytesOf(file: DescFile): Uint8Array {
+  let bytes = encoded.get(file);
+  if (bytes === undefined) {
+    bytes = toBinary(FileDescriptorProtoSchema, file.proto);
+    encoded.set(file, bytes);
+  }
+  return bytes;
 }
 
 /** The file and everything it imports, each once, the file itself first. */

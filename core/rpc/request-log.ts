@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import type { Logger } from 'pino';
-import { callerKey, requestIdKey } from '../access/caller.ts';
+import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
+import { callerFacts, requestIdKey } from '../access/caller.ts';
 import type { Handler } from './listener.ts';
 import { redacted } from './redact.ts';
 import type { RpcMeter } from './rpc-meter.ts';
@@ -18,7 +19,8 @@ export type RequestLog = {
 
 /** A caller's own `x-request-id` is kept if it is short and plain, so that its log and ours can be read together. */
 export function createRequestLog(logger: Logger, meter: RpcMeter): RequestLog {
-  const logged = new Set<string>();
+  /** Requests whose answers are open, by their ids. A call may outlive its request, and then leaves nothing here. */
+  const open = new Map<string, OpenRequest>();
   return {
     interceptor: (next) => async (request) => {
       const started = performance.now();
@@ -38,12 +40,15 @@ export function createRequestLog(logger: Logger, meter: RpcMeter): RequestLog {
         code = ConnectError.from(error).code;
         throw error;
       } finally {
-        logged.add(requestId);
+        const asked = open.get(requestId);
+        if (asked !== undefined) asked.isLogged = true;
         const { name, parent } = request.method;
-        const caller = request.contextValues.get(callerKey)?.name;
+        const { name: caller, kind: callerKind, ...who } = callerFacts(request.contextValues) ?? {};
         const ms = since(started);
         const outcome = code === undefined ? 'ok' : (Code[code] ?? 'Unknown');
-        logger.info({ requestId, rpc: `${parent.typeName}/${name}`, caller, code: outcome, ms }, 'rpc');
+        const rpc = `${parent.typeName}/${name}`;
+        const level = parent.typeName === Health.typeName ? 'debug' : 'info';
+        logger[level]({ requestId, rpc, caller, callerKind, ...who, code: outcome, ms }, 'rpc');
         meter.served(request.method, code, ms / 1_000);
       }
     },
@@ -53,8 +58,11 @@ export function createRequestLog(logger: Logger, meter: RpcMeter): RequestLog {
       const requestId = acceptRequestId(request.headers[HEADER]) ?? randomUUID();
       request.headers[HEADER] = requestId;
       response.setHeader(HEADER, requestId);
+      const asked: OpenRequest = { isLogged: false };
+      open.set(requestId, asked);
       response.once('close', () => {
-        if (logged.delete(requestId)) return;
+        if (open.get(requestId) === asked) open.delete(requestId);
+        if (asked.isLogged) return;
         const path = request.url?.split('?', 1)[0]?.slice(0, 200);
         const status = response.statusCode;
         const isRefused = status >= 400;
@@ -65,6 +73,11 @@ export function createRequestLog(logger: Logger, meter: RpcMeter): RequestLog {
     },
   };
 }
+
+type OpenRequest = {
+  /** As an RPC. */
+  isLogged: boolean;
+};
 
 function since(started: number): number {
   return Math.round((performance.now() - started) * 100) / 100;

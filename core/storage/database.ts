@@ -1,7 +1,7 @@
 // Opens PostgreSQL: one pool for the ORM (administration) and for prepared SQL (hot paths).
 import { Migrator } from '@mikro-orm/migrations';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
-import type { Pool, PoolClient } from 'pg';
+import type { ClientBase, Pool, PoolClient } from 'pg';
 import { keepPlaces, traceStatements } from '../../tracing/trace-statements.ts';
 import { CONNECT_TIMEOUT_MS } from './lasting-client.ts';
 import { ReadOnlyDatabase } from './outage.ts';
@@ -88,7 +88,7 @@ function prepareConnection(client: PoolClient, done: (error?: Error) => void): v
     .then((writes) => done(writes ? undefined : new ReadOnlyDatabase()), done);
 }
 
-export async function takesWrites(db: Pool | PoolClient): Promise<boolean> {
+export async function takesWrites(db: Pool | ClientBase): Promise<boolean> {
   const { rows } = await db.query('show transaction_read_only');
   return rows[0].transaction_read_only !== 'on';
 }
@@ -109,7 +109,7 @@ function withoutSecrets(url: string): string {
 }
 
 /** A refused connection to a name with several addresses comes as several errors in one. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const [first = error] = error instanceof AggregateError ? error.errors : [];
   return first instanceof Error ? first.message : String(first);
 }

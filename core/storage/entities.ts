@@ -1,4 +1,4 @@
-// The table of the storage room: which master keys this database's secrets are sealed with.
+// The tables of the storage room: which master keys this database's secrets are sealed with, and the rows that hubs lock.
 import { defineEntity, p } from '@mikro-orm/core';
 
 export const MasterKeyUseSchema = defineEntity({
@@ -11,4 +11,11 @@ export const MasterKeyUseSchema = defineEntity({
   },
 });
 
-export const storageEntities = [MasterKeyUseSchema];
+/** A row for each lock: see hub-lock.ts. */
+const HubLockSchema = defineEntity({
+  name: 'HubLock',
+  tableName: 'hub_lock',
+  properties: { name: p.text().primary() },
+});
+
+export const storageEntities = [MasterKeyUseSchema, HubLockSchema];

@@ -1,11 +1,11 @@
 // Where the master keys come from, and the check that they are those of this database.
-import { randomUUID } from 'node:crypto';
 import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ClientBase, Pool } from 'pg';
 import type { Clock } from '../clock.ts';
 import type { Secret } from '../secret.ts';
 import type { DataDir } from './data-dir.ts';
+import { sweepDrafts, withDraft } from './draft-file.ts';
 import { createMasterKeyFile, loadMasterKeyFile, type MasterKey, readMasterKeys } from './master-key.ts';
 import { shellQuote } from './secret-file.ts';
 import { inTransaction } from './transaction.ts';
@@ -28,6 +28,7 @@ export async function loadKeyRing(source: MasterKeySource, dataDir: DataDir): Pr
     return { keys: existingKeys(source, dataDir), createdFile: undefined };
   }
   const own = dataDir.masterKeyFile;
+  await sweepDrafts(dirname(own)); // a draft of the key ring is as secret as the ring
   const kept = loadIfThere(own);
   if (kept) return { keys: kept, createdFile: undefined };
   const created = await makeFile(own);
@@ -79,18 +80,17 @@ export async function installKeyRing(
 
 /** False if another hub was first. The file gets its name when it is complete: nobody reads half a key. */
 async function makeFile(path: string, keys?: MasterKey[]): Promise<boolean> {
-  const draft = `${path}.${randomUUID()}`;
   try {
-    await createMasterKeyFile(draft, keys);
-    await link(draft, path);
+    await withDraft(path, async (draft) => {
+      await createMasterKeyFile(draft, keys);
+      await link(draft, path);
+    });
     await using directory = await open(dirname(path), 'r');
     await directory.sync();
     return true;
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return false;
     throw error;
-  } finally {
-    await rm(draft, { force: true });
   }
 }
 

@@ -1,12 +1,10 @@
-// Brings the schema up to date. Hubs that start together take turns under an advisory lock.
+// Brings the schema up to date. Hubs that start together take turns under a lock.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Pool, PoolClient } from 'pg';
 import type { Database } from './database.ts';
-
-// Any constant will do, as long as nothing else in the database uses it.
-const MIGRATION_LOCK = 4_715_099;
+import { takeBootstrapLock } from './hub-lock.ts';
 
 export type MigrationStatus = { applied: { name: string; at: Date }[]; pending: string[] };
 
@@ -14,7 +12,7 @@ export type MigrateOptions = {
   /** The last one to apply; without it, the last there is. */
   readonly to?: string;
   /** Adds to the transaction what is to be noted of it, with the last one before (if any) and now. */
-  readonly record?: (em: EntityManager, before: string | undefined, after: string) => void;
+  readonly record?: (em: EntityManager, before: string | undefined, after: string) => Promise<void>;
 };
 
 /**
@@ -26,14 +24,16 @@ export async function migrateUp(db: Database, { to, record }: MigrateOptions = {
   return await db.em().transactional(async (em) => {
     const connection = em.getConnection();
     const transaction = em.getTransactionContext();
-    const run = (statement: string) => connection.execute(statement, [], 'run', transaction);
+    const run = async (statement: string) => ({
+      rows: await connection.execute(statement, [], 'all', transaction),
+    });
     // Waiting for another hub's migration may take longer than a statement of ours should.
     await run('set local statement_timeout = 0');
-    await run(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+    await takeBootstrapLock(run, 'schema');
     const before = (await migrationStatus(db)).applied.at(-1)?.name;
     const applied = await db.orm.migrator.up({ ...(to && { to }), ...(transaction && { transaction }) });
     const last = applied.at(-1);
-    if (last) record?.(em, before, last.name);
+    if (last) await record?.(em, before, last.name);
     return applied.map((migration) => migration.name);
   });
 }

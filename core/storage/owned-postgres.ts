@@ -20,7 +20,8 @@ export type OwnOptions = {
   readonly onLost: (error: Error) => void;
 };
 
-// Any constant will do, as long as nothing else in the database uses it.
+// Advisory, since it has to last as long as its connection. Only who reads the data directory can connect to this server,
+// and nobody waits for the lock. Any constant will do, as long as nothing else in the database uses it.
 const OWNER_LOCK = 4_715_100;
 const RESTARTS = 5;
 const RESTART_DELAY_MS = 1_000;

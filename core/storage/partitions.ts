@@ -7,6 +7,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import type { Task } from '../../metrics/tasks.ts';
 import type { Clock } from '../clock.ts';
+import { takeLock } from './hub-lock.ts';
 import { inPatientTransaction } from './transaction.ts';
 
 /** A month in UTC, `2026-01`. */
@@ -54,8 +55,6 @@ export async function listPartitions(db: Pool | PoolClient): Promise<Partition[]
 export const AHEAD = 3;
 const EVERY_MS = 24 * 60 * 60 * 1000;
 const RETRY_MS = 60 * 1000;
-// Any constant will do, as long as nothing else in the database uses it.
-const PARTITION_LOCK = 4_715_108;
 
 /**
  * Makes the partitions that are missing: of this month, of the next ones, and of those that rows of the default
@@ -88,7 +87,7 @@ function makePartitionsOf(pool: Pool, parent: string, months: readonly string[])
   return inPatientTransaction(
     pool,
     async (client) => {
-      await client.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK]);
+      await takeLock(client, 'partitions');
       const { rows } = await client.query<{ made: number }>(
         'select make_month_partitions($1, $2::date[]) as made',
         [parent, months],

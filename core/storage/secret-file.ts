@@ -2,7 +2,7 @@
 //
 // A file of root's may be readable by its group as well, as PostgreSQL has it for its keys: root chose who is in it. That
 // is how others hand out secrets: Kubernetes for a pod with an fsGroup, systemd for LoadCredential=.
-import { closeSync, fstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /**
@@ -18,9 +18,26 @@ export function readSecretFile(path: string, what: string): string {
     const about = fstatSync(file); // of what was opened, not of what has the name by now
     if (!about.isFile() && !about.isFIFO()) throw new Error(`${what} ${path} is not a file`);
     if (about.isFile()) requirePrivate(path, what, about);
-    return readFileSync(file, 'utf8');
+    return readBounded(file, `${what} ${path}`);
   } finally {
     closeSync(file);
+  }
+}
+
+/** Far more than any secret has. A pipe, or a file that was named by mistake, may not end. */
+export const MOST_SECRET_BYTES = 1024 * 1024;
+
+function readBounded(file: number, what: string): string {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for (;;) {
+    const chunk = Buffer.alloc(64 * 1024);
+    const read = readSync(file, chunk);
+    if (read === 0) return Buffer.concat(chunks).toString();
+    chunks.push(chunk.subarray(0, read));
+    size += read;
+    if (size > MOST_SECRET_BYTES)
+      throw new Error(`${what} is too large for a secret: it has more than 1 MiB`);
   }
 }
 

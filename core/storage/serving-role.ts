@@ -13,6 +13,8 @@ export async function ownsSchema(pool: Pool): Promise<boolean> {
 /** What the role may do with these tables; with all others it may read, add, change and delete. */
 const PRIVILEGES: Readonly<Record<string, string>> = {
   hub_migration: 'select',
+  // To lock a row takes the right to update it.
+  hub_lock: 'select, update',
   audit_entry: 'select, insert',
   audit_link: 'select, insert',
   audit_anchor: 'select, insert',

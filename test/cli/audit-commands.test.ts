@@ -39,6 +39,8 @@ describe('hubctl audit', function () {
     expect(requestId).to.match(/^[0-9a-f-]{36}$/);
     expect(revoked).to.deep.equal({
       actor: 'local admin',
+      actorKind: 'token',
+      actorTokenId: `tok_${hub.token.split('_')[1]}`,
       action: 'license.revoke',
       subject: licenseId,
       before: { state: 'active' },
@@ -56,6 +58,11 @@ describe('hubctl audit', function () {
       'local admin',
     ];
     expect(await json('list', ...period, '--max', '5')).to.deep.equal([about[1]]);
+    const { actorTokenId } = revoked;
+    const by = ['--token-id', actorTokenId, '--actor-kind', 'token'];
+    expect(await json('list', '--subject', licenseId, ...by)).to.deep.equal(about);
+    expect(await json('list', '--subject', licenseId, '--actor-kind', 'hub')).to.deep.equal([]);
+    expect(await json('list', '--token-id', `tok_${'0'.repeat(26)}`)).to.deep.equal([]);
     expect(await json('list', '--subject', licenseId, '--to', at)).to.deep.equal([]);
     const text = await run('list', '--subject', licenseId);
     expect(text.stdout).to.contain('state=revoked reason="not paid"');

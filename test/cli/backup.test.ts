@@ -1,4 +1,6 @@
 // Backups with hubctl: taken from a hub at work, restored into an empty one, refused when anything is wrong with them.
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +27,7 @@ import {
 import { activate, checkStatus, type RestAnswer } from '../support/rest.ts';
 import { until } from '../support/until.ts';
 import { expectPrinted } from './conforms.ts';
-import { hubctl, type Result } from './spawn-hubctl.ts';
+import { hubctl, type Result, start } from './spawn-hubctl.ts';
 
 const PASSPHRASE = 'correct horse battery staple';
 
@@ -197,5 +199,56 @@ describe('a backup', function () {
     });
     expect(lost.code).to.equal(1);
     expect((await readdir(directory)).filter((name) => name.startsWith('none'))).to.deep.equal([]);
+  });
+
+  it('that is killed leaves a draft, which the next one removes, and no draft of one that is at work', async () => {
+    const place = await makeDataDir();
+    const env = { DATABASE_URL: payments.hub.databaseUrl, HUB_DATA_DIR: join(directory, 'embedded') };
+    const drafts = async () => (await readdir(place)).filter((name) => name.endsWith('.part'));
+    /** Starts one that waits for its passphrase, with its draft made. */
+    const begin = async (name: string): Promise<{ draft: string; kill: () => Promise<void> }> => {
+      const pipe = join(directory, `${name}.pipe`);
+      execFileSync('mkfifo', [pipe]);
+      const before = await drafts();
+      const child = start(['backup', 'create', '--out', join(place, name), '--passphrase-file', pipe], env);
+      const exited = once(child, 'exit');
+      await until(async () => (await drafts()).length > before.length, 'the draft is made', 30_000);
+      const draft = (await drafts()).find((each) => !before.includes(each)) ?? '';
+      const [, pid] = /-(\d+)-\w+\.part$/.exec(draft) ?? []; // the child's own may be that of a launcher
+      const kill = async (): Promise<void> => {
+        process.kill(Number(pid), 'SIGKILL');
+        await exited;
+      };
+      return { draft, kill };
+    };
+    try {
+      const [dead, alive] = [await begin('dead.age'), await begin('alive.age')];
+      await dead.kill();
+      const out = join(place, 'next.age');
+      const { code, stderr } = await hubctl(
+        ['backup', 'create', '--out', out, '--passphrase-file', passphraseFile],
+        env,
+      );
+      expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+      expect(await readdir(place)).to.have.members([alive.draft, 'next.age']);
+      await alive.kill();
+    } finally {
+      await discard(place);
+    }
+  });
+
+  it('is refused where a directory is named instead, or an endless passphrase is given', async () => {
+    const place = await hubctl(['backup', 'verify', directory, '--passphrase-file', passphraseFile]);
+    expect({ code: place.code, stderr: place.stderr }).to.deep.equal({
+      code: 2,
+      stderr: `hubctl: ${directory} is a directory: name the file of the backup.\n`,
+    });
+    const endless = join(directory, 'endless');
+    await writeFile(endless, 'x'.repeat(2 ** 21), { mode: 0o600 });
+    const refused = await hubctl(['backup', 'verify', file, '--passphrase-file', endless]);
+    expect({ code: refused.code, stderr: refused.stderr }).to.deep.equal({
+      code: 2,
+      stderr: `hubctl: --passphrase-file: passphrase file ${endless} is too large for a secret: it has more than 1 MiB\n`,
+    });
   });
 });

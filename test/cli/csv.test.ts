@@ -9,8 +9,12 @@ describe('a CSV line', () => {
     );
   });
 
+  it('leaves a negative number as it is', () => {
+    expect(csvLine(['-1', '-100.00', '-1.', '--1'])).to.equal("-1,-100.00,'-1.,'--1\r\n");
+  });
+
   it('never starts a cell with what a spreadsheet takes for a formula', () => {
-    expect(csvLine(['=1+1', '+1', '-1', '@x', '\tx'])).to.equal("'=1+1,'+1,'-1,'@x,'\tx\r\n");
+    expect(csvLine(['=1+1', '+1', '-1+1', '@x', '\tx'])).to.equal("'=1+1,'+1,'-1+1,'@x,'\tx\r\n");
     expect(csvLine(['=HYPERLINK("x","y")'])).to.equal('"\'=HYPERLINK(""x"",""y"")"\r\n');
   });
 });

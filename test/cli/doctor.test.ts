@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
+import pg from 'pg';
 import { examine } from '../../cli/examine.ts';
 import { createProgram } from '../../cli/program.ts';
 import type { Finding } from '../../cli/views/finding.ts';
@@ -28,8 +29,10 @@ const OF_A_RUNNING_HUB = [
   'processes: ok',
   'connections to the database: ok',
   'Redis of the hub: ok',
+  'log: ok',
   'tasks: ok',
   'sweep: ok',
+  'held payments: ok',
   'strays: ok',
   'partitions: ok',
   'audit chain: ok',
@@ -109,7 +112,9 @@ describe('hubctl doctor', function () {
       'schema: ok',
       'signing keys: ok',
       'credentials: ok',
+      'audit log: ok',
       'callbacks: ok',
+      'duplicate payments: ok',
       'backlog: ok',
       'Redis: skipped',
       'hub: ok',
@@ -123,7 +128,7 @@ describe('hubctl doctor', function () {
       hubctl(['doctor'], env),
       hubctl(['doctor', '--output', 'json'], env),
     ]);
-    expect(words).to.include({ code: 1, stderr: 'hubctl: 1 of 17 checks failed.\n' });
+    expect(words).to.include({ code: 1, stderr: 'hubctl: 1 of 19 checks failed.\n' });
     expect(words.stdout).to.match(/^database +failed .*ECONNREFUSED.*To mend it: start it/m);
     expect(json.code).to.equal(1);
     expect(JSON.parse(json.stderr).error.code).to.equal('unhealthy');
@@ -172,6 +177,36 @@ describe('hubctl doctor', function () {
     expect(failures(findings)).to.deep.equal(['credentials']);
   });
 
+  it('finds an audit log whose key or head is gone, and entries that have waited for their link', async () => {
+    for (const [table, row] of [
+      ['audit_key', 'id, sealed_key, created_at'],
+      ['audit_head', 'id, seq, hash, mac, key_id'],
+    ] as const) {
+      await query(hub.databaseUrl, `create table kept as table ${table}; delete from ${table}`);
+      const findings = await look();
+      await query(hub.databaseUrl, `insert into ${table} (${row}) select ${row} from kept; drop table kept`);
+      expect(only(findings, 'audit log')).to.deep.include({ state: 'failed' });
+      expect(only(findings, 'audit log').detail).to.contain(`(${table})`);
+    }
+    const holder = new pg.Client({ connectionString: hub.databaseUrl });
+    await holder.connect();
+    await holder.query(`begin; select from hub_lock where name = 'audit_chain' for update`);
+    await query(
+      hub.databaseUrl,
+      `insert into audit_entry (id, at, actor, action, subject, detail)
+       values (gen_random_uuid(), now() - interval '6 minutes', 'Ada', 'app.create', 'x', '{}')`,
+    );
+    const { state, detail } = only(await look(), 'audit log');
+    await holder.end();
+    expect(state).to.equal('warning');
+    expect(detail).to.match(/^1 entry waits for a link, the oldest for 36\d s$/);
+    await until(
+      async () => only(await look(), 'audit chain').state === 'ok',
+      'the hub has linked it',
+      30_000,
+    );
+  });
+
   it('warns of callbacks that were given up while their session is not paid', async () => {
     await query(
       hub.databaseUrl,
@@ -184,6 +219,30 @@ describe('hubctl doctor', function () {
       detail: '1 was given up, of sessions that are not paid',
     });
     expect(remedy).to.contain('hubctl callback replay');
+  });
+
+  it('warns of duplicate payments that nobody has handled', async () => {
+    const id = `(select id from slot where name = 'main')`;
+    await query(
+      hub.databaseUrl,
+      `with session as (
+         insert into charge_session (id, slot_id, status, status_reason, status_changed_at, amount_minor, currency,
+           order_reference, customer, metadata, merchant_transaction_id, created_at, checks)
+         values (gen_random_uuid(), ${id}, 'success', '', now(), 10000, 'BDT', '', '{}', '{}', 'TWICE', now(), 0)
+         returning id, slot_id
+       )
+       insert into duplicate_payment (id, session_id, slot_id, gateway, gateway_transaction_id, provider_payment_id,
+         amount_minor, currency, found_at, resolution)
+       select gen_random_uuid(), id, slot_id, 'gateway_one', 'V2', '', 10000, 'BDT', now(), '' from session`,
+    );
+    const { state, detail, remedy } = only(await look(), 'duplicate payments');
+    expect({ state, detail }).to.deep.equal({
+      state: 'warning',
+      detail: '1 is open: the session was paid by another payment',
+    });
+    expect(remedy).to.contain('hubctl session resolve-duplicate');
+    await query(hub.databaseUrl, 'update duplicate_payment set resolved_at = now()');
+    expect(only(await look(), 'duplicate payments').state).to.equal('ok');
   });
 
   it('tells what waits and for how long, and warns if that is too long', async () => {

@@ -8,6 +8,7 @@ import { createClient, createRouterTransport } from '@connectrpc/connect';
 import { expect } from 'chai';
 import type { Hub } from '../../cli/connection.ts';
 import { exportUsage } from '../../cli/export-usage.ts';
+import { createInterruption, type Interruption } from '../../cli/interruption.ts';
 import { createOutput } from '../../cli/output.ts';
 import { createProgress } from '../../cli/progress.ts';
 import type { Tools } from '../../cli/tools.ts';
@@ -21,7 +22,7 @@ import {
   type ListUsageLogsResponseSchema,
   PaymentAdminService,
 } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
-import { UsageLogSchema } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { UsageLogKind, UsageLogSchema } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import { RetentionService } from '../../gen/hub/retention/v1/retention_service_pb.ts';
 import { until } from '../support/until.ts';
@@ -29,14 +30,22 @@ import { until } from '../support/until.ts';
 type Reply = MessageInitShape<typeof ListUsageLogsResponseSchema>;
 type Page = (request: ListUsageLogsRequest) => Reply | Promise<Reply>;
 
-function entry(usageLogId: string, orderReference = 'ORD') {
+type Differing = { kind?: UsageLogKind; minorUnits?: bigint; reversesUsageLogId?: string };
+
+function entry(
+  usageLogId: string,
+  orderReference = 'ORD',
+  { kind = UsageLogKind.PAYMENT, minorUnits = 10_050n, reversesUsageLogId = '' }: Differing = {},
+) {
   return create(UsageLogSchema, {
     usageLogId,
+    kind,
+    reversesUsageLogId,
     sessionId: 'chs_1',
     slot: 'main',
     gateway: 'gateway_one',
     gatewayTransactionId: 'V1',
-    amount: { minorUnits: 10_050n, currency: 'BDT' },
+    amount: { minorUnits, currency: 'BDT' },
     fees: [
       { rule: 'processing', ruleVersion: 2, amount: { minorUnits: 151n, currency: 'BDT' } },
       { rule: 'tax', ruleVersion: 1, amount: { minorUnits: 9n, currency: 'BDT' } },
@@ -67,17 +76,29 @@ function toolsOver(page: Page, isTTY = false) {
     stderr: Object.assign(new PassThrough(), { isTTY }),
   };
   const progress = createProgress(streams, {});
-  const tools: Pick<Tools, 'progress' | 'out' | 'hub'> = {
+  const out = createOutput(streams, () => true, progress);
+  const tools: Pick<Tools, 'progress' | 'out' | 'hub' | 'streams' | 'interruption'> = {
     progress,
-    out: createOutput(streams, () => true, progress),
+    out,
     hub: async () => hub,
+    streams,
+    interruption: createInterruption({ note: out.note, fail: () => {} }),
   };
+  opened.push(tools.interruption);
   return { tools, streams };
 }
 
+const REVERSAL = entry('use_2', '=1+1,"x"', {
+  kind: UsageLogKind.REVERSAL,
+  minorUnits: -10_050n,
+  reversesUsageLogId: 'use_1',
+});
+
+const opened: Interruption[] = [];
+
 const twoPages: Page = ({ pageToken }) =>
   pageToken === ''
-    ? { usageLogs: [entry('use_2', '=1+1,"x"')], nextPageToken: 'next' }
+    ? { usageLogs: [REVERSAL], nextPageToken: 'next' }
     : { usageLogs: [entry('use_1')], nextPageToken: '' };
 
 describe('the export of the usage log', () => {
@@ -87,16 +108,19 @@ describe('the export of the usage log', () => {
     folder = await mkdtemp(join(tmpdir(), 'hub-test-'));
     file = join(folder, 'usage.csv');
   });
-  afterEach(() => rm(folder, { recursive: true }));
+  afterEach(async () => {
+    for (const interruption of opened.splice(0)) interruption.release();
+    await rm(folder, { recursive: true });
+  });
 
   it('writes CSV with amounts as decimals and minor units, and no formula', async () => {
     const { tools, streams } = toolsOver(twoPages);
     await exportUsage(tools, { format: 'csv', out: file });
     expect(await readFile(file, 'utf8')).to.equal(
       [
-        'usageLogId,sessionId,slot,gateway,gatewayTransactionId,orderReference,currency,amount,minorUnits,feeTotal,feeTotalMinorUnits,fees,settledAt,reversedAt',
-        `use_2,chs_1,main,gateway_one,V1,"'=1+1,""x""",BDT,100.50,10050,1.60,160,processing=1.51;tax=0.09,2026-03-01T10:20:30.456Z,`,
-        'use_1,chs_1,main,gateway_one,V1,ORD,BDT,100.50,10050,1.60,160,processing=1.51;tax=0.09,2026-03-01T10:20:30.456Z,',
+        'usageLogId,sessionId,slot,gateway,gatewayTransactionId,orderReference,currency,amount,minorUnits,feeTotal,feeTotalMinorUnits,fees,settledAt,reversedAt,kind,reversesUsageLogId',
+        `use_2,chs_1,main,gateway_one,V1,"'=1+1,""x""",BDT,-100.50,-10050,1.60,160,processing=1.51;tax=0.09,2026-03-01T10:20:30.456Z,,reversal,use_1`,
+        'use_1,chs_1,main,gateway_one,V1,ORD,BDT,100.50,10050,1.60,160,processing=1.51;tax=0.09,2026-03-01T10:20:30.456Z,,payment,',
         '',
       ].join('\r\n'),
     );

@@ -1,11 +1,11 @@
 // Exports and bulk issues of any size: neither the hub nor hubctl may hold more of them the longer they are.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { discard, makeDataDir } from '../support/data-dir.ts';
 import { type HubProcess, spawnHub } from '../support/hub-process.ts';
 import { createDatabase } from '../support/postgres.ts';
+import { residentKb } from '../support/resident-memory.ts';
 import { fillUsageLog } from '../support/usage-log.ts';
 import { hubctl, start } from './spawn-hubctl.ts';
 
@@ -15,11 +15,6 @@ const ROWS = 100_000;
 const TIDY = { NODE_OPTIONS: '--max-semi-space-size=1 --max-old-space-size=96' };
 
 type Reading = { readonly line: number; readonly hub: number; readonly hubctl: number };
-
-async function residentKb(pid: number | undefined): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => ''); // it may have ended
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0);
-}
 
 /** Reads the lines of a program to the end, and the memory of it and the hub at each tenth of them. */
 async function readingsOf(child: ChildProcess, hub: HubProcess): Promise<Reading[]> {

@@ -1,5 +1,5 @@
 // A restore that is killed leaves a database that is empty or whole, and a key ring that is whole or not there.
-import { type ChildProcess, execFileSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, existsSync } from 'node:fs';
 import { open, readdir, readFile, writeFile } from 'node:fs/promises';
@@ -9,7 +9,8 @@ import pg from 'pg';
 import { openQuietly } from '../../cli/local-database.ts';
 import { takeBackup } from '../../core/backup/take-backup.ts';
 import { systemClock } from '../../core/clock.ts';
-import { loadMasterKeyFile, type MasterKey } from '../../core/storage/master-key.ts';
+import { withDraft } from '../../core/storage/draft-file.ts';
+import { createMasterKeyFile, loadMasterKeyFile, type MasterKey } from '../../core/storage/master-key.ts';
 import { migrateUp } from '../../core/storage/migrate.ts';
 import { discard, makeDataDir } from '../support/data-dir.ts';
 import { startHub } from '../support/hub.ts';
@@ -17,7 +18,7 @@ import { spawnHub } from '../support/hub-process.ts';
 import { createApp } from '../support/license.ts';
 import { createDatabase, query } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
-import { hubctl, type Result, start } from './spawn-hubctl.ts';
+import { HUBCTL, hubctl, type Result, start } from './spawn-hubctl.ts';
 
 const PASSPHRASE = 'correct horse battery staple';
 const RESTORING = `select pid from pg_stat_activity
@@ -46,12 +47,12 @@ describe('a restore that is killed', function () {
       `insert into audit_entry (id, at, actor, action, subject, detail)
        select uuidv7(), now(), 'Ada', 'app.create', repeat(md5(n::text), 8), '{}' from generate_series(1, 2000) n`,
     );
-    const lock = { passphrase: PASSPHRASE, logN: 2 };
+    const encryption = { passphrase: PASSPHRASE, logN: 2 };
     const options = {
       databaseUrl: hub.databaseUrl,
       keys,
       hubVersion: '0.0.0-test',
-      lock,
+      encryption,
       clock: systemClock,
     };
     ({ createdAt } = await takeBackup(options, createWriteStream(file)));
@@ -92,7 +93,8 @@ describe('a restore that is killed', function () {
   it('among the rows has done nothing, and the next one does it all', async () => {
     const pipe = join(dataDir, 'pipe');
     execFileSync('mkfifo', [pipe]);
-    const child = start(words(pipe), env());
+    // Without the launcher of an older Node.js, which would be killed alone.
+    const child = spawn(process.execPath, [HUBCTL, ...words(pipe)], { env: { ...process.env, ...env() } });
     const whole = await readFile(file);
     const writer = await open(pipe, 'w');
     await writer.write(whole.subarray(0, whole.length * 0.7));
@@ -105,6 +107,30 @@ describe('a restore that is killed', function () {
     await expectRestored();
   });
 
+  it('with SIGTERM among the rows says that nothing was restored', async () => {
+    const pipe = join(dataDir, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const child = start(words(pipe), env());
+    let complaint = '';
+    child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
+      complaint += piece;
+    });
+    const exit = once(child, 'close');
+    const whole = await readFile(file);
+    const writer = await open(pipe, 'w');
+    await writer.write(whole.subarray(0, whole.length * 0.7));
+    const copying = `select from pg_stat_progress_copy where datname = current_database() and tuples_processed > 0`;
+    await until(async () => (await query(databaseUrl, copying)).length > 0, 'rows are on their way');
+    child.kill('SIGTERM');
+    // A pipe is waited for until there is something to read.
+    await until(() => complaint.includes('SIGTERM: finishing'), 'the signal is there');
+    await writer.close();
+    expect((await exit)[0], complaint).to.equal(143);
+    expect(complaint).to.contain('hubctl: Interrupted by SIGTERM. Nothing was restored.\n');
+    expect(await apps()).to.equal(0);
+    expect(existsSync(join(dataDir, 'master.key'))).to.equal(false);
+  });
+
   it('before its commit leaves a key ring that fits, and the next one finds it', async () => {
     const { child, release } = await untilCommit();
     // The server would finish what it was told: its session is killed as well.
@@ -112,6 +138,14 @@ describe('a restore that is killed', function () {
     await kill(child);
     await release();
     expect(await apps()).to.equal(0);
+    await expectRestored();
+    expect((await readdir(dataDir)).filter((name) => name.includes('key'))).to.deep.equal(['master.key']);
+  });
+
+  it('while it makes the key ring leaves a draft of it, which the next one removes', async () => {
+    const draft = await withDraft(join(dataDir, 'master.key'), async (name) => name);
+    const { pid } = spawnSync(process.execPath, ['-e', '']);
+    await createMasterKeyFile(draft.replace(`-${process.pid}-`, `-${pid}-`), keys);
     await expectRestored();
     expect((await readdir(dataDir)).filter((name) => name.includes('key'))).to.deep.equal(['master.key']);
   });
@@ -155,7 +189,7 @@ describe('a restore that is killed', function () {
     await holder.query('select pg_advisory_lock(1)');
     const child = start(words(file), env());
     const committing = `${RESTORING} and query = 'commit' and wait_event = 'advisory'`;
-    await until(async () => (await query(databaseUrl, committing)).length > 0, 'the commit waits');
+    await until(async () => (await query(databaseUrl, committing)).length > 0, 'the commit waits', 30_000);
     return {
       child,
       release: async () => {

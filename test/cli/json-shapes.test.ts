@@ -8,6 +8,7 @@ import type { Schema } from '../../cli/shapes.ts';
 import { type Simulator, startSimulator } from '../../cli/simulator/simulator.ts';
 import { contractServices } from '../core/access/contract-services.ts';
 import { startHub, type TestHub } from '../support/hub.ts';
+import { query } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { expectPrinted, expectShape, SHAPES } from './conforms.ts';
 import { runHere } from './run-here.ts';
@@ -115,11 +116,22 @@ describe('the JSON of hubctl', function () {
     const { verification } = await json(`session recheck ${sessionId}`);
     expect(verification).to.include({ outcome: 'paid' });
     const story = await json(`session inspect ${sessionId}`);
+    await json(`session list-verifications ${sessionId}`);
+    await json(`session list-changes ${sessionId}`);
     expect(story.usageLog.fees).to.have.length(2);
     expect(story.statusChanges).not.to.have.length(0);
     const period = '--from 2020-01-01 --to 2099-01-01';
     const [backtest] = await json(`fee backtest processing --percent 2 ${period}`);
     expect(backtest.payments).to.equal(1);
+    await simulator.payAgain(created.providerPaymentId);
+    await until(
+      async () => (await json('session list-duplicates')).length === 1,
+      'the duplicate payment is found',
+    );
+    const [{ duplicatePaymentId }] = await json('session list-duplicates --slot main');
+    await json(`session resolve-duplicate ${duplicatePaymentId} --note refunded`);
+    const { usageLogs, duplicatePayments } = await json(`session inspect ${sessionId}`);
+    expect([usageLogs, duplicatePayments].map(({ length }) => length)).to.deep.equal([1, 1]);
     await json(`fee retire ${feeRuleId}`);
     await json('fee list --all');
     expect(await json('usage list')).to.have.length(1);
@@ -128,6 +140,15 @@ describe('the JSON of hubctl', function () {
     expect(await json(`usage sum --from ${day} --to ${next}`)).to.have.length(1);
     expect(await json('usage export')).to.include({ sessionId });
     await json(`usage export --out ${join(hub.dataDir, 'usage.csv')}`);
+    await json('slot update main --hold-risky');
+    const { sessionId: risky, providerPaymentId: ref } = await json(
+      'session create --slot main --amount 1.00 --currency BDT',
+    );
+    for (const operation of ['gateway_one.validate', 'gateway_one.query'] as const)
+      simulator.faults.add({ kind: 'risky', operation, ref, times: 100 });
+    await simulator.pay(ref);
+    await until(async () => (await json('session list --held')).length === 1, 'it is held');
+    await json(`session release ${risky} --reason known --yes`);
   });
 
   it('of administration is what the manual says', async () => {
@@ -140,6 +161,8 @@ describe('the JSON of hubctl', function () {
     await json('audit verify');
     await json('audit export');
     await json('audit export --out', join(hub.dataDir, 'audit.jsonl'));
+    await query(hub.databaseUrl, `update audit_key set sealed_key = ''`);
+    await json('audit begin-chain --yes --reason', 'the key is gone');
     await json('retention prune --before 2020-01 --dry-run');
   });
 

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { pages } from '../../cli/pages.ts';
 import { startHub, type TestHub } from '../support/hub.ts';
@@ -146,22 +145,6 @@ describe('hubctl key issue', function () {
     expect((await hub.admin.listLicenses({ app, customer: 'Nobody' })).licenses).to.deep.equal([]);
   });
 
-  it('keeps what was issued when it is interrupted, and says how much that is', async () => {
-    const file = join(dir, 'interrupted.csv');
-    const child = start(['key', 'issue', '--app', app, '--count', '500000', '--out', file], env());
-    const end = ended(child);
-    const written = async () => (await stat(file).catch(() => undefined))?.size ?? 0;
-    const deadline = Date.now() + 20_000;
-    while ((await written()) === 0 && Date.now() < deadline) await setImmediate();
-    child.kill('SIGINT');
-    const { code, stderr } = await end;
-    const [, count] = /^hubctl: Interrupted\. (\d+) of 500000 licenses were issued/.exec(stderr) ?? [];
-    expect({ code, count }, stderr).to.deep.equal({
-      code: 130,
-      count: String((await rows(file)).length - 1),
-    });
-  });
-
   it('says how many were issued, and where to find them, when the reader of its output leaves', async () => {
     const child = start(['key', 'issue', '--app', app, '--count', '2500', '--customer', 'Reader'], env());
     child.stdout?.destroy();
@@ -188,13 +171,5 @@ describe('hubctl key issue', function () {
       expect(code, stderr).to.equal(1);
       expect(stderr).to.contain('ENOSPC').and.contain(`The license ${licenses[0]?.licenseId} was issued`);
     }
-  });
-
-  it('says how many were issued when the file takes no more', async function () {
-    if (!existsSync('/dev/full')) return this.skip();
-    const where = ['--customer', 'Disk', '--out', '/dev/full', '--force'];
-    const { code, stderr } = await issue('--count', '2500', ...where);
-    const [, issued] = /(\d+) of 2500 licenses were issued, of which the keys of 0 are/.exec(stderr) ?? [];
-    expect({ code, there: await count('Disk') }, stderr).to.deep.equal({ code: 1, there: Number(issued) });
   });
 });

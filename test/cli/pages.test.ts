@@ -1,5 +1,6 @@
 // Walking the pages of a list.
 import { expect } from 'chai';
+import { CliError } from '../../cli/failure.ts';
 import { pages } from '../../cli/pages.ts';
 
 /** A list of `total` numbers that records the page sizes it is asked for. */
@@ -33,5 +34,32 @@ describe('pages', () => {
     const { asked, fetchPage } = list(5000);
     expect(await collect(pages(fetchPage, 1200))).to.have.length(1200);
     expect(asked).to.deep.equal([1000, 200]);
+  });
+
+  for (const [what, next] of [
+    ['repeats its page token', () => 'again'],
+    ['goes round in a circle of page tokens', (asked: number) => `page-${asked % 3}`],
+  ] as const) {
+    it(`end with an error where the hub ${what}`, async () => {
+      let asked = 0;
+      const fetchPage = async () => {
+        if (++asked > 10) throw new Error('it is asked on and on');
+        return { items: [asked], next: next(asked) };
+      };
+      const error = await collect(pages(fetchPage)).catch((thrown) => thrown);
+      expect(error).to.be.instanceOf(CliError).and.include({ code: 'pages_endless', exitCode: 1 });
+      expect(error.message).to.include('same page token twice');
+    });
+  }
+
+  it('end with an error where the hub sends empty pages with a page token', async () => {
+    let asked = 0;
+    const fetchPage = async () => {
+      if (++asked > 10) throw new Error('it is asked on and on');
+      return { items: [], next: `page-${asked}` };
+    };
+    const error = await collect(pages(fetchPage)).catch((thrown) => thrown);
+    expect(error).to.be.instanceOf(CliError).and.include({ code: 'pages_endless', exitCode: 1 });
+    expect(error.message).to.include('empty page');
   });
 });

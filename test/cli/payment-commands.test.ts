@@ -268,6 +268,49 @@ describe('hubctl with a hub and payment providers', function () {
     );
   });
 
+  it('holds a risky payment for review, and releases it', async () => {
+    const name = uniqueName('slot');
+    const at = ['--environment', 'sandbox', '--base-url', simulator.gatewayOneUrl];
+    const words = [name, '--gateway', 'gateway_one', ...at, '--credentials-file', credentialsFile];
+    expect((await json('slot', 'add', ...words, '--hold-risky')).options).to.deep.equal({
+      riskyPayments: 'hold',
+    });
+    const { sessionId, providerPaymentId: ref } = await createSession(name);
+    for (const operation of ['gateway_one.validate', 'gateway_one.query'] as const)
+      simulator.faults.add({ kind: 'risky', operation, ref, times: 100 });
+    await simulator.pay(ref);
+    const listed = ['session', 'list', '--slot', name, '--held'];
+    await until(async () => (await json(...listed)).length === 1, 'the session is held');
+    const [held] = await json(...listed);
+    expect(held).to.include({ sessionId, status: 'pending', riskLevel: 1, riskTitle: 'High Risk' });
+    expect(held.statusReason).to.contain('held for review');
+    expect((await run(...listed)).stdout).to.contain('pending (held)');
+    expect((await run('session', 'inspect', sessionId)).stdout).to.match(/^Risk +1 \(High Risk\)$/m);
+
+    const release = ['session', 'release', sessionId, '--reason', 'customer known'];
+    const unasked = await run(...release);
+    expect(unasked).to.include({ code: 2, stdout: '' });
+    expect(unasked.stderr).to.contain('--yes');
+    const released = await json(...release, '--yes');
+    expect(released).to.include({ sessionId, status: 'success', riskLevel: 1 });
+    expect(released).to.have.property('releasedAt');
+    expect((await run(...release, '--yes')).stderr).to.contain('Nothing changed');
+    expect(await json(...listed)).to.deep.equal([]);
+    const { sessionId: other } = await createSession(name);
+    const refused = await run('session', 'release', other, '--reason', 'why', '--yes');
+    expect(refused.code).to.equal(1);
+    expect(refused.stderr).to.contain('no payment of the session is held for review');
+
+    expect((await json('slot', 'update', name, '--no-hold-risky')).options).to.deep.equal({
+      riskyPayments: 'settle',
+    });
+    const again = await run('slot', 'update', name, '--no-hold-risky');
+    expect(again).to.include({ code: 0, stderr: 'Nothing changed: the slot had these options before.\n' });
+    expect(await run('slot', 'update', name)).to.include({ code: 2, stdout: '' });
+    const torn = await run('slot', 'update', name, '--hold-risky', '--option', 'riskyPayments=settle');
+    expect(torn).to.include({ code: 2, stdout: '' });
+  });
+
   it('rechecks a session, and lists, shows and replays its callback', async () => {
     const { sessionId } = await paidSession(await addSlot());
     const rechecked = await json('session', 'recheck', sessionId);

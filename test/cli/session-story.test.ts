@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'chai';
 import { sessionStoryView } from '../../cli/views/session-story.ts';
-import { CallbackState, ChargeStatus } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { CallbackState, ChargeStatus, UsageLogKind } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { InspectChargeSessionResponseSchema } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import { storyOf } from '../../story/session-story.ts';
 
@@ -88,15 +88,37 @@ describe('the story of a session', () => {
           { operation: 'validate', outcome: 'paid', detail: 'VALID', askedAt: at(4), durationMs: 12 },
           { operation: 'query', outcome: 'reversed', detail: 'REFUNDED', askedAt: at(8), durationMs: 9 },
         ],
-        usageLog: {
-          usageLogId: 'use_1',
-          gatewayTransactionId: 'V1',
-          amount: money(10_000n),
-          fees: [{ rule: 'processing', ruleVersion: 2, amount: money(150n) }],
-          feeTotal: money(150n),
-          settledAt: at(5),
-          reversedAt: at(9),
-        },
+        usageLogs: [
+          {
+            usageLogId: 'use_1',
+            kind: UsageLogKind.PAYMENT,
+            gatewayTransactionId: 'V1',
+            amount: money(10_000n),
+            fees: [{ rule: 'processing', ruleVersion: 2, amount: money(150n) }],
+            feeTotal: money(150n),
+            settledAt: at(5),
+            reversedAt: at(9),
+          },
+          {
+            usageLogId: 'use_2',
+            kind: UsageLogKind.REVERSAL,
+            gatewayTransactionId: 'V1',
+            amount: money(-10_000n),
+            feeTotal: money(0n),
+            settledAt: at(9),
+            reversesUsageLogId: 'use_1',
+          },
+        ],
+        duplicatePayments: [
+          {
+            duplicatePaymentId: 'dup_1',
+            gatewayTransactionId: 'V2',
+            amount: money(10_000n),
+            foundAt: at(7),
+            resolvedAt: at(10),
+            resolution: 'refunded',
+          },
+        ],
       }),
     ).to.deep.equal([
       '00 created: 100.00 BDT through main (gateway_one)',
@@ -112,9 +134,11 @@ describe('the story of a session', () => {
       '05 fee: 1.50 BDT by processing, version 2',
       '05 fees in all: 1.50 BDT',
       '06 replayed: cb_3',
+      '07 duplicate payment: dup_1: 100.00 BDT, provider transaction V2',
       '08 asked: query: reversed after 9 ms: REFUNDED',
       '09 cancelled: reversed',
-      '09 reversed: use_1',
+      '09 reversed: use_2: -100.00 BDT, takes back use_1',
+      '10 duplicate handled: dup_1: refunded',
       ' waiting: cb_2 after 3 attempts: no answer',
     ]);
   });

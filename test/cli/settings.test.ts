@@ -62,7 +62,19 @@ const SAMPLES: { [K in keyof Settings]: Sample<Settings[K]> } = {
   redisUrl: {
     written: 'rediss://cache',
     read: new Secret('rediss://cache'),
-    wrong: ['cache:6379', 'http://cache'],
+    wrong: ['cache:6379', 'http://cache', 'redis://cache/db', 'redis://cache:66000', 'redis-sentinel://a,b'],
+  },
+  redisCluster: {
+    written: '1',
+    read: true,
+    wrong: ['yes', 'on', '2'],
+    beside: { REDIS_URL: 'redis://a:1,b:2' },
+  },
+  redisTlsCa: {
+    written: '/redis-ca.pem',
+    read: '/redis-ca.pem',
+    wrong: [' '],
+    beside: { REDIS_URL: 'rediss://cache' },
   },
   masterKey: {
     written: KEY,
@@ -70,6 +82,7 @@ const SAMPLES: { [K in keyof Settings]: Sample<Settings[K]> } = {
     wrong: ['c2hvcnQ=', `${KEY}\n${KEY}`, '# only a comment'],
   },
   masterKeyFile: { written: '/etc/hub/keys', read: '/etc/hub/keys', wrong: [' '] },
+  auditHeadFile: { written: '/mnt/heads/hub-1', read: '/mnt/heads/hub-1', wrong: [' '] },
   licenseRatePerMinute: { written: '100000000', read: 100_000_000, wrong: ['-1', '100000001', 'off'] },
   wrongGuesses: { written: '5', read: 5, wrong: ['-1', 'off'] },
   failedAttemptsPerMinute: { written: '5', read: 5, wrong: ['-1', '1000001', 'off'] },
@@ -104,6 +117,7 @@ const SAMPLES: { [K in keyof Settings]: Sample<Settings[K]> } = {
   },
   callbackBudgetMs: { written: '500', read: 500, wrong: ['0', '8001', '2.5s'] },
   providerTimeoutMs: { written: '1000', read: 1000, wrong: ['99', '120001'] },
+  sessionCallbacks: { written: '20', read: 20, wrong: ['0', '1001'] },
   providerQuestions: { written: '4', read: 4, wrong: ['0', '65'] },
   retryDelaySeconds: { written: '1', read: 1, wrong: ['0', '3601'] },
   sweepAfterMs: {
@@ -111,7 +125,11 @@ const SAMPLES: { [K in keyof Settings]: Sample<Settings[K]> } = {
     read: [1000, 5000, 60_000],
     wrong: ['5,5', '0', '60,5', '1.5', 'soon'],
   },
+  drainSeconds: { written: '15', read: 15, wrong: ['-1', '3601', '5s'] },
   logLevel: { written: 'warn', read: 'warn', wrong: ['loud', 'WARN'] },
+  logFile: { written: '/var/log/hub.log', read: '/var/log/hub.log', wrong: [' '] },
+  logFileMegabytes: { written: '10', read: 10, wrong: ['0', '10001', '10m'] },
+  logFilesKept: { written: '9', read: 9, wrong: ['0', '1001'] },
 };
 
 /** Two secrets look alike: compared is what is in them. */

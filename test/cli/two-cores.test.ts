@@ -72,6 +72,44 @@ describe('a gateway before two cores', function () {
     expect(gateway.child.exitCode, gateway.complaints()).to.equal(null);
   });
 
+  it('answers 503 with Retry-After at worst, and never 500, when a core is killed', async () => {
+    const seen: { status: number; isRead: boolean; retryAfter: string | null }[] = [];
+    let isOver = false;
+    const client = async (number: number): Promise<void> => {
+      const isRead = number % 2 === 0;
+      const body = JSON.stringify({ licenseKey: '7Q2M4-00000-00000-00000-00000', machineFingerprint: 'm' });
+      const headers = { 'content-type': 'application/json' };
+      while (!isOver) {
+        const answer = isRead
+          ? await fetch(`${gateway.gatewayUrl}/v1/apps/none/public-key`)
+          : await fetch(`${gateway.gatewayUrl}/v1/activate`, { method: 'POST', headers, body });
+        await answer.text();
+        seen.push({ status: answer.status, isRead, retryAfter: answer.headers.get('retry-after') });
+      }
+    };
+    const clients = Array.from({ length: CLIENTS }, (_, number) => client(number));
+    for (let round = 0; round < 2 * ROUNDS; round++) {
+      const begun = seen.length;
+      await until(() => seen.length > begun + 4 * CLIENTS, 'requests are answered');
+      const [victim] = cores.splice(0, 1);
+      const exited = victim && once(victim.child, 'exit');
+      victim?.child.kill('SIGKILL');
+      await exited;
+      balancer.leadTo(addresses());
+      cores.push(await startCore());
+      balancer.leadTo(addresses());
+    }
+    isOver = true;
+    await Promise.all(clients);
+    const reads = new Set(seen.filter(({ isRead }) => isRead).map(({ status }) => status));
+    expect([...reads]).to.deep.equal([404]);
+    const writes = seen.filter(({ isRead }) => !isRead);
+    expect(new Set(writes.map(({ status }) => status))).to.satisfy((statuses: Set<number>) =>
+      [...statuses].every((status) => status === 404 || status === 503),
+    );
+    for (const { status, retryAfter } of writes) if (status === 503) expect(retryAfter).to.match(/^\d+$/);
+  });
+
   it('is ready again on the other core when its own says nothing any more', async () => {
     expect(await ask()).to.equal(404);
     for (const frozen of cores) {

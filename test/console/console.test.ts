@@ -6,9 +6,10 @@ import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
 import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
 import { LicenseState } from '../../gen/hub/license/v1/license_pb.ts';
+import { UsageLogKind } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { storyOf } from '../../story/session-story.ts';
 import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from '../support/chromium.ts';
-import { createSession, inspect, journal, statusOf } from '../support/payment.ts';
+import { callBack, callbackFields, createSession, inspect, journal, statusOf } from '../support/payment.ts';
 import { until } from '../support/until.ts';
 import { type Complaints, type Visit, visit } from './visit.ts';
 import { startWorld, type World } from './world.ts';
@@ -200,6 +201,28 @@ describe('the console in a browser', function () {
       expect(await main().getByText('the provider says REVERSED').count()).to.be.above(0);
     });
 
+    it('how many callbacks a session has, and all of them page by page', async () => {
+      const session = await createSession(world.payments, 'gateway_one');
+      const fields = { ...callbackFields(session, 'paid'), status: 'UNATTEMPTED' };
+      for (let number = 0; number < 130; number++) {
+        await callBack(world.payments.hub.gatewayUrl, 'gateway_one', fields);
+      }
+      await open(`#/sessions/${session.sessionId}`, world.tokens.viewer);
+      await page.getByText('ignored: 130 (30 only counted)').waitFor();
+      const told = await page.locator('.timeline li .event strong').allInnerTexts();
+      expect(told.filter((what) => what === 'callback')).to.have.length(50);
+      await page.getByRole('link', { name: 'List all that the journal keeps' }).click();
+      await page.getByRole('table', { name: 'Callbacks' }).waitFor();
+      const first = await rows('Callbacks');
+      expect(first).to.have.length(50);
+      await page.getByRole('link', { name: 'Older →' }).click();
+      await until(async () => (await rows('Callbacks'))[0] !== first[0], 'the next page is there');
+      expect(await rows('Callbacks')).to.have.length(50);
+      expect(await page.getByRole('link', { name: 'Older →' }).count()).to.equal(0);
+      await page.getByRole('link', { name: '← Newest' }).click();
+      await until(async () => (await rows('Callbacks'))[0] === first[0], 'the first page is there again');
+    });
+
     it('times in the zone of the browser, and in UTC if chosen', async () => {
       const { paid } = world.sessions;
       const created = timestampDate(
@@ -229,7 +252,10 @@ describe('the console in a browser', function () {
       await open('#/usage', world.tokens.viewer);
       const sums = await world.payments.admin.listUsageLogs({ pageSize: 1000 });
       for (const currency of ['BDT', 'JPY']) {
-        const logs = sums.usageLogs.filter(({ amount }) => amount?.currency === currency);
+        // Reversals are entries of their own, and negative.
+        const logs = sums.usageLogs.filter(
+          ({ amount, kind }) => amount?.currency === currency && kind !== UsageLogKind.REVERSAL,
+        );
         const paid = logs.reduce((sum, { amount }) => sum + (amount?.minorUnits ?? 0n), 0n);
         const text = await page.getByRole('region', { name: currency, exact: true }).innerText();
         const shown = /Paid\n([\d,.]+) /.exec(text)?.[1]?.replace(/[,.]/g, '');
@@ -241,7 +267,7 @@ describe('the console in a browser', function () {
       expect(await page.evaluate(drawn)).to.equal(true);
       await page.getByText('The same as a table').first().click();
       expect(await rows('Payments in BDT by day (UTC)')).to.have.length(10);
-      expect(await rows('Fee rules in force')).to.have.length(2);
+      expect(await rows('Fee rules')).to.have.length(2);
       await page.getByLabel('Slot').selectOption('wallet');
       await page.getByRole('region', { name: 'JPY', exact: true }).waitFor({ state: 'detached' });
     });
@@ -279,7 +305,7 @@ describe('the console in a browser', function () {
       await open('#/health', world.tokens.viewer);
       await page.getByRole('table', { name: 'Health of the hub' }).waitFor();
       const found = await rows('Health of the hub');
-      expect(found).to.have.length(10);
+      expect(found).to.have.length(12);
       for (const row of found) expect(row).to.match(/\tok\t/);
       // The page itself asks, so that there is something to be seen by its second look.
       const request = page.getByRole('table', { name: 'Requests' }).getByText('MetricsService/ReadMetrics');

@@ -1,5 +1,6 @@
 // Hub processes on one database behind one door, with the provider simulator, to be killed and started again.
 import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, createClient } from '@connectrpc/connect';
 import { type Simulator, startSimulator } from '../../cli/simulator/simulator.ts';
 import { openDataDir } from '../../core/storage/data-dir.ts';
@@ -26,6 +27,8 @@ export type Cluster = {
   hub(index: number): HubClients | undefined;
   /** SIGKILL, and another hub in its place; resolves once that serves. Waits for one that is starting. */
   replace(index: number): Promise<void>;
+  /** SIGSTOP for so long, while every verification lease runs out; another hub may take those of the frozen one. */
+  freeze(index: number, ms: number): Promise<void>;
   /** Ends all database connections of all hubs, as a failover would. */
   cutDatabase(): Promise<void>;
   stop(): Promise<void>;
@@ -141,6 +144,20 @@ export async function startCluster({
       const next = previous.then(() => replaceNow(index));
       starts[index] = next;
       return next;
+    },
+    async freeze(index, ms) {
+      const child = running[index]?.child;
+      child?.kill('SIGSTOP');
+      try {
+        // The time that a lease takes to run out is taken from the lease.
+        await query(
+          databaseUrl,
+          'update charge_session set verifying_until = now() where verifying_by is not null',
+        );
+        await pause(ms);
+      } finally {
+        child?.kill('SIGCONT');
+      }
     },
     async cutDatabase() {
       await query(

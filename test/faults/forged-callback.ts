@@ -7,6 +7,7 @@ export const FORGERIES = [
   'plain',
   'own proof', // as the provider's own would be
   'invented proof',
+  'hostile proof', // which a firewall in front of the provider would not let pass
   "another's proof",
   'no session', // only the transaction or payment id
   "another's transaction",
@@ -37,6 +38,8 @@ export function forgedFields(
       return callbackFields(session, claim, proofOf(session));
     case 'invented proof':
       return callbackFields(session, claim, 'F'.repeat(20));
+    case 'hostile proof':
+      return callbackFields(session, claim, "' UNION SELECT 1 -- <script>");
     case "another's proof":
       return callbackFields(session, claim, proofOf(another));
     case 'no session': {
@@ -55,5 +58,5 @@ export function forgedFields(
 /** Whether the hub can take the callback to be about the session. */
 export function leadsToSession(forgery: Forgery, session: ChargeSession, another: ChargeSession): boolean {
   if (forgery === "another's transaction") return session.sessionId === another.sessionId;
-  return forgery !== 'unknown session' && forgery !== 'odd status';
+  return forgery !== 'odd status';
 }

@@ -3,6 +3,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { keptFields, OTHER_FIELDS } from '../../core/payment/callback-fields.ts';
+import { driverOf } from '../../core/payment/registry.ts';
+import { parseForm } from '../../gateway/form.ts';
 
 export type FrontDoor = {
   readonly url: string;
@@ -13,9 +16,11 @@ export type FrontDoor = {
   close(): Promise<void>;
 };
 
-/** A request that came through. It carries its number as the field `passage`, which the journal keeps. */
+/** A request that came through. It carries its number as the field `passage`. */
 export type Passage = {
   readonly number: number;
+  /** The digest that the journal keeps of the fields that no driver reads. It is unique: `passage` is one of them. */
+  readonly mark: string | undefined;
   readonly status: number;
   readonly durationMs: number;
   /** Undefined where the answer has no such header. */
@@ -32,8 +37,9 @@ export async function openFrontDoor(): Promise<FrontDoor> {
     const body = await text(request);
     const start = performance.now();
     const gateway = gateways[number % gateways.length];
-    const { status, answer, retryAfter = undefined } = await forward(gateway, request, body, number);
-    passages.push({ number, status, durationMs: performance.now() - start, retryAfter });
+    const sent = markedRequest(request, body, number);
+    const { status, answer, retryAfter = undefined } = await forward(gateway, sent);
+    passages.push({ number, mark: sent.mark, status, durationMs: performance.now() - start, retryAfter });
     response.writeHead(status).end(answer);
   };
   const server = createServer((request, response) => {
@@ -57,27 +63,39 @@ export async function openFrontDoor(): Promise<FrontDoor> {
   };
 }
 
+type MarkedRequest = {
+  readonly path: string;
+  readonly init: RequestInit;
+  readonly mark: string | undefined;
+};
+
+/** The request with the field `passage` in its form or, if it has none, in its query. */
+function markedRequest(request: IncomingMessage, body: string, number: number): MarkedRequest {
+  const { method = 'GET', url = '/', headers } = request;
+  const { pathname, searchParams } = new URL(url, 'http://door');
+  const isForm = method === 'POST';
+  if (!isForm) searchParams.set('passage', `${number}`);
+  const form = `${body}&passage=${number}`;
+  const { session_id: _, ...fields } = parseForm(isForm ? form : `${searchParams}`);
+  const { callback } = driverOf(pathname.split('/').at(-1) ?? '');
+  return {
+    path: `${pathname}?${searchParams}`,
+    init: {
+      method,
+      ...(isForm && { body: form, headers: { 'content-type': headers['content-type'] ?? '' } }),
+    },
+    mark: keptFields(callback, fields)[OTHER_FIELDS],
+  };
+}
+
 /** As a load balancer would: once, and 502 if the hub is gone before it has answered. */
 async function forward(
   gateway: string | undefined,
-  request: IncomingMessage,
-  body: string,
-  number: number,
+  { path, init }: MarkedRequest,
 ): Promise<{ status: number; answer: string; retryAfter?: string | undefined }> {
   if (gateway === undefined) return { status: 503, answer: 'no hub is there' };
-  const { method = 'GET', url = '/', headers } = request;
-  const target = new URL(url, gateway);
-  const isForm = method === 'POST';
-  if (!isForm) target.searchParams.set('passage', `${number}`);
   try {
-    const response = await fetch(target, {
-      method,
-      redirect: 'manual',
-      ...(isForm && {
-        body: `${body}&passage=${number}`,
-        headers: { 'content-type': headers['content-type'] ?? '' },
-      }),
-    });
+    const response = await fetch(new URL(path, gateway), { ...init, redirect: 'manual' });
     const retryAfter = response.headers.get('retry-after') ?? undefined;
     return { status: response.status, answer: await response.text(), retryAfter };
   } catch {

@@ -13,6 +13,7 @@ describe('a hub that is killed while sessions are paid', function () {
     expect(report).to.include({
       successes: 60,
       usageLogs: 60,
+      duplicates: 6,
       ourTotal: report.theirTotal,
       callbacksLost: 6,
     });

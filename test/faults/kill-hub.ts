@@ -31,6 +31,7 @@ function table({ sessions, kills, seed }: KillRun, report: KillReport): string {
     ['sessions paid', sessions],
     ['successes', report.successes],
     ['usage logs', report.usageLogs],
+    ['duplicate payments', report.duplicates],
     ["the provider's total", report.theirTotal],
     ["the hub's total", report.ourTotal],
     ['callbacks lost', report.callbacksLost],

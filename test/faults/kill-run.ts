@@ -1,11 +1,13 @@
-// Sessions are paid while the hub is killed again and again, and a tenth of the callbacks is lost.
+// Sessions are paid, a tenth of them twice, while the hub is killed again and again and a tenth of the callbacks is lost.
 import { setTimeout as pause } from 'node:timers/promises';
+import type { ChargeSession } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { GATEWAYS } from '../support/payment.ts';
 import { query } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { readSessions, totalsByCurrency } from './books.ts';
 import { type Cluster, startCluster } from './cluster.ts';
-import { booksTrouble, createSession } from './payment-world.ts';
+import { booksTrouble, createSession, paymentOf } from './payment-world.ts';
+import { bringMissingCallbacks, readDuplicates, standingPayments } from './second-payments.ts';
 
 export type KillRun = {
   readonly sessions: number;
@@ -17,7 +19,8 @@ export type KillRun = {
 export type KillReport = {
   readonly successes: number;
   readonly usageLogs: number;
-  /** What the provider and the hub say was paid: minor units. */
+  readonly duplicates: number;
+  /** What the provider and the hub say was paid, duplicate payments among it: minor units. */
   readonly theirTotal: string;
   readonly ourTotal: string;
   readonly callbacksLost: number;
@@ -41,9 +44,10 @@ export async function killWhilePaying(run: KillRun): Promise<KillReport> {
   const cluster = await startCluster({ hubs: 1 });
   try {
     const random = drawing(run.seed);
-    const progress = { paid: 0 };
+    const progress: Progress = { paid: 0, paidAgain: [] };
     await Promise.all([payAll(cluster, run, random, progress), killAgain(cluster, run, random, progress)]);
     await cluster.simulator.idle();
+    await bringMissingCallbacks(cluster, progress.paidAgain);
     let trouble: string[] = [];
     const atRest = async (): Promise<boolean> => {
       trouble = [...(await booksTrouble(cluster)), ...cluster.deaths];
@@ -56,7 +60,7 @@ export async function killWhilePaying(run: KillRun): Promise<KillReport> {
   }
 }
 
-type Progress = { paid: number };
+type Progress = { paid: number; readonly paidAgain: ChargeSession[] };
 
 /** Customers come one after the other, some at the same time, and all of them pay. */
 async function payAll(
@@ -76,9 +80,20 @@ async function payAll(
       if (turn % LOST_EVERY === 0) simulator.faults.add({ kind: 'lost', operation: 'callback', ref });
       simulator.pay(ref);
       progress.paid += 1;
+      if (isPaidAgain(turn)) {
+        const isPaid = () => paymentOf(cluster, session)?.state === 'paid';
+        await until(isPaid, `${ref} is paid`, REST_MS);
+        simulator.payAgain(ref);
+        progress.paidAgain.push(session);
+      }
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, customers));
+}
+
+/** One of each ten, at both gateways. */
+function isPaidAgain(turn: number): boolean {
+  return turn % 10 === Math.floor(turn / 10) % 10;
 }
 
 /** Kills at random points of the progress, the last one when all is paid and the hub is about to catch up. */
@@ -107,13 +122,17 @@ async function report({ databaseUrl, simulator, door }: Cluster) {
     databaseUrl,
     'select count(*)::int as count from callback',
   );
-  const paid = simulator.payments().filter(({ state }) => state === 'paid');
+  const duplicates = await readDuplicates(databaseUrl);
   const answered = door.passages.filter(({ status }) => status === 200).length;
   return {
     successes: booked.filter(({ status }) => status === 'success').length,
     usageLogs: usage.length,
-    theirTotal: totalsByCurrency(paid.map(({ amount }) => amount)),
-    ourTotal: totalsByCurrency(usage),
+    duplicates: duplicates.length,
+    theirTotal: totalsByCurrency(standingPayments(simulator).map(({ amount }) => amount)),
+    ourTotal: totalsByCurrency([
+      ...usage,
+      ...duplicates.map(({ minor, currency }) => ({ minor: BigInt(minor), currency })),
+    ]),
     callbacksLost: simulator.faults.events().filter(({ kind }) => kind === 'lost').length,
     callbacksAnswered: answered,
     callbacksRefused: door.passages.length - answered,

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { type FaultKind, LIES } from '../../cli/simulator/faults.ts';
 import type { Claim } from '../support/payment.ts';
 import { FORGERIES, forgedFields, leadsToSession } from './forged-callback.ts';
-import { act, type CustomerAction, canAct, type Model } from './payment-model.ts';
+import { act, type CustomerAction, canAct, type Model, mayPayAgain } from './payment-model.ts';
 import { anyHub, callBackTo, paymentOf, type World } from './payment-world.ts';
 
 type Behaviour = {
@@ -33,15 +33,19 @@ function command<T extends object>(name: string, steps: fc.Arbitrary<T>, behave:
 const turn = fc.nat(1_000);
 const aFew = fc.integer({ min: 1, max: 3 });
 
+/** What becomes of a callback on its way. */
+const fate = fc.option(fc.constantFrom<FaultKind[]>('late', 'lost', 'duplicated', 'reordered', 'forged'), {
+  freq: 3,
+});
+const DELAY_MS = 700;
+
 /** The customer decides, and the provider's callback goes on its way, with whatever becomes of it there. */
 const customer = command(
   'customer',
   fc.record({
     turn,
     action: fc.constantFrom<CustomerAction[]>('pay', 'pay', 'pay', 'fail', 'cancel', 'leave'),
-    fate: fc.option(fc.constantFrom<FaultKind[]>('late', 'lost', 'duplicated', 'reordered', 'forged'), {
-      freq: 3,
-    }),
+    fate,
   }),
   ({ turn, action, fate }) => ({
     check: ({ sessions }) => canAct(pick(sessions, turn), action),
@@ -50,7 +54,7 @@ const customer = command(
       const { providerPaymentId: ref } = pick(world.sessions, turn);
       const { simulator } = world.cluster;
       if (action === 'leave') return simulator.authorizeAndLeave(ref);
-      if (fate !== null) simulator.faults.add({ kind: fate, operation: 'callback', ref, delayMs: 700 });
+      if (fate !== null) simulator.faults.add({ kind: fate, operation: 'callback', ref, delayMs: DELAY_MS });
       simulator[action](ref);
     },
   }),
@@ -71,7 +75,7 @@ const stranger = command(
       const [session, another] = [pick(world.sessions, turn), pick(world.sessions, other)];
       const modeled = pick(sessions, turn);
       if (leadsToSession(forgery, session, another)) modeled.claims.add(claim);
-      const proofOf = (of: typeof session): string => paymentOf(world, of)?.proof ?? '';
+      const proofOf = (of: typeof session): string => paymentOf(world.cluster, of)?.proof ?? '';
       const fields = forgedFields(forgery, { claim, session, another, proofOf });
       const send = () => callBackTo(world, modeled.gateway, fields);
       const sent = Promise.all(Array.from({ length: times }, send));
@@ -101,17 +105,46 @@ const fault = command(
   (step) => ({ run: (_, { cluster }) => cluster.simulator.faults.add(step) }),
 );
 
+/** Only the validation API fails: whoever forges validation ids must gain nothing from it. */
+const validationOutage = command(
+  'validation outage',
+  fc.record({
+    kind: fc.constantFrom<FaultKind[]>('error_500', 'html', 'redirect', 'dropped', 'empty', 'truncated'),
+    times: fc.integer({ min: 1, max: 40 }),
+  }),
+  ({ kind, times }) => ({
+    run: (_, { cluster }) => cluster.simulator.faults.add({ kind, times, operation: 'gateway_one.validate' }),
+  }),
+);
+
 const outage = command(
   'outage',
   fc.record({ ms: fc.integer({ min: 100, max: 1_500 }), how: fc.constantFrom('refused', 'dropped') }),
   ({ ms, how }) => ({ run: (_, { cluster }) => cluster.simulator.down(ms, how) }),
 );
 
-/** The provider takes money back that it has. */
+/** The customer pays once more what the provider holds the money of, whether the hub knows that or not. */
+const secondPayment = command('second payment', fc.record({ turn, fate }), ({ turn, fate }) => ({
+  check: ({ sessions }) => sessions.some(mayPayAgain),
+  run: ({ sessions }, world) => {
+    const modeled = pick(sessions.filter(mayPayAgain), turn);
+    const session = pick(world.sessions, sessions.indexOf(modeled));
+    const { providerPaymentId, merchantTransactionId: ref } = session;
+    if (paymentOf(world.cluster, session)?.state !== 'paid') return; // gateway_two: not moved yet
+    const { simulator } = world.cluster;
+    // By the merchant's id: at gateway_two it is another payment of the same invoice.
+    if (fate !== null) simulator.faults.add({ kind: fate, operation: 'callback', ref, delayMs: DELAY_MS });
+    simulator.payAgain(providerPaymentId);
+    modeled.secondPayments += 1;
+  },
+}));
+
+/** The provider takes money back that it has. What was paid again is left alone: a duplicate would settle it. */
 const reversal = command('reversal', fc.record({ turn }), ({ turn }) => ({
+  check: ({ sessions }) => pick(sessions, turn).secondPayments === 0,
   run: ({ sessions }, world) => {
     const session = pick(world.sessions, turn);
-    if (paymentOf(world, session)?.state !== 'paid') return;
+    if (paymentOf(world.cluster, session)?.state !== 'paid') return;
     world.cluster.simulator.reverse(session.providerPaymentId);
     pick(sessions, turn).provider = 'reversed';
   },
@@ -145,6 +178,13 @@ const kill = command('kill', fc.record({ hub: fc.nat(1), afterMs: fc.nat(400) })
     begin(pause(afterMs).then(() => (cluster.hub(hub) ? cluster.replace(hub) : undefined))),
 }));
 
+/** What it was told before is old news afterwards. */
+const freeze = command(
+  'freeze past the lease',
+  fc.record({ hub: fc.nat(1), ms: fc.integer({ min: 100, max: 900 }) }),
+  ({ hub, ms }) => ({ run: (_, { begin, cluster }) => begin(cluster.freeze(hub, ms)) }),
+);
+
 const cut = command('cut the database', fc.record({}), () => ({
   run: (_, { cluster }) => cluster.cutDatabase(),
 }));
@@ -152,8 +192,26 @@ const cut = command('cut the database', fc.record({}), () => ({
 /** At most so many of the commands above, as likely as they are named here. */
 export function paymentCommands(maxCommands: number) {
   const often = [customer, stranger, customer, stranger, customer, stranger, customer, stranger];
-  const seldom = [fault, fault, outage, reversal, recheck, replay, replay, cut, kill];
-  return fc.commands<Model, World, false>([...often, ...seldom], { maxCommands, size: 'max' });
+  const seldom = [
+    fault,
+    fault,
+    validationOutage,
+    validationOutage,
+    outage,
+    secondPayment,
+    secondPayment,
+    secondPayment,
+    reversal,
+    recheck,
+    replay,
+    replay,
+    cut,
+    kill,
+    freeze,
+    freeze,
+  ];
+  // With a bias, the first runs would be short, and about the first session mostly.
+  return fc.noBias(fc.commands<Model, World, false>([...often, ...seldom], { maxCommands, size: 'max' }));
 }
 
 function pick<T>(list: readonly T[], turn: number): T {

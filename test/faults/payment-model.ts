@@ -7,12 +7,14 @@ export type ModelSession = {
   provider: 'open' | 'authorized' | 'paid' | 'failed' | 'cancelled' | 'reversed';
   /** What callbacks that lead to the session said of it, true or not, delivered or not. */
   readonly claims: Set<Claim>;
+  /** How often the customer has paid it again: none of them settles anything. */
+  secondPayments: number;
 };
 
 export type Model = { readonly sessions: readonly ModelSession[] };
 
 export function newModelSession(gateway: GatewayName): ModelSession {
-  return { gateway, provider: 'open', claims: new Set() };
+  return { gateway, provider: 'open', claims: new Set(), secondPayments: 0 };
 }
 
 /** What a customer can do at the checkout; `leave`: authorize with gateway_two, and close the tab. */
@@ -30,6 +32,14 @@ export function act(session: ModelSession, action: CustomerAction): void {
   } else {
     session.provider = action === 'fail' ? 'failed' : 'cancelled';
   }
+}
+
+/** So many callbacks name another payment that one check of the hub can ask about them all. */
+const MOST_SECOND_PAYMENTS = 2;
+
+/** Whether the session is paid, or will be once the hub has moved the money. */
+export function mayPayAgain({ provider, secondPayments }: ModelSession): boolean {
+  return (provider === 'authorized' || provider === 'paid') && secondPayments < MOST_SECOND_PAYMENTS;
 }
 
 /** The statuses that the session may have once everything has come to rest. */

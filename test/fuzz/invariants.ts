@@ -13,12 +13,17 @@ const QUESTIONS: Readonly<Record<string, string>> = {
   'an app has not exactly one active signing key': `
     select a.id from app a left join signing_key k on k.app_id = a.id and k.retired_at is null
     group by a.id having count(k.id) <> 1`,
-  'a paid session has no usage log, or one that is not paid has a standing one': `
-    select c.id from charge_session c left join usage_log u on u.id = c.id and u.reversed_at is null
-    where (c.status = 'success') <> (u.id is not null)`,
-  'a usage log says another amount than its session': `
-    select u.id from usage_log u join charge_session c on c.id = u.id
-    where (u.amount_minor, u.currency) is distinct from (c.amount_minor, c.currency)`,
+  'the usage log entries of a session do not come to its amount if it is paid, or to nothing': `
+    select c.id from charge_session c left join usage_log u on u.session_id = c.id
+    group by c.id
+    having coalesce(sum(u.amount_minor), 0) <> case when c.status = 'success' then c.amount_minor else 0 end`,
+  'a session with usage log entries has not exactly one of kind payment, of its amount': `
+    select c.id from charge_session c join usage_log u on u.session_id = c.id
+    group by c.id
+    having count(*) filter (where u.kind = 'payment') <> 1
+      or bool_or(abs(u.amount_minor) <> c.amount_minor or u.currency <> c.currency)`,
+  'an entry of the usage log is taken back twice': `
+    select u.reverses as id from usage_log u where u.reverses is not null group by u.reverses having count(*) > 1`,
   'fee lines do not sum up to the total of their usage log': `
     select u.id from usage_log u left join fee_line f on f.usage_log_id = u.id
     group by u.id having coalesce(sum(f.amount_minor), 0) <> u.fee_total_minor`,

@@ -173,8 +173,9 @@ async function makePayments(world: World) {
     orderReference: ['ORD-1'],
     idempotencyKey: slots.map((slot) => `${slot}-0`),
     'credentials.key': GATEWAYS.flatMap((gateway) => Object.keys(simulator.credentials[gateway])),
-    'options.key': ['paymentIdField'],
+    'options.key': ['paymentIdField', 'riskyPayments'],
     paymentIdField: ['paymentId', 'paymentID'],
+    riskyPayments: ['settle', 'hold'],
     'metadata.key': ['order', 'note'],
   };
 }

@@ -90,6 +90,33 @@ describe('a problem', () => {
       expect(await errorsOf(await gateway.get('/v1/status/x?fp=a&fp=a'))).to.have.keys('fp');
     });
 
+    it('say of an optional field that it is empty, not that it is required', async () => {
+      await start();
+      expect(await errorsOf(await gateway.get('/v1/status/x?fp='))).to.deep.equal({
+        fp: 'must not be empty: leave it out, or give a value',
+      });
+      expect((await gateway.get('/v1/status/x')).status).to.equal(200);
+    });
+
+    for (const [what, value] of [
+      ['empty', ''],
+      ['null', null],
+      ['missing', undefined],
+    ] as const) {
+      it(`take an optional member that is ${what}, and say of a required one that it is required`, async () => {
+        await start();
+        const optional = { ...REQUEST, machineLabel: value, appVersion: value };
+        expect((await gateway.post('/v1/activate', optional)).status).to.equal(200);
+        const required = { licenseKey: value, machineFingerprint: value };
+        for (const path of ['/v1/activate', '/v1/deactivate']) {
+          expect(await errorsOf(await gateway.post(path, required)), path).to.deep.equal({
+            licenseKey: 'is required and must not be empty',
+            machineFingerprint: 'is required and must not be empty',
+          });
+        }
+      });
+    }
+
     it('count characters, not bytes', async () => {
       await start();
       const response = await gateway.post('/v1/activate', {

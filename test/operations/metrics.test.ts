@@ -111,7 +111,10 @@ describe('the metrics of a hub', function () {
     const failed = await createSession(payments, 'gateway_one');
     await callBack(gatewayUrl, 'gateway_one', callbackFields(failed, 'failed'));
     await callBack(gatewayUrl, 'gateway_one', { ...callbackFields(failed, 'paid'), status: 'EXPIRED' });
-    await callBack(gatewayUrl, 'gateway_one', { ...callbackFields(failed, 'paid'), tran_id: 'ANOTHER' });
+    await callBack(gatewayUrl, 'gateway_one', {
+      ...callbackFields(failed, 'paid'),
+      tran_id: paid.merchantTransactionId,
+    });
     await callBack(gatewayUrl, 'gateway_one', { session_id: 'chs_none', status: 'VALID', tran_id: 'NONE' });
     const malformed = await callBack(gatewayUrl, 'gateway_one', { tran_id: 'NONE' });
     expect(malformed.status).to.equal(400);

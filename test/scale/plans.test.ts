@@ -23,9 +23,10 @@ const MOST_VERSIONS = 20;
 
 /** Prepared statements that take a rare event, and need not be seen. All others have to be. */
 const NOT_DRIVEN = [
+  'bring_forward', // somebody holds the row of a session that keeps no more callbacks; a session by its id
   'find_certificate_caller', // a client certificate: one small table
-  'find_unlinked_audit_entries', // the audit log is verified: all of it is read
   'join_callbacks', // more than 256 callbacks of one session wait
+  'mark_counted', // likewise, and the session is paid; a session by its id
   'note_reason', // a payment that does not fit; a session by its id
   'postpone_callback', // the hub itself is in trouble; a callback by its id
   'write_last_used', // once a minute at most; a token by its id

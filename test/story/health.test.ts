@@ -50,16 +50,21 @@ const SAYING: Readonly<Record<string, (value: number) => Sample[]>> = {
   HubDatabaseAway: (value) => [['hub_database_up', value]],
   HubPoolExhausted: (value) => [['hub_pg_pool_waiting', value]],
   HubRedisAway: (value) => [['hub_redis_up', value]],
+  HubLogUnwritable: (value) => [['hub_log_writable', value]],
+  HubRedisRefusesWrites: (value) => [['hub_redis_takes_writes', value]],
   HubClockOff: (value) => [['hub_clock_ahead_seconds', value]],
   HubPartitionsMissing: (value) => [['hub_partition_months_ahead', value]],
   HubCallbacksStray: (value) => [['hub_callbacks_oldest_stray_seconds', value]],
+  HubPaymentsHeld: (value) => [['hub_sessions_oldest_held_seconds', value]],
   HubSweepLate: (value) => [['hub_sweep_overdue_seconds', value]],
   HubTaskStuck: (value) => [['hub_task_last_success_timestamp_seconds', now - value, { task: 'sweep' }]],
   HubAuditChainBehind: (value) => [['hub_audit_unlinked_entries', value]],
+  HubAuditEntriesUnlinked: (value) => [['hub_audit_oldest_unlinked_seconds', value]],
+  HubAuditChainStopped: (value) => [['hub_audit_chain_stopped', value]],
   HubAuditChainCut: (value) => [['hub_audit_head_lost', value]],
 };
 /** Of what is so at a moment, these are left to others: a hub that is away, what doctor and the overview count themselves. */
-const ELSEWHERE = ['HubDown', 'HubAbsent', 'HubWorkersMissing', 'HubCallbacksWait'];
+const ELSEWHERE = ['HubDown', 'HubAbsent', 'HubWorkersMissing', 'HubCallbacksWait', 'HubDuplicatePayments'];
 
 describe('the health of a running hub', () => {
   it('is nothing, if the hub says nothing', () => {
@@ -109,6 +114,30 @@ describe('the health of a running hub', () => {
       'Redis of the hub warning: it does not answer: each process counts requests by itself',
     ],
     [
+      'Redis refuses writes',
+      [
+        ['hub_redis_up', 1],
+        ['hub_redis_takes_writes', 0],
+      ],
+      'Redis of the hub warning: it refuses writes: each process counts requests by itself',
+    ],
+    [
+      'the log cannot be written',
+      [
+        ['hub_log_lost_lines_total', 12],
+        ['hub_log_writable', 0],
+      ],
+      'log failed: it cannot be written: 12 lines are lost',
+    ],
+    [
+      'lines of the log were lost',
+      [
+        ['hub_log_lost_lines_total', 12],
+        ['hub_log_writable', 1],
+      ],
+      'log warning: 12 lines were lost since the hub started',
+    ],
+    [
       'a task is stuck',
       [['hub_task_last_success_timestamp_seconds', now - 400, { task: 'sweep' }]],
       'tasks failed: have not gone well: sweep for 400 s',
@@ -132,6 +161,16 @@ describe('the health of a running hub', () => {
       'the chain is cut',
       [['hub_audit_head_lost', 1]],
       'audit chain failed: has lost entries that the hub has seen',
+    ],
+    [
+      'the chain has lost its key',
+      [['hub_audit_chain_stopped', 1]],
+      'audit chain failed: cannot go on: its key or its head is gone',
+    ],
+    [
+      'an entry has no link',
+      [['hub_audit_oldest_unlinked_seconds', 400.4]],
+      'audit chain failed: an entry has waited for its link for 400 s',
     ],
     [
       'the chain is behind',
@@ -162,6 +201,9 @@ describe('the health of a running hub', () => {
       ['process_max_fds', 1_000],
       ['hub_database_up', 1],
       ['hub_redis_up', 1],
+      ['hub_redis_takes_writes', 1],
+      ['hub_log_writable', 1],
+      ['hub_log_lost_lines_total', 0],
       ['hub_task_last_success_timestamp_seconds', now - 200, { task: 'sweep' }],
       ['hub_task_last_success_timestamp_seconds', now - 80_000, { task: 'partitions' }],
       ['hub_sweep_overdue_seconds', 600, { slot: 'a' }],

@@ -21,7 +21,7 @@ export type HubProcess = {
 export const HUBCTL = fileURLToPath(new URL('../../cli/hubctl.js', import.meta.url));
 
 /**
- * `hubctl serve` on free ports with these variables and nothing else of the hub's, as the user of the tests or as
+ * `hubctl serve` on free ports, unless these variables name others, with these variables and nothing else of the hub's, as the user of the tests or as
  * another, from this checkout or from another. Rejects with what it said.
  */
 export async function spawnHub(
@@ -29,11 +29,14 @@ export async function spawnHub(
   account?: { readonly uid: number; readonly gid: number },
   program = HUBCTL,
 ): Promise<HubProcess> {
-  const child = spawn(process.execPath, [program, 'serve', '--port', '0', '--rpc-port', '0'], {
+  const child = spawn(process.execPath, [program, 'serve'], {
     env: {
       PATH: process.env['PATH'] ?? '',
       HUB_LICENSE_RATE_PER_MINUTE: '0',
       HUB_WRONG_GUESSES: '0',
+      HUB_PORT: '0',
+      HUB_RPC_PORT: '0',
+      HUB_DRAIN_SECONDS: '0',
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,11 +1,13 @@
 // Payments for tests: a hub, the provider simulator behind a tap, a slot at each gateway, and what callbacks look like.
 import { type Client, createClient } from '@connectrpc/connect';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../cli/simulator/simulator.ts';
+import { formatId, newUuid, parseId } from '../../core/ids.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { Callback, ChargeSession } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { CallbackState, ChargeStatus, SlotEnvironment } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import { startHub, type TestHub, type TestHubOptions } from './hub.ts';
+import { query } from './postgres.ts';
 import { type ProviderTap, startProviderTap } from './provider-tap.ts';
 import { until } from './until.ts';
 
@@ -156,6 +158,23 @@ export async function untilStatus(
 ): Promise<void> {
   const reached = async () => (await statusOf(payments, session)) === status;
   await until(reached, `session ${session.sessionId} is ${status}`, limitMs);
+}
+
+/** A duplicate payment of a session, as if the provider had told of one; its id. */
+export async function addDuplicate(
+  { hub }: Pick<Payments, 'hub'>,
+  { sessionId, gateway }: ChargeSession,
+): Promise<string> {
+  const id = newUuid();
+  await query(
+    hub.databaseUrl,
+    `insert into duplicate_payment (id, session_id, slot_id, gateway, gateway_transaction_id, provider_payment_id,
+                                    amount_minor, currency, found_at, resolution)
+     select $1::uuid, c.id, c.slot_id, $3, $1::uuid::text, '', 10000, 'BDT', now(), ''
+     from charge_session c where c.id = $2`,
+    [id, parseId('chs', sessionId), gateway],
+  );
+  return formatId('dup', id);
 }
 
 /** The whole story of a session. */

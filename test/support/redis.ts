@@ -1,6 +1,7 @@
 // The Redis of a test run: REDIS_URL, else the standard port, else a redis-server started from PATH, else none.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import type { Context } from 'mocha';
 import { freePort } from '../../core/storage/free-port.ts';
@@ -16,6 +17,19 @@ export function requireRedis(test: Context): string {
   if (process.env['CI'] === 'true') throw new Error(reason);
   process.stderr.write(`      pending: ${reason}\n`);
   return test.skip();
+}
+
+/** The test starts servers of its own. Without redis-server on the PATH the suite is pending; under CI it fails. */
+export async function requireRedisServer(test: Context): Promise<void> {
+  const found = await promisify(execFile)('redis-server', ['--version']).then(
+    () => true,
+    () => false,
+  );
+  if (found) return;
+  const reason = 'no redis-server on the PATH';
+  if (process.env['CI'] === 'true') throw new Error(reason);
+  process.stderr.write(`      pending: ${reason}\n`);
+  test.skip();
 }
 
 /** The address of the Redis that `findRedis` found; empty if there is none. */

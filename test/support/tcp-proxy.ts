@@ -1,6 +1,7 @@
 // A TCP proxy that can go away, come back and lead elsewhere: a server that is down for one client, a virtual address.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
 
 export type TcpProxy = {
   /** The target's URL, by way of the proxy. */
@@ -11,7 +12,14 @@ export type TcpProxy = {
   /** Cuts every connection; new ones go to this server. */
   leadTo(url: string): void;
   /** Cuts the connection that is next to send this text when the target has dealt with it, instead of passing its answer on. */
-  loseAnswerTo(text: string): void;
+  loseAnswerTo(text: string, onLost?: () => void): void;
+  /** Cuts the connection that is next to send this text: when the target has got it, or before. */
+  cutAt(text: string, options: { delivered: boolean }): void;
+  /** Holds back what the connection sends that is next to send this text, that piece included, until `release`. */
+  holdBack(text: string): void;
+  /** Whether something is held back now. */
+  holds(): boolean;
+  release(): void;
   /** How often the target was sent this text, if each came in one piece. */
   sent(text: string): number;
 };
@@ -20,20 +28,41 @@ export async function startTcpProxy(targetUrl: string): Promise<TcpProxy> {
   let target = new URL(targetUrl);
   const sockets = new Set<Socket>();
   let sent = '';
-  let losing: string | undefined;
+  let losing: { text: string; onLost: () => void } | undefined;
+  let cutting: { text: string; delivered: boolean } | undefined;
+  let holding: string | undefined;
+  let release: (() => void) | undefined;
   const relay = (near: Socket): void => {
     const far = connect(Number(target.port), target.hostname);
+    const gate = new PassThrough();
     near.on('data', (chunk: Buffer) => {
       const text = chunk.toString('latin1');
       sent += text;
-      if (losing === undefined || !text.includes(losing)) return;
+      if (holding !== undefined && text.includes(holding)) {
+        holding = undefined;
+        gate.unpipe(far);
+        release = () => gate.pipe(far);
+      }
+      if (cutting !== undefined && text.includes(cutting.text)) {
+        if (cutting.delivered) setImmediate(() => near.destroy());
+        else far.destroy();
+        cutting = undefined;
+      }
+      if (losing === undefined || !text.includes(losing.text)) return;
+      const { onLost } = losing;
       losing = undefined;
       far.unpipe(near);
-      far.once('data', () => near.destroy()).resume();
+      far
+        .once('data', () => {
+          near.destroy();
+          onLost();
+        })
+        .resume();
     });
+    near.pipe(gate).pipe(far);
+    far.pipe(near);
     for (const [from, to] of [[near, far] as const, [far, near] as const]) {
       sockets.add(from);
-      from.pipe(to);
       from.on('error', () => {}); // its close is what matters
       from.on('close', () => {
         sockets.delete(from);
@@ -60,8 +89,19 @@ export async function startTcpProxy(targetUrl: string): Promise<TcpProxy> {
     up: async () => {
       await listen(port);
     },
-    loseAnswerTo(text) {
-      losing = text;
+    loseAnswerTo(text, onLost = () => {}) {
+      losing = { text, onLost };
+    },
+    cutAt(text, { delivered }) {
+      cutting = { text, delivered };
+    },
+    holdBack(text) {
+      holding = text;
+    },
+    holds: () => release !== undefined,
+    release() {
+      release?.();
+      release = undefined;
     },
     sent: (text) => sent.split(text).length - 1,
     leadTo(otherUrl) {

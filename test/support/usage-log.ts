@@ -13,12 +13,13 @@ export async function fillUsageLog(
   );
   await query(
     databaseUrl,
-    `insert into usage_log (id, slot_id, gateway, gateway_transaction_id, amount_minor, currency, fee_total_minor,
+    `insert into usage_log (id, kind, session_id, slot_id, gateway, gateway_transaction_id, amount_minor, currency, fee_total_minor,
                             order_reference, settled_at)
-     select (lpad(to_hex((extract(epoch from now()) * 1000)::bigint), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0')
-             || '8' || lpad(to_hex(n), 15, '0'))::uuid,
-            slot.id, 'gateway_one', 'V' || n, 10000, 'BDT', 150, 'ORD-' || n, now() - interval '1 second' * $2 * n
-     from slot, generate_series(1, $1::int) n`,
+     select e.id, 'payment', e.id, e.slot_id, 'gateway_one', 'V' || n, 10000, 'BDT', 150, 'ORD-' || n,
+            now() - interval '1 second' * $2 * n
+     from (select n, slot.id as slot_id, (lpad(to_hex((extract(epoch from now()) * 1000)::bigint), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0')
+             || '8' || lpad(to_hex(n), 15, '0'))::uuid as id
+           from slot, generate_series(1, $1::int) n) e`,
     [entries, secondsApart],
   );
 }

@@ -315,7 +315,9 @@ describe('traces of a gateway and a core in two processes', function () {
 
   it('link what is done later to the callback that it is done for', async () => {
     const session = await createSession();
-    simulator.faults.add({ kind: 'error_500', operation: 'gateway_one.validate' });
+    for (const operation of ['gateway_one.validate', 'gateway_one.query'] as const) {
+      simulator.faults.add({ kind: 'error_500', operation });
+    }
     await callBackPaid(session);
     const swept = await sent(isCallbackOf(session, 'sweep'), 'the sweep has come');
     const served = await sent(

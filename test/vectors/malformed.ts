@@ -63,6 +63,31 @@ export const MALFORMED: readonly Case[] = [
   malformed('surrogate-swapped', 'the halves of a character, swapped', asEscapes('\\ude00\\ud83d')),
   malformed('surrogate-apart', 'the halves of a character apart', asEscapes('\\ud83d\\n\\ude00')),
   malformed('surrogate-twice', 'a first half, then a whole character', asEscapes('\\ud83d\\ud83d\\ude00')),
+  malformed(
+    'surrogate-signature',
+    'half a character after a good signature',
+    text.replace(/(?<="signature":"[^"]+)"/, '\\ud83d"'),
+  ),
+  malformed(
+    'half-signature',
+    'a signature that is half a character',
+    text.replace(/(?<="signature":")[^"]+/, '\\ude00'),
+  ),
+  malformed(
+    'surrogate-answer',
+    'half a character in an answer, beside a good license',
+    `{"ok":true,"license":${text},"publicKeyPem":"\\ud83d"}`,
+  ),
+  malformed(
+    'surrogate-answer-name',
+    'half a character in the name of a member of an answer',
+    `{"ok":true,"license":${text},"\\udfff":1}`,
+  ),
+  malformed(
+    'surrogate-answer-within',
+    'half a character deep in an answer, beside a good license',
+    `{"ok":true,"license":${text},"hints":[{"text":["\\udbff "]}]}`,
+  ),
   malformed('utf8-invalid', 'a byte that is no UTF-8', asBytes(0xff)),
   malformed('utf8-overlong', 'a slash in two bytes', asBytes(0xc0, 0xaf)),
   malformed('utf8-surrogate', 'half a character in three bytes', asBytes(0xed, 0xa0, 0xbd)),

@@ -1,6 +1,6 @@
 // A state in a word: its color says the same, for those who see it.
 import { LicenseState } from '../../../gen/hub/license/v1/license_pb.ts';
-import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../story/words.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES, FEE_RULE_STATES, wordFor } from '../../../story/words.ts';
 
 export type Tone = 'good' | 'wait' | 'bad' | 'calm';
 
@@ -37,6 +37,11 @@ const STATE_TONES: Readonly<Record<string, Tone>> = {
 export function StateBadge({ state }: { readonly state: number }) {
   const word = wordFor(CALLBACK_STATES, state);
   return <Badge tone={STATE_TONES[word] ?? 'calm'}>{word === 'received' ? 'waiting' : word}</Badge>;
+}
+
+export function FeeRuleBadge({ state }: { readonly state: number }) {
+  const word = wordFor(FEE_RULE_STATES, state);
+  return <Badge tone={word === 'in_force' ? 'good' : 'calm'}>{word.replace('_', ' ')}</Badge>;
 }
 
 export function LicenseBadge({ state }: { readonly state: number }) {

@@ -25,7 +25,9 @@ export function Filters({ filters }: { readonly filters: readonly Filter[] }) {
             key={filter.name}
             filter={filter}
             value={query[filter.name]}
-            onChange={(value) => go(linkTo(path, { ...query, after: undefined, [filter.name]: value }))}
+            onChange={(value) =>
+              go(linkTo(path, { ...query, after: undefined, since: undefined, [filter.name]: value }))
+            }
           />
         );
       })}

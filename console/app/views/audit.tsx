@@ -1,5 +1,5 @@
 // The audit log: who changed what, newest first.
-import type { AuditEntry } from '../../../gen/hub/access/v1/audit_service_pb.ts';
+import { ActorKind, type AuditEntry } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { Filters } from '../components/filters.tsx';
 import { ShortId } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
@@ -10,37 +10,56 @@ import { Table } from '../components/table.tsx';
 import { useLive } from '../live.ts';
 import { useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
-import { beginOf, SPANS } from '../spans.ts';
+import { beginOf, SPANS, sinceOf } from '../spans.ts';
 
 const EVERY_MS = 10_000;
 
+/** Only the hub says what an actor is: a name alone proves nothing. */
+const KINDS = [
+  ['', 'all'],
+  [String(ActorKind.TOKEN), 'token'],
+  [String(ActorKind.CERTIFICATE), 'certificate'],
+  [String(ActorKind.HUB), 'the hub itself'],
+  [String(ActorKind.LOCAL), 'command'],
+] as const;
+
 export function AuditView({ who }: { readonly who: SignedIn }) {
-  const { subject, actor, action, after = '', span = '7' } = useRoute().query;
-  const live = useLive(JSON.stringify([subject, actor, action, after, span]), EVERY_MS, (signal) => {
-    const since = beginOf(span);
-    return who.hub.audit.listAuditEntries(
-      {
-        ...(subject && { subject }),
-        ...(actor && { actor }),
-        ...(action && { action }),
-        ...(since && { since }),
-        pageToken: after,
-      },
-      { signal },
-    );
-  });
+  const { subject, actor, kind, token, action, after = '', since: begun, span = '7' } = useRoute().query;
+  const actorKind = Object.values(ActorKind).find((number) => number > 0 && String(number) === kind);
+  const live = useLive(
+    JSON.stringify([subject, actor, kind, token, action, after, begun, span]),
+    EVERY_MS,
+    async (signal) => {
+      const since = beginOf(span, begun);
+      const page = await who.hub.audit.listAuditEntries(
+        {
+          ...(subject && { subject }),
+          ...(actor && { actor }),
+          ...(actorKind !== undefined && { actorKind }),
+          ...(token && { actorTokenId: token }),
+          ...(action && { action }),
+          ...(since && { since }),
+          pageToken: after,
+        },
+        { signal },
+      );
+      return { ...page, since: sinceOf(since) };
+    },
+  );
   return (
     <Page title="Audit log">
       <Filters
         filters={[
           { name: 'subject', label: 'About', placeholder: 'id' },
           { name: 'actor', label: 'By', placeholder: 'name of a token' },
+          { name: 'token', label: 'Token', placeholder: 'tok_…' },
+          { name: 'kind', label: 'Kind', choices: KINDS, otherwise: '' },
           { name: 'action', label: 'Action', placeholder: 'license.revoke' },
           { name: 'span', label: 'When', choices: SPANS, otherwise: '7' },
         ]}
       />
       <Loaded live={live}>
-        {({ entries, nextPageToken }) => (
+        {({ entries, nextPageToken, since }) => (
           <>
             <Table
               caption="Changes"
@@ -51,15 +70,27 @@ export function AuditView({ who }: { readonly who: SignedIn }) {
                 { title: 'When', cell: ({ at }) => <Moment at={at} /> },
                 { title: 'Action', cell: (entry) => <code>{entry.action}</code> },
                 { title: 'About', cell: (entry) => <ShortId id={entry.subject} /> },
-                { title: 'By', cell: (entry) => entry.actor },
+                { title: 'By', cell: (entry) => <Actor entry={entry} /> },
                 { title: 'Change', kind: 'long', wide: true, cell: (entry) => <Change entry={entry} /> },
               ]}
             />
-            <Pager next={nextPageToken} />
+            <Pager next={nextPageToken} since={since} />
           </>
         )}
       </Loaded>
     </Page>
+  );
+}
+
+function Actor({ entry }: { readonly entry: AuditEntry }) {
+  const { actor, actorKind, actorTokenId, actorCertificateSubject } = entry;
+  const kind = KINDS.find(([number]) => number === String(actorKind))?.[1];
+  return (
+    <>
+      {actor} {kind && <span class="muted">{kind}</span>}{' '}
+      {actorTokenId !== '' && <ShortId id={actorTokenId} />}
+      {actorCertificateSubject !== '' && <code>{actorCertificateSubject}</code>}
+    </>
   );
 }
 

@@ -1,14 +1,11 @@
 // Callbacks as they were journaled, newest first: those that wait before all others.
 import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { CALLBACK_STATES, wordFor } from '../../../story/words.ts';
-import { StateBadge } from '../components/badge.tsx';
-import { ShortId } from '../components/id.tsx';
+import { CallbackTable } from '../components/callback-table.tsx';
 import { Loaded } from '../components/loaded.tsx';
-import { Moment } from '../components/moment.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { mayReplay, ReplayAll } from '../components/replay.tsx';
-import { Table } from '../components/table.tsx';
 import { useLive } from '../live.ts';
 import { linkTo, useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
@@ -53,21 +50,7 @@ export function CallbacksView({ who }: { readonly who: SignedIn }) {
       <Loaded live={live}>
         {({ callbacks, nextPageToken }) => (
           <>
-            <Table
-              caption="Callbacks"
-              rows={callbacks}
-              keyOf={({ callbackId }) => callbackId}
-              empty={empty}
-              columns={[
-                { title: 'Received', cell: ({ receivedAt }) => <Moment at={receivedAt} /> },
-                { title: 'State', cell: (it) => <StateBadge state={it.state} /> },
-                { title: 'Callback', cell: ({ callbackId }) => <ShortId id={callbackId} /> },
-                { title: 'Session', wide: true, cell: ({ sessionId }) => <ShortId id={sessionId} /> },
-                { title: 'Gateway', wide: true, cell: ({ gateway }) => gateway },
-                { title: 'Attempts', kind: 'number', wide: true, cell: ({ attempts }) => attempts },
-                { title: 'Why', kind: 'long', cell: ({ reason }) => reason },
-              ]}
-            />
+            <CallbackTable callbacks={callbacks} empty={empty} />
             <Pager next={nextPageToken} />
           </>
         )}

@@ -1,20 +1,29 @@
 // One charge session: what is known of it, and its story as a timeline.
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type ChargeSession, ChargeStatus, type UsageLog } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
-import { type StoryLine, storyOf } from '../../../story/session-story.ts';
-import { CHARGE_STATUSES, wordFor } from '../../../story/words.ts';
+import {
+  type InspectChargeSessionResponse,
+  PaymentService,
+} from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import { riskText } from '../../../story/risk.ts';
+import { callbackCountText, type StoryLine, storyOf } from '../../../story/session-story.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../story/words.ts';
 import { Amount } from '../components/amount.tsx';
 import { StatusBadge, type Tone } from '../components/badge.tsx';
+import { CallbackTable } from '../components/callback-table.tsx';
 import { Confirm } from '../components/confirm.tsx';
+import { Duplicates } from '../components/duplicates.tsx';
 import { Facts, pairFacts } from '../components/facts.tsx';
 import { WholeId, WithLinks } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { gapText, Moment } from '../components/moment.tsx';
 import { Page } from '../components/page.tsx';
+import { Pager } from '../components/pager.tsx';
 import { Table } from '../components/table.tsx';
 import { useLive } from '../live.ts';
 import { may } from '../may.ts';
+import { linkTo, useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 5_000;
@@ -62,11 +71,67 @@ export function SessionView({ who, id }: { readonly who: SignedIn; readonly id: 
               <h2 id="story">What happened</h2>
               <Timeline lines={storyOf(reply)} />
             </section>
+            {reply.duplicatePayments.length > 0 && (
+              <Duplicates who={who} duplicates={reply.duplicatePayments} onDone={live.refresh} />
+            )}
+            <Callbacks who={who} id={id} reply={reply} />
             {reply.usageLog && <Fees usageLog={reply.usageLog} />}
           </>
         )}
       </Loaded>
     </Page>
+  );
+}
+
+type CallbacksProps = {
+  readonly who: SignedIn;
+  readonly id: string;
+  readonly reply: InspectChargeSessionResponse;
+};
+
+/** How many there are and, for those that are too many for the story, all of them page by page. */
+function Callbacks({ who, id, reply }: CallbacksProps) {
+  const { path, query } = useRoute();
+  const { callbackCounts, moreCallbacks } = reply;
+  const counts = callbackCounts.map(({ state, kept, onlyCounted }) =>
+    callbackCountText({
+      state: wordFor(CALLBACK_STATES, state),
+      kept: Number(kept),
+      onlyCounted: Number(onlyCounted),
+    }),
+  );
+  const mayList = may(who.caller, PaymentAdminService.method.listCallbacks);
+  return (
+    <section aria-labelledby="callbacks">
+      <h2 id="callbacks">Callbacks</h2>
+      <p class="muted">{counts.join(', ') || 'No callback has come yet.'}</p>
+      {mayList && moreCallbacks && query['callbacks'] !== 'all' && (
+        <p>
+          <a href={linkTo(path, { callbacks: 'all' })}>List all that the journal keeps</a>
+        </p>
+      )}
+      {mayList && query['callbacks'] === 'all' && (
+        <AllCallbacks who={who} id={id} after={query['after'] ?? ''} />
+      )}
+    </section>
+  );
+}
+
+type AllProps = { readonly who: SignedIn; readonly id: string; readonly after: string };
+
+function AllCallbacks({ who, id, after }: AllProps) {
+  const live = useLive(`${id} ${after}`, EVERY_MS, (signal) =>
+    who.hub.paymentAdmin.listCallbacks({ sessionId: id, pageToken: after }, { signal }),
+  );
+  return (
+    <Loaded live={live}>
+      {({ callbacks, nextPageToken }) => (
+        <>
+          <CallbackTable callbacks={callbacks} empty="The journal has no callback of the session." />
+          <Pager next={nextPageToken} />
+        </>
+      )}
+    </Loaded>
   );
 }
 
@@ -81,6 +146,9 @@ function SessionFacts({ session }: { readonly session: ChargeSession }) {
         ['Slot', `${session.slot} (${session.gateway})`],
         ['Created', <Moment key="created" at={session.createdAt} />],
         ['Status since', <Moment key="since" at={session.statusChangedAt} />],
+        ['Risk, by the provider', riskText(session.riskLevel, session.riskTitle)],
+        ['Held for review since', session.heldAt && <Moment key="held" at={session.heldAt} />],
+        ['Released', session.releasedAt && <Moment key="released" at={session.releasedAt} />],
         ['Hub’s transaction', session.merchantTransactionId && <code>{session.merchantTransactionId}</code>],
         ['Provider’s payment', session.providerPaymentId && <code>{session.providerPaymentId}</code>],
         [
@@ -126,8 +194,8 @@ function Timeline({ lines }: { readonly lines: readonly StoryLine[] }) {
   );
 }
 
-const GOOD = /^(success|settled( \(success\))?|usage log)$/;
-const BAD = /^(failed|dead|mismatch|reversed|settled \(failed\))$/;
+const GOOD = /^(success|settled( \(success\))?|usage log|paid again|duplicate handled)$/;
+const BAD = /^(failed|dead|mismatch|reversed|duplicate payment|settled \(failed\))$/;
 
 function toneOf({ what, kind, detail }: StoryLine): Tone {
   if (kind === 'waiting' || what === 'pending') return 'wait';

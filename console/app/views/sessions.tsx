@@ -14,7 +14,7 @@ import { Table } from '../components/table.tsx';
 import { useLive } from '../live.ts';
 import { useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
-import { beginOf, SPANS } from '../spans.ts';
+import { beginOf, SPANS, sinceOf } from '../spans.ts';
 
 const EVERY_MS = 10_000;
 const STATUS_CHOICES = [
@@ -25,21 +25,26 @@ const STATUS_CHOICES = [
 export function SessionsView({ who }: { readonly who: SignedIn }) {
   const { query } = useRoute();
   const slots = useSlots(who);
-  const { status = '', order, after = '', span = '7' } = query;
+  const { status = '', order, after = '', since, span = '7' } = query;
   const slot = query['slot'] ?? slots.only;
-  const live = useLive(JSON.stringify([status, slot, order, after, span]), EVERY_MS, (signal) => {
-    const createdFrom = beginOf(span);
-    return who.hub.payments.listChargeSessions(
-      {
-        status: Object.entries(CHARGE_STATUSES).find(([word]) => word === status)?.[1] ?? 0,
-        ...(slot && { slot }),
-        ...(order && { orderReference: order }),
-        ...(createdFrom && { createdFrom }),
-        pageToken: after,
-      },
-      { signal },
-    );
-  });
+  const live = useLive(
+    JSON.stringify([status, slot, order, after, since, span]),
+    EVERY_MS,
+    async (signal) => {
+      const createdFrom = beginOf(span, since);
+      const page = await who.hub.payments.listChargeSessions(
+        {
+          status: Object.entries(CHARGE_STATUSES).find(([word]) => word === status)?.[1] ?? 0,
+          ...(slot && { slot }),
+          ...(order && { orderReference: order }),
+          ...(createdFrom && { createdFrom }),
+          pageToken: after,
+        },
+        { signal },
+      );
+      return { ...page, since: sinceOf(createdFrom) };
+    },
+  );
   return (
     <Page title="Sessions">
       <Filters
@@ -51,7 +56,7 @@ export function SessionsView({ who }: { readonly who: SignedIn }) {
         ]}
       />
       <Loaded live={live}>
-        {({ sessions, nextPageToken }) => (
+        {({ sessions, nextPageToken, since }) => (
           <>
             <Table
               caption="Charge sessions"
@@ -71,7 +76,7 @@ export function SessionsView({ who }: { readonly who: SignedIn }) {
                 { title: 'Why', kind: 'long', wide: true, cell: ({ statusReason }) => statusReason },
               ]}
             />
-            <Pager next={nextPageToken} />
+            <Pager next={nextPageToken} since={since} />
           </>
         )}
       </Loaded>

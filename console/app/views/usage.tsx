@@ -1,9 +1,10 @@
-// What was paid and what it cost, day by day in UTC, for each currency; and the fee rules in force.
+// What was paid and what it cost, day by day in UTC, for each currency; and the fee rules.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { PaymentAdminService, type UsageDay } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { formatDecimal } from '../../../story/money.ts';
 import { decimalText } from '../components/amount.tsx';
+import { FeeRuleBadge } from '../components/badge.tsx';
 import { BarChart } from '../components/bar-chart.tsx';
 import { Filters } from '../components/filters.tsx';
 import { Loaded } from '../components/loaded.tsx';
@@ -75,10 +76,10 @@ function CurrencySection({ usage }: { readonly usage: CurrencyUsage }) {
         <Total name="Fees" value={text(total.feeMinorUnits)} />
         <Total name="Payments" value={String(total.payments)} />
         {total.reversedPayments > 0n && (
-          <Total
-            name={`Of these reversed: ${total.reversedPayments}`}
-            value={text(total.reversedMinorUnits)}
-          />
+          <>
+            <Total name={`Reversed: ${total.reversedPayments}`} value={text(total.reversedMinorUnits)} />
+            <Total name="Net" value={text(total.netMinorUnits)} />
+          </>
         )}
       </dl>
       <div class="charts">
@@ -107,7 +108,7 @@ function DayTable({ days, currency }: { readonly days: readonly UsageDay[]; read
   return (
     <Table
       caption={`Payments in ${currency} by day (UTC)`}
-      rows={days.filter(({ payments }) => payments > 0n).reverse()}
+      rows={days.filter(({ payments, reversedPayments }) => payments > 0n || reversedPayments > 0n).reverse()}
       keyOf={({ day }) => day}
       empty="Nothing was paid."
       columns={[
@@ -134,17 +135,18 @@ function FeeRules({ who }: { readonly who: SignedIn }) {
   );
   return (
     <section aria-labelledby="rules">
-      <h2 id="rules">Fee rules in force</h2>
+      <h2 id="rules">Fee rules</h2>
       <Loaded live={live}>
         {({ rules }) => (
           <Table
-            caption="Fee rules in force"
+            caption="Fee rules"
             rows={rules}
             keyOf={({ feeRuleId }) => feeRuleId}
             empty="There are none: payments cost nothing."
             columns={[
               { title: 'Rule', cell: ({ name }) => name },
               { title: 'Fee', kind: 'long', cell: (rule) => termsText(rule) },
+              { title: 'State', cell: ({ state }) => <FeeRuleBadge state={state} /> },
               {
                 title: 'For',
                 wide: true,

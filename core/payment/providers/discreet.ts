@@ -15,7 +15,15 @@ export function discreet(driver: PaymentDriver): PaymentDriver {
     verify: (access, question) =>
       discreetly(access, async (own, tell) => {
         const verdict = await driver.verify(own, question);
-        return { ...verdict, detail: tell(verdict.detail) };
+        const detail = tell(verdict.detail);
+        if (verdict.kind !== 'paid' || verdict.risk === undefined) return { ...verdict, detail };
+        const { level, title } = verdict.risk;
+        return { ...verdict, detail, risk: { level, title: tell(title) } };
+      }),
+    findPayments: (access, question) =>
+      discreetly(access, async (own, tell) => {
+        const { payments, unanswered } = await driver.findPayments(own, question);
+        return { payments, unanswered: new Map([...unanswered].map(([id, reason]) => [id, tell(reason)])) };
       }),
     testCredentials: (access) =>
       discreetly(access, async (own, tell) => ({ detail: tell((await driver.testCredentials(own)).detail) })),

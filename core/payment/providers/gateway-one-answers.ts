@@ -4,6 +4,7 @@ import {
   type Checkout,
   ProviderRefused,
   ProviderUnavailable,
+  type Risk,
   type Verdict,
   type VerificationQuestion,
 } from '../provider.ts';
@@ -18,7 +19,7 @@ import {
   requiredText,
 } from './answer.ts';
 
-const STANDING = new Set(['VALID', 'VALIDATED']);
+export const STANDING = new Set(['VALID', 'VALIDATED']);
 // The only statuses that say a payment was made and no longer stands. A part that was returned is not among them.
 const REVERSED = new Set(['REFUNDED', 'REVERSED', 'CHARGEBACK']);
 const NOT_PAID: ReadonlyMap<string, 'failed' | 'cancelled'> = new Map([
@@ -89,13 +90,13 @@ export function judgeQuery(answer: Answer, question: VerificationQuestion): Verd
   );
 }
 
-function requireConnected(answer: Answer): void {
+export function requireConnected(answer: Answer): void {
   const complaint = complaintOf(answer);
   if (complaint !== undefined) throw new ProviderUnavailable(complaint);
 }
 
 /** The count is not relied on: it comes as a number or as text, and the transactions are all looked at. */
-function elementsOf(answer: Answer): readonly unknown[] {
+export function elementsOf(answer: Answer): readonly unknown[] {
   const { element } = answer;
   if (Array.isArray(element)) return element;
   if (element == null && requiredText(answer, 'no_of_trans_found') === '0') return [];
@@ -116,7 +117,14 @@ function judgeTransaction(transaction: Answer, question: VerificationQuestion): 
     if (REVERSED.has(status)) return { kind: 'reversed', detail };
     const gatewayTransactionId = requiredId(transaction, 'val_id');
     const bankTransactionId = optionalId(transaction, 'bank_tran_id');
-    return { kind: 'paid', gatewayTransactionId, ...(bankTransactionId && { bankTransactionId }), detail };
+    const risk = riskOf(transaction);
+    return {
+      kind: 'paid',
+      gatewayTransactionId,
+      ...(bankTransactionId && { bankTransactionId }),
+      ...(risk && { risk }),
+      detail,
+    };
   }
   const isOurs = optionalText(transaction, 'tran_id') === question.merchantTransactionId;
   const end = isOurs ? NOT_PAID.get(status) : undefined;
@@ -125,9 +133,18 @@ function judgeTransaction(transaction: Answer, question: VerificationQuestion): 
 }
 
 /** What the customer was asked for; `amount` alone may have been converted to the store's currency. */
-function amountOf(transaction: Answer): Money {
+export function amountOf(transaction: Answer): Money {
   const amount = optionalText(transaction, 'currency_amount');
   const currency = optionalText(transaction, 'currency_type');
   if (amount !== undefined && currency !== undefined) return readMoney(amount, currency);
   return readMoney(requiredText(transaction, 'amount'), requiredText(transaction, 'currency'));
+}
+
+const LONGEST_TITLE = 100;
+
+/** Undefined if the answer has no rating that can be read: a payment is no less made for that. */
+function riskOf({ risk_level: level, risk_title: title }: Answer): Risk | undefined {
+  if (typeof level !== 'string' || !/^\d{1,4}$/.test(level)) return undefined;
+  const words = typeof title === 'string' ? title.slice(0, LONGEST_TITLE) : '';
+  return { level: Number(level), title: words };
 }

@@ -12,9 +12,11 @@ import {
   type Verdict,
   type VerificationQuestion,
 } from '../provider.ts';
+import { RISKY_PAYMENTS, RISKY_PAYMENTS_VALUES } from '../risk.ts';
 import { type Answer, readAnswer } from './answer.ts';
 import { discreet } from './discreet.ts';
 import { complaintOf, judgeQuery, judgeValidation, readCheckout } from './gateway-one-answers.ts';
+import { readPayments } from './gateway-one-payments.ts';
 import { noted } from './noted.ts';
 
 const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
@@ -23,9 +25,23 @@ const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
   ['FAILED', 'failed'],
   ['CANCELLED', 'cancelled'],
 ]);
-const READS = ['status', 'tran_id', 'val_id'] as const;
+const READS = ['status', 'tran_id', 'val_id', 'sessionkey'] as const;
+/** What operators look for when a customer or the provider asks about a payment. */
+const SHOWS = [
+  'amount',
+  'currency_amount',
+  'currency_type',
+  'bank_tran_id',
+  'card_type',
+  'tran_date',
+  'risk_level',
+  'risk_title',
+  'error',
+] as const;
 type Read = CallbackFields<(typeof READS)[number]>;
-const QUESTION_TIMEOUT_MS = 15_000;
+const QUERY_TIMEOUT_MS = 15_000;
+/** Shorter: the query follows in the same lease, and settles the session as well. */
+const VALIDATION_TIMEOUT_MS = 8_000;
 
 export const gatewayOne: PaymentDriver = discreet({
   gateway: 'gateway_one',
@@ -33,21 +49,26 @@ export const gatewayOne: PaymentDriver = discreet({
     method: 'POST',
     acknowledgement: { body: '{"message":"received"}', contentType: 'application/json' },
     reads: READS,
+    paymentField: 'val_id',
+    checkoutFields: ['sessionkey'],
+    shows: SHOWS,
     // A credential, and digests over the other.
     unjournaled: ['store_id', 'verify_sign', 'verify_sign_sha2'],
   },
   credentials: ['storeId', 'storePassword'],
-  options: {},
+  // What to do with a payment that the provider rates risky: its review is the merchant's.
+  options: { [RISKY_PAYMENTS]: RISKY_PAYMENTS_VALUES },
   productionUrls: ['https://securepay.sslcommerz.com'],
 
   readCallback(fields: Read) {
     const status = requiredField(fields, 'status');
-    const proof = fields.val_id;
+    const { val_id: validationId, sessionkey: providerPaymentId } = fields;
     return {
       outcome: OUTCOMES.get(status) ?? 'ignored',
       status,
       merchantTransactionId: requiredField(fields, 'tran_id'),
-      ...(proof && { proof }),
+      ...(providerPaymentId && { providerPaymentId }),
+      ...(validationId && { validationId }),
     };
   },
 
@@ -68,16 +89,35 @@ export const gatewayOne: PaymentDriver = discreet({
     ),
 
   /**
-   * A validation id only says where to look first. What it does not prove is asked again by our own transaction id, so
-   * that a forged one neither settles a session nor hides that it is paid.
+   * At most two calls. A validation id that proves the payment settles without the second. In any other case, also if
+   * the validation API does not answer, the query by our own transaction id decides: a forged id hides no payment.
    */
   async verify(access, question) {
-    const { proof, settled } = question;
-    const validated = proof && !settled ? await validate(access, question, proof) : undefined;
-    if (validated?.kind === 'paid') return validated;
+    const { validationId, settled } = question;
+    const validated =
+      validationId && !settled ? await tryValidation(access, question, validationId) : undefined;
+    const answered = validated instanceof ProviderUnavailable ? undefined : validated;
+    if (answered?.kind === 'paid') return answered;
     const found = await query(access, question);
-    return validated?.kind === 'mismatch' && found.kind === 'pending' ? validated : found;
+    if (found.kind !== 'pending') return found;
+    // The id may be true and the query behind: the callbacks wait for another answer.
+    if (validated instanceof ProviderUnavailable) throw validated;
+    return answered?.kind === 'mismatch' ? answered : found;
   },
+
+  findPayments: (access, question) =>
+    noted(
+      access,
+      'query',
+      async () => {
+        const answer = await ask(access, QUERY_PATH, { tran_id: question.merchantTransactionId });
+        return { payments: readPayments(answer, question), unanswered: new Map() };
+      },
+      ({ payments }) => ({
+        outcome: payments.length > 0 ? 'paid' : 'pending',
+        detail: `payments that stand: ${payments.length}`,
+      }),
+    ),
 
   testCredentials: (access) =>
     noted(
@@ -95,8 +135,30 @@ export const gatewayOne: PaymentDriver = discreet({
 const VALIDATION_PATH = '/validator/api/validationserverAPI.php';
 const QUERY_PATH = '/validator/api/merchantTransIDvalidationAPI.php';
 
-function validate(access: ProviderAccess, question: VerificationQuestion, proof: string): Promise<Verdict> {
-  const judge = async () => judgeValidation(await ask(access, VALIDATION_PATH, { val_id: proof }), question);
+/** Resolves with the error if the validation API says nothing about the id. */
+async function tryValidation(
+  access: ProviderAccess,
+  question: VerificationQuestion,
+  validationId: string,
+): Promise<Verdict | ProviderUnavailable> {
+  try {
+    return await validate(access, question, validationId);
+  } catch (error) {
+    if (error instanceof ProviderUnavailable) return error;
+    throw error;
+  }
+}
+
+function validate(
+  access: ProviderAccess,
+  question: VerificationQuestion,
+  validationId: string,
+): Promise<Verdict> {
+  const judge = async () =>
+    judgeValidation(
+      await ask(access, VALIDATION_PATH, { val_id: validationId }, VALIDATION_TIMEOUT_MS),
+      question,
+    );
   return noted(access, 'validate', judge, ({ kind, detail }) => ({ outcome: kind, detail }));
 }
 
@@ -107,10 +169,15 @@ function query(access: ProviderAccess, question: VerificationQuestion): Promise<
 }
 
 /** The provider takes its questions, and the store's password with them, in the query of the URL. */
-function ask(access: ProviderAccess, path: string, about: Record<string, string>): Promise<Answer> {
+function ask(
+  access: ProviderAccess,
+  path: string,
+  about: Record<string, string>,
+  timeoutMs = QUERY_TIMEOUT_MS,
+): Promise<Answer> {
   const parameters = new URLSearchParams({ ...about, ...store(access), v: '1', format: 'json' });
   const url = `${addressOf(access, path)}?${parameters}`;
-  return call(access, { method: 'GET', url, timeoutMs: QUESTION_TIMEOUT_MS });
+  return call(access, { method: 'GET', url, timeoutMs });
 }
 
 async function call(

@@ -141,12 +141,25 @@ function judgePayment(answer: Answer, question: VerificationQuestion): Verdict {
   return { kind: 'paid', gatewayTransactionId, detail: `${detail}: ${formatMoney(amount)}` };
 }
 
-function paymentIdOf(answer: Answer): string {
+export function paymentIdOf(answer: Answer): string {
   return oneOf(answer, 'paymentID', 'paymentId');
 }
 
-function invoiceOf(answer: Answer): string {
+export function invoiceOf(answer: Answer): string {
   return oneOf(answer, 'merchantInvoiceNumber', 'merchantInvoice');
+}
+
+export function isDone({ code }: Reply): boolean {
+  return code === DONE;
+}
+
+/** Whether the provider says for good that there is no such payment. */
+export function isFinal({ code = '' }: Reply): boolean {
+  return FINAL.has(code);
+}
+
+export function isCompleted(answer: Answer): boolean {
+  return requiredText(answer, 'transactionStatus') === 'Completed';
 }
 
 /** A field with two names. @throws ProviderUnavailable if there is none, or if the two contradict each other */

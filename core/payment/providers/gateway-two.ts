@@ -13,6 +13,7 @@ import {
 import { discreet } from './discreet.ts';
 import { judgeExecution, judgeQuery, readCheckout } from './gateway-two-answers.ts';
 import { accessToken, asUnavailable, callAuthorized, renewToken } from './gateway-two-calls.ts';
+import { findPayments } from './gateway-two-payments.ts';
 
 const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
   ['', 'unknown'],
@@ -30,6 +31,7 @@ export const gatewayTwo: PaymentDriver = discreet({
     method: 'GET',
     acknowledgement: { body: 'ok', contentType: 'text/plain; charset=utf-8' },
     reads: READS,
+    checkoutFields: ['paymentID', 'paymentId'],
   },
   credentials: ['username', 'password', 'appKey', 'appSecret'],
   // How execute and query want the payment id to be called; deployments differ.
@@ -74,6 +76,8 @@ export const gatewayTwo: PaymentDriver = discreet({
       question.settled ? query(access, question) : executeAndQuery(access, question),
     );
   },
+
+  findPayments,
 
   async testCredentials(access) {
     await renewToken(access);

@@ -98,7 +98,7 @@ describe('hubctl simulate', function () {
       });
     await ask('/_control/fault', { kind: 'error_500', operation: 'gateway_two.grant' });
     expect((await ask('/gateway_two/token/grant', {})).status).to.equal(500);
-    child.kill('SIGINT');
+    child.kill('SIGHUP');
     const { code, stdout, stderr } = await result;
     expect(code).to.equal(0);
     expect(stderr).to.match(/^\S+Z {2}fault: error_500 at gateway_two\.grant\n$/);

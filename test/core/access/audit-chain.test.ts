@@ -1,11 +1,13 @@
 // The chain over the audit log: it holds under load, and names the first row that somebody tampered with.
 
-import { createSecretKey } from 'node:crypto';
+import { createHmac, createSecretKey } from 'node:crypto';
 import { join } from 'node:path';
+import canonicalize from 'canonicalize';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { recordChangeNow } from '../../../core/access/audit.ts';
-import { type ChainHead, readHead } from '../../../core/access/audit-chain.ts';
+import { beginChain, beginFirstChain } from '../../../core/access/audit-begin.ts';
+import { type ChainHead, linkHash, readHead, readLinks } from '../../../core/access/audit-chain.ts';
 import {
   type Chainer,
   type ChainOptions,
@@ -13,12 +15,12 @@ import {
   linkEntries,
   startChainer,
 } from '../../../core/access/audit-chainer.ts';
-import { ensureHeadNoted } from '../../../core/access/audit-head.ts';
-import { AUDIT_KEY, openAuditKey } from '../../../core/access/audit-key.ts';
+import { AUDIT_KEY, readChainKey } from '../../../core/access/audit-key.ts';
+import { verifyAuditLog } from '../../../core/access/audit-verify.ts';
 import { type HeadFile, openHeadFile } from '../../../core/access/head-file.ts';
 import { createHeadKeeper } from '../../../core/access/head-keeper.ts';
 import { openHubDatabase } from '../../../core/hub.ts';
-import { formatId } from '../../../core/ids.ts';
+import { formatId, newUuid } from '../../../core/ids.ts';
 import type { Database } from '../../../core/storage/database.ts';
 import { migrateUp } from '../../../core/storage/migrate.ts';
 import { resealSecrets } from '../../../core/storage/reseal.ts';
@@ -32,7 +34,7 @@ import { freshMasterKey } from '../payment/payment-admin.ts';
 import { verifyAll } from './verify-all.ts';
 
 const LOGGER = pino({ level: 'silent' });
-const ACTOR = { name: 'Ada', requestId: 'r-1' };
+const ACTOR = { kind: 'token', name: 'Ada', tokenId: formatId('tok', newUuid()), requestId: 'r-1' } as const;
 
 describe('the audit chain', function () {
   this.timeout(30_000); // the first test to ask starts PostgreSQL
@@ -50,8 +52,8 @@ describe('the audit chain', function () {
     db = await openHubDatabase(url, 8, LOGGER);
     await migrateUp(db);
     now = new Date('2026-05-01T12:00:00.000Z');
-    const key = await openAuditKey({ pool: db.pool, sealer: createSealer([masterKey]), clock });
-    chain = { pool: db.pool, key, clock };
+    chain = { pool: db.pool, sealer: createSealer([masterKey]), clock };
+    await beginFirstChain(chain, undefined);
   });
   afterEach(async () => {
     await db.close();
@@ -89,7 +91,7 @@ describe('the audit chain', function () {
     await query(url, [...off, ...statements, ...on].join(';'));
   };
   const problem = async (noted?: ChainHead) => {
-    const { broken } = await verifyAll(chain, { notes: noted ? [noted] : [] });
+    const { broken } = await verifyAll(chain, { asked: noted });
     return broken && { problem: broken.problem, seq: broken.seq, entryId: broken.entryId };
   };
 
@@ -115,7 +117,7 @@ describe('the audit chain', function () {
     await record('a');
     const blocked = await db.pool.connect();
     await blocked.query('begin');
-    await blocked.query('select pg_advisory_xact_lock(4715107)');
+    await blocked.query(`select from hub_lock where name = 'audit_chain' for update`);
     const linking = linkEntries(chain);
     await Promise.all([record('b'), record('c')]);
     await blocked.query('commit');
@@ -133,6 +135,9 @@ describe('the audit chain', function () {
     ['after', `after || '{"seats": 4}'`],
     ['detail', `'{"by": "mistake"}'`],
     ['request_id', 'null'],
+    ['actor_kind', `'hub'`],
+    ['actor_token_id', 'null'],
+    ['actor_certificate', `'CN=Ada'`],
   ]) {
     it(`names a row whose ${column} was altered`, async () => {
       await recordFive();
@@ -276,17 +281,22 @@ describe('the audit chain', function () {
     expect(await problem(own)).to.deep.equal({ problem: 'head_differs', seq: 6, entryId: undefined });
   });
 
-  it('is not to be trusted when the noted head was altered or removed', async () => {
-    await recordFive();
-    await query(url, 'update audit_head set seq = 4');
-    expect(await problem()).to.deep.equal({ problem: 'head_altered', seq: undefined, entryId: undefined });
-    await record('f');
-    expect(await problem()).to.include({ problem: 'head_altered' });
-    await query(url, 'delete from audit_head');
-    expect(await problem()).to.include({ problem: 'head_altered' });
-    await ensureHeadNoted(chain);
-    expect(await problem()).to.equal(undefined);
-  });
+  for (const [what, statement] of [
+    ['altered', 'update audit_head set seq = 4'],
+    ['removed', 'delete from audit_head'],
+    ['noted for another key', 'update audit_head set key_id = gen_random_uuid()'],
+  ] as const) {
+    it(`does not go on once the noted head was ${what}`, async () => {
+      await recordFive();
+      await query(url, statement);
+      await record('f');
+      const stopped = await linkEntries(chain).catch((error) => error);
+      expect(stopped).to.include({ name: 'ChainStopped', problem: 'head_altered' });
+      const { broken, waiting } = await verifyAuditLog(chain);
+      expect(broken).to.include({ problem: 'head_altered' });
+      expect(waiting.count).to.equal(1);
+    });
+  }
 
   it('goes on where a hub that notes no heads has linked', async () => {
     await recordFive();
@@ -308,9 +318,6 @@ describe('the audit chain', function () {
       'delete from audit_link where seq > 3',
       `delete from audit_entry where subject in ('d', 'e', 'f')`,
     );
-    await query(url, 'delete from audit_head');
-    await ensureHeadNoted(chain);
-    expect(await problem()).to.equal(undefined);
     expect(await problem(noted)).to.deep.equal({ problem: 'tail_missing', seq: 4, entryId: undefined });
   });
 
@@ -324,8 +331,29 @@ describe('the audit chain', function () {
 
   it('cannot be made with another key', async () => {
     await record('a');
-    await linkEntries({ ...chain, key: createSecretKey(Buffer.alloc(32)) });
+    await linkEntries(chain);
+    const key = await readChainKey(db.pool, chain.sealer);
+    const links = await readLinks(db.pool, 0, 1);
+    const entry = links[0]?.entry ?? expect.fail('no entry');
+    const other = { secret: createSecretKey(Buffer.alloc(32)) };
+    const hash = linkHash(other, { seq: 0, hash: '0'.repeat(64) }, links[0]?.linkedAt ?? '', entry);
+    expect(hash).to.not.equal(
+      linkHash(key, { seq: 0, hash: '0'.repeat(64) }, links[0]?.linkedAt ?? '', entry),
+    );
+    await tamper(`update audit_link set hash = '\\x${hash}'`);
     expect(await problem()).to.include({ problem: 'row_altered', seq: 1 });
+  });
+
+  it('has the links that were made before entries named the kind, the token and the certificate of an actor', async () => {
+    const key = await readChainKey(db.pool, chain.sealer);
+    const linked = { id: newUuid(), at: now.toISOString(), actor: 'Ada', action: 'app.create', subject: 'x' };
+    const entry = { ...linked, before: null, after: { slug: 'x' }, detail: {}, requestId: null };
+    const before = createHmac('sha256', key.secret)
+      .update(canonicalize({ seq: 1, previous: '0'.repeat(64), linkedAt: now.toISOString(), entry }) ?? '')
+      .digest('hex');
+    const columns = { actorKind: null, actorTokenId: null, actorCertificate: null };
+    const begin = { seq: 0, hash: '0'.repeat(64) };
+    expect(linkHash(key, begin, now.toISOString(), { ...entry, ...columns })).to.equal(before);
   });
 
   it('has one key, whoever asks first, which outlives the master key', async () => {
@@ -334,20 +362,77 @@ describe('the audit chain', function () {
     const both = createSealer([next, masterKey]);
     const record = () => Promise.resolve();
     await resealSecrets({ pool: db.pool, sealer: both, clock, columns: [AUDIT_KEY], record });
-    const keys = await Promise.all(
-      Array.from({ length: 4 }, () => openAuditKey({ pool: db.pool, sealer: createSealer([next]), clock })),
-    );
-    for (const key of keys) {
-      expect((await verifyAll({ ...chain, key })).broken).to.equal(undefined);
-    }
+    const resealed = { ...chain, sealer: createSealer([next]) };
+    await Promise.all(Array.from({ length: 4 }, () => beginFirstChain(resealed, undefined)));
+    expect((await verifyAll(resealed)).broken).to.equal(undefined);
+  });
+
+  for (const [what, statement] of [
+    ['is gone', 'delete from audit_key'],
+    ['is another one', `update audit_key set sealed_key = sealed_key || '\\x00'`],
+    [
+      'is not the only one',
+      'insert into audit_key select gen_random_uuid(), sealed_key, created_at from audit_key',
+    ],
+  ] as const) {
+    it(`does not go on with a key that ${what}, and makes none`, async () => {
+      await recordFive();
+      await query(url, statement);
+      await record('f');
+      await beginFirstChain(chain, undefined);
+      const stopped = await linkEntries(chain).catch((error) => error);
+      expect(stopped).to.include({ name: 'ChainStopped', problem: 'key_missing' });
+      expect((await verifyAuditLog(chain)).broken).to.include({ problem: 'key_missing' });
+    });
+  }
+
+  it('is not begun in an empty log where the hub has noted a link', async () => {
+    await query(url, 'delete from audit_key; delete from audit_head');
+    await beginFirstChain(chain, { seq: 3, hash: 'a'.repeat(64) });
+    expect((await verifyAuditLog(chain)).broken).to.include({ problem: 'key_missing' });
+  });
+
+  it('is begun anew by an admin alone, who is named in it, and proves what follows', async () => {
+    await recordFive();
+    const old = await readHead(db.pool);
+    const refused = await beginChain(chain, { reason: 'for fun', noted: undefined }, ACTOR).catch((e) => e);
+    expect(refused).to.have.property('code', 'audit_chain_unbroken');
     await query(url, 'delete from audit_key');
-    const opened = await openAuditKey({ pool: db.pool, sealer: both, clock }).catch((error: Error) => error);
-    expect(opened).to.have.property('message').that.contains('the key of the audit chain is gone');
+    await tamper('delete from audit_link where seq > 3', `delete from audit_entry where subject = 'e'`);
+    const noted = { seq: 9, hash: 'a'.repeat(64) };
+    const head = await beginChain(chain, { reason: 'the old server burnt', noted }, ACTOR);
+    expect(head).to.deep.equal({ seq: 9, hash: '0'.repeat(64) });
+    await record('f');
+    const verified = await verifyAll(chain);
+    // d, which had lost its link, the record of the beginning, and f
+    expect(verified).to.deep.include({ broken: undefined, entries: 3, beginsAfter: 9 });
+    expect(verified.head.seq).to.equal(12);
+    const [entry] = await query(
+      url,
+      `select actor, before->>'problem' as problem, detail->>'reason' as reason from audit_entry where action = 'audit.begin_chain'`,
+    );
+    expect(entry).to.deep.equal({ actor: 'Ada', problem: 'key_missing', reason: 'the old server burnt' });
+    expect(await problem(old)).to.deep.equal({ problem: 'head_differs', seq: 5, entryId: undefined });
+    await tamper(`update audit_entry set subject = 'g' where subject = 'd'`);
+    expect(await problem()).to.include({ problem: 'row_altered', seq: 10 });
+  });
+
+  it('tells how many entries wait for a link, and fails once one has waited for minutes', async () => {
+    await recordFive();
+    await record('f');
+    await record('g');
+    now = new Date(now.getTime() + 4 * 60_000);
+    const soon = await verifyAuditLog(chain);
+    expect(soon.broken).to.equal(undefined);
+    expect(soon.waiting).to.deep.equal({ count: 2, since: new Date('2026-05-01T12:00:00.000Z') });
+    now = new Date(now.getTime() + 2 * 60_000);
+    expect((await verifyAuditLog(chain)).broken).to.include({ problem: 'entries_unlinked' });
+    expect(await problem()).to.equal(undefined);
   });
 });
 
 describe('the audit chain of a database from before there was one', () => {
-  it('begins with the entries that are there', async () => {
+  it('is begun by an admin, with the entries that are there', async () => {
     const url = await createDatabase();
     const db = await openHubDatabase(url, 4, LOGGER);
     const clock = () => new Date();
@@ -358,9 +443,12 @@ describe('the audit chain of a database from before there was one', () => {
        select gen_random_uuid(), now(), 'Ada', 'app.create', n::text, '{"slug": "x"}' from generate_series(1, 700) n`,
     );
     await migrateUp(db);
-    const key = await openAuditKey({ pool: db.pool, sealer: createSealer([freshMasterKey()]), clock });
-    const { entries, broken } = await verifyAll({ pool: db.pool, key, clock });
+    const chain = { pool: db.pool, sealer: createSealer([freshMasterKey()]), clock };
+    await beginFirstChain(chain, undefined);
+    expect((await verifyAuditLog(chain)).broken).to.include({ problem: 'key_missing' });
+    await beginChain(chain, { reason: 'there was none', noted: undefined }, ACTOR);
+    const { entries, broken } = await verifyAll(chain);
     await db.close();
-    expect({ entries, broken }).to.deep.equal({ entries: 700, broken: undefined });
+    expect({ entries, broken }).to.deep.equal({ entries: 701, broken: undefined });
   });
 });

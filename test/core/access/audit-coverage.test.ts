@@ -1,7 +1,7 @@
 // Every change leaves a row in the audit log: all RPCs of the contract are walked, and none may be forgotten.
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
-import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
+import { ActorKind, AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import {
   callBack,
   callbackFields,
@@ -49,7 +49,8 @@ describe('a change', function () {
       const [entry] = entries;
       expect(entry?.before ?? entry?.after).to.not.equal(undefined);
       expect(entry?.before).to.not.deep.equal(entry?.after ?? {});
-      expect(entry).to.include({ actor: 'local admin', action });
+      expect(entry).to.include({ actor: 'local admin', action, actorKind: ActorKind.TOKEN });
+      expect(entry?.actorTokenId).to.equal(`tok_${payments.hub.token.split('_')[1]}`);
       expect(entry?.requestId).to.match(/^[0-9a-f-]{36}$/);
     });
   }
@@ -63,6 +64,8 @@ describe('a change', function () {
     expect(entries).to.have.length(1);
     expect(entries[0]).to.deep.include({
       actor: 'settlement',
+      actorKind: ActorKind.HUB,
+      actorTokenId: '',
       before: { status: 'pending', verified: false },
     });
     expect(entries[0]?.after).to.include({ status: 'failed' });

@@ -58,7 +58,7 @@ describe('verifying the audit log', function () {
   });
 
   it('takes one connection for all who export the log and wait for its links', async () => {
-    await blocker.query('rollback; begin; select pg_advisory_xact_lock(4715107)');
+    await blocker.query(`rollback; begin; select from hub_lock where name = 'audit_chain' for update`);
     const exports = Array.from({ length: 3 * POOL }, async () => {
       let entries = 0;
       for await (const part of audit.exportAuditLog({})) entries += part.entries.length;

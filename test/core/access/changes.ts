@@ -3,11 +3,20 @@ import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { formatId, newUuid } from '../../../core/ids.ts';
 import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
+import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
 import { createApp, issueLicense } from '../../support/license.ts';
-import { callBack, createSession, type Payments, payQuietly } from '../../support/payment.ts';
+import {
+  addDuplicate,
+  callBack,
+  callbackFields,
+  createSession,
+  type Payments,
+  payQuietly,
+  SLOTS,
+} from '../../support/payment.ts';
 import { query } from '../../support/postgres.ts';
 import { activate } from '../../support/rest.ts';
 
@@ -65,6 +74,13 @@ export const CHANGES: Record<string, { action: string; make: (payments: Payments
       await createClient(RetentionService, hub.transport).pruneMonths({ before: '2020-02' });
     },
   },
+  'AuditService.BeginAuditChain': {
+    action: 'audit.begin_chain',
+    make: async ({ hub }) => {
+      await query(hub.databaseUrl, `update audit_key set sealed_key = ''`);
+      await createClient(AuditService, hub.transport).beginAuditChain({ reason: 'the key is gone' });
+    },
+  },
   'TokenService.CreateToken': { action: 'token.create', make: createToken },
   'TokenService.RevokeToken': {
     action: 'token.revoke',
@@ -86,6 +102,29 @@ export const CHANGES: Record<string, { action: string; make: (payments: Payments
     make: async (payments) =>
       payments.admin.setSlotDisabled({ slot: await addSlot(payments), disabled: true }),
   },
+  'PaymentAdminService.UpdateSlot': {
+    action: 'slot.update',
+    make: async (payments) =>
+      payments.admin.updateSlot({ slot: await addSlot(payments), options: { riskyPayments: 'hold' } }),
+  },
+  'PaymentAdminService.ReleaseChargeSession': {
+    action: 'charge_session.release',
+    make: async (payments) => {
+      const { admin, simulator, hub } = payments;
+      const slot = SLOTS.gateway_one;
+      await admin.updateSlot({ slot, options: { riskyPayments: 'hold' } });
+      const session = await createSession(payments, 'gateway_one');
+      const ref = session.providerPaymentId;
+      simulator.faults.add({ kind: 'risky', operation: 'gateway_one.validate', ref });
+      await callBack(
+        hub.gatewayUrl,
+        'gateway_one',
+        callbackFields(session, 'paid', payQuietly(payments, session)),
+      );
+      await admin.releaseChargeSession({ sessionId: session.sessionId, reason: 'customer known' });
+      await admin.updateSlot({ slot, options: { riskyPayments: 'settle' } });
+    },
+  },
   'PaymentAdminService.AddFeeRule': { action: 'fee_rule.add', make: addFeeRule },
   'PaymentAdminService.RetireFeeRule': {
     action: 'fee_rule.retire',
@@ -98,6 +137,13 @@ export const CHANGES: Record<string, { action: string; make: (payments: Payments
       await callBack(payments.hub.gatewayUrl, 'gateway_one', session);
       const [callback] = (await payments.admin.listCallbacks({ pageSize: 1 })).callbacks;
       await payments.admin.replayCallback({ callbackId: callback?.callbackId ?? '' });
+    },
+  },
+  'PaymentAdminService.ResolveDuplicatePayment': {
+    action: 'duplicate_payment.resolve',
+    make: async (payments) => {
+      const duplicatePaymentId = await addDuplicate(payments, await createSession(payments, 'gateway_one'));
+      await payments.admin.resolveDuplicatePayment({ duplicatePaymentId, resolution: 'refunded' });
     },
   },
   'PaymentAdminService.ReencryptSecrets': {

@@ -17,6 +17,7 @@ import { ErrorDetailSchema } from '../../../gen/hub/error/v1/error_pb.ts';
 import { transportTo } from '../../support/hub.ts';
 import { issueLicense } from '../../support/license.ts';
 import {
+  addDuplicate,
   callBack,
   callbackFields,
   createSession,
@@ -139,7 +140,8 @@ describe('a limited token', function () {
     await callBack(hub.gatewayUrl, gateway, callbackFields(session, 'cancelled'));
     const { callbacks } = await admin.listCallbacks({ sessionId: session.sessionId });
     const slot = SLOTS[gateway];
-    const { rule } = await admin.addFeeRule({ rule: { name: 'processing', slot, basisPoints: 150 } });
+    const terms = { name: 'processing', slot, basisPoints: 150, slotsMayOverride: true };
+    const { rule } = await admin.addFeeRule({ rule: terms });
     return {
       [Subject.APP]: app,
       [Subject.LICENSE]: licenseId,
@@ -149,6 +151,7 @@ describe('a limited token', function () {
       [Subject.CHARGE_SESSION]: session.sessionId,
       [Subject.CALLBACK]: callbacks[0]?.callbackId ?? '',
       [Subject.FEE_RULE]: rule?.feeRuleId ?? '',
+      [Subject.DUPLICATE_PAYMENT]: await addDuplicate(payments, session),
     };
   }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import type pg from 'pg';
-import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
+import { ActorKind, AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
 import { hubctl } from '../../cli/spawn-hubctl.ts';
 import { startHub } from '../../support/hub.ts';
@@ -150,6 +150,7 @@ describe('a hub that serves with a role which does not own the schema', function
     const [entry] = (await audit.listAuditEntries({ action: 'schema.migrate' })).entries;
     expect(entry).to.deep.include({
       actor: 'hubctl migration apply',
+      actorKind: ActorKind.LOCAL,
       subject: REPEATABLE,
       after: { last: REPEATABLE },
     });

@@ -51,7 +51,7 @@ describe('a backup while master keys are rotated', function () {
         databaseUrl: hub.databaseUrl,
         keys: readMasterKeys(keys),
         hubVersion: '0.0.0-test',
-        lock: { passphrase: PASSPHRASE, logN: 2 },
+        encryption: { passphrase: PASSPHRASE, logN: 2 },
         clock: systemClock,
       },
       createWriteStream(file),

@@ -76,6 +76,12 @@ describe('a provider that hangs', function () {
     Promise.all(Array.from({ length: count }, () => createAt(slot)));
   const claim = (session: Awaited<ReturnType<typeof createAt>>, proof = '') =>
     callBack(payments.hub.gatewayUrl, 'gateway_one', callbackFields(session, 'paid', proof));
+  /** Neither the validation nor the query of a session is answered, so often. */
+  const breakAnswers = (ref: string, times: number): void => {
+    for (const operation of ['gateway_one.validate', 'gateway_one.query'] as const) {
+      payments.simulator.faults.add({ kind: 'error_500', operation, ref, times });
+    }
+  };
   /** Until each slot has as many questions as it may have. */
   const untilFull = (questions: number) =>
     until(() => hung.held() >= questions, 'the slots that hang are full');
@@ -84,15 +90,14 @@ describe('a provider that hangs', function () {
     const sessions = (await Promise.all(HUNG_SLOTS.map((slot) => createMany(slot, 20)))).flat();
     const session = await createSession(payments, 'gateway_one');
     for (const { providerPaymentId } of sessions) {
-      const fault = { kind: 'error_500', operation: 'gateway_one.validate', times: 1_000 } as const;
-      payments.simulator.faults.add({ ...fault, ref: providerPaymentId });
+      breakAnswers(providerPaymentId, 1_000);
     }
     await Promise.all(sessions.map((each) => claim(each, payQuietly(payments, each))));
     // From now on it is the retries that hang.
     hung.hold();
     await untilFull(HUNG_SLOTS.length * QUESTIONS);
     const ref = session.providerPaymentId;
-    payments.simulator.faults.add({ kind: 'error_500', operation: 'gateway_one.validate', ref });
+    breakAnswers(ref, 1);
     await claim(session, payQuietly(payments, session));
     expect(await statusOf(payments, session)).to.equal('pending');
     await untilStatus(payments, session, 'success', SOON_MS);

@@ -38,4 +38,59 @@ export const feeRules: fc.Arbitrary<FeeRuleFacts[]> = fc
     ),
   );
 
-const ALWAYS = { version: 1, validFrom: new Date(0), validTo: null };
+const ALWAYS = {
+  version: 1,
+  validFrom: new Date(0),
+  validTo: null,
+  declaredTo: null,
+  slotsMayOverride: false,
+  addedBySlot: false,
+};
+
+/** A moment between 0 and 20 ms. */
+export const moment: fc.Arbitrary<Date> = fc.integer({ min: 0, max: 20 }).map((ms) => new Date(ms));
+
+const scope = fc.constantFrom(
+  { gateway: null, slotId: null },
+  { gateway: 'till', slotId: null },
+  { gateway: 'bank', slotId: null },
+  { gateway: 'till', slotId: 'slot-1' },
+  { gateway: 'till', slotId: 'slot-2' },
+);
+
+/** Versions that overlap in every way, open-ended and temporary ones, some of them ended early, some added by slots. */
+export const overlappingRules: fc.Arbitrary<FeeRuleFacts[]> = fc
+  .array(
+    fc.record({
+      name: fc.constantFrom('card', 'tax'),
+      scope,
+      currency: fc.constantFrom(null, 'BDT'),
+      validFrom: moment,
+      lastsMs: fc.option(fc.integer({ min: 1, max: 10 })),
+      endsAfterMs: fc.option(fc.integer({ min: 0, max: 10 })),
+      slotsMayOverride: fc.boolean(),
+      addedBySlot: fc.boolean(),
+      basisPoints: fc.integer({ min: 0, max: 500 }),
+    }),
+    { maxLength: 12 },
+  )
+  .map((entries) =>
+    entries.map(({ scope, lastsMs, endsAfterMs, addedBySlot, slotsMayOverride, ...entry }, index) => {
+      const endMs = Math.min(lastsMs ?? Number.POSITIVE_INFINITY, endsAfterMs ?? Number.POSITIVE_INFINITY);
+      const after = (ms: number) => new Date(entry.validFrom.getTime() + ms);
+      const bySlot = addedBySlot && scope.slotId !== null;
+      return {
+        ...entry,
+        ...scope,
+        id: String(index),
+        version: index + 1,
+        fixedMinor: 0n,
+        minMinor: null,
+        maxMinor: null,
+        validTo: Number.isFinite(endMs) ? after(endMs) : null,
+        declaredTo: lastsMs === null ? null : after(lastsMs),
+        addedBySlot: bySlot,
+        slotsMayOverride: slotsMayOverride && !bySlot,
+      };
+    }),
+  );

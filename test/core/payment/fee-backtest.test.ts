@@ -6,7 +6,7 @@ import { computeFees } from '../../../core/payment/fee-rules.ts';
 import { feeFormula, minorAmount } from './fee-arbitraries.ts';
 import { type PaymentAdmin, startPaymentAdmin } from './payment-admin.ts';
 import { refusal } from './refusal.ts';
-import { addSlot, driverOf, settle } from './till.ts';
+import { addSlot, driverOf, payLater, reverse, settle } from './till.ts';
 
 const NOW = new Date('2026-05-01T12:00:00.000Z');
 const HOUR_MS = 3_600_000;
@@ -95,6 +95,22 @@ describe('the backtest of a fee rule', function () {
     ]);
     expect((await backtest({ name: 'card', slot: slot.name, basisPoints: 200 })).map(plain)).to.deep.equal([
       { currency: 'BDT', payments: 3n, paid: 70_000n, charged: 600n, would: 1_400n },
+    ]);
+  });
+
+  it('counts a payment once, whether it was reversed or stands again, and another one after it as well', async () => {
+    const slot = await addSlot(admin);
+    const payment = { slot, amountMinor: 10_000n, currency: 'BDT', settledAt: NOW };
+    const { usageLogId } = await settle(admin.db.pool, payment);
+    await reverse(admin.db.pool, usageLogId, NOW);
+    const rule = { name: 'card', basisPoints: 100 };
+    const once = { currency: 'BDT', payments: 1n, paid: 10_000n, charged: 0n, would: 100n };
+    expect((await backtest(rule)).map(plain), 'reversed').to.deep.equal([once]);
+    await payLater(admin.db.pool, usageLogId, { same: true, at: NOW });
+    expect((await backtest(rule)).map(plain), 'standing again').to.deep.equal([once]);
+    await payLater(admin.db.pool, usageLogId, { same: false, at: NOW });
+    expect((await backtest(rule)).map(plain), 'another one').to.deep.equal([
+      { ...once, payments: 2n, paid: 20_000n, would: 200n },
     ]);
   });
 

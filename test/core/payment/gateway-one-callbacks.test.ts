@@ -12,6 +12,8 @@ import {
   startPayments,
   statusOf,
 } from '../../support/payment.ts';
+import { query } from '../../support/postgres.ts';
+import { until } from '../../support/until.ts';
 
 const RECEIVED = { status: 200, body: '{"message":"received"}' };
 
@@ -26,6 +28,13 @@ describe('a notification of gateway_one', () => {
     payments.tap.forget();
   });
   after(() => payments.stop());
+  // A callback that names another payment makes the sweep ask, which the next test must not see.
+  afterEach(() =>
+    until(async () => {
+      const marked = 'select from charge_session where other_payment_since is not null';
+      return (await query(payments.hub.databaseUrl, marked)).length === 0;
+    }, 'the sweep has asked about other payments'),
+  );
 
   const notify = (fields: Record<string, string>) => callBack(payments.hub.gatewayUrl, 'gateway_one', fields);
   /** What came of the only callback of the session. */
@@ -33,6 +42,13 @@ describe('a notification of gateway_one', () => {
     const entries = await journal(payments, of);
     expect(entries).to.have.length(1);
     return entries[0] ?? expect.fail();
+  };
+  /** The hub has asked the provider about none of the sessions since it created them. */
+  const expectNoQuery = async (...sessions: ChargeSession[]) => {
+    for (const each of sessions) {
+      const { verifications } = await inspect(payments, each);
+      expect(verifications.map(({ operation }) => operation)).to.deep.equal(['initiate']);
+    }
   };
 
   it('of a payment settles the session by what the validation API says', async () => {
@@ -53,7 +69,9 @@ describe('a notification of gateway_one', () => {
     expect(await only()).to.deep.include({ state: 'settled', attempts: 1 });
     // The store's id and the digests over its password are not kept.
     const { session_id: _, ...others } = fields;
-    expect(story.callbacks[0]?.fields).to.deep.equal({ ...others, verify_key: 'amount,status' });
+    const { '[other fields]': unread, ...kept } = story.callbacks[0]?.fields ?? {};
+    expect(kept).to.deep.equal(others);
+    expect(unread, 'verify_key').to.match(/^1, 32 bytes, SHA-256 /);
   });
 
   it('settles a payment that was validated before somebody else asked', async () => {
@@ -147,7 +165,6 @@ describe('a notification of gateway_one', () => {
   it('with the ids of two sessions changes neither and asks nobody', async () => {
     const other = await createSession(payments, 'gateway_one');
     const fields = callbackFields(other, 'paid', payQuietly(payments, other));
-    payments.tap.forget();
     expect(await notify({ ...fields, session_id: session.sessionId })).to.deep.equal(RECEIVED);
     expect(await notify({ ...callbackFields(other, 'failed'), session_id: session.sessionId })).to.deep.equal(
       RECEIVED,
@@ -155,17 +172,59 @@ describe('a notification of gateway_one', () => {
     for (const each of [session, other]) expect(await statusOf(payments, each)).to.equal('pending');
     const states = (await journal(payments, session)).map(({ state }) => state);
     expect(states).to.deep.equal(['mismatch', 'mismatch']);
-    expect(payments.tap.calls).to.deep.equal([]);
+    await expectNoQuery(session, other);
   });
 
-  it('with a session id that is none does not fall back to its transaction id', async () => {
-    const fields = callbackFields(session, 'paid', payQuietly(payments, session));
-    for (const session_id of ['chs_01k0000000000000000000000', '', 'nonsense']) {
+  for (const session_id of ['chs_01k00000000000000000000000', '', 'nonsense', 'chs_']) {
+    const named = JSON.stringify(session_id);
+    it(`with the session id ${named}, which names no session, is resolved by its transaction id`, async () => {
+      const fields = callbackFields(session, 'paid', payQuietly(payments, session));
       expect(await notify({ ...fields, session_id })).to.deep.equal(RECEIVED);
-      const [latest] = await journal(payments);
-      expect(latest, session_id).to.include({ state: 'mismatch' });
+      expect(await only()).to.include({ state: 'settled', sessionId: session.sessionId });
+      expect(await statusOf(payments, session)).to.equal('success');
+    });
+
+    it(`with the session id ${named} and an unknown transaction id is resolved by its session key`, async () => {
+      const fields = callbackFields(session, 'paid', payQuietly(payments, session));
+      const sessionkey = session.providerPaymentId;
+      const sent = { ...fields, session_id, tran_id: 'UNKNOWN', sessionkey };
+      expect(await notify(sent)).to.deep.equal(RECEIVED);
+      expect(await only()).to.include({ state: 'settled', sessionId: session.sessionId });
+      expect(await statusOf(payments, session)).to.equal('success');
+    });
+  }
+
+  it('with a failure and no valid session id fails the session of its transaction id', async () => {
+    await notify({ ...callbackFields(session, 'failed'), session_id: '' });
+    expect(await statusOf(payments, session)).to.equal('failed');
+    expect(await only()).to.include({ state: 'settled' });
+  });
+
+  it('whose other ids name no session belongs to the session of its session id', async () => {
+    const fields = callbackFields(session, 'paid', payQuietly(payments, session));
+    await notify({ ...fields, tran_id: 'UNKNOWN', sessionkey: 'UNKNOWN' });
+    expect(await only()).to.include({ state: 'settled' });
+    expect(await statusOf(payments, session)).to.equal('success');
+  });
+
+  it('with the session key of another session changes neither and asks nobody', async () => {
+    const other = await createSession(payments, 'gateway_one');
+    const { session_id: _, ...fields } = callbackFields(session, 'paid', payQuietly(payments, session));
+    for (const named of [{ session_id: session.sessionId }, {}]) {
+      await notify({ ...fields, ...named, sessionkey: other.providerPaymentId });
     }
-    expect(await statusOf(payments, session)).to.equal('pending');
+    await expectNoQuery(session, other);
+    expect((await journal(payments, session)).map(({ state }) => state)).to.deep.equal([
+      'mismatch',
+      'mismatch',
+    ]);
+    for (const each of [session, other]) expect(await statusOf(payments, each)).to.equal('pending');
+  });
+
+  it('that names no session at all is unresolved, and asks nobody', async () => {
+    await notify({ session_id: '', status: 'VALID', tran_id: 'UNKNOWN', sessionkey: 'UNKNOWN' });
+    const [latest] = await journal(payments);
+    expect(latest).to.include({ state: 'unresolved', sessionId: '' });
     expect(payments.tap.calls).to.deep.equal([]);
   });
 

@@ -100,14 +100,29 @@ describe('a return from gateway_two', () => {
     for (const each of [session, other]) payQuietly(payments, each);
     payments.tap.forget();
     await visit({ ...callbackFields(session, 'paid'), paymentID: other.providerPaymentId });
-    await visit({ ...callbackFields(session, 'paid'), paymentID: 'TRFOREIGN' });
     expect(payments.tap.calls).to.deep.equal([]);
     for (const each of [session, other]) {
       expect(await statusOf(payments, each)).to.equal('pending');
       expect(paymentOf(each).executions).to.equal(0);
     }
-    expect(await statesOf(session)).to.deep.equal(['mismatch', 'mismatch']);
+    expect(await statesOf(session)).to.deep.equal(['mismatch']);
   });
+
+  it('with a payment id that no session has executes the stored one', async () => {
+    payQuietly(payments, session);
+    await visit({ ...callbackFields(session, 'paid'), paymentID: 'TRFOREIGN' });
+    expect(await statusOf(payments, session)).to.equal('success');
+    expect(paymentOf(session).executions).to.equal(1);
+  });
+
+  for (const session_id of ['chs_01k00000000000000000000000', '', 'nonsense']) {
+    it(`with the session id ${JSON.stringify(session_id)}, which names no session, is resolved by its payment id`, async () => {
+      payQuietly(payments, session);
+      await visit({ ...callbackFields(session, 'paid'), session_id });
+      expect(await statusOf(payments, session)).to.equal('success');
+      expect(await statesOf(session)).to.deep.equal(['settled']);
+    });
+  }
 
   it('with a payment id that belongs to no session changes nothing and asks nobody', async () => {
     await visit({ paymentID: 'TRFOREIGN', status: 'success' });

@@ -38,7 +38,6 @@ describe('an idempotency key', () => {
   it('is refused with any other request', async () => {
     const first = await create(requestOf('key-2'));
     const others = [
-      { slot: 'wallet' },
       { amount: { minorUnits: 5_001n, currency: 'BDT' } },
       { amount: { minorUnits: 5_000n, currency: 'USD' } },
       { orderReference: 'ORD-10' },
@@ -55,6 +54,16 @@ describe('an idempotency key', () => {
       });
     }
     expect((await create(requestOf('key-2')))?.sessionId).to.equal(first?.sessionId);
+  });
+
+  it('belongs to its slot: the same key at another slot makes another session', async () => {
+    const [store, wallet] = await Promise.all([
+      create(requestOf('key-5')),
+      create(requestOf('key-5', { slot: 'wallet' })),
+    ]);
+    expect(store?.sessionId).to.not.equal(wallet?.sessionId);
+    expect((await create(requestOf('key-5')))?.sessionId).to.equal(store?.sessionId);
+    expect((await create(requestOf('key-5', { slot: 'wallet' })))?.sessionId).to.equal(wallet?.sessionId);
   });
 
   it('is not needed: without it each call creates a session', async () => {

@@ -51,7 +51,7 @@ describe('a provider that answers a verification badly', () => {
     describe(`at ${gateway}`, () => {
       const operations =
         gateway === 'gateway_one'
-          ? (['gateway_one.validate'] as const)
+          ? (['gateway_one.validate', 'gateway_one.query'] as const)
           : (['gateway_two.execute', 'gateway_two.query'] as const);
       const trials = new Map<FaultKind, Trial>();
 

@@ -3,9 +3,11 @@
 import { randomBytes } from 'node:crypto';
 import { type Client, createClient } from '@connectrpc/connect';
 import { type Logger, pino } from 'pino';
+import type { Caller } from '../../../core/access/caller.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { openHubDatabase } from '../../../core/hub.ts';
 import type { createCallbacks } from '../../../core/payment/callbacks.ts';
+import { createDuplicates } from '../../../core/payment/duplicates.ts';
 import { createFeeBacktest } from '../../../core/payment/fee-backtest.ts';
 import { createFeePreview } from '../../../core/payment/fee-preview.ts';
 import { createFeeRules } from '../../../core/payment/fee-versions.ts';
@@ -14,6 +16,7 @@ import type { PaymentDriver } from '../../../core/payment/provider.ts';
 import { createProviderHttp } from '../../../core/payment/provider-http.ts';
 import { DRIVERS } from '../../../core/payment/registry.ts';
 import { createReencryptSecrets } from '../../../core/payment/reseal.ts';
+import { createSessions } from '../../../core/payment/sessions.ts';
 import { createSlotAccess, type SlotAccess } from '../../../core/payment/slot-access.ts';
 import { createSlots } from '../../../core/payment/slots.ts';
 import { createTestSlot } from '../../../core/payment/test-slot.ts';
@@ -37,6 +40,8 @@ import { createDatabase } from '../../support/postgres.ts';
 
 export type PaymentAdmin = {
   readonly client: Client<typeof PaymentAdminService>;
+  /** Calls with a token that is limited to a slot. */
+  limitedTo(slot: string): Client<typeof PaymentAdminService>;
   readonly db: Database;
   readonly databaseUrl: string;
   readonly sealer: Sealer;
@@ -78,22 +83,28 @@ export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<P
     previewFees: createFeePreview({ db, clock }),
     backtestFees: createFeeBacktest({ db, driverOf }),
     callbacks: NO_CALLBACKS,
+    sessions: createSessions(db),
+    releaseSession: () => Promise.reject(new Error('there is no verification here')),
+    duplicates: createDuplicates({ db, clock }),
     usage: createUsage(db),
     summarizeUsage: createSummarizeUsage(db),
     reencryptSecrets: createReencryptSecrets({ pool, sealer, clock, otherSecrets }),
   });
-  const transport = createDirectTransport({
-    services: [serve(PaymentAdminService, service)],
-    interceptors: [
-      createRequestLog(logger, createRpcMeter(createMetrics())).interceptor,
-      createErrorInterceptor(logger),
-      createValidationInterceptor(),
-    ],
-    defaultTimeoutMs: 10_000,
-    caller: { name: 'the operator', role: 'admin' },
-  });
+  const transportOf = (caller: Caller) =>
+    createDirectTransport({
+      services: [serve(PaymentAdminService, service)],
+      interceptors: [
+        createRequestLog(logger, createRpcMeter(createMetrics())).interceptor,
+        createErrorInterceptor(logger),
+        createValidationInterceptor(),
+      ],
+      defaultTimeoutMs: 10_000,
+      caller,
+    });
+  const clientOf = (caller: Caller) => createClient(PaymentAdminService, transportOf(caller));
   return {
-    client: createClient(PaymentAdminService, transport),
+    client: clientOf({ name: 'the operator', role: 'admin' }),
+    limitedTo: (slot) => clientOf({ name: slot, role: 'operator', scope: { apps: [], slots: [slot] } }),
     db,
     databaseUrl,
     sealer,

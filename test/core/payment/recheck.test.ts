@@ -64,7 +64,8 @@ describe('a recheck', () => {
       const before = await inspect(payments, session);
       payments.tap.forget();
       expect((await recheck(session)).verification).to.include({ operation: 'query', outcome: 'paid' });
-      expect(payments.tap.calls).to.have.length(1);
+      // gateway_one is asked for further payments as well.
+      expect(payments.tap.calls).to.have.length(gateway === 'gateway_one' ? 2 : 1);
       expect(payments.tap.calls).to.not.include('/gateway_two/execute');
       const { usageLog, session: after } = await inspect(payments, session);
       expect(after).to.deep.equal(before.session);

@@ -10,7 +10,7 @@ import { until } from '../../support/until.ts';
 import { freshMasterKey, type PaymentAdmin, startPaymentAdmin } from './payment-admin.ts';
 import { addSlot, CREDENTIALS, driverOf } from './till.ts';
 
-const ACTOR = { name: 'the operator', requestId: '' };
+const ACTOR = { kind: 'token', name: 'the operator', requestId: '' } as const;
 const NEW_CREDENTIALS = { clerk: 'Robert', password: 'sesame street' };
 const SIGNING_KEYS = {
   table: 'signing_key',

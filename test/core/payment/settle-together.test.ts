@@ -38,7 +38,13 @@ describe('settlements of the same tick', function () {
   const addSessions = (count: number) => Promise.all(Array.from({ length: count }, addSession));
   const settleBy = () => {
     const meter = createPaymentMeter(createMetrics(), []);
-    const settle = createSettle({ pool: db.pool, clock: () => new Date(), meter, onChange: () => {} });
+    const settle = createSettle({
+      pool: db.pool,
+      clock: () => new Date(),
+      meter,
+      logger: pino({ level: 'silent' }),
+      onChange: () => {},
+    });
     return (sessionId: string, gatewayTransactionId = `proof of ${sessionId}`) =>
       settle({
         sessionId,

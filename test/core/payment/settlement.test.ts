@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type ChargeSession, SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { type ChargeSession, SlotEnvironment, UsageLogKind } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import {
   callBack,
   callbackFields,
@@ -209,35 +209,51 @@ describe('a settlement', () => {
       expect(await statusOf(payments, second ?? expect.fail('no session'))).to.equal('success');
     });
 
-    it('(a payment after a reversed one) logs the one that stands, and never takes the other again', async () => {
+    it('(payments after reversals) adds entries, and never changes the first one', async () => {
       const [session, other] = [await create('gateway_one', 'ORD-E'), await create('gateway_one', 'ORD-F')];
       const says = (element: object) =>
         provider.on(QUERY, json({ APIConnect: 'DONE', no_of_trans_found: '1', element: [element] }));
       const recheck = async ({ sessionId }: ChargeSession) =>
         (await payments.sessions.recheckChargeSession({ sessionId })).session;
+      const entries = async () =>
+        (await inspect(payments, session)).usageLogs.map((entry) => ({
+          kind: entry.kind,
+          paidBy: entry.gatewayTransactionId,
+          minor: entry.amount?.minorUnits,
+          fees: entry.fees.map(({ rule }) => rule),
+        }));
       const first = { tran_id: session.merchantTransactionId, val_id: 'FIRST', bank_tran_id: 'BANK-FIRST' };
       says(validation(first));
       await recheck(session);
       const { usageLog: before } = await inspect(payments, session);
+      const firstFees = before?.fees.map(({ rule }) => rule) ?? [];
       says(validation({ ...first, status: 'REVERSED' }));
+      await recheck(session);
       await recheck(session);
       says(validation(first));
       await recheck(session);
-      expect((await inspect(payments, session)).usageLog, 'the same payment, standing again').to.deep.equal(
-        before,
-      );
+      const payment = { kind: UsageLogKind.PAYMENT, paidBy: 'FIRST', minor: 10_000n, fees: firstFees };
+      const reversal = { kind: UsageLogKind.REVERSAL, paidBy: 'FIRST', minor: -10_000n, fees: [] };
+      const again = { kind: UsageLogKind.LATER_PAYMENT, paidBy: 'FIRST', minor: 10_000n, fees: [] };
+      expect(await entries(), 'the same payment, standing again').to.deep.equal([payment, reversal, again]);
 
       says(validation({ ...first, status: 'REVERSED' }));
       await recheck(session);
       await payments.admin.addFeeRule({ rule: { name: 'late', slot: 'bad-store', basisPoints: 100 } });
       says(validation({ ...first, val_id: 'SECOND', bank_tran_id: 'BANK-SECOND' }));
       expect(await recheck(session)).to.include({ gatewayTransactionId: 'SECOND' });
-      const { usageLog: after } = await inspect(payments, session);
-      expect(after?.gatewayTransactionId).to.equal('SECOND');
-      expect(after?.reversedAt).to.equal(undefined);
-      expect(after?.settledAt).to.not.deep.equal(before?.settledAt);
-      expect(after?.fees.map(({ rule }) => rule)).to.include('late');
-      expect((after?.feeTotal?.minorUnits ?? 0n) - (before?.feeTotal?.minorUnits ?? 0n)).to.equal(100n);
+      const later = {
+        kind: UsageLogKind.LATER_PAYMENT,
+        paidBy: 'SECOND',
+        minor: 10_000n,
+        fees: [...firstFees, 'late'].sort(),
+      };
+      expect(await entries()).to.deep.equal([payment, reversal, again, reversal, later]);
+      const { usageLog: after, usageLogs } = await inspect(payments, session);
+      const [, firstReversal, , secondReversal] = usageLogs;
+      expect(after).to.deep.equal({ ...before, reversedAt: firstReversal?.settledAt });
+      expect(firstReversal?.reversesUsageLogId).to.equal(before?.usageLogId);
+      expect(secondReversal?.reversesUsageLogId).to.equal(usageLogs[2]?.usageLogId);
 
       says(validation({ ...first, tran_id: other.merchantTransactionId }));
       await recheck(other);

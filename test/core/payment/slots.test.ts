@@ -169,6 +169,21 @@ describe('a payment slot', function () {
     expect(await auditOf(id)).to.deep.equal(['slot.add', 'slot.disable', 'slot.enable']);
   });
 
+  it('has options changed, those that are named, and no others', async () => {
+    const { name, id } = await addSlot(admin);
+    const set = (options: Record<string, string>) => admin.client.updateSlot({ slot: name, options });
+    expect((await set({ receipt: 'mail' })).slot?.options).to.deep.equal({ receipt: 'mail' });
+    expect(await set({ receipt: 'mail' })).to.include({ unchanged: true });
+    for (const wrong of [{ receipt: 'none' }, { paper: 'yes' }] as const) {
+      expect(await refusal(set(wrong))).to.include({ code: 'slot_option_invalid', field: 'options' });
+    }
+    expect((await admin.client.getSlot({ slot: name })).slot?.options).to.deep.equal({ receipt: 'mail' });
+    expect(
+      await refusal(admin.client.updateSlot({ slot: 'nowhere', options: { receipt: 'mail' } })),
+    ).to.include({ code: 'slot_unknown' });
+    expect(await auditOf(id)).to.deep.equal(['slot.add', 'slot.update']);
+  });
+
   describe('when it is tested', () => {
     let provider: FakeProvider;
     before(async () => {

@@ -20,6 +20,7 @@ export const till: PaymentDriver = {
   readCallback: () => ({ outcome: 'unknown', status: '' }),
   createCheckout: notHere,
   verify: notHere,
+  findPayments: notHere,
   async testCredentials({ http, baseUrl, credentials }) {
     const { body } = await http.send({
       method: 'POST',
@@ -78,9 +79,9 @@ export async function settle(
     [id, slot.id, settledAt, amountMinor, currency],
   );
   await pool.query(
-    `insert into usage_log (id, slot_id, gateway, gateway_transaction_id, amount_minor, currency,
+    `insert into usage_log (id, kind, session_id, slot_id, gateway, gateway_transaction_id, amount_minor, currency,
        fee_total_minor, order_reference, settled_at)
-     values ($1::uuid, $2, $3, $1::uuid::text, $4, $5, $6, 'ORD-1', $7)`,
+     values ($1::uuid, 'payment', $1::uuid, $2, $3, $1::uuid::text, $4, $5, $6, 'ORD-1', $7)`,
     [id, slot.id, slot.gateway, amountMinor, currency, total, settledAt],
   );
   for (const line of lines) {
@@ -91,4 +92,31 @@ export async function settle(
     );
   }
   return { sessionId: id, usageLogId: id };
+}
+
+/** Writes the reversal of a payment that `settle` wrote. */
+export async function reverse(pool: Pool, usageLogId: string, at: Date): Promise<void> {
+  await pool.query(
+    `insert into usage_log (id, kind, session_id, reverses, slot_id, gateway, gateway_transaction_id, amount_minor,
+       currency, fee_total_minor, order_reference, settled_at)
+     select $2, 'reversal', session_id, id, slot_id, gateway, gateway_transaction_id, -amount_minor, currency, 0,
+       order_reference, $3 from usage_log where id = $1`,
+    [usageLogId, newUuid(), at],
+  );
+}
+
+/** Writes a payment after a reversal: another one, or the same again. */
+export async function payLater(
+  pool: Pool,
+  usageLogId: string,
+  { same, at }: { readonly same: boolean; readonly at: Date },
+): Promise<void> {
+  await pool.query(
+    `insert into usage_log (id, kind, session_id, slot_id, gateway, gateway_transaction_id, amount_minor,
+       currency, fee_total_minor, order_reference, settled_at)
+     select $2::uuid, 'later_payment', session_id, slot_id, gateway,
+       case when $3 then gateway_transaction_id else $2::uuid::text end, amount_minor, currency, 0, order_reference, $4
+     from usage_log where id = $1`,
+    [usageLogId, newUuid(), same, at],
+  );
 }

@@ -1,6 +1,7 @@
 // What a provider says that PostgreSQL would not store, or not index.
 
 import { expect } from 'chai';
+import { pino } from 'pino';
 import { newUuid } from '../../../core/ids.ts';
 import { createPaymentMeter } from '../../../core/payment/payment-meter.ts';
 import { createSettle } from '../../../core/payment/settle.ts';
@@ -76,6 +77,7 @@ describe('an answer that cannot be stored as it is', () => {
       pool: db.pool,
       clock: () => new Date(),
       meter: createPaymentMeter(createMetrics(), []),
+      logger: pino({ level: 'silent' }),
       onChange: () => {},
     });
     const sessions = [await insertSession(), await insertSession(), await insertSession()];

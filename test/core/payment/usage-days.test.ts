@@ -3,7 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'chai';
 import { type PaymentAdmin, startPaymentAdmin } from './payment-admin.ts';
 import { refusal } from './refusal.ts';
-import { addSlot, driverOf, settle } from './till.ts';
+import { addSlot, driverOf, reverse, settle } from './till.ts';
 
 const FROM = new Date('2026-05-01T00:00:00.000Z');
 const DAY_MS = 86_400_000;
@@ -26,13 +26,13 @@ describe('the usage log by day', function () {
     return reply.days.map(({ $typeName: _, ...day }) => day);
   };
 
-  it('has the payments, their fees and what was reversed of them, of each currency', async () => {
+  it('has the payments, their fees, what was reversed and the net amount, of each currency', async () => {
     const [slot, other] = [await addSlot(admin), await addSlot(admin)];
     const pay = (amountMinor: bigint, currency: string, settledAt: Date, on = slot) =>
       settle(admin.db.pool, { slot: on, amountMinor, currency, settledAt });
     await pay(10_000n, 'BDT', at('01T00:00:00.000'));
     const reversed = await pay(20_000n, 'BDT', at('01T23:59:59.999'));
-    await pay(9_007_199_254_740_991n, 'JPY', at('01T12:00:00.000'));
+    const long = await pay(9_007_199_254_740_991n, 'JPY', at('01T12:00:00.000'));
     await pay(9_007_199_254_740_991n, 'JPY', at('01T12:00:00.001'));
     await pay(100n, 'BDT', at('02T00:00:00.000'));
     await pay(7n, 'BDT', at('02T00:00:00.000'), other);
@@ -41,21 +41,25 @@ describe('the usage log by day', function () {
       'update usage_log set fee_total_minor = amount_minor / 100 where currency = $1',
       ['BDT'],
     );
-    await admin.db.pool.query('update usage_log set reversed_at = now() where id = $1', [
-      reversed.usageLogId,
-    ]);
+    await reverse(admin.db.pool, reversed.usageLogId, at('02T12:00:00.000'));
+    await reverse(admin.db.pool, long.usageLogId, at('03T12:00:00.000'));
 
     const none = { reversedPayments: 0n, reversedMinorUnits: 0n };
     const first = { day: '2026-05-01', currency: 'BDT', payments: 2n, paidMinorUnits: 30_000n };
     const yen = { day: '2026-05-01', currency: 'JPY', payments: 2n, paidMinorUnits: 18_014_398_509_481_982n };
     const second = { day: '2026-05-02', currency: 'BDT', payments: 1n, paidMinorUnits: 100n };
+    const third = { day: '2026-05-03', currency: 'JPY', payments: 0n, paidMinorUnits: 0n };
+    // A reversal counts on its own day, and leaves the day of the payment as it was.
+    const taken = { reversedPayments: 1n, reversedMinorUnits: 20_000n, netMinorUnits: 100n - 20_000n };
+    const yenTaken = { reversedPayments: 1n, reversedMinorUnits: 9_007_199_254_740_991n };
     expect(await summarize(slot.name)).to.deep.equal([
-      { ...first, feeMinorUnits: 300n, reversedPayments: 1n, reversedMinorUnits: 20_000n },
-      { ...yen, feeMinorUnits: 0n, ...none },
-      { ...second, feeMinorUnits: 1n, ...none },
+      { ...first, feeMinorUnits: 300n, ...none, netMinorUnits: 30_000n },
+      { ...yen, feeMinorUnits: 0n, ...none, netMinorUnits: 18_014_398_509_481_982n },
+      { ...second, feeMinorUnits: 1n, ...taken },
+      { ...third, feeMinorUnits: 0n, ...yenTaken, netMinorUnits: -9_007_199_254_740_991n },
     ]);
-    expect((await summarize(undefined)).at(-1)).to.include({ payments: 2n, paidMinorUnits: 107n });
-    expect(await summarize(slot.name, at('03T00:00:00.000'), 5)).to.deep.equal([]);
+    expect((await summarize(undefined)).at(-2)).to.include({ payments: 2n, paidMinorUnits: 107n });
+    expect(await summarize(slot.name, at('04T00:00:00.000'), 5)).to.deep.equal([]);
   });
 
   it('refuses a slot that is not there, and a period that ends before it begins or is too long', async () => {

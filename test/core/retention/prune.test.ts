@@ -2,10 +2,10 @@
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { readHead } from '../../../core/access/audit-chain.ts';
+import { beginFirstChain } from '../../../core/access/audit-begin.ts';
+import { beginOf, readHead } from '../../../core/access/audit-chain.ts';
 import { type ChainOptions, linkEntries } from '../../../core/access/audit-chainer.ts';
 import { exportEntries, type LinkedEntry } from '../../../core/access/audit-entries.ts';
-import { openAuditKey } from '../../../core/access/audit-key.ts';
 import { createAuditPruneGuard } from '../../../core/access/audit-prune-guard.ts';
 import { openHubDatabase } from '../../../core/hub.ts';
 import { checkNothingWaits } from '../../../core/payment/prune-guard.ts';
@@ -23,7 +23,7 @@ import { verifyAll } from '../access/verify-all.ts';
 import { freshMasterKey } from '../payment/payment-admin.ts';
 import { refusal } from '../payment/refusal.ts';
 
-const ACTOR = { name: 'Ada', requestId: 'r-1' };
+const ACTOR = { kind: 'token', name: 'Ada', requestId: 'r-1' } as const;
 
 /** A UUIDv7 of that moment. */
 function idAt(time: Date, tail: number): string {
@@ -46,11 +46,8 @@ describe('pruning', function () {
     await migrateUp(db);
     const { pool } = db;
     now = new Date('2025-01-10T00:00:00.000Z');
-    chain = {
-      pool,
-      key: await openAuditKey({ pool, sealer: createSealer([freshMasterKey()]), clock }),
-      clock,
-    };
+    chain = { pool, sealer: createSealer([freshMasterKey()]), clock };
+    await beginFirstChain(chain, undefined);
     await query(
       url,
       `select make_month_partitions(t, '{2025-01-01,2025-02-01,2025-03-01,2025-04-01}')
@@ -89,7 +86,7 @@ describe('pruning', function () {
     ).map(({ subject }) => subject);
   const exported = async () => {
     const entries: LinkedEntry[] = [];
-    for await (const batch of exportEntries(db.pool, 0)) entries.push(...batch);
+    for await (const batch of exportEntries(db.pool, 0, beginOf({ beginsAfter: 0 }))) entries.push(...batch);
     return entries;
   };
   /** Entries 1 and 2 in January, 3 in February, 4 late of January, 5 in February, 6 in March, 7 in April. */
@@ -142,7 +139,7 @@ describe('pruning', function () {
     ] as const) {
       await prune({ before, dryRun: false }, ACTOR);
       expect(await subjects(), before).to.deep.equal(left);
-      const { broken } = await verifyAll(chain, { notes: [noted] });
+      const { broken } = await verifyAll(chain, { asked: noted });
       expect(broken, before).to.equal(undefined);
       for (const { seq, previousHash } of await exported())
         expect(previousHash, `${seq}`).to.match(/^[0-9a-f]{64}$/);

@@ -47,6 +47,7 @@ describe('direct transport, beside the wire', () => {
           gatewayAddress: { publicUrl: undefined, localUrl: () => undefined },
           callbackBudgetMs: 1_000,
           providerTimeoutMs: 1_000,
+          sessionCallbacks: 100,
           providerQuestions: 1,
           retryDelayMs: 1_000,
           sweepAfterMs: [60_000],

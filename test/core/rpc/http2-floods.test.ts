@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import * as http2 from 'node:http2';
 import type { Socket } from 'node:net';
 import { expect } from 'chai';
+import type { ListenerOptions } from '../../../core/rpc/listener.ts';
 import { until } from '../../support/until.ts';
 import { EMPTY_SETTINGS, getBy, PREFACE, TestListener } from './test-listener.ts';
 
@@ -21,7 +22,7 @@ function frame(type: number, flags: number, stream: number, payload: Uint8Array)
 describe('an HTTP/2 connection', function () {
   this.timeout(30_000);
   let server: TestListener;
-  const start = async (options: { exchangeMs?: number; idleMs?: number } = {}): Promise<void> => {
+  const start = async (options: ListenerOptions = {}): Promise<void> => {
     server = await TestListener.start(options);
   };
   afterEach(() => server.stop());
@@ -127,6 +128,21 @@ describe('an HTTP/2 connection', function () {
     expect(await getBy(session, '/')).to.equal('2.0');
   });
 
+  it('loses the largest of its unread answers when all together are too much memory', async () => {
+    await start({ exchangeMs: 3_000, unreadBytes: 2_500_000 });
+    const session = await server.openSession();
+    const unread = ['/medium', '/medium', '/large'].map((path) => {
+      const stream = session.request({ ':path': path });
+      stream.on('error', () => {});
+      stream.pause();
+      return stream;
+    });
+    const startedAt = performance.now();
+    await until(() => unread[2]?.closed === true, 'the largest is cut');
+    expect(performance.now() - startedAt, 'before its time is over').to.be.below(2_500);
+    expect(unread.map((stream) => stream.closed)).to.deep.equal([false, false, true]);
+  });
+
   it('that leaves large answers has another in its place before streams are refused', async () => {
     await start();
     let session = await server.openSession();
@@ -157,6 +173,24 @@ describe('an HTTP/2 connection', function () {
     server.release();
     expect(await answer).to.equal('2.0');
     await once(busy, 'close');
+  });
+
+  it('with a stream that has nothing to say is cut if it answers no ping, and is not if it does', async () => {
+    await start({ exchangeMs: 400 });
+    const deaf = await server.openSocket();
+    // A GET of /slow, whose headers are written out by hand; nothing the hub sends is answered.
+    const literal = (text: string) => Buffer.concat([Buffer.of(text.length), Buffer.from(text)]);
+    const path = Buffer.concat([Buffer.of(0x04), literal('/slow')]);
+    const authority = Buffer.concat([Buffer.of(0x01), literal('hub')]);
+    const headers = Buffer.concat([Buffer.of(0x82, 0x86), path, authority]);
+    deaf.write(Buffer.concat([PREFACE, EMPTY_SETTINGS, frame(HEADERS, 5, 1, headers)]));
+    const session = await server.openSession();
+    const slow = getBy(session, '/slow');
+    await until(() => server.asked === 2, 'both are under way');
+    await once(deaf, 'close');
+    expect(session.destroyed).to.equal(false);
+    server.release();
+    expect(await slow).to.equal('2.0');
   });
 
   it('by HTTP/1 that does not take its answer is cut', async () => {

@@ -46,14 +46,18 @@ describe('RPC port, at its limits', () => {
         await held.promise;
         return {};
       },
-    });
-    const service = serve(Health, {
-      async check({ service: text }, { signal }) {
-        lengths.push(text.length);
+      async getPublicKey({ app }, { signal }) {
+        lengths.push(app.length);
         signal.addEventListener('abort', () => {
           aborted++;
         });
-        if (text === 'slow') await held.promise;
+        if (app === 'slow') await held.promise;
+        return {};
+      },
+    });
+    const service = serve(Health, {
+      check: ({ service: text }) => {
+        lengths.push(text.length);
         return {};
       },
       list: () => ({}),
@@ -77,30 +81,37 @@ describe('RPC port, at its limits', () => {
   };
   for (const [protocol, transport] of Object.entries(protocols)) {
     describe(`by ${protocol}`, () => {
-      const check = (service: string, options = {}) =>
-        createClient(Health, transport()).check({ service }, options);
+      const ask = (app: string, options = {}) =>
+        createClient(LicenseService, transport()).getPublicKey({ app }, options);
 
       it('refuses a message over a mebibyte', async () => {
-        await check('x'.repeat(MAX_BYTES - 100));
-        expect((await failureOf(check('x'.repeat(MAX_BYTES + 1)))).code).to.equal(Code.ResourceExhausted);
+        await ask('x'.repeat(MAX_BYTES - 100));
+        expect((await failureOf(ask('x'.repeat(MAX_BYTES + 1)))).code).to.equal(Code.ResourceExhausted);
         expect(lengths).to.deep.equal([MAX_BYTES - 100]);
       });
 
+      it('refuses a message over 4096 bytes from those who need no token', async () => {
+        const check = (service: string) => createClient(Health, transport()).check({ service });
+        await check('x'.repeat(4_000));
+        expect((await failureOf(check('x'.repeat(4_097)))).code).to.equal(Code.ResourceExhausted);
+        expect(lengths).to.deep.equal([4_000]);
+      });
+
       it('tells the service when the deadline has passed', async () => {
-        const failure = await failureOf(check('slow', { timeoutMs: 200 }));
+        const failure = await failureOf(ask('slow', { timeoutMs: 200 }));
         expect(failure.code).to.equal(Code.DeadlineExceeded);
         await until(() => aborted === 1, 'the signal of the call is aborted');
       });
 
       it('refuses a deadline over a minute', async () => {
-        const failure = await failureOf(check('', { timeoutMs: MAX_TIMEOUT_MS + 1_000 }));
+        const failure = await failureOf(ask('', { timeoutMs: MAX_TIMEOUT_MS + 1_000 }));
         expect(failure.code).to.equal(Code.InvalidArgument);
         expect(lengths).to.deep.equal([]);
       });
 
       it('tells the service when the caller has left', async () => {
         const controller = new AbortController();
-        const failure = failureOf(check('slow', { signal: controller.signal }));
+        const failure = failureOf(ask('slow', { signal: controller.signal }));
         await until(() => lengths.length === 1, 'the call has arrived');
         controller.abort();
         expect((await failure).code).to.equal(Code.Canceled);
@@ -134,7 +145,7 @@ describe('RPC port, at its limits', () => {
       sendCompression: compressionGzip,
     });
     const failure = await failureOf(
-      createClient(Health, transport).check({ service: 'x'.repeat(16 * MAX_BYTES) }),
+      createClient(LicenseService, transport).getPublicKey({ app: 'x'.repeat(16 * MAX_BYTES) }),
     );
     expect(failure.code).to.equal(Code.ResourceExhausted);
     expect(lengths).to.deep.equal([]);

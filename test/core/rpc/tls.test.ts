@@ -14,7 +14,9 @@ import {
   type GetCallerResponse,
   GetCallerResponseSchema,
 } from '../../../gen/hub/access/v1/access_service_pb.ts';
+import { ActorKind, AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
+import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import {
   type Certificates,
   type Issuer,
@@ -58,8 +60,10 @@ describe('the RPC port by TLS', function () {
   const read = (path: string) => readFileSync(path, 'utf8');
   const shown = (pair: Pair) => ({ cert: read(pair.cert), key: read(pair.key) });
   /** Asks who the caller is, by a connection of its own. */
-  const whoIs = (options: tls.ConnectionOptions, token?: string) => {
-    const transport = createConnectTransport({
+  const whoIs = (options: tls.ConnectionOptions, token?: string) =>
+    createClient(AccessService, transport(options, token)).getCaller({});
+  const transport = (options: tls.ConnectionOptions, token?: string) =>
+    createConnectTransport({
       baseUrl: hub.rpcUrl,
       httpVersion: '1.1',
       nodeOptions: { ca: read(issuer.ca), ...options, agent: false },
@@ -70,9 +74,7 @@ describe('the RPC port by TLS', function () {
         },
       ],
     });
-    return createClient(AccessService, transport).getCaller({});
-  };
-  const admit = async (certificateSubject: string) => {
+  const admit = async (certificateSubject: string, role: Role = Role.VIEWER) => {
     const transport = createGrpcTransport({
       baseUrl: hub.rpcUrl,
       nodeOptions: { ca: read(issuer.ca) },
@@ -86,7 +88,7 @@ describe('the RPC port by TLS', function () {
     const tokens = createClient(TokenService, transport);
     const { serviceToken } = await tokens.createToken({
       name: 'shop',
-      role: Role.VIEWER,
+      role,
       certificateSubject,
     });
     return () => tokens.revokeToken({ tokenId: serviceToken?.tokenId ?? '' });
@@ -153,6 +155,38 @@ describe('the RPC port by TLS', function () {
       await revoke();
       expect(await reasonOf(whoIs(shown(pair))), text).to.contain('stands for nobody here');
     }
+  });
+
+  it('names in both logs the certificate that a caller showed, with and without a token', async () => {
+    const pair = await issuer.issue('/O=Example/CN=Ada');
+    const subject = await subjectOf(pair);
+    await admit(subject, Role.ADMIN);
+    const asked = (token?: string) =>
+      createClient(LicenseAdminService, transport(shown(pair), token)).createApp({
+        slug: token === undefined ? 'by-certificate' : 'by-token',
+        name: 'x',
+      });
+    await asked();
+    await asked(hub.token);
+    const audit = createClient(AuditService, transport({}, hub.token));
+    const { entries } = await audit.listAuditEntries({ action: 'app.create' });
+    expect(
+      entries.map(({ actor, actorKind, actorCertificateSubject }) => [
+        actor,
+        actorKind,
+        actorCertificateSubject,
+      ]),
+    ).to.deep.equal([
+      ['local admin', ActorKind.TOKEN, subject],
+      ['shop', ActorKind.CERTIFICATE, subject],
+    ]);
+    const line = log.find((each) => each.includes('CreateApp') && each.includes('"caller":"shop"'));
+    const { callerKind, tokenId, certificateSubject } = JSON.parse(line ?? '{}');
+    expect({ callerKind, tokenId, certificateSubject }).to.deep.equal({
+      callerKind: 'certificate',
+      tokenId: entries[1]?.actorTokenId,
+      certificateSubject: subject,
+    });
   });
 
   it('takes a token before a certificate, and refuses a wrong one whatever the certificate', async () => {

@@ -1,9 +1,9 @@
-// Paging by id, over lists that are held in memory.
+// Paging by id and by time, over lists that are held in memory.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { HubError } from '../../../core/errors.ts';
 import { formatId, newUuid, type Uuid } from '../../../core/ids.ts';
-import { readPage } from '../../../core/storage/page.ts';
+import { readPage, readSpanPage, type SpanPosition } from '../../../core/storage/page.ts';
 
 /** Rows with ids in the order they were made, and how a table would be read. */
 function table(size: number) {
@@ -39,6 +39,31 @@ describe('a page', () => {
     );
   });
 
+  it('of a span of time goes on after the time and the id of its last item, whether that is still there or not', async () => {
+    const some = fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(some, fc.integer({ min: 1, max: 7 }), async (times, pageSize) => {
+        const rows = times.map((ms) => ({ id: newUuid(), settledAt: new Date(ms) }));
+        const inOrder = rows.toSorted(
+          (one, other) => Number(other.settledAt) - Number(one.settledAt) || (one.id < other.id ? 1 : -1),
+        );
+        let left = inOrder;
+        const read = async (after: SpanPosition | undefined, limit: number) =>
+          left.filter((row) => after === undefined || isLater(row, after)).slice(0, limit);
+        const listed: string[] = [];
+        let pageToken = '';
+        do {
+          const page = await readSpanPage({ pageSize, pageToken }, 'use', 'settledAt', read);
+          listed.push(...page.items.map(({ id }) => id));
+          pageToken = page.nextPageToken;
+          left = left.filter(({ id }) => id !== listed.at(-1)); // the item of the token is deleted
+        } while (pageToken !== '');
+        expect(listed).to.deep.equal(inOrder.map(({ id }) => id));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
   it('has 50 items unless asked for another number', async () => {
     const { items } = await readPage({ pageSize: 0, pageToken: '' }, 'lic', table(60).read);
     expect(items).to.have.length(50);
@@ -53,3 +78,7 @@ describe('a page', () => {
     }
   });
 });
+
+function isLater(row: { id: string; settledAt: Date }, { at, id }: SpanPosition): boolean {
+  return row.settledAt < at || (row.settledAt.getTime() === at.getTime() && row.id < id);
+}

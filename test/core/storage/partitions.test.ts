@@ -138,7 +138,7 @@ describe('partitions by month', function () {
     for (const [name, statement] of Object.entries({
       read: 'select * from callback where id = $1',
       finish: `update callback set state = 'ignored' where id = $1 and state <> 'settled'`,
-      reverse: 'update usage_log set reversed_at = now() where id = $1',
+      usage: 'select * from usage_log where id = $1',
       fees: 'select * from fee_line where usage_log_id = $1',
       entry: 'select * from audit_entry where id = $1',
     })) {
@@ -188,8 +188,8 @@ describe('partitions by month', function () {
        insert into verification (id, session_id, callback_id, operation, outcome, detail, asked_at, duration_ms)
          values ('${idAt('2025-04-01T00:00:01.500Z')}', '${session}', '${callback}', 'validate', 'paid', '', now(), 5);
        insert into usage_log (id, session_id, slot_id, gateway, gateway_transaction_id, amount_minor, currency,
-         fee_total_minor, order_reference, settled_at)
-         values ('${log}', '${session}', '${slot}', 'gateway_one', 'V1', 10000, 'BDT', 250, 'ORD-1', now());
+         fee_total_minor, order_reference, settled_at, reversed_at)
+         values ('${log}', '${session}', '${slot}', 'gateway_one', 'V1', 10000, 'BDT', 250, 'ORD-1', now(), '2025-04-02');
        insert into fee_rule (id, name, version, basis_points, fixed_minor, valid_from, created_at)
          values ('${rule}', 'card', 1, 250, 0, now(), now());
        insert into fee_line (id, usage_log_id, fee_rule_id, rule, rule_version, amount_minor)
@@ -200,7 +200,10 @@ describe('partitions by month', function () {
     await migrateUp(db);
     const placed = await Promise.all(
       TABLES.filter((table) => table !== 'audit_link').map((table) =>
-        query<{ place: string }>(url, `select tableoid::regclass::text as place from ${table}`),
+        query<{ place: string }>(
+          url,
+          `select tableoid::regclass::text as place from ${table} order by tableoid::regclass::text`,
+        ),
       ),
     );
     expect(placed.flat().map(({ place }) => place)).to.deep.equal([
@@ -208,6 +211,7 @@ describe('partitions by month', function () {
       'callback_2025_04',
       'fee_line_2025_03',
       'usage_log_2025_03',
+      'usage_log_default', // the reversal, until the month of it is made
       'verification_2025_04',
     ]);
     const joined = await query(
@@ -216,6 +220,16 @@ describe('partitions by month', function () {
        from payment_proof p join usage_log u on u.id = p.session_id join fee_line f on f.usage_log_id = u.id`,
     );
     expect(joined).to.deep.equal([{ proof: 'V1', fee: 250, own: true }]);
+    const entries = await query(
+      url,
+      `select kind, session_id = $1 as own, reverses = $1 as reverses, amount_minor::int as minor,
+              fee_total_minor::int as fees, to_char(settled_at at time zone 'UTC', 'YYYY-MM-DD') as day
+       from usage_log where kind <> 'payment'`,
+      [session],
+    );
+    expect(entries, 'the reversal is an entry of its own').to.deep.equal([
+      { kind: 'reversal', own: true, reverses: true, minor: -10_000, fees: 0, day: '2025-04-02' },
+    ]);
     expect(await query(url, 'select entry_id as id from audit_unlinked')).to.deep.equal([{ id: entry }]);
   });
 });

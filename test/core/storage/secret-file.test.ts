@@ -49,6 +49,13 @@ describe('a file of secrets', () => {
     });
   }
 
+  it('is refused with more than 1 MiB, so that none is read without an end', async () => {
+    await writeFile(path, Buffer.alloc(2 ** 20));
+    expect(readSecretFile(path, 'token file')).to.have.length(2 ** 20);
+    await writeFile(path, Buffer.alloc(2 ** 20 + 1));
+    expect(refusal(path)).to.equal(`token file ${path} is too large for a secret: it has more than 1 MiB`);
+  });
+
   it('is refused where other users can put another file in its place', async () => {
     for (const mode of [0o770, 0o707]) {
       await chmod(directory, mode);

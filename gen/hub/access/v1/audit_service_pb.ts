@@ -2,20 +2,20 @@
 // @generated from file hub/access/v1/audit_service.proto (package hub.access.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_hub_access_v1_access } from "./access_pb.ts";
 import { file_hub_validate_v1_rules } from "../../validate/v1/rules_pb.ts";
-import type { JsonObject, Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file hub/access/v1/audit_service.proto.
  */
 export const file_hub_access_v1_audit_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFodWIvYWNjZXNzL3YxL2F1ZGl0X3NlcnZpY2UucHJvdG8SDWh1Yi5hY2Nlc3MudjEiqQIKF0xpc3RBdWRpdEVudHJpZXNSZXF1ZXN0EiEKB3N1YmplY3QYASABKAlCC7pICHIGyLOusQIBSACIAQESHwoFYWN0b3IYAiABKAlCC7pICHIGyLOusQIBSAGIAQESIAoGYWN0aW9uGAMgASgJQgu6SAhyBsizrrECAUgCiAEBEikKBXNpbmNlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1bnRpbBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHQoJcGFnZV9zaXplGAYgASgFQgq6SAcaBRjoBygAEhIKCnBhZ2VfdG9rZW4YByABKAlCCgoIX3N1YmplY3RCCAoGX2FjdG9yQgkKB19hY3Rpb24iXwoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEioKB2VudHJpZXMYASADKAsyGS5odWIuYWNjZXNzLnYxLkF1ZGl0RW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIooCCgpBdWRpdEVudHJ5EhYKDmF1ZGl0X2VudHJ5X2lkGAEgASgJEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgDIAEoCRIOCgZhY3Rpb24YBCABKAkSDwoHc3ViamVjdBgFIAEoCRInCgZiZWZvcmUYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EiYKBWFmdGVyGAcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBInCgZkZXRhaWwYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhIKCnJlcXVlc3RfaWQYCSABKAkiPAoVRXhwb3J0QXVkaXRMb2dSZXF1ZXN0EiMKCWFmdGVyX3NlcRgBIAEoA0IQukgNIgsY/////////w8oACJKChZFeHBvcnRBdWRpdExvZ1Jlc3BvbnNlEjAKB2VudHJpZXMYASADKAsyHy5odWIuYWNjZXNzLnYxLkxpbmtlZEF1ZGl0RW50cnkinQEKEExpbmtlZEF1ZGl0RW50cnkSKAoFZW50cnkYASABKAsyGS5odWIuYWNjZXNzLnYxLkF1ZGl0RW50cnkSCwoDc2VxGAIgASgDEi0KCWxpbmtlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNcHJldmlvdXNfaGFzaBgEIAEoCRIMCgRoYXNoGAUgASgJIjIKFVZlcmlmeUF1ZGl0TG9nUmVxdWVzdBIZCgRoZWFkGAEgASgJQgu6SAhyBvizrrECASJuChZWZXJpZnlBdWRpdExvZ1Jlc3BvbnNlEgoKAm9rGAEgASgIEgwKBGhlYWQYAiABKAkSDwoHZW50cmllcxgDIAEoAxIpCgZicm9rZW4YBCABKAsyGS5odWIuYWNjZXNzLnYxLkF1ZGl0QnJlYWsiXwoKQXVkaXRCcmVhaxIPCgdwcm9ibGVtGAEgASgJEhAKA3NlcRgCIAEoA0gAiAEBEhYKDmF1ZGl0X2VudHJ5X2lkGAMgASgJEg4KBmRldGFpbBgEIAEoCUIGCgRfc2VxMtECCgxBdWRpdFNlcnZpY2USbQoQTGlzdEF1ZGl0RW50cmllcxImLmh1Yi5hY2Nlc3MudjEuTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QaJy5odWIuYWNjZXNzLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZSIIirUYBBICAgQSaQoORXhwb3J0QXVkaXRMb2cSJC5odWIuYWNjZXNzLnYxLkV4cG9ydEF1ZGl0TG9nUmVxdWVzdBolLmh1Yi5hY2Nlc3MudjEuRXhwb3J0QXVkaXRMb2dSZXNwb25zZSIIirUYBBICAgQwARJnCg5WZXJpZnlBdWRpdExvZxIkLmh1Yi5hY2Nlc3MudjEuVmVyaWZ5QXVkaXRMb2dSZXF1ZXN0GiUuaHViLmFjY2Vzcy52MS5WZXJpZnlBdWRpdExvZ1Jlc3BvbnNlIgiKtRgEEgICBGIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_struct, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_validate_v1_rules]);
+  fileDesc("CiFodWIvYWNjZXNzL3YxL2F1ZGl0X3NlcnZpY2UucHJvdG8SDWh1Yi5hY2Nlc3MudjEioAMKF0xpc3RBdWRpdEVudHJpZXNSZXF1ZXN0EiEKB3N1YmplY3QYASABKAlCC7pICHIGyLOusQIBSACIAQESHwoFYWN0b3IYAiABKAlCC7pICHIGyLOusQIBSAGIAQESIAoGYWN0aW9uGAMgASgJQgu6SAhyBsizrrECAUgCiAEBEikKBXNpbmNlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1bnRpbBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHQoJcGFnZV9zaXplGAYgASgFQgq6SAcaBRjoBygAEhIKCnBhZ2VfdG9rZW4YByABKAkSKgoOYWN0b3JfdG9rZW5faWQYCCABKAlCDbpICnIIyLOusQIBGEBIA4gBARI2CgphY3Rvcl9raW5kGAkgASgOMhguaHViLmFjY2Vzcy52MS5BY3RvcktpbmRCCLpIBYIBAhABQgoKCF9zdWJqZWN0QggKBl9hY3RvckIJCgdfYWN0aW9uQhEKD19hY3Rvcl90b2tlbl9pZCJfChhMaXN0QXVkaXRFbnRyaWVzUmVzcG9uc2USKgoHZW50cmllcxgBIAMoCzIZLmh1Yi5hY2Nlc3MudjEuQXVkaXRFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki8wIKCkF1ZGl0RW50cnkSFgoOYXVkaXRfZW50cnlfaWQYASABKAkSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWFjdG9yGAMgASgJEg4KBmFjdGlvbhgEIAEoCRIPCgdzdWJqZWN0GAUgASgJEicKBmJlZm9yZRgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSJgoFYWZ0ZXIYByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EicKBmRldGFpbBgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoKcmVxdWVzdF9pZBgJIAEoCRIsCgphY3Rvcl9raW5kGAogASgOMhguaHViLmFjY2Vzcy52MS5BY3RvcktpbmQSFgoOYWN0b3JfdG9rZW5faWQYCyABKAkSIQoZYWN0b3JfY2VydGlmaWNhdGVfc3ViamVjdBgMIAEoCSI8ChVFeHBvcnRBdWRpdExvZ1JlcXVlc3QSIwoJYWZ0ZXJfc2VxGAEgASgDQhC6SA0iCxj/////////DygAIkoKFkV4cG9ydEF1ZGl0TG9nUmVzcG9uc2USMAoHZW50cmllcxgBIAMoCzIfLmh1Yi5hY2Nlc3MudjEuTGlua2VkQXVkaXRFbnRyeSKdAQoQTGlua2VkQXVkaXRFbnRyeRIoCgVlbnRyeRgBIAEoCzIZLmh1Yi5hY2Nlc3MudjEuQXVkaXRFbnRyeRILCgNzZXEYAiABKAMSLQoJbGlua2VkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1wcmV2aW91c19oYXNoGAQgASgJEgwKBGhhc2gYBSABKAkiMgoVVmVyaWZ5QXVkaXRMb2dSZXF1ZXN0EhkKBGhlYWQYASABKAlCC7pICHIG+LOusQIBIsoBChZWZXJpZnlBdWRpdExvZ1Jlc3BvbnNlEgoKAm9rGAEgASgIEgwKBGhlYWQYAiABKAkSDwoHZW50cmllcxgDIAEoAxIpCgZicm9rZW4YBCABKAsyGS5odWIuYWNjZXNzLnYxLkF1ZGl0QnJlYWsSEAoIdW5saW5rZWQYBSABKAMSMgoOdW5saW5rZWRfc2luY2UYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGJlZ2luc19hZnRlchgHIAEoAyI6ChZCZWdpbkF1ZGl0Q2hhaW5SZXF1ZXN0EiAKBnJlYXNvbhgBIAEoCUIQukgNcgvIs66xAgEQARj0AyInChdCZWdpbkF1ZGl0Q2hhaW5SZXNwb25zZRIMCgRoZWFkGAEgASgJIl8KCkF1ZGl0QnJlYWsSDwoHcHJvYmxlbRgBIAEoCRIQCgNzZXEYAiABKANIAIgBARIWCg5hdWRpdF9lbnRyeV9pZBgDIAEoCRIOCgZkZXRhaWwYBCABKAlCBgoEX3NlcSqDAQoJQWN0b3JLaW5kEhoKFkFDVE9SX0tJTkRfVU5TUEVDSUZJRUQQABIUChBBQ1RPUl9LSU5EX1RPS0VOEAESGgoWQUNUT1JfS0lORF9DRVJUSUZJQ0FURRACEhIKDkFDVE9SX0tJTkRfSFVCEAMSFAoQQUNUT1JfS0lORF9MT0NBTBAEMrkDCgxBdWRpdFNlcnZpY2USbQoQTGlzdEF1ZGl0RW50cmllcxImLmh1Yi5hY2Nlc3MudjEuTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QaJy5odWIuYWNjZXNzLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZSIIirUYBBICAgQSaQoORXhwb3J0QXVkaXRMb2cSJC5odWIuYWNjZXNzLnYxLkV4cG9ydEF1ZGl0TG9nUmVxdWVzdBolLmh1Yi5hY2Nlc3MudjEuRXhwb3J0QXVkaXRMb2dSZXNwb25zZSIIirUYBBICAgQwARJnCg5WZXJpZnlBdWRpdExvZxIkLmh1Yi5hY2Nlc3MudjEuVmVyaWZ5QXVkaXRMb2dSZXF1ZXN0GiUuaHViLmFjY2Vzcy52MS5WZXJpZnlBdWRpdExvZ1Jlc3BvbnNlIgiKtRgEEgICBBJmCg9CZWdpbkF1ZGl0Q2hhaW4SJS5odWIuYWNjZXNzLnYxLkJlZ2luQXVkaXRDaGFpblJlcXVlc3QaJi5odWIuYWNjZXNzLnYxLkJlZ2luQXVkaXRDaGFpblJlc3BvbnNlIgSKtRgAYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_struct, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_validate_v1_rules]);
 
 /**
  * @generated from message hub.access.v1.ListAuditEntriesRequest
@@ -64,11 +64,25 @@ export type ListAuditEntriesRequest = Message<"hub.access.v1.ListAuditEntriesReq
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The next_page_token of the page before, with the same filters; another page_size is fine.
    *
    * @generated from field: string page_token = 7;
    */
   pageToken: string;
+
+  /**
+   * Only those of callers with this service token, "tok_…".
+   *
+   * @generated from field: optional string actor_token_id = 8;
+   */
+  actorTokenId?: string | undefined;
+
+  /**
+   * Only those of this kind of actor; unset for all.
+   *
+   * @generated from field: hub.access.v1.ActorKind actor_kind = 9;
+   */
+  actorKind: ActorKind;
 };
 
 /**
@@ -123,7 +137,8 @@ export type AuditEntry = Message<"hub.access.v1.AuditEntry"> & {
   at?: Timestamp | undefined;
 
   /**
-   * Who changed it: the name of a service token, "settlement" for what a provider's answer changed.
+   * Who changed it: the name of a service token, "settlement" for what a provider's answer changed. Two tokens may have
+   * one name: actor_kind and actor_token_id tell them apart.
    *
    * @generated from field: string actor = 3;
    */
@@ -170,6 +185,28 @@ export type AuditEntry = Message<"hub.access.v1.AuditEntry"> & {
    * @generated from field: string request_id = 9;
    */
   requestId: string;
+
+  /**
+   * What the actor is; unset in entries from before kinds were recorded.
+   *
+   * @generated from field: hub.access.v1.ActorKind actor_kind = 10;
+   */
+  actorKind: ActorKind;
+
+  /**
+   * The service token that the actor called with, or that its certificate stands for, "tok_…"; empty for the hub itself,
+   * for commands, and in entries from before tokens were recorded.
+   *
+   * @generated from field: string actor_token_id = 11;
+   */
+  actorTokenId: string;
+
+  /**
+   * Subject of the client certificate that the caller showed, as RFC 4514 writes it; empty without one.
+   *
+   * @generated from field: string actor_certificate_subject = 12;
+   */
+  actorCertificateSubject: string;
 };
 
 /**
@@ -316,6 +353,28 @@ export type VerifyAuditLogResponse = Message<"hub.access.v1.VerifyAuditLogRespon
    * @generated from field: hub.access.v1.AuditBreak broken = 4;
    */
   broken?: AuditBreak | undefined;
+
+  /**
+   * How many entries have no link after the hub has tried to link them; 10000 means that many or more.
+   *
+   * @generated from field: int64 unlinked = 5;
+   */
+  unlinked: bigint;
+
+  /**
+   * When the oldest of them was written; unset if there is none.
+   *
+   * @generated from field: google.protobuf.Timestamp unlinked_since = 6;
+   */
+  unlinkedSince?: Timestamp | undefined;
+
+  /**
+   * Number of the link that this chain begins after; 0 unless BeginAuditChain began it. Links up to that number are not
+   * verified.
+   *
+   * @generated from field: int64 begins_after = 7;
+   */
+  beginsAfter: bigint;
 };
 
 /**
@@ -326,14 +385,52 @@ export const VerifyAuditLogResponseSchema: GenMessage<VerifyAuditLogResponse> = 
   messageDesc(file_hub_access_v1_audit_service, 7);
 
 /**
+ * @generated from message hub.access.v1.BeginAuditChainRequest
+ */
+export type BeginAuditChainRequest = Message<"hub.access.v1.BeginAuditChainRequest"> & {
+  /**
+   * Why, for the log.
+   *
+   * @generated from field: string reason = 1;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message hub.access.v1.BeginAuditChainRequest.
+ * Use `create(BeginAuditChainRequestSchema)` to create a new message.
+ */
+export const BeginAuditChainRequestSchema: GenMessage<BeginAuditChainRequest> = /*@__PURE__*/
+  messageDesc(file_hub_access_v1_audit_service, 8);
+
+/**
+ * @generated from message hub.access.v1.BeginAuditChainResponse
+ */
+export type BeginAuditChainResponse = Message<"hub.access.v1.BeginAuditChainResponse"> & {
+  /**
+   * Head of the new chain, before its first link.
+   *
+   * @generated from field: string head = 1;
+   */
+  head: string;
+};
+
+/**
+ * Describes the message hub.access.v1.BeginAuditChainResponse.
+ * Use `create(BeginAuditChainResponseSchema)` to create a new message.
+ */
+export const BeginAuditChainResponseSchema: GenMessage<BeginAuditChainResponse> = /*@__PURE__*/
+  messageDesc(file_hub_access_v1_audit_service, 9);
+
+/**
  * What is wrong with the audit log.
  *
  * @generated from message hub.access.v1.AuditBreak
  */
 export type AuditBreak = Message<"hub.access.v1.AuditBreak"> & {
   /**
-   * "row_altered", "row_missing", "row_backdated", "row_unlinked", "link_missing", "tail_missing", "head_differs" or
-   * "head_altered".
+   * "row_altered", "row_missing", "row_backdated", "row_unlinked", "link_missing", "tail_missing", "head_differs",
+   * "head_altered", "key_missing" or "entries_unlinked".
    *
    * @generated from field: string problem = 1;
    */
@@ -366,7 +463,62 @@ export type AuditBreak = Message<"hub.access.v1.AuditBreak"> & {
  * Use `create(AuditBreakSchema)` to create a new message.
  */
 export const AuditBreakSchema: GenMessage<AuditBreak> = /*@__PURE__*/
-  messageDesc(file_hub_access_v1_audit_service, 8);
+  messageDesc(file_hub_access_v1_audit_service, 10);
+
+/**
+ * What an actor is. Only the hub says so: a token cannot pass for another kind by its name.
+ *
+ * @generated from enum hub.access.v1.ActorKind
+ */
+export const ActorKind = {
+  /**
+   * Of an entry from before kinds were recorded.
+   *
+   * @generated from enum value: ACTOR_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * A caller with a service token.
+   *
+   * @generated from enum value: ACTOR_KIND_TOKEN = 1;
+   */
+  TOKEN: 1,
+
+  /**
+   * A caller whose client certificate stands for a service token.
+   *
+   * @generated from enum value: ACTOR_KIND_CERTIFICATE = 2;
+   */
+  CERTIFICATE: 2,
+
+  /**
+   * The hub itself.
+   *
+   * @generated from enum value: ACTOR_KIND_HUB = 3;
+   */
+  HUB: 3,
+
+  /**
+   * A command of hubctl that works on the database without a hub.
+   *
+   * @generated from enum value: ACTOR_KIND_LOCAL = 4;
+   */
+  LOCAL: 4,
+} as const;
+
+/**
+ * What an actor is. Only the hub says so: a token cannot pass for another kind by its name.
+ *
+ * @generated from enum hub.access.v1.ActorKind
+ */
+export type ActorKind = (typeof ActorKind)[keyof typeof ActorKind] | UnknownEnum;
+
+/**
+ * Describes the enum hub.access.v1.ActorKind.
+ */
+export const ActorKindSchema: GenEnum<ActorKind> = /*@__PURE__*/
+  enumDesc(file_hub_access_v1_audit_service, 0);
 
 /**
  * The audit log: who changed what and when, and the proof that nothing of it is missing or was altered.
@@ -411,6 +563,20 @@ export const AuditService: GenService<{
     methodKind: "unary";
     input: typeof VerifyAuditLogRequestSchema;
     output: typeof VerifyAuditLogResponseSchema;
+  },
+  /**
+   * Begins a new chain where hubs cannot link entries any more because the key or the head of the chain is gone. The new
+   * chain begins after the last link that is known. It proves entries that have no link yet and later ones, and no
+   * longer those that have one. The log records who began it, why, and what was wrong.
+   *
+   * Errors: audit_chain_unbroken (failed precondition) while entries can be linked.
+   *
+   * @generated from rpc hub.access.v1.AuditService.BeginAuditChain
+   */
+  beginAuditChain: {
+    methodKind: "unary";
+    input: typeof BeginAuditChainRequestSchema;
+    output: typeof BeginAuditChainResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_hub_access_v1_audit_service, 0);

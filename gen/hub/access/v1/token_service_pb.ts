@@ -200,7 +200,7 @@ export type ListTokensRequest = Message<"hub.access.v1.ListTokensRequest"> & {
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The next_page_token of the page before, with the same filters; another page_size is fine.
    *
    * @generated from field: string page_token = 3;
    */
@@ -283,8 +283,8 @@ export const TokenService: GenService<{
   /**
    * Creates a token, or lets a client certificate take the place of one. This is the only time a token is shown.
    *
-   * Errors: app_unknown, slot_unknown (not found), expiry_invalid (invalid argument), certificate_subject_taken
-   * (already exists).
+   * Errors: token_name_reserved, expiry_invalid (invalid argument), app_unknown, slot_unknown (not found),
+   * certificate_subject_taken (already exists).
    *
    * @generated from rpc hub.access.v1.TokenService.CreateToken
    */

@@ -110,7 +110,7 @@ export type ListAppsRequest = Message<"hub.license.v1.ListAppsRequest"> & {
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The next_page_token of the page before, with the same filters; another page_size is fine.
    *
    * @generated from field: string page_token = 2;
    */
@@ -500,7 +500,7 @@ export type ListLicensesRequest = Message<"hub.license.v1.ListLicensesRequest"> 
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The next_page_token of the page before, with the same filters; another page_size is fine.
    *
    * @generated from field: string page_token = 6;
    */
@@ -641,7 +641,7 @@ export type ListSeatsRequest = Message<"hub.license.v1.ListSeatsRequest"> & {
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The next_page_token of the page before, with the same filters; another page_size is fine.
    *
    * @generated from field: string page_token = 4;
    */
@@ -759,7 +759,7 @@ export const LicenseAdminService: GenService<{
    * Makes a new signing key the active one. The key that was active is retired: it signs no more, but stays published,
    * so that licenses signed with it keep verifying.
    *
-   * Errors: app_unknown (not found).
+   * Errors: app_unknown (not found), too_many (failed precondition; 50 are published).
    *
    * @generated from rpc hub.license.v1.LicenseAdminService.RotateSigningKey
    */
@@ -783,7 +783,7 @@ export const LicenseAdminService: GenService<{
   /**
    * Creates a limit profile or replaces its limits. Licenses that use it follow at their next activation or check.
    *
-   * Errors: app_unknown (not found).
+   * Errors: app_unknown (not found), too_many (failed precondition; the app has 100).
    *
    * @generated from rpc hub.license.v1.LicenseAdminService.SetLimitProfile
    */
@@ -793,7 +793,7 @@ export const LicenseAdminService: GenService<{
     output: typeof SetLimitProfileResponseSchema;
   },
   /**
-   * Lists the limit profiles of an app by name.
+   * Lists the limit profiles of an app, at most 100, by name.
    *
    * Errors: app_unknown (not found).
    *

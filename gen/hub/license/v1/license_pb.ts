@@ -53,7 +53,8 @@ export type App = Message<"hub.license.v1.App"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * The signing keys, newest first.
+   * The signing keys, newest first: those that are published, at most 50, and of the withdrawn ones the newest, at
+   * most 100 in all.
    *
    * @generated from field: repeated hub.license.v1.SigningKey signing_keys = 5;
    */

@@ -8,7 +8,7 @@ import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/vali
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_hub_access_v1_access } from "../../access/v1/access_pb.ts";
-import type { Callback, CallbackState, FeeLine, FeeRule, Money, Slot, SlotEnvironment, UsageLog, Verification } from "./payment_pb.ts";
+import type { Callback, CallbackState, ChargeSession, DuplicatePayment, FeeLine, FeeRule, Money, Slot, SlotEnvironment, UsageLog, Verification } from "./payment_pb.ts";
 import { file_hub_payment_v1_payment } from "./payment_pb.ts";
 import { file_hub_validate_v1_rules } from "../../validate/v1/rules_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hub/payment/v1/payment_admin_service.proto.
  */
 export const file_hub_payment_v1_payment_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CipodWIvcGF5bWVudC92MS9wYXltZW50X2FkbWluX3NlcnZpY2UucHJvdG8SDmh1Yi5wYXltZW50LnYxIhUKE0xpc3RHYXRld2F5c1JlcXVlc3QiQQoUTGlzdEdhdGV3YXlzUmVzcG9uc2USKQoIZ2F0ZXdheXMYASADKAsyFy5odWIucGF5bWVudC52MS5HYXRld2F5IngKB0dhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRITCgtjcmVkZW50aWFscxgCIAMoCRIuCgdvcHRpb25zGAMgAygLMh0uaHViLnBheW1lbnQudjEuR2F0ZXdheU9wdGlvbhIXCg9wcm9kdWN0aW9uX3VybHMYBCADKAkiLQoNR2F0ZXdheU9wdGlvbhIMCgRuYW1lGAEgASgJEg4KBnZhbHVlcxgCIAMoCSKzAwoOQWRkU2xvdFJlcXVlc3QSGQoEbmFtZRgBIAEoCUILukgIcgbYs66xAgESGAoHZ2F0ZXdheRgCIAEoCUIHukgEcgIQARJACgtlbnZpcm9ubWVudBgDIAEoDjIfLmh1Yi5wYXltZW50LnYxLlNsb3RFbnZpcm9ubWVudEIKukgHggEEEAEgABIdCghiYXNlX3VybBgEIAEoCUILgAEBukgFcgMY/wESWAoLY3JlZGVudGlhbHMYBSADKAsyLy5odWIucGF5bWVudC52MS5BZGRTbG90UmVxdWVzdC5DcmVkZW50aWFsc0VudHJ5QhKAAQG6SAyaAQkQECoFcgMY6AcSTQoHb3B0aW9ucxgGIAMoCzIrLmh1Yi5wYXltZW50LnYxLkFkZFNsb3RSZXF1ZXN0Lk9wdGlvbnNFbnRyeUIPukgMmgEJEBAqBXIDGMgBGjIKEENyZWRlbnRpYWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARouCgxPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASI1Cg9BZGRTbG90UmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3QiKwoOR2V0U2xvdFJlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUiNQoPR2V0U2xvdFJlc3BvbnNlEiIKBHNsb3QYASABKAsyFC5odWIucGF5bWVudC52MS5TbG90IhIKEExpc3RTbG90c1JlcXVlc3QiOAoRTGlzdFNsb3RzUmVzcG9uc2USIwoFc2xvdHMYASADKAsyFC5odWIucGF5bWVudC52MS5TbG90ItUBChxSb3RhdGVTbG90Q3JlZGVudGlhbHNSZXF1ZXN0EhkKBHNsb3QYASABKAlCC7pIBHICEAGQtRgFEmYKC2NyZWRlbnRpYWxzGAIgAygLMj0uaHViLnBheW1lbnQudjEuUm90YXRlU2xvdENyZWRlbnRpYWxzUmVxdWVzdC5DcmVkZW50aWFsc0VudHJ5QhKAAQG6SAyaAQkQECoFcgMY6AcaMgoQQ3JlZGVudGlhbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkMKHVJvdGF0ZVNsb3RDcmVkZW50aWFsc1Jlc3BvbnNlEiIKBHNsb3QYASABKAsyFC5odWIucGF5bWVudC52MS5TbG90IkUKFlNldFNsb3REaXNhYmxlZFJlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUSEAoIZGlzYWJsZWQYAiABKAgiUAoXU2V0U2xvdERpc2FibGVkUmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3QSEQoJdW5jaGFuZ2VkGAIgASgIIiwKD1Rlc3RTbG90UmVxdWVzdBIZCgRzbG90GAEgASgJQgu6SARyAhABkLUYBSJVChBUZXN0U2xvdFJlc3BvbnNlEgoKAm9rGAEgASgIEg4KBmRldGFpbBgCIAEoCRITCgtkdXJhdGlvbl9tcxgDIAEoBRIQCghhbnN3ZXJlZBgEIAEoCCJCChFBZGRGZWVSdWxlUmVxdWVzdBItCgRydWxlGAEgASgLMhcuaHViLnBheW1lbnQudjEuRmVlUnVsZUIGukgDyAEBIjsKEkFkZEZlZVJ1bGVSZXNwb25zZRIlCgRydWxlGAEgASgLMhcuaHViLnBheW1lbnQudjEuRmVlUnVsZSIsChNMaXN0RmVlUnVsZXNSZXF1ZXN0EhUKDWluY2x1ZGVfZW5kZWQYASABKAgiPgoUTGlzdEZlZVJ1bGVzUmVzcG9uc2USJgoFcnVsZXMYASADKAsyFy5odWIucGF5bWVudC52MS5GZWVSdWxlIjgKFFJldGlyZUZlZVJ1bGVSZXF1ZXN0EiAKC2ZlZV9ydWxlX2lkGAEgASgJQgu6SARyAhABkLUYCCJRChVSZXRpcmVGZWVSdWxlUmVzcG9uc2USJQoEcnVsZRgBIAEoCzIXLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGUSEQoJdW5jaGFuZ2VkGAIgASgIIl4KElByZXZpZXdGZWVzUmVxdWVzdBIZCgRzbG90GAEgASgJQgu6SARyAhABkLUYBRItCgZhbW91bnQYAiABKAsyFS5odWIucGF5bWVudC52MS5Nb25leUIGukgDyAEBImYKE1ByZXZpZXdGZWVzUmVzcG9uc2USJQoEZmVlcxgBIAMoCzIXLmh1Yi5wYXltZW50LnYxLkZlZUxpbmUSKAoJZmVlX3RvdGFsGAIgASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXkiqQEKFkJhY2t0ZXN0RmVlUnVsZVJlcXVlc3QSLQoEcnVsZRgBIAEoCzIXLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGVCBrpIA8gBARIwCgRmcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEi4KAnRvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBIl8KF0JhY2t0ZXN0RmVlUnVsZVJlc3BvbnNlEi8KCmN1cnJlbmNpZXMYASADKAsyGy5odWIucGF5bWVudC52MS5GZWVCYWNrdGVzdBITCgtydWxlX2lzX25ldxgCIAEoCCKKAQoLRmVlQmFja3Rlc3QSEAoIY3VycmVuY3kYASABKAkSEAoIcGF5bWVudHMYAiABKAMSGAoQcGFpZF9taW5vcl91bml0cxgDIAEoAxIbChNjaGFyZ2VkX21pbm9yX3VuaXRzGAQgASgDEiAKGHdvdWxkX2NoYXJnZV9taW5vcl91bml0cxgFIAEoAyLlAQoUTGlzdENhbGxiYWNrc1JlcXVlc3QSNgoFc3RhdGUYASABKA4yHS5odWIucGF5bWVudC52MS5DYWxsYmFja1N0YXRlQgi6SAWCAQIQARIhCgdnYXRld2F5GAIgASgJQgu6SAhyBsizrrECAUgAiAEBEiQKCnNlc3Npb25faWQYAyABKAlCC7pIBHICEAGQtRgGSAGIAQESHQoJcGFnZV9zaXplGAQgASgFQgq6SAcaBRjoBygAEhIKCnBhZ2VfdG9rZW4YBSABKAlCCgoIX2dhdGV3YXlCDQoLX3Nlc3Npb25faWQiXQoVTGlzdENhbGxiYWNrc1Jlc3BvbnNlEisKCWNhbGxiYWNrcxgBIAMoCzIYLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI2ChJHZXRDYWxsYmFja1JlcXVlc3QSIAoLY2FsbGJhY2tfaWQYASABKAlCC7pIBHICEAGQtRgHInYKE0dldENhbGxiYWNrUmVzcG9uc2USKgoIY2FsbGJhY2sYASABKAsyGC5odWIucGF5bWVudC52MS5DYWxsYmFjaxIzCg12ZXJpZmljYXRpb25zGAIgAygLMhwuaHViLnBheW1lbnQudjEuVmVyaWZpY2F0aW9uIjkKFVJlcGxheUNhbGxiYWNrUmVxdWVzdBIgCgtjYWxsYmFja19pZBgBIAEoCUILukgEcgIQAZC1GAciRAoWUmVwbGF5Q2FsbGJhY2tSZXNwb25zZRIqCghjYWxsYmFjaxgBIAEoCzIYLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrItgBChRMaXN0VXNhZ2VMb2dzUmVxdWVzdBIiCgRzbG90GAEgASgJQg+6SAhyBtizrrECAZC1GAVIAIgBARIwCgxzZXR0bGVkX2Zyb20YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnNldHRsZWRfdG8YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KCXBhZ2Vfc2l6ZRgEIAEoBUIKukgHGgUY6AcoABISCgpwYWdlX3Rva2VuGAUgASgJQgcKBV9zbG90Il4KFUxpc3RVc2FnZUxvZ3NSZXNwb25zZRIsCgp1c2FnZV9sb2dzGAEgAygLMhguaHViLnBheW1lbnQudjEuVXNhZ2VMb2cSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIrYBChVTdW1tYXJpemVVc2FnZVJlcXVlc3QSIgoEc2xvdBgBIAEoCUIPukgIcgbYs66xAgGQtRgFSACIAQESOAoMc2V0dGxlZF9mcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjYKCnNldHRsZWRfdG8YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQFCBwoFX3Nsb3QiQAoWU3VtbWFyaXplVXNhZ2VSZXNwb25zZRImCgRkYXlzGAEgAygLMhguaHViLnBheW1lbnQudjEuVXNhZ2VEYXkipwEKCFVzYWdlRGF5EgsKA2RheRgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIQCghwYXltZW50cxgDIAEoAxIYChBwYWlkX21pbm9yX3VuaXRzGAQgASgDEhcKD2ZlZV9taW5vcl91bml0cxgFIAEoAxIZChFyZXZlcnNlZF9wYXltZW50cxgGIAEoAxIcChRyZXZlcnNlZF9taW5vcl91bml0cxgHIAEoAyIZChdSZWVuY3J5cHRTZWNyZXRzUmVxdWVzdCJDChhSZWVuY3J5cHRTZWNyZXRzUmVzcG9uc2USEAoIcmVzZWFsZWQYASABKAUSFQoNbWFzdGVyX2tleV9pZBgCIAEoCTK0DgoTUGF5bWVudEFkbWluU2VydmljZRJkCgxMaXN0R2F0ZXdheXMSIy5odWIucGF5bWVudC52MS5MaXN0R2F0ZXdheXNSZXF1ZXN0GiQuaHViLnBheW1lbnQudjEuTGlzdEdhdGV3YXlzUmVzcG9uc2UiCYq1GAUSAwIDBBJQCgdBZGRTbG90Eh4uaHViLnBheW1lbnQudjEuQWRkU2xvdFJlcXVlc3QaHy5odWIucGF5bWVudC52MS5BZGRTbG90UmVzcG9uc2UiBIq1GAASVQoHR2V0U2xvdBIeLmh1Yi5wYXltZW50LnYxLkdldFNsb3RSZXF1ZXN0Gh8uaHViLnBheW1lbnQudjEuR2V0U2xvdFJlc3BvbnNlIgmKtRgFEgMCAwQSWwoJTGlzdFNsb3RzEiAuaHViLnBheW1lbnQudjEuTGlzdFNsb3RzUmVxdWVzdBohLmh1Yi5wYXltZW50LnYxLkxpc3RTbG90c1Jlc3BvbnNlIgmKtRgFEgMCAwQSegoVUm90YXRlU2xvdENyZWRlbnRpYWxzEiwuaHViLnBheW1lbnQudjEuUm90YXRlU2xvdENyZWRlbnRpYWxzUmVxdWVzdBotLmh1Yi5wYXltZW50LnYxLlJvdGF0ZVNsb3RDcmVkZW50aWFsc1Jlc3BvbnNlIgSKtRgAEmsKD1NldFNsb3REaXNhYmxlZBImLmh1Yi5wYXltZW50LnYxLlNldFNsb3REaXNhYmxlZFJlcXVlc3QaJy5odWIucGF5bWVudC52MS5TZXRTbG90RGlzYWJsZWRSZXNwb25zZSIHirUYAxIBAhJWCghUZXN0U2xvdBIfLmh1Yi5wYXltZW50LnYxLlRlc3RTbG90UmVxdWVzdBogLmh1Yi5wYXltZW50LnYxLlRlc3RTbG90UmVzcG9uc2UiB4q1GAMSAQISXAoKQWRkRmVlUnVsZRIhLmh1Yi5wYXltZW50LnYxLkFkZEZlZVJ1bGVSZXF1ZXN0GiIuaHViLnBheW1lbnQudjEuQWRkRmVlUnVsZVJlc3BvbnNlIgeKtRgDEgECEmQKDExpc3RGZWVSdWxlcxIjLmh1Yi5wYXltZW50LnYxLkxpc3RGZWVSdWxlc1JlcXVlc3QaJC5odWIucGF5bWVudC52MS5MaXN0RmVlUnVsZXNSZXNwb25zZSIJirUYBRIDAgMEEmUKDVJldGlyZUZlZVJ1bGUSJC5odWIucGF5bWVudC52MS5SZXRpcmVGZWVSdWxlUmVxdWVzdBolLmh1Yi5wYXltZW50LnYxLlJldGlyZUZlZVJ1bGVSZXNwb25zZSIHirUYAxIBAhJhCgtQcmV2aWV3RmVlcxIiLmh1Yi5wYXltZW50LnYxLlByZXZpZXdGZWVzUmVxdWVzdBojLmh1Yi5wYXltZW50LnYxLlByZXZpZXdGZWVzUmVzcG9uc2UiCYq1GAUSAwIDBBJsCg9CYWNrdGVzdEZlZVJ1bGUSJi5odWIucGF5bWVudC52MS5CYWNrdGVzdEZlZVJ1bGVSZXF1ZXN0GicuaHViLnBheW1lbnQudjEuQmFja3Rlc3RGZWVSdWxlUmVzcG9uc2UiCIq1GAQSAgIEEmYKDUxpc3RDYWxsYmFja3MSJC5odWIucGF5bWVudC52MS5MaXN0Q2FsbGJhY2tzUmVxdWVzdBolLmh1Yi5wYXltZW50LnYxLkxpc3RDYWxsYmFja3NSZXNwb25zZSIIirUYBBICAgQSYAoLR2V0Q2FsbGJhY2sSIi5odWIucGF5bWVudC52MS5HZXRDYWxsYmFja1JlcXVlc3QaIy5odWIucGF5bWVudC52MS5HZXRDYWxsYmFja1Jlc3BvbnNlIgiKtRgEEgICBBJoCg5SZXBsYXlDYWxsYmFjaxIlLmh1Yi5wYXltZW50LnYxLlJlcGxheUNhbGxiYWNrUmVxdWVzdBomLmh1Yi5wYXltZW50LnYxLlJlcGxheUNhbGxiYWNrUmVzcG9uc2UiB4q1GAMSAQISZwoNTGlzdFVzYWdlTG9ncxIkLmh1Yi5wYXltZW50LnYxLkxpc3RVc2FnZUxvZ3NSZXF1ZXN0GiUuaHViLnBheW1lbnQudjEuTGlzdFVzYWdlTG9nc1Jlc3BvbnNlIgmKtRgFEgMCAwQSagoOU3VtbWFyaXplVXNhZ2USJS5odWIucGF5bWVudC52MS5TdW1tYXJpemVVc2FnZVJlcXVlc3QaJi5odWIucGF5bWVudC52MS5TdW1tYXJpemVVc2FnZVJlc3BvbnNlIgmKtRgFEgMCAwQSawoQUmVlbmNyeXB0U2VjcmV0cxInLmh1Yi5wYXltZW50LnYxLlJlZW5jcnlwdFNlY3JldHNSZXF1ZXN0GiguaHViLnBheW1lbnQudjEuUmVlbmNyeXB0U2VjcmV0c1Jlc3BvbnNlIgSKtRgAYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
+  fileDesc("CipodWIvcGF5bWVudC92MS9wYXltZW50X2FkbWluX3NlcnZpY2UucHJvdG8SDmh1Yi5wYXltZW50LnYxIhUKE0xpc3RHYXRld2F5c1JlcXVlc3QiQQoUTGlzdEdhdGV3YXlzUmVzcG9uc2USKQoIZ2F0ZXdheXMYASADKAsyFy5odWIucGF5bWVudC52MS5HYXRld2F5IngKB0dhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRITCgtjcmVkZW50aWFscxgCIAMoCRIuCgdvcHRpb25zGAMgAygLMh0uaHViLnBheW1lbnQudjEuR2F0ZXdheU9wdGlvbhIXCg9wcm9kdWN0aW9uX3VybHMYBCADKAkiLQoNR2F0ZXdheU9wdGlvbhIMCgRuYW1lGAEgASgJEg4KBnZhbHVlcxgCIAMoCSKzAwoOQWRkU2xvdFJlcXVlc3QSGQoEbmFtZRgBIAEoCUILukgIcgbYs66xAgESGAoHZ2F0ZXdheRgCIAEoCUIHukgEcgIQARJACgtlbnZpcm9ubWVudBgDIAEoDjIfLmh1Yi5wYXltZW50LnYxLlNsb3RFbnZpcm9ubWVudEIKukgHggEEEAEgABIdCghiYXNlX3VybBgEIAEoCUILgAEBukgFcgMY/wESWAoLY3JlZGVudGlhbHMYBSADKAsyLy5odWIucGF5bWVudC52MS5BZGRTbG90UmVxdWVzdC5DcmVkZW50aWFsc0VudHJ5QhKAAQG6SAyaAQkQECoFcgMY6AcSTQoHb3B0aW9ucxgGIAMoCzIrLmh1Yi5wYXltZW50LnYxLkFkZFNsb3RSZXF1ZXN0Lk9wdGlvbnNFbnRyeUIPukgMmgEJEBAqBXIDGMgBGjIKEENyZWRlbnRpYWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARouCgxPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASI1Cg9BZGRTbG90UmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3QiKwoOR2V0U2xvdFJlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUiNQoPR2V0U2xvdFJlc3BvbnNlEiIKBHNsb3QYASABKAsyFC5odWIucGF5bWVudC52MS5TbG90IhIKEExpc3RTbG90c1JlcXVlc3QiOAoRTGlzdFNsb3RzUmVzcG9uc2USIwoFc2xvdHMYASADKAsyFC5odWIucGF5bWVudC52MS5TbG90ItUBChxSb3RhdGVTbG90Q3JlZGVudGlhbHNSZXF1ZXN0EhkKBHNsb3QYASABKAlCC7pIBHICEAGQtRgFEmYKC2NyZWRlbnRpYWxzGAIgAygLMj0uaHViLnBheW1lbnQudjEuUm90YXRlU2xvdENyZWRlbnRpYWxzUmVxdWVzdC5DcmVkZW50aWFsc0VudHJ5QhKAAQG6SAyaAQkQECoFcgMY6AcaMgoQQ3JlZGVudGlhbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkMKHVJvdGF0ZVNsb3RDcmVkZW50aWFsc1Jlc3BvbnNlEiIKBHNsb3QYASABKAsyFC5odWIucGF5bWVudC52MS5TbG90IrIBChFVcGRhdGVTbG90UmVxdWVzdBIZCgRzbG90GAEgASgJQgu6SARyAhABkLUYBRJSCgdvcHRpb25zGAIgAygLMi4uaHViLnBheW1lbnQudjEuVXBkYXRlU2xvdFJlcXVlc3QuT3B0aW9uc0VudHJ5QhG6SA6aAQsIARAQKgVyAxjIARouCgxPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJLChJVcGRhdGVTbG90UmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3QSEQoJdW5jaGFuZ2VkGAIgASgIIkUKFlNldFNsb3REaXNhYmxlZFJlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUSEAoIZGlzYWJsZWQYAiABKAgiUAoXU2V0U2xvdERpc2FibGVkUmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3QSEQoJdW5jaGFuZ2VkGAIgASgIIiwKD1Rlc3RTbG90UmVxdWVzdBIZCgRzbG90GAEgASgJQgu6SARyAhABkLUYBSJVChBUZXN0U2xvdFJlc3BvbnNlEgoKAm9rGAEgASgIEg4KBmRldGFpbBgCIAEoCRITCgtkdXJhdGlvbl9tcxgDIAEoBRIQCghhbnN3ZXJlZBgEIAEoCCJCChFBZGRGZWVSdWxlUmVxdWVzdBItCgRydWxlGAEgASgLMhcuaHViLnBheW1lbnQudjEuRmVlUnVsZUIGukgDyAEBIjsKEkFkZEZlZVJ1bGVSZXNwb25zZRIlCgRydWxlGAEgASgLMhcuaHViLnBheW1lbnQudjEuRmVlUnVsZSJZChNMaXN0RmVlUnVsZXNSZXF1ZXN0EhUKDWluY2x1ZGVfZW5kZWQYASABKAgSIgoEc2xvdBgCIAEoCUIPukgIcgbYs66xAgGQtRgFSACIAQFCBwoFX3Nsb3QiPgoUTGlzdEZlZVJ1bGVzUmVzcG9uc2USJgoFcnVsZXMYASADKAsyFy5odWIucGF5bWVudC52MS5GZWVSdWxlIjgKFFJldGlyZUZlZVJ1bGVSZXF1ZXN0EiAKC2ZlZV9ydWxlX2lkGAEgASgJQgu6SARyAhABkLUYCCJRChVSZXRpcmVGZWVSdWxlUmVzcG9uc2USJQoEcnVsZRgBIAEoCzIXLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGUSEQoJdW5jaGFuZ2VkGAIgASgIIl4KElByZXZpZXdGZWVzUmVxdWVzdBIZCgRzbG90GAEgASgJQgu6SARyAhABkLUYBRItCgZhbW91bnQYAiABKAsyFS5odWIucGF5bWVudC52MS5Nb25leUIGukgDyAEBImYKE1ByZXZpZXdGZWVzUmVzcG9uc2USJQoEZmVlcxgBIAMoCzIXLmh1Yi5wYXltZW50LnYxLkZlZUxpbmUSKAoJZmVlX3RvdGFsGAIgASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXkiqQEKFkJhY2t0ZXN0RmVlUnVsZVJlcXVlc3QSLQoEcnVsZRgBIAEoCzIXLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGVCBrpIA8gBARIwCgRmcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEi4KAnRvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBIl8KF0JhY2t0ZXN0RmVlUnVsZVJlc3BvbnNlEi8KCmN1cnJlbmNpZXMYASADKAsyGy5odWIucGF5bWVudC52MS5GZWVCYWNrdGVzdBITCgtydWxlX2lzX25ldxgCIAEoCCKKAQoLRmVlQmFja3Rlc3QSEAoIY3VycmVuY3kYASABKAkSEAoIcGF5bWVudHMYAiABKAMSGAoQcGFpZF9taW5vcl91bml0cxgDIAEoAxIbChNjaGFyZ2VkX21pbm9yX3VuaXRzGAQgASgDEiAKGHdvdWxkX2NoYXJnZV9taW5vcl91bml0cxgFIAEoAyLlAQoUTGlzdENhbGxiYWNrc1JlcXVlc3QSNgoFc3RhdGUYASABKA4yHS5odWIucGF5bWVudC52MS5DYWxsYmFja1N0YXRlQgi6SAWCAQIQARIhCgdnYXRld2F5GAIgASgJQgu6SAhyBsizrrECAUgAiAEBEiQKCnNlc3Npb25faWQYAyABKAlCC7pIBHICEAGQtRgGSAGIAQESHQoJcGFnZV9zaXplGAQgASgFQgq6SAcaBRjoBygAEhIKCnBhZ2VfdG9rZW4YBSABKAlCCgoIX2dhdGV3YXlCDQoLX3Nlc3Npb25faWQiXQoVTGlzdENhbGxiYWNrc1Jlc3BvbnNlEisKCWNhbGxiYWNrcxgBIAMoCzIYLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI2ChJHZXRDYWxsYmFja1JlcXVlc3QSIAoLY2FsbGJhY2tfaWQYASABKAlCC7pIBHICEAGQtRgHInYKE0dldENhbGxiYWNrUmVzcG9uc2USKgoIY2FsbGJhY2sYASABKAsyGC5odWIucGF5bWVudC52MS5DYWxsYmFjaxIzCg12ZXJpZmljYXRpb25zGAIgAygLMhwuaHViLnBheW1lbnQudjEuVmVyaWZpY2F0aW9uIjkKFVJlcGxheUNhbGxiYWNrUmVxdWVzdBIgCgtjYWxsYmFja19pZBgBIAEoCUILukgEcgIQAZC1GAciRAoWUmVwbGF5Q2FsbGJhY2tSZXNwb25zZRIqCghjYWxsYmFjaxgBIAEoCzIYLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrImAKG1JlbGVhc2VDaGFyZ2VTZXNzaW9uUmVxdWVzdBIfCgpzZXNzaW9uX2lkGAEgASgJQgu6SARyAhABkLUYBhIgCgZyZWFzb24YAiABKAlCELpIDXILyLOusQIBEAEY9AMiYQocUmVsZWFzZUNoYXJnZVNlc3Npb25SZXNwb25zZRIuCgdzZXNzaW9uGAEgASgLMh0uaHViLnBheW1lbnQudjEuQ2hhcmdlU2Vzc2lvbhIRCgl1bmNoYW5nZWQYAiABKAgimAEKHExpc3REdXBsaWNhdGVQYXltZW50c1JlcXVlc3QSIgoEc2xvdBgBIAEoCUIPukgIcgbYs66xAgGQtRgFSACIAQESGAoQaW5jbHVkZV9yZXNvbHZlZBgCIAEoCBIdCglwYWdlX3NpemUYAyABKAVCCrpIBxoFGOgHKAASEgoKcGFnZV90b2tlbhgEIAEoCUIHCgVfc2xvdCJ2Ch1MaXN0RHVwbGljYXRlUGF5bWVudHNSZXNwb25zZRI8ChJkdXBsaWNhdGVfcGF5bWVudHMYASADKAsyIC5odWIucGF5bWVudC52MS5EdXBsaWNhdGVQYXltZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJxCh5SZXNvbHZlRHVwbGljYXRlUGF5bWVudFJlcXVlc3QSKQoUZHVwbGljYXRlX3BheW1lbnRfaWQYASABKAlCC7pIBHICEAGQtRgJEiQKCnJlc29sdXRpb24YAiABKAlCELpIDXILyLOusQIBEAEY9AMicQofUmVzb2x2ZUR1cGxpY2F0ZVBheW1lbnRSZXNwb25zZRI7ChFkdXBsaWNhdGVfcGF5bWVudBgBIAEoCzIgLmh1Yi5wYXltZW50LnYxLkR1cGxpY2F0ZVBheW1lbnQSEQoJdW5jaGFuZ2VkGAIgASgIItgBChRMaXN0VXNhZ2VMb2dzUmVxdWVzdBIiCgRzbG90GAEgASgJQg+6SAhyBtizrrECAZC1GAVIAIgBARIwCgxzZXR0bGVkX2Zyb20YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnNldHRsZWRfdG8YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KCXBhZ2Vfc2l6ZRgEIAEoBUIKukgHGgUY6AcoABISCgpwYWdlX3Rva2VuGAUgASgJQgcKBV9zbG90Il4KFUxpc3RVc2FnZUxvZ3NSZXNwb25zZRIsCgp1c2FnZV9sb2dzGAEgAygLMhguaHViLnBheW1lbnQudjEuVXNhZ2VMb2cSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIrYBChVTdW1tYXJpemVVc2FnZVJlcXVlc3QSIgoEc2xvdBgBIAEoCUIPukgIcgbYs66xAgGQtRgFSACIAQESOAoMc2V0dGxlZF9mcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjYKCnNldHRsZWRfdG8YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQFCBwoFX3Nsb3QiQAoWU3VtbWFyaXplVXNhZ2VSZXNwb25zZRImCgRkYXlzGAEgAygLMhguaHViLnBheW1lbnQudjEuVXNhZ2VEYXkiwAEKCFVzYWdlRGF5EgsKA2RheRgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIQCghwYXltZW50cxgDIAEoAxIYChBwYWlkX21pbm9yX3VuaXRzGAQgASgDEhcKD2ZlZV9taW5vcl91bml0cxgFIAEoAxIZChFyZXZlcnNlZF9wYXltZW50cxgGIAEoAxIcChRyZXZlcnNlZF9taW5vcl91bml0cxgHIAEoAxIXCg9uZXRfbWlub3JfdW5pdHMYCCABKAMiGQoXUmVlbmNyeXB0U2VjcmV0c1JlcXVlc3QiQwoYUmVlbmNyeXB0U2VjcmV0c1Jlc3BvbnNlEhAKCHJlc2VhbGVkGAEgASgFEhUKDW1hc3Rlcl9rZXlfaWQYAiABKAkykRIKE1BheW1lbnRBZG1pblNlcnZpY2USZAoMTGlzdEdhdGV3YXlzEiMuaHViLnBheW1lbnQudjEuTGlzdEdhdGV3YXlzUmVxdWVzdBokLmh1Yi5wYXltZW50LnYxLkxpc3RHYXRld2F5c1Jlc3BvbnNlIgmKtRgFEgMCAwQSUAoHQWRkU2xvdBIeLmh1Yi5wYXltZW50LnYxLkFkZFNsb3RSZXF1ZXN0Gh8uaHViLnBheW1lbnQudjEuQWRkU2xvdFJlc3BvbnNlIgSKtRgAElUKB0dldFNsb3QSHi5odWIucGF5bWVudC52MS5HZXRTbG90UmVxdWVzdBofLmh1Yi5wYXltZW50LnYxLkdldFNsb3RSZXNwb25zZSIJirUYBRIDAgMEElsKCUxpc3RTbG90cxIgLmh1Yi5wYXltZW50LnYxLkxpc3RTbG90c1JlcXVlc3QaIS5odWIucGF5bWVudC52MS5MaXN0U2xvdHNSZXNwb25zZSIJirUYBRIDAgMEEnoKFVJvdGF0ZVNsb3RDcmVkZW50aWFscxIsLmh1Yi5wYXltZW50LnYxLlJvdGF0ZVNsb3RDcmVkZW50aWFsc1JlcXVlc3QaLS5odWIucGF5bWVudC52MS5Sb3RhdGVTbG90Q3JlZGVudGlhbHNSZXNwb25zZSIEirUYABJZCgpVcGRhdGVTbG90EiEuaHViLnBheW1lbnQudjEuVXBkYXRlU2xvdFJlcXVlc3QaIi5odWIucGF5bWVudC52MS5VcGRhdGVTbG90UmVzcG9uc2UiBIq1GAASawoPU2V0U2xvdERpc2FibGVkEiYuaHViLnBheW1lbnQudjEuU2V0U2xvdERpc2FibGVkUmVxdWVzdBonLmh1Yi5wYXltZW50LnYxLlNldFNsb3REaXNhYmxlZFJlc3BvbnNlIgeKtRgDEgECElYKCFRlc3RTbG90Eh8uaHViLnBheW1lbnQudjEuVGVzdFNsb3RSZXF1ZXN0GiAuaHViLnBheW1lbnQudjEuVGVzdFNsb3RSZXNwb25zZSIHirUYAxIBAhJcCgpBZGRGZWVSdWxlEiEuaHViLnBheW1lbnQudjEuQWRkRmVlUnVsZVJlcXVlc3QaIi5odWIucGF5bWVudC52MS5BZGRGZWVSdWxlUmVzcG9uc2UiB4q1GAMSAQISZAoMTGlzdEZlZVJ1bGVzEiMuaHViLnBheW1lbnQudjEuTGlzdEZlZVJ1bGVzUmVxdWVzdBokLmh1Yi5wYXltZW50LnYxLkxpc3RGZWVSdWxlc1Jlc3BvbnNlIgmKtRgFEgMCAwQSZQoNUmV0aXJlRmVlUnVsZRIkLmh1Yi5wYXltZW50LnYxLlJldGlyZUZlZVJ1bGVSZXF1ZXN0GiUuaHViLnBheW1lbnQudjEuUmV0aXJlRmVlUnVsZVJlc3BvbnNlIgeKtRgDEgECEmEKC1ByZXZpZXdGZWVzEiIuaHViLnBheW1lbnQudjEuUHJldmlld0ZlZXNSZXF1ZXN0GiMuaHViLnBheW1lbnQudjEuUHJldmlld0ZlZXNSZXNwb25zZSIJirUYBRIDAgMEEmwKD0JhY2t0ZXN0RmVlUnVsZRImLmh1Yi5wYXltZW50LnYxLkJhY2t0ZXN0RmVlUnVsZVJlcXVlc3QaJy5odWIucGF5bWVudC52MS5CYWNrdGVzdEZlZVJ1bGVSZXNwb25zZSIIirUYBBICAgQSZgoNTGlzdENhbGxiYWNrcxIkLmh1Yi5wYXltZW50LnYxLkxpc3RDYWxsYmFja3NSZXF1ZXN0GiUuaHViLnBheW1lbnQudjEuTGlzdENhbGxiYWNrc1Jlc3BvbnNlIgiKtRgEEgICBBJgCgtHZXRDYWxsYmFjaxIiLmh1Yi5wYXltZW50LnYxLkdldENhbGxiYWNrUmVxdWVzdBojLmh1Yi5wYXltZW50LnYxLkdldENhbGxiYWNrUmVzcG9uc2UiCIq1GAQSAgIEEmgKDlJlcGxheUNhbGxiYWNrEiUuaHViLnBheW1lbnQudjEuUmVwbGF5Q2FsbGJhY2tSZXF1ZXN0GiYuaHViLnBheW1lbnQudjEuUmVwbGF5Q2FsbGJhY2tSZXNwb25zZSIHirUYAxIBAhJ6ChRSZWxlYXNlQ2hhcmdlU2Vzc2lvbhIrLmh1Yi5wYXltZW50LnYxLlJlbGVhc2VDaGFyZ2VTZXNzaW9uUmVxdWVzdBosLmh1Yi5wYXltZW50LnYxLlJlbGVhc2VDaGFyZ2VTZXNzaW9uUmVzcG9uc2UiB4q1GAMSAQISfgoVTGlzdER1cGxpY2F0ZVBheW1lbnRzEiwuaHViLnBheW1lbnQudjEuTGlzdER1cGxpY2F0ZVBheW1lbnRzUmVxdWVzdBotLmh1Yi5wYXltZW50LnYxLkxpc3REdXBsaWNhdGVQYXltZW50c1Jlc3BvbnNlIgiKtRgEEgICBBKDAQoXUmVzb2x2ZUR1cGxpY2F0ZVBheW1lbnQSLi5odWIucGF5bWVudC52MS5SZXNvbHZlRHVwbGljYXRlUGF5bWVudFJlcXVlc3QaLy5odWIucGF5bWVudC52MS5SZXNvbHZlRHVwbGljYXRlUGF5bWVudFJlc3BvbnNlIgeKtRgDEgECEmcKDUxpc3RVc2FnZUxvZ3MSJC5odWIucGF5bWVudC52MS5MaXN0VXNhZ2VMb2dzUmVxdWVzdBolLmh1Yi5wYXltZW50LnYxLkxpc3RVc2FnZUxvZ3NSZXNwb25zZSIJirUYBRIDAgMEEmoKDlN1bW1hcml6ZVVzYWdlEiUuaHViLnBheW1lbnQudjEuU3VtbWFyaXplVXNhZ2VSZXF1ZXN0GiYuaHViLnBheW1lbnQudjEuU3VtbWFyaXplVXNhZ2VSZXNwb25zZSIJirUYBRIDAgMEEmsKEFJlZW5jcnlwdFNlY3JldHMSJy5odWIucGF5bWVudC52MS5SZWVuY3J5cHRTZWNyZXRzUmVxdWVzdBooLmh1Yi5wYXltZW50LnYxLlJlZW5jcnlwdFNlY3JldHNSZXNwb25zZSIEirUYAGIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
 
 /**
  * @generated from message hub.payment.v1.ListGatewaysRequest
@@ -303,6 +303,56 @@ export const RotateSlotCredentialsResponseSchema: GenMessage<RotateSlotCredentia
   messageDesc(file_hub_payment_v1_payment_admin_service, 11);
 
 /**
+ * @generated from message hub.payment.v1.UpdateSlotRequest
+ */
+export type UpdateSlotRequest = Message<"hub.payment.v1.UpdateSlotRequest"> & {
+  /**
+   * Name of the slot.
+   *
+   * @generated from field: string slot = 1;
+   */
+  slot: string;
+
+  /**
+   * The options to change, by name.
+   *
+   * @generated from field: map<string, string> options = 2;
+   */
+  options: { [key: string]: string };
+};
+
+/**
+ * Describes the message hub.payment.v1.UpdateSlotRequest.
+ * Use `create(UpdateSlotRequestSchema)` to create a new message.
+ */
+export const UpdateSlotRequestSchema: GenMessage<UpdateSlotRequest> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 12);
+
+/**
+ * @generated from message hub.payment.v1.UpdateSlotResponse
+ */
+export type UpdateSlotResponse = Message<"hub.payment.v1.UpdateSlotResponse"> & {
+  /**
+   * @generated from field: hub.payment.v1.Slot slot = 1;
+   */
+  slot?: Slot | undefined;
+
+  /**
+   * Whether it was so already.
+   *
+   * @generated from field: bool unchanged = 2;
+   */
+  unchanged: boolean;
+};
+
+/**
+ * Describes the message hub.payment.v1.UpdateSlotResponse.
+ * Use `create(UpdateSlotResponseSchema)` to create a new message.
+ */
+export const UpdateSlotResponseSchema: GenMessage<UpdateSlotResponse> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 13);
+
+/**
  * @generated from message hub.payment.v1.SetSlotDisabledRequest
  */
 export type SetSlotDisabledRequest = Message<"hub.payment.v1.SetSlotDisabledRequest"> & {
@@ -326,7 +376,7 @@ export type SetSlotDisabledRequest = Message<"hub.payment.v1.SetSlotDisabledRequ
  * Use `create(SetSlotDisabledRequestSchema)` to create a new message.
  */
 export const SetSlotDisabledRequestSchema: GenMessage<SetSlotDisabledRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 12);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 14);
 
 /**
  * @generated from message hub.payment.v1.SetSlotDisabledResponse
@@ -350,7 +400,7 @@ export type SetSlotDisabledResponse = Message<"hub.payment.v1.SetSlotDisabledRes
  * Use `create(SetSlotDisabledResponseSchema)` to create a new message.
  */
 export const SetSlotDisabledResponseSchema: GenMessage<SetSlotDisabledResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 13);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 15);
 
 /**
  * @generated from message hub.payment.v1.TestSlotRequest
@@ -369,7 +419,7 @@ export type TestSlotRequest = Message<"hub.payment.v1.TestSlotRequest"> & {
  * Use `create(TestSlotRequestSchema)` to create a new message.
  */
 export const TestSlotRequestSchema: GenMessage<TestSlotRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 14);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 16);
 
 /**
  * @generated from message hub.payment.v1.TestSlotResponse
@@ -409,7 +459,7 @@ export type TestSlotResponse = Message<"hub.payment.v1.TestSlotResponse"> & {
  * Use `create(TestSlotResponseSchema)` to create a new message.
  */
 export const TestSlotResponseSchema: GenMessage<TestSlotResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 15);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 17);
 
 /**
  * @generated from message hub.payment.v1.AddFeeRuleRequest
@@ -428,7 +478,7 @@ export type AddFeeRuleRequest = Message<"hub.payment.v1.AddFeeRuleRequest"> & {
  * Use `create(AddFeeRuleRequestSchema)` to create a new message.
  */
 export const AddFeeRuleRequestSchema: GenMessage<AddFeeRuleRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 16);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 18);
 
 /**
  * @generated from message hub.payment.v1.AddFeeRuleResponse
@@ -445,18 +495,25 @@ export type AddFeeRuleResponse = Message<"hub.payment.v1.AddFeeRuleResponse"> & 
  * Use `create(AddFeeRuleResponseSchema)` to create a new message.
  */
 export const AddFeeRuleResponseSchema: GenMessage<AddFeeRuleResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 17);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 19);
 
 /**
  * @generated from message hub.payment.v1.ListFeeRulesRequest
  */
 export type ListFeeRulesRequest = Message<"hub.payment.v1.ListFeeRulesRequest"> & {
   /**
-   * Whether versions that have ended are listed too.
+   * Whether versions that have ended are listed too: the newest 1000 of them.
    *
    * @generated from field: bool include_ended = 1;
    */
   includeEnded: boolean;
+
+  /**
+   * Only those that payments of the slot with this name may be charged by: its own, and those for any slot.
+   *
+   * @generated from field: optional string slot = 2;
+   */
+  slot?: string | undefined;
 };
 
 /**
@@ -464,7 +521,7 @@ export type ListFeeRulesRequest = Message<"hub.payment.v1.ListFeeRulesRequest"> 
  * Use `create(ListFeeRulesRequestSchema)` to create a new message.
  */
 export const ListFeeRulesRequestSchema: GenMessage<ListFeeRulesRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 18);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 20);
 
 /**
  * @generated from message hub.payment.v1.ListFeeRulesResponse
@@ -483,14 +540,14 @@ export type ListFeeRulesResponse = Message<"hub.payment.v1.ListFeeRulesResponse"
  * Use `create(ListFeeRulesResponseSchema)` to create a new message.
  */
 export const ListFeeRulesResponseSchema: GenMessage<ListFeeRulesResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 19);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 21);
 
 /**
  * @generated from message hub.payment.v1.RetireFeeRuleRequest
  */
 export type RetireFeeRuleRequest = Message<"hub.payment.v1.RetireFeeRuleRequest"> & {
   /**
-   * Identifier of the version in force.
+   * Identifier of the version to end.
    *
    * @generated from field: string fee_rule_id = 1;
    */
@@ -502,7 +559,7 @@ export type RetireFeeRuleRequest = Message<"hub.payment.v1.RetireFeeRuleRequest"
  * Use `create(RetireFeeRuleRequestSchema)` to create a new message.
  */
 export const RetireFeeRuleRequestSchema: GenMessage<RetireFeeRuleRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 20);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 22);
 
 /**
  * @generated from message hub.payment.v1.RetireFeeRuleResponse
@@ -526,7 +583,7 @@ export type RetireFeeRuleResponse = Message<"hub.payment.v1.RetireFeeRuleRespons
  * Use `create(RetireFeeRuleResponseSchema)` to create a new message.
  */
 export const RetireFeeRuleResponseSchema: GenMessage<RetireFeeRuleResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 21);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 23);
 
 /**
  * @generated from message hub.payment.v1.PreviewFeesRequest
@@ -552,7 +609,7 @@ export type PreviewFeesRequest = Message<"hub.payment.v1.PreviewFeesRequest"> & 
  * Use `create(PreviewFeesRequestSchema)` to create a new message.
  */
 export const PreviewFeesRequestSchema: GenMessage<PreviewFeesRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 22);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 24);
 
 /**
  * @generated from message hub.payment.v1.PreviewFeesResponse
@@ -578,14 +635,14 @@ export type PreviewFeesResponse = Message<"hub.payment.v1.PreviewFeesResponse"> 
  * Use `create(PreviewFeesResponseSchema)` to create a new message.
  */
 export const PreviewFeesResponseSchema: GenMessage<PreviewFeesResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 23);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 25);
 
 /**
  * @generated from message hub.payment.v1.BacktestFeeRuleRequest
  */
 export type BacktestFeeRuleRequest = Message<"hub.payment.v1.BacktestFeeRuleRequest"> & {
   /**
-   * The rule as it would be.
+   * The rule as it would be; its valid_from and valid_to are ignored.
    *
    * @generated from field: hub.payment.v1.FeeRule rule = 1;
    */
@@ -611,7 +668,7 @@ export type BacktestFeeRuleRequest = Message<"hub.payment.v1.BacktestFeeRuleRequ
  * Use `create(BacktestFeeRuleRequestSchema)` to create a new message.
  */
 export const BacktestFeeRuleRequestSchema: GenMessage<BacktestFeeRuleRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 24);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 26);
 
 /**
  * @generated from message hub.payment.v1.BacktestFeeRuleResponse
@@ -625,7 +682,7 @@ export type BacktestFeeRuleResponse = Message<"hub.payment.v1.BacktestFeeRuleRes
   currencies: FeeBacktest[];
 
   /**
-   * Whether there is no rule of this name, and has been none: nothing was charged by it.
+   * Whether there is no rule of this name for the same payments, and has been none: nothing was charged by it.
    *
    * @generated from field: bool rule_is_new = 2;
    */
@@ -637,7 +694,7 @@ export type BacktestFeeRuleResponse = Message<"hub.payment.v1.BacktestFeeRuleRes
  * Use `create(BacktestFeeRuleResponseSchema)` to create a new message.
  */
 export const BacktestFeeRuleResponseSchema: GenMessage<BacktestFeeRuleResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 25);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 27);
 
 /**
  * What a rule charged and would have charged in one currency.
@@ -686,7 +743,7 @@ export type FeeBacktest = Message<"hub.payment.v1.FeeBacktest"> & {
  * Use `create(FeeBacktestSchema)` to create a new message.
  */
 export const FeeBacktestSchema: GenMessage<FeeBacktest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 26);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 28);
 
 /**
  * @generated from message hub.payment.v1.ListCallbacksRequest
@@ -721,7 +778,7 @@ export type ListCallbacksRequest = Message<"hub.payment.v1.ListCallbacksRequest"
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The next_page_token of the page before, with the same filters; another page_size is fine.
    *
    * @generated from field: string page_token = 5;
    */
@@ -733,7 +790,7 @@ export type ListCallbacksRequest = Message<"hub.payment.v1.ListCallbacksRequest"
  * Use `create(ListCallbacksRequestSchema)` to create a new message.
  */
 export const ListCallbacksRequestSchema: GenMessage<ListCallbacksRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 27);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 29);
 
 /**
  * @generated from message hub.payment.v1.ListCallbacksResponse
@@ -755,7 +812,7 @@ export type ListCallbacksResponse = Message<"hub.payment.v1.ListCallbacksRespons
  * Use `create(ListCallbacksResponseSchema)` to create a new message.
  */
 export const ListCallbacksResponseSchema: GenMessage<ListCallbacksResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 28);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 30);
 
 /**
  * @generated from message hub.payment.v1.GetCallbackRequest
@@ -774,7 +831,7 @@ export type GetCallbackRequest = Message<"hub.payment.v1.GetCallbackRequest"> & 
  * Use `create(GetCallbackRequestSchema)` to create a new message.
  */
 export const GetCallbackRequestSchema: GenMessage<GetCallbackRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 29);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 31);
 
 /**
  * @generated from message hub.payment.v1.GetCallbackResponse
@@ -786,7 +843,7 @@ export type GetCallbackResponse = Message<"hub.payment.v1.GetCallbackResponse"> 
   callback?: Callback | undefined;
 
   /**
-   * What the provider was asked on its behalf, oldest first.
+   * What the provider was asked on its behalf: the latest 200 questions, oldest first.
    *
    * @generated from field: repeated hub.payment.v1.Verification verifications = 2;
    */
@@ -798,7 +855,7 @@ export type GetCallbackResponse = Message<"hub.payment.v1.GetCallbackResponse"> 
  * Use `create(GetCallbackResponseSchema)` to create a new message.
  */
 export const GetCallbackResponseSchema: GenMessage<GetCallbackResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 30);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 32);
 
 /**
  * @generated from message hub.payment.v1.ReplayCallbackRequest
@@ -817,7 +874,7 @@ export type ReplayCallbackRequest = Message<"hub.payment.v1.ReplayCallbackReques
  * Use `create(ReplayCallbackRequestSchema)` to create a new message.
  */
 export const ReplayCallbackRequestSchema: GenMessage<ReplayCallbackRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 31);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 33);
 
 /**
  * @generated from message hub.payment.v1.ReplayCallbackResponse
@@ -836,7 +893,171 @@ export type ReplayCallbackResponse = Message<"hub.payment.v1.ReplayCallbackRespo
  * Use `create(ReplayCallbackResponseSchema)` to create a new message.
  */
 export const ReplayCallbackResponseSchema: GenMessage<ReplayCallbackResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 32);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 34);
+
+/**
+ * @generated from message hub.payment.v1.ReleaseChargeSessionRequest
+ */
+export type ReleaseChargeSessionRequest = Message<"hub.payment.v1.ReleaseChargeSessionRequest"> & {
+  /**
+   * Session identifier.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * Why, for the record: 1 to 500 printable characters.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message hub.payment.v1.ReleaseChargeSessionRequest.
+ * Use `create(ReleaseChargeSessionRequestSchema)` to create a new message.
+ */
+export const ReleaseChargeSessionRequestSchema: GenMessage<ReleaseChargeSessionRequest> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 35);
+
+/**
+ * @generated from message hub.payment.v1.ReleaseChargeSessionResponse
+ */
+export type ReleaseChargeSessionResponse = Message<"hub.payment.v1.ReleaseChargeSessionResponse"> & {
+  /**
+   * The session after the provider's answer.
+   *
+   * @generated from field: hub.payment.v1.ChargeSession session = 1;
+   */
+  session?: ChargeSession | undefined;
+
+  /**
+   * Whether it was released before.
+   *
+   * @generated from field: bool unchanged = 2;
+   */
+  unchanged: boolean;
+};
+
+/**
+ * Describes the message hub.payment.v1.ReleaseChargeSessionResponse.
+ * Use `create(ReleaseChargeSessionResponseSchema)` to create a new message.
+ */
+export const ReleaseChargeSessionResponseSchema: GenMessage<ReleaseChargeSessionResponse> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 36);
+
+/**
+ * @generated from message hub.payment.v1.ListDuplicatePaymentsRequest
+ */
+export type ListDuplicatePaymentsRequest = Message<"hub.payment.v1.ListDuplicatePaymentsRequest"> & {
+  /**
+   * Only those of the slot with this name.
+   *
+   * @generated from field: optional string slot = 1;
+   */
+  slot?: string | undefined;
+
+  /**
+   * Whether those that are handled are listed too.
+   *
+   * @generated from field: bool include_resolved = 2;
+   */
+  includeResolved: boolean;
+
+  /**
+   * At most so many; 0 means 50.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message hub.payment.v1.ListDuplicatePaymentsRequest.
+ * Use `create(ListDuplicatePaymentsRequestSchema)` to create a new message.
+ */
+export const ListDuplicatePaymentsRequestSchema: GenMessage<ListDuplicatePaymentsRequest> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 37);
+
+/**
+ * @generated from message hub.payment.v1.ListDuplicatePaymentsResponse
+ */
+export type ListDuplicatePaymentsResponse = Message<"hub.payment.v1.ListDuplicatePaymentsResponse"> & {
+  /**
+   * @generated from field: repeated hub.payment.v1.DuplicatePayment duplicate_payments = 1;
+   */
+  duplicatePayments: DuplicatePayment[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message hub.payment.v1.ListDuplicatePaymentsResponse.
+ * Use `create(ListDuplicatePaymentsResponseSchema)` to create a new message.
+ */
+export const ListDuplicatePaymentsResponseSchema: GenMessage<ListDuplicatePaymentsResponse> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 38);
+
+/**
+ * @generated from message hub.payment.v1.ResolveDuplicatePaymentRequest
+ */
+export type ResolveDuplicatePaymentRequest = Message<"hub.payment.v1.ResolveDuplicatePaymentRequest"> & {
+  /**
+   * Identifier of the duplicate payment.
+   *
+   * @generated from field: string duplicate_payment_id = 1;
+   */
+  duplicatePaymentId: string;
+
+  /**
+   * What was done about it, for example "refunded at the provider": 1 to 500 printable characters.
+   *
+   * @generated from field: string resolution = 2;
+   */
+  resolution: string;
+};
+
+/**
+ * Describes the message hub.payment.v1.ResolveDuplicatePaymentRequest.
+ * Use `create(ResolveDuplicatePaymentRequestSchema)` to create a new message.
+ */
+export const ResolveDuplicatePaymentRequestSchema: GenMessage<ResolveDuplicatePaymentRequest> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 39);
+
+/**
+ * @generated from message hub.payment.v1.ResolveDuplicatePaymentResponse
+ */
+export type ResolveDuplicatePaymentResponse = Message<"hub.payment.v1.ResolveDuplicatePaymentResponse"> & {
+  /**
+   * @generated from field: hub.payment.v1.DuplicatePayment duplicate_payment = 1;
+   */
+  duplicatePayment?: DuplicatePayment | undefined;
+
+  /**
+   * Whether it was handled before. Its resolution stays the first one then.
+   *
+   * @generated from field: bool unchanged = 2;
+   */
+  unchanged: boolean;
+};
+
+/**
+ * Describes the message hub.payment.v1.ResolveDuplicatePaymentResponse.
+ * Use `create(ResolveDuplicatePaymentResponseSchema)` to create a new message.
+ */
+export const ResolveDuplicatePaymentResponseSchema: GenMessage<ResolveDuplicatePaymentResponse> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 40);
 
 /**
  * @generated from message hub.payment.v1.ListUsageLogsRequest
@@ -871,7 +1092,7 @@ export type ListUsageLogsRequest = Message<"hub.payment.v1.ListUsageLogsRequest"
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The next_page_token of the page before, with the same filters; another page_size is fine.
    *
    * @generated from field: string page_token = 5;
    */
@@ -883,7 +1104,7 @@ export type ListUsageLogsRequest = Message<"hub.payment.v1.ListUsageLogsRequest"
  * Use `create(ListUsageLogsRequestSchema)` to create a new message.
  */
 export const ListUsageLogsRequestSchema: GenMessage<ListUsageLogsRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 33);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 41);
 
 /**
  * @generated from message hub.payment.v1.ListUsageLogsResponse
@@ -905,7 +1126,7 @@ export type ListUsageLogsResponse = Message<"hub.payment.v1.ListUsageLogsRespons
  * Use `create(ListUsageLogsResponseSchema)` to create a new message.
  */
 export const ListUsageLogsResponseSchema: GenMessage<ListUsageLogsResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 34);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 42);
 
 /**
  * @generated from message hub.payment.v1.SummarizeUsageRequest
@@ -938,7 +1159,7 @@ export type SummarizeUsageRequest = Message<"hub.payment.v1.SummarizeUsageReques
  * Use `create(SummarizeUsageRequestSchema)` to create a new message.
  */
 export const SummarizeUsageRequestSchema: GenMessage<SummarizeUsageRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 35);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 43);
 
 /**
  * @generated from message hub.payment.v1.SummarizeUsageResponse
@@ -955,10 +1176,10 @@ export type SummarizeUsageResponse = Message<"hub.payment.v1.SummarizeUsageRespo
  * Use `create(SummarizeUsageResponseSchema)` to create a new message.
  */
 export const SummarizeUsageResponseSchema: GenMessage<SummarizeUsageResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 36);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 44);
 
 /**
- * What was paid in one currency on one day, and what it cost.
+ * What the usage log says of one currency on one day: what was paid, what it cost, and what was taken back.
  *
  * @generated from message hub.payment.v1.UsageDay
  */
@@ -978,7 +1199,7 @@ export type UsageDay = Message<"hub.payment.v1.UsageDay"> & {
   currency: string;
 
   /**
-   * Payments that were settled, those that were reversed since among them.
+   * Payments that were settled on the day, later payments included, whether they were reversed since or not.
    *
    * @generated from field: int64 payments = 3;
    */
@@ -999,18 +1220,25 @@ export type UsageDay = Message<"hub.payment.v1.UsageDay"> & {
   feeMinorUnits: bigint;
 
   /**
-   * Of the payments those that were reversed since.
+   * Payments of this or an earlier day that were reversed on the day.
    *
    * @generated from field: int64 reversed_payments = 6;
    */
   reversedPayments: bigint;
 
   /**
-   * What these amount to, in minor units.
+   * What these amount to, in minor units: positive.
    *
    * @generated from field: int64 reversed_minor_units = 7;
    */
   reversedMinorUnits: bigint;
+
+  /**
+   * What was paid, less what was reversed, in minor units. Fees are not taken off.
+   *
+   * @generated from field: int64 net_minor_units = 8;
+   */
+  netMinorUnits: bigint;
 };
 
 /**
@@ -1018,7 +1246,7 @@ export type UsageDay = Message<"hub.payment.v1.UsageDay"> & {
  * Use `create(UsageDaySchema)` to create a new message.
  */
 export const UsageDaySchema: GenMessage<UsageDay> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 37);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 45);
 
 /**
  * @generated from message hub.payment.v1.ReencryptSecretsRequest
@@ -1031,7 +1259,7 @@ export type ReencryptSecretsRequest = Message<"hub.payment.v1.ReencryptSecretsRe
  * Use `create(ReencryptSecretsRequestSchema)` to create a new message.
  */
 export const ReencryptSecretsRequestSchema: GenMessage<ReencryptSecretsRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 38);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 46);
 
 /**
  * @generated from message hub.payment.v1.ReencryptSecretsResponse
@@ -1057,7 +1285,7 @@ export type ReencryptSecretsResponse = Message<"hub.payment.v1.ReencryptSecretsR
  * Use `create(ReencryptSecretsResponseSchema)` to create a new message.
  */
 export const ReencryptSecretsResponseSchema: GenMessage<ReencryptSecretsResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 39);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 47);
 
 /**
  * How operators run the payment business: slots, fee rules, callbacks and the usage log.
@@ -1081,7 +1309,7 @@ export const PaymentAdminService: GenService<{
    * Adds a slot and seals its credentials.
    *
    * Errors: slot_exists (already exists), gateway_unknown (not found), credentials_invalid, base_url_invalid and
-   * slot_option_invalid (invalid argument).
+   * slot_option_invalid (invalid argument), too_many (failed precondition; there are 1000).
    *
    * @generated from rpc hub.payment.v1.PaymentAdminService.AddSlot
    */
@@ -1103,7 +1331,7 @@ export const PaymentAdminService: GenService<{
     output: typeof GetSlotResponseSchema;
   },
   /**
-   * Lists the slots.
+   * Lists the slots, at most 1000, by name.
    *
    * @generated from rpc hub.payment.v1.PaymentAdminService.ListSlots
    */
@@ -1123,6 +1351,18 @@ export const PaymentAdminService: GenService<{
     methodKind: "unary";
     input: typeof RotateSlotCredentialsRequestSchema;
     output: typeof RotateSlotCredentialsResponseSchema;
+  },
+  /**
+   * Changes options of a slot; those that are not named stay. What changes counts from the next question to the provider.
+   *
+   * Errors: slot_unknown (not found), slot_option_invalid (invalid argument).
+   *
+   * @generated from rpc hub.payment.v1.PaymentAdminService.UpdateSlot
+   */
+  updateSlot: {
+    methodKind: "unary";
+    input: typeof UpdateSlotRequestSchema;
+    output: typeof UpdateSlotResponseSchema;
   },
   /**
    * Disables or enables a slot. A disabled slot takes no new sessions, and still settles old ones.
@@ -1149,10 +1389,13 @@ export const PaymentAdminService: GenService<{
     output: typeof TestSlotResponseSchema;
   },
   /**
-   * Adds a fee rule, or a new version of the one with the same name, gateway, slot and currency; the older version
-   * then ends where the new one begins.
+   * Adds a fee rule, or a new version of the one with the same name, gateway, slot and currency. An open-ended version
+   * ends the open-ended one before it where it begins. A version with valid_to ends nothing: it applies while it is
+   * valid, and then the open-ended one applies again.
    *
-   * Errors: gateway_unknown, slot_unknown (not found), fee_rule_invalid (invalid argument).
+   * Errors: gateway_unknown, slot_unknown (not found), fee_rule_invalid (invalid argument), fee_rule_locked (permission
+   * denied; a limited caller, and the rule that applies does not let slots override it), too_many (failed precondition;
+   * 500 are in force or planned).
    *
    * @generated from rpc hub.payment.v1.PaymentAdminService.AddFeeRule
    */
@@ -1162,7 +1405,10 @@ export const PaymentAdminService: GenService<{
     output: typeof AddFeeRuleResponseSchema;
   },
   /**
-   * Lists fee rules: those that are in force or will be, or all versions there have been.
+   * Lists fee rules: those that are valid or will be, at most 500, and those that have ended. The state of each says
+   * whether it is in force.
+   *
+   * Errors: slot_unknown (not found).
    *
    * @generated from rpc hub.payment.v1.PaymentAdminService.ListFeeRules
    */
@@ -1174,7 +1420,8 @@ export const PaymentAdminService: GenService<{
   /**
    * Ends a fee rule now. Settled payments keep their fees.
    *
-   * Errors: fee_rule_unknown (not found).
+   * Errors: fee_rule_unknown (not found), fee_rule_locked (permission denied; a limited caller, and a rule that slots may
+   * not override).
    *
    * @generated from rpc hub.payment.v1.PaymentAdminService.RetireFeeRule
    */
@@ -1196,7 +1443,9 @@ export const PaymentAdminService: GenService<{
     output: typeof PreviewFeesResponseSchema;
   },
   /**
-   * Says what a changed rule would have charged over a past period, beside what was charged. Changes nothing.
+   * Says what a changed rule would have charged over a past period, beside what was charged. Changes nothing. The rule is
+   * taken as an open-ended one, added by this caller before the period; payments that another rule of its name would have
+   * applied to all the same, a more specific or a temporary one, are left out.
    *
    * Errors: gateway_unknown, slot_unknown (not found), fee_rule_invalid (invalid argument).
    *
@@ -1244,6 +1493,44 @@ export const PaymentAdminService: GenService<{
     output: typeof ReplayCallbackResponseSchema;
   },
   /**
+   * Releases a session whose payment is held for review, and asks the provider again. The session settles if the provider
+   * still confirms the payment, whatever its risk. If the provider does not answer, the release stands and the sweep asks.
+   * Repeats change nothing.
+   *
+   * Errors: session_unknown (not found), session_not_held (failed precondition).
+   *
+   * @generated from rpc hub.payment.v1.PaymentAdminService.ReleaseChargeSession
+   */
+  releaseChargeSession: {
+    methodKind: "unary";
+    input: typeof ReleaseChargeSessionRequestSchema;
+    output: typeof ReleaseChargeSessionResponseSchema;
+  },
+  /**
+   * Lists duplicate payments, those found last first.
+   *
+   * Errors: slot_unknown (not found), page_token_invalid (invalid argument).
+   *
+   * @generated from rpc hub.payment.v1.PaymentAdminService.ListDuplicatePayments
+   */
+  listDuplicatePayments: {
+    methodKind: "unary";
+    input: typeof ListDuplicatePaymentsRequestSchema;
+    output: typeof ListDuplicatePaymentsResponseSchema;
+  },
+  /**
+   * Marks a duplicate payment as handled. It moves no money: refund it at the provider first.
+   *
+   * Errors: duplicate_payment_unknown (not found).
+   *
+   * @generated from rpc hub.payment.v1.PaymentAdminService.ResolveDuplicatePayment
+   */
+  resolveDuplicatePayment: {
+    methodKind: "unary";
+    input: typeof ResolveDuplicatePaymentRequestSchema;
+    output: typeof ResolveDuplicatePaymentResponseSchema;
+  },
+  /**
    * Lists the usage log, the latest settled first.
    *
    * Errors: slot_unknown (not found), page_token_invalid (invalid argument).
@@ -1256,7 +1543,7 @@ export const PaymentAdminService: GenService<{
     output: typeof ListUsageLogsResponseSchema;
   },
   /**
-   * Sums the usage log up by day and currency, the oldest day first. Days without payments are left out.
+   * Sums the usage log up by day and currency, the oldest day first. Days without entries are left out.
    *
    * Errors: slot_unknown (not found), period_invalid (invalid argument).
    *

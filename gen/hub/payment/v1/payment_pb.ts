@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file hub/payment/v1/payment.proto.
  */
 export const file_hub_payment_v1_payment: GenFile = /*@__PURE__*/
-  fileDesc("ChxodWIvcGF5bWVudC92MS9wYXltZW50LnByb3RvEg5odWIucGF5bWVudC52MSIuCgVNb25leRITCgttaW5vcl91bml0cxgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCSL0AQoIQ3VzdG9tZXISHAoEbmFtZRgBIAEoCUIOukgLcgnIs66xAgEYyAESIwoFZW1haWwYAiABKAlCFLpIEXIPyLOusQIBkLSusQIBGMgBEiMKBXBob25lGAMgASgJQhS6SBFyD8izrrECAYi0rrECARjIARIfCgdhZGRyZXNzGAQgASgJQg66SAtyCcizrrECARjIARIcCgRjaXR5GAUgASgJQg66SAtyCcizrrECARjIARIgCghwb3N0Y29kZRgGIAEoCUIOukgLcgnIs66xAgEYyAESHwoHY291bnRyeRgHIAEoCUIOukgLcgnIs66xAgEYyAEi1wQKDUNoYXJnZVNlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIMCgRzbG90GAIgASgJEg8KB2dhdGV3YXkYAyABKAkSLAoGc3RhdHVzGAQgASgOMhwuaHViLnBheW1lbnQudjEuQ2hhcmdlU3RhdHVzEiUKBmFtb3VudBgFIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5EhcKD29yZGVyX3JlZmVyZW5jZRgGIAEoCRIqCghjdXN0b21lchgHIAEoCzIYLmh1Yi5wYXltZW50LnYxLkN1c3RvbWVyEj0KCG1ldGFkYXRhGAggAygLMisuaHViLnBheW1lbnQudjEuQ2hhcmdlU2Vzc2lvbi5NZXRhZGF0YUVudHJ5Eh8KF21lcmNoYW50X3RyYW5zYWN0aW9uX2lkGAkgASgJEhsKE3Byb3ZpZGVyX3BheW1lbnRfaWQYCiABKAkSFAoMY2hlY2tvdXRfdXJsGAsgASgJEh4KFmdhdGV3YXlfdHJhbnNhY3Rpb25faWQYDCABKAkSFQoNc3RhdHVzX3JlYXNvbhgNIAEoCRIuCgpjcmVhdGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFzdGF0dXNfY2hhbmdlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoPc3RhdHVzX3ZlcmlmaWVkGBAgASgIGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLDAQoMU3RhdHVzQ2hhbmdlEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgRmcm9tGAIgASgOMhwuaHViLnBheW1lbnQudjEuQ2hhcmdlU3RhdHVzEigKAnRvGAMgASgOMhwuaHViLnBheW1lbnQudjEuQ2hhcmdlU3RhdHVzEhAKCHZlcmlmaWVkGAQgASgIEg4KBnJlYXNvbhgFIAEoCRITCgtjYWxsYmFja19pZBgGIAEoCSLCAwoIQ2FsbGJhY2sSEwoLY2FsbGJhY2tfaWQYASABKAkSDwoHZ2F0ZXdheRgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEiwKBXN0YXRlGAQgASgOMh0uaHViLnBheW1lbnQudjEuQ2FsbGJhY2tTdGF0ZRI0CgZmaWVsZHMYBSADKAsyJC5odWIucGF5bWVudC52MS5DYWxsYmFjay5GaWVsZHNFbnRyeRIQCghhdHRlbXB0cxgGIAEoBRIOCgZyZWFzb24YByABKAkSLwoLcmVjZWl2ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXBsYXllZF9hdBgKIAMoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoOc2Vzc2lvbl9zdGF0dXMYCyABKA4yHC5odWIucGF5bWVudC52MS5DaGFyZ2VTdGF0dXMaLQoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKaAQoMVmVyaWZpY2F0aW9uEhEKCW9wZXJhdGlvbhgBIAEoCRIPCgdvdXRjb21lGAIgASgJEg4KBmRldGFpbBgDIAEoCRIsCghhc2tlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLZHVyYXRpb25fbXMYBSABKAUSEwoLY2FsbGJhY2tfaWQYBiABKAki5QIKCFVzYWdlTG9nEhQKDHVzYWdlX2xvZ19pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEgwKBHNsb3QYAyABKAkSDwoHZ2F0ZXdheRgEIAEoCRIeChZnYXRld2F5X3RyYW5zYWN0aW9uX2lkGAUgASgJEiUKBmFtb3VudBgGIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5EiUKBGZlZXMYByADKAsyFy5odWIucGF5bWVudC52MS5GZWVMaW5lEigKCWZlZV90b3RhbBgIIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5EhcKD29yZGVyX3JlZmVyZW5jZRgJIAEoCRIuCgpzZXR0bGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXZlcnNlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiVAoHRmVlTGluZRIMCgRydWxlGAEgASgJEhQKDHJ1bGVfdmVyc2lvbhgCIAEoBRIlCgZhbW91bnQYAyABKAsyFS5odWIucGF5bWVudC52MS5Nb25leSLnAgoHRmVlUnVsZRITCgtmZWVfcnVsZV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEg8KB3ZlcnNpb24YAyABKAUSDwoHZ2F0ZXdheRgEIAEoCRISCgRzbG90GAUgASgJQgSQtRgFEhAKCGN1cnJlbmN5GAYgASgJEhQKDGJhc2lzX3BvaW50cxgHIAEoBRIZChFmaXhlZF9taW5vcl91bml0cxgIIAEoAxIcCg9taW5fbWlub3JfdW5pdHMYCSABKANIAIgBARIcCg9tYXhfbWlub3JfdW5pdHMYCiABKANIAYgBARIuCgp2YWxpZF9mcm9tGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgh2YWxpZF90bxgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCEgoQX21pbl9taW5vcl91bml0c0ISChBfbWF4X21pbm9yX3VuaXRzIvMCCgRTbG90Eg8KB3Nsb3RfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgdnYXRld2F5GAMgASgJEjQKC2Vudmlyb25tZW50GAQgASgOMh8uaHViLnBheW1lbnQudjEuU2xvdEVudmlyb25tZW50EhAKCGJhc2VfdXJsGAUgASgJEjIKB29wdGlvbnMYBiADKAsyIS5odWIucGF5bWVudC52MS5TbG90Lk9wdGlvbnNFbnRyeRIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyb3RhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtkaXNhYmxlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLgoMT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqmgEKDENoYXJnZVN0YXR1cxIdChlDSEFSR0VfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGQoVQ0hBUkdFX1NUQVRVU19QRU5ESU5HEAESGQoVQ0hBUkdFX1NUQVRVU19TVUNDRVNTEAISGAoUQ0hBUkdFX1NUQVRVU19GQUlMRUQQAxIbChdDSEFSR0VfU1RBVFVTX0NBTkNFTExFRBAEKtkBCg1DYWxsYmFja1N0YXRlEh4KGkNBTExCQUNLX1NUQVRFX1VOU1BFQ0lGSUVEEAASGwoXQ0FMTEJBQ0tfU1RBVEVfUkVDRUlWRUQQARIaChZDQUxMQkFDS19TVEFURV9TRVRUTEVEEAISGgoWQ0FMTEJBQ0tfU1RBVEVfSUdOT1JFRBADEh0KGUNBTExCQUNLX1NUQVRFX1VOUkVTT0xWRUQQBBIbChdDQUxMQkFDS19TVEFURV9NSVNNQVRDSBAFEhcKE0NBTExCQUNLX1NUQVRFX0RFQUQQBipyCg9TbG90RW52aXJvbm1lbnQSIAocU0xPVF9FTlZJUk9OTUVOVF9VTlNQRUNJRklFRBAAEhwKGFNMT1RfRU5WSVJPTk1FTlRfU0FOREJPWBABEh8KG1NMT1RfRU5WSVJPTk1FTlRfUFJPRFVDVElPThACYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_validate_v1_rules]);
+  fileDesc("ChxodWIvcGF5bWVudC92MS9wYXltZW50LnByb3RvEg5odWIucGF5bWVudC52MSIuCgVNb25leRITCgttaW5vcl91bml0cxgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCSL0AQoIQ3VzdG9tZXISHAoEbmFtZRgBIAEoCUIOukgLcgnIs66xAgEYyAESIwoFZW1haWwYAiABKAlCFLpIEXIPyLOusQIBkLSusQIBGMgBEiMKBXBob25lGAMgASgJQhS6SBFyD8izrrECAYi0rrECARjIARIfCgdhZGRyZXNzGAQgASgJQg66SAtyCcizrrECARjIARIcCgRjaXR5GAUgASgJQg66SAtyCcizrrECARjIARIgCghwb3N0Y29kZRgGIAEoCUIOukgLcgnIs66xAgEYyAESHwoHY291bnRyeRgHIAEoCUIOukgLcgnIs66xAgEYyAEi8QUKDUNoYXJnZVNlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIMCgRzbG90GAIgASgJEg8KB2dhdGV3YXkYAyABKAkSLAoGc3RhdHVzGAQgASgOMhwuaHViLnBheW1lbnQudjEuQ2hhcmdlU3RhdHVzEiUKBmFtb3VudBgFIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5EhcKD29yZGVyX3JlZmVyZW5jZRgGIAEoCRIqCghjdXN0b21lchgHIAEoCzIYLmh1Yi5wYXltZW50LnYxLkN1c3RvbWVyEj0KCG1ldGFkYXRhGAggAygLMisuaHViLnBheW1lbnQudjEuQ2hhcmdlU2Vzc2lvbi5NZXRhZGF0YUVudHJ5Eh8KF21lcmNoYW50X3RyYW5zYWN0aW9uX2lkGAkgASgJEhsKE3Byb3ZpZGVyX3BheW1lbnRfaWQYCiABKAkSFAoMY2hlY2tvdXRfdXJsGAsgASgJEh4KFmdhdGV3YXlfdHJhbnNhY3Rpb25faWQYDCABKAkSFQoNc3RhdHVzX3JlYXNvbhgNIAEoCRIuCgpjcmVhdGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFzdGF0dXNfY2hhbmdlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoPc3RhdHVzX3ZlcmlmaWVkGBAgASgIEhcKCnJpc2tfbGV2ZWwYESABKAVIAIgBARISCgpyaXNrX3RpdGxlGBIgASgJEisKB2hlbGRfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3JlbGVhc2VkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDQoLX3Jpc2tfbGV2ZWwiwwEKDFN0YXR1c0NoYW5nZRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoEZnJvbRgCIAEoDjIcLmh1Yi5wYXltZW50LnYxLkNoYXJnZVN0YXR1cxIoCgJ0bxgDIAEoDjIcLmh1Yi5wYXltZW50LnYxLkNoYXJnZVN0YXR1cxIQCgh2ZXJpZmllZBgEIAEoCBIOCgZyZWFzb24YBSABKAkSEwoLY2FsbGJhY2tfaWQYBiABKAkiwgMKCENhbGxiYWNrEhMKC2NhbGxiYWNrX2lkGAEgASgJEg8KB2dhdGV3YXkYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIsCgVzdGF0ZRgEIAEoDjIdLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrU3RhdGUSNAoGZmllbGRzGAUgAygLMiQuaHViLnBheW1lbnQudjEuQ2FsbGJhY2suRmllbGRzRW50cnkSEAoIYXR0ZW1wdHMYBiABKAUSDgoGcmVhc29uGAcgASgJEi8KC3JlY2VpdmVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtmaW5pc2hlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmVwbGF5ZWRfYXQYCiADKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKDnNlc3Npb25fc3RhdHVzGAsgASgOMhwuaHViLnBheW1lbnQudjEuQ2hhcmdlU3RhdHVzGi0KC0ZpZWxkc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiYQoNQ2FsbGJhY2tDb3VudBIsCgVzdGF0ZRgBIAEoDjIdLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrU3RhdGUSDAoEa2VwdBgCIAEoAxIUCgxvbmx5X2NvdW50ZWQYAyABKAMimgEKDFZlcmlmaWNhdGlvbhIRCglvcGVyYXRpb24YASABKAkSDwoHb3V0Y29tZRgCIAEoCRIOCgZkZXRhaWwYAyABKAkSLAoIYXNrZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2R1cmF0aW9uX21zGAUgASgFEhMKC2NhbGxiYWNrX2lkGAYgASgJIrADCghVc2FnZUxvZxIUCgx1c2FnZV9sb2dfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIMCgRzbG90GAMgASgJEg8KB2dhdGV3YXkYBCABKAkSHgoWZ2F0ZXdheV90cmFuc2FjdGlvbl9pZBgFIAEoCRIlCgZhbW91bnQYBiABKAsyFS5odWIucGF5bWVudC52MS5Nb25leRIlCgRmZWVzGAcgAygLMhcuaHViLnBheW1lbnQudjEuRmVlTGluZRIoCglmZWVfdG90YWwYCCABKAsyFS5odWIucGF5bWVudC52MS5Nb25leRIXCg9vcmRlcl9yZWZlcmVuY2UYCSABKAkSLgoKc2V0dGxlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmV2ZXJzZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBGtpbmQYDCABKA4yHC5odWIucGF5bWVudC52MS5Vc2FnZUxvZ0tpbmQSHQoVcmV2ZXJzZXNfdXNhZ2VfbG9nX2lkGA0gASgJItcCChBEdXBsaWNhdGVQYXltZW50EhwKFGR1cGxpY2F0ZV9wYXltZW50X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDAoEc2xvdBgDIAEoCRIPCgdnYXRld2F5GAQgASgJEh4KFmdhdGV3YXlfdHJhbnNhY3Rpb25faWQYBSABKAkSGwoTYmFua190cmFuc2FjdGlvbl9pZBgGIAEoCRIbChNwcm92aWRlcl9wYXltZW50X2lkGAcgASgJEiUKBmFtb3VudBgIIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5EiwKCGZvdW5kX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXNvbHZlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcmVzb2x1dGlvbhgLIAEoCSJUCgdGZWVMaW5lEgwKBHJ1bGUYASABKAkSFAoMcnVsZV92ZXJzaW9uGAIgASgFEiUKBmFtb3VudBgDIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5IscDCgdGZWVSdWxlEhMKC2ZlZV9ydWxlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoBRIPCgdnYXRld2F5GAQgASgJEhIKBHNsb3QYBSABKAlCBJC1GAUSEAoIY3VycmVuY3kYBiABKAkSFAoMYmFzaXNfcG9pbnRzGAcgASgFEhkKEWZpeGVkX21pbm9yX3VuaXRzGAggASgDEhwKD21pbl9taW5vcl91bml0cxgJIAEoA0gAiAEBEhwKD21heF9taW5vcl91bml0cxgKIAEoA0gBiAEBEi4KCnZhbGlkX2Zyb20YCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCHZhbGlkX3RvGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaChJzbG90c19tYXlfb3ZlcnJpZGUYDSABKAgSFQoNYWRkZWRfYnlfc2xvdBgOIAEoCBIrCgVzdGF0ZRgPIAEoDjIcLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGVTdGF0ZUISChBfbWluX21pbm9yX3VuaXRzQhIKEF9tYXhfbWlub3JfdW5pdHMi8wIKBFNsb3QSDwoHc2xvdF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEg8KB2dhdGV3YXkYAyABKAkSNAoLZW52aXJvbm1lbnQYBCABKA4yHy5odWIucGF5bWVudC52MS5TbG90RW52aXJvbm1lbnQSEAoIYmFzZV91cmwYBSABKAkSMgoHb3B0aW9ucxgGIAMoCzIhLmh1Yi5wYXltZW50LnYxLlNsb3QuT3B0aW9uc0VudHJ5Ei4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJvdGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2Rpc2FibGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBouCgxPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASqaAQoMQ2hhcmdlU3RhdHVzEh0KGUNIQVJHRV9TVEFUVVNfVU5TUEVDSUZJRUQQABIZChVDSEFSR0VfU1RBVFVTX1BFTkRJTkcQARIZChVDSEFSR0VfU1RBVFVTX1NVQ0NFU1MQAhIYChRDSEFSR0VfU1RBVFVTX0ZBSUxFRBADEhsKF0NIQVJHRV9TVEFUVVNfQ0FOQ0VMTEVEEAQq2QEKDUNhbGxiYWNrU3RhdGUSHgoaQ0FMTEJBQ0tfU1RBVEVfVU5TUEVDSUZJRUQQABIbChdDQUxMQkFDS19TVEFURV9SRUNFSVZFRBABEhoKFkNBTExCQUNLX1NUQVRFX1NFVFRMRUQQAhIaChZDQUxMQkFDS19TVEFURV9JR05PUkVEEAMSHQoZQ0FMTEJBQ0tfU1RBVEVfVU5SRVNPTFZFRBAEEhsKF0NBTExCQUNLX1NUQVRFX01JU01BVENIEAUSFwoTQ0FMTEJBQ0tfU1RBVEVfREVBRBAGKqQBCgxVc2FnZUxvZ0tpbmQSHgoaVVNBR0VfTE9HX0tJTkRfVU5TUEVDSUZJRUQQABIaChZVU0FHRV9MT0dfS0lORF9QQVlNRU5UEAESGwoXVVNBR0VfTE9HX0tJTkRfUkVWRVJTQUwQAhIZChVVU0FHRV9MT0dfS0lORF9SRUZVTkQQAxIgChxVU0FHRV9MT0dfS0lORF9MQVRFUl9QQVlNRU5UEAQqoAEKDEZlZVJ1bGVTdGF0ZRIeChpGRUVfUlVMRV9TVEFURV9VTlNQRUNJRklFRBAAEhoKFkZFRV9SVUxFX1NUQVRFX1BMQU5ORUQQARIbChdGRUVfUlVMRV9TVEFURV9JTl9GT1JDRRACEh0KGUZFRV9SVUxFX1NUQVRFX09WRVJSSURERU4QAxIYChRGRUVfUlVMRV9TVEFURV9FTkRFRBAEKnIKD1Nsb3RFbnZpcm9ubWVudBIgChxTTE9UX0VOVklST05NRU5UX1VOU1BFQ0lGSUVEEAASHAoYU0xPVF9FTlZJUk9OTUVOVF9TQU5EQk9YEAESHwobU0xPVF9FTlZJUk9OTUVOVF9QUk9EVUNUSU9OEAJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_validate_v1_rules]);
 
 /**
  * An exact amount of money.
@@ -223,11 +223,40 @@ export type ChargeSession = Message<"hub.payment.v1.ChargeSession"> & {
 
   /**
    * Whether the provider itself said so, in answer to the hub. A failed or cancelled session of which only a callback
-   * said so may turn out otherwise: anybody can send a callback.
+   * said so may turn out otherwise: anybody can send a callback. A pending session of which the provider said so is one
+   * that is held for review.
    *
    * @generated from field: bool status_verified = 16;
    */
   statusVerified: boolean;
+
+  /**
+   * How risky the provider rates the payment that it last confirmed: 0 is safe. Unset if it has rated none.
+   *
+   * @generated from field: optional int32 risk_level = 17;
+   */
+  riskLevel?: number | undefined;
+
+  /**
+   * The rating in the provider's words, at most 100 characters; may be empty.
+   *
+   * @generated from field: string risk_title = 18;
+   */
+  riskTitle: string;
+
+  /**
+   * Since when a confirmed payment has been held for review, because of its risk. Unset unless one is.
+   *
+   * @generated from field: google.protobuf.Timestamp held_at = 19;
+   */
+  heldAt?: Timestamp | undefined;
+
+  /**
+   * When an operator released the session: it settles in spite of the risk. Unset if nobody has.
+   *
+   * @generated from field: google.protobuf.Timestamp released_at = 20;
+   */
+  releasedAt?: Timestamp | undefined;
 };
 
 /**
@@ -328,8 +357,8 @@ export type Callback = Message<"hub.payment.v1.Callback"> & {
   state: CallbackState;
 
   /**
-   * The fields as they were sent, except for credentials. Those that the gateway's driver does not read only as far as
-   * they take 4 KiB; how many were left out is then told by a field named `[left out]`.
+   * The fields that the gateway's driver reads and those that operators need. Of the others a field named
+   * `[other fields]` says how many there were, their size and their SHA-256 digest; credentials are not kept.
    *
    * @generated from field: map<string, string> fields = 5;
    */
@@ -364,7 +393,7 @@ export type Callback = Message<"hub.payment.v1.Callback"> & {
   finishedAt?: Timestamp | undefined;
 
   /**
-   * When operators had it dealt with again, oldest first, as far as the audit log still goes back.
+   * When operators had it dealt with again: the last 20 times, oldest first, as far as the audit log still goes back.
    *
    * @generated from field: repeated google.protobuf.Timestamp replayed_at = 10;
    */
@@ -385,6 +414,41 @@ export type Callback = Message<"hub.payment.v1.Callback"> & {
  */
 export const CallbackSchema: GenMessage<Callback> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment, 4);
+
+/**
+ * How many callbacks of a session are in one state.
+ *
+ * @generated from message hub.payment.v1.CallbackCount
+ */
+export type CallbackCount = Message<"hub.payment.v1.CallbackCount"> & {
+  /**
+   * The state.
+   *
+   * @generated from field: hub.payment.v1.CallbackState state = 1;
+   */
+  state: CallbackState;
+
+  /**
+   * Callbacks in the journal.
+   *
+   * @generated from field: int64 kept = 2;
+   */
+  kept: bigint;
+
+  /**
+   * Callbacks that were only counted, because the session had as many as the hub keeps of one (HUB_SESSION_CALLBACKS).
+   *
+   * @generated from field: int64 only_counted = 3;
+   */
+  onlyCounted: bigint;
+};
+
+/**
+ * Describes the message hub.payment.v1.CallbackCount.
+ * Use `create(CallbackCountSchema)` to create a new message.
+ */
+export const CallbackCountSchema: GenMessage<CallbackCount> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment, 5);
 
 /**
  * One question to a provider and its answer.
@@ -440,16 +504,17 @@ export type Verification = Message<"hub.payment.v1.Verification"> & {
  * Use `create(VerificationSchema)` to create a new message.
  */
 export const VerificationSchema: GenMessage<Verification> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 5);
+  messageDesc(file_hub_payment_v1_payment, 6);
 
 /**
- * The record of a session's first verified success; there is one for each paid session.
+ * An entry of the usage log. Entries are only added: the sum of the amounts of any entries is what they come to, net of
+ * reversals.
  *
  * @generated from message hub.payment.v1.UsageLog
  */
 export type UsageLog = Message<"hub.payment.v1.UsageLog"> & {
   /**
-   * Identifier, "use_" + 26 characters.
+   * Identifier, "use_" + 26 characters. That of a payment has the characters of its session's.
    *
    * @generated from field: string usage_log_id = 1;
    */
@@ -477,21 +542,22 @@ export type UsageLog = Message<"hub.payment.v1.UsageLog"> & {
   gateway: string;
 
   /**
-   * The provider's id of the payment. Unique for a gateway: the same proof never pays two sessions.
+   * The provider's id of the payment; of a reversal, that of the payment it takes back. The same payment never pays two
+   * sessions of a gateway.
    *
    * @generated from field: string gateway_transaction_id = 5;
    */
   gatewayTransactionId: string;
 
   /**
-   * What was paid.
+   * The amount: positive for a payment and a later payment, negative for a reversal and a refund.
    *
    * @generated from field: hub.payment.v1.Money amount = 6;
    */
   amount?: Money | undefined;
 
   /**
-   * What it cost, by rule.
+   * What it cost, by rule. A reversal has none: providers keep their fees. Neither has a payment that stands again.
    *
    * @generated from field: repeated hub.payment.v1.FeeLine fees = 7;
    */
@@ -519,11 +585,25 @@ export type UsageLog = Message<"hub.payment.v1.UsageLog"> & {
   settledAt?: Timestamp | undefined;
 
   /**
-   * When the provider said that the payment no longer stands; unset if it stands.
+   * When the provider took this payment back: the time of the reversal's own entry. Unset if there is none.
    *
    * @generated from field: google.protobuf.Timestamp reversed_at = 11;
    */
   reversedAt?: Timestamp | undefined;
+
+  /**
+   * What it records.
+   *
+   * @generated from field: hub.payment.v1.UsageLogKind kind = 12;
+   */
+  kind: UsageLogKind;
+
+  /**
+   * For a reversal: the entry it reverses; empty otherwise.
+   *
+   * @generated from field: string reverses_usage_log_id = 13;
+   */
+  reversesUsageLogId: string;
 };
 
 /**
@@ -531,7 +611,99 @@ export type UsageLog = Message<"hub.payment.v1.UsageLog"> & {
  * Use `create(UsageLogSchema)` to create a new message.
  */
 export const UsageLogSchema: GenMessage<UsageLog> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 6);
+  messageDesc(file_hub_payment_v1_payment, 7);
+
+/**
+ * A payment that stands at the provider for a session that another payment had paid. It is in no usage log: the customer
+ * has paid twice.
+ *
+ * @generated from message hub.payment.v1.DuplicatePayment
+ */
+export type DuplicatePayment = Message<"hub.payment.v1.DuplicatePayment"> & {
+  /**
+   * Identifier, "dup_" + 26 characters.
+   *
+   * @generated from field: string duplicate_payment_id = 1;
+   */
+  duplicatePaymentId: string;
+
+  /**
+   * The session.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * Its slot.
+   *
+   * @generated from field: string slot = 3;
+   */
+  slot: string;
+
+  /**
+   * Its gateway.
+   *
+   * @generated from field: string gateway = 4;
+   */
+  gateway: string;
+
+  /**
+   * The provider's id of the payment; unique for a gateway.
+   *
+   * @generated from field: string gateway_transaction_id = 5;
+   */
+  gatewayTransactionId: string;
+
+  /**
+   * The bank's id of it; empty if the provider does not tell it.
+   *
+   * @generated from field: string bank_transaction_id = 6;
+   */
+  bankTransactionId: string;
+
+  /**
+   * The provider's id of the checkout it was made in.
+   *
+   * @generated from field: string provider_payment_id = 7;
+   */
+  providerPaymentId: string;
+
+  /**
+   * What was paid, which may differ from the session's amount.
+   *
+   * @generated from field: hub.payment.v1.Money amount = 8;
+   */
+  amount?: Money | undefined;
+
+  /**
+   * When the hub found it.
+   *
+   * @generated from field: google.protobuf.Timestamp found_at = 9;
+   */
+  foundAt?: Timestamp | undefined;
+
+  /**
+   * When it was marked as handled; unset while it is open.
+   *
+   * @generated from field: google.protobuf.Timestamp resolved_at = 10;
+   */
+  resolvedAt?: Timestamp | undefined;
+
+  /**
+   * What was done about it; empty while it is open.
+   *
+   * @generated from field: string resolution = 11;
+   */
+  resolution: string;
+};
+
+/**
+ * Describes the message hub.payment.v1.DuplicatePayment.
+ * Use `create(DuplicatePaymentSchema)` to create a new message.
+ */
+export const DuplicatePaymentSchema: GenMessage<DuplicatePayment> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment, 8);
 
 /**
  * What one fee rule made of a payment.
@@ -566,7 +738,7 @@ export type FeeLine = Message<"hub.payment.v1.FeeLine"> & {
  * Use `create(FeeLineSchema)` to create a new message.
  */
 export const FeeLineSchema: GenMessage<FeeLine> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 7);
+  messageDesc(file_hub_payment_v1_payment, 9);
 
 /**
  * How a fee is computed. Each change makes a new version; settled payments keep the version they were charged by.
@@ -582,7 +754,9 @@ export type FeeRule = Message<"hub.payment.v1.FeeRule"> & {
   feeRuleId: string;
 
   /**
-   * Name. Of the rules with the same name, the most specific that matches applies.
+   * Name. Of the rules with the same name one applies to a payment: the most specific that matches (slot, then gateway,
+   * then currency); of its versions the one that was added with the shorter validity, so a temporary version while it is
+   * valid and then the open-ended one again; of equal ones the newest.
    *
    * @generated from field: string name = 2;
    */
@@ -652,11 +826,35 @@ export type FeeRule = Message<"hub.payment.v1.FeeRule"> & {
   validFrom?: Timestamp | undefined;
 
   /**
-   * It applies to payments settled before; without end if unset.
+   * It applies to payments settled before; without end if unset. Earlier than it was added with, once the rule is replaced
+   * or retired.
    *
    * @generated from field: google.protobuf.Timestamp valid_to = 12;
    */
   validTo?: Timestamp | undefined;
+
+  /**
+   * Whether rules of this name that limited tokens add for their slots may take its place there, and whether they may
+   * replace or retire it if it is one for their slot. Otherwise this rule applies, whatever they add. For callers that
+   * are not limited to set.
+   *
+   * @generated from field: bool slots_may_override = 13;
+   */
+  slotsMayOverride: boolean;
+
+  /**
+   * Whether a limited token added it. Given by the hub.
+   *
+   * @generated from field: bool added_by_slot = 14;
+   */
+  addedBySlot: boolean;
+
+  /**
+   * What it is now. Given by the hub.
+   *
+   * @generated from field: hub.payment.v1.FeeRuleState state = 15;
+   */
+  state: FeeRuleState;
 };
 
 /**
@@ -664,7 +862,7 @@ export type FeeRule = Message<"hub.payment.v1.FeeRule"> & {
  * Use `create(FeeRuleSchema)` to create a new message.
  */
 export const FeeRuleSchema: GenMessage<FeeRule> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 8);
+  messageDesc(file_hub_payment_v1_payment, 10);
 
 /**
  * An account at a provider. Its credentials are sealed and never shown again.
@@ -741,7 +939,7 @@ export type Slot = Message<"hub.payment.v1.Slot"> & {
  * Use `create(SlotSchema)` to create a new message.
  */
 export const SlotSchema: GenMessage<Slot> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 9);
+  messageDesc(file_hub_payment_v1_payment, 11);
 
 /**
  * Status of a charge session.
@@ -864,6 +1062,112 @@ export const CallbackStateSchema: GenEnum<CallbackState> = /*@__PURE__*/
   enumDesc(file_hub_payment_v1_payment, 1);
 
 /**
+ * What an entry of the usage log records.
+ *
+ * @generated from enum hub.payment.v1.UsageLogKind
+ */
+export const UsageLogKind = {
+  /**
+   * @generated from enum value: USAGE_LOG_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The first verified success of a session. Each paid session has exactly one, and nothing changes it.
+   *
+   * @generated from enum value: USAGE_LOG_KIND_PAYMENT = 1;
+   */
+  PAYMENT: 1,
+
+  /**
+   * The provider took a payment back.
+   *
+   * @generated from enum value: USAGE_LOG_KIND_REVERSAL = 2;
+   */
+  REVERSAL: 2,
+
+  /**
+   * The hub had the provider pay money back. Reserved: nothing writes it yet.
+   *
+   * @generated from enum value: USAGE_LOG_KIND_REFUND = 3;
+   */
+  REFUND: 3,
+
+  /**
+   * A payment of the session after a reversal: another one, or the same that stands again.
+   *
+   * @generated from enum value: USAGE_LOG_KIND_LATER_PAYMENT = 4;
+   */
+  LATER_PAYMENT: 4,
+} as const;
+
+/**
+ * What an entry of the usage log records.
+ *
+ * @generated from enum hub.payment.v1.UsageLogKind
+ */
+export type UsageLogKind = (typeof UsageLogKind)[keyof typeof UsageLogKind] | UnknownEnum;
+
+/**
+ * Describes the enum hub.payment.v1.UsageLogKind.
+ */
+export const UsageLogKindSchema: GenEnum<UsageLogKind> = /*@__PURE__*/
+  enumDesc(file_hub_payment_v1_payment, 2);
+
+/**
+ * What a version of a fee rule is at the moment.
+ *
+ * @generated from enum hub.payment.v1.FeeRuleState
+ */
+export const FeeRuleState = {
+  /**
+   * @generated from enum value: FEE_RULE_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * It has not begun.
+   *
+   * @generated from enum value: FEE_RULE_STATE_PLANNED = 1;
+   */
+  PLANNED: 1,
+
+  /**
+   * It applies, but for payments that a more specific rule of its name applies to.
+   *
+   * @generated from enum value: FEE_RULE_STATE_IN_FORCE = 2;
+   */
+  IN_FORCE: 2,
+
+  /**
+   * It is valid and does not apply: a temporary version is in its place, or a rule that slots may not override.
+   *
+   * @generated from enum value: FEE_RULE_STATE_OVERRIDDEN = 3;
+   */
+  OVERRIDDEN: 3,
+
+  /**
+   * It is over, or was retired before it began.
+   *
+   * @generated from enum value: FEE_RULE_STATE_ENDED = 4;
+   */
+  ENDED: 4,
+} as const;
+
+/**
+ * What a version of a fee rule is at the moment.
+ *
+ * @generated from enum hub.payment.v1.FeeRuleState
+ */
+export type FeeRuleState = (typeof FeeRuleState)[keyof typeof FeeRuleState] | UnknownEnum;
+
+/**
+ * Describes the enum hub.payment.v1.FeeRuleState.
+ */
+export const FeeRuleStateSchema: GenEnum<FeeRuleState> = /*@__PURE__*/
+  enumDesc(file_hub_payment_v1_payment, 3);
+
+/**
  * Where a slot's payments are real.
  *
  * @generated from enum hub.payment.v1.SlotEnvironment
@@ -900,5 +1204,5 @@ export type SlotEnvironment = (typeof SlotEnvironment)[keyof typeof SlotEnvironm
  * Describes the enum hub.payment.v1.SlotEnvironment.
  */
 export const SlotEnvironmentSchema: GenEnum<SlotEnvironment> = /*@__PURE__*/
-  enumDesc(file_hub_payment_v1_payment, 2);
+  enumDesc(file_hub_payment_v1_payment, 4);
 

@@ -8,7 +8,7 @@ import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/vali
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_hub_access_v1_access } from "../../access/v1/access_pb.ts";
-import type { Callback, ChargeSession, ChargeStatus, Customer, Money, StatusChange, UsageLog, Verification } from "./payment_pb.ts";
+import type { Callback, CallbackCount, ChargeSession, ChargeStatus, Customer, DuplicatePayment, Money, StatusChange, UsageLog, Verification } from "./payment_pb.ts";
 import { file_hub_payment_v1_payment } from "./payment_pb.ts";
 import { file_hub_validate_v1_rules } from "../../validate/v1/rules_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hub/payment/v1/payment_service.proto.
  */
 export const file_hub_payment_v1_payment_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRodWIvcGF5bWVudC92MS9wYXltZW50X3NlcnZpY2UucHJvdG8SDmh1Yi5wYXltZW50LnYxIqUDChpDcmVhdGVDaGFyZ2VTZXNzaW9uUmVxdWVzdBIdCgRzbG90GAEgASgJQg+6SAhyBtizrrECAZC1GAUSLQoGYW1vdW50GAIgASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXlCBrpIA8gBARInCg9vcmRlcl9yZWZlcmVuY2UYAyABKAlCDrpIC3IJyLOusQIBGIABEioKCGN1c3RvbWVyGAQgASgLMhguaHViLnBheW1lbnQudjEuQ3VzdG9tZXISbwoIbWV0YWRhdGEYBSADKAsyOC5odWIucGF5bWVudC52MS5DcmVhdGVDaGFyZ2VTZXNzaW9uUmVxdWVzdC5NZXRhZGF0YUVudHJ5QiO6SCCaAR0QICIMcgrIs66xAgEQARhAKgtyCcizrrECARj0AxIuCg9pZGVtcG90ZW5jeV9rZXkYBiABKAlCELpIDXILyLOusQIBEAEYgAFIAIgBARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEgoQX2lkZW1wb3RlbmN5X2tleSJNChtDcmVhdGVDaGFyZ2VTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLmh1Yi5wYXltZW50LnYxLkNoYXJnZVNlc3Npb24iOgoXR2V0Q2hhcmdlU2Vzc2lvblJlcXVlc3QSHwoKc2Vzc2lvbl9pZBgBIAEoCUILukgEcgIQAZC1GAYiSgoYR2V0Q2hhcmdlU2Vzc2lvblJlc3BvbnNlEi4KB3Nlc3Npb24YASABKAsyHS5odWIucGF5bWVudC52MS5DaGFyZ2VTZXNzaW9uItkCChlMaXN0Q2hhcmdlU2Vzc2lvbnNSZXF1ZXN0EiIKBHNsb3QYASABKAlCD7pICHIG2LOusQIBkLUYBUgAiAEBEjYKBnN0YXR1cxgCIAEoDjIcLmh1Yi5wYXltZW50LnYxLkNoYXJnZVN0YXR1c0IIukgFggECEAESLgoPb3JkZXJfcmVmZXJlbmNlGAMgASgJQhC6SA1yC8izrrECARABGIABSAGIAQESMAoMY3JlYXRlZF9mcm9tGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIdCglwYWdlX3NpemUYBiABKAVCCrpIBxoFGOgHKAASEgoKcGFnZV90b2tlbhgHIAEoCUIHCgVfc2xvdEISChBfb3JkZXJfcmVmZXJlbmNlImYKGkxpc3RDaGFyZ2VTZXNzaW9uc1Jlc3BvbnNlEi8KCHNlc3Npb25zGAEgAygLMh0uaHViLnBheW1lbnQudjEuQ2hhcmdlU2Vzc2lvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiPAoZV2F0Y2hDaGFyZ2VTZXNzaW9uUmVxdWVzdBIfCgpzZXNzaW9uX2lkGAEgASgJQgu6SARyAhABkLUYBiJMChpXYXRjaENoYXJnZVNlc3Npb25SZXNwb25zZRIuCgdzZXNzaW9uGAEgASgLMh0uaHViLnBheW1lbnQudjEuQ2hhcmdlU2Vzc2lvbiI+ChtSZWNoZWNrQ2hhcmdlU2Vzc2lvblJlcXVlc3QSHwoKc2Vzc2lvbl9pZBgBIAEoCUILukgEcgIQAZC1GAYiggEKHFJlY2hlY2tDaGFyZ2VTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLmh1Yi5wYXltZW50LnYxLkNoYXJnZVNlc3Npb24SMgoMdmVyaWZpY2F0aW9uGAIgASgLMhwuaHViLnBheW1lbnQudjEuVmVyaWZpY2F0aW9uIj4KG0luc3BlY3RDaGFyZ2VTZXNzaW9uUmVxdWVzdBIfCgpzZXNzaW9uX2lkGAEgASgJQgu6SARyAhABkLUYBiKTAgocSW5zcGVjdENoYXJnZVNlc3Npb25SZXNwb25zZRIuCgdzZXNzaW9uGAEgASgLMh0uaHViLnBheW1lbnQudjEuQ2hhcmdlU2Vzc2lvbhIrCgljYWxsYmFja3MYAiADKAsyGC5odWIucGF5bWVudC52MS5DYWxsYmFjaxIzCg12ZXJpZmljYXRpb25zGAMgAygLMhwuaHViLnBheW1lbnQudjEuVmVyaWZpY2F0aW9uEisKCXVzYWdlX2xvZxgEIAEoCzIYLmh1Yi5wYXltZW50LnYxLlVzYWdlTG9nEjQKDnN0YXR1c19jaGFuZ2VzGAUgAygLMhwuaHViLnBheW1lbnQudjEuU3RhdHVzQ2hhbmdlMukFCg5QYXltZW50U2VydmljZRJ4ChNDcmVhdGVDaGFyZ2VTZXNzaW9uEiouaHViLnBheW1lbnQudjEuQ3JlYXRlQ2hhcmdlU2Vzc2lvblJlcXVlc3QaKy5odWIucGF5bWVudC52MS5DcmVhdGVDaGFyZ2VTZXNzaW9uUmVzcG9uc2UiCIq1GAQSAgIDEnAKEEdldENoYXJnZVNlc3Npb24SJy5odWIucGF5bWVudC52MS5HZXRDaGFyZ2VTZXNzaW9uUmVxdWVzdBooLmh1Yi5wYXltZW50LnYxLkdldENoYXJnZVNlc3Npb25SZXNwb25zZSIJirUYBRIDAgMEEnYKEkxpc3RDaGFyZ2VTZXNzaW9ucxIpLmh1Yi5wYXltZW50LnYxLkxpc3RDaGFyZ2VTZXNzaW9uc1JlcXVlc3QaKi5odWIucGF5bWVudC52MS5MaXN0Q2hhcmdlU2Vzc2lvbnNSZXNwb25zZSIJirUYBRIDAgMEEngKEldhdGNoQ2hhcmdlU2Vzc2lvbhIpLmh1Yi5wYXltZW50LnYxLldhdGNoQ2hhcmdlU2Vzc2lvblJlcXVlc3QaKi5odWIucGF5bWVudC52MS5XYXRjaENoYXJnZVNlc3Npb25SZXNwb25zZSIJirUYBRIDAgMEMAESewoUUmVjaGVja0NoYXJnZVNlc3Npb24SKy5odWIucGF5bWVudC52MS5SZWNoZWNrQ2hhcmdlU2Vzc2lvblJlcXVlc3QaLC5odWIucGF5bWVudC52MS5SZWNoZWNrQ2hhcmdlU2Vzc2lvblJlc3BvbnNlIgiKtRgEEgICAxJ8ChRJbnNwZWN0Q2hhcmdlU2Vzc2lvbhIrLmh1Yi5wYXltZW50LnYxLkluc3BlY3RDaGFyZ2VTZXNzaW9uUmVxdWVzdBosLmh1Yi5wYXltZW50LnYxLkluc3BlY3RDaGFyZ2VTZXNzaW9uUmVzcG9uc2UiCYq1GAUSAwIDBGIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
+  fileDesc("CiRodWIvcGF5bWVudC92MS9wYXltZW50X3NlcnZpY2UucHJvdG8SDmh1Yi5wYXltZW50LnYxIqUDChpDcmVhdGVDaGFyZ2VTZXNzaW9uUmVxdWVzdBIdCgRzbG90GAEgASgJQg+6SAhyBtizrrECAZC1GAUSLQoGYW1vdW50GAIgASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXlCBrpIA8gBARInCg9vcmRlcl9yZWZlcmVuY2UYAyABKAlCDrpIC3IJyLOusQIBGIABEioKCGN1c3RvbWVyGAQgASgLMhguaHViLnBheW1lbnQudjEuQ3VzdG9tZXISbwoIbWV0YWRhdGEYBSADKAsyOC5odWIucGF5bWVudC52MS5DcmVhdGVDaGFyZ2VTZXNzaW9uUmVxdWVzdC5NZXRhZGF0YUVudHJ5QiO6SCCaAR0QICIMcgrIs66xAgEQARhAKgtyCcizrrECARj0AxIuCg9pZGVtcG90ZW5jeV9rZXkYBiABKAlCELpIDXILyLOusQIBEAEYgAFIAIgBARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEgoQX2lkZW1wb3RlbmN5X2tleSJNChtDcmVhdGVDaGFyZ2VTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLmh1Yi5wYXltZW50LnYxLkNoYXJnZVNlc3Npb24iOgoXR2V0Q2hhcmdlU2Vzc2lvblJlcXVlc3QSHwoKc2Vzc2lvbl9pZBgBIAEoCUILukgEcgIQAZC1GAYiSgoYR2V0Q2hhcmdlU2Vzc2lvblJlc3BvbnNlEi4KB3Nlc3Npb24YASABKAsyHS5odWIucGF5bWVudC52MS5DaGFyZ2VTZXNzaW9uIucCChlMaXN0Q2hhcmdlU2Vzc2lvbnNSZXF1ZXN0EiIKBHNsb3QYASABKAlCD7pICHIG2LOusQIBkLUYBUgAiAEBEjYKBnN0YXR1cxgCIAEoDjIcLmh1Yi5wYXltZW50LnYxLkNoYXJnZVN0YXR1c0IIukgFggECEAESLgoPb3JkZXJfcmVmZXJlbmNlGAMgASgJQhC6SA1yC8izrrECARABGIABSAGIAQESMAoMY3JlYXRlZF9mcm9tGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIdCglwYWdlX3NpemUYBiABKAVCCrpIBxoFGOgHKAASEgoKcGFnZV90b2tlbhgHIAEoCRIMCgRoZWxkGAggASgIQgcKBV9zbG90QhIKEF9vcmRlcl9yZWZlcmVuY2UiZgoaTGlzdENoYXJnZVNlc3Npb25zUmVzcG9uc2USLwoIc2Vzc2lvbnMYASADKAsyHS5odWIucGF5bWVudC52MS5DaGFyZ2VTZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI8ChlXYXRjaENoYXJnZVNlc3Npb25SZXF1ZXN0Eh8KCnNlc3Npb25faWQYASABKAlCC7pIBHICEAGQtRgGIkwKGldhdGNoQ2hhcmdlU2Vzc2lvblJlc3BvbnNlEi4KB3Nlc3Npb24YASABKAsyHS5odWIucGF5bWVudC52MS5DaGFyZ2VTZXNzaW9uIj4KG1JlY2hlY2tDaGFyZ2VTZXNzaW9uUmVxdWVzdBIfCgpzZXNzaW9uX2lkGAEgASgJQgu6SARyAhABkLUYBiKCAQocUmVjaGVja0NoYXJnZVNlc3Npb25SZXNwb25zZRIuCgdzZXNzaW9uGAEgASgLMh0uaHViLnBheW1lbnQudjEuQ2hhcmdlU2Vzc2lvbhIyCgx2ZXJpZmljYXRpb24YAiABKAsyHC5odWIucGF5bWVudC52MS5WZXJpZmljYXRpb24iPgobSW5zcGVjdENoYXJnZVNlc3Npb25SZXF1ZXN0Eh8KCnNlc3Npb25faWQYASABKAlCC7pIBHICEAGQtRgGIogEChxJbnNwZWN0Q2hhcmdlU2Vzc2lvblJlc3BvbnNlEi4KB3Nlc3Npb24YASABKAsyHS5odWIucGF5bWVudC52MS5DaGFyZ2VTZXNzaW9uEisKCWNhbGxiYWNrcxgCIAMoCzIYLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrEjMKDXZlcmlmaWNhdGlvbnMYAyADKAsyHC5odWIucGF5bWVudC52MS5WZXJpZmljYXRpb24SKwoJdXNhZ2VfbG9nGAQgASgLMhguaHViLnBheW1lbnQudjEuVXNhZ2VMb2cSNAoOc3RhdHVzX2NoYW5nZXMYBSADKAsyHC5odWIucGF5bWVudC52MS5TdGF0dXNDaGFuZ2USLAoKdXNhZ2VfbG9ncxgGIAMoCzIYLmh1Yi5wYXltZW50LnYxLlVzYWdlTG9nEjwKEmR1cGxpY2F0ZV9wYXltZW50cxgHIAMoCzIgLmh1Yi5wYXltZW50LnYxLkR1cGxpY2F0ZVBheW1lbnQSNgoPY2FsbGJhY2tfY291bnRzGAggAygLMh0uaHViLnBheW1lbnQudjEuQ2FsbGJhY2tDb3VudBIWCg5tb3JlX2NhbGxiYWNrcxgJIAEoCBIaChJtb3JlX3ZlcmlmaWNhdGlvbnMYCiABKAgSGwoTbW9yZV9zdGF0dXNfY2hhbmdlcxgLIAEoCCJuChhMaXN0VmVyaWZpY2F0aW9uc1JlcXVlc3QSHwoKc2Vzc2lvbl9pZBgBIAEoCUILukgEcgIQAZC1GAYSHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygAEhIKCnBhZ2VfdG9rZW4YAyABKAkiaQoZTGlzdFZlcmlmaWNhdGlvbnNSZXNwb25zZRIzCg12ZXJpZmljYXRpb25zGAEgAygLMhwuaHViLnBheW1lbnQudjEuVmVyaWZpY2F0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJuChhMaXN0U3RhdHVzQ2hhbmdlc1JlcXVlc3QSHwoKc2Vzc2lvbl9pZBgBIAEoCUILukgEcgIQAZC1GAYSHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygAEhIKCnBhZ2VfdG9rZW4YAyABKAkiagoZTGlzdFN0YXR1c0NoYW5nZXNSZXNwb25zZRI0Cg5zdGF0dXNfY2hhbmdlcxgBIAMoCzIcLmh1Yi5wYXltZW50LnYxLlN0YXR1c0NoYW5nZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAky0wcKDlBheW1lbnRTZXJ2aWNlEngKE0NyZWF0ZUNoYXJnZVNlc3Npb24SKi5odWIucGF5bWVudC52MS5DcmVhdGVDaGFyZ2VTZXNzaW9uUmVxdWVzdBorLmh1Yi5wYXltZW50LnYxLkNyZWF0ZUNoYXJnZVNlc3Npb25SZXNwb25zZSIIirUYBBICAgMScAoQR2V0Q2hhcmdlU2Vzc2lvbhInLmh1Yi5wYXltZW50LnYxLkdldENoYXJnZVNlc3Npb25SZXF1ZXN0GiguaHViLnBheW1lbnQudjEuR2V0Q2hhcmdlU2Vzc2lvblJlc3BvbnNlIgmKtRgFEgMCAwQSdgoSTGlzdENoYXJnZVNlc3Npb25zEikuaHViLnBheW1lbnQudjEuTGlzdENoYXJnZVNlc3Npb25zUmVxdWVzdBoqLmh1Yi5wYXltZW50LnYxLkxpc3RDaGFyZ2VTZXNzaW9uc1Jlc3BvbnNlIgmKtRgFEgMCAwQSeAoSV2F0Y2hDaGFyZ2VTZXNzaW9uEikuaHViLnBheW1lbnQudjEuV2F0Y2hDaGFyZ2VTZXNzaW9uUmVxdWVzdBoqLmh1Yi5wYXltZW50LnYxLldhdGNoQ2hhcmdlU2Vzc2lvblJlc3BvbnNlIgmKtRgFEgMCAwQwARJ7ChRSZWNoZWNrQ2hhcmdlU2Vzc2lvbhIrLmh1Yi5wYXltZW50LnYxLlJlY2hlY2tDaGFyZ2VTZXNzaW9uUmVxdWVzdBosLmh1Yi5wYXltZW50LnYxLlJlY2hlY2tDaGFyZ2VTZXNzaW9uUmVzcG9uc2UiCIq1GAQSAgIDEnwKFEluc3BlY3RDaGFyZ2VTZXNzaW9uEisuaHViLnBheW1lbnQudjEuSW5zcGVjdENoYXJnZVNlc3Npb25SZXF1ZXN0GiwuaHViLnBheW1lbnQudjEuSW5zcGVjdENoYXJnZVNlc3Npb25SZXNwb25zZSIJirUYBRIDAgMEEnMKEUxpc3RWZXJpZmljYXRpb25zEiguaHViLnBheW1lbnQudjEuTGlzdFZlcmlmaWNhdGlvbnNSZXF1ZXN0GikuaHViLnBheW1lbnQudjEuTGlzdFZlcmlmaWNhdGlvbnNSZXNwb25zZSIJirUYBRIDAgMEEnMKEUxpc3RTdGF0dXNDaGFuZ2VzEiguaHViLnBheW1lbnQudjEuTGlzdFN0YXR1c0NoYW5nZXNSZXF1ZXN0GikuaHViLnBheW1lbnQudjEuTGlzdFN0YXR1c0NoYW5nZXNSZXNwb25zZSIJirUYBRIDAgMEYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
 
 /**
  * @generated from message hub.payment.v1.CreateChargeSessionRequest
@@ -59,7 +59,8 @@ export type CreateChargeSessionRequest = Message<"hub.payment.v1.CreateChargeSes
   metadata: { [key: string]: string };
 
   /**
-   * Makes repeats of this call safe: at most 128 printable characters, chosen by the caller for this charge.
+   * Makes repeats of this call safe: at most 128 printable characters, chosen by the caller for this charge. Keys belong
+   * to their slot: the same key at another slot makes another session.
    *
    * @generated from field: optional string idempotency_key = 6;
    */
@@ -173,11 +174,18 @@ export type ListChargeSessionsRequest = Message<"hub.payment.v1.ListChargeSessio
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The next_page_token of the page before, with the same filters; another page_size is fine.
    *
    * @generated from field: string page_token = 7;
    */
   pageToken: string;
+
+  /**
+   * Only those whose payment is held for review.
+   *
+   * @generated from field: bool held = 8;
+   */
+  held: boolean;
 };
 
 /**
@@ -319,32 +327,74 @@ export type InspectChargeSessionResponse = Message<"hub.payment.v1.InspectCharge
   session?: ChargeSession | undefined;
 
   /**
-   * Its callbacks, oldest first.
+   * Its newest 50 callbacks, oldest first.
    *
    * @generated from field: repeated hub.payment.v1.Callback callbacks = 2;
    */
   callbacks: Callback[];
 
   /**
-   * What the provider was asked and answered, oldest first.
+   * The newest 50 of what the provider was asked and answered, oldest first.
    *
    * @generated from field: repeated hub.payment.v1.Verification verifications = 3;
    */
   verifications: Verification[];
 
   /**
-   * Its usage log; unset unless it was paid.
+   * The usage log entry of its first payment; unset unless it was paid.
    *
    * @generated from field: hub.payment.v1.UsageLog usage_log = 4;
    */
   usageLog?: UsageLog | undefined;
 
   /**
-   * How its status came about, oldest first, as far as the audit log still goes back.
+   * How its status came about: the newest 50 changes, oldest first, as far as the audit log still goes back.
    *
    * @generated from field: repeated hub.payment.v1.StatusChange status_changes = 5;
    */
   statusChanges: StatusChange[];
+
+  /**
+   * All its entries in the usage log, oldest first: the payment, and the reversals and payments after it.
+   *
+   * @generated from field: repeated hub.payment.v1.UsageLog usage_logs = 6;
+   */
+  usageLogs: UsageLog[];
+
+  /**
+   * Further payments that stand at the provider for it, oldest first; at most 100.
+   *
+   * @generated from field: repeated hub.payment.v1.DuplicatePayment duplicate_payments = 7;
+   */
+  duplicatePayments: DuplicatePayment[];
+
+  /**
+   * How many callbacks it has, by state. States without any are left out.
+   *
+   * @generated from field: repeated hub.payment.v1.CallbackCount callback_counts = 8;
+   */
+  callbackCounts: CallbackCount[];
+
+  /**
+   * Whether the journal has more callbacks: ListCallbacks with this session_id has all.
+   *
+   * @generated from field: bool more_callbacks = 9;
+   */
+  moreCallbacks: boolean;
+
+  /**
+   * Whether there are more: ListVerifications has all.
+   *
+   * @generated from field: bool more_verifications = 10;
+   */
+  moreVerifications: boolean;
+
+  /**
+   * Whether there are more: ListStatusChanges has all.
+   *
+   * @generated from field: bool more_status_changes = 11;
+   */
+  moreStatusChanges: boolean;
 };
 
 /**
@@ -353,6 +403,116 @@ export type InspectChargeSessionResponse = Message<"hub.payment.v1.InspectCharge
  */
 export const InspectChargeSessionResponseSchema: GenMessage<InspectChargeSessionResponse> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment_service, 11);
+
+/**
+ * @generated from message hub.payment.v1.ListVerificationsRequest
+ */
+export type ListVerificationsRequest = Message<"hub.payment.v1.ListVerificationsRequest"> & {
+  /**
+   * Session identifier.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * At most so many; 0 means 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message hub.payment.v1.ListVerificationsRequest.
+ * Use `create(ListVerificationsRequestSchema)` to create a new message.
+ */
+export const ListVerificationsRequestSchema: GenMessage<ListVerificationsRequest> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_service, 12);
+
+/**
+ * @generated from message hub.payment.v1.ListVerificationsResponse
+ */
+export type ListVerificationsResponse = Message<"hub.payment.v1.ListVerificationsResponse"> & {
+  /**
+   * @generated from field: repeated hub.payment.v1.Verification verifications = 1;
+   */
+  verifications: Verification[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message hub.payment.v1.ListVerificationsResponse.
+ * Use `create(ListVerificationsResponseSchema)` to create a new message.
+ */
+export const ListVerificationsResponseSchema: GenMessage<ListVerificationsResponse> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_service, 13);
+
+/**
+ * @generated from message hub.payment.v1.ListStatusChangesRequest
+ */
+export type ListStatusChangesRequest = Message<"hub.payment.v1.ListStatusChangesRequest"> & {
+  /**
+   * Session identifier.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * At most so many; 0 means 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message hub.payment.v1.ListStatusChangesRequest.
+ * Use `create(ListStatusChangesRequestSchema)` to create a new message.
+ */
+export const ListStatusChangesRequestSchema: GenMessage<ListStatusChangesRequest> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_service, 14);
+
+/**
+ * @generated from message hub.payment.v1.ListStatusChangesResponse
+ */
+export type ListStatusChangesResponse = Message<"hub.payment.v1.ListStatusChangesResponse"> & {
+  /**
+   * @generated from field: repeated hub.payment.v1.StatusChange status_changes = 1;
+   */
+  statusChanges: StatusChange[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message hub.payment.v1.ListStatusChangesResponse.
+ * Use `create(ListStatusChangesResponseSchema)` to create a new message.
+ */
+export const ListStatusChangesResponseSchema: GenMessage<ListStatusChangesResponse> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_service, 15);
 
 /**
  * How internal services charge customers and learn what came of it.
@@ -429,7 +589,8 @@ export const PaymentService: GenService<{
     output: typeof RecheckChargeSessionResponseSchema;
   },
   /**
-   * Tells the whole story of a session: the changes of its status, its callbacks, what the provider answered, its usage log and fees.
+   * Tells the story of a session: the changes of its status, its callbacks, what the provider answered, its usage log
+   * and fees. Of each list the newest 50; ListCallbacks, ListVerifications and ListStatusChanges have the others.
    *
    * Errors: session_unknown (not found).
    *
@@ -439,6 +600,30 @@ export const PaymentService: GenService<{
     methodKind: "unary";
     input: typeof InspectChargeSessionRequestSchema;
     output: typeof InspectChargeSessionResponseSchema;
+  },
+  /**
+   * Lists what the provider was asked about a session and what it answered, newest first.
+   *
+   * Errors: session_unknown (not found), page_token_invalid (invalid argument).
+   *
+   * @generated from rpc hub.payment.v1.PaymentService.ListVerifications
+   */
+  listVerifications: {
+    methodKind: "unary";
+    input: typeof ListVerificationsRequestSchema;
+    output: typeof ListVerificationsResponseSchema;
+  },
+  /**
+   * Lists how the status of a session came about, newest first, as far as the audit log still goes back.
+   *
+   * Errors: session_unknown (not found), page_token_invalid (invalid argument).
+   *
+   * @generated from rpc hub.payment.v1.PaymentService.ListStatusChanges
+   */
+  listStatusChanges: {
+    methodKind: "unary";
+    input: typeof ListStatusChangesRequestSchema;
+    output: typeof ListStatusChangesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_hub_payment_v1_payment_service, 0);

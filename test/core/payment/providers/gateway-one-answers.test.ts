@@ -19,6 +19,7 @@ describe('a validation by gateway_one', () => {
         kind: 'paid',
         gatewayTransactionId: '2611211200001zTk5W3rlDPbwn4',
         bankTransactionId: '26112112000015pM4yYw',
+        risk: { level: 0, title: 'Safe' },
         detail: `the provider says ${status}: 100.00 BDT`,
       });
     });

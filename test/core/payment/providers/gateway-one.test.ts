@@ -42,19 +42,19 @@ describe('gateway_one', () => {
 
   const found = (...element: unknown[]): Scripted =>
     json({ APIConnect: 'DONE', no_of_trans_found: String(element.length), element });
-  const verify = (changes = {}) => gatewayOne.verify(access, question({ proof: VAL_ID, ...changes }));
+  const verify = (changes = {}) => gatewayOne.verify(access, question({ validationId: VAL_ID, ...changes }));
   const paths = () => provider.received.map(({ path }) => path);
   const outcomes = () => access.steps.map(({ operation, outcome }) => [operation, outcome]);
 
   describe('asked what became of a session', () => {
     it('validates the id of the callback, with all of it in the query', async () => {
       provider.on(VALIDATE, json(transaction()));
-      const proof = 'a&tran_id=X#frag%20é';
-      expect((await verify({ proof })).kind).to.equal('paid');
+      const validationId = 'a&tran_id=X#frag%20é';
+      expect((await verify({ validationId })).kind).to.equal('paid');
       const [received] = provider.received;
       expect(received?.method).to.equal('GET');
       expect(Object.fromEntries(received?.query ?? [])).to.deep.equal({
-        val_id: proof,
+        val_id: validationId,
         store_id: 'store-7',
         store_passwd: 'p&ss=w#rd',
         v: '1',
@@ -85,7 +85,10 @@ describe('gateway_one', () => {
     it('is not kept from a real payment by a forged validation id', async () => {
       provider.on(VALIDATE, json({ APIConnect: 'DONE', status: 'INVALID_TRANSACTION' }));
       provider.on(QUERY, found(transaction()));
-      expect(await verify({ proof: 'forged' })).to.include({ kind: 'paid', gatewayTransactionId: VAL_ID });
+      expect(await verify({ validationId: 'forged' })).to.include({
+        kind: 'paid',
+        gatewayTransactionId: VAL_ID,
+      });
       expect(outcomes()).to.deep.equal([
         ['validate', 'mismatch'],
         ['query', 'paid'],
@@ -95,7 +98,7 @@ describe('gateway_one', () => {
     it('says that a forged validation id is one, and nothing of the session', async () => {
       provider.on(VALIDATE, json({ APIConnect: 'DONE', status: 'INVALID_TRANSACTION' }));
       provider.on(QUERY, found());
-      expect((await verify({ proof: 'forged' })).kind).to.equal('mismatch');
+      expect((await verify({ validationId: 'forged' })).kind).to.equal('mismatch');
     });
 
     it('does not settle by another amount or currency than was asked for', async () => {
@@ -131,13 +134,61 @@ describe('gateway_one', () => {
         provider.on(VALIDATE, answer);
         provider.on(QUERY, answer);
         expect(await rejectionOf(verify())).to.be.instanceOf(ProviderUnavailable);
-        expect(await rejectionOf(verify({ proof: undefined }))).to.be.instanceOf(ProviderUnavailable);
+        expect(await rejectionOf(verify({ validationId: undefined }))).to.be.instanceOf(ProviderUnavailable);
         expect(outcomes()).to.deep.equal([
           ['validate', 'unavailable'],
           ['query', 'unavailable'],
+          ['query', 'unavailable'],
         ]);
       });
+
+      it(`asks by its own transaction id after ${what} of the validation API`, async () => {
+        provider.on(VALIDATE, answer);
+        provider.on(QUERY, found(transaction({ status: 'FAILED' }), transaction()), found());
+        expect(await verify({ validationId: 'forged' })).to.include({
+          kind: 'paid',
+          gatewayTransactionId: VAL_ID,
+        });
+        // A true id may be ahead of the query: its callback waits for another answer.
+        expect(await rejectionOf(verify())).to.be.instanceOf(ProviderUnavailable);
+        expect(paths()).to.deep.equal([VALIDATE, QUERY, VALIDATE, QUERY]);
+      });
     }
+
+    it('does not validate the id that the query found: two calls are the most', async () => {
+      provider.on(VALIDATE, json({ APIConnect: 'DONE', status: 'INVALID_TRANSACTION' }));
+      provider.on(QUERY, found(transaction()));
+      expect((await verify({ validationId: 'forged' })).kind).to.equal('paid');
+      expect(paths()).to.deep.equal([VALIDATE, QUERY]);
+    });
+
+    it('tells how risky the provider rates the payment, as far as it does', async () => {
+      for (const [told, risk] of [
+        [
+          { risk_level: '1', risk_title: 'High Risk' },
+          { level: 1, title: 'High Risk' },
+        ],
+        [
+          { risk_level: 0, risk_title: 'Safe' },
+          { level: 0, title: 'Safe' },
+        ],
+        [
+          { risk_level: '1', risk_title: 'p&ss=w#rd' },
+          { level: 1, title: '***' },
+        ],
+        [
+          { risk_level: '1', risk_title: ['?'] },
+          { level: 1, title: '' },
+        ],
+        [{ risk_level: 'high' }, undefined],
+        [{ risk_level: '' }, undefined],
+        [{ risk_level: null, risk_title: null }, undefined],
+      ] as const) {
+        provider.on(VALIDATE, json(transaction(told)));
+        const verdict = await verify();
+        expect(verdict.kind === 'paid' && verdict.risk, JSON.stringify(told)).to.deep.equal(risk);
+      }
+    });
 
     it('notes how long the provider took', async () => {
       provider.on(VALIDATE, (response, received) => {
@@ -238,8 +289,9 @@ describe('gateway_one', () => {
         outcome: 'paid',
         status: 'VALID',
         merchantTransactionId: 'T1',
-        proof: 'V1',
+        validationId: 'V1',
       });
+      expect(read({ status: 'VALID', sessionkey: 'SK1' })).to.include({ providerPaymentId: 'SK1' });
       expect(read({ status: 'FAILED', val_id: '' })).to.deep.equal({
         outcome: 'failed',
         status: 'FAILED',

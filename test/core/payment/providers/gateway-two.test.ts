@@ -54,6 +54,41 @@ describe('gateway_two', () => {
   const calls = () => provider.received.map(({ path }) => path.replace('/base', ''));
   const outcomes = () => access.steps.map(({ operation, outcome }) => `${operation}: ${outcome}`);
 
+  describe('asked for all payments of a session', () => {
+    const find = (...claimedPaymentIds: string[]) => {
+      const { merchantTransactionId, providerPaymentId } = question();
+      return gatewayTwo.findPayments(access, {
+        merchantTransactionId,
+        providerPaymentId,
+        claimedPaymentIds,
+      });
+    };
+    const stands = (id: string) => queried({ paymentID: id, trxID: `TRX-${id}` });
+
+    const unclear = {
+      'a code that it does not know': code('9999'),
+      'a transient code': code('2003'),
+      'HTTP 500': raw(500, 'oops'),
+      HTML: raw(200, '<html>Maintenance</html>'),
+    };
+    for (const [what, answer] of Object.entries(unclear)) {
+      it(`judges each payment id by itself when one gets ${what}`, async () => {
+        provider.on(QUERY, stands('A'), answer, stands('C'), code('2002'));
+        const { payments, unanswered } = await find('A', 'FORGED', 'C', 'UNKNOWN');
+        expect(payments.map((each) => each.gatewayTransactionId)).to.deep.equal(['TRX-A', 'TRX-C']);
+        expect([...unanswered.keys()]).to.deep.equal(['FORGED']);
+        expect(calls()).to.not.include('/execute');
+      });
+    }
+
+    it('keeps what the provider grants no token for', async () => {
+      provider.on(GRANT, raw(503, ''));
+      const { payments, unanswered } = await find('A', 'B');
+      expect(payments).to.deep.equal([]);
+      expect([...unanswered.keys()]).to.deep.equal(['A', 'B']);
+    });
+  });
+
   describe('asked what became of a session', () => {
     it('executes the payment it stored, with token and app key', async () => {
       provider.on(EXECUTE, json(payment()));

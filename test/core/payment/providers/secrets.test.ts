@@ -28,7 +28,7 @@ const OPERATIONS: Record<string, (driver: PaymentDriver, access: ProviderAccess)
       orderReference: 'ORD-1',
       customer: {},
     }),
-  verify: (driver, access) => driver.verify(access, question({ proof: 'V1' })),
+  verify: (driver, access) => driver.verify(access, question({ validationId: 'V1' })),
   'verify a paid session': (driver, access) => driver.verify(access, question({ settled: true })),
   testCredentials: (driver, access) => driver.testCredentials(access),
 };

@@ -1,0 +1,60 @@
+// The duplicate payments of a session, each to be marked as handled.
+import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import type { DuplicatePayment } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { may } from '../may.ts';
+import type { SignedIn } from '../signed-in.ts';
+import { Amount } from './amount.tsx';
+import { Confirm } from './confirm.tsx';
+import { Moment } from './moment.tsx';
+import { Table } from './table.tsx';
+
+type DuplicatesProps = {
+  readonly who: SignedIn;
+  readonly duplicates: readonly DuplicatePayment[];
+  /** Shows what has come of it. */
+  readonly onDone: () => Promise<void>;
+};
+
+export function Duplicates({ who, duplicates, onDone }: DuplicatesProps) {
+  const mayResolve = may(who.caller, PaymentAdminService.method.resolveDuplicatePayment);
+  const resolve = async (duplicatePaymentId: string, resolution: string): Promise<string> => {
+    await who.hub.paymentAdmin.resolveDuplicatePayment({ duplicatePaymentId, resolution });
+    await onDone();
+    return 'The duplicate payment is marked as handled.';
+  };
+  return (
+    <section aria-labelledby="duplicates">
+      <h2 id="duplicates">Duplicate payments</h2>
+      <p>The provider says that the customer also made these payments. Nothing is settled by them.</p>
+      <Table
+        caption="Duplicate payments of this session"
+        rows={duplicates}
+        keyOf={({ duplicatePaymentId }) => duplicatePaymentId}
+        empty="There is none."
+        columns={[
+          { title: 'Amount', kind: 'number', cell: ({ amount }) => <Amount money={amount} /> },
+          { title: 'Provider’s transaction', cell: (each) => <code>{each.gatewayTransactionId}</code> },
+          { title: 'Found', wide: true, cell: ({ foundAt }) => <Moment at={foundAt} /> },
+          {
+            title: 'Handled',
+            cell: (each) =>
+              each.resolvedAt !== undefined ? (
+                each.resolution
+              ) : mayResolve ? (
+                <Confirm
+                  action="Mark as handled"
+                  question="Mark this duplicate payment as handled?"
+                  asksReason
+                  run={(reason) => resolve(each.duplicatePaymentId, reason)}
+                >
+                  <p>This moves no money. Refund the payment at the provider first, and say so here.</p>
+                </Confirm>
+              ) : (
+                'open'
+              ),
+          },
+        ]}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,71 @@
+// Commits a restore, and finds out whether it is committed when the answer is lost.
+import { setTimeout } from 'node:timers/promises';
+import type pg from 'pg';
+import { reasonOf, takesWrites } from '../storage/database.ts';
+import { openCopyConnection } from './copy-connection.ts';
+
+/** The transaction was rolled back: the database is as empty as before. */
+export class NotCommitted extends Error {
+  override readonly name = 'NotCommitted';
+}
+
+/** Nobody knows whether the transaction was committed. */
+export class UnknownOutcome extends Error {
+  override readonly name = 'UnknownOutcome';
+}
+
+export type CommitOptions = {
+  readonly client: pg.Client;
+  readonly databaseUrl: string;
+  /** Asks, on another connection, whether the data of the transaction is there. It waits while the transaction is open. */
+  readonly isThere: (client: pg.Client) => Promise<boolean>;
+  /** How long a database is asked that does not answer. */
+  readonly patienceMs: number;
+};
+
+/** Resolves if the transaction is committed. @throws NotCommitted, UnknownOutcome */
+export async function commitForSure({ client, ...question }: CommitOptions): Promise<void> {
+  const failure = await client.query('commit').then(
+    ({ command }) => (command === 'COMMIT' ? undefined : new Error('the server rolled it back')),
+    (error: unknown) => error,
+  );
+  if (failure === undefined) return;
+  // Also after an error of the server: one that shuts down says so whether it has committed or not.
+  if (await askUntilAnswered(question, failure)) return;
+  throw new NotCommitted(
+    `the backup is not restored, and the database is as empty as before: the commit failed (${reasonOf(failure)}). Run it again`,
+    { cause: failure },
+  );
+}
+
+const PAUSE_MS = 500;
+/** For each answer, the end of the transaction included. */
+const ANSWER_MS = 10_000;
+
+async function askUntilAnswered(
+  { databaseUrl, isThere, patienceMs }: Omit<CommitOptions, 'client'>,
+  failure: unknown,
+): Promise<boolean> {
+  const latest = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      const client = await openCopyConnection(databaseUrl, 'hubctl backup restore');
+      try {
+        await client.query(`set statement_timeout = ${ANSWER_MS}`);
+        // A standby may not have the transaction yet.
+        if (!(await takesWrites(client))) throw new Error('the server takes no writes');
+        return await isThere(client);
+      } finally {
+        await client.end().catch(() => {}); // the answer is there, or the error says more
+      }
+    } catch (error) {
+      if (performance.now() > latest) {
+        throw new UnknownOutcome(
+          `the connection was lost in the commit (${reasonOf(failure)}), and the database does not answer (${reasonOf(error)}): it may hold the backup or be empty`,
+          { cause: error },
+        );
+      }
+      await setTimeout(PAUSE_MS);
+    }
+  }
+}

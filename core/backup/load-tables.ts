@@ -1,0 +1,116 @@
+// Loads the rows of a backup into tables that are there and empty. A name becomes part of a statement only after it was
+// found in the schema that this hub has made.
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import pg, { type ClientBase } from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { countedRows } from './archive-files.ts';
+import type { SequenceEntry, TableEntry } from './manifest.ts';
+import { currentSchema, quote, readSequences, readTables } from './tables.ts';
+import { show, UnreadableBackup } from './unreadable.ts';
+
+/**
+ * @param client After the migrations of the backup.
+ * @throws UnreadableBackup that names the table, column or sequence which this schema does not have, or the table of the
+ *   hub that the backup has not
+ */
+export async function requireFitting(
+  client: ClientBase,
+  { tables, sequences }: { tables: readonly TableEntry[]; sequences: readonly SequenceEntry[] },
+): Promise<void> {
+  const ownSchema = await currentSchema(client);
+  const known = await readTables(client);
+  for (const { schema, name, columns, months } of tables) {
+    const table = known.find((each) => each.schema === schema && each.name === name);
+    if (table === undefined) {
+      throw unfit(`table ${show(`${schema}.${name}`)}, which is no table of the hub in this database`);
+    }
+    const column = columns.find((each) => !table.columns.includes(each));
+    if (column !== undefined) {
+      throw unfit(`column ${show(column)} of table ${schema}.${name}, which has no such column`);
+    }
+    if (months.length > 0 && !(schema === ownSchema && (await isPartitioned(client, table)))) {
+      throw unfit(`months of table ${schema}.${name}, which is not partitioned`);
+    }
+  }
+  const missing = known.find(
+    ({ schema, name }) =>
+      schema === ownSchema && !tables.some((each) => each.schema === schema && each.name === name),
+  );
+  if (missing !== undefined) {
+    throw new UnreadableBackup(
+      `the backup has no rows of table ${missing.schema}.${missing.name}: it is not whole`,
+    );
+  }
+  const positions = await readSequences(client);
+  const sequence = sequences.find(
+    (each) => !positions.some(({ schema, name }) => schema === each.schema && name === each.name),
+  );
+  if (sequence !== undefined) {
+    throw unfit(`sequence ${show(`${sequence.schema}.${sequence.name}`)}, which is no sequence of the hub`);
+  }
+}
+
+/** Makes partitions for the rows, so that they need not be moved afterwards: that locks the tables. */
+export async function makePartitionsFor(client: ClientBase, tables: readonly TableEntry[]): Promise<void> {
+  for (const { name, months } of tables) {
+    if (months.length === 0) continue;
+    await client.query('select make_month_partitions($1, $2::date[])', [
+      name,
+      months.map((month) => `${month}-01`),
+    ]);
+  }
+}
+
+/** @throws Error that names the table which does not take its rows, with the server's reason */
+export async function loadTable(
+  client: ClientBase,
+  table: TableEntry,
+  rows: AsyncIterable<Buffer>,
+): Promise<void> {
+  const columns = table.columns.map((name) => pg.escapeIdentifier(name)).join(', ');
+  const copy = copyFrom(`copy ${quote(table)} (${columns}) from stdin`);
+  const counted = countedRows(rows);
+  await pipeline(Readable.from(counted.chunks), client.query(copy)).catch((error: unknown) => {
+    if (!(error instanceof pg.DatabaseError)) throw error;
+    throw new Error(`the rows of table ${table.schema}.${table.name} cannot be restored: ${error.message}`, {
+      cause: error,
+    });
+  });
+  // Older servers stop reading at a line `\.`, and pass over the rest.
+  const sent = counted.count();
+  if (copy.rowCount === sent) return;
+  throw new UnreadableBackup(
+    `the backup has ${sent} lines of table ${table.schema}.${table.name}, and the server read ${copy.rowCount} rows`,
+  );
+}
+
+/** @throws Error that names the sequence which cannot have its value */
+export async function setSequences(client: ClientBase, sequences: readonly SequenceEntry[]): Promise<void> {
+  for (const { schema, name, lastValue } of sequences) {
+    await client
+      .query(`select setval(format('%I.%I', $1::text, $2::text)::regclass, $3::bigint)`, [
+        schema,
+        name,
+        lastValue,
+      ])
+      .catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new Error(`the sequence ${schema}.${name} cannot be set: ${reason}`, { cause: error });
+      });
+  }
+}
+
+/** By month: such a table has a default partition for the rows of other months. */
+async function isPartitioned(client: ClientBase, table: TableEntry): Promise<boolean> {
+  const { rows } = await client.query(
+    `select from pg_partitioned_table where partrelid = to_regclass($1) and partdefid <> 0 and partstrat = 'r'
+       and to_regprocedure('make_month_partitions(text, date[])') is not null`,
+    [quote(table)],
+  );
+  return rows.length > 0;
+}
+
+function unfit(names: string): UnreadableBackup {
+  return new UnreadableBackup(`the backup has ${names}`);
+}

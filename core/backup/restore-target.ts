@@ -1,0 +1,117 @@
+// The database that a backup is restored into: empty, used by no hub, with the schema that the backup is of.
+import { setTimeout } from 'node:timers/promises';
+import type pg from 'pg';
+import { prepareJobTables } from '../payment/jobs.ts';
+import type { Database } from '../storage/database.ts';
+import { knownMigrations, migrateUp, migrationStatus } from '../storage/migrate.ts';
+import type { Manifest } from './manifest.ts';
+import { currentSchema, listTables, quote } from './tables.ts';
+import { jobSchemaVersion } from './take-backup.ts';
+
+/** In the audit log of a restored database; its subject is the moment whose state the backup holds. */
+export const RESTORE = 'backup.restore';
+
+/** Tables that a hub writes to at its first start. Rows in any other table are user data. */
+const BOOKKEEPING = ['hub_migration', 'master_key_use', 'service_token', 'audit_key', 'audit_head'];
+
+/** The server still lists the connections of a hub that has just stopped, or was killed. */
+const HUB_GONE_MS = 3_000;
+
+export async function requireKnown({ migrations, hubVersion }: Manifest, ours: string): Promise<void> {
+  const known = await knownMigrations();
+  const unknown = migrations.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  throw new Error(
+    `the backup was made by hub ${hubVersion}, and this is ${ours}, which does not know its schema (${unknown}): ` +
+      `restore with hub ${hubVersion} or later`,
+  );
+}
+
+export async function requireNoHub(client: pg.Client): Promise<void> {
+  const latest = performance.now() + HUB_GONE_MS;
+  for (;;) {
+    const { rows: hubs } = await client.query(
+      `select from pg_stat_activity where datname = current_database() and application_name in ('hub', 'hub owner')`,
+    );
+    if (hubs.length === 0) return;
+    if (performance.now() > latest) {
+      throw new Error('a hub uses this database: stop it, and restore into an empty one');
+    }
+    await setTimeout(100);
+  }
+}
+
+/** The first table with user data; undefined if the database is empty. */
+export async function findRows(client: pg.Client): Promise<string | undefined> {
+  const schema = await currentSchema(client);
+  for (const table of await listTables(client)) {
+    if (table.schema === schema && BOOKKEEPING.includes(table.name)) continue;
+    const { rows } = await client.query(`select from ${quote(table)} limit 1`);
+    if (rows.length > 0) return `${table.schema}.${table.name}`;
+  }
+  return undefined;
+}
+
+/**
+ * The moment of the backup that was restored into the database, if nothing has changed since. `actor` is that of a restore,
+ * which may have migrated the schema after it.
+ */
+export async function restoredBackup(client: pg.Client, actor: string): Promise<string | undefined> {
+  const { rows: log } = await client.query(`select to_regclass('audit_entry') as name`);
+  if (log[0]?.name === null) return undefined;
+  const { rows } = await client.query<{ action: string; subject: string }>(
+    // audit_entry_pkey
+    `select action, subject from audit_entry where not (action = 'schema.migrate' and actor = $1) order by id desc limit 1`,
+    [actor],
+  );
+  return rows[0]?.action === RESTORE ? rows[0].subject : undefined;
+}
+
+/** The tables as they were when the backup was made: later migrations are for its data as well. */
+export async function makeTables(db: Database, manifest: Manifest, client: pg.Client): Promise<void> {
+  const { applied } = await migrationStatus(db);
+  const later = applied.find(({ name }) => !manifest.migrations.includes(name));
+  if (later !== undefined) {
+    throw new Error(
+      `the database has a later schema (${later.name}) than the backup: restore into a new database, which is ` +
+        'brought up to date afterwards',
+    );
+  }
+  const last = manifest.migrations.toSorted().at(-1);
+  if (last !== undefined) await migrateUp(db, { to: last });
+  await requireApplied(client, manifest);
+  await prepareJobTables(db.pool);
+  const ours = await jobSchemaVersion(client);
+  if (ours !== undefined && (manifest.jobSchemaVersion ?? 0) > ours) {
+    throw new Error(
+      `the job queue of the backup has schema ${manifest.jobSchemaVersion}, and this hub knows ${ours}: restore ` +
+        `with hub ${manifest.hubVersion} or later`,
+    );
+  }
+}
+
+/** @throws Error if the database, or the backup's own rows, do not have exactly the migrations of the manifest. */
+export async function requireApplied(client: pg.Client, { migrations }: Manifest): Promise<void> {
+  const { rows } = await client.query<{ name: string }>('select name from hub_migration');
+  const names = rows.map(({ name }) => name).sort();
+  const differing =
+    migrations.find((name) => !names.includes(name)) ?? names.find((name) => !migrations.includes(name));
+  if (differing === undefined) return;
+  throw new Error(
+    `the backup's manifest and the database disagree on the migrations: only one of them has ${differing}`,
+  );
+}
+
+/** Until the transaction ends, no hub can start on the database: it would note its own keys in this table first. */
+export async function lockOut(client: pg.Client): Promise<void> {
+  await client.query('lock table master_key_use in access exclusive mode');
+}
+
+/** Makes room for what the backup has instead. */
+export async function clearBookkeeping(client: pg.Client): Promise<void> {
+  const schema = await currentSchema(client);
+  for (const table of await listTables(client)) {
+    if (table.schema !== schema || !BOOKKEEPING.includes(table.name)) continue;
+    await client.query(`delete from ${quote(table)}`);
+  }
+}

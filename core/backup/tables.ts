@@ -1,0 +1,86 @@
+// The tables and sequences of a hub that a backup carries, as the catalog of the database has them.
+import pg, { type ClientBase } from 'pg';
+import { JOB_SCHEMA } from '../payment/jobs.ts';
+import type { SequenceEntry, TableEntry } from './manifest.ts';
+
+export type TableRef = Pick<TableEntry, 'schema' | 'name'>;
+
+/** Quoted, with its schema. */
+export function quote({ schema, name }: TableRef): string {
+  return `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`;
+}
+
+export async function currentSchema(client: ClientBase): Promise<string> {
+  const { rows } = await client.query<{ name: string }>('select current_schema() as name');
+  return rows[0]?.name ?? 'public';
+}
+
+/** Its rows are the same in every database. */
+const LOCK_TABLE = 'hub_lock';
+/**
+ * The hub's own tables, without partitions, extension tables and hub_lock, and the job table of the queue. The queue's other
+ * tables hold statements and table names that the queue runs, and statistics.
+ */
+const CARRIED = `
+  c.relkind in ('r', 'p') and not c.relispartition
+  and ((n.nspname = current_schema() and c.relname <> '${LOCK_TABLE}') or (n.nspname = '${JOB_SCHEMA}' and c.relname = 'job'))
+  and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype = 'e')`;
+
+export async function listTables(client: ClientBase): Promise<TableRef[]> {
+  const { rows } = await client.query<TableRef>(
+    `select n.nspname as schema, c.relname as name
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where ${CARRIED} order by 1, 2`,
+  );
+  return rows;
+}
+
+type Row = TableEntry & {
+  readonly oid: number;
+  /** The tables that rows of this one refer to. */
+  readonly needs: readonly number[];
+};
+
+/**
+ * In an order in which a row comes after the rows that it refers to.
+ * @throws Error if tables refer to each other in a circle
+ */
+export async function readTables(client: ClientBase): Promise<TableEntry[]> {
+  const { rows } = await client.query<Row>(
+    `select c.oid::int8::float8 as oid, n.nspname as schema, c.relname as name,
+       (select coalesce(json_agg(attname order by attnum), '[]') from pg_attribute
+        where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = '') as columns,
+       (select coalesce(json_agg(replace(right(p.relname, 7), '_', '-') order by p.relname), '[]')
+        from pg_inherits i join pg_class p on p.oid = i.inhrelid
+        where i.inhparent = c.oid and p.relname ~ '_\\d{4}_\\d{2}$') as months,
+       (select coalesce(json_agg(confrelid::int8), '[]') from pg_constraint
+        where coalesce(pg_partition_root(conrelid), conrelid) = c.oid and contype = 'f' and confrelid <> c.oid) as needs
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where ${CARRIED} order by n.nspname, c.relname`,
+  );
+  const waiting = new Map(rows.map((table) => [table.oid, table]));
+  const ordered: Row[] = [];
+  while (waiting.size > 0) {
+    const free = [...waiting.values()].filter(({ needs }) => !needs.some((oid) => waiting.has(oid)));
+    if (free.length === 0) {
+      const names = Array.from(waiting.values(), ({ name }) => name).join(', ');
+      throw new Error(
+        `the tables ${names} refer to each other in a circle: they cannot be restored in any order`,
+      );
+    }
+    for (const table of free) waiting.delete(table.oid);
+    ordered.push(...free);
+  }
+  return ordered.map(({ schema, name, columns, months }) => ({ schema, name, columns, months }));
+}
+
+/** The sequences of the hub's own schema; `lastValue` is null while a sequence has given none. */
+export async function readSequences(
+  client: ClientBase,
+): Promise<(Omit<SequenceEntry, 'lastValue'> & { lastValue: string | null })[]> {
+  const { rows } = await client.query<Omit<SequenceEntry, 'lastValue'> & { lastValue: string | null }>(
+    `select schemaname as schema, sequencename as name, last_value::text as "lastValue"
+     from pg_sequences where schemaname = current_schema() order by 1, 2`,
+  );
+  return rows;
+}

@@ -1,0 +1,89 @@
+// Page tokens: a position in a list, sealed to the list, its filters and the scope of the caller. A token tells nothing
+// and is good for nothing else, so nobody can try ids through it.
+import { createSecretKey, hkdfSync } from 'node:crypto';
+import { clone, type DescMethod, type Message, toBinary } from '@bufbuild/protobuf';
+import type { Interceptor } from '@connectrpc/connect';
+import { callerKey } from '../access/caller.ts';
+import type { Scope } from '../access/entities.ts';
+import type { MasterKey } from '../storage/master-key.ts';
+import { pageTokenInvalid } from '../storage/page.ts';
+import { createSealer } from '../storage/sealing.ts';
+
+const LABEL = 'hub page tokens';
+const ID_BYTES = 8;
+const KEY_BYTES = 32;
+const LONGEST = 300;
+
+/** `list` names what the position belongs to; it has to be the same for both. */
+export type PageTokens = {
+  seal(position: string, list: string): string;
+  /** @throws HubError `page_token_invalid` */
+  open(token: string, list: string): string;
+};
+
+/**
+ * Derives its keys from the master keys, so that all hubs of a database share them and nothing has to be stored. Tokens
+ * of an old master key are good while it is in the ring.
+ */
+export function createPageTokens(keys: readonly MasterKey[]): PageTokens {
+  const sealer = createSealer(keys.map(deriveKey));
+  return {
+    // The first byte of a sealed value is 1: a token begins with "A", and never with a dash.
+    seal: (position, list) => sealer.seal(Buffer.from(position), list).toString('base64url'),
+    open(token, list) {
+      const sealed = Buffer.from(token.slice(0, LONGEST), 'base64url');
+      // Decoding passes over what is no base64url; a token has one spelling.
+      if (sealed.toString('base64url') !== token) throw pageTokenInvalid();
+      try {
+        return sealer.open(sealed, list).toString();
+      } catch {
+        throw pageTokenInvalid(); // of another list, hub or master key, or changed: the answer is the same
+      }
+    },
+  };
+}
+
+/** By HKDF (RFC 5869): page tokens are many, and must not use up the nonces of the key that seals secrets. */
+function deriveKey({ secret }: MasterKey): MasterKey {
+  const bytes = Buffer.from(hkdfSync('sha256', secret, '', LABEL, ID_BYTES + KEY_BYTES));
+  const key = createSecretKey(bytes.subarray(ID_BYTES));
+  return { id: bytes.subarray(0, ID_BYTES).toString('hex'), secret: key };
+}
+
+/**
+ * Opens the page token of a request before the list is read, and seals the position in the answer: for every RPC with
+ * a `page_token` and a `next_page_token`.
+ */
+export function createPageTokenInterceptor({ seal, open }: PageTokens): Interceptor {
+  return (next) => async (request) => {
+    if (request.stream || !isPaged(request.method)) return next(request);
+    const { method, contextValues } = request;
+    const asked = request.message as PagedRequest; // by `isPaged`
+    const list = nameList(method, asked, contextValues.get(callerKey)?.scope);
+    if (asked.pageToken !== '') asked.pageToken = open(asked.pageToken, list);
+    const response = await next(request);
+    if (response.stream) return response;
+    const page = response.message as PagedResponse; // by `isPaged`
+    if (page.nextPageToken !== '') page.nextPageToken = seal(page.nextPageToken, list);
+    return response;
+  };
+}
+
+type PagedRequest = Message & { pageSize?: number; pageToken: string };
+type PagedResponse = Message & { nextPageToken: string };
+
+/** Whether an RPC reads a list page by page. */
+export function isPaged({ input, output }: DescMethod): boolean {
+  return input.field['pageToken'] !== undefined && output.field['nextPageToken'] !== undefined;
+}
+
+/** The RPC, all of its request but the page itself, and what the caller is limited to. */
+function nameList(method: DescMethod, asked: PagedRequest, scope: Scope | undefined): string {
+  const filters = clone(method.input, asked) as PagedRequest; // of the same type
+  filters.pageToken = '';
+  if (filters.pageSize !== undefined) filters.pageSize = 0;
+  const bytes = toBinary(method.input, filters, { writeUnknownFields: false });
+  const limits = scope && [[...scope.apps].sort(), [...scope.slots].sort()];
+  const about = [method.parent.typeName, method.name, Buffer.from(bytes).toString('base64'), limits ?? null];
+  return JSON.stringify(about);
+}

@@ -1,0 +1,71 @@
+// Locks between hubs: rows of hub_lock, which only a role with the right to update that table can lock. An advisory lock
+// can be held by everybody who may connect to the database.
+import type { ClientBase, QueryResult } from 'pg';
+
+/** `schema`: migrations. `job_tables`: making the tables of the queue. The queue itself takes its own: jobs.ts. */
+export type LockName = 'audit_chain' | 'job_tables' | 'partitions' | 'schema';
+
+/** Somebody else held a lock for too long. `code` is SQLSTATE 55P03, which callers already retry on. */
+export class LockHeld extends Error {
+  override readonly name = 'LockHeld';
+  readonly code = '55P03';
+}
+
+type Run = (statement: string) => Promise<Pick<QueryResult, 'rows'>>;
+
+/**
+ * Holds a lock until the end of the transaction.
+ *
+ * @param waitMs Milliseconds to wait; without it as long as the transaction waits for any lock.
+ * @throws LockHeld that says how to find who holds it
+ */
+export function takeLock(client: ClientBase, name: LockName, waitMs?: number): Promise<void> {
+  return lockRow((statement) => client.query(statement), name, waitMs);
+}
+
+// For databases that have no table hub_lock yet. Any constants will do, as long as nothing else in the database uses them.
+const ADVISORY = { schema: 4_715_099, job_tables: 4_715_102 } as const;
+const ADVISORY_WAIT_MS = 60_000;
+const SCHEMA_WAIT_MS = 10 * 60_000;
+
+/** Takes the row lock, or an advisory lock if hub_lock does not exist yet. Waits 10 minutes or 1 minute. */
+export async function takeBootstrapLock(
+  run: Run,
+  name: keyof typeof ADVISORY,
+  advisoryWaitMs = ADVISORY_WAIT_MS,
+): Promise<void> {
+  const { rows } = await run(`select to_regclass('hub_lock') is not null as there`);
+  if (rows[0]?.there === true) return lockRow(run, name, SCHEMA_WAIT_MS);
+  const key = ADVISORY[name];
+  await withTimeout(run, advisoryWaitMs, () => run(`select pg_advisory_xact_lock(${key})`)).catch((error) => {
+    throw held(error, `advisory lock ${key} (${name})`, `locktype = 'advisory' and objid = ${key}`);
+  });
+}
+
+async function lockRow(run: Run, name: LockName, waitMs: number | undefined): Promise<void> {
+  const lock = () => run(`select name from hub_lock where name = '${name}' for update`); // hub_lock_pkey
+  const { rows } = await (waitMs === undefined ? lock() : withTimeout(run, waitMs, lock)).catch((error) => {
+    throw held(error, `row "${name}" of hub_lock`, `relation = 'hub_lock'::regclass`);
+  });
+  if (rows.length === 1) return;
+  throw new Error(`the table hub_lock has no row "${name}": insert into hub_lock values ('${name}')`);
+}
+
+async function withTimeout<T>(run: Run, waitMs: number, work: () => Promise<T>): Promise<T> {
+  const { rows } = await run(`select current_setting('lock_timeout') as before`);
+  await run(`set local lock_timeout = ${waitMs}`);
+  const result = await work();
+  await run(`set local lock_timeout = '${rows[0]?.before ?? 0}'`);
+  return result;
+}
+
+/** 55P03: lock_timeout. 57014: statement_timeout, which may be shorter. */
+function held(error: unknown, lock: string, where: string): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code !== '55P03' && code !== '57014') return error;
+  return new LockHeld(
+    `another session holds the ${lock} for too long. To find it: select pid, usename, application_name, client_addr ` +
+      `from pg_stat_activity where pid in (select pid from pg_locks where ${where})`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,92 @@
+// Opens Redis so that its absence costs a request next to nothing.
+import { readFile } from 'node:fs/promises';
+import type { ConnectionOptions } from 'node:tls';
+import { Cluster, Redis } from 'ioredis';
+import type { RedisAddress } from './redis-address.ts';
+
+export type RedisClient = Redis | Cluster;
+
+export type RedisSource = {
+  readonly address: RedisAddress;
+  /** The nodes are those of a cluster. */
+  readonly isCluster: boolean;
+  /** PEM file with the certificate authority of a TLS server; by default the authorities that Node.js trusts. */
+  readonly caFile?: string | undefined;
+};
+
+/** Milliseconds a command may take. */
+const COMMAND_TIMEOUT_MS = 250;
+const CONNECT_TIMEOUT_MS = 500;
+const RETRY_MAX_MS = 1_000;
+
+const retryStrategy = (attempt: number): number => Math.min(100 * attempt, RETRY_MAX_MS);
+
+/**
+ * Connects in the background and reconnects without end; a command fails at once while there is no connection.
+ * @throws Error if the CA file cannot be read
+ */
+export async function openRedis(
+  { address, isCluster, caFile }: RedisSource,
+  onError: (error: Error) => void,
+): Promise<RedisClient> {
+  const { nodes, username, password, database, tls, sentinel } = address;
+  const tlsOptions: ConnectionOptions | undefined = tls
+    ? { ...(caFile !== undefined && { ca: await readCa(caFile) }) }
+    : undefined;
+  const perConnection = {
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(tlsOptions && { tls: tlsOptions }),
+    maxRetriesPerRequest: 1,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    // The address may lead to the new primary after a failover.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  };
+  const client = isCluster
+    ? new Cluster([...nodes], {
+        redisOptions: perConnection,
+        enableOfflineQueue: false,
+        enableAutoPipelining: true,
+        clusterRetryStrategy: retryStrategy,
+        // A command follows a moved slot, and does not wait for a failover.
+        maxRedirections: 2,
+        retryDelayOnFailover: 50,
+        retryDelayOnClusterDown: 50,
+        slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+        // Certificates name hosts, and the library would look their addresses up first.
+        ...(tls && {
+          dnsLookup: (host: string, done: (error: null, address: string) => void) => done(null, host),
+        }),
+      })
+    : new Redis({
+        ...perConnection,
+        ...(sentinel === undefined
+          ? nodes[0]
+          : {
+              sentinels: [...nodes],
+              name: sentinel.name,
+              ...(sentinel.username !== undefined && { sentinelUsername: sentinel.username }),
+              ...(sentinel.password !== undefined && { sentinelPassword: sentinel.password }),
+              ...(tlsOptions && { enableTLSForSentinelMode: true, sentinelTLS: tlsOptions }),
+              sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
+              sentinelRetryStrategy: retryStrategy,
+              failoverDetector: true,
+            }),
+        db: database,
+        enableOfflineQueue: false,
+        enableAutoPipelining: true,
+        retryStrategy,
+      });
+  client.on('error', onError);
+  return client;
+}
+
+async function readCa(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`REDIS_TLS_CA: cannot read the certificate authority: ${reason}`, { cause: error });
+  }
+}

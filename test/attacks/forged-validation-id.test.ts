@@ -1,0 +1,121 @@
+// A stranger calls back with validation ids that the provider's validation API cannot judge, to hide a payment.
+import { expect } from 'chai';
+import type { ChargeSession } from '../../gen/hub/payment/v1/payment_pb.ts';
+import {
+  callBack,
+  callbackFields,
+  inspect,
+  journal,
+  type Payments,
+  payQuietly,
+  startPayments,
+  statusOf,
+  untilStatus,
+} from '../support/payment.ts';
+import {
+  addValidatedSlot,
+  FORBIDDEN,
+  startValidationApi,
+  type ValidationAnswer,
+  type ValidationApi,
+} from '../support/validation-api.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** What the validation API says of an id that it does not like. */
+const ANSWERS: Readonly<Record<string, ValidationAnswer>> = {
+  "a firewall's 403": FORBIDDEN,
+  'HTTP 500': { status: 500, body: 'Internal Server Error' },
+  HTML: { status: 200, body: '<html>Maintenance</html>' },
+  'an empty body': { status: 200, body: '' },
+  silence: 'hangs',
+  'no such payment': { status: 200, body: '{"APIConnect":"DONE","status":"INVALID_TRANSACTION"}' },
+  'rejected credentials': { status: 200, body: '{"APIConnect":"FAILED"}' },
+};
+
+describe('a stranger who forges validation ids', () => {
+  let payments: Payments;
+  let provider: ValidationApi;
+  let create: () => Promise<ChargeSession>;
+  /** How far the hub's clock is ahead. */
+  let aheadMs = 0;
+  before(async () => {
+    payments = await startPayments({
+      settings: { sweepAfterMs: [HOUR_MS], providerTimeoutMs: 500 },
+      clock: () => new Date(Date.now() + aheadMs),
+    });
+    provider = await startValidationApi(payments.simulator.gatewayOneUrl);
+    create = await addValidatedSlot(payments, provider);
+  });
+  after(async () => {
+    await provider?.close();
+    await payments?.stop();
+  });
+
+  const notify = (fields: Record<string, string>) => callBack(payments.hub.gatewayUrl, 'gateway_one', fields);
+  const forge = (session: ChargeSession) => notify(callbackFields(session, 'paid', "' OR 1=1 --"));
+  /** Of the session's own payments nothing is known here, so an answer to them is the simulator's. */
+  const answerForged = (answer: ValidationAnswer): void => {
+    provider.answer = (id) => (id.startsWith("'") ? answer : undefined);
+  };
+
+  for (const [what, answer] of Object.entries(ANSWERS)) {
+    describe(`which the provider answers with ${what}`, () => {
+      beforeEach(() => answerForged(answer));
+
+      it('does not hide a payment: the hub asks its own question in the same round', async () => {
+        const session = await create();
+        payQuietly(payments, session);
+        const before = provider.calls.length;
+        await forge(session);
+        await untilStatus(payments, session, 'success', 5_000);
+        expect(provider.calls.slice(before)).to.deep.equal(['validate', 'query']);
+        expect((await inspect(payments, session)).usageLog).to.not.equal(undefined);
+      });
+
+      it('does not keep the sweep from a payment that is made afterwards', async () => {
+        const session = await create();
+        // The same id each time: of several that differ the sweep would take none.
+        for (let time = 0; time < 3; time++) await forge(session);
+        expect(await statusOf(payments, session)).to.equal('pending');
+        payQuietly(payments, session);
+        aheadMs += HOUR_MS;
+        await untilStatus(payments, session, 'success', 5_000);
+      });
+    });
+  }
+
+  it('does not keep an operator from a payment: recheck and replay ask by the hub’s own id', async () => {
+    answerForged(FORBIDDEN);
+    const [rechecked, replayed] = [await create(), await create()];
+    for (const session of [rechecked, replayed]) {
+      await forge(session);
+      payQuietly(payments, session);
+    }
+    await payments.sessions.recheckChargeSession({ sessionId: rechecked.sessionId });
+    expect(await statusOf(payments, rechecked)).to.equal('success');
+    const [entry] = await journal(payments, replayed);
+    await payments.admin.replayCallback({ callbackId: entry?.callbackId ?? '' });
+    expect(await statusOf(payments, replayed)).to.equal('success');
+  });
+
+  it('gains nothing from an outage of the validation API, which settles no session later', async () => {
+    provider.answer = () => FORBIDDEN;
+    const session = await create();
+    await notify(callbackFields(session, 'paid', payQuietly(payments, session)));
+    expect(await statusOf(payments, session)).to.equal('success');
+    const { verifications } = await inspect(payments, session);
+    expect(verifications.slice(1).map(({ operation, outcome }) => [operation, outcome])).to.deep.equal([
+      ['validate', 'unavailable'],
+      ['query', 'paid'],
+    ]);
+  });
+
+  it('cannot have a session settled that nobody has paid', async () => {
+    provider.answer = () => FORBIDDEN;
+    const session = await create();
+    await forge(session);
+    expect(await statusOf(payments, session)).to.equal('pending');
+    expect((await inspect(payments, session)).usageLog).to.equal(undefined);
+  });
+});

@@ -1,0 +1,17 @@
+// The table of docs/security.md that says what bounds each answer, against the contract.
+import { expect } from 'chai';
+import { contractServices } from '../core/access/contract-services.ts';
+import { readPage } from './markdown.ts';
+
+describe('docs/security.md', () => {
+  it('says for every RPC of the contract what bounds its answer', async () => {
+    const [, answers = ''] = readPage('docs/security.md').split('## Answers');
+    const [table = ''] = answers.split('\n## ');
+    const rows = table.split('\n').filter((line) => line.startsWith('| `'));
+    const named = rows.flatMap((row) =>
+      [...(row.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name),
+    );
+    const methods = (await contractServices()).flatMap((service) => service.methods.map(({ name }) => name));
+    expect([...named].sort()).to.deep.equal([...new Set(methods)].sort());
+  });
+});

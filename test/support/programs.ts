@@ -1,0 +1,36 @@
+// Programs of the machine that some suites drive: proxies, poolers.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import type { Context } from 'mocha';
+
+/** Where Debian puts daemons, which the PATH of a user seldom has. */
+const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`;
+
+/** The suite is pending without the program; `flag` makes it print its version. */
+export function requireProgram(test: Context, program: string, flag: string): void {
+  const { error } = spawnSync(program, [flag], { env: { PATH }, stdio: 'ignore' });
+  if (error === undefined) return;
+  process.stderr.write(`      pending: no ${program}: install the package of this name\n`);
+  test.skip();
+}
+
+export type Program = { readonly output: () => string; stop(): Promise<void> };
+
+/** Runs a program in the foreground until it is stopped. */
+export function startProgram(program: string, args: readonly string[]): Program {
+  const child: ChildProcess = spawn(program, args, { env: { PATH }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const exited = once(child, 'exit');
+  return {
+    output: () => output,
+    async stop() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}

@@ -55,14 +55,21 @@ function readLicense(bytes) {
 function parse(text) {
   const value = JSON.parse(text);
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|[^\s"]+/g);
-  const compact = tokens.map((token) => (token[0] === '"' ? JSON.stringify(JSON.parse(token)) : token));
+  const compact = tokens.map((token) => (token[0] === '"' ? compactString(token) : token));
   if (compact.join('') !== JSON.stringify(value)) throw new Error('ambiguous');
   return value;
 }
 
+/** Names and values anywhere in the text, the signature among them: JSON.parse takes half a surrogate pair. */
+function compactString(token) {
+  const string = JSON.parse(token);
+  if (!string.isWellFormed()) throw new Error('half a character');
+  return JSON.stringify(string);
+}
+
 /** The RFC 8785 form of what a license is made of: objects with simple names, strings, integers. Else it is malformed. */
 function canonical(value, depth = 1) {
-  if (typeof value === 'string' && value.isWellFormed()) return JSON.stringify(value);
+  if (typeof value === 'string') return JSON.stringify(value);
   if (Number.isSafeInteger(value)) return String(value);
   if (!isObject(value) || depth > 64) throw new LicenseRefused('malformed');
   const members = Object.keys(value)

@@ -69,6 +69,8 @@ def read_license(data):
             parse_float=no_integer,
             parse_constant=no_integer,
         )
+        # json takes half a surrogate pair, in names and values: no UTF-8 can be written of it.
+        json.dumps(content, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError):
         raise LicenseRefused("malformed") from None
     if isinstance(content, dict):
@@ -99,10 +101,7 @@ def no_integer(text):
 def canonical(license):
     """The RFC 8785 form of what a license is made of. Its names are ASCII, so that any order of characters will do."""
     check(license, depth=1)
-    try:
-        return json.dumps(license, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
-    except UnicodeEncodeError:  # half a character
-        raise LicenseRefused("malformed") from None
+    return json.dumps(license, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
 
 
 def check(value, depth):

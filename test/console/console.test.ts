@@ -210,7 +210,10 @@ describe('the console in a browser', function () {
       await open(`#/sessions/${session.sessionId}`, world.tokens.viewer);
       await page.getByText('ignored: 130 (30 only counted)').waitFor();
       const told = page.locator('.timeline li .event strong');
-      await told.filter({ hasText: /^callback$/ }).nth(49).waitFor();
+      await told
+        .filter({ hasText: /^callback$/ })
+        .nth(49)
+        .waitFor();
       expect(await told.filter({ hasText: /^callback$/ }).count()).to.equal(50);
       await page.getByRole('link', { name: 'List all that the journal keeps' }).click();
       await page.getByRole('table', { name: 'Callbacks' }).waitFor();

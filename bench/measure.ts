@@ -5,7 +5,7 @@ import { closedLoop, type Throughput } from './load/closed-loop.ts';
 import { type Latency, latencyOf } from './load/latency.ts';
 import { openLoop, type Paced } from './load/open-loop.ts';
 import { median, middle } from './median.ts';
-import { mainConnections, type Plan } from './plan.ts';
+import { CALM_WITHIN_MS, mainConnections, type Plan } from './plan.ts';
 import { forgetPeak, postgresCpuSeconds, usageOf } from './sides/process-cost.ts';
 import type { Server, Side, SideName } from './sides/side.ts';
 import { warmUp } from './warm-up.ts';
@@ -208,11 +208,13 @@ function byConnections<T, R>(all: Map<number, T>, of: (one: T) => R): ByConnecti
 /** Of one processor. The clock of the kernel ticks every 10 ms: one tick at each look is calm. */
 const CALM_CPU_SHARE = 0.12;
 const LOOK_EVERY_MS = 100;
-const CALM_WITHIN_MS = 5_000;
 
 /** Waits until none of the servers uses the CPU any more: jobs, chains and vacuums that a measurement left behind. */
-export async function untilCalm(servers: readonly Pick<Server, 'pid'>[]): Promise<void> {
-  const giveUpAt = performance.now() + CALM_WITHIN_MS;
+export async function untilCalm(
+  servers: readonly Pick<Server, 'pid'>[],
+  withinMs = CALM_WITHIN_MS,
+): Promise<void> {
+  const giveUpAt = performance.now() + withinMs;
   const used = (): number =>
     servers.reduce((sum, { pid }) => sum + (usageOf(pid)?.cpuSeconds ?? 0), postgresCpuSeconds() ?? 0);
   let [before, lookedAt] = [used(), performance.now()];

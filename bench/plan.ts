@@ -14,7 +14,11 @@ export type Plan = {
   /** Of each profile: hub and peer, each case, at one connection and at the main number of them. */
   readonly profileSeconds: number;
   readonly licenses: number;
+  /** How long a measurement waits, at most, until the servers use next to no CPU time. */
+  readonly calmWithinMs: number;
 };
+
+export const CALM_WITHIN_MS = 5_000;
 
 export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
   full: {
@@ -27,6 +31,7 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
     latencySeconds: 1,
     profileSeconds: 0.8,
     licenses: 10_000,
+    calmWithinMs: CALM_WITHIN_MS,
   },
   quick: {
     name: 'quick',
@@ -38,6 +43,7 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
     latencySeconds: 0.4,
     profileSeconds: 0.2,
     licenses: 2_000,
+    calmWithinMs: CALM_WITHIN_MS,
   },
   smoke: {
     name: 'smoke',
@@ -49,6 +55,7 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
     latencySeconds: 0.2,
     profileSeconds: 0.1,
     licenses: 200,
+    calmWithinMs: 0,
   },
 };
 

@@ -58,7 +58,7 @@ export async function runBench(
   const cases = createCases(licenses).filter(({ name }) => only?.includes(name) ?? true);
   await checkAgreement(cases, hub, peer);
 
-  const calm = (): Promise<void> => untilCalm([hub, peer]);
+  const calm = (): Promise<void> => untilCalm([hub, peer], plan.calmWithinMs);
   const measured = [];
   for (const each of cases) {
     say(`measuring: ${each.title}`);

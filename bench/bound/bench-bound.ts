@@ -40,7 +40,7 @@ async function measure(start: Start): Promise<string> {
   await checkAgreement(cases, joined, peer);
 
   const sides = [hub, peer, joined];
-  const calm = (): Promise<void> => untilCalm(sides);
+  const calm = (): Promise<void> => untilCalm(sides, PLAN.calmWithinMs);
   const rows: string[] = [];
   for (const each of cases) {
     process.stderr.write(`measuring: ${each.title}\n`);

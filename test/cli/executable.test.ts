@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { ended, HUBCTL, hubctl, MACHINE_NODE, start } from './spawn-hubctl.ts';
+import { ended, HUBCTL, hubctl, MACHINE_NODE, MACHINE_PATH, start } from './spawn-hubctl.ts';
 
 const WITHOUT_PROC = `data:text/javascript,import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -26,8 +26,8 @@ registerHooks({ resolve: (name, context, next) => {
 describe('the hubctl executable', function () {
   this.timeout(30_000); // it starts programs
 
-  it('prints its version', async () => {
-    const { code, stdout } = await hubctl(['--version']);
+  it('prints its version, started with the Node.js of the machine', async () => {
+    const { code, stdout } = await hubctl(['--version'], { PATH: MACHINE_PATH });
     expect(code).to.equal(0);
     expect(stdout).to.match(/^\d+\.\d+\.\d+\S*\n$/);
   });
@@ -43,7 +43,7 @@ describe('the hubctl executable', function () {
     const { stdout: version } = await promisify(execFile)(MACHINE_NODE, ['--version']);
     if (Number.parseInt(version.slice(1), 10) >= 24) return this.skip(); // this machine has none
     const { engines } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
-    const { code, stderr } = await hubctl(['--help'], { HUBCTL_REEXEC: '1' });
+    const { code, stderr } = await hubctl(['--help'], { HUBCTL_REEXEC: '1', PATH: MACHINE_PATH });
     expect(code).to.equal(1);
     expect(stderr).to.contain(`hubctl needs Node.js ${engines.node.slice(2)} or later; this is v`);
   });
@@ -78,7 +78,8 @@ describe('the hubctl executable', function () {
       await once(silent, 'listening');
       const address = silent.address();
       if (address === null || typeof address === 'string') throw new Error('no port');
-      const child = start(['app', 'list'], { HUBCTL_SERVER: `http://127.0.0.1:${address.port}` });
+      const server = `http://127.0.0.1:${address.port}`;
+      const child = start(['app', 'list'], { HUBCTL_SERVER: server, PATH: MACHINE_PATH });
       const [socket] = (await once(silent, 'connection')) as [Socket]; // documented argument of the event
       const hungUp = once(socket.on('error', () => {}).resume(), 'close');
       child.kill(signal);

@@ -1,4 +1,4 @@
-// Runs the hubctl executable as a shell would: with the Node.js of the machine, not the one that runs the tests.
+// Runs the hubctl executable as a shell would.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -13,6 +13,9 @@ export const MACHINE_PATH = [
   ...(process.env['PATH'] ?? '').split(delimiter).filter((dir) => !dir.includes('node_modules')),
   dirname(process.execPath),
 ].join(delimiter);
+
+/** Starts hubctl with the Node.js of the tests at once: with another it would start that one first. */
+const PATH = [dirname(process.execPath), MACHINE_PATH].join(delimiter);
 
 /** The `node` that MACHINE_PATH leads to. */
 export const MACHINE_NODE =
@@ -37,7 +40,7 @@ export function start(
   const rest = Object.entries(process.env).filter(([name]) => !/^(PATH|HUBCTL_.*|HUB_DATA_DIR)$/.test(name));
   return spawn(HUBCTL, args, {
     stdio: [stdin, stdout, 'pipe'],
-    env: { ...Object.fromEntries(rest), PATH: MACHINE_PATH, HUB_DATA_DIR: '/nonexistent/hub', ...env },
+    env: { ...Object.fromEntries(rest), PATH, HUB_DATA_DIR: '/nonexistent/hub', ...env },
   });
 }
 

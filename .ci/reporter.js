@@ -1,0 +1,19 @@
+// A reporter for mocha: prints what spec prints, and writes a summary as JSON to the file that MOCHA_SUMMARY names.
+import { writeFileSync } from 'node:fs';
+import Mocha from 'mocha';
+
+const FILE = process.env.MOCHA_SUMMARY;
+
+// biome-ignore lint/style/noDefaultExport: mocha takes a reporter from the default export
+export default class Reporter extends Mocha.reporters.Spec {
+  constructor(runner, options) {
+    super(runner, options);
+    const failedFiles = new Set();
+    runner.on('fail', ({ file }) => failedFiles.add(file));
+    runner.once('end', () => {
+      const { passes, failures, pending } = this.stats;
+      const summary = { passes, failures, pending, failedFiles: [...failedFiles] };
+      if (FILE) writeFileSync(FILE, JSON.stringify(summary));
+    });
+  }
+}

@@ -11,7 +11,7 @@ import { requireNotedHead } from '../core/access/audit-head.ts';
 import { readChainKey } from '../core/access/audit-key.ts';
 import { readWaiting } from '../core/access/audit-waiting.ts';
 import { sealedFor as signingKeySealedFor } from '../core/license/keyring.ts';
-import { JOB_SCHEMA, QUEUE } from '../core/payment/jobs.ts';
+import { QUEUE } from '../core/payment/jobs.ts';
 import { sealedFor as credentialsSealedFor } from '../core/payment/slot-secrets.ts';
 import type { Database } from '../core/storage/database.ts';
 import { checkKeyRing } from '../core/storage/key-ring.ts';
@@ -255,7 +255,7 @@ async function checkBacklog(db: Database): Promise<Finding> {
     select (select count(*) from (select from callback where state = 'received' limit ${MOST}) c)::int as waiting,
            (select extract(epoch from now() - received_at)::int from callback
              where state = 'received' order by id limit 1) as seconds,
-           (select ready_count + active_count from ${JOB_SCHEMA}.queue where name = '${QUEUE}')::int as jobs`);
+           (select ready_count + active_count from queue where name = '${QUEUE}')::int as jobs`);
   const { waiting = 0, seconds = 0, jobs = 0 } = rows[0] ?? {};
   if (waiting === 0) return ok(check, 'nothing waits');
   const many = waiting === MOST ? `${MOST} or more` : String(waiting);

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { openHubDatabase } from '../core/hub.ts';
 import { openDataDir } from '../core/storage/data-dir.ts';
 import type { Database } from '../core/storage/database.ts';
+import type { DatabaseAddress } from '../core/storage/database-address.ts';
 import { startEmbeddedPostgres } from '../core/storage/embedded-postgres.ts';
 import type { Settings } from './settings.ts';
 
@@ -20,17 +21,17 @@ export async function withLocalDatabase<T>(
 
 /** The address of that database; an embedded PostgreSQL that does not run is started, until `undo` stops it. */
 export async function findLocalDatabase(
-  { databaseUrl }: Settings,
+  { databaseUrl, databaseSchema: schema }: Settings,
   dataDir: string,
   undo: AsyncDisposableStack,
-): Promise<string> {
-  if (databaseUrl !== undefined) return databaseUrl.reveal();
+): Promise<DatabaseAddress> {
+  if (databaseUrl !== undefined) return { url: databaseUrl.reveal(), schema };
   const { path } = await openDataDir(dataDir);
   const server = await startEmbeddedPostgres({ dataDir: path });
   undo.defer(() => (server.reused ? Promise.resolve() : server.stop()));
-  return server.url;
+  return { url: server.url, schema };
 }
 
-export function openQuietly(url: string): Promise<Database> {
-  return openHubDatabase(url, 2, pino({ level: 'silent' }));
+export function openQuietly(address: DatabaseAddress): Promise<Database> {
+  return openHubDatabase(address, 2, pino({ level: 'silent' }));
 }

@@ -58,9 +58,9 @@ export async function runBackup(
       undo.defer(() => line.end());
       const source = { text: settings.masterKey, file: settings.masterKeyFile };
       const keys = existingKeys(source, await openDataDir(dataDir));
-      const databaseUrl = await findLocalDatabase(settings, dataDir, undo);
+      const address = await findLocalDatabase(settings, dataDir, undo);
       const options = {
-        databaseUrl,
+        address,
         keys,
         hubVersion: packageVersion(),
         encryption: { passphrase: chosen },

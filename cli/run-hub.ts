@@ -138,6 +138,7 @@ function startCore(
     {
       version: packageVersion(),
       databaseUrl: settings.databaseUrl,
+      databaseSchema: settings.databaseSchema,
       dataDir,
       host: settings.rpcHost,
       rpcPort: settings.rpcPort,

@@ -1,6 +1,7 @@
 // The settings of a hub: one table for flags, environment variables, defaults and what is a valid value.
 import { type Command, Option } from 'commander';
 import { Secret } from '../core/secret.ts';
+import { schemaName } from '../core/storage/database-address.ts';
 import { readMasterKeys } from '../core/storage/master-key.ts';
 import { parseRedisAddress } from '../core/storage/redis/redis-address.ts';
 import { parseTrustedProxies } from '../gateway/client-ip.ts';
@@ -33,6 +34,7 @@ export type Settings = {
   readonly rpcTlsClientCa: string | undefined;
   readonly publicUrl: string | undefined;
   readonly databaseUrl: Secret<string> | undefined;
+  readonly databaseSchema: string | undefined;
   readonly databasePool: number;
   readonly redisUrl: Secret<string> | undefined;
   readonly redisCluster: boolean;
@@ -165,6 +167,14 @@ export const SETTINGS: readonly Setting[] = [
     undefined,
     secret(databaseUrl),
     'PostgreSQL 15 or later; without it the hub runs its own in the data directory',
+  ),
+  setting(
+    'databaseSchema',
+    'HUB_DATABASE_SCHEMA',
+    'database-schema <schema>',
+    undefined,
+    schemaName,
+    "schema of the hub's tables, made if it is missing; by default the first of the role's search path",
   ),
   setting(
     'databasePool',

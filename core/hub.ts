@@ -57,6 +57,7 @@ import { Secret } from './secret.ts';
 import { type ServiceEntry, serve } from './service-entry.ts';
 import { type DataDir, openDataDir } from './storage/data-dir.ts';
 import { type Database, openDatabase, takesWrites } from './storage/database.ts';
+import type { DatabaseAddress } from './storage/database-address.ts';
 import { measureDatabase } from './storage/database-figures.ts';
 import { storageEntities } from './storage/entities.ts';
 import { claimDatabase, loadKeyRing, type MasterKeySource } from './storage/key-ring.ts';
@@ -71,6 +72,8 @@ export type HubConfig = {
   readonly version: string;
   /** Undefined: the embedded PostgreSQL in the data directory. */
   readonly databaseUrl: Secret<string> | undefined;
+  /** Undefined: the first schema of the role's search path. */
+  readonly databaseSchema?: string | undefined;
   readonly dataDir: string;
   /** Address the RPC port binds. */
   readonly host: string;
@@ -160,7 +163,8 @@ export async function startHub(
     undo.defer(() => postgres.stop());
     databaseUrl = postgres.url;
   }
-  const db = await openHubDatabase(databaseUrl, config.poolSize, logger);
+  const address: DatabaseAddress = { url: databaseUrl, schema: config.databaseSchema };
+  const db = await openHubDatabase(address, config.poolSize, logger);
   undo.defer(() => db.close());
 
   const time = givenClock
@@ -208,7 +212,7 @@ export async function startHub(
   const payments = await createPaymentRoom({
     config: config.payment,
     db,
-    databaseUrl,
+    address,
     sealer,
     otherSecrets,
     clock,
@@ -332,9 +336,13 @@ export async function startHub(
 }
 
 /** The database of a hub, with the tables of every room. */
-export function openHubDatabase(url: string, poolSize: number, logger: Logger): Promise<Database> {
+export function openHubDatabase(
+  address: DatabaseAddress,
+  poolSize: number,
+  logger: Logger,
+): Promise<Database> {
   return openDatabase({
-    url,
+    ...address,
     poolSize,
     entities: [...storageEntities, ...accessEntities, ...licenseEntities, ...paymentEntities],
     log: (message) => logger.debug(message),

@@ -3,9 +3,10 @@ import { recordChange, recordChangeNow } from './access/audit.ts';
 import { IS_USED, isNewLog } from './access/audit-begin.ts';
 import type { Actor } from './access/caller.ts';
 import type { Clock } from './clock.ts';
-import { JOB_SCHEMA, prepareJobTables } from './payment/jobs.ts';
+import { prepareJobTables } from './payment/jobs.ts';
 import type { Database } from './storage/database.ts';
 import { migrateUp, migrationStatus } from './storage/migrate.ts';
+import { prepareSchema } from './storage/prepare-schema.ts';
 import { grantServing, ownsSchema, servingRoles } from './storage/serving-role.ts';
 import { inTransaction } from './storage/transaction.ts';
 
@@ -14,9 +15,10 @@ export type SchemaOptions = { readonly db: Database; readonly actor: Actor; read
 /**
  * Applies what is pending, and gives the roles that serve what they need of it. Returns the names of what was applied.
  *
- * @throws Error if something is pending and this role does not own the schema
+ * @throws Error if something is pending and this role does not own the schema, or cannot make it
  */
 export async function bringUpToDate({ db, actor, clock }: SchemaOptions): Promise<string[]> {
+  await prepareSchema(db);
   if (!(await ownsSchema(db.pool))) {
     await requireUpToDate(db);
     return [];
@@ -36,7 +38,7 @@ export async function bringUpToDate({ db, actor, clock }: SchemaOptions): Promis
       recordChange(em, actor, clock(), change);
     },
   });
-  await prepareJobTables(db.pool);
+  await prepareJobTables(db);
   if (names.length > 0) for (const role of await servingRoles(db.pool)) await grant(db, role);
   return names;
 }
@@ -59,14 +61,13 @@ export async function letServe({ db, actor, clock }: SchemaOptions, role: string
 }
 
 async function grant(
-  { pool }: Database,
+  db: Database,
   role: string,
   record: (client: Parameters<typeof grantServing>[0]) => Promise<void> = async () => {},
 ): Promise<void> {
-  await prepareJobTables(pool);
-  await inTransaction(pool, async (client) => {
-    const { rows } = await client.query<{ ownSchema: string }>('select current_schema() as "ownSchema"');
-    await grantServing(client, role, { ownSchema: rows[0]?.ownSchema ?? 'public', jobSchema: JOB_SCHEMA });
+  await prepareJobTables(db);
+  await inTransaction(db.pool, async (client) => {
+    await grantServing(client, role, db.schema);
     await record(client);
   });
 }

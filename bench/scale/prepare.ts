@@ -6,7 +6,6 @@ import { createLogger } from '../../cli/logger.ts';
 import { runHub } from '../../cli/run-hub.ts';
 import { readSettings } from '../../cli/settings.ts';
 import { readChainKey } from '../../core/access/audit-key.ts';
-import { JOB_SCHEMA } from '../../core/payment/jobs.ts';
 import { openDataDir } from '../../core/storage/data-dir.ts';
 import { loadKeyRing } from '../../core/storage/key-ring.ts';
 import { createSealer } from '../../core/storage/sealing.ts';
@@ -135,10 +134,10 @@ const MOST_JOBS = 20_000;
 /** Jobs that are done, and not cleared away yet. */
 async function fillQueue(pool: pg.Pool, count: number): Promise<void> {
   await pool.query(
-    `insert into ${JOB_SCHEMA}.job (name, data, state, started_on, completed_on, keep_until)
+    `insert into job (name, data, state, started_on, completed_on, keep_until)
      select name, '{}', 'completed', now(), now(), now() + interval '1 hour'
-     from ${JOB_SCHEMA}.queue cross join generate_series(1, $1) where name = 'callback'`,
+     from queue cross join generate_series(1, $1) where name = 'callback'`,
     [count],
   );
-  await pool.query(`analyze ${JOB_SCHEMA}.job`);
+  await pool.query(`analyze job`);
 }

@@ -86,5 +86,5 @@ export function registerMigration(program: Command, { options, out, progress, in
     await out.list([rows], COLUMNS);
   });
 
-  for (const command of [apply, listing]) addSettings(command, ['databaseUrl']);
+  for (const command of [apply, listing]) addSettings(command, ['databaseUrl', 'databaseSchema']);
 }

@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type pg from 'pg';
 import { reasonOf, takesWrites } from '../storage/database.ts';
+import type { DatabaseAddress } from '../storage/database-address.ts';
 import { openCopyConnection } from './copy-connection.ts';
 
 /** The transaction was rolled back: the database is as empty as before. */
@@ -16,7 +17,7 @@ export class UnknownOutcome extends Error {
 
 export type CommitOptions = {
   readonly client: pg.Client;
-  readonly databaseUrl: string;
+  readonly address: DatabaseAddress;
   /** Asks, on another connection, whether the data of the transaction is there. It waits while the transaction is open. */
   readonly isThere: (client: pg.Client) => Promise<boolean>;
   /** How long a database is asked that does not answer. */
@@ -43,13 +44,13 @@ const PAUSE_MS = 500;
 const ANSWER_MS = 10_000;
 
 async function askUntilAnswered(
-  { databaseUrl, isThere, patienceMs }: Omit<CommitOptions, 'client'>,
+  { address, isThere, patienceMs }: Omit<CommitOptions, 'client'>,
   failure: unknown,
 ): Promise<boolean> {
   const latest = performance.now() + patienceMs;
   for (;;) {
     try {
-      const client = await openCopyConnection(databaseUrl, 'hubctl backup restore');
+      const client = await openCopyConnection(address, 'hubctl backup restore');
       try {
         await client.query(`set statement_timeout = ${ANSWER_MS}`);
         // A standby may not have the transaction yet.

@@ -1,21 +1,22 @@
 // A connection to copy tables over: no statement times out, and COPY writes the same text whatever the server's settings.
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';
+import { type DatabaseAddress, searchPathSetting } from '../storage/database-address.ts';
 import { lastingClient } from '../storage/lasting-client.ts';
 
 /** `name` is the application name that the server lists. At `signal` the connection is cut, and its statement fails. */
 export async function openCopyConnection(
-  databaseUrl: string,
+  address: DatabaseAddress,
   name: string,
   signal?: AbortSignal,
 ): Promise<pg.Client> {
-  const client = lastingClient(databaseUrl, name);
+  const client = lastingClient(address.url, name);
   client.on('error', () => {}); // the statement that waits for an answer fails with it
   await client.connect();
   // A statement that waits for a lock would hold the end of the client up.
   signal?.addEventListener('abort', () => streamOf(client).destroy(), { once: true });
   try {
-    await client.query(SETTINGS);
+    await client.query(`${SETTINGS}; ${searchPathSetting(address)}`);
     return client;
   } catch (error) {
     await client.end().catch(() => {}); // the first error says more

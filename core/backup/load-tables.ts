@@ -6,10 +6,12 @@ import pg, { type ClientBase } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { countedRows } from './archive-files.ts';
 import type { SequenceEntry, TableEntry } from './manifest.ts';
-import { currentSchema, quote, readSequences, readTables } from './tables.ts';
+import { quote, readSequences, readTables } from './tables.ts';
 import { show, UnreadableBackup } from './unreadable.ts';
 
 /**
+ * The schema may have another name than where the backup was made: tables and sequences are found by their own names.
+ *
  * @param client After the migrations of the backup.
  * @throws UnreadableBackup that names the table, column or sequence which this schema does not have, or the table of the
  *   hub that the backup has not
@@ -18,34 +20,32 @@ export async function requireFitting(
   client: ClientBase,
   { tables, sequences }: { tables: readonly TableEntry[]; sequences: readonly SequenceEntry[] },
 ): Promise<void> {
-  const ownSchema = await currentSchema(client);
   const known = await readTables(client);
   for (const { schema, name, columns, months } of tables) {
-    const table = known.find((each) => each.schema === schema && each.name === name);
+    const table = known.find((each) => each.name === name);
     if (table === undefined) {
       throw unfit(`table ${show(`${schema}.${name}`)}, which is no table of the hub in this database`);
+    }
+    if (tables.some((each) => each.name === name && each.schema !== schema)) {
+      throw unfit(`table ${name} in two schemas`);
     }
     const column = columns.find((each) => !table.columns.includes(each));
     if (column !== undefined) {
       throw unfit(`column ${show(column)} of table ${schema}.${name}, which has no such column`);
     }
-    if (months.length > 0 && !(schema === ownSchema && (await isPartitioned(client, table)))) {
+    if (months.length > 0 && !(await isPartitioned(client, table))) {
       throw unfit(`months of table ${schema}.${name}, which is not partitioned`);
     }
   }
-  const missing = known.find(
-    ({ schema, name }) =>
-      schema === ownSchema && !tables.some((each) => each.schema === schema && each.name === name),
-  );
+  // A hub that was never started has no jobs.
+  const missing = known.find(({ name }) => name !== 'job' && !tables.some((each) => each.name === name));
   if (missing !== undefined) {
     throw new UnreadableBackup(
       `the backup has no rows of table ${missing.schema}.${missing.name}: it is not whole`,
     );
   }
   const positions = await readSequences(client);
-  const sequence = sequences.find(
-    (each) => !positions.some(({ schema, name }) => schema === each.schema && name === each.name),
-  );
+  const sequence = sequences.find((each) => !positions.some(({ name }) => name === each.name));
   if (sequence !== undefined) {
     throw unfit(`sequence ${show(`${sequence.schema}.${sequence.name}`)}, which is no sequence of the hub`);
   }
@@ -69,7 +69,7 @@ export async function loadTable(
   rows: AsyncIterable<Buffer>,
 ): Promise<void> {
   const columns = table.columns.map((name) => pg.escapeIdentifier(name)).join(', ');
-  const copy = copyFrom(`copy ${quote(table)} (${columns}) from stdin`);
+  const copy = copyFrom(`copy ${pg.escapeIdentifier(table.name)} (${columns}) from stdin`);
   const counted = countedRows(rows);
   await pipeline(Readable.from(counted.chunks), client.query(copy)).catch((error: unknown) => {
     if (!(error instanceof pg.DatabaseError)) throw error;
@@ -89,11 +89,7 @@ export async function loadTable(
 export async function setSequences(client: ClientBase, sequences: readonly SequenceEntry[]): Promise<void> {
   for (const { schema, name, lastValue } of sequences) {
     await client
-      .query(`select setval(format('%I.%I', $1::text, $2::text)::regclass, $3::bigint)`, [
-        schema,
-        name,
-        lastValue,
-      ])
+      .query(`select setval(format('%I', $1::text)::regclass, $2::bigint)`, [name, lastValue])
       .catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
         throw new Error(`the sequence ${schema}.${name} cannot be set: ${reason}`, { cause: error });

@@ -10,6 +10,7 @@ import { prepareQueue } from '../payment/jobs.ts';
 import { bringUpToDate } from '../schema.ts';
 import type { DataDir } from '../storage/data-dir.ts';
 import type { Database } from '../storage/database.ts';
+import type { DatabaseAddress } from '../storage/database-address.ts';
 import { checkKeyRing, installKeyRing, type MasterKeySource } from '../storage/key-ring.ts';
 import { knownMigrations } from '../storage/migrate.ts';
 import { makePartitions } from '../storage/partitions.ts';
@@ -38,8 +39,8 @@ export type Restored = Loaded & {
 
 export type RestoreOptions = {
   /** The address of the database that the hub will use. Asked for when the passphrase has proved right. */
-  readonly findDatabase: () => Promise<string>;
-  readonly openDatabase: (url: string) => Promise<Database>;
+  readonly findDatabase: () => Promise<DatabaseAddress>;
+  readonly openDatabase: (address: DatabaseAddress) => Promise<Database>;
   /** Opened, and made, when the database is there. */
   readonly dataDir: () => Promise<DataDir>;
   /** Where the hub will take its keys from. */
@@ -63,13 +64,13 @@ export async function restoreBackup(file: Readable, options: RestoreOptions): Pr
   return readArchive(file, options.passphrase, async (archive) => {
     const { manifest } = archive;
     await requireKnown(manifest, options.hubVersion);
-    const databaseUrl = await options.findDatabase();
+    const address = await options.findDatabase();
     await using undo = new AsyncDisposableStack();
-    const client = await openCopyConnection(databaseUrl, 'hubctl backup restore');
+    const client = await openCopyConnection(address, 'hubctl backup restore');
     undo.defer(() => client.end().catch(() => {})); // it may be gone already; its transaction ends with it
     await requireNoHub(client);
     await requireEmpty(client, archive, options);
-    const db = await options.openDatabase(databaseUrl);
+    const db = await options.openDatabase(address);
     undo.defer(() => db.close());
     await makeTables(db, manifest, client);
     await requireFitting(client, manifest);
@@ -77,7 +78,7 @@ export async function restoreBackup(file: Readable, options: RestoreOptions): Pr
     await lockOut(client);
     await requireEmpty(client, archive, options); // another restore may have held the lock
     const loaded = await load(client, archive);
-    const { keyRingFile } = await commitWithKeys(client, databaseUrl, archive, options);
+    const { keyRingFile } = await commitWithKeys(client, address, archive, options);
     await finish(db);
     return { ...loaded, manifest, keyRingFile };
   });
@@ -147,7 +148,7 @@ async function recordRestore(client: pg.Client, manifest: Manifest, { tables, ro
  */
 async function commitWithKeys(
   client: pg.Client,
-  databaseUrl: string,
+  address: DatabaseAddress,
   { keys }: Archive,
   { dataDir, masterKey, auditHeadFile, patienceMs = PATIENCE_MS }: RestoreOptions,
 ): Promise<{ keyRingFile: string | undefined }> {
@@ -161,7 +162,7 @@ async function commitWithKeys(
   try {
     await commitForSure({
       client,
-      databaseUrl,
+      address,
       isThere: (other) => holdsRowsOf(other, transaction),
       patienceMs,
     });

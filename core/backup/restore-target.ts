@@ -4,6 +4,7 @@ import type pg from 'pg';
 import { prepareJobTables } from '../payment/jobs.ts';
 import type { Database } from '../storage/database.ts';
 import { knownMigrations, migrateUp, migrationStatus } from '../storage/migrate.ts';
+import { prepareSchema } from '../storage/prepare-schema.ts';
 import type { Manifest } from './manifest.ts';
 import { currentSchema, listTables, quote } from './tables.ts';
 import { jobSchemaVersion } from './take-backup.ts';
@@ -78,9 +79,10 @@ export async function makeTables(db: Database, manifest: Manifest, client: pg.Cl
     );
   }
   const last = manifest.migrations.toSorted().at(-1);
+  await prepareSchema(db);
   if (last !== undefined) await migrateUp(db, { to: last });
   await requireApplied(client, manifest);
-  await prepareJobTables(db.pool);
+  await prepareJobTables(db);
   const ours = await jobSchemaVersion(client);
   if (ours !== undefined && (manifest.jobSchemaVersion ?? 0) > ours) {
     throw new Error(

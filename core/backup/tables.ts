@@ -1,6 +1,6 @@
 // The tables and sequences of a hub that a backup carries, as the catalog of the database has them.
 import pg, { type ClientBase } from 'pg';
-import { JOB_SCHEMA } from '../payment/jobs.ts';
+import { JOB_TABLES } from '../payment/jobs.ts';
 import type { SequenceEntry, TableEntry } from './manifest.ts';
 
 export type TableRef = Pick<TableEntry, 'schema' | 'name'>;
@@ -15,15 +15,15 @@ export async function currentSchema(client: ClientBase): Promise<string> {
   return rows[0]?.name ?? 'public';
 }
 
-/** Its rows are the same in every database. */
-const LOCK_TABLE = 'hub_lock';
 /**
- * The hub's own tables, without partitions, extension tables and hub_lock, and the job table of the queue. The queue's other
- * tables hold statements and table names that the queue runs, and statistics.
+ * The rows of hub_lock are the same in every database. The queue's tables but for the jobs hold statements and table names that
+ * the queue runs, and statistics.
  */
+const NOT_CARRIED = ['hub_lock', ...JOB_TABLES.filter((name) => name !== 'job')];
+/** The tables of the hub, without partitions and extension tables. */
 const CARRIED = `
   c.relkind in ('r', 'p') and not c.relispartition
-  and ((n.nspname = current_schema() and c.relname <> '${LOCK_TABLE}') or (n.nspname = '${JOB_SCHEMA}' and c.relname = 'job'))
+  and n.nspname = current_schema() and c.relname <> all ('{${NOT_CARRIED}}')
   and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype = 'e')`;
 
 export async function listTables(client: ClientBase): Promise<TableRef[]> {

@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { Clock } from '../clock.ts';
-import { JOB_SCHEMA } from '../payment/jobs.ts';
+import type { DatabaseAddress } from '../storage/database-address.ts';
 import { checkKeyRing } from '../storage/key-ring.ts';
 import { formatKeyRing, type MasterKey } from '../storage/master-key.ts';
 import { openCopyConnection } from './copy-connection.ts';
@@ -13,8 +13,7 @@ import { listTables, quote, readSequences, readTables } from './tables.ts';
 import { writeArchive } from './write-archive.ts';
 
 export type BackupOptions = {
-  /** A `postgres://` URL. */
-  readonly databaseUrl: string;
+  readonly address: DatabaseAddress;
   readonly keys: readonly MasterKey[];
   readonly hubVersion: string;
   readonly encryption: PassphraseOptions;
@@ -29,8 +28,8 @@ export type BackupOptions = {
  *   cannot be carried.
  */
 export async function takeBackup(options: BackupOptions, file: Writable): Promise<Manifest> {
-  const { databaseUrl, keys, hubVersion, encryption, clock, signal } = options;
-  const client = await openCopyConnection(databaseUrl, 'hubctl backup', signal);
+  const { address, keys, hubVersion, encryption, clock, signal } = options;
+  const client = await openCopyConnection(address, 'hubctl backup', signal);
   try {
     await requireHub(client);
     await beginSnapshot(client);
@@ -73,8 +72,7 @@ async function beginSnapshot(client: pg.Client): Promise<void> {
 
 async function readVersions(client: pg.Client) {
   const { rows } = await client.query<{ jobs: boolean; postgresVersion: string }>(
-    `select to_regclass($1) is not null as jobs, current_setting('server_version') as "postgresVersion"`,
-    [`${JOB_SCHEMA}.version`],
+    `select to_regclass('version') is not null as jobs, current_setting('server_version') as "postgresVersion"`,
   );
   const { jobs = false, postgresVersion = '' } = rows[0] ?? {};
   const { rows: applied } = await client.query<{ name: string }>(
@@ -88,9 +86,9 @@ async function readVersions(client: pg.Client) {
   };
 }
 
-/** The version of the queue's tables; the schema has to be there. */
+/** The version of the queue's tables; they have to be there. */
 export async function jobSchemaVersion(client: pg.ClientBase): Promise<number | undefined> {
-  const { rows } = await client.query<{ version: number }>(`select version from ${JOB_SCHEMA}.version`);
+  const { rows } = await client.query<{ version: number }>(`select version from version`);
   return rows[0]?.version;
 }
 

@@ -1,7 +1,8 @@
 // The queue of callbacks that were not dealt with at once: pg-boss, in the same database.
 
-import type { ClientBase, Pool, PoolClient } from 'pg';
+import pg, { type ClientBase, type Pool, type PoolClient } from 'pg';
 import { getConstructionPlans, type Job, PgBoss } from 'pg-boss';
+import type { Database } from '../storage/database.ts';
 import { takeBootstrapLock } from '../storage/hub-lock.ts';
 import { inTransaction } from '../storage/transaction.ts';
 
@@ -21,6 +22,8 @@ export type Jobs = {
 
 export type JobsOptions = {
   readonly pool: Pool;
+  /** Where the tables of the queue are: beside those of the hub. */
+  readonly schema: string;
   /** How long a replay has its callback to itself. */
   readonly startAfterMs: number;
   /** How long an attempt may take before the hub that makes it is taken for dead. */
@@ -30,19 +33,16 @@ export type JobsOptions = {
   readonly onError: (error: Error) => void;
 };
 
-/** Where the queue's tables are. */
-export const JOB_SCHEMA = 'job';
-
 export const QUEUE = 'callback';
 // The handler gives up after a day, by the callback's own age; the queue never does.
 const RETRY_LIMIT = 1_000;
 const WORKERS = 8;
 
 export async function createJobs(options: JobsOptions): Promise<Jobs> {
-  const { pool, startAfterMs, expireAfterMs, retryDelayMs, retryDelayMaxMs, onError } = options;
+  const { pool, schema, startAfterMs, expireAfterMs, retryDelayMs, retryDelayMaxMs, onError } = options;
   const boss = new PgBoss({
     db: executor(pool),
-    schema: JOB_SCHEMA,
+    schema: pg.escapeIdentifier(schema),
     superviseIntervalSeconds: 1,
     monitorIntervalSeconds: 1,
     queueCacheIntervalSeconds: 1,
@@ -94,24 +94,43 @@ export async function createJobs(options: JobsOptions): Promise<Jobs> {
   };
 }
 
+const PLANS_SCHEMA = 'schema_of_jobs';
+
+/** The tables of the queue, without their partitions. */
+export const JOB_TABLES: readonly string[] = Array.from(
+  getConstructionPlans(PLANS_SCHEMA).matchAll(/create table (?:if not exists )?schema_of_jobs\.(\w+)/gi),
+  ([, name = '']) => name,
+);
+
+/** SQLSTATEs: there is a table, a type or a function of this name. */
+const EXISTS = ['42P07', '42710', '42723'];
+
 /** Makes the queue's tables where there are none. Of hubs that start together one makes them, and the others wait. */
-export async function prepareJobTables(pool: Pool): Promise<void> {
+export async function prepareJobTables({ pool, schema }: Pick<Database, 'pool' | 'schema'>): Promise<void> {
   await inTransaction(pool, async (client) => {
     await takeBootstrapLock((statement) => client.query(statement), 'job_tables');
     // Read as rows: to_regclass may remember that it found nothing before the wait for the lock.
     const { rows } = await client.query(
-      `select exists (select from pg_tables where schemaname = $1 and tablename = 'version') as there`,
-      [JOB_SCHEMA],
+      `select from pg_tables where schemaname = $1 and tablename in ('job', 'queue', 'version')`,
+      [schema],
     );
+    if (rows.length === 3) return;
     // The plans end with a commit, which ends the lock when the tables are there.
-    const plans = getConstructionPlans(JOB_SCHEMA, { createSchema: true });
-    if (!rows[0].there) await client.query(plans.replace(ADVISORY_LOCK, 'SELECT'));
+    const plans = getConstructionPlans(pg.escapeIdentifier(schema), { createSchema: false });
+    await client.query(plans.replace(ADVISORY_LOCK, 'SELECT')).catch((error) => {
+      if (!EXISTS.includes(error.code)) throw error;
+      throw new Error(
+        `the schema ${schema} has something else under a name that the hub's job queue needs (${error.message}): ` +
+          'rename it, or give the hub a schema of its own with HUB_DATABASE_SCHEMA',
+        { cause: error },
+      );
+    });
   });
 }
 
 /** Makes the queue where it is missing, so that jobs can be put into it. A hub that starts gives it its policy. */
 export async function prepareQueue(client: ClientBase): Promise<void> {
-  await client.query(`select ${JOB_SCHEMA}.create_queue($1, '{"policy": "standard"}')`, [QUEUE]);
+  await client.query(`select create_queue($1, '{"policy": "standard"}')`, [QUEUE]);
 }
 
 /** The interface pg-boss asks of a database, on a pool or inside of a transaction. */

@@ -3,7 +3,7 @@
 // Depths are counted up to a bound, so that a backlog of a million costs no more than one of ten thousand.
 import type { Clock } from '../clock.ts';
 import type { Figures } from '../storage/database-figures.ts';
-import { JOB_SCHEMA, QUEUE } from './jobs.ts';
+import { QUEUE } from './jobs.ts';
 
 const MOST = 10_000;
 const SO_MANY = `${MOST}: so many or more`;
@@ -124,7 +124,7 @@ export function paymentFigures({ clock, strayAfterMs, onSlot }: PaymentFiguresOp
           name: 'job_figures',
           // One row: the queue counts its jobs each second.
           text: `select ready_count as ready, deferred_count as deferred, active_count as active
-                 from ${JOB_SCHEMA}.queue where name = '${QUEUE}'`,
+                 from queue where name = '${QUEUE}'`,
         }),
       ]);
       const [callbacks] = backlog.rows;

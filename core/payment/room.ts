@@ -13,6 +13,7 @@ import type { Clock } from '../clock.ts';
 import { formatId } from '../ids.ts';
 import { type ServiceEntry, serve } from '../service-entry.ts';
 import type { Database } from '../storage/database.ts';
+import type { DatabaseAddress } from '../storage/database-address.ts';
 import type { Figures } from '../storage/database-figures.ts';
 import type { SealedColumn } from '../storage/reseal.ts';
 import type { Sealer } from '../storage/sealing.ts';
@@ -79,7 +80,7 @@ export type PaymentConfig = {
 export type PaymentRoomOptions = {
   readonly config: PaymentConfig;
   readonly db: Database;
-  readonly databaseUrl: string;
+  readonly address: DatabaseAddress;
   readonly sealer: Sealer;
   /** What the other rooms have sealed, to be re-sealed together with this room's. */
   readonly otherSecrets: readonly SealedColumn[];
@@ -110,7 +111,7 @@ const CLOSE_GRACE_MS = 5_000;
 const STRAY_GRACE_MS = 2_000;
 
 export async function createPaymentRoom(options: PaymentRoomOptions): Promise<PaymentRoom> {
-  const { config, db, databaseUrl, sealer, otherSecrets, clock, logger, metrics, tasks, ending } = options;
+  const { config, db, address, sealer, otherSecrets, clock, logger, metrics, tasks, ending } = options;
   const { pool } = db;
   const meter = createPaymentMeter(
     metrics,
@@ -120,7 +121,7 @@ export async function createPaymentRoom(options: PaymentRoomOptions): Promise<Pa
 
   const events = createSessionEvents({
     pool,
-    databaseUrl,
+    address,
     onError: (error) => logger.warn({ reason: error.message }, 'status changes are not announced'),
   });
   undo.defer(() => events.close());
@@ -140,6 +141,7 @@ export async function createPaymentRoom(options: PaymentRoomOptions): Promise<Pa
   const inlineMs = config.callbackBudgetMs + 1_000;
   const jobs = await createJobs({
     pool,
+    schema: db.schema,
     startAfterMs: inlineMs,
     expireAfterMs: leaseMs + 5_000,
     retryDelayMs: config.retryDelayMs,

@@ -2,6 +2,7 @@
 import { EventEmitter } from 'node:events';
 import type { Client, Pool } from 'pg';
 import { createBatcher } from '../storage/batcher.ts';
+import type { DatabaseAddress } from '../storage/database-address.ts';
 import { lastingClient } from '../storage/lasting-client.ts';
 
 export type SessionEvents = {
@@ -15,7 +16,7 @@ export type SessionEvents = {
 export type SessionEventsOptions = {
   readonly pool: Pool;
   /** Listening takes a connection of its own. */
-  readonly databaseUrl: string;
+  readonly address: DatabaseAddress;
   readonly onError: (error: Error) => void;
 };
 
@@ -24,7 +25,7 @@ const RECONNECT_MS = 1_000;
 // What a lost notification costs: nothing but this delay.
 const POLL_MS = 5_000;
 
-export function createSessionEvents({ pool, databaseUrl, onError }: SessionEventsOptions): SessionEvents {
+export function createSessionEvents({ pool, address, onError }: SessionEventsOptions): SessionEvents {
   const changes = new EventEmitter().setMaxListeners(0);
   let client: Client | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -40,7 +41,7 @@ export function createSessionEvents({ pool, databaseUrl, onError }: SessionEvent
   };
   const connect = (): void => {
     timer = undefined;
-    const fresh = lastingClient(databaseUrl, 'hub events');
+    const fresh = lastingClient(address.url, 'hub events');
     client = fresh;
     fresh.on('error', reconnect);
     fresh.on('notification', ({ payload }) => payload !== undefined && changes.emit(payload));

@@ -3,20 +3,21 @@ import { Migrator } from '@mikro-orm/migrations';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import type { ClientBase, Pool, PoolClient } from 'pg';
 import { keepPlaces, traceStatements } from '../../tracing/trace-statements.ts';
+import { type DatabaseAddress, schemaName, searchPathSetting } from './database-address.ts';
 import { CONNECT_TIMEOUT_MS } from './lasting-client.ts';
 import { ReadOnlyDatabase } from './outage.ts';
 
 export type Database = {
   readonly orm: MikroORM;
   readonly pool: Pool;
+  /** Where the hub's tables are, or will be. */
+  readonly schema: string;
   /** A fresh unit of work; one per call, never shared between requests. */
   em(): EntityManager;
   close(): Promise<void>;
 };
 
-export type DatabaseOptions = {
-  /** A `postgres://` URL. */
-  readonly url: string;
+export type DatabaseOptions = DatabaseAddress & {
   /** Most connections this process holds. */
   readonly poolSize: number;
   // biome-ignore lint/suspicious/noExplicitAny: the ORM's own signature for a mixed list of schemas
@@ -28,7 +29,13 @@ export type DatabaseOptions = {
  * Opens the pool and makes sure that a PostgreSQL of version 15 or later answers.
  * @throws Error that names the server, never the password, and what is wrong.
  */
-export async function openDatabase({ url, poolSize, entities, log }: DatabaseOptions): Promise<Database> {
+export async function openDatabase({
+  url,
+  schema: givenSchema,
+  poolSize,
+  entities,
+  log,
+}: DatabaseOptions): Promise<Database> {
   const orm = await MikroORM.init({
     clientUrl: url,
     entities: [...entities],
@@ -54,7 +61,7 @@ export async function openDatabase({ url, poolSize, entities, log }: DatabaseOpt
       // Statements of one transaction that need not wait for each other share a round trip.
       pipeline: true,
       keepAlive: true,
-      verify: prepareConnection,
+      verify: prepareConnection(givenSchema),
     },
     forceUtcTimezone: true,
     // A mistyped name must not become a new, empty database.
@@ -65,27 +72,52 @@ export async function openDatabase({ url, poolSize, entities, log }: DatabaseOpt
     const pool = await orm.em.getDriver().getConnection().getNativeClient();
     keepPlaces(pool);
     await requireVersion(pool);
+    const schema = await findSchema(pool, givenSchema);
+    orm.config.set('schema', schema);
     const close = async (): Promise<void> => {
       await orm.close();
       // The ORM ends the pool only if it was the one to use it.
       if (!pool.ending) await pool.end();
     };
-    return { orm, pool, em: () => orm.em.fork(), close };
+    return { orm, pool, schema, em: () => orm.em.fork(), close };
   } catch (error) {
     await orm.close();
     throw new Error(`no database at ${withoutSecrets(url)}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
-/** Whether the server behind a new connection takes writes; what is read from a standby may be old. */
-function prepareConnection(client: PoolClient, done: (error?: Error) => void): void {
-  traceStatements(client);
+/**
+ * Sets a new connection up, and finds out whether the server behind it takes writes; what is read from a standby may be old.
+ */
+function prepareConnection(schema: string | undefined) {
   // Prepared once means planned once. PostgreSQL would plan again for each batch, since batches differ in length, and that
   // takes longer than to run them.
-  client
-    .query('set plan_cache_mode = force_generic_plan')
-    .then(() => takesWrites(client))
-    .then((writes) => done(writes ? undefined : new ReadOnlyDatabase()), done);
+  const settings = `set plan_cache_mode = force_generic_plan; ${searchPathSetting({ schema })}`;
+  return (client: PoolClient, done: (error?: Error) => void): void => {
+    traceStatements(client);
+    client
+      .query(settings)
+      .then(() => takesWrites(client))
+      .then((writes) => done(writes ? undefined : new ReadOnlyDatabase()), done);
+  };
+}
+
+async function findSchema(pool: Pool, given: string | undefined): Promise<string> {
+  if (given !== undefined) return given;
+  const { rows } = await pool.query<{ schema: string | null; path: string }>(
+    `select current_schema() as schema, current_setting('search_path') as path`,
+  );
+  const { schema = null, path = '' } = rows[0] ?? {};
+  if (schema === null) {
+    throw new Error(
+      `no schema of the role's search path (${path}) exists: create one, or name one in HUB_DATABASE_SCHEMA`,
+    );
+  }
+  try {
+    return schemaName(schema);
+  } catch (error) {
+    throw new Error(`the first schema of the role's search path is ${schema}; it ${reasonOf(error)}`);
+  }
 }
 
 export async function takesWrites(db: Pool | ClientBase): Promise<boolean> {

@@ -1,7 +1,7 @@
 // How many months ahead there are partitions: where there are none, rows go to the default ones.
 import type { Clock } from '../clock.ts';
 import type { Figures } from './database-figures.ts';
-import { AHEAD } from './partitions.ts';
+import { AHEAD, BY_MONTH } from './partitions.ts';
 
 const MONTHS_AHEAD = 'hub_partition_months_ahead';
 
@@ -21,7 +21,7 @@ export function partitionFigures(clock: Clock): Figures {
                  select count(to_regclass(p.relname || to_char(
                           date_trunc('month', $1::timestamptz at time zone 'UTC') + n * interval '1 month', '_YYYY_MM'))) as ahead
                  from pg_partitioned_table t
-                 join pg_class p on p.oid = t.partrelid and p.relnamespace = current_schema()::regnamespace
+                 join pg_class p on p.oid = t.partrelid and ${BY_MONTH}
                  cross join generate_series(1, ${AHEAD}) n
                  group by p.oid
                ) each`,

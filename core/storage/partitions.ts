@@ -36,13 +36,20 @@ export type Partition = {
   readonly bytes: number;
 };
 
+/**
+ * Of the partitioned tables `t` with the rows `p` in pg_class, those of the hub that are partitioned by month: each has a
+ * default partition. The tables of the job queue are not.
+ */
+export const BY_MONTH =
+  "p.relnamespace = current_schema()::regnamespace and t.partstrat = 'r' and t.partdefid <> 0";
+
 /** The partitions there are, by month and table; without the default ones. */
 export async function listPartitions(db: Pool | PoolClient): Promise<Partition[]> {
   const { rows } = await db.query<Omit<Partition, 'bytes'> & { bytes: string }>(
     `select p.relname as "table", c.relname as name, replace(right(c.relname, 7), '_', '-') as month, a.attname as key,
             pg_total_relation_size(c.oid) as bytes
      from pg_partitioned_table t
-     join pg_class p on p.oid = t.partrelid and p.relnamespace = current_schema()::regnamespace
+     join pg_class p on p.oid = t.partrelid and ${BY_MONTH}
      join pg_attribute a on a.attrelid = p.oid and a.attnum = t.partattrs[0]
      join pg_inherits i on i.inhparent = p.oid
      join pg_class c on c.oid = i.inhrelid and c.oid <> t.partdefid
@@ -65,7 +72,7 @@ export async function makePartitions(pool: Pool, now: Date): Promise<number> {
     `select parent, array_agg(month::text order by month) as months from (
        select p.relname as parent, unnest(months_astray(p.relname) || ahead.months) as month
        from pg_partitioned_table t
-       join pg_class p on p.oid = t.partrelid and p.relnamespace = current_schema()::regnamespace
+       join pg_class p on p.oid = t.partrelid and ${BY_MONTH}
        cross join (
          select array_agg((date_trunc('month', $1::timestamptz at time zone 'UTC') + n * interval '1 month')::date) as months
          from generate_series(0, ${AHEAD}) n

@@ -27,35 +27,30 @@ const FUNCTIONS = ['make_month_partitions(text, date[])', 'months_astray(text)',
  * Gives a role what a hub needs to serve, and takes from it what else it has on these tables. To be done again after
  * each change of the schema.
  *
- * @param client In a transaction, as the owner of the schema.
- * @param ownSchema Where the hub's tables are. @param jobSchema Where the queue's are.
+ * @param client In a transaction, as the owner of the schema. @param schema Where the tables of hub and queue are.
  * @throws Error if there is no such role, or if it could change the audit log all the same
  */
-export async function grantServing(
-  client: PoolClient,
-  role: string,
-  { ownSchema, jobSchema }: { ownSchema: string; jobSchema: string },
-): Promise<void> {
+export async function grantServing(client: PoolClient, role: string, schema: string): Promise<void> {
   await requireLesser(client, role);
   const grantee = pg.escapeIdentifier(role);
-  const { rows: tables } = await client.query<{ schema: string; name: string }>(
-    `select n.nspname as schema, c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where c.relkind in ('r', 'p') and (n.nspname = $2 or (n.nspname = $1 and not c.relispartition))
-     order by 1, 2`,
-    [ownSchema, jobSchema],
+  const place = pg.escapeIdentifier(schema);
+  // Rows of a month are reached through the table; the queue names the partition that its jobs are in.
+  const { rows: tables } = await client.query<{ name: string }>(
+    `select c.relname as name from pg_class c left join pg_inherits i on i.inhrelid = c.oid
+     where c.relkind in ('r', 'p') and c.relnamespace = $1::regnamespace
+       and (i.inhparent is null or i.inhparent = 'job'::regclass)
+     order by 1`,
+    [place],
   );
-  for (const { schema, name } of tables) {
-    const table = `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`;
-    const privileges = schema === ownSchema ? PRIVILEGES[name] : undefined;
+  for (const { name } of tables) {
+    const table = `${place}.${pg.escapeIdentifier(name)}`;
     await client.query(`revoke all on ${table} from ${grantee}`);
-    await client.query(`grant ${privileges ?? 'select, insert, update, delete'} on ${table} to ${grantee}`);
+    const privileges = PRIVILEGES[name] ?? 'select, insert, update, delete';
+    await client.query(`grant ${privileges} on ${table} to ${grantee}`);
   }
-  for (const name of [ownSchema, jobSchema]) {
-    const schema = pg.escapeIdentifier(name);
-    await client.query(`revoke create on schema ${schema} from ${grantee}`);
-    await client.query(`grant usage on schema ${schema} to ${grantee}`);
-    await client.query(`grant usage, select, update on all sequences in schema ${schema} to ${grantee}`);
-  }
+  await client.query(`revoke create on schema ${place} from ${grantee}`);
+  await client.query(`grant usage on schema ${place} to ${grantee}`);
+  await client.query(`grant usage, select, update on all sequences in schema ${place} to ${grantee}`);
   for (const name of FUNCTIONS) await client.query(`grant execute on function ${name} to ${grantee}`);
 }
 

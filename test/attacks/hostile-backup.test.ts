@@ -36,7 +36,7 @@ describe('a hostile backup', function () {
     const path = join(directory, 'honest.age');
     const encryption = { passphrase: PASSPHRASE, logN: 2 };
     const options = {
-      databaseUrl: hub.databaseUrl,
+      address: { url: hub.databaseUrl },
       keys,
       hubVersion: '0.0.0-test',
       encryption,
@@ -52,7 +52,7 @@ describe('a hostile backup', function () {
     const path = join(directory, 'hostile.age');
     await packBackup(path, PASSPHRASE, entries);
     return restoreBackup(createReadStream(path), {
-      findDatabase: async () => url,
+      findDatabase: async () => ({ url }),
       openDatabase: openQuietly,
       dataDir: () => openDataDir(join(directory, 'data')),
       masterKey: {},

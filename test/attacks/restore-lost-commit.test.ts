@@ -41,7 +41,7 @@ describe('a restore whose commit is not answered', function () {
     await hub.stop();
     const encryption = { passphrase: PASSPHRASE, logN: 2 };
     const options = {
-      databaseUrl: hub.databaseUrl,
+      address: { url: hub.databaseUrl },
       keys,
       hubVersion: '0.0.0-test',
       encryption,
@@ -64,7 +64,7 @@ describe('a restore whose commit is not answered', function () {
   /** @param beforeCommit All rows are loaded, and the next `commit` is that of the restore. */
   const restore = (beforeCommit: () => void, patienceMs = 15_000, path = file) =>
     restoreBackup(createReadStream(path), {
-      findDatabase: async () => proxy.url,
+      findDatabase: async () => ({ url: proxy.url }),
       openDatabase: openQuietly,
       dataDir: async () => {
         beforeCommit();
@@ -110,7 +110,7 @@ describe('a restore whose commit is not answered', function () {
   }
 
   it('waits for a commit that goes on without it', async () => {
-    const db = await openQuietly(databaseUrl);
+    const db = await openQuietly({ url: databaseUrl });
     await migrateUp(db);
     await db.close();
     await query(
@@ -170,12 +170,12 @@ describe('a restore whose commit is not answered', function () {
   /** Of a database that was migrated, and that no hub has used. */
   async function backUpUnserved(path: string): Promise<void> {
     const unserved = await createDatabase();
-    const db = await openQuietly(unserved);
+    const db = await openQuietly({ url: unserved });
     await migrateUp(db);
     await db.close();
     await takeBackup(
       {
-        databaseUrl: unserved,
+        address: { url: unserved },
         keys,
         hubVersion: '0.0.0-test',
         encryption: { passphrase: PASSPHRASE, logN: 2 },

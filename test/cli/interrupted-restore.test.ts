@@ -49,7 +49,7 @@ describe('a restore that is killed', function () {
     );
     const encryption = { passphrase: PASSPHRASE, logN: 2 };
     const options = {
-      databaseUrl: hub.databaseUrl,
+      address: { url: hub.databaseUrl },
       keys,
       hubVersion: '0.0.0-test',
       encryption,
@@ -176,7 +176,7 @@ describe('a restore that is killed', function () {
 
   /** A restore that has said `commit`, and waits for the server. `release` lets the server go on. */
   async function untilCommit(): Promise<{ child: ChildProcess; release: () => Promise<void> }> {
-    const db = await openQuietly(databaseUrl);
+    const db = await openQuietly({ url: databaseUrl });
     await migrateUp(db);
     await db.close();
     await query(

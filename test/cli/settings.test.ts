@@ -58,6 +58,7 @@ const SAMPLES: { [K in keyof Settings]: Sample<Settings[K]> } = {
     read: new Secret('postgresql://db/hub'),
     wrong: ['db/hub', 'mysql://db'],
   },
+  databaseSchema: { written: 'hub_2', read: 'hub_2', wrong: ['pg_hub', 'a.b', 'a"b', ' ', 'a'.repeat(51)] },
   databasePool: { written: '25', read: 25, wrong: ['1', '0', '1001', 'many'] },
   redisUrl: {
     written: 'rediss://cache',

@@ -48,7 +48,7 @@ describe('the audit log', () => {
     return answered;
   };
   const migrate = async (url: string) => {
-    const db = await openHubDatabase(url, 2, pino({ level: 'silent' }));
+    const db = await openHubDatabase({ url }, 2, pino({ level: 'silent' }));
     await migrateUp(db);
     await makePartitions(db.pool, new Date('2026-05-01T00:00:00Z'));
     await db.close();

@@ -49,7 +49,7 @@ describe('the audit chain', function () {
   beforeEach(async () => {
     directory = await makeDataDir();
     url = await createDatabase();
-    db = await openHubDatabase(url, 8, LOGGER);
+    db = await openHubDatabase({ url }, 8, LOGGER);
     await migrateUp(db);
     now = new Date('2026-05-01T12:00:00.000Z');
     chain = { pool: db.pool, sealer: createSealer([masterKey]), clock };
@@ -434,7 +434,7 @@ describe('the audit chain', function () {
 describe('the audit chain of a database from before there was one', () => {
   it('is begun by an admin, with the entries that are there', async () => {
     const url = await createDatabase();
-    const db = await openHubDatabase(url, 4, LOGGER);
+    const db = await openHubDatabase({ url }, 4, LOGGER);
     const clock = () => new Date();
     await db.orm.migrator.up({ to: 'Migration20261121100000_payments' });
     await query(

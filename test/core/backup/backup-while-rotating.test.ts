@@ -48,7 +48,7 @@ describe('a backup while master keys are rotated', function () {
   const backUp = (keys: string) =>
     takeBackup(
       {
-        databaseUrl: hub.databaseUrl,
+        address: { url: hub.databaseUrl },
         keys: readMasterKeys(keys),
         hubVersion: '0.0.0-test',
         encryption: { passphrase: PASSPHRASE, logN: 2 },
@@ -62,7 +62,7 @@ describe('a backup while master keys are rotated', function () {
     const databaseUrl = await createDatabase();
     const dataDir = await openDataDir(join(directory, 'restored'));
     await restoreBackup(createReadStream(file), {
-      findDatabase: async () => databaseUrl,
+      findDatabase: async () => ({ url: databaseUrl }),
       openDatabase: openQuietly,
       dataDir: async () => dataDir,
       masterKey: {},

@@ -41,7 +41,7 @@ describe('a backup on PostgreSQL 15 by a plain owner', function () {
     const path = join(directory, 'hub.age');
     const encryption = { passphrase: PASSPHRASE, logN: 2 };
     const options = {
-      databaseUrl: hub.databaseUrl,
+      address: { url: hub.databaseUrl },
       keys,
       hubVersion: '0.0.0-test',
       encryption,
@@ -50,7 +50,7 @@ describe('a backup on PostgreSQL 15 by a plain owner', function () {
     await takeBackup(options, createWriteStream(path));
     for (const databaseUrl of [await server.createDatabase(), await createDatabase()]) {
       await restoreBackup(createReadStream(path), {
-        findDatabase: async () => databaseUrl,
+        findDatabase: async () => ({ url: databaseUrl }),
         openDatabase: openQuietly,
         dataDir: () => openDataDir(join(directory, databaseUrl.slice(-12))),
         masterKey: {},
@@ -59,7 +59,7 @@ describe('a backup on PostgreSQL 15 by a plain owner', function () {
       });
       expect(await query(databaseUrl, 'select from license')).to.have.length(1);
       expect(await query(databaseUrl, 'select from audit_entry_default')).to.have.length(0);
-      const db = await openQuietly(databaseUrl);
+      const db = await openQuietly({ url: databaseUrl });
       const months = (await listPartitions(db.pool)).filter(({ table }) => table === 'audit_entry');
       await db.close();
       expect(months).to.have.length(4);

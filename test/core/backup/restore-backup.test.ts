@@ -65,7 +65,13 @@ describe('a restored backup', function () {
   async function backUp(name: string, databaseUrl: string): Promise<string> {
     const path = join(directory, name);
     const encryption = { passphrase: PASSPHRASE, logN: 2 };
-    const options = { databaseUrl, keys, hubVersion: '0.0.0-test', encryption, clock: systemClock };
+    const options = {
+      address: { url: databaseUrl },
+      keys,
+      hubVersion: '0.0.0-test',
+      encryption,
+      clock: systemClock,
+    };
     await takeBackup(options, createWriteStream(path));
     return path;
   }
@@ -73,7 +79,7 @@ describe('a restored backup', function () {
   async function restore(databaseUrl: string, options: { path?: string; dataDir?: string } = {}) {
     const { path = file, dataDir = join(directory, databaseUrl.slice(-12)) } = options;
     return restoreBackup(createReadStream(path), {
-      findDatabase: async () => databaseUrl,
+      findDatabase: async () => ({ url: databaseUrl }),
       openDatabase: openQuietly,
       dataDir: () => openDataDir(dataDir),
       masterKey: {},
@@ -110,7 +116,7 @@ describe('a restored backup', function () {
       { subject: createdAt, action: 'backup.restore' },
     ]);
     await using db = new AsyncDisposableStack();
-    const { pool, close } = await openQuietly(databaseUrl);
+    const { pool, close } = await openQuietly({ url: databaseUrl });
     db.defer(close);
     const chain = { pool, sealer: createSealer(keys), clock: systemClock };
     const { broken, head } = await verifyAll(chain);
@@ -176,7 +182,7 @@ describe('a restored backup', function () {
 
   it('of an older schema is brought up to date', async () => {
     const [older, target] = [await createDatabase(), await createDatabase()];
-    const db = await openQuietly(older);
+    const db = await openQuietly({ url: older });
     const [first] = await knownMigrations();
     await migrateUp(db, { ...(first && { to: first }) });
     await db.close();

@@ -16,7 +16,7 @@ describe('the taken seats that a license notes', function () {
   let db: Database;
   beforeEach(async () => {
     url = await createDatabase();
-    db = await openHubDatabase(url, 4, pino({ level: 'silent' }));
+    db = await openHubDatabase({ url }, 4, pino({ level: 'silent' }));
   });
   afterEach(() => db.close());
 

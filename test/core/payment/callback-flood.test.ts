@@ -69,7 +69,7 @@ describe('a flood of forged callbacks', function () {
     const [row] = await query<{ open: number }>(
       payments.hub.databaseUrl,
       `select (select count(*) from callback where state = 'received')::int +
-         (select count(*) from job.job where name = 'callback' and state in ('created', 'retry', 'active'))::int as open`,
+         (select count(*) from job where name = 'callback' and state in ('created', 'retry', 'active'))::int as open`,
     );
     return row?.open ?? 0;
   };

@@ -142,7 +142,7 @@ describe('somebody who knows a callback address and its ids', () => {
     expect(callbacks.filter(({ fields }) => fields['paymentID']?.startsWith('UNKNOWN'))).to.have.length(100);
     const [jobs] = await query<{ left: number }>(
       payments.hub.databaseUrl,
-      `select count(*)::int as left from job.job where name = 'callback' and state in ('created', 'retry', 'active')`,
+      `select count(*)::int as left from job where name = 'callback' and state in ('created', 'retry', 'active')`,
     );
     expect(jobs).to.deep.equal({ left: 0 });
   });

@@ -12,12 +12,14 @@ describe('the tables of the queue', function () {
     const pools = Array.from({ length: 8 }, () => new pg.Pool({ connectionString, max: 1 }));
     try {
       // A connection remembers what it looked for and did not find.
-      await Promise.all(pools.map((pool) => pool.query(`select to_regclass('job.version')`)));
-      const outcomes = await Promise.allSettled(pools.map((pool) => prepareJobTables(pool)));
+      await Promise.all(pools.map((pool) => pool.query(`select to_regclass('version')`)));
+      const outcomes = await Promise.allSettled(
+        pools.map((pool) => prepareJobTables({ pool, schema: 'public' })),
+      );
       expect(
         outcomes.map((outcome) => outcome.status === 'rejected' && String(outcome.reason)),
       ).to.deep.equal(pools.map(() => false));
-      const { rows } = (await pools[0]?.query('select count(*)::int from job.version')) ?? { rows: [] };
+      const { rows } = (await pools[0]?.query('select count(*)::int from version')) ?? { rows: [] };
       expect(rows).to.deep.equal([{ count: 1 }]);
     } finally {
       await Promise.all(pools.map((pool) => pool.end()));

@@ -62,7 +62,7 @@ export type PaymentAdminOptions = {
 export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<PaymentAdmin> {
   const { driverOf, clock = systemClock, logger = pino({ level: 'silent' }), otherSecrets = [] } = options;
   const databaseUrl = options.databaseUrl ?? (await createDatabase());
-  const db = await openHubDatabase(databaseUrl, 5, logger);
+  const db = await openHubDatabase({ url: databaseUrl }, 5, logger);
   await migrateUp(db);
   const { pool } = db;
   const sealer = createSealer(options.keys ?? [freshMasterKey()]);

@@ -15,7 +15,7 @@ describe('settlements of the same tick', function () {
   let db: Database;
   const slotId = newUuid();
   beforeEach(async () => {
-    db = await openHubDatabase(await createDatabase(), 4, pino({ level: 'silent' }));
+    db = await openHubDatabase({ url: await createDatabase() }, 4, pino({ level: 'silent' }));
     await migrateUp(db);
     await db.pool.query(
       `insert into slot (id, name, gateway, environment, base_url, options, sealed_credentials, created_at, rotated_at)

@@ -27,7 +27,7 @@ describe('the token cache', () => {
 
   before(async () => {
     url = await createDatabase();
-    db = await openHubDatabase(url, 10, pino({ level: 'silent' }));
+    db = await openHubDatabase({ url }, 10, pino({ level: 'silent' }));
     await migrateUp(db);
     otherPool = new pg.Pool({ connectionString: url, max: 10 });
   });

@@ -42,7 +42,7 @@ describe('pruning', function () {
 
   beforeEach(async () => {
     url = await createDatabase();
-    db = await openHubDatabase(url, 4, pino({ level: 'silent' }));
+    db = await openHubDatabase({ url }, 4, pino({ level: 'silent' }));
     await migrateUp(db);
     const { pool } = db;
     now = new Date('2025-01-10T00:00:00.000Z');

@@ -6,7 +6,7 @@ import type { Database } from '../../../core/storage/database.ts';
 import { migrateUp, migrationStatus } from '../../../core/storage/migrate.ts';
 import { createDatabase, query } from '../../support/postgres.ts';
 
-const open = (url: string): Promise<Database> => openHubDatabase(url, 10, pino({ level: 'silent' }));
+const open = (url: string): Promise<Database> => openHubDatabase({ url }, 10, pino({ level: 'silent' }));
 
 describe('migrations', function () {
   this.timeout(30_000); // the first test to ask starts PostgreSQL

@@ -22,7 +22,7 @@ describe('partitions by month', function () {
   let db: Database;
   beforeEach(async () => {
     url = await createDatabase();
-    db = await openHubDatabase(url, 4, pino({ level: 'silent' }));
+    db = await openHubDatabase({ url }, 4, pino({ level: 'silent' }));
   });
   afterEach(() => db.close());
 

@@ -12,8 +12,7 @@ import { hashKey, licenseKeyUnknown } from './license-key.ts';
 import type { LicenseMeter } from './license-meter.ts';
 import { effectiveLimits, hasFreeSeat } from './limits.ts';
 import { type Asked, type AskedFor, readAsked } from './read-asked.ts';
-import { createSignOnce } from './sign-once.ts';
-import type { LicenseContent, SignedLicense } from './signed-license.ts';
+import { type LicenseContent, type SignedLicense, signLicense } from './signed-license.ts';
 import { type NewcomerAsk, type SeatAsk, type Seated, seatNewcomers, takeSeats } from './take-seats.ts';
 
 export type ActivateRequest = {
@@ -55,7 +54,6 @@ export function createActivate({ pool, keyring, lastSeen, meter, clock, logger }
     run: (asks) => seatNewcomers(asks, options),
   });
   const take = createBatcher<SeatAsk, Seated>({ ...BATCHES, run: (asks) => takeSeats(asks, options) });
-  const sign = createSignOnce();
 
   /** Most machines that ask have their seat, and nothing new to say: for them, nothing is locked or written. */
   const seat = async (ask: SeatAsk): Promise<Seated> => {
@@ -77,7 +75,7 @@ export function createActivate({ pool, keyring, lastSeen, meter, clock, logger }
   return async ({ licenseKey, ...machine }: ActivateRequest): Promise<Activation> => {
     const seated = await seat({ ...machine, keyHash: hashKey(licenseKey) });
     const { privateKey, publicKeyPem } = await keyring.get(seated.license.kid);
-    const license = await sign(contentOf(seated, machine.machineFingerprint), privateKey);
+    const license = await signLicense(contentOf(seated, machine.machineFingerprint), privateKey);
     meter.activations.add();
     return { license, publicKeyPem };
   };

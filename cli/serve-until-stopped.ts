@@ -7,7 +7,6 @@ import { CliError, EXIT } from './failure.ts';
 import { ENDING_SIGNALS, firstSignal, signalExitCode, stopSignals } from './first-signal.ts';
 import type { LogOutput } from './log-output.ts';
 import { createLogger } from './logger.ts';
-import { releaseMemory, releaseWhenQuiet } from './memory.ts';
 import { addressesOf, type RunningHub, runHub } from './run-hub.ts';
 import type { Settings } from './settings.ts';
 import { tracesAreWanted } from './traces-wanted.ts';
@@ -74,9 +73,7 @@ export async function serveUntilStopped(
   // The terminal is told in one line; where it was is for the log.
   const crashed = (error: unknown): void => logger.fatal({ err: error }, `${what} has crashed`);
   process.on('uncaughtExceptionMonitor', crashed);
-  const endLooks = releaseWhenQuiet();
   try {
-    releaseMemory();
     logger.info({ ...(worker && { pid: process.pid }), ...addressesOf(hub) }, `${what} is ready`);
     if (worker === undefined) await warnOfCrowding(settings, logger);
     worker?.onAvailability((change) => {
@@ -90,7 +87,6 @@ export async function serveUntilStopped(
     if (worker === undefined) await drain(settings, logger, signal);
     logger.info({ signal }, `${what} is stopping`);
   } finally {
-    endLooks();
     process.off('SIGHUP', reload);
     process.off('uncaughtExceptionMonitor', crashed);
     await hub.stop(GRACE_MS);

@@ -1,13 +1,11 @@
 #!/usr/bin/env node
 // The hubctl executable: finds a Node.js that can run the program. Has to parse on old Node, so it imports nothing of the program.
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { constants, userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-
-hideSecrets();
 
 /** What `engines` in package.json says: a test compares them. */
 const OLDEST = [24, 12];
@@ -43,42 +41,6 @@ if (isRecent(process.versions.node)) {
 function isRecent(version) {
   const [major, minor] = version.split('.').map(Number);
   return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]);
-}
-
-/**
- * Overwrites the values of the hub's variables, and the token on the command line, where the system shows them to other
- * programs and keeps them for core dumps: in the memory that /proc/PID/environ and cmdline are read from. This program
- * goes on with copies of its own. Elsewhere than on Linux, or where that memory may not be written, they stay.
- */
-function hideSecrets() {
-  if (process.platform !== 'linux') return;
-  const own = Object.entries(process.env).filter(([name]) =>
-    /^(HUB|DATABASE_URL|REDIS_URL|PG|OTEL_EXPORTER_OTLP)(?!.*_FILE$)/.test(name),
-  );
-  const tokens = process.argv.flatMap((word, index) =>
-    word === '--token' ? (process.argv[index + 1] ?? []) : word.startsWith('--token=') ? word.slice(8) : [],
-  );
-  try {
-    // proc(5): the fields after the program's name, which may hold anything, start with the third.
-    const fields = readFileSync('/proc/self/stat', 'latin1').split(/.*\) /s)[1].split(' ');
-    const [argStart, argEnd, envStart, envEnd] = [48, 49, 50, 51].map((field) => Number(fields[field - 3]));
-    const memory = openSync('/proc/self/mem', 'r+');
-    for (const [name, value] of own) overwrite(memory, envStart, envEnd, `${name}=`, value);
-    for (const token of tokens) overwrite(memory, argStart, argEnd, '', token);
-    closeSync(memory);
-  } catch {
-    // Not there, or not ours to write: files of secrets (DATABASE_URL_FILE and the like) are for those who cannot have that.
-  }
-  for (const [name, value] of own) process.env[name] = value;
-}
-
-function overwrite(memory, start, end, before, value) {
-  const block = Buffer.alloc(end - start);
-  readSync(memory, block, 0, block.length, start);
-  const secret = Buffer.from(value);
-  const at = block.indexOf(Buffer.concat([Buffer.from(before), secret, Buffer.of(0)]));
-  if (at >= 0 && value !== '')
-    writeSync(memory, secret.fill('*'), 0, secret.length, start + at + before.length);
 }
 
 /**

@@ -8,14 +8,6 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { ended, HUBCTL, hubctl, MACHINE_NODE, MACHINE_PATH, start } from './spawn-hubctl.ts';
 
-const WITHOUT_PROC = `data:text/javascript,import fs from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
-const { readFileSync } = fs;
-fs.readFileSync = (path, ...more) => {
-  if (path === '/proc/self/stat') throw new Error('no /proc');
-  return readFileSync(path, ...more);
-};
-syncBuiltinESMExports();`;
 const HEAVY = '/connectrpc|mikro-orm|protobuf/';
 const REFUSE_HEAVY = `data:text/javascript,import { registerHooks } from 'node:module';
 registerHooks({ resolve: (name, context, next) => {
@@ -46,11 +38,6 @@ describe('the hubctl executable', function () {
     const { code, stderr } = await hubctl(['--help'], { HUBCTL_REEXEC: '1', PATH: MACHINE_PATH });
     expect(code).to.equal(1);
     expect(stderr).to.contain(`hubctl needs Node.js ${engines.node.slice(2)} or later; this is v`);
-  });
-
-  it('runs where the system does not tell of its own memory', async () => {
-    const child = spawn(process.execPath, ['--import', WITHOUT_PROC, HUBCTL, '--version']);
-    expect(await ended(child)).to.include({ code: 0, stderr: '' });
   });
 
   it('fails when a disk that is full does not take what it prints, and not when a reader of lists leaves', async function () {

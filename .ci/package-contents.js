@@ -16,7 +16,6 @@ const allowed = [
   /^dist\/(cli|client|core|gateway|gen|metrics|ports|story|tracing)\/.+\.js$/,
   /^dist\/client\/.+\.d\.ts$/,
   /^dist\/gateway\/reference\/(openapi\.json|index\.html|viewer-[0-9a-f]+\.(js|css)\.gz|LICENSES\.txt)$/,
-  /^docs\/man\/hubctl(-[a-z]+)?\.1$/,
   /^docs\/([a-z]+(-[a-z]+)*\/)?[A-Za-z-]+\.md$/,
   /^docs\/operations\/[a-z.-]+\.(json|yml)$/,
   /^docs\/verify\/[a-z]+\/((src|test)\/)?[A-Za-z_-]+(\.test)?\.(cs|csproj|go|mod|java|mjs|py|toml|rs)$/,
@@ -26,7 +25,6 @@ const allowed = [
 ];
 const needed = [
   'cli/hubctl.js',
-  'docs/man/hubctl.1',
   'dist/cli/main.js',
   'dist/core/hub.js',
   'dist/gateway/gateway.js',

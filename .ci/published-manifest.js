@@ -1,5 +1,5 @@
 // The manifest of the package that is published: without what only a checkout needs.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
@@ -16,7 +16,6 @@ export function publishedManifest() {
   const optional = Object.entries(manifest.optionalDependencies).filter(([name]) => !/^node-/.test(name));
   return {
     ...manifest,
-    man: readdirSync(join(root, 'docs/man')).map((name) => `./docs/man/${name}`),
     optionalDependencies: Object.fromEntries(optional),
     publishConfig: { access: 'public', provenance: true },
   };

@@ -1,5 +1,5 @@
-// Writes docs/hubctl.md and docs/man/ from the commands of hubctl. `npm run gen` runs it.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// Writes docs/hubctl.md from the commands of hubctl. `npm run gen` runs it.
+import { writeFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { createRegistry } from '@bufbuild/protobuf';
 import { ERROR } from '../cli/describe-error.ts';
@@ -9,10 +9,8 @@ import { contractServices } from '../test/core/access/contract-services.ts';
 import { globalOptions, nounPages } from './command-page.ts';
 import { jsonObjects } from './json-objects.ts';
 import { markdown } from './markdown.ts';
-import { manPages } from './roff.ts';
 
 const DOCS = new URL('../docs/', import.meta.url);
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
 const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
 const { program } = createProgram(streams);
@@ -39,10 +37,3 @@ writeFileSync(
   new URL('hubctl.md', DOCS),
   markdown({ nouns, globalOptions: globalOptions(program), objects }),
 );
-
-const man = new URL('man/', DOCS);
-rmSync(man, { recursive: true, force: true });
-mkdirSync(man);
-for (const [name, page] of manPages({ nouns, globalOptions: globalOptions(program), version })) {
-  writeFileSync(new URL(name, man), page);
-}

@@ -18,7 +18,6 @@ const run = promisify(execFile);
 const MAKE_PACKAGE = fileURLToPath(new URL('../../.ci/make-package.js', import.meta.url));
 
 const INSTALL = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
-const MAN = fileURLToPath(new URL('../../docs/man', import.meta.url));
 
 describe('the installed package', function () {
   this.timeout(300_000); // it downloads what is not in npm's cache
@@ -59,18 +58,6 @@ describe('the installed package', function () {
     const packages = await readdir(join(home, 'node_modules'));
     expect(packages).to.include('pg').and.not.include('mocha');
     expect(packages.filter((name) => name.startsWith('node-linux'))).to.deep.equal([]);
-  });
-
-  it('brings its man pages to where man looks for them, installed globally', async () => {
-    const prefix = join(home, 'global');
-    await run('npm', ['install', ...INSTALL, '-g', '--prefix', prefix, '--omit=optional', tarball], { env });
-    const manual = join(prefix, 'share/man');
-    expect(await readdir(join(manual, 'man1'))).to.have.members(await readdir(MAN));
-    const { stdout } = await run('man', ['-M', manual, '-w', 'hubctl-key']).catch((error) => {
-      if (error.code === 'ENOENT') return { stdout: 'hubctl-key.1' }; // there is no man here
-      throw error;
-    });
-    expect(stdout).to.contain('hubctl-key.1');
   });
 
   it('has pages whose links lead to what it has', async () => {

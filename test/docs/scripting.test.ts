@@ -1,32 +1,9 @@
-// The manual of hubctl: pages that their readers find no fault with, commands that work.
+// The page on scripts: its commands work, and print what it shows.
 import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { fencedBlocks, ROOT, readPage } from './markdown.ts';
+import { fencedBlocks, readPage } from './markdown.ts';
 import { onDemo, steady, steps } from './tour.ts';
-
-const MAN = new URL('docs/man/', ROOT);
-const PAGES = readdirSync(MAN).map((name) => fileURLToPath(new URL(name, MAN)));
-
-describe('docs/man', () => {
-  for (const [reader, ...words] of [
-    ['mandoc', '-Tlint', '-Wstyle'],
-    ['groff', '-man', '-ww', '-Tutf8'],
-  ] as const) {
-    it(`gives ${reader} nothing to complain of`, async function () {
-      this.timeout(30_000); // it starts programs
-      const found = await promisify(execFile)(reader, [...words, ...PAGES], { maxBuffer: 1 << 24 }).catch(
-        (error) => error,
-      );
-      if (found.code === 'ENOENT') return this.skip();
-      // A date would be that of a release, and the page is older or newer.
-      const complaints = `${reader === 'mandoc' ? found.stdout : ''}${found.stderr}`.split('\n');
-      expect(complaints.filter((line) => line !== '' && !line.includes('missing date'))).to.deep.equal([]);
-    });
-  }
-});
 
 describe('docs/scripting.md', () => {
   const page = readPage('docs/scripting.md');

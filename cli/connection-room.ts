@@ -1,5 +1,5 @@
 // Whether PostgreSQL lets a hub have as many connections as it is set to.
-import pg from 'pg';
+import { lastingClient } from '../core/storage/lasting-client.ts';
 import type { Settings } from './settings.ts';
 
 /** A worker has one connection beside its pool, on which it hears of status changes. */
@@ -29,7 +29,7 @@ export async function warnOfCrowding(settings: Settings, logger: Warnings): Prom
 
 /** @throws Error if the server does not answer within seconds */
 export async function connectionRoom(databaseUrl: string): Promise<ConnectionRoom> {
-  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 });
+  const client = lastingClient(databaseUrl, 'hub connection limits');
   client.on('error', () => {}); // the question under way says it
   await client.connect();
   try {

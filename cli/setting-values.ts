@@ -1,4 +1,5 @@
 // What a setting may be: each kind of value reads its text, or throws an Error that says what a valid one looks like.
+import { parseConnectionString } from '../core/storage/connection/connection-string.ts';
 
 export function text(value: string): string {
   if (value.trim() === '') throw new Error('must not be empty');
@@ -50,11 +51,10 @@ export function url(...protocols: string[]): (value: string) => string {
   };
 }
 
-/** Like `url`, and names a database. */
+/** As in libpq, and names a database. */
 export function databaseUrl(value: string): string {
-  const address = url('postgres:', 'postgresql:')(value);
-  if (new URL(address).pathname.length > 1) return address;
-  throw new Error('must name a database, as postgres://user@host/database does');
+  parseConnectionString(value);
+  return value;
 }
 
 /** With the path and session id that the hub adds, what a provider takes for a callback address: 255 characters. */

@@ -166,7 +166,7 @@ export const SETTINGS: readonly Setting[] = [
     'database-url <url>',
     undefined,
     secret(databaseUrl),
-    'PostgreSQL 15 or later; without it the hub runs its own in the data directory',
+    'address of PostgreSQL 15 or later, as libpq reads it; without it the hub runs its own in the data directory',
   ),
   setting(
     'databaseSchema',

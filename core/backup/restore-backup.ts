@@ -68,7 +68,7 @@ export async function restoreBackup(file: Readable, options: RestoreOptions): Pr
     await using undo = new AsyncDisposableStack();
     const client = await openCopyConnection(address, 'hubctl backup restore');
     undo.defer(() => client.end().catch(() => {})); // it may be gone already; its transaction ends with it
-    await requireNoHub(client);
+    await requireNoHub(client, address.url);
     await requireEmpty(client, archive, options);
     const db = await options.openDatabase(address);
     undo.defer(() => db.close());

@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type pg from 'pg';
 import { prepareJobTables } from '../payment/jobs.ts';
+import { parseConnectionString } from '../storage/connection/connection-string.ts';
 import type { Database } from '../storage/database.ts';
 import { knownMigrations, migrateUp, migrationStatus } from '../storage/migrate.ts';
 import { prepareSchema } from '../storage/prepare-schema.ts';
@@ -28,11 +29,14 @@ export async function requireKnown({ migrations, hubVersion }: Manifest, ours: s
   );
 }
 
-export async function requireNoHub(client: pg.Client): Promise<void> {
+/** The connections of hubs have the name of the address, if it has one. */
+export async function requireNoHub(client: pg.Client, databaseUrl: string): Promise<void> {
+  const { applicationName } = parseConnectionString(databaseUrl);
   const latest = performance.now() + HUB_GONE_MS;
   for (;;) {
     const { rows: hubs } = await client.query(
-      `select from pg_stat_activity where datname = current_database() and application_name in ('hub', 'hub owner')`,
+      `select from pg_stat_activity where datname = current_database() and application_name = any($1::text[])`,
+      [['hub', 'hub owner', 'hub events', applicationName]],
     );
     if (hubs.length === 0) return;
     if (performance.now() > latest) {

@@ -2,7 +2,7 @@
 import pg from 'pg';
 
 export type DatabaseAddress = {
-  /** A `postgres://` URL. */
+  /** As in libpq: `postgresql://`, with hosts and parameters. */
   readonly url: string;
   /** Undefined: the first schema of the role's search path. */
   readonly schema?: string | undefined;

@@ -3,8 +3,13 @@ import { Migrator } from '@mikro-orm/migrations';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import type { ClientBase, Pool, PoolClient } from 'pg';
 import { keepPlaces, traceStatements } from '../../tracing/trace-statements.ts';
+import { clientClass, poolTimeoutMs } from './connection/client.ts';
+import {
+  type ConnectionTarget,
+  describeTarget,
+  parseConnectionString,
+} from './connection/connection-string.ts';
 import { type DatabaseAddress, schemaName, searchPathSetting } from './database-address.ts';
-import { CONNECT_TIMEOUT_MS } from './lasting-client.ts';
 import { ReadOnlyDatabase } from './outage.ts';
 
 export type Database = {
@@ -36,8 +41,9 @@ export async function openDatabase({
   entities,
   log,
 }: DatabaseOptions): Promise<Database> {
+  const target = parseConnectionString(url);
   const orm = await MikroORM.init({
-    clientUrl: url,
+    dbName: target.database,
     entities: [...entities],
     extensions: [Migrator],
     migrations: {
@@ -50,18 +56,17 @@ export async function openDatabase({
     },
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
     driverOptions: {
-      // The ORM reads only host, user and database out of a URL; the driver heeds its parameters as well (sslmode).
-      connectionString: url,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      // Neither the ORM nor the driver reads an address as libpq does.
+      Client: clientClass(target),
+      connectionTimeoutMillis: poolTimeoutMs(target),
       statement_timeout: 15_000,
       // For a server that answers nothing at all any more, which its own time-out does not help with.
       query_timeout: 20_000,
       idle_in_transaction_session_timeout: 15_000,
-      application_name: 'hub',
+      application_name: target.applicationName ?? 'hub',
       // Statements of one transaction that need not wait for each other share a round trip.
       pipeline: true,
-      keepAlive: true,
-      verify: prepareConnection(givenSchema),
+      verify: prepareConnection(target, givenSchema),
     },
     forceUtcTimezone: true,
     // A mistyped name must not become a new, empty database.
@@ -82,23 +87,24 @@ export async function openDatabase({
     return { orm, pool, schema, em: () => orm.em.fork(), close };
   } catch (error) {
     await orm.close();
-    throw new Error(`no database at ${withoutSecrets(url)}: ${reasonOf(error)}`, { cause: error });
+    throw new Error(`no database at ${describeTarget(target)}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
 /**
  * Sets a new connection up, and finds out whether the server behind it takes writes; what is read from a standby may be old.
  */
-function prepareConnection(schema: string | undefined) {
+function prepareConnection({ servers, targetSession }: ConnectionTarget, schema: string | undefined) {
   // Prepared once means planned once. PostgreSQL would plan again for each batch, since batches differ in length, and that
   // takes longer than to run them.
   const settings = `set plan_cache_mode = force_generic_plan; ${searchPathSetting({ schema })}`;
+  const remedy = servers.length > 1 && targetSession === 'any' ? FIND_PRIMARY : '';
   return (client: PoolClient, done: (error?: Error) => void): void => {
     traceStatements(client);
     client
       .query(settings)
       .then(() => takesWrites(client))
-      .then((writes) => done(writes ? undefined : new ReadOnlyDatabase()), done);
+      .then((writes) => done(writes ? undefined : new ReadOnlyDatabase(remedy)), done);
   };
 }
 
@@ -120,6 +126,8 @@ async function findSchema(pool: Pool, given: string | undefined): Promise<string
   }
 }
 
+const FIND_PRIMARY = ': add target_session_attrs=read-write to DATABASE_URL, which names several hosts';
+
 export async function takesWrites(db: Pool | ClientBase): Promise<boolean> {
   const { rows } = await db.query('show transaction_read_only');
   return rows[0].transaction_read_only !== 'on';
@@ -132,12 +140,6 @@ async function requireVersion(pool: Pool): Promise<void> {
   const major = Math.floor(Number(rows[0].server_version_num) / 10_000);
   if (major < OLDEST_VERSION)
     throw new Error(`it is PostgreSQL ${major}; ${OLDEST_VERSION} or later is needed`);
-}
-
-/** The address without password and parameters. */
-function withoutSecrets(url: string): string {
-  const { protocol, username, host, pathname } = new URL(url);
-  return `${protocol}//${username ? `${username}@` : ''}${host}${pathname}`;
 }
 
 /** A refused connection to a name with several addresses comes as several errors in one. */

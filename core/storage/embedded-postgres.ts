@@ -9,7 +9,7 @@ import { type RunningServer, removeForeignLock, runningServer } from './postgres
 import { type Outcome, runCommand } from './run-command.ts';
 
 export type EmbeddedPostgres = {
-  /** `postgres://hub:<password>@127.0.0.1:<port>/hub`. The user is the cluster's superuser. */
+  /** `postgres://hub:<password>@127.0.0.1:<port>/hub`, without TLS. The user is the cluster's superuser. */
   readonly url: string;
   /** Whether it was found running, left behind by a hub that was killed. */
   readonly reused: boolean;
@@ -54,7 +54,7 @@ export async function startEmbeddedPostgres({
   );
   let stopped: Promise<void> | undefined;
   return {
-    url: `postgres://hub:${cluster.password}@127.0.0.1:${port}/hub`,
+    url: `postgres://hub:${cluster.password}@127.0.0.1:${port}/hub?sslmode=disable`,
     reused: orphan !== undefined,
     location: cluster.home,
     stop() {

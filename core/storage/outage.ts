@@ -11,6 +11,7 @@ const SOCKET_CODES = new Set([
   'EPIPE',
   'ETIMEDOUT',
   'ENOTFOUND',
+  'EAI_AGAIN',
   'EHOSTUNREACH',
 ]);
 
@@ -19,8 +20,8 @@ export class ReadOnlyDatabase extends Error {
   override readonly name = 'ReadOnlyDatabase';
   readonly code = READ_ONLY;
 
-  constructor() {
-    super('it takes no writes: it is a standby, or was made read-only');
+  constructor(remedy = '') {
+    super(`it takes no writes: it is a standby, or was made read-only${remedy}`);
   }
 }
 

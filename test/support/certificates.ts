@@ -12,8 +12,8 @@ export type Pair = { readonly cert: string; readonly key: string };
 
 export type Issuer = {
   readonly ca: string;
-  /** A certificate for 127.0.0.1 and localhost, which is good for servers and clients alike. */
-  issue(subject: string, days?: number): Promise<Pair>;
+  /** A certificate for 127.0.0.1 and localhost, or other names, which is good for servers and clients alike. */
+  issue(subject: string, days?: number, names?: string): Promise<Pair>;
 };
 
 export type Certificates = {
@@ -34,13 +34,12 @@ export async function makeCertificates(): Promise<Certificates> {
       await run('openssl', ['req', ...own]);
       return {
         ca,
-        async issue(subject, days = 2) {
+        async issue(subject, days = 2, names = 'IP:127.0.0.1,DNS:localhost') {
           const base = join(dir, `${name}-${++made}`);
           const [cert, key] = [`${base}.crt`, `${base}.key`];
-          const names = 'subjectAltName=IP:127.0.0.1,DNS:localhost';
           await run('openssl', [
             ...['req', '-x509', ...newKey, '-utf8', '-subj', subject, '-days', String(days)],
-            ...['-addext', names, '-addext', 'basicConstraints=critical,CA:FALSE'],
+            ...['-addext', `subjectAltName=${names}`, '-addext', 'basicConstraints=critical,CA:FALSE'],
             ...['-CA', ca, '-CAkey', caKey, '-keyout', key, '-out', cert],
           ]);
           return { cert, key };

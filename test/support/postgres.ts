@@ -23,6 +23,7 @@ export async function createDatabase(): Promise<string> {
   await withClient(server, (client) => client.query(`create database ${name}`));
   const url = new URL(server);
   url.pathname = `/${name}`;
+  url.search = ''; // as operators write it
   return url.href;
 }
 

@@ -62,7 +62,7 @@ describe('a database', function () {
   it('older than PostgreSQL 15 is refused', async () => {
     const server = await oldPostgres();
     const { port } = server.address() as { port: number }; // it listens on TCP
-    const message = await refusal(`postgres://hub@127.0.0.1:${port}/hub`);
+    const message = await refusal(`postgres://hub@127.0.0.1:${port}/hub?sslmode=disable`);
     server.close();
     expect(message).to.match(/: it is PostgreSQL 14; 15 or later is needed$/);
   });

@@ -1,0 +1,237 @@
+// The connection under a client of the driver: finds a server as libpq does, and is an ordinary connection from then on.
+import { lookup } from 'node:dns/promises';
+import { isIP, type Socket } from 'node:net';
+import pg from 'pg';
+import { type ConnectionTarget, isSocket, type Server } from './connection-string.ts';
+import type { TargetSession } from './parameters.ts';
+import { createGate, type Gate, Refused, WrongSession } from './session-gate.ts';
+import { openTransport, TlsFailed, type Transport, type TransportOptions, Unreachable } from './transport.ts';
+
+/** What is missing from the driver's types. */
+type Driver = {
+  stream: Socket;
+  _connecting: boolean;
+  _ending: boolean;
+  attachListeners(stream: Socket): void;
+};
+
+type Failure = { readonly at: string; readonly error: NodeJS.ErrnoException };
+
+/** None of the servers that were tried can be used. */
+export class NoServer extends Error {
+  override readonly name = 'NoServer';
+  /** That of the last one that has one: it tells whether trying again may help. */
+  readonly code: string | undefined;
+
+  constructor(failures: readonly Failure[]) {
+    super(failures.map(({ at, error }) => `${at}: ${error.message}`).join('; '));
+    this.code = failures.findLast(({ error }) => error.code !== undefined)?.error.code;
+  }
+}
+
+class TimedOut extends Error {
+  override readonly name = 'TimedOut';
+  readonly code = 'ETIMEDOUT';
+}
+
+const CANNOT_CONNECT_NOW = '57P03';
+
+export class ServerConnection extends pg.Connection {
+  /** The server that was found, or is being tried. */
+  server: Server;
+  readonly #target: ConnectionTarget;
+  /** Keeps events of a session that is not sure to stay from the client. */
+  #gate: Gate | undefined;
+  readonly #stop = new AbortController();
+
+  constructor(target: ConnectionTarget) {
+    super({});
+    this.#target = target;
+    this.server = target.servers[0];
+  }
+
+  /** Called by the client; host and port are those of the target. */
+  connect(): void {
+    const driver = this.#driver;
+    driver._connecting = true;
+    this.#gate = () => false;
+    this.#find().catch((error: Error) => {
+      this.#gate = undefined;
+      driver.stream.destroy();
+      if (!driver._ending) this.emit('error', error);
+      this.emit('end');
+    });
+  }
+
+  override end(): void {
+    if (this.#gate === undefined) {
+      super.end();
+      return;
+    }
+    this.#driver._ending = true;
+    this.#stop.abort(new Error('Connection terminated'));
+  }
+
+  override emit(event: string, ...args: unknown[]): boolean {
+    if (this.#gate?.(event, args[0])) return true;
+    return super.emit(event, ...args);
+  }
+
+  get #driver(): Driver {
+    return this as unknown as Driver;
+  }
+
+  async #find(): Promise<void> {
+    const { targetSession } = this.#target;
+    // libpq looks for a standby first, and for anything after that.
+    const rounds: TargetSession[] = targetSession === 'prefer-standby' ? ['standby', 'any'] : [targetSession];
+    const failures: Failure[] = [];
+    for (const round of rounds) {
+      for (const server of this.#order()) if (await this.#tryServer(server, round, failures)) return;
+    }
+    throw oneOf(failures);
+  }
+
+  #order(): readonly Server[] {
+    const { servers, loadBalance } = this.#target;
+    if (!loadBalance) return servers;
+    return servers
+      .map((server) => ({ server, at: Math.random() }))
+      .sort((a, b) => a.at - b.at)
+      .map(({ server }) => server);
+  }
+
+  /**
+   * Adds to the failures why the server cannot be used.
+   * @throws Error that ends the search
+   */
+  async #tryServer(server: Server, round: TargetSession, failures: Failure[]): Promise<boolean> {
+    this.server = server;
+    const { host, port } = server;
+    const name = isSocket(host) ? `${host}/.s.PGSQL.${port}` : `${host}:${port}`;
+    const attempt = async (at: string, work: () => Promise<void>): Promise<Error | undefined> => {
+      try {
+        await work();
+        return undefined;
+      } catch (error) {
+        if (this.#stop.signal.aborted) throw error;
+        // Nothing but errors is thrown.
+        const failure = error instanceof Refused ? error.cause : (error as Error);
+        failures.push({ at, error: failure });
+        return failure;
+      }
+    };
+    let addresses: readonly string[] = [];
+    const unknown = await attempt(name, async () => {
+      addresses = await this.#addressesOf(server);
+    });
+    if (unknown !== undefined) return false;
+    for (const address of addresses) {
+      const at = addresses.length > 1 ? `${name} (${address})` : name;
+      const failure = await attempt(at, () => this.#tryAddress(server, address, round));
+      if (failure === undefined) return true;
+      if (failure instanceof Unreachable || failure instanceof TimedOut) continue;
+      if (failure instanceof WrongSession || codeOf(failure) === CANNOT_CONNECT_NOW) return false;
+      // As in libpq: the others are not tried after a refusal, such as one of a password.
+      throw oneOf(failures);
+    }
+    return false;
+  }
+
+  async #addressesOf({ host, address }: Server): Promise<readonly string[]> {
+    if (isSocket(host)) return [''];
+    if (address !== undefined || isIP(host) !== 0) return [address ?? host];
+    return await this.#limited(async (signal) => {
+      const failed = new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+      });
+      const found = await Promise.race([lookup(host, { all: true, order: 'verbatim' }), failed]).catch(
+        (error) => {
+          throw signal.aborted ? error : new Unreachable(error);
+        },
+      );
+      return found.map((each) => each.address);
+    });
+  }
+
+  /** With TLS and without, in the order of sslmode. */
+  async #tryAddress(server: Server, address: string, round: TargetSession): Promise<void> {
+    const { sslMode } = this.#target;
+    const start = (tls: TransportOptions['tls']): Promise<void> =>
+      this.#limited(async (signal) => {
+        const transport = await openTransport({ target: this.#target, server, address, tls, signal });
+        await this.#begin(transport, round, signal);
+      });
+    if (sslMode === 'disable') return await start('no');
+    if (sslMode === 'allow') {
+      return await start('no').catch((error) => {
+        if (error instanceof Refused && !isSocket(server.host)) return start('require');
+        throw error;
+      });
+    }
+    if (sslMode !== 'prefer') return await start('require');
+    return await start('prefer').catch((error) => {
+      if (error instanceof TlsFailed || (error instanceof Refused && error.encrypted)) return start('no');
+      throw error;
+    });
+  }
+
+  async #limited<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const timeout = AbortSignal.timeout(this.#target.connectTimeoutMs);
+    try {
+      return await work(AbortSignal.any([timeout, this.#stop.signal]));
+    } catch (error) {
+      if (timeout.aborted && !this.#stop.signal.aborted) throw new TimedOut('timeout expired');
+      throw error;
+    }
+  }
+
+  /** Lets the client start its session on the stream, and decides whether that is the one to keep. */
+  #begin({ stream, encrypted }: Transport, round: TargetSession, signal: AbortSignal): Promise<void> {
+    const driver = this.#driver;
+    driver.stream = stream;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    let began = false;
+    const fail = (error: Error): void => {
+      stream.removeAllListeners('data').destroy();
+      reject(error);
+    };
+    const aborted = (): void => fail(signal.reason);
+    signal.addEventListener('abort', aborted, { once: true });
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (!began) return fail(error);
+      // A server may close first when a session ends.
+      if (driver._ending && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) return;
+      this.emit('error', error);
+    });
+    stream.on('close', () => {
+      if (began) this.emit('end');
+      else fail(Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' }));
+    });
+    this.#gate = createGate({
+      connection: this,
+      channelBinding: this.#target.parameters.channel_binding,
+      encrypted,
+      round,
+      fail,
+      keep: () => {
+        began = true;
+        this.#gate = undefined;
+        signal.removeEventListener('abort', aborted);
+        resolve();
+      },
+    });
+    driver.attachListeners(stream);
+    this.emit('connect'); // the client sends its startup message
+    return promise;
+  }
+}
+
+function oneOf(failures: readonly Failure[]): Error {
+  const [only] = failures;
+  return only !== undefined && failures.length === 1 ? only.error : new NoServer(failures);
+}
+
+function codeOf(error: NodeJS.ErrnoException): string | undefined {
+  return error.code;
+}

@@ -1,0 +1,133 @@
+// A stream to one address of a PostgreSQL server, by TLS or in plaintext, before anything of PostgreSQL is spoken on it.
+import { once } from 'node:events';
+import { createConnection, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { ConnectionTarget, Server } from './connection-string.ts';
+import { isSocket } from './connection-string.ts';
+import { tlsOptions } from './tls-options.ts';
+
+export type TransportOptions = {
+  readonly target: ConnectionTarget;
+  readonly server: Server;
+  /** The IP address of the server, if it is not a socket. */
+  readonly address: string;
+  /** `require`: by TLS or not at all; `prefer`: in plaintext if the server has no TLS. */
+  readonly tls: 'no' | 'prefer' | 'require';
+  readonly signal: AbortSignal;
+};
+
+export type Transport = { readonly stream: Socket | TLSSocket; readonly encrypted: boolean };
+
+/** TLS could not be set up; libpq's `prefer` tries again without it. */
+export class TlsFailed extends Error {
+  override readonly name = 'TlsFailed';
+}
+
+/** Nobody listens there, or the name is not known: the next address is tried. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable';
+  readonly code: string | undefined;
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super(cause.message, { cause });
+    // A server that is stopped takes its socket file with it.
+    this.code = cause.code === 'ENOENT' ? 'ECONNREFUSED' : cause.code;
+  }
+}
+
+/** @throws Unreachable; TlsFailed; Error */
+export async function openTransport(options: TransportOptions): Promise<Transport> {
+  const { target, server, tls, signal } = options;
+  const socket = await connectSocket(options);
+  try {
+    if (tls === 'no' || isSocket(server.host)) return { stream: socket, encrypted: false };
+    if (target.parameters.sslnegotiation !== 'direct' && !(await offersTls(socket, signal))) {
+      if (tls === 'prefer') return { stream: socket, encrypted: false };
+      throw new Error(
+        `the server does not support SSL, and sslmode=${target.sslMode} asks for it: ` +
+          'turn ssl on at the server, or change sslmode in DATABASE_URL',
+      );
+    }
+    return { stream: await encrypt(socket, options), encrypted: true };
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+async function connectSocket({ target, server, address, signal }: TransportOptions): Promise<Socket> {
+  const { keepAlive, keepAliveIdleMs } = target;
+  const { host, port } = server;
+  const socket = isSocket(host)
+    ? createConnection(`${host.replace(/^@/, '\0')}/.s.PGSQL.${port}`)
+    : createConnection({
+        host: address,
+        port,
+        noDelay: true,
+        keepAlive,
+        keepAliveInitialDelay: keepAliveIdleMs,
+      });
+  try {
+    await once(socket, 'connect', { signal });
+    socket.on('error', () => {}); // the next to read from it learns of it
+    return socket;
+  } catch (error) {
+    socket.on('error', () => {}).destroy();
+    throw signal.aborted ? signal.reason : new Unreachable(error as Error); // 'error' gives nothing else
+  }
+}
+
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+
+async function offersTls(socket: Socket, signal: AbortSignal): Promise<boolean> {
+  socket.write(SSL_REQUEST);
+  const answer = await firstBytes(socket, signal);
+  const [code] = answer.toString('latin1');
+  // Whatever came with the answer was not encrypted: somebody in between may have sent it.
+  if (answer.length > 1 && code !== 'E') throw new Error('the server sent data before TLS was set up');
+  if (code === 'S') return true;
+  if (code === 'N') return false;
+  throw new Error('the server did not answer the request for TLS');
+}
+
+async function firstBytes(socket: Socket, signal: AbortSignal): Promise<Buffer> {
+  const ended = new AbortController();
+  socket.once('close', () => ended.abort(new Error('the server closed the connection')));
+  try {
+    const [bytes] = await once(socket, 'data', { signal: AbortSignal.any([signal, ended.signal]) });
+    return bytes;
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw ended.signal.aborted ? ended.signal.reason : error;
+  }
+}
+
+async function encrypt(socket: Socket, { target, server, signal }: TransportOptions): Promise<TLSSocket> {
+  // A wrong file is nothing that plaintext would help with.
+  const options = await tlsOptions(target, server.host);
+  try {
+    const stream = connectTls({ ...options, socket });
+    try {
+      await once(stream, 'secureConnect', { signal });
+    } catch (error) {
+      stream.on('error', () => {}).destroy();
+      throw error;
+    }
+    return stream;
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TlsFailed(`TLS with ${server.host}: ${reason}${remedyFor(error)}`, { cause: error });
+  }
+}
+
+const UNTRUSTED =
+  /^(SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|CERT_UNTRUSTED|CERT_SIGNATURE)/;
+
+function remedyFor(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (UNTRUSTED.test(code)) return ': give the certificate of its CA as sslrootcert in DATABASE_URL';
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return ': correct the host in DATABASE_URL, or use sslmode=verify-ca';
+  return '';
+}

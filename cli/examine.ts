@@ -17,6 +17,7 @@ import type { Database } from '../core/storage/database.ts';
 import { checkKeyRing } from '../core/storage/key-ring.ts';
 import { loadMasterKeyFile, type MasterKey, readMasterKeys } from '../core/storage/master-key.ts';
 import { migrationStatus } from '../core/storage/migrate.ts';
+import { findIncompatible } from '../core/storage/newer-schema.ts';
 import { openRedis } from '../core/storage/redis/open-redis.ts';
 import { describeRedis } from '../core/storage/redis/redis-address.ts';
 import { isRefusal, probeRedis } from '../core/storage/redis/redis-health.ts';
@@ -32,6 +33,7 @@ import { redisSource } from './redis-connection.ts';
 import { readSettings, type Settings } from './settings.ts';
 import type { Target } from './target.ts';
 import type { Tools } from './tools.ts';
+import { packageVersion } from './version.ts';
 import type { Finding } from './views/finding.ts';
 
 /** Clocks that differ by more than this make leases and expiries unreliable. */
@@ -167,10 +169,16 @@ async function checkDatabase(settings: Settings, dataDir: string, keys: Keys): P
 }
 
 async function checkSchema(db: Database): Promise<Finding> {
+  const check = 'schema';
   const { applied, pending } = await migrationStatus(db);
-  if (pending.length === 0) return ok('schema', `${applied.length} migrations applied`);
+  const newer = await findIncompatible(db.pool);
+  if (newer !== undefined) {
+    const detail = `it is newer than this hub (${packageVersion()}), which does not know ${newer}`;
+    return failed(check, detail, 'run the version that applied it or a later one');
+  }
+  if (pending.length === 0) return ok(check, `${applied.length} migrations applied`);
   return {
-    check: 'schema',
+    check,
     state: 'warning',
     detail: `${pending.length} migrations pending`,
     remedy: 'hubctl migration apply, or start the hub',

@@ -61,6 +61,7 @@ import type { DatabaseAddress } from './storage/database-address.ts';
 import { measureDatabase } from './storage/database-figures.ts';
 import { storageEntities } from './storage/entities.ts';
 import { claimDatabase, loadKeyRing, type MasterKeySource } from './storage/key-ring.ts';
+import { createSchemaWatch, requireKnownSchema } from './storage/newer-schema.ts';
 import { ownPostgres } from './storage/owned-postgres.ts';
 import { partitionFigures } from './storage/partition-figures.ts';
 import { keepPartitions } from './storage/partitions.ts';
@@ -131,6 +132,8 @@ const CALL_TIMEOUT_MS = 10_000;
 
 /** What was found out about the database is good for so long. */
 const READY_MS = 500;
+/** So often a hub that is asked for its health looks whether a newer one has migrated the schema. */
+const SCHEMA_WATCH_MS = 2_000;
 
 /** Starts the core: database, migrations, services, RPC port. Throws an Error that says what is wrong. */
 export async function startHub(
@@ -166,6 +169,7 @@ export async function startHub(
   const address: DatabaseAddress = { url: databaseUrl, schema: config.databaseSchema };
   const db = await openHubDatabase(address, config.poolSize, logger);
   undo.defer(() => db.close());
+  await requireKnownSchema(db, config.version);
 
   const time = givenClock
     ? { now: givenClock, aheadMs: () => undefined, stop() {} }
@@ -246,7 +250,11 @@ export async function startHub(
   ];
   // Health needs no token: however many ask, and watch, the database is asked twice a second at most.
   const answers = shareLooks(() => takesWrites(db.pool).catch(() => false), READY_MS);
-  const isReady = async () => availability.state === 'serving' && (await answers());
+  const fits = shareLooks(
+    createSchemaWatch({ pool: db.pool, hubVersion: config.version, logger }),
+    SCHEMA_WATCH_MS,
+  );
+  const isReady = async () => availability.state === 'serving' && (await answers()) && (await fits());
   const all = withStandardServices(services, isReady);
   const refusals = createLimitRefusals(metrics);
   const authenticate = createAuthenticate({

@@ -7,6 +7,7 @@ import { addSettings, readSettings } from '../settings.ts';
 import { list, type Of, object, oneOf, optional, text, time } from '../shapes.ts';
 import type { Column } from '../table.ts';
 import type { Tools } from '../tools.ts';
+import { packageVersion } from '../version.ts';
 
 const MIGRATION = object('Migration', {
   name: text('its name, which begins with its time'),
@@ -46,12 +47,14 @@ export function registerMigration(program: Command, { options, out, progress, in
       const settings = readSettings(flags, process.env);
       const { withLocalDatabase } = await import('../local-database.ts');
       const { bringUpToDate, letServe } = await import('../../core/schema.ts');
+      const { requireKnownSchema } = await import('../../core/storage/newer-schema.ts');
       const { systemClock } = await import('../../core/clock.ts');
       const actor = { kind: 'local', name: 'hubctl migration apply', requestId: '' } as const;
       const servingRole: string | undefined = flags.servingRole;
       interruption.hold(); // a migration under way is finished, and an embedded PostgreSQL is stopped
       const line = progress.show(() => 'Applying migrations');
       const names = await withLocalDatabase(settings, options().dataDir, async (db) => {
+        await requireKnownSchema(db, packageVersion());
         const applied = await bringUpToDate({ db, actor, clock: systemClock });
         if (servingRole !== undefined) await letServe({ db, actor, clock: systemClock }, servingRole);
         return applied;

@@ -32,10 +32,39 @@ export async function migrateUp(db: Database, { to, record }: MigrateOptions = {
     await takeBootstrapLock(run, 'schema');
     const before = (await migrationStatus(db)).applied.at(-1)?.name;
     const applied = await db.orm.migrator.up({ ...(to && { to }), ...(transaction && { transaction }) });
+    await markCompatible(
+      applied.map(({ name }) => name),
+      run,
+    );
     const last = applied.at(-1);
     if (last) await record?.(em, before, last.name);
     return applied.map((migration) => migration.name);
   });
+}
+
+/** Notes of migrations that hubs which do not know them may go on. */
+async function markCompatible(
+  names: readonly string[],
+  run: (statement: string) => Promise<unknown>,
+): Promise<void> {
+  const compatible: string[] = [];
+  for (const name of names) if (await isCompatible(name)) compatible.push(name);
+  if (compatible.length === 0) return;
+  const list = compatible.map((name) => `'${name}'`).join(', '); // names of files: word characters only
+  // Before its own migration there is no such column.
+  await run(`do $$ begin
+    if exists (select from pg_attribute
+               where attrelid = 'hub_migration'::regclass and attname = 'is_compatible') then
+      update hub_migration set is_compatible = true where name in (${list});
+    end if;
+  end $$`);
+}
+
+async function isCompatible(name: string): Promise<boolean> {
+  const extension = import.meta.filename.slice(-2); // .ts in a checkout, .js in a package
+  const module: Record<string, unknown> = await import(`./migrations/${name}.${extension}`);
+  const migration = module[name];
+  return typeof migration === 'function' && 'isCompatible' in migration && migration.isCompatible === true;
 }
 
 /**

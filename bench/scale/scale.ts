@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { discard } from '../../test/support/data-dir.ts';
-import { createDatabase, startPostgres } from '../../test/support/postgres.ts';
+import { asSuperuser, createDatabase, startPostgres } from '../../test/support/postgres.ts';
 import { findRedis, foundRedis } from '../../test/support/redis.ts';
 import { interruptible } from '../interruptible.ts';
 import { prepare } from './prepare.ts';
@@ -26,7 +26,7 @@ await interruptible(async (start) => {
   await start(findRedis, (stop) => stop());
   const prepared: PreparedDatabase[] = [];
   for (const licenses of values.licenses.split(',').map(Number)) {
-    const databaseUrl = await createDatabase();
+    const databaseUrl = asSuperuser(await createDatabase());
     const dataDir = await start(() => mkdtemp(join(tmpdir(), 'hub-scale-')), discard);
     const log = (line: string): void => say(`${licenses}: ${line}`);
     const { population } = await prepare({ databaseUrl, dataDir, licenses, log });

@@ -9,7 +9,7 @@ import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { startHub, type TestHub } from '../support/hub.ts';
 import { createApp } from '../support/license.ts';
-import { createDatabase, query } from '../support/postgres.ts';
+import { asSuperuser, createDatabase, query } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 
 /** Every advisory lock that a hub has ever taken, and those of the queue. */
@@ -37,7 +37,11 @@ describe('a session that holds the locks of the hub', function () {
   /** Of a role that may connect, and nothing more. */
   const connectAsStranger = async () => {
     strangerRole = `stranger_${randomBytes(4).toString('hex')}`;
-    await query(databaseUrl, `create role ${strangerRole} login password 'x'`);
+    const database = new URL(databaseUrl).pathname.slice(1);
+    await query(
+      asSuperuser(databaseUrl),
+      `create role ${strangerRole} login password 'x'; grant connect on database ${database} to ${strangerRole}`,
+    );
     await connectAs(strangerRole);
   };
   beforeEach(async () => {
@@ -47,7 +51,9 @@ describe('a session that holds the locks of the hub', function () {
     await holder.end();
     await hub?.stop();
     hub = undefined;
-    if (strangerRole !== undefined) await query(databaseUrl, `drop role ${strangerRole}`);
+    if (strangerRole !== undefined) {
+      await query(asSuperuser(databaseUrl), `drop owned by ${strangerRole}; drop role ${strangerRole}`);
+    }
     strangerRole = undefined;
   });
   const audit = () => createClient(AuditService, (hub ?? expect.fail('no hub')).transport);

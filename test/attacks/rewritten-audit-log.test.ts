@@ -9,7 +9,7 @@ import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { startHub, type TestHub } from '../support/hub.ts';
 import { createApp } from '../support/license.ts';
-import { createDatabase, query } from '../support/postgres.ts';
+import { asSuperuser, createDatabase, query } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 
 const APPEND_ONLY = ['audit_entry', 'audit_link', 'audit_anchor'];
@@ -54,7 +54,7 @@ describe('an audit log that the owner of the schema has rewritten', function () 
   const rewrite = (...statements: string[]) => {
     const off = APPEND_ONLY.map((table) => `alter table ${table} disable trigger all`);
     const on = APPEND_ONLY.map((table) => `alter table ${table} enable trigger all`);
-    return query(databaseUrl, [...off, ...statements, ...on].join('; '));
+    return query(asSuperuser(databaseUrl), [...off, ...statements, ...on].join('; '));
   };
   const removeFirst = 'delete from audit_entry where id = (select min(id::text)::uuid from audit_entry)';
   const gauge = async (name: string) => {

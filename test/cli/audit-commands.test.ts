@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { startHub, type TestHub } from '../support/hub.ts';
 import { createApp, issueLicense } from '../support/license.ts';
-import { query } from '../support/postgres.ts';
+import { asSuperuser, query } from '../support/postgres.ts';
 import { hubctl, type Result } from './spawn-hubctl.ts';
 
 describe('hubctl audit', function () {
@@ -101,7 +101,7 @@ describe('hubctl audit', function () {
     );
 
     await query(
-      hub.databaseUrl,
+      asSuperuser(hub.databaseUrl),
       `alter table audit_entry disable trigger user;
        update audit_entry set actor = 'Eve' where id = (select entry_id from audit_link where seq = 2)`,
     );

@@ -1,8 +1,7 @@
-// Hubs on a database that is not theirs alone: started together, kept to one master key, on the oldest PostgreSQL.
+// Hubs on a database that is not theirs alone: started together and kept to one master key.
 import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { expect } from 'chai';
-import type { Context } from 'mocha';
 import { discard, makeDataDir } from '../support/data-dir.ts';
 import { startHub } from '../support/hub.ts';
 import { type HubProcess, spawnHub } from '../support/hub-process.ts';
@@ -71,40 +70,3 @@ describe('hubs on one database', function () {
     });
   });
 });
-
-describe('a hub on PostgreSQL 15', function () {
-  this.timeout(30_000);
-
-  it('activates licenses', async function () {
-    const server = await requirePostgres15(this);
-    const name = `hub_test_${randomBytes(6).toString('hex')}`;
-    await query(server, `create database ${name}`);
-    try {
-      const hub = await startHub({ settings: { databaseUrl: new URL(`/${name}`, server).href } });
-      const { licenseKey } = await issueLicense(hub.admin, { seatLimit: 1 });
-      const answers = [
-        await activate(hub.gatewayUrl, licenseKey, 'machine-1'),
-        await activate(hub.gatewayUrl, licenseKey, 'machine-2'),
-      ];
-      await hub.stop();
-      expect(answers.map(({ status }) => status)).to.deep.equal([200, 409]);
-    } finally {
-      await query(server, `drop database ${name} with (force)`);
-    }
-  });
-});
-
-/** The address of a server of the oldest version that will do; where there is none the test is pending. */
-async function requirePostgres15(test: Context): Promise<string> {
-  const url = process.env['POSTGRES_15_URL'] || 'postgres://postgres@127.0.0.1:5432/postgres';
-  const version = await query<{ major: number }>(
-    url,
-    `select current_setting('server_version_num')::int / 10000 as major`,
-  ).then(
-    ([row]) => row?.major,
-    () => undefined, // nothing answers
-  );
-  if (version === 15) return url;
-  process.stderr.write('      pending: no PostgreSQL 15: set POSTGRES_15_URL\n');
-  return test.skip();
-}

@@ -18,7 +18,7 @@ import {
   startPayments,
   untilStatus,
 } from '../support/payment.ts';
-import { createDatabase, query } from '../support/postgres.ts';
+import { asSuperuser, createDatabase, query } from '../support/postgres.ts';
 import { activate } from '../support/rest.ts';
 import { beginRequest } from '../support/slow-request.ts';
 import { until } from '../support/until.ts';
@@ -237,23 +237,18 @@ describe('workers with more connections than PostgreSQL allows', function () {
 
   it('count by what the role or the database allows, where that is less', async () => {
     const databaseUrl = await createDatabase();
-    const { pathname } = new URL(databaseUrl);
+    const { pathname, username: role } = new URL(databaseUrl);
     const database = pathname.slice(1);
-    const role = `${database}_role`;
-    await query(databaseUrl, `create role ${role} login password 'secret' connection limit 30`);
-    const url = new URL(databaseUrl);
-    url.username = role;
-    url.password = 'secret';
-    const byRole = await connectionRoom(url.href);
+    await query(asSuperuser(databaseUrl), `alter role ${role} connection limit 30`);
+    const byRole = await connectionRoom(databaseUrl);
     expect(byRole).to.deep.equal({ allowed: 30, by: 'the connection limit of the role' });
     await query(databaseUrl, `alter database ${database} connection limit 21`);
-    const byDatabase = await connectionRoom(url.href);
+    const byDatabase = await connectionRoom(databaseUrl);
     expect(byDatabase).to.deep.equal({ allowed: 21, by: 'the connection limit of the database' });
     expect(crowding({ workers: 3, databasePool: 6 }, byDatabase)).to.equal(undefined);
     expect(crowding({ workers: 3, databasePool: 7 }, byDatabase)).to.contain('24 connections');
     expect(crowding({ workers: 1, databasePool: 21 }, byDatabase))
       .to.contain('22 connections')
       .and.not.to.contain('HUB_WORKERS');
-    await query(databaseUrl, `drop role ${role}`);
   });
 });

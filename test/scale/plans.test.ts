@@ -7,7 +7,7 @@ import { observe, type Statement } from '../../bench/scale/observe.ts';
 import { keyAt, licenseAt, type Population, storedKey } from '../../bench/scale/population.ts';
 import { prepare } from '../../bench/scale/prepare.ts';
 import { discard, makeDataDir } from '../support/data-dir.ts';
-import { createDatabase } from '../support/postgres.ts';
+import { asSuperuser, createDatabase } from '../support/postgres.ts';
 
 const LICENSES = 50_000;
 /** So many that a month of the journal has more blocks than a statement may touch. */
@@ -41,7 +41,7 @@ describe('the plans of the statements of a hub', function () {
   let statements: Statement[];
   let population: Population;
   before(async () => {
-    const databaseUrl = await createDatabase();
+    const databaseUrl = asSuperuser(await createDatabase());
     dataDir = await makeDataDir();
     ({ population } = await prepare({ databaseUrl, dataDir, licenses: LICENSES, sessions: SESSIONS }));
     statements = await observe({ databaseUrl, dataDir, population });

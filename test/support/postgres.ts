@@ -1,28 +1,42 @@
-// The PostgreSQL of a test run: embedded, one server for all test files, with a fresh database for each that asks.
+// The PostgreSQL of a test run: one server for all test files, with a fresh database for each that asks.
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../../core/storage/embedded-postgres.ts';
 import { discard, makeDataDir } from './data-dir.ts';
+import { oneRole, twoRoles } from './database-roles.ts';
+import { startServerOf, type TestServer } from './postgres-server.ts';
 
 /** Where the workers of a run find the server that its set-up started. */
 const VARIABLE = 'HUB_TEST_POSTGRES';
 /** And what that server logs. */
 const LOG_VARIABLE = 'HUB_TEST_POSTGRES_LOG';
+/** The folder with the programs of another PostgreSQL, to be used in place of the embedded one. */
+const BIN_VARIABLE = 'HUB_TEST_POSTGRES_BIN';
 
 /** Several files run at once, each with hubs that fill their pools. */
 const MAX_CONNECTIONS = 500;
 
-/** The URL of a new, empty database. */
-export async function createDatabase(): Promise<string> {
-  const server = process.env[VARIABLE];
-  if (server === undefined)
-    throw new Error(`${VARIABLE} is not set: run tests with mocha, which starts PostgreSQL`);
-  const name = `test_${randomBytes(6).toString('hex')}`;
-  await withClient(server, (client) => client.query(`create database ${name}`));
-  const url = new URL(server);
-  url.pathname = `/${name}`;
+/** The URL of a new, empty database, with a role that owns this database and has no other privilege. */
+export function createDatabase(adminUrl = serverOfRun()): Promise<string> {
+  const { name, password, statements } = oneRole(newName());
+  return create(adminUrl, statements, { role: name, password, database: name });
+}
+
+/** A new, empty database of a role that owns it; hubs can serve with the other one after a migration by the owner. */
+export async function createDatabaseOfTwoRoles(): Promise<{ owner: string; serving: string }> {
+  const { name, ownerName, password, statements } = twoRoles(newName());
+  const owner = await create(serverOfRun(), statements, { role: ownerName, password, database: name });
+  const serving = new URL(owner);
+  serving.username = name;
+  return { owner, serving: serving.href };
+}
+
+/** The same database by a superuser, for a test of what superusers can do, or a fault that takes one. */
+export function asSuperuser(databaseUrl: string): string {
+  const url = new URL(serverOfRun());
+  url.pathname = new URL(databaseUrl).pathname;
   url.search = ''; // as operators write it
   return url.href;
 }
@@ -43,14 +57,51 @@ export function query<R extends pg.QueryResultRow>(
 
 /** Starts the server for this process and those it starts; returns how to stop it. */
 export async function startPostgres(): Promise<() => Promise<void>> {
+  const bin = process.env[BIN_VARIABLE];
+  const server = await (bin ? startServerOf(bin, MAX_CONNECTIONS) : startEmbedded());
+  process.env[VARIABLE] = server.adminUrl;
+  process.env[LOG_VARIABLE] = server.log;
+  return server.stop;
+}
+
+/** The server that a hub brings with it. */
+export async function startEmbedded(): Promise<TestServer> {
   const dataDir = await makeDataDir();
   const server = await startEmbeddedPostgres({ dataDir, maxConnections: MAX_CONNECTIONS });
-  process.env[VARIABLE] = server.url;
-  process.env[LOG_VARIABLE] = join(server.location, 'data/server.log');
-  return async () => {
-    await server.stop();
-    await discard(dataDir);
+  return {
+    adminUrl: server.url,
+    log: join(server.location, 'data/server.log'),
+    async stop() {
+      await server.stop();
+      await discard(dataDir);
+    },
   };
+}
+
+function serverOfRun(): string {
+  const server = process.env[VARIABLE];
+  if (server === undefined)
+    throw new Error(`${VARIABLE} is not set: run tests with mocha, which starts PostgreSQL`);
+  return server;
+}
+
+function newName(): string {
+  return `test_${randomBytes(6).toString('hex')}`;
+}
+
+/** Statement by statement: CREATE DATABASE takes no transaction around it. */
+async function create(
+  adminUrl: string,
+  statements: readonly string[],
+  { role, password, database }: { role: string; password: string; database: string },
+): Promise<string> {
+  await withClient(adminUrl, async (client) => {
+    for (const statement of statements) await client.query(statement);
+  });
+  const url = new URL(adminUrl);
+  [url.username, url.password, url.pathname] = [role, password, `/${database}`];
+  url.search = ''; // as operators write it
+  return url.href;
 }
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {

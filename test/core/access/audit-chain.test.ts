@@ -28,7 +28,7 @@ import { createSealer } from '../../../core/storage/sealing.ts';
 import { createMetrics } from '../../../metrics/metrics.ts';
 import { createTasks } from '../../../metrics/tasks.ts';
 import { discard, makeDataDir } from '../../support/data-dir.ts';
-import { createDatabase, query } from '../../support/postgres.ts';
+import { asSuperuser, createDatabase, query } from '../../support/postgres.ts';
 import { until } from '../../support/until.ts';
 import { freshMasterKey } from '../payment/payment-admin.ts';
 import { verifyAll } from './verify-all.ts';
@@ -88,7 +88,7 @@ describe('the audit chain', function () {
     const tables = ['audit_entry', 'audit_link', 'audit_anchor'];
     const off = tables.map((table) => `alter table ${table} disable trigger all`);
     const on = tables.map((table) => `alter table ${table} enable trigger all`);
-    await query(url, [...off, ...statements, ...on].join(';'));
+    await query(asSuperuser(url), [...off, ...statements, ...on].join(';'));
   };
   const problem = async (noted?: ChainHead) => {
     const { broken } = await verifyAll(chain, { asked: noted });

@@ -1,5 +1,4 @@
 // A hub whose database role does not own the schema: everything works, and the audit log is out of its reach.
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +11,7 @@ import { hubctl } from '../../cli/spawn-hubctl.ts';
 import { startHub } from '../../support/hub.ts';
 import { issueLicense } from '../../support/license.ts';
 import { createSession, type Payments, pay, startPayments, untilStatus } from '../../support/payment.ts';
-import { createDatabase, query } from '../../support/postgres.ts';
+import { createDatabaseOfTwoRoles, query } from '../../support/postgres.ts';
 import { activate, checkStatus } from '../../support/rest.ts';
 import { CHANGES } from './changes.ts';
 
@@ -29,28 +28,16 @@ const REPEATABLE = 'Migration20261122140000_restored_audit_entries';
 
 describe('a hub that serves with a role which does not own the schema', function () {
   this.timeout(60_000); // it starts hubs and programs
-  let admin: string;
   let owner: string;
   let serving: string;
   let servingRole: string;
   let payments: Payments;
 
-  const asRole = (role: string): string => {
-    const url = new URL(admin);
-    [url.username, url.password] = [role, 'x'];
-    return url.href;
-  };
   const migrate = (...words: string[]) => hubctl(['migration', 'apply', ...words], { DATABASE_URL: owner });
 
   before(async () => {
-    admin = await createDatabase();
-    const suffix = randomBytes(4).toString('hex');
-    const ownerRole = `owner_${suffix}`;
-    servingRole = `serving_${suffix}`;
-    for (const role of [ownerRole, servingRole]) await query(admin, `create role ${role} login password 'x'`);
-    await query(admin, `alter database ${new URL(admin).pathname.slice(1)} owner to ${ownerRole}`);
-    await query(admin, `alter schema public owner to ${ownerRole}`);
-    [owner, serving] = [asRole(ownerRole), asRole(servingRole)];
+    ({ owner, serving } = await createDatabaseOfTwoRoles());
+    servingRole = new URL(serving).username;
     const { code, stderr } = await migrate('--serving-role', servingRole);
     expect({ code, stderr }).to.deep.equal({
       code: 0,
@@ -58,13 +45,7 @@ describe('a hub that serves with a role which does not own the schema', function
     });
     payments = await startPayments({ settings: { databaseUrl: serving } });
   });
-  after(async () => {
-    await payments?.stop();
-    for (const role of [serving, owner])
-      await query(admin, `drop owned by ${new URL(role).username} cascade`);
-    for (const role of [serving, owner])
-      await query(admin, `drop role ${new URL(role).username}`).catch(() => {});
-  });
+  after(() => payments?.stop());
 
   for (const [rpc, { action, make }] of Object.entries(CHANGES)) {
     it(`does what ${rpc} asks for, and records it`, async () => {
@@ -85,7 +66,7 @@ describe('a hub that serves with a role which does not own the schema', function
       await pay(payments, session);
       await untilStatus(payments, session, 'success');
     }
-    await query(admin, `select make_month_partitions('audit_entry', '{2020-01-01}')`);
+    await query(owner, `select make_month_partitions('audit_entry', '{2020-01-01}')`);
     const retention = createClient(RetentionService, hub.transport);
     const counted = await retention.pruneMonths({ before: '2020-02', dryRun: true });
     expect(counted.partitions.map(({ table, rows }) => [table, rows])).to.deep.include(['audit_entry', 0n]);
@@ -127,9 +108,9 @@ describe('a hub that serves with a role which does not own the schema', function
   });
 
   it('cannot drop months of the audit log for which no hub left an anchor', async () => {
-    await query(admin, `select make_month_partitions('audit_link', '{2020-03-01}')`);
+    await query(owner, `select make_month_partitions('audit_link', '{2020-03-01}')`);
     await query(
-      admin,
+      owner,
       `insert into audit_link (seq, entry_id, linked_at, hash)
        values (999999, partition_floor('2020-03-01'), now(), '')`,
     );
@@ -138,7 +119,7 @@ describe('a hub that serves with a role which does not own the schema', function
       const answer = await query(serving, drop).catch((error) => error.message);
       expect(answer).to.equal('the audit chain has no anchor for these months');
     }
-    await query(admin, 'drop table audit_link_2020_03');
+    await query(owner, 'drop table audit_link_2020_03');
   });
 
   it('is given what it needs at the next migration without being named again, which is on the log', async () => {
@@ -166,12 +147,9 @@ describe('a hub that serves with a role which does not own the schema', function
   });
 
   it('does not start before the owner has brought the schema up to date', async () => {
-    const empty = await createDatabase();
-    await query(empty, 'revoke create on schema public from public');
-    const url = new URL(empty);
-    [url.username, url.password] = [servingRole, 'x'];
+    const { serving: empty } = await createDatabaseOfTwoRoles();
     const directory = await mkdtemp(join(tmpdir(), 'hub-test-'));
-    const failed = await startHub({ settings: { databaseUrl: url.href } }).catch((error: Error) => error);
+    const failed = await startHub({ settings: { databaseUrl: empty } }).catch((error: Error) => error);
     await rm(directory, { recursive: true });
     expect(failed)
       .to.have.property('message')

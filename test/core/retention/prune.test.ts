@@ -18,7 +18,7 @@ import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
 import { startHub } from '../../support/hub.ts';
 import { createApp } from '../../support/license.ts';
-import { createDatabase, query } from '../../support/postgres.ts';
+import { asSuperuser, createDatabase, query } from '../../support/postgres.ts';
 import { verifyAll } from '../access/verify-all.ts';
 import { freshMasterKey } from '../payment/payment-admin.ts';
 import { refusal } from '../payment/refusal.ts';
@@ -195,7 +195,7 @@ describe('pruning', function () {
     await fourMonths();
     await prune({ before: '2025-02', dryRun: false }, ACTOR);
     await query(
-      url,
+      asSuperuser(url),
       `alter table audit_entry_2025_02 disable trigger user; alter table audit_link_2025_02 disable trigger user;
        delete from audit_entry where subject = '3'; delete from audit_link where seq = 3`,
     );
@@ -221,10 +221,10 @@ describe('pruning', function () {
   });
 
   describe('of months whose audit log does not hold', () => {
-    /** As the owner of the tables, who is nobody's friend. */
+    /** As somebody who is master of the database. */
     const tamper = (statement: string) =>
       query(
-        url,
+        asSuperuser(url),
         `alter table audit_entry_2025_01 disable trigger user; alter table audit_link_2025_01 disable trigger user;
          ${statement}`,
       );
@@ -278,7 +278,7 @@ describe('pruning', function () {
     it('does not concern the months before', async () => {
       await fourMonths();
       await query(
-        url,
+        asSuperuser(url),
         `alter table audit_entry_2025_03 disable trigger user; update audit_entry set actor = 'Eve' where subject = '6'`,
       );
       await prune(january, ACTOR);

@@ -144,9 +144,7 @@ describe('partitions by month', function () {
     })) {
       const text = (await explain(statement, id)).join('\n');
       const looked = new Set(
-        [...text.matchAll(/(?:Scan using \S+ on|Scan on|Update on) (\w+_(?:\d{4}_\d\d|default))/g)].map(
-          ([, at]) => at,
-        ),
+        [...text.matchAll(/(?:Scan using \S+ on|Scan on) (\w+_(?:\d{4}_\d\d|default))/g)].map(([, at]) => at),
       );
       expect(
         [...looked].every((at) => at?.endsWith('_2031_11')),

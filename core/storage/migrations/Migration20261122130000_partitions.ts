@@ -3,6 +3,7 @@
 // Ids are UUIDv7 and begin with their time: a month is a range of ids, and what is unique by id stays so over all
 // partitions. A usage log takes the id of its session, which makes it unique by session.
 import { Migration } from '@mikro-orm/migrations';
+import { MAKE_MONTH_PARTITIONS } from '../make-month-partitions.ts';
 
 export class Migration20261122130000_partitions extends Migration {
   override up(): void {
@@ -106,58 +107,6 @@ export class Migration20261122130000_partitions extends Migration {
     this.addSql(`select make_month_partitions('${table}', months_astray('${table}'))`);
   }
 }
-
-/**
- * Makes the partitions of months, such as `callback_2026_01`, and moves what is in the default partition but belongs
- * there; how many were not there. Writers wait meanwhile, readers do not: a row that was on its way to the default
- * partition would be refused (23514) once its month has one. What refers to other tables waits for those first, as
- * writers do.
- */
-const MAKE_MONTH_PARTITIONS = `
-  create function make_month_partitions(parent text, months date[]) returns int language plpgsql as $$
-  declare
-    rest text := parent || '_default';
-    astray boolean;
-    month date;
-    part text;
-    referenced regclass;
-    made int := 0;
-    append_only boolean := exists (
-      select from pg_trigger where tgrelid = parent::regclass and tgname = parent || '_no_truncate');
-  begin
-    for referenced in
-      select distinct confrelid::regclass from pg_constraint where conrelid = parent::regclass and contype = 'f'
-    loop
-      execute format('lock table %s in share row exclusive mode', referenced);
-    end loop;
-    -- What it takes in the end, at once: whoever reads the table and then writes to it would wait for a weaker lock,
-    -- and be waited for by the stronger.
-    execute format('lock table %I in access exclusive mode', parent);
-    execute format('select exists (select from %I)', rest) into astray;
-    if astray then
-      execute format('alter table %I detach partition %I', parent, rest);
-      execute format('alter table %I rename to %I', rest, parent || '_astray');
-    end if;
-    foreach month in array months loop
-      part := parent || to_char(month, '_YYYY_MM');
-      continue when to_regclass(part) is not null;
-      execute format('create table %I (like %I including all)', part, parent);
-      execute format('alter table %I attach partition %I for values from (%L) to (%L)',
-        parent, part, partition_floor(month), partition_floor((month + interval '1 month')::date));
-      if append_only then perform audit_make_append_only(part); end if;
-      made := made + 1;
-    end loop;
-    if astray then
-      execute format('create table %I (like %I including all)', rest, parent);
-      execute format('alter table %I attach partition %I default', parent, rest);
-      perform set_config('hub.restoring', 'on', true);
-      execute format('insert into %I select * from %I', parent, parent || '_astray');
-      perform set_config('hub.restoring', 'off', true);
-      execute format('drop table %I', parent || '_astray');
-      if append_only then perform audit_make_append_only(rest); end if;
-    end if;
-    return made;
-  end $$`;
 
 /**
  * The months that rows of the default partition belong to. A UUIDv7 begins with its time in milliseconds; what says that

@@ -90,13 +90,10 @@ describe('a session that holds the locks of the hub', function () {
     await client.end();
     expect(waited).to.contain('another session holds the advisory lock 4715099 (schema)');
     const [, search = ''] = /To find it: (select .*)$/.exec(String(waited)) ?? [];
-    expect(await query(databaseUrl, search)).to.deep.include.members([
-      {
-        pid: (holder as unknown as { processID: number }).processID, // missing from the types
-        usename: strangerRole,
-        application_name: '',
-        client_addr: '127.0.0.1',
-      },
+    // PostgreSQL shows the program and the address to superusers and members of pg_read_all_stats only.
+    const found = await query<{ pid: number; usename: string }>(databaseUrl, search);
+    expect(found.map(({ pid, usename }) => ({ pid, usename }))).to.deep.equal([
+      { pid: (holder as unknown as { processID: number }).processID, usename: strangerRole }, // missing from the types
     ]);
   });
 

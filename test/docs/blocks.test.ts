@@ -8,7 +8,13 @@ import { type Block, isGenerated, listPages, ROOT, readBlocks, readPage } from '
 const { scripts } = JSON.parse(readPage('package.json'));
 
 /** Those of commands, and of tests. */
-const OTHER_VARIABLES = ['HUB_DATA_DIR', 'HUBCTL_SERVER', 'HUBCTL_TOKEN', 'HUB_TEST_OUTAGE_SECONDS'];
+const OTHER_VARIABLES = [
+  'HUB_DATA_DIR',
+  'HUBCTL_SERVER',
+  'HUBCTL_TOKEN',
+  'HUB_TEST_OUTAGE_SECONDS',
+  'HUB_TEST_POSTGRES_BIN',
+];
 
 describe('the code blocks', () => {
   for (const path of listPages()) {

@@ -1,5 +1,6 @@
 // A PostgreSQL server that is made and started by the programs of a folder.
-import { chmod, chown, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { freePort } from '../../core/storage/free-port.ts';
 import { unprivilegedAccount } from '../../core/storage/postgres-account.ts';
@@ -30,7 +31,10 @@ export async function startServerOf(bin: string, maxConnections: number): Promis
     if (!ok) throw new Error(`${join(bin, command)}: ${output}`);
   };
   const [data, log, port] = [join(directory, 'data'), join(directory, 'server.log'), await freePort()];
-  await run('initdb', ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8']);
+  const [password, passwordFile] = [randomBytes(12).toString('hex'), join(directory, 'password')];
+  await writeFile(passwordFile, password);
+  const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
+  await run('initdb', ['-D', data, ...access, '--encoding=UTF8', '--locale=C.UTF-8']);
   const options = [
     `--port=${port}`,
     '--listen_addresses=127.0.0.1',
@@ -44,7 +48,7 @@ export async function startServerOf(bin: string, maxConnections: number): Promis
   ];
   await run('pg_ctl', ['-D', data, '-o', options.join(' '), '-l', log, '-w', 'start']);
   return {
-    adminUrl: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    adminUrl: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
     log,
     async stop() {
       await run('pg_ctl', ['-D', data, '-m', 'fast', '-w', 'stop']);

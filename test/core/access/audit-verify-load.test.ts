@@ -5,7 +5,7 @@ import pg from 'pg';
 import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { startHub, type TestHub } from '../../support/hub.ts';
 import { createApp } from '../../support/license.ts';
-import { query } from '../../support/postgres.ts';
+import { asSuperuser, query } from '../../support/postgres.ts';
 import { until } from '../../support/until.ts';
 
 const POOL = 4;
@@ -22,7 +22,7 @@ describe('verifying the audit log', function () {
     audit = createClient(AuditService, hub.transport);
     await createApp(hub.admin);
     expect((await audit.verifyAuditLog({})).ok).to.equal(true);
-    blocker = new pg.Client({ connectionString: hub.databaseUrl });
+    blocker = new pg.Client({ connectionString: asSuperuser(hub.databaseUrl) });
     await blocker.connect();
     await blocker.query('begin; lock table audit_link in access exclusive mode');
   });

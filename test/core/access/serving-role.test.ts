@@ -8,6 +8,7 @@ import type pg from 'pg';
 import { ActorKind, AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
 import { hubctl } from '../../cli/spawn-hubctl.ts';
+import { codeRows, readPage } from '../../docs/markdown.ts';
 import { startHub } from '../../support/hub.ts';
 import { issueLicense } from '../../support/license.ts';
 import { createSession, type Payments, pay, startPayments, untilStatus } from '../../support/payment.ts';
@@ -75,6 +76,26 @@ describe('a hub that serves with a role which does not own the schema', function
     expect((await createClient(AuditService, hub.transport).verifyAuditLog({})).ok).to.equal(true);
   });
 
+  it('has exactly the privileges on tables that docs/operations/requirements.md lists', async () => {
+    const rows = codeRows(readPage('docs/operations/requirements.md'));
+    const listed = Object.fromEntries(rows.filter(([name = '']) => /^\w+$/.test(name)));
+    expect(Object.keys(listed)).to.include.members(['audit_entry', 'hub_lock']);
+    const tables = await query<{ name: string; privileges: string }>(
+      owner,
+      `select c.relname as name, coalesce(string_agg(p, ', ' order by n), '') as privileges
+       from pg_class c
+       cross join unnest('{select,insert,update,delete,truncate,references,trigger}'::text[]) with ordinality each (p, n)
+       where c.relkind in ('r', 'p') and has_table_privilege($1, c.oid, p)
+         and (c.relnamespace = 'job'::regnamespace or c.relnamespace = 'public'::regnamespace and not c.relispartition)
+       group by c.oid`,
+      [servingRole],
+    );
+    expect(tables).to.have.length.above(20);
+    for (const { name, privileges } of tables) {
+      expect(privileges, name).to.equal(listed[name] ?? 'select, insert, update, delete');
+    }
+  });
+
   it('cannot change, empty, alter or drop the audit log, nor put its guards aside', async () => {
     const statements = [
       ...AUDIT_TABLES.flatMap((table) => [
@@ -114,6 +135,7 @@ describe('a hub that serves with a role which does not own the schema', function
       `insert into audit_link (seq, entry_id, linked_at, hash)
        values (999999, partition_floor('2020-03-01'), now(), '')`,
     );
+    await query(owner, `grant temporary on database ${new URL(owner).pathname.slice(1)} to ${servingRole}`);
     for (const first of ['', 'create temp table audit_link (seq bigint, entry_id uuid);']) {
       const drop = `${first} select months_drop('2020-04-01')`;
       const answer = await query(serving, drop).catch((error) => error.message);

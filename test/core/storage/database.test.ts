@@ -48,7 +48,7 @@ describe('a database', function () {
     target.password = secret;
     const message = await refusal(`${target.href}?application_name=${secret}`);
     expect(message).to.match(
-      /^no database at postgres:\/\/hub@127\.0\.0\.1:\d+\/test_\w+: password authentication/,
+      /^no database at postgres:\/\/test_\w+@127\.0\.0\.1:\d+\/test_\w+: password authentication/,
     );
     expect(message).not.to.contain(secret);
     expect(await refusal(`postgres://hub:${secret}@127.0.0.1:1/hub`)).to.equal(

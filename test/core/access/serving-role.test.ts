@@ -86,7 +86,7 @@ describe('a hub that serves with a role which does not own the schema', function
        from pg_class c
        cross join unnest('{select,insert,update,delete,truncate,references,trigger}'::text[]) with ordinality each (p, n)
        where c.relkind in ('r', 'p') and has_table_privilege($1, c.oid, p)
-         and (c.relnamespace = 'job'::regnamespace or c.relnamespace = 'public'::regnamespace and not c.relispartition)
+         and c.relnamespace = current_schema()::regnamespace
        group by c.oid`,
       [servingRole],
     );

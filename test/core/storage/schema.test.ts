@@ -16,7 +16,7 @@ import { discard, makeDataDir } from '../../support/data-dir.ts';
 import { startHub, type TestHub } from '../../support/hub.ts';
 import { issueLicense } from '../../support/license.ts';
 import { createSession, pay, startPayments, untilStatus } from '../../support/payment.ts';
-import { createDatabase, query } from '../../support/postgres.ts';
+import { asSuperuser, createDatabase, query } from '../../support/postgres.ts';
 import { activate } from '../../support/rest.ts';
 import { until } from '../../support/until.ts';
 
@@ -33,7 +33,7 @@ describe('a hub in a schema of its own', function () {
     directory = await makeDataDir();
   });
   beforeEach(async () => {
-    admin = await createDatabase();
+    admin = asSuperuser(await createDatabase());
   });
   after(async () => {
     for (const [url, role] of roles) await query(url, `drop owned by ${role} cascade; drop role ${role}`);
@@ -45,8 +45,7 @@ describe('a hub in a schema of its own', function () {
     const role = `plain_${randomBytes(4).toString('hex')}`;
     const { pathname } = new URL(database);
     await query(database, `create role ${role} login password 'x'`);
-    await query(database, 'revoke create on schema public from public');
-    await query(database, `revoke create, temporary on database ${pathname.slice(1)} from public`);
+    await query(database, `grant connect on database ${pathname.slice(1)} to ${role}`);
     roles.push([database, role]);
     const url = new URL(database);
     [url.username, url.password] = [role, 'x'];
@@ -168,7 +167,7 @@ describe('a hub in a schema of its own', function () {
     expect({ code: created.code, stderr: created.stderr }).to.deep.equal({ code: 0, stderr: '' });
     await payments.stop();
 
-    const target = await createDatabase();
+    const target = asSuperuser(await createDatabase());
     const other = await plainRole(target);
     await query(target, `create schema two authorization ${other.role}`);
     const dataDir = join(directory, 'restored');

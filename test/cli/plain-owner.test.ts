@@ -18,7 +18,7 @@ const LAYOUTS: Readonly<Record<string, () => Promise<Roles>>> = {
 };
 
 describe('a hub without a superuser', function () {
-  this.timeout(120_000); // it starts hubs and programs
+  this.timeout(300_000); // it starts hubs and programs one after the other
   let directory: string;
   let passphraseFile: string;
   let running: HubProcess | undefined;

@@ -1,5 +1,5 @@
-// The database function that makes partitions. The migration that brings partitions creates it, and a later one replaces
-// the first version of it, which an owner that is no superuser could not run on PostgreSQL 15 and 16.
+// The database function that makes partitions. The migration that brings partitions creates it. A later one replaces its
+// first version, which an owner that is no superuser could not run on PostgreSQL 15 and 16.
 
 /**
  * Makes the partitions of months, such as `callback_2026_01`, and moves what is in the default partition but belongs

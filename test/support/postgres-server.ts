@@ -34,12 +34,13 @@ export async function startServerOf(bin: string, maxConnections: number): Promis
   const [password, passwordFile] = [randomBytes(12).toString('hex'), join(directory, 'password')];
   await writeFile(passwordFile, password);
   const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
-  await run('initdb', ['-D', data, ...access, '--encoding=UTF8', '--locale=C.UTF-8']);
+  await run('initdb', ['-D', data, ...access, '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync']);
   const options = [
     `--port=${port}`,
     '--listen_addresses=127.0.0.1',
     '--unix_socket_directories=',
     `--max_connections=${maxConnections}`,
+    '--fsync=off',
     '--timezone=UTC',
     '--log_timezone=UTC',
     // As in the embedded server: the log has no values.
@@ -51,7 +52,7 @@ export async function startServerOf(bin: string, maxConnections: number): Promis
     adminUrl: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
     log,
     async stop() {
-      await run('pg_ctl', ['-D', data, '-m', 'fast', '-w', 'stop']);
+      await run('pg_ctl', ['-D', data, '-m', 'immediate', '-w', 'stop']);
       await rm(directory, { recursive: true, force: true });
     },
   };

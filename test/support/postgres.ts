@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../../core/storage/embedded-postgres.ts';
-import { discard, makeDataDir } from './data-dir.ts';
+import { packagedBinaries } from '../../core/storage/postgres-binaries.ts';
 import { oneRole, twoRoles } from './database-roles.ts';
 import { startServerOf, type TestServer } from './postgres-server.ts';
 
@@ -64,18 +63,10 @@ export async function startPostgres(): Promise<() => Promise<void>> {
   return server.stop;
 }
 
-/** The server that a hub brings with it. */
+/** With the programs that the hub brings with it. */
 export async function startEmbedded(): Promise<TestServer> {
-  const dataDir = await makeDataDir();
-  const server = await startEmbeddedPostgres({ dataDir, maxConnections: MAX_CONNECTIONS });
-  return {
-    adminUrl: server.url,
-    log: join(server.location, 'data/server.log'),
-    async stop() {
-      await server.stop();
-      await discard(dataDir);
-    },
-  };
+  const { root } = await packagedBinaries();
+  return startServerOf(join(root, 'bin'), MAX_CONNECTIONS);
 }
 
 function serverOfRun(): string {

@@ -24,7 +24,15 @@ function isBroken(link: string, from: string): boolean {
   if (/^(https:|mailto:)/.test(link)) return false;
   const { path, anchor } = targetOf(link, from);
   if (!existsSync(new URL(path, ROOT))) return true;
-  return anchor !== '' && !(path.endsWith('.md') && readAnchors(readPage(path)).includes(anchor));
+  return anchor !== '' && !(path.endsWith('.md') && anchorsOf(path).has(anchor));
+}
+
+const anchors = new Map<string, Set<string>>();
+
+function anchorsOf(path: string): Set<string> {
+  const found = anchors.get(path) ?? new Set(readAnchors(readPage(path)));
+  anchors.set(path, found);
+  return found;
 }
 
 /** The pages that a page leads to. */

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { DISK_SCENE } from '../faults/disk-scene.ts';
 import { FAILOVER_SCENE } from '../faults/failover-scene.ts';
+import { PATRONI_FAULTS } from '../faults/patroni/patroni-scene.ts';
 import { SERVERS_SCENE } from '../faults/servers-scene.ts';
 import { readPage } from './markdown.ts';
 
@@ -10,6 +11,15 @@ describe('docs/reliability.md', () => {
     const faults = [...SERVERS_SCENE.faults, ...DISK_SCENE.faults, ...FAILOVER_SCENE.faults];
     const missing = faults.filter(({ what }) => !table.includes(`\n| ${what} |`));
     expect(missing.map(({ what }) => what)).to.deep.equal([]);
+  });
+
+  it('has a result for every way in which Patroni fails over, with nothing wrong', () => {
+    const [, table = ''] = readPage('docs/reliability.md').split('<!-- failover -->');
+    const rows = table.split('\n');
+    const right = PATRONI_FAULTS.filter(({ what }) =>
+      rows.some((row) => row.startsWith(`| ${what} |`) && row.endsWith('| 0 |')),
+    );
+    expect(right).to.deep.equal(PATRONI_FAULTS);
   });
 
   it('has a result of the soak, of its five minutes at least, with nothing wrong', () => {

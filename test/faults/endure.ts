@@ -4,10 +4,10 @@ import { issueLicense } from '../support/license.ts';
 import { until } from '../support/until.ts';
 import type { Cluster } from './cluster.ts';
 import { seatTrouble } from './license-books.ts';
-import { type LicenseLoad, startLicenseLoad } from './license-load.ts';
+import { type LicenseAnswer, type LicenseLoad, startLicenseLoad } from './license-load.ts';
 import { startPaymentLoad } from './payment-load.ts';
 import { booksTrouble } from './payment-world.ts';
-import { type Probes, startProbes } from './probes.ts';
+import { type Probe, type Probes, startProbes } from './probes.ts';
 import type { Fault, Outage, Stage } from './scene.ts';
 
 export type Endured = {
@@ -26,6 +26,9 @@ export type Endured = {
   readonly recoveryMs: number;
   /** From the last request until the books agree with it and with the provider's. */
   readonly settledMs: number;
+  /** Every answer to a license request, and to a probe of a hub. */
+  readonly answers: readonly LicenseAnswer[];
+  readonly probes: readonly Probe[];
   /** What is not as it has to be. */
   readonly trouble: readonly string[];
 };
@@ -50,6 +53,7 @@ export async function endure<S extends Stage>(stage: S, fault: Fault<S>, ms: num
     const mended = performance.now();
     await flows(cluster, seats, probes);
     const recoveryMs = Math.round(performance.now() - mended);
+    await fault.repair?.(stage);
     seats.trust();
     await flows(cluster, seats, probes);
     await Promise.all([seats.stop(), payments.stop(), probes.stop()]);
@@ -79,6 +83,8 @@ export async function endure<S extends Stage>(stage: S, fault: Fault<S>, ms: num
       slowestMs: Math.round(answers.reduce((most, { durationMs }) => Math.max(most, durationMs), 0)),
       recoveryMs,
       settledMs,
+      answers,
+      probes: probes.all,
       trouble,
     };
   } finally {

@@ -7,6 +7,7 @@ export type LicenseCall = 'activate' | 'deactivate' | 'status';
 
 /** An answered request. Status 0: it was cut off, and nobody knows what came of it. */
 export type LicenseAnswer = {
+  readonly gateway: string;
   readonly call: LicenseCall;
   readonly status: number;
   readonly retryAfter: string | undefined;
@@ -68,7 +69,7 @@ export function startLicenseLoad({ licenses, gateways }: LicenseLoadOptions): Li
       const call = LIFE[step % LIFE.length] ?? 'status';
       const begunAt = performance.now();
       const { status, body, retryAfter } = await ask(gateway, call, machine);
-      answers.push({ call, status, retryAfter, begunAt, durationMs: performance.now() - begunAt });
+      answers.push({ gateway, call, status, retryAfter, begunAt, durationMs: performance.now() - begunAt });
       const wrong = note(machine, call, status, body);
       if (call !== 'status' && status === 200 && begunAt > trustedSince) machine.isSure = true;
       if (wrong !== undefined) contradictions.push(`${call} of ${machine.fingerprint}: ${wrong}`);

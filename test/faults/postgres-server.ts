@@ -102,7 +102,7 @@ async function openServer(dataDir: string): Promise<PostgresServer> {
  * A free port that the system gives to nobody who takes any. While a server is down, its port could become that of another
  * program, or of a hub's connection to that very port, which is then connected to itself: the server would not come back.
  */
-async function lastingPort(): Promise<number> {
+export async function lastingPort(): Promise<number> {
   for (;;) {
     const port = await freePort(20_000 + Math.floor(Math.random() * 10_000)).catch(() => undefined);
     if (port !== undefined) return port;

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Outage } from './scene.ts';
 
 export type Probes = {
+  readonly all: readonly Probe[];
   /** Whether every gateway was asked since then, and was ready when it was asked last. */
   allReadySince(start: number): boolean;
   /** What orchestrators should have been told between these two moments, and were not. */
@@ -10,12 +11,16 @@ export type Probes = {
   stop(): Promise<void>;
 };
 
-type Probe = {
+export type Probe = {
   readonly gateway: string;
   readonly path: '/healthz' | '/readyz';
   readonly status: number;
   readonly begunAt: number;
   readonly durationMs: number;
+  /** Of a problem document; undefined where the answer is none. */
+  readonly code: string | undefined;
+  /** Undefined where the answer has no such header. */
+  readonly retryAfter: string | undefined;
 };
 
 const EVERY_MS = 100;
@@ -31,20 +36,15 @@ export function startProbes(gateways: () => readonly string[]): Probes {
       await Promise.all(
         gateways().map(async (gateway) => {
           const begunAt = performance.now();
-          const status = await fetch(`${gateway}${path}`).then(
-            async (response) => {
-              await response.arrayBuffer();
-              return response.status;
-            },
-            () => 0, // the hub was killed
-          );
-          probes.push({ gateway, path, status, begunAt, durationMs: performance.now() - begunAt });
+          const answer = await fetch(`${gateway}${path}`).then(readAnswer, () => NO_ANSWER);
+          probes.push({ gateway, path, begunAt, ...answer, durationMs: performance.now() - begunAt });
         }),
       );
     }
   };
   const asking = [askOn('/healthz'), askOn('/readyz')];
   return {
+    all: probes,
     allReadySince(start) {
       const ready = probes.filter(({ path, begunAt }) => path === '/readyz' && begunAt > start);
       return gateways().every(
@@ -72,4 +72,12 @@ export function startProbes(gateways: () => readonly string[]): Probes {
       await Promise.all(asking);
     },
   };
+}
+
+/** The hub was killed. */
+const NO_ANSWER = { status: 0, code: undefined, retryAfter: undefined };
+
+async function readAnswer(response: Response): Promise<Pick<Probe, 'status' | 'code' | 'retryAfter'>> {
+  const { code } = (await response.json()) as { code?: string }; // a problem document, or {"ok":true}
+  return { status: response.status, code, retryAfter: response.headers.get('retry-after') ?? undefined };
 }

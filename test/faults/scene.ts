@@ -22,6 +22,8 @@ export type Fault<S> = {
   readonly outage: Outage;
   /** Breaks something, leaves it broken for so long, and mends it. */
   readonly strike: (stage: S, ms: number) => Promise<void>;
+  /** What is repaired once requests succeed again, while they go on. */
+  readonly repair?: (stage: S) => Promise<void>;
 };
 
 /**

@@ -20,7 +20,7 @@ export type PostgresPair = {
   stop(): Promise<void>;
 };
 
-const BIN = process.env['POSTGRES_15_BIN'] || '/usr/lib/postgresql/15/bin';
+export const POSTGRES_15_BIN = process.env['POSTGRES_15_BIN'] || '/usr/lib/postgresql/15/bin';
 
 // Roles that may come only in one way, and one that the standby turns away.
 const HBA = `
@@ -42,7 +42,7 @@ export async function startPostgresPair(
   test: Context,
   { certificate, ca }: { readonly certificate: Pair; readonly ca: string },
 ): Promise<PostgresPair> {
-  if (!existsSync(join(BIN, 'initdb'))) {
+  if (!existsSync(join(POSTGRES_15_BIN, 'initdb'))) {
     process.stderr.write('      pending: no PostgreSQL 15: set POSTGRES_15_BIN\n');
     return test.skip();
   }
@@ -53,7 +53,10 @@ export async function startPostgresPair(
   const account = await unprivilegedAccount();
   if (account !== undefined) await chown(directory, account.uid, account.gid);
   const run = async (command: string, args: readonly string[]): Promise<void> => {
-    const { ok, output } = await runCommand(join(BIN, command), args, { account, cwd: directory });
+    const { ok, output } = await runCommand(join(POSTGRES_15_BIN, command), args, {
+      account,
+      cwd: directory,
+    });
     if (!ok) throw new Error(`${command}: ${output}`);
   };
   const [primary, standby] = [join(directory, 'primary'), join(directory, 'standby')];

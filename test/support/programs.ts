@@ -2,23 +2,44 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import type { Context } from 'mocha';
+import type { Account } from '../../core/storage/run-command.ts';
 
 /** Where Debian puts daemons, which the PATH of a user seldom has. */
 const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`;
 
 /** The suite is pending without the program; `flag` makes it print its version. */
 export function requireProgram(test: Context, program: string, flag: string): void {
-  const { error } = spawnSync(program, [flag], { env: { PATH }, stdio: 'ignore' });
-  if (error === undefined) return;
+  if (hasProgram(program, flag)) return;
   process.stderr.write(`      pending: no ${program}: install the package of this name\n`);
   test.skip();
 }
 
+/** Whether the machine has a program; `flag` makes it print its version. */
+export function hasProgram(program: string, flag: string): boolean {
+  return spawnSync(program, [flag], { env: { PATH }, stdio: 'ignore' }).error === undefined;
+}
+
 export type Program = { readonly output: () => string; stop(): Promise<void> };
 
+export type ProgramOptions = {
+  /** The user that runs it; by default that of the tests. */
+  readonly account?: Account | undefined;
+  /** Its working directory; by default that of the tests. */
+  readonly cwd?: string;
+};
+
 /** Runs a program in the foreground until it is stopped. */
-export function startProgram(program: string, args: readonly string[]): Program {
-  const child: ChildProcess = spawn(program, args, { env: { PATH }, stdio: ['ignore', 'pipe', 'pipe'] });
+export function startProgram(
+  program: string,
+  args: readonly string[],
+  { account, cwd }: ProgramOptions = {},
+): Program {
+  const child: ChildProcess = spawn(program, args, {
+    env: { PATH },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(cwd !== undefined && { cwd }),
+    ...account,
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => {

@@ -1,0 +1,21 @@
+// Reads keys of an etcd, by the second version of its interface.
+
+export type Etcd = {
+  isUp(): Promise<boolean>;
+  /** Undefined if there is no such key, or no answer. */
+  read(key: string): Promise<string | undefined>;
+};
+
+export function openEtcd(url: string): Etcd {
+  const get = (key: string): Promise<Response | undefined> =>
+    fetch(`${url}/v2/keys/${key}`, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
+  return {
+    isUp: async () => (await get(''))?.ok ?? false,
+    async read(key) {
+      const response = await get(key);
+      if (!response?.ok) return undefined;
+      const { node } = (await response.json()) as { node?: { value?: string } };
+      return node?.value;
+    },
+  };
+}

@@ -1,0 +1,35 @@
+// The short form of npm run fault:failover: the primary dies once.
+import { expect } from 'chai';
+import { endure } from '../endure.ts';
+import { reportFailover } from './failover-report.ts';
+import { missingPackages } from './patroni-cluster.ts';
+import { KILL_AHEAD, openPatroni, type PatroniStage } from './patroni-scene.ts';
+
+/** As short as Patroni allows. */
+const TTL_SECONDS = 8;
+
+describe('a hub under load, when Patroni fails its PostgreSQL over', function () {
+  this.timeout(180_000); // it starts many programs, and waits until Patroni has noticed
+  let stage: PatroniStage | undefined;
+  before(async function () {
+    stage = await openPatroni(TTL_SECONDS);
+    if (stage !== undefined) return;
+    process.stderr.write(`      pending: install ${missingPackages() ?? 'Linux'}\n`);
+    this.skip();
+  });
+  after(() => stage?.close());
+
+  it('loses nothing, says that it is not ready, and writes again', async () => {
+    if (stage === undefined) throw new Error('unreachable: there is a stage, or the test is pending');
+    // The old primary stays down: its return takes as long as all the rest.
+    const { repair: _, ...fault } = KILL_AHEAD;
+    const { trouble, answers, probes } = await endure(stage, fault, 0);
+    expect(trouble).to.deep.equal([]);
+    const [failover] = stage.failovers;
+    if (failover === undefined) throw new Error('unreachable: the fault has struck');
+    const { notReady, violations } = reportFailover(failover, answers, probes);
+    // How soon it writes again is for the long form: here other tests run beside it.
+    expect(violations.filter((each) => each.startsWith('/readyz'))).to.deep.equal([]);
+    expect(notReady, '/readyz 503 while there was no primary').to.be.above(0);
+  });
+});

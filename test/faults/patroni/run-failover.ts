@@ -1,0 +1,117 @@
+// npm run fault:failover: fails a PostgreSQL cluster under Patroni over, again and again, and writes a table.
+import { parseArgs } from 'node:util';
+import { type Endured, endure } from '../endure.ts';
+import { pageTimes, timesFor } from './configuration.ts';
+import { type FailoverReport, reportFailover, seconds, spread } from './failover-report.ts';
+import { missingPackages } from './patroni-cluster.ts';
+import { openPatroni, PATRONI_FAULTS } from './patroni-scene.ts';
+
+/** A round takes less, even on a machine that is busy; setting up and tearing down as well. */
+const ROUND_MS = 240_000;
+
+type Round = {
+  readonly endured: Endured;
+  readonly report: FailoverReport;
+  readonly wrong: readonly string[];
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '10' },
+    ttl: { type: 'string' },
+    hosts: { type: 'boolean', default: false },
+  },
+});
+const rounds = Number(values.rounds);
+if (!Number.isSafeInteger(rounds) || rounds < 1) throw new Error('--rounds has to be a whole number from 1');
+const times = values.ttl === undefined ? pageTimes() : timesFor(Number(values.ttl));
+const names = positionals.length > 0 ? positionals : PATRONI_FAULTS.map(({ name }) => name);
+const faults = names.map((name) => {
+  const fault = PATRONI_FAULTS.find((each) => each.name === name);
+  if (fault !== undefined) return fault;
+  throw new Error(
+    `no fault is called ${name}; there are ${PATRONI_FAULTS.map((each) => each.name).join(', ')}`,
+  );
+});
+
+// What was started ends with this process.
+const limit = setTimeout(
+  () => {
+    write('WRONG: it takes too long');
+    process.exit(1);
+  },
+  ROUND_MS * (rounds * faults.length + 1),
+);
+const stage = await openPatroni(times.ttl, values.hosts ? 'hosts' : 'haproxy');
+if (stage === undefined) throw new Error(`this needs Linux, and the packages ${missingPackages() ?? ''}`);
+const summary: string[] = [];
+try {
+  write(`ttl ${times.ttl} s, loop_wait ${times.loop_wait} s, retry_timeout ${times.retry_timeout} s`);
+  write('');
+  writeTable(
+    '| fault | Patroni | writes back after | last refusal after | `/readyz` 503 | served | refused | cut off | callbacks answered | not answered | paid | wrong |',
+  );
+  for (const fault of faults) {
+    const ran: Round[] = [];
+    for (let number = 1; number <= rounds; number++) {
+      const endured = await endure(stage, fault, 0);
+      const failover = stage.failovers.at(-1);
+      if (failover === undefined) throw new Error('unreachable: the fault has struck');
+      const report = reportFailover(failover, endured.answers, endured.probes);
+      const round = { endured, report, wrong: [...endured.trouble, ...report.violations] };
+      show(round);
+      ran.push(round);
+    }
+    summary.push(summarize(fault.what, ran));
+  }
+  write('');
+  writeTable(
+    '| fault | rounds | Patroni | writes back after | last refusal after | served | refused | wrong |',
+  );
+  for (const line of summary) write(line);
+} catch (error) {
+  write(stage.patroni.output());
+  throw error;
+} finally {
+  await stage.close();
+  clearTimeout(limit);
+}
+
+function show({ endured, report, wrong }: Round): void {
+  const { fault, served, refused, cutOff, callbacks, callbacksRefused, paid } = endured;
+  const cells = [
+    fault,
+    ...[report.patroniMs, report.writesMs, report.refusedMs].map((ms) => `${seconds(ms)} s`),
+    `${report.notReady} of ${report.probes}`,
+    ...[served, refused, cutOff, callbacks, callbacksRefused, paid, wrong.length],
+  ];
+  write(`| ${cells.join(' | ')} |`);
+  for (const each of wrong) write(`WRONG: ${each}`);
+  if (wrong.length > 0) process.exitCode = 1;
+}
+
+function summarize(what: string, ran: readonly Round[]): string {
+  const sum = (count: (round: Round) => number): number =>
+    ran.reduce((total, round) => total + count(round), 0);
+  const cells = [
+    what,
+    ran.length,
+    spread(ran.map(({ report }) => report.patroniMs)),
+    spread(ran.map(({ report }) => report.writesMs)),
+    spread(ran.map(({ report }) => report.refusedMs)),
+    sum(({ endured }) => endured.served + endured.callbacks),
+    sum(({ endured }) => endured.refused + endured.callbacksRefused),
+    sum(({ wrong }) => wrong.length),
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+function writeTable(head: string): void {
+  write(head);
+  write(head.replaceAll(/[^|]+/g, '---'));
+}
+
+function write(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

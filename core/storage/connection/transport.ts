@@ -23,6 +23,12 @@ export class TlsFailed extends Error {
   override readonly name = 'TlsFailed';
 }
 
+/** A proxy without a server closes connections like this: trying again may help. */
+class ClosedByServer extends Error {
+  override readonly name = 'ClosedByServer';
+  readonly code = 'ECONNRESET';
+}
+
 /** Nobody listens there, or the name is not known: the next address is tried. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
@@ -92,7 +98,7 @@ async function offersTls(socket: Socket, signal: AbortSignal): Promise<boolean> 
 
 async function firstBytes(socket: Socket, signal: AbortSignal): Promise<Buffer> {
   const ended = new AbortController();
-  socket.once('close', () => ended.abort(new Error('the server closed the connection')));
+  socket.once('close', () => ended.abort(new ClosedByServer('the server closed the connection')));
   try {
     const [bytes] = await once(socket, 'data', { signal: AbortSignal.any([signal, ended.signal]) });
     return bytes;

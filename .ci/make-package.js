@@ -1,9 +1,11 @@
-// Makes the package that is published, in the current directory or the one named: compiled, and without what only a checkout needs.
+// Makes the packages that are published, hub and client, in the current directory or the one named: compiled, and without what
+// only a checkout needs.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { buildClient } from './build-client.js';
 import { publishedManifest } from './published-manifest.js';
 
 const root = join(import.meta.dirname, '..');
@@ -11,32 +13,36 @@ const COMPILED = 'dist';
 /** Folders with files that the code beside them reads. */
 const WITH_ASSETS = ['gateway/reference'];
 
-/** @returns {{ tarball: string, files: string[], size: number, unpackedSize: number }} sizes in bytes */
-export function makePackage(destination) {
+/** @returns {{ name: string, tarball: string, files: string[], size: number, unpackedSize: number }[]} sizes in bytes */
+export function makePackages(destination) {
+  return [stageHub, buildClient].map((stage) => {
+    const folder = mkdtempSync(join(tmpdir(), 'hub-package-'));
+    try {
+      stage(folder);
+      for (const path of globSync('**/*.md', { cwd: folder })) unlinkWhatIsMissing(join(folder, path));
+      const made = run('npm', ['pack', folder, '--json', '--pack-destination', destination]);
+      const [{ name, filename, files, size, unpackedSize }] = JSON.parse(made);
+      const tarball = join(destination, filename);
+      return { name, tarball, files: files.map(({ path }) => path), size, unpackedSize };
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+}
+
+function stageHub(stage) {
   const manifest = publishedManifest();
-  const stage = mkdtempSync(join(tmpdir(), 'hub-package-'));
-  try {
-    for (const project of ['tsconfig.build.json', 'client/tsconfig.build.json']) {
-      const tsc = join(root, 'node_modules/typescript/bin/tsc');
-      run(process.execPath, [tsc, '-p', join(root, project), '--outDir', join(stage, COMPILED)]);
-    }
-    run(process.execPath, [join(root, 'console/build.ts'), join(stage, COMPILED, 'console')]);
-    for (const folder of WITH_ASSETS) {
-      const filter = (path) => !path.endsWith('.ts');
-      cpSync(join(root, folder), join(stage, COMPILED, folder), { recursive: true, filter });
-    }
-    for (const path of globSync([...manifest.files, 'README.md', 'LICENSE'], { cwd: root })) {
-      if (path !== COMPILED) cpSync(join(root, path), join(stage, path), { recursive: true });
-    }
-    for (const path of globSync('**/*.md', { cwd: stage })) unlinkWhatIsMissing(join(stage, path));
-    writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-    const made = run('npm', ['pack', stage, '--json', '--pack-destination', destination]);
-    const [{ filename, files, size, unpackedSize }] = JSON.parse(made);
-    const tarball = join(destination, filename);
-    return { tarball, files: files.map(({ path }) => path), size, unpackedSize };
-  } finally {
-    rmSync(stage, { recursive: true });
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  run(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', join(stage, COMPILED)]);
+  run(process.execPath, [join(root, 'console/build.ts'), join(stage, COMPILED, 'console')]);
+  for (const folder of WITH_ASSETS) {
+    const filter = (path) => !path.endsWith('.ts');
+    cpSync(join(root, folder), join(stage, COMPILED, folder), { recursive: true, filter });
   }
+  for (const path of globSync([...manifest.files, 'README.md', 'LICENSE'], { cwd: root })) {
+    if (path !== COMPILED) cpSync(join(root, path), join(stage, path), { recursive: true });
+  }
+  writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
 /** Pages lead into the source as well, which the package does not have: there, the words of such a link are left. */
@@ -53,9 +59,10 @@ function run(command, args) {
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { tarball, files, size, unpackedSize } = makePackage(resolve(process.argv[2] ?? '.'));
   const kB = (bytes) => `${Math.round(bytes / 1000)} kB`;
-  process.stdout.write(
-    `${tarball}: ${files.length} files, ${kB(size)} packed, ${kB(unpackedSize)} unpacked\n`,
-  );
+  for (const { tarball, files, size, unpackedSize } of makePackages(resolve(process.argv[2] ?? '.'))) {
+    process.stdout.write(
+      `${tarball}: ${files.length} files, ${kB(size)} packed, ${kB(unpackedSize)} unpacked\n`,
+    );
+  }
 }

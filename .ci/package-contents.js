@@ -1,9 +1,10 @@
-// Checks the package that would be published: all that it needs and nothing else, and that others can import from it.
+// Checks the packages that would be published, hub and client: all that they need and nothing else, and that others can import
+// from the client.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makePackage } from './make-package.js';
+import { makePackages } from './make-package.js';
 
 const root = join(import.meta.dirname, '..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
@@ -13,8 +14,7 @@ const TOLERANCE = 0.05;
 const allowed = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|bench\/(README\.md|results\/full\.svg))$/,
   /^cli\/hubctl\.js$/,
-  /^dist\/(cli|client|core|gateway|gen|metrics|ports|story|tracing)\/.+\.js$/,
-  /^dist\/client\/.+\.d\.ts$/,
+  /^dist\/(cli|core|gateway|gen|metrics|ports|story|tracing)\/.+\.js$/,
   /^dist\/gateway\/reference\/(openapi\.json|index\.html|viewer-[0-9a-f]+\.(js|css)\.gz|LICENSES\.txt)$/,
   /^docs\/([a-z]+(-[a-z]+)*\/)?[A-Za-z-]+\.md$/,
   /^docs\/operations\/[a-z.-]+\.(json|yml)$/,
@@ -28,10 +28,6 @@ const needed = [
   'dist/cli/main.js',
   'dist/core/hub.js',
   'dist/gateway/gateway.js',
-  'dist/client/client.js',
-  'dist/client/client.d.ts',
-  'dist/client/file-store.js',
-  'dist/client/file-store.d.ts',
   'dist/gateway/reference/index.html',
   'dist/gateway/reference/openapi.json',
   'dist/gateway/reference/LICENSES.txt',
@@ -44,28 +40,39 @@ const needed = [
   ...linksOfReadme(),
 ];
 
+/** All that is in the client's package. */
+const ofClient = ['client', 'file-store']
+  .flatMap((entry) => ['.js', '.cjs', '.d.ts', '.d.cts'].map((extension) => `${entry}${extension}`))
+  .concat('LICENSE', 'README.md', 'package.json');
+/** An application's installation grows by less than this for the client. */
+const MOST_OF_CLIENT = 100_000;
+
 const directory = mkdtempSync(join(tmpdir(), 'hub-package-'));
 const problems = [];
 try {
-  const { tarball, files, size, unpackedSize } = makePackage(directory);
-  process.stdout.write(`${files.length} files, ${size} bytes packed, ${unpackedSize} unpacked\n`);
+  const [hub, client] = makePackages(directory);
+  for (const { name, files, size, unpackedSize } of [hub, client]) {
+    process.stdout.write(`${name}: ${files.length} files, ${size} bytes packed, ${unpackedSize} unpacked\n`);
+  }
   problems.push(
-    ...files
+    ...hub.files
       .filter((path) => !allowed.some((pattern) => pattern.test(path)))
       .map((path) => `not to be published: ${path}`),
-    ...needed.filter((path) => !isThere(path, files)).map((path) => `missing: ${path}`),
-    ...differsFromReadme(size),
+    ...needed.filter((path) => !isThere(path, hub.files)).map((path) => `missing: ${path}`),
+    ...differsFromReadme(hub.size),
+    ...problemsOfClient(client),
   );
-  if (!files.some((path) => path.startsWith('dist/core/storage/migrations/')))
+  if (!hub.files.some((path) => path.startsWith('dist/core/storage/migrations/')))
     problems.push('missing: the migrations');
   for (const [command, ...args] of [
-    ['publint', 'run', tarball, '--strict'],
-    ['attw', tarball, '--profile', 'esm-only', '--exclude-entrypoints', './proto/*'],
+    ['publint', 'run', hub.tarball, '--strict'],
+    ['publint', 'run', client.tarball, '--strict'],
+    ['attw', client.tarball],
   ]) {
     try {
       execFileSync(command, args, { stdio: 'inherit' });
     } catch {
-      problems.push(`${command} finds fault with the package`);
+      problems.push(`${command} finds fault with ${args.find((word) => word.endsWith('.tgz'))}`);
     }
   }
 } finally {
@@ -82,6 +89,18 @@ process.exitCode = problems.length > 0 ? 1 : 0;
 /** A file, or a folder with files. */
 function isThere(path, files) {
   return files.some((file) => file === path || file.startsWith(`${path.replace(/\/$/, '')}/`));
+}
+
+function problemsOfClient({ name, files, unpackedSize }) {
+  const differs = [...new Set([...files, ...ofClient])].filter(
+    (path) => !files.includes(path) || !ofClient.includes(path),
+  );
+  return [
+    ...differs.map((path) => `${name}: ${files.includes(path) ? 'not to be published' : 'missing'}: ${path}`),
+    ...(unpackedSize < MOST_OF_CLIENT
+      ? []
+      : [`${name} has ${unpackedSize} bytes: keep it under ${MOST_OF_CLIENT}`]),
+  ];
 }
 
 /** Whoever has the package reads its README, and follows its links. */

@@ -1,22 +1,27 @@
-// The manifest of the package that is published: without what only a checkout needs.
+// The manifest of a package that is published: without what only a checkout needs.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 
-/** Who installs the package brings a Node.js; the checkout pins its own. */
-export function publishedManifest() {
+/**
+ * Who installs a package brings a Node.js; the checkout pins its own.
+ *
+ * @param folder where the package's manifest is
+ */
+export function publishedManifest(folder = root) {
   const {
     private: _,
     scripts: _s,
     devDependencies: _d,
     allowScripts: _a,
+    optionalDependencies: all,
     ...manifest
-  } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const optional = Object.entries(manifest.optionalDependencies).filter(([name]) => !/^node-/.test(name));
+  } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const optional = Object.entries(all ?? {}).filter(([name]) => !/^node-/.test(name));
   return {
     ...manifest,
-    optionalDependencies: Object.fromEntries(optional),
+    ...(all && { optionalDependencies: Object.fromEntries(optional) }),
     publishConfig: { access: 'public', provenance: true },
   };
 }

@@ -1,15 +1,15 @@
-// Makes a release of the commit that is checked out: checks all of it, makes the package and its bill of materials. With
-// --publish, in a pipeline that can vouch for where it was built, publishes it.
+// Makes a release of the commit that is checked out: checks all of it, makes the packages of hub and client, and the bill of
+// materials. With --publish, in a pipeline that can vouch for where they were built, publishes them.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { makePackage } from './make-package.js';
+import { makePackages } from './make-package.js';
 
 process.chdir(join(import.meta.dirname, '..'));
 const { values } = parseArgs({ options: { publish: { type: 'boolean', default: false } } });
-const { name, version, repository } = JSON.parse(readFileSync('package.json', 'utf8'));
+const { version, repository } = JSON.parse(readFileSync('package.json', 'utf8'));
 const notes = notesOf(version);
 const commit = git('rev-parse', 'HEAD');
 
@@ -29,7 +29,7 @@ if (missing.length > 0) {
 
 run('bash', '.ci/run');
 mkdirSync('release', { recursive: true });
-const { tarball, size, unpackedSize } = makePackage('release');
+const packages = makePackages('release');
 writeFileSync(join('release', 'sbom.json'), execFileSync(process.execPath, ['.ci/sbom.js', '--published']));
 writeFileSync(join('release', 'notes.md'), `${notes}\n`);
 // What was checked and packed is the commit, and nothing that came up meanwhile.
@@ -37,12 +37,16 @@ if (git('status', '--porcelain') !== '' || git('rev-parse', 'HEAD') !== commit) 
   process.stderr.write('the checkout has changed while the release was made: make it again\n');
   process.exit(1);
 }
-const checksum = createHash('sha512').update(readFileSync(tarball)).digest('base64');
-process.stdout.write(
-  `${name} ${version}: ${tarball}, ${size} bytes, ${unpackedSize} unpacked\nsha512-${checksum}\n`,
-);
+for (const { name, tarball, size, unpackedSize } of packages) {
+  const checksum = createHash('sha512').update(readFileSync(tarball)).digest('base64');
+  process.stdout.write(
+    `${name} ${version}: ${tarball}, ${size} bytes, ${unpackedSize} unpacked\nsha512-${checksum}\n`,
+  );
+}
 // The provenance (SLSA) is signed with the identity of the pipeline: npm refuses where there is none.
-if (values.publish) run('npm', 'publish', tarball, '--provenance', '--access', 'public');
+if (values.publish) {
+  for (const { tarball } of packages) run('npm', 'publish', tarball, '--provenance', '--access', 'public');
+}
 
 /** The text of a version's section. */
 function notesOf(wanted) {

@@ -9,12 +9,12 @@ import { type LicenseRecord, recordIn } from './record.ts';
 import { type ReleaseLeft, withoutLeft } from './release.ts';
 import type { BackOff } from './schedule.ts';
 import type { Signal } from './signal.ts';
-import type { Expected } from './signed-license.ts';
 import { recordOf, type SoftCheck } from './soft-check.ts';
 import type { Timekeeper } from './timekeeper.ts';
 import type { Turns } from './turns.ts';
-import type { Verdict } from './verdict.ts';
+import type { Activated, PreviousSeat, Verdict } from './verdict.ts';
 import type { Verdicts } from './verdicts.ts';
+import type { Expected } from './verify-license.ts';
 
 /** Both reject with LicenseError, and leave what is held as it is then. */
 export type Activation = {
@@ -24,15 +24,6 @@ export type Activation = {
     readonly signal?: Signal | undefined;
   }): Promise<Verdict>;
 };
-
-/** The verdict, and what became of the seat of the license that was held before. */
-export type Activated = Verdict & { readonly previousSeat: PreviousSeat };
-
-/**
- * `none`: no other license was held. `released`. `pending`: it could not be released now, and the client tries again by
- * itself. `left`: the key of that license was not kept; release the seat by `deactivate({ licenseKey })`.
- */
-export type PreviousSeat = 'none' | 'released' | 'pending' | 'left';
 
 export type ActivationOptions = {
   readonly keeper: Keeper;

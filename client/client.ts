@@ -1,5 +1,6 @@
-// hubctl/client: activates licenses, verifies them offline and soft-checks them. Needs nothing but WebCrypto and fetch.
-import { type Activated, createActivation } from './activation.ts';
+// hubctl-client: activates licenses, verifies them offline and soft-checks them. Needs nothing but WebCrypto and fetch.
+import { createActivation } from './activation.ts';
+import { checkOptions } from './check-options.ts';
 import { createFreeLimits } from './free-limits.ts';
 import type { Held } from './held.ts';
 import { createHttp } from './http.ts';
@@ -7,27 +8,27 @@ import { createHubCalls } from './hub-calls.ts';
 import { parseInstant } from './instant.ts';
 import { createKeeper } from './keeper.ts';
 import { createLoop } from './loop.ts';
-import { checkOptions, type LicenseClientOptions } from './options.ts';
+import type { LicenseClientOptions } from './options.ts';
 import { createRecheck } from './recheck.ts';
 import { createReleaseLeft } from './release.ts';
 import { createBackOff } from './schedule.ts';
 import type { Signal } from './signal.ts';
 import { createSoftCheck } from './soft-check.ts';
 import { createTimekeeper, type Timekeeper } from './timekeeper.ts';
-import { createTrustAnchor } from './trust.ts';
+import { createTrustAnchor } from './trust-anchor.ts';
 import { createTurns } from './turns.ts';
-import type { Verdict } from './verdict.ts';
+import type { Activated, Verdict } from './verdict.ts';
 import { createVerdicts } from './verdicts.ts';
 
-export type { Activated, PreviousSeat } from './activation.ts';
 export type { Clock } from './clock.ts';
 export { LicenseError, type LicenseErrorCode } from './errors.ts';
 export { hasRoom, type Limits } from './limits.ts';
 export type { LicenseClientOptions } from './options.ts';
+export type { UnlicensedReason } from './reasons.ts';
 export type { SignedLicense } from './signed-license.ts';
 export { createMemoryStore, type LicenseStore } from './store.ts';
 export type { Trust } from './trust.ts';
-export type { Licensed, Problem, Unlicensed, UnlicensedReason, Verdict } from './verdict.ts';
+export type { Activated, Licensed, PreviousSeat, Problem, Unlicensed, Verdict } from './verdict.ts';
 
 export type LicenseClient = {
   /** The verdict at this moment, from memory: cheap enough to ask for before each thing that needs a license. */
@@ -77,6 +78,7 @@ export async function createLicenseClient(options: LicenseClientOptions): Promis
     machine,
     store,
     keepLicenseKey,
+    softCheckIntervalMs,
     clockToleranceMs,
     timeoutMs,
     fetch,
@@ -91,14 +93,14 @@ export async function createLicenseClient(options: LicenseClientOptions): Promis
 
   const timekeeper = createTimekeeper(clock, clockToleranceMs);
   const keeper = createKeeper(store, expected, (held) => noteTimes(held, timekeeper));
-  const backOff = createBackOff(clock, random);
+  const backOff = createBackOff(clock, random, softCheckIntervalMs);
   const freeLimits = createFreeLimits(given.freeLimits, calls, clock);
   const verdicts = createVerdicts({ keeper, timekeeper, freeLimits, backOff, onError });
   const softCheck = createSoftCheck({ keeper, calls, expected, timekeeper });
   const releaseLeft = createReleaseLeft(calls, keeper);
   // One call of the hub after the other: a renewal must not take the seat that is being released.
   const context = { keeper, timekeeper, backOff, softCheck, releaseLeft, verdicts, hubTurns: createTurns() };
-  const { recheck, untilNext } = createRecheck({ ...context, freeLimits });
+  const { recheck, untilNext } = createRecheck({ ...context, freeLimits, softCheckIntervalMs });
   const { activate, deactivate } = createActivation({ ...context, calls, expected, keepLicenseKey });
   const run = (signal: Signal): Promise<number> => recheck({ signal }).then(untilNext);
   const loop = createLoop({ clock, run, onError });

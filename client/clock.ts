@@ -1,11 +1,12 @@
 // Time, as the client sees it. Tests put in their own.
 
+/** Every time and duration is in milliseconds. */
 export type Clock = {
-  /** The machine's time of day, which its user can set: milliseconds since the epoch. */
+  /** The machine's time of day, which its user can set: milliseconds since 1970-01-01T00:00:00Z, like `Date.now()`. */
   now(): number;
-  /** Milliseconds since any moment, which nobody can set back. */
+  /** Milliseconds since any fixed moment, which nobody can set back, like `performance.now()`. */
   monotonic(): number;
-  /** Calls `run` once after so many milliseconds, and keeps no process alive for it. Returns how to call it off. */
+  /** Calls `run` once after `ms` milliseconds, and keeps no process alive for it. Returns a function that cancels it. */
   timer(run: () => void, ms: number): () => void;
 };
 

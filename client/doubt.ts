@@ -1,6 +1,6 @@
 // Refusals that a hub may give by mistake, such as one restored from a backup: they end a license once they are confirmed.
 import { parseInstant, writeInstant } from './instant.ts';
-import type { EndCode } from './record.ts';
+import type { EndCode } from './reasons.ts';
 
 /** The hub has said since then, so many times, that the license has ended. */
 export type Doubt = { readonly code: EndCode; readonly since: string; readonly answers: number };

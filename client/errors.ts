@@ -1,55 +1,57 @@
 // The errors of the client: one class, with a stable code of a listed union.
 
-/** Every code, and whether the same call may well succeed later without anybody changing anything. */
-export const ERROR_CODES = {
-  // What the hub answers, by the codes of its problem documents.
-  invalid_json: { isRetryable: false },
-  invalid_request: { isRetryable: false },
-  callback_malformed: { isRetryable: false },
-  seat_not_active: { isRetryable: false },
-  not_found: { isRetryable: false },
-  gateway_unknown: { isRetryable: false },
-  app_unknown: { isRetryable: false },
-  license_key_unknown: { isRetryable: false },
-  license_unknown: { isRetryable: false },
-  limit_profile_unknown: { isRetryable: false },
-  seat_unknown: { isRetryable: false },
-  method_not_allowed: { isRetryable: false },
-  request_timeout: { isRetryable: true },
-  seat_limit_reached: { isRetryable: false },
-  license_expired: { isRetryable: false },
-  license_revoked: { isRetryable: false },
-  body_too_large: { isRetryable: false },
-  unsupported_media_type: { isRetryable: false },
-  rate_limited: { isRetryable: true },
-  headers_too_large: { isRetryable: false },
-  internal: { isRetryable: true },
-  overloaded: { isRetryable: true },
-  unavailable: { isRetryable: true },
-  // What comes in the way.
-  network: { isRetryable: true },
-  timeout: { isRetryable: true },
-  aborted: { isRetryable: false },
-  unexpected_answer: { isRetryable: true },
-  store_failed: { isRetryable: true },
-  license_key_missing: { isRetryable: false },
-  // What is wrong with a license or a record.
-  license_malformed: { isRetryable: false },
-  wrong_algorithm: { isRetryable: false },
-  untrusted_key: { isRetryable: false },
-  key_missing: { isRetryable: true },
-  bad_signature: { isRetryable: false },
-  wrong_app: { isRetryable: false },
-  wrong_machine: { isRetryable: false },
-  record_unreadable: { isRetryable: false },
-} as const satisfies Record<string, { isRetryable: boolean }>;
+/** The same call may well succeed later without anybody changing anything. */
+export const RETRYABLE_CODES = [
+  'request_timeout',
+  'rate_limited',
+  'internal',
+  'overloaded',
+  'unavailable',
+  'network',
+  'timeout',
+  'unexpected_answer',
+  'store_failed',
+  'key_missing',
+] as const;
 
-export type LicenseErrorCode = keyof typeof ERROR_CODES;
+/** The same call fails again until somebody changes something. */
+export const PERMANENT_CODES = [
+  'invalid_json',
+  'invalid_request',
+  'callback_malformed',
+  'seat_not_active',
+  'not_found',
+  'gateway_unknown',
+  'app_unknown',
+  'license_key_unknown',
+  'license_unknown',
+  'limit_profile_unknown',
+  'seat_unknown',
+  'method_not_allowed',
+  'seat_limit_reached',
+  'license_expired',
+  'license_revoked',
+  'body_too_large',
+  'unsupported_media_type',
+  'headers_too_large',
+  'aborted',
+  'license_key_missing',
+  'license_malformed',
+  'wrong_algorithm',
+  'untrusted_key',
+  'bad_signature',
+  'wrong_app',
+  'wrong_machine',
+  'record_unreadable',
+] as const;
+
+/** The codes of the hub's problem documents, and those of the client itself. */
+export type LicenseErrorCode = (typeof RETRYABLE_CODES)[number] | (typeof PERMANENT_CODES)[number];
 
 export type LicenseErrorDetails = {
   /** HTTP status of the hub's answer, if there was one. */
   readonly status?: number | undefined;
-  /** How long the hub asks to wait before the next call. */
+  /** Seconds to wait before the next call, if the hub asks for a pause. */
   readonly retryAfterSeconds?: number | undefined;
   /** With `seat_limit_reached`: seats the license allows (-1: unlimited) and seats in use. */
   readonly seats?: { readonly limit: number; readonly used: number } | undefined;
@@ -66,10 +68,10 @@ export class LicenseError extends Error {
   readonly code: LicenseErrorCode;
   /** Whether the same call may well succeed later without anybody changing anything. */
   readonly isRetryable: boolean;
-  readonly status: number | undefined;
-  readonly retryAfterSeconds: number | undefined;
-  readonly seats: { readonly limit: number; readonly used: number } | undefined;
-  readonly requestId: string | undefined;
+  readonly status: LicenseErrorDetails['status'];
+  readonly retryAfterSeconds: LicenseErrorDetails['retryAfterSeconds'];
+  readonly seats: LicenseErrorDetails['seats'];
+  readonly requestId: LicenseErrorDetails['requestId'];
 
   constructor(
     code: LicenseErrorCode,
@@ -78,7 +80,7 @@ export class LicenseError extends Error {
   ) {
     super(message, { cause: details.cause });
     this.code = code;
-    this.isRetryable = ERROR_CODES[code].isRetryable;
+    this.isRetryable = isOneOf(RETRYABLE_CODES, code);
     this.status = details.status;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.seats = details.seats;
@@ -87,5 +89,9 @@ export class LicenseError extends Error {
 }
 
 export function isErrorCode(text: string): text is LicenseErrorCode {
-  return Object.hasOwn(ERROR_CODES, text);
+  return isOneOf(RETRYABLE_CODES, text) || isOneOf(PERMANENT_CODES, text);
+}
+
+function isOneOf(codes: readonly string[], text: string): boolean {
+  return codes.includes(text);
 }

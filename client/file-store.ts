@@ -1,4 +1,4 @@
-// hubctl/client/file-store: keeps the record in a file. The only part of the client that needs Node.js.
+// hubctl-client/file-store: keeps the record in a file. The only part of the client that needs Node.js.
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';

@@ -1,22 +1,9 @@
 // What a stored record amounts to, once everything in it has been verified anew.
 import { LicenseError } from './errors.ts';
+import { UNUSABLE_REASONS, type UnusableReason } from './reasons.ts';
 import { type LicenseRecord, readRecord } from './record.ts';
-import { type Expected, type SignedLicense, verifyLicense } from './signed-license.ts';
-
-/** Why a record gives no license, whatever the time is. */
-export const UNUSABLE_REASONS = [
-  'store_failed',
-  'record_unreadable',
-  'license_malformed',
-  'wrong_algorithm',
-  'untrusted_key',
-  'key_missing',
-  'bad_signature',
-  'wrong_app',
-  'wrong_machine',
-] as const;
-
-export type UnusableReason = (typeof UNUSABLE_REASONS)[number];
+import type { SignedLicense } from './signed-license.ts';
+import { type Expected, verifyLicense } from './verify-license.ts';
 
 export type Held =
   | { readonly kind: 'nothing' }

@@ -1,13 +1,9 @@
 // One request to the hub: its time-out, and what comes back as JSON or as a LicenseError.
 import type { Clock } from './clock.ts';
 import { isErrorCode, LicenseError } from './errors.ts';
+import type { Fetch } from './fetch.ts';
 import { type Signal, unlessAborted } from './signal.ts';
 import { isJsonObject, type JsonObject, parseJsonObject } from './strict-json.ts';
-
-/** The fetch of the application's types, as it is with Signal. */
-export type Fetch = typeof globalThis extends { fetch: infer Known }
-  ? Known
-  : (url: string, init: object) => Promise<unknown>;
 
 export type HttpOptions = {
   /** With a slash at its end. */

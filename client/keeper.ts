@@ -2,9 +2,9 @@
 import { LicenseError } from './errors.ts';
 import { type Held, readHeld } from './held.ts';
 import { type LicenseRecord, writeRecord } from './record.ts';
-import type { Expected } from './signed-license.ts';
 import type { LicenseStore } from './store.ts';
 import { createTurns } from './turns.ts';
+import type { Expected } from './verify-license.ts';
 
 /** A store that fails makes nothing reject: `problem` says so until it works again. */
 export type Keeper = {

@@ -3,7 +3,7 @@ import { LicenseError } from './errors.ts';
 import type { HubCalls } from './hub-calls.ts';
 import { type PublicPoint, pointOfPem, thumbprintOf } from './public-key.ts';
 import type { Signal } from './signal.ts';
-import { type Expected, type VerifiedLicense, verifyLicense } from './signed-license.ts';
+import { type Expected, type VerifiedLicense, verifyLicense } from './verify-license.ts';
 
 /**
  * Activates with a license key. The key that comes along is only compared: with the id of the one that signed, and

@@ -1,208 +1,59 @@
-// What a vendor tells the client, and the mistakes in it that show at once.
-import { type Clock, systemClock } from './clock.ts';
-import type { Fetch } from './http.ts';
-import type { Machine } from './hub-calls.ts';
-import { LIMIT_NAME, type Limits, readLimits, UNLIMITED } from './limits.ts';
+// The options of a license client.
+import type { Clock } from './clock.ts';
+import type { Fetch } from './fetch.ts';
+import type { Limits } from './limits.ts';
 import type { LicenseStore } from './store.ts';
 import type { Trust } from './trust.ts';
 
+/** Durations are in milliseconds; each name that ends in `Ms` says so. */
 export type LicenseClientOptions = {
-  /** Address of the hub: https, or http on this machine. A path is kept, and `v1/…` comes after it. */
+  /** URL of the hub: https, or http on this machine. A path is kept, and `v1/…` comes after it. */
   readonly hubUrl: string | { readonly href: string };
-  /** Slug of the app. A license for another one is none. */
+  /** Slug of the app: 1 to 63 characters. A license for another app does not count. */
   readonly app: string;
-  /** The keys that verify licenses, built into the application. */
+  /** The keys that verify licenses, built into the application: at least one. */
   readonly trust: Trust;
-  /** What tells this machine from others, the same at each start: 1 to 256 printable characters. */
+  /** Tells this machine from others, and is the same at each start: 1 to 256 printable characters. */
   readonly machineFingerprint: string;
+  /** Keeps the license between two runs, such as `createFileStore(path)`. */
   readonly store: LicenseStore;
   /**
-   * The limits of a client without a license. What the hub says of them goes before, for as long as the application
-   * runs; it is not signed. A name that is in neither is unlimited.
+   * The limits of a client without a license: whole numbers by name, -1 for unlimited. The hub's Free profile overrides
+   * them name by name for as long as the application runs; it is not signed. A name that is in neither is unlimited.
    */
   readonly freeLimits: Limits;
-  /** Name of the machine for people. What the hub would refuse in it is left out: all beyond 128 characters, too. */
+  /**
+   * Name of the machine for people, at most 128 characters. Unprintable characters, and all beyond the 128th, are left
+   * out. Default: none.
+   */
   readonly machineLabel?: string | undefined;
-  /** Dotted numeric, such as 2.14.0; at most 32 characters. */
+  /** Dotted numeric, such as `2.14.0`, at most 32 characters. Default: none. */
   readonly appVersion?: string | undefined;
   /**
-   * Whether the license key is kept in the record: needed to renew a lease, to take up changed terms and to release
-   * the seat without asking the customer for it. Default: true.
+   * Whether the record keeps the license key: needed to renew a lease, to take up changed terms and to release the seat
+   * without asking the customer for it. Default: true.
    */
   readonly keepLicenseKey?: boolean | undefined;
-  /** How far the machine's clock may be behind the last known time. Default: a day, as wrong time zones make it. */
+  /**
+   * Time between two soft checks of a license, in whole milliseconds: 60000 (a minute) to 2592000000 (30 days). It
+   * replaces the interval that the hub asks for. Default: that interval (`recheckAfterSeconds`), which is a day.
+   */
+  readonly softCheckIntervalMs?: number | undefined;
+  /**
+   * How far the machine's clock may be behind the last known time, in milliseconds, 0 or more. Default: 86400000 (a
+   * day), because a wrong time zone must not lock anybody out.
+   */
   readonly clockToleranceMs?: number | undefined;
-  /** For a whole request. Default: 10000. */
+  /** Time for each request as a whole, in whole milliseconds: 1 to 2147483647. Default: 10000 (10 seconds). */
   readonly timeoutMs?: number | undefined;
-  /** Allows http to other machines, which gives license keys to everybody on the way. Default: false. */
+  /** Allows http to other machines, which shows license keys to everybody on the way. Default: false. */
   readonly allowHttp?: boolean | undefined;
-  /** Told of errors that have nobody to be thrown at: a listener that threw. Default: the console. */
+  /** Gets the errors that no caller gets, such as those of a listener that threw. Default: `console.error`. */
   readonly onError?: ((error: unknown) => void) | undefined;
-  /** Default: that of the platform. */
+  /** Sends the requests. Default: `fetch` of the platform. */
   readonly fetch?: Fetch | undefined;
-  /** Default: the machine's. */
+  /** The time, in milliseconds, and timers: for tests. Default: those of the machine. */
   readonly clock?: Clock | undefined;
-  /** Like Math.random, which is the default. */
+  /** A number from 0 up to and without 1, which shortens the pauses between retries: for tests. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
 };
-
-export type CheckedOptions = {
-  /** With a slash at its end. */
-  readonly hubUrl: string;
-  readonly app: string;
-  readonly trust: Trust;
-  readonly machine: Machine;
-  readonly store: LicenseStore;
-  readonly freeLimits: Limits;
-  readonly keepLicenseKey: boolean;
-  readonly clockToleranceMs: number;
-  readonly timeoutMs: number;
-  readonly onError: (error: unknown) => void;
-  readonly fetch: Fetch;
-  readonly clock: Clock;
-  readonly random: () => number;
-};
-
-/** @throws TypeError that names the option at fault, and says what to give */
-export function checkOptions(options: LicenseClientOptions): CheckedOptions {
-  if (!isObject(options))
-    throw new TypeError('options: give an object with hubUrl, app, trust and the others');
-  const { keepLicenseKey = true, allowHttp = false, clockToleranceMs = DAY_MS, timeoutMs = 10_000 } = options;
-  const {
-    fetch = (input, init) => globalThis.fetch(input, init),
-    clock = systemClock,
-    random = Math.random,
-  } = options;
-  // biome-ignore lint/suspicious/noConsole: what nobody takes care of should at least be seen
-  const { store, onError = console.error } = options;
-  demand(typeof allowHttp === 'boolean', 'allowHttp: give true or false');
-  const hubUrl = hubAddress(options.hubUrl, allowHttp);
-  const isSlug = isText(options.app) && /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(options.app);
-  demand(isSlug, 'app: give the slug of the app: 1 to 63 lower-case letters, digits and inner dashes');
-  checkTrust(options.trust);
-  const machine = machineOf(options);
-  demand(
-    isObject(store) && [store.load, store.save, store.clear].every(isFunction),
-    'store: give an object with load, save and clear, such as createFileStore(path)',
-  );
-  const freeLimits = checkedLimits(options.freeLimits);
-  demand(typeof keepLicenseKey === 'boolean', 'keepLicenseKey: give true or false');
-  demand(
-    Number.isFinite(clockToleranceMs) && clockToleranceMs >= 0,
-    'clockToleranceMs: give milliseconds, 0 or more',
-  );
-  demand(
-    Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= MOST_TIMER_MS,
-    `timeoutMs: give whole milliseconds, 1 to ${MOST_TIMER_MS}`,
-  );
-  demand(isFunction(onError), 'onError: give a function that takes an error');
-  demand(isFunction(fetch), 'fetch: give a function like the fetch of browsers');
-  demand(
-    isObject(clock) && [clock.now, clock.monotonic, clock.timer].every(isFunction),
-    'clock: give an object with now, monotonic and timer',
-  );
-  demand(isFunction(random), 'random: give a function like Math.random');
-  const { app, trust } = options;
-  const given = {
-    hubUrl,
-    app,
-    trust,
-    machine,
-    store,
-    freeLimits,
-    keepLicenseKey,
-    clockToleranceMs,
-    timeoutMs,
-  };
-  return { ...given, onError, fetch, clock, random };
-}
-
-const DAY_MS = 24 * 60 * 60 * 1000;
-/** Of longer ones, timers make 1 ms. */
-const MOST_TIMER_MS = 2 ** 31 - 1;
-const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
-
-function hubAddress(given: LicenseClientOptions['hubUrl'], allowHttp: boolean): string {
-  const text = isObject(given) ? given.href : given;
-  const url = isText(text) && URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new TypeError('hubUrl: give the address of the hub, such as https://licenses.example.com');
-  }
-  demand(
-    url.protocol === 'https:' || allowHttp || LOOPBACK.test(url.hostname),
-    'hubUrl: use https, or set allowHttp if nobody else is on the way to the hub',
-  );
-  const isBare = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  demand(isBare, 'hubUrl: leave out the user, the query and the fragment');
-  if (!url.pathname.endsWith('/')) url.pathname += '/';
-  return url.href;
-}
-
-/** Whether the keys can be read is found out when they are. */
-function checkTrust(trust: Trust): void {
-  demand(isObject(trust), 'trust: give { publicKeyPems: […] } or { thumbprints: […] }');
-  for (const name of ['publicKeyPems', 'thumbprints'] as const) {
-    const keys: unknown = trust[name];
-    const isGood = keys === undefined || (Array.isArray(keys) && keys.every(isText));
-    demand(isGood, `trust.${name}: give an array of texts`);
-  }
-}
-
-/** Control characters, line separators and text-direction marks, which the hub refuses. */
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu;
-const MAX_LABEL = 128;
-
-function machineOf({ machineFingerprint, machineLabel = '', appVersion }: LicenseClientOptions): Machine {
-  const isFingerprint =
-    isText(machineFingerprint) &&
-    machineFingerprint.isWellFormed() &&
-    machineFingerprint.search(UNPRINTABLE) === -1 &&
-    /^.{1,256}$/u.test(machineFingerprint);
-  demand(isFingerprint, 'machineFingerprint: give 1 to 256 printable characters');
-  demand(isText(machineLabel), 'machineLabel: give a text, such as the name of the machine');
-  demand(
-    appVersion === undefined || (isText(appVersion) && /^(?=.{1,32}$)\d+(\.\d+)*$/.test(appVersion)),
-    'appVersion: give a dotted numeric version such as 2.14.0, without a suffix, of at most 32 characters',
-  );
-  // The name of a customer's machine must not keep the application from starting.
-  const label = [...machineLabel.toWellFormed().replace(UNPRINTABLE, '')].slice(0, MAX_LABEL).join('');
-  return {
-    machineFingerprint,
-    ...(label !== '' && { machineLabel: label }),
-    ...(appVersion !== undefined && { appVersion }),
-  };
-}
-
-function checkedLimits(given: Limits): Limits {
-  demand(
-    isObject(given) && !Array.isArray(given),
-    'freeLimits: give whole numbers by name, such as { projects: 3 }',
-  );
-  for (const [name, limit] of Object.entries(given)) {
-    demand(
-      LIMIT_NAME.test(name),
-      `freeLimits: name limits by a letter and up to 63 letters, digits, dots, dashes and underscores, not ${JSON.stringify(name)}`,
-    );
-    demand(
-      Number.isSafeInteger(limit) && limit >= UNLIMITED,
-      `freeLimits.${name}: give a whole number, -1 for unlimited`,
-    );
-  }
-  return readLimits(given) ?? given;
-}
-
-function demand(isGood: boolean, message: string): void {
-  if (!isGood) throw new TypeError(message);
-}
-
-function isObject<T>(value: T): value is T & object {
-  return typeof value === 'object' && value !== null;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
-}
-
-function isFunction(value: unknown): boolean {
-  return typeof value === 'function';
-}

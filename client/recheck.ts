@@ -1,6 +1,7 @@
 // When the client speaks with the hub by itself, and what becomes of that.
 import { LicenseError } from './errors.ts';
 import type { FreeLimits } from './free-limits.ts';
+import { endsOf } from './judge.ts';
 import type { Keeper } from './keeper.ts';
 import type { ReleaseLeft } from './release.ts';
 import { type BackOff, dueOf } from './schedule.ts';
@@ -8,7 +9,7 @@ import type { Signal } from './signal.ts';
 import { isAskable, isMendable, type SoftCheck } from './soft-check.ts';
 import type { Timekeeper } from './timekeeper.ts';
 import type { Turns } from './turns.ts';
-import { endsOf, type Verdict } from './verdict.ts';
+import type { Verdict } from './verdict.ts';
 import type { Verdicts } from './verdicts.ts';
 
 export type Recheck = {
@@ -30,10 +31,13 @@ export type RecheckOptions = {
   readonly releaseLeft: ReleaseLeft;
   readonly verdicts: Verdicts;
   readonly hubTurns: Turns;
+  /** Milliseconds between two soft checks; undefined: what the hub asks for. */
+  readonly softCheckIntervalMs: number | undefined;
 };
 
 export function createRecheck(options: RecheckOptions): Recheck {
   const { keeper, timekeeper, backOff, freeLimits, softCheck, releaseLeft, verdicts, hubTurns } = options;
+  const { softCheckIntervalMs } = options;
 
   const untilAsked = (): number => {
     const { now } = timekeeper.read();
@@ -41,7 +45,9 @@ export function createRecheck(options: RecheckOptions): Recheck {
     if (!isAskable(held)) return Math.max(freeLimits.untilDue(), backOff.wait('due'));
     const verdict = verdicts.current();
     const isUrgent = isMendable(held) || (!verdict.licensed && verdict.reason === 'clock_set_back');
-    return isUrgent ? backOff.wait('urgent') : Math.max(dueOf(held, now) - now, backOff.wait('due'));
+    return isUrgent
+      ? backOff.wait('urgent')
+      : Math.max(dueOf(held, now, softCheckIntervalMs) - now, backOff.wait('due'));
   };
 
   const ask = async (signal?: Signal): Promise<void> => {

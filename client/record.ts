@@ -5,21 +5,8 @@ import { LicenseError } from './errors.ts';
 import type { Held } from './held.ts';
 import { parseInstant } from './instant.ts';
 import { type PublicPoint, pointOfJwk, sha256 } from './public-key.ts';
+import { type EndCode, isEndCode } from './reasons.ts';
 import { isJsonObject, type JsonObject, parseJsonObject } from './strict-json.ts';
-
-/** Why a license ended before its time: what the hub answered. */
-export const END_CODES = [
-  'license_revoked',
-  'license_expired',
-  'license_unknown',
-  'seat_not_active',
-] as const;
-
-export type EndCode = (typeof END_CODES)[number];
-
-export function isEndCode(code: unknown): code is EndCode {
-  return END_CODES.some((known) => known === code);
-}
 
 /**
  * Nothing in it is believed when it is read back: the license is verified, the key compared with what is built in, and

@@ -3,14 +3,17 @@ import type { Clock } from './clock.ts';
 import type { LicenseError } from './errors.ts';
 import type { Held } from './held.ts';
 import { parseInstant } from './instant.ts';
+import { endsOf } from './judge.ts';
 import type { SignedLicense } from './signed-license.ts';
-import { endsOf } from './verdict.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** What a status says is kept within these; a record that was tampered with cannot say more either. */
-const PAUSE_MS = { least: MINUTE_MS, most: 30 * DAY_MS };
+/**
+ * The bounds of the interval between two soft checks, in milliseconds. The option has to keep them. What a hub says, or
+ * a record that was tampered with, is kept within them.
+ */
+export const SOFT_CHECK_INTERVAL_MS = { least: MINUTE_MS, most: 30 * DAY_MS };
 const BACK_OFF_MS = { first: MINUTE_MS, most: HOUR_MS };
 /** The part of a lease that has to be over before it is renewed. */
 const RENEWAL = 2 / 3;
@@ -23,16 +26,21 @@ export function renewalOf(license: SignedLicense): number {
   return issued + (endsOf(license).lease - issued) * RENEWAL;
 }
 
-/** When the hub should be asked about what is held, in milliseconds since the epoch. Nothing held: never. */
-export function dueOf(held: Held, now: number): number {
+/**
+ * When the hub should be asked about what is held, in milliseconds since the epoch. Nothing held: never.
+ *
+ * @param softCheckIntervalMs replaces the interval that the hub asked for
+ */
+export function dueOf(held: Held, now: number, softCheckIntervalMs?: number): number {
   if (held.kind === 'nothing' || held.record === undefined) return Number.POSITIVE_INFINITY;
   const { checkedAt, recheckAfterSeconds, licenseKey, doubt, toRelease } = held.record;
   // Something is left to be done, as soon as the back-off allows.
   if (doubt !== undefined || (toRelease?.length ?? 0) > 0) return now;
   const checked = parseInstant(checkedAt) ?? 0;
   if (checked > now + HOUR_MS) return now; // the clock is wrong, or the record
-  const pause = recheckAfterSeconds * 1000;
-  const times = [checked + Math.min(Math.max(pause, PAUSE_MS.least), PAUSE_MS.most)];
+  const { least, most } = SOFT_CHECK_INTERVAL_MS;
+  const interval = softCheckIntervalMs ?? Math.min(Math.max(recheckAfterSeconds * 1000, least), most);
+  const times = [checked + interval];
   if (held.kind === 'license') {
     const { expiry, lease } = endsOf(held.license);
     times.push(...[expiry, lease].filter((end) => end > checked));
@@ -56,8 +64,16 @@ export type AskReason = 'forced' | 'urgent' | 'due';
 /**
  * Pauses of a minute, two, four, up to an hour; at random between half of that and all of it, so that clients do not
  * come back together when their hub does. What `Retry-After` asks for is waited out in any case.
+ *
+ * @param softCheckIntervalMs shortens the hour that passes after an answer, so that this interval is kept
  */
-export function createBackOff(clock: Clock, random: () => number): BackOff {
+export function createBackOff(
+  clock: Clock,
+  random: () => number,
+  softCheckIntervalMs: number = HOUR_MS,
+): BackOff {
+  /** After an answer. To a clock that is far ahead, everything is due at any time. */
+  const rest = { urgent: MINUTE_MS, due: Math.min(softCheckIntervalMs, HOUR_MS) };
   let failures = 0;
   let problem: LicenseError | undefined;
   let until: Readonly<Record<AskReason, number>> | undefined;
@@ -69,8 +85,7 @@ export function createBackOff(clock: Clock, random: () => number): BackOff {
       failures = 0;
       problem = undefined;
       const now = clock.monotonic();
-      // To a clock that is far ahead, everything is due at any time.
-      until = { forced: now, urgent: now + MINUTE_MS, due: now + HOUR_MS };
+      until = { forced: now, urgent: now + rest.urgent, due: now + rest.due };
     },
     failed(error) {
       const pause = Math.min(BACK_OFF_MS.first * 2 ** failures, BACK_OFF_MS.most);

@@ -8,11 +8,12 @@ import type { Keeper } from './keeper.ts';
 import { isKeyOf } from './license-key.ts';
 import type { Limits } from './limits.ts';
 import { fetchKey, obtainLicense } from './obtain.ts';
-import { type EndCode, isEndCode, type LicenseRecord, recordIn } from './record.ts';
+import { type EndCode, isEndCode } from './reasons.ts';
+import { type LicenseRecord, recordIn } from './record.ts';
 import { DEFAULT_RECHECK_SECONDS, renewalOf } from './schedule.ts';
 import type { Signal } from './signal.ts';
-import type { Expected, VerifiedLicense } from './signed-license.ts';
 import type { Timekeeper } from './timekeeper.ts';
+import type { Expected, VerifiedLicense } from './verify-license.ts';
 
 export type SoftCheckOptions = {
   readonly keeper: Keeper;

@@ -1,62 +1,12 @@
-// The trust anchor: the keys that the vendor built into the application. No other key verifies anything.
-import { LicenseError } from './errors.ts';
-import { type IsSigned, type PublicPoint, pointOfPem, signatureCheckOf, thumbprintOf } from './public-key.ts';
+// The keys that verify licenses, as an application names them.
 
-/** At least one key, in either form. */
-export type Trust = {
-  /** Public keys, SubjectPublicKeyInfo in PEM: what `/v1/apps/{slug}/public-key` answers. */
-  readonly publicKeyPems?: readonly string[] | undefined;
-  /** RFC 7638 thumbprints of public keys: the `kid` of each in `/v1/apps/{slug}/jwks.json`. */
-  readonly thumbprints?: readonly string[] | undefined;
-};
+/** At least one key, in either form or in both. */
+export type Trust =
+  | { readonly publicKeyPems: PublicKeyPems; readonly thumbprints?: Thumbprints | undefined }
+  | { readonly publicKeyPems?: PublicKeyPems | undefined; readonly thumbprints: Thumbprints };
 
-export type TrustAnchor = {
-  /**
-   * The pinned key with this id, which is its thumbprint. `offered` is where a key comes from that is pinned by its
-   * thumbprint only: it is taken if it has exactly that one. Rejects with LicenseError `untrusted_key` if the id is
-   * not pinned, `key_missing` if it is and the key itself is neither built in nor offered.
-   */
-  key(kid: unknown, offered?: PublicPoint): Promise<PinnedKey>;
-};
+/** Public keys, SubjectPublicKeyInfo in PEM: what `/v1/apps/{slug}/public-key` answers. At least one. */
+type PublicKeyPems = readonly string[];
 
-export type PinnedKey = { readonly isSigned: IsSigned; readonly point: PublicPoint };
-
-/** Rejects with a TypeError that names the option if a key cannot be read, or there is none. */
-export async function createTrustAnchor(trust: Trust): Promise<TrustAnchor> {
-  const { publicKeyPems = [], thumbprints = [] } = trust;
-  const known = new Map<string, PinnedKey>();
-  const pinned = new Set(thumbprints);
-  for (const thumbprint of thumbprints) {
-    if (!/^[A-Za-z0-9_-]{43}$/.test(thumbprint)) {
-      throw new TypeError('trust.thumbprints: give the kid of a key, 43 characters of base64url');
-    }
-  }
-  for (const pem of publicKeyPems) {
-    const point = await pointOfPem(pem).catch((cause: Error) => {
-      throw new TypeError(`trust.publicKeyPems: ${cause.message}`, { cause });
-    });
-    const kid = await thumbprintOf(point);
-    pinned.add(kid);
-    known.set(kid, { isSigned: await signatureCheckOf(point), point });
-  }
-  if (pinned.size === 0) throw new TypeError('trust: give the public key of your app, or its thumbprint');
-
-  return {
-    async key(kid, offered) {
-      if (typeof kid !== 'string' || !pinned.has(kid)) {
-        throw new LicenseError('untrusted_key', 'the license is signed with a key that is not built in');
-      }
-      const found = known.get(kid);
-      if (found !== undefined) return found;
-      if (offered === undefined || (await thumbprintOf(offered)) !== kid) {
-        throw new LicenseError(
-          'key_missing',
-          `the key ${kid} is pinned by its thumbprint, and is not here yet`,
-        );
-      }
-      const taken = { isSigned: await signatureCheckOf(offered), point: offered };
-      known.set(kid, taken);
-      return taken;
-    },
-  };
-}
+/** RFC 7638 thumbprints of public keys: the `kid` of each in `/v1/apps/{slug}/jwks.json`. At least one. */
+type Thumbprints = readonly string[];

@@ -1,11 +1,8 @@
 // The verdict: whether this machine is licensed at this moment, and with which limits.
 import type { LicenseErrorCode } from './errors.ts';
-import { type Held, UNUSABLE_REASONS } from './held.ts';
-import { parseInstant } from './instant.ts';
 import type { Limits } from './limits.ts';
-import { END_CODES } from './record.ts';
+import type { UnlicensedReason } from './reasons.ts';
 import type { SignedLicense } from './signed-license.ts';
-import type { Reading } from './timekeeper.ts';
 
 /** Plain data: it goes through Electron's IPC as it is. */
 export type Verdict = Licensed | Unlicensed;
@@ -31,64 +28,17 @@ export type Unlicensed = {
   readonly problem: Problem | undefined;
 };
 
-export const UNLICENSED_REASONS = [
-  'no_license',
-  ...END_CODES,
-  'lease_over',
-  'clock_set_back',
-  ...UNUSABLE_REASONS,
-] as const;
-
-export type UnlicensedReason = (typeof UNLICENSED_REASONS)[number];
-
 export type Problem = {
   readonly code: LicenseErrorCode;
   readonly message: string;
   readonly isRetryable: boolean;
 };
 
-export type Circumstances = {
-  readonly time: Reading;
-  readonly freeLimits: Limits;
-  readonly problem: Problem | undefined;
-};
+/** The verdict, and what became of the seat of the license that was held before. */
+export type Activated = Verdict & { readonly previousSeat: PreviousSeat };
 
-/** A license is good up to, and not at, its ends. */
-export function judge(held: Held, { time, freeLimits, problem }: Circumstances): Verdict {
-  const refuse = (reason: UnlicensedReason, license?: SignedLicense): Unlicensed => ({
-    licensed: false,
-    reason,
-    limits: freeLimits,
-    license,
-    problem,
-  });
-  switch (held.kind) {
-    case 'nothing':
-      return refuse('no_license');
-    case 'unusable':
-      return refuse(held.reason);
-    case 'ended':
-      return refuse(held.record.end.code);
-    case 'license': {
-      const { license } = held;
-      const { expiry, lease } = endsOf(license);
-      const end = Math.min(expiry, lease);
-      // No clock prolongs what never ends.
-      if (time.isSetBack && Number.isFinite(end)) return refuse('clock_set_back', license);
-      if (expiry <= time.now) return refuse('license_expired', license);
-      if (lease <= time.now) return refuse('lease_over', license);
-      const validUntil = Number.isFinite(end) ? new Date(end) : undefined;
-      return { licensed: true, license, limits: license.limits ?? NO_LIMITS, validUntil, problem };
-    }
-  }
-}
-
-const NO_LIMITS: Limits = Object.freeze({});
-
-/** Milliseconds since the epoch, infinity for one that the license does not have. */
-export function endsOf(license: SignedLicense): { readonly expiry: number; readonly lease: number } {
-  return {
-    expiry: parseInstant(license.expiresAt) ?? Number.POSITIVE_INFINITY,
-    lease: parseInstant(license.leaseExpiresAt) ?? Number.POSITIVE_INFINITY,
-  };
-}
+/**
+ * `none`: no other license was held. `released`. `pending`: it could not be released now, and the client tries again by
+ * itself. `left`: the key of that license was not kept; release the seat by `deactivate({ licenseKey })`.
+ */
+export type PreviousSeat = 'none' | 'released' | 'pending' | 'left';

@@ -2,10 +2,11 @@
 import type { LicenseError } from './errors.ts';
 import type { FreeLimits } from './free-limits.ts';
 import { parseInstant, writeInstant } from './instant.ts';
+import { judge } from './judge.ts';
 import type { Keeper } from './keeper.ts';
 import type { BackOff } from './schedule.ts';
 import type { Timekeeper } from './timekeeper.ts';
-import { judge, type Problem, type Verdict } from './verdict.ts';
+import type { Problem, Verdict } from './verdict.ts';
 
 export type Verdicts = {
   current(): Verdict;

@@ -1,4 +1,4 @@
-// The compiled client in a browser, which is what a renderer of Electron is: no Node.js, another WebCrypto, another fetch.
+// The packaged client in a browser, which is what a renderer of Electron is: no Node.js, another WebCrypto, another fetch.
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -31,11 +31,7 @@ describe('the client in a browser', function () {
     server = createServer(async ({ url = '/' }, res) => {
       const file = /^\/client\/([\w-]+\.js)$/.exec(url)?.[1];
       res.setHeader('content-type', file === undefined ? 'text/html' : 'text/javascript');
-      res.end(
-        file === undefined
-          ? '<title>app</title>'
-          : await readFile(join(project.packagePath, 'dist/client', file)),
-      );
+      res.end(file === undefined ? '<title>app</title>' : await readFile(join(project.packagePath, file)));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo; // it listens on TCP

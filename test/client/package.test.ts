@@ -1,14 +1,17 @@
-// What is in the package for vendors: the client, its types, and nothing of the server.
+// The client's package, to a vendor who has installed it: what is in it, its types, and how it can be imported.
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { createVendorProject, type VendorProject } from './vendor-project.ts';
 
+const ROOT = join(import.meta.dirname, '../..');
+
 const PROGRAM = `
-import { createLicenseClient, createMemoryStore, hasRoom, LicenseError } from 'hubctl/client';
-import type { LicenseClientOptions, LicenseErrorCode, LicenseStore, UnlicensedReason, Verdict } from 'hubctl/client';
+import { createLicenseClient, createMemoryStore, hasRoom, LicenseError } from 'hubctl-client';
+import type { LicenseClientOptions, LicenseErrorCode, LicenseStore, UnlicensedReason, Verdict } from 'hubctl-client';
 
 const store: LicenseStore = createMemoryStore();
 export type Options = LicenseClientOptions;
@@ -35,7 +38,7 @@ export function isNoSeat(error: unknown): boolean {
 }
 `;
 const FILE = `
-import { createFileStore } from 'hubctl/client/file-store';
+import { createFileStore } from 'hubctl-client/file-store';
 const file: LicenseStore = createFileStore('license');
 console.log(file);
 `;
@@ -43,27 +46,36 @@ const EXACT = `
 export function options(label: string | undefined, signal: AbortSignal | undefined): Partial<LicenseClientOptions> {
   void client.recheck({ signal, force: undefined });
   return {
-    hubUrl: new URL('https://licenses.example.com'), trust: { publicKeyPems: undefined, thumbprints: [] },
+    hubUrl: new URL('https://licenses.example.com'), trust: { publicKeyPems: undefined, thumbprints: ['kid'] },
     machineLabel: label, appVersion: label, keepLicenseKey: undefined, clockToleranceMs: undefined,
-    timeoutMs: undefined, allowHttp: undefined, onError: undefined, fetch: label === undefined ? undefined : fetch,
-    clock: undefined, random: undefined,
+    softCheckIntervalMs: undefined, timeoutMs: undefined, allowHttp: undefined, onError: undefined,
+    fetch: label === undefined ? undefined : fetch, clock: undefined, random: undefined,
   };
 }
 `;
+const COMMON_JS = `
+import { createLicenseClient, LicenseError, type LicenseClientOptions, type Verdict } from 'hubctl-client';
+import { createFileStore } from 'hubctl-client/file-store';
+export const open = async (options: LicenseClientOptions): Promise<Verdict> =>
+  (await createLicenseClient({ ...options, store: createFileStore('license') })).current();
+export const isOurs = (error: unknown): boolean => error instanceof LicenseError;
+`;
 const WRONG = `
-import { createLicenseClient, createMemoryStore } from 'hubctl/client';
+import { createLicenseClient, createMemoryStore, type Trust } from 'hubctl-client';
 const client = await createLicenseClient({
-  hubUrl: 'https://licenses.example.com', app: 'photo-lab', trust: {}, machineFingerprint: 'machine-1',
+  hubUrl: 'https://licenses.example.com', app: 'photo-lab', trust: { thumbprints: [] }, machineFingerprint: 'machine-1',
   store: createMemoryStore(),
 });
 const { reason } = client.current();
+export const noTrust: Trust = {};
+export const unsetTrust: Trust = { publicKeyPems: undefined };
 `;
 
 describe('the package, to a vendor,', function () {
-  this.timeout(60_000); // it compiles and packs
+  this.timeout(60_000); // it compiles and installs
   let project: VendorProject;
   before(async () => {
-    project = await createVendorProject({ pack: true });
+    project = await createVendorProject({ install: true });
   });
   after(() => project?.[Symbol.asyncDispose]());
 
@@ -72,7 +84,32 @@ describe('the package, to a vendor,', function () {
     return stdout.trim();
   };
 
-  const inNode = { types: ['node'], typeRoots: [join(import.meta.dirname, '../../node_modules/@types')] };
+  it('is one package of less than 100 kB, with both formats and their types, a README and the license', async () => {
+    const packages = await readdir(join(project.path, 'node_modules'));
+    expect(packages.filter((name) => !name.startsWith('.'))).to.deep.equal(['hubctl-client']);
+    const files = await readdir(project.packagePath, { recursive: true });
+    const entries = ['client', 'file-store'].flatMap((entry) =>
+      ['.js', '.cjs', '.d.ts', '.d.cts'].map((extension) => entry + extension),
+    );
+    expect(files).to.have.members([...entries, 'LICENSE', 'README.md', 'package.json']);
+    const sizes = await Promise.all(files.map((file) => stat(join(project.packagePath, file))));
+    expect(sizes.reduce((sum, { size }) => sum + size, 0)).to.be.below(100_000);
+  });
+
+  it('depends on nothing, and has the version of the hub', async () => {
+    const [own, hub] = await Promise.all(
+      [project.packagePath, ROOT].map(async (path) =>
+        JSON.parse(await readFile(join(path, 'package.json'), 'utf8')),
+      ),
+    );
+    expect(own).to.not.have.any.keys(
+      ...['private', 'scripts', 'dependencies', 'devDependencies'],
+      ...['peerDependencies', 'optionalDependencies', 'bundleDependencies'],
+    );
+    expect(own.version).to.equal(hub.version);
+  });
+
+  const inNode = { types: ['node'], typeRoots: [join(ROOT, 'node_modules/@types')] };
   const exact = { exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
   for (const [where, program, options] of [
     ['an application of Node.js', PROGRAM + FILE, { module: 'nodenext', lib: ['es2024'], ...inNode }],
@@ -86,10 +123,10 @@ describe('the package, to a vendor,', function () {
       `declare const console: { log(...what: unknown[]): void };\n${PROGRAM}${FILE}`,
       { module: 'nodenext', lib: ['es2022'], types: [], ...exact },
     ],
-    ['one with types of browsers', PROGRAM, { module: 'nodenext', lib: ['es2022', 'dom'], types: [] }],
+    ['one with types of browsers', PROGRAM, { module: 'node16', lib: ['es2022', 'dom'], types: [] }],
     [
       'one that is bundled',
-      PROGRAM,
+      PROGRAM + FILE,
       { module: 'esnext', moduleResolution: 'bundler', lib: ['es2022', 'dom'], types: [] },
     ],
   ] as const) {
@@ -99,6 +136,18 @@ describe('the package, to a vendor,', function () {
     });
   }
 
+  it('has types for CommonJS', async () => {
+    await project.write('main.cts', COMMON_JS);
+    const options = { module: 'node16', lib: ['es2022', 'dom'], types: [] };
+    expect(await project.compile(options, 'main.cts')).to.equal('');
+  });
+
+  it('has types for resolution without "exports", by a compiler that still has it', async () => {
+    await project.write('main.ts', COMMON_JS);
+    const options = { module: 'commonjs', moduleResolution: 'node10', lib: ['es2022', 'dom'], types: [] };
+    expect(await project.compile(options, 'main.ts', olderCompiler())).to.equal('');
+  });
+
   it('has types that find mistakes', async () => {
     await project.write('wrong.ts', WRONG);
     const complaints = await project.compile(
@@ -107,58 +156,68 @@ describe('the package, to a vendor,', function () {
     );
     expect(complaints)
       .to.match(/Property 'freeLimits' is missing/)
-      .and.match(/Property 'reason' does not exist/);
+      .and.match(/Property 'reason' does not exist/)
+      .and.match(/^wrong\.ts\(8,.* Type '\{\}' is not assignable to type 'Trust'/m)
+      .and.match(
+        /^wrong\.ts\(9,.* Type '\{ publicKeyPems: undefined; \}' is not assignable to type 'Trust'/m,
+      );
   });
 
   it('can be imported, and required', async () => {
     const program = 'console.log(typeof createLicenseClient, typeof createFileStore)';
     const names = ['{ createLicenseClient }', '{ createFileStore }'];
-    const modules = ['hubctl/client', 'hubctl/client/file-store'];
+    const modules = ['hubctl-client', 'hubctl-client/file-store'];
     await project.write(
       'main.mjs',
       `${names.map((name, at) => `import ${name} from '${modules[at]}';`).join('\n')}${program}`,
     );
     await project.write(
       'main.cjs',
-      `${names.map((name, at) => `const ${name} = require('${modules[at]}');`).join('\n')}${program}`,
+      `${names.map((name, at) => `const ${name} = require('${modules[at]}');`).join('\n')}
+       ${modules.map((name) => `console.log(require.resolve('${name}').endsWith('.cjs'));`).join('\n')}${program}`,
     );
     expect(await node('main.mjs')).to.equal('function function');
-    expect(await node('main.cjs')).to.equal('function function');
+    expect(await node('main.cjs')).to.equal('true\ntrue\nfunction function');
+  });
+
+  it('names the functions in the stacks of its errors', async () => {
+    await project.write(
+      'stack.mjs',
+      `import { createLicenseClient } from 'hubctl-client';
+       await createLicenseClient({}).catch(({ stack }) => console.log(stack));`,
+    );
+    expect(await node('stack.mjs'))
+      .to.match(/ at checkOptions /)
+      .and.match(/ at .*createLicenseClient /);
   });
 
   it('leads nowhere but to the client', async () => {
     await project.write(
       'deep.mjs',
-      `await import('hubctl/dist/client/record.js').catch(({ code }) => console.log(code));`,
+      `await import('hubctl-client/client.cjs').catch(({ code }) => console.log(code));`,
     );
     expect(await node('deep.mjs')).to.equal('ERR_PACKAGE_PATH_NOT_EXPORTED');
   });
 
-  it('has a client that imports nothing but itself, and a file store that imports Node.js besides', async () => {
-    const imported = await importsFrom(join(project.packagePath, 'dist/client'), 'client.js');
-    expect(imported.foreign).to.deep.equal([]);
-    expect(imported.own).to.include('verdict.js').and.not.include('file-store.js');
-    const ofStore = await importsFrom(join(project.packagePath, 'dist/client'), 'file-store.js');
-    expect(ofStore.foreign).to.deep.equal(['node:crypto', 'node:fs/promises', 'node:path']);
-    const modules = (await readdir(join(project.packagePath, 'dist/client'))).filter((name) =>
-      name.endsWith('.js'),
-    );
-    expect(modules.sort()).to.deep.equal([...new Set([...imported.own, ...ofStore.own, 'store.js'])].sort());
+  it('has a client that imports nothing, and a file store that imports Node.js alone', async () => {
+    for (const extension of ['.js', '.cjs']) {
+      expect(await importsOf(join(project.packagePath, `client${extension}`))).to.deep.equal([]);
+      const ofStore = await importsOf(join(project.packagePath, `file-store${extension}`));
+      expect(ofStore).to.deep.equal(['node:crypto', 'node:fs/promises', 'node:path']);
+    }
   });
 });
 
-/** All modules that a module needs: those beside it, and any others. */
-async function importsFrom(folder: string, entry: string): Promise<{ own: string[]; foreign: string[] }> {
-  const own = new Set([entry]);
-  const foreign = new Set<string>();
-  for (const name of own) {
-    const code = await readFile(join(folder, name), 'utf8');
-    for (const [, specifier = ''] of code.matchAll(
-      /(?:\bfrom|\bimport|\bimport\(|\brequire\()\s*['"]([^'"]+)['"]/g,
-    )) {
-      if (/^\.\/[\w-]+\.js$/.test(specifier)) own.add(specifier.slice(2));
-      else foreign.add(specifier);
-    }
-  }
-  return { own: [...own], foreign: [...foreign].sort() };
+/** That of a tool: our own no longer has the resolution of Node.js 10. */
+function olderCompiler(): string {
+  const tool = createRequire(import.meta.url).resolve('@arethetypeswrong/cli/package.json');
+  const core = createRequire(tool).resolve('@arethetypeswrong/core');
+  return createRequire(core).resolve('typescript/bin/tsc');
+}
+
+/** All modules that a module names. */
+async function importsOf(file: string): Promise<string[]> {
+  const code = await readFile(file, 'utf8');
+  const named = code.matchAll(/(?:\bfrom|\bimport|\bimport\(|\brequire\()\s*['"]([^'"]+)['"]/g);
+  return [...new Set([...named].map(([, specifier = '']) => specifier))].sort();
 }

@@ -67,6 +67,21 @@ describe('the soft check', () => {
     expect(machine.requests).to.deep.equal([statusOf(issued)]);
   });
 
+  it('asks by the interval of the application in place of that of the hub, also over restarts', async () => {
+    for (const softCheckIntervalMs of [MINUTE, 5 * MINUTE, 7 * DAY, 30 * DAY]) {
+      const { issued, machine, client } = await activated({}, { softCheckIntervalMs });
+      const asked: number[] = [];
+      for (const ms of [softCheckIntervalMs - 1, 1, softCheckIntervalMs - 1, 1]) {
+        time.advance(ms);
+        await client.recheck();
+        await (await machine.open()).recheck();
+        asked.push(machine.requests.length);
+      }
+      expect(asked, `${softCheckIntervalMs} ms`).to.deep.equal([0, 1, 1, 2]);
+      expect(machine.requests).to.deep.equal([statusOf(issued), statusOf(issued)]);
+    }
+  });
+
   it('asks at once when it is forced to', async () => {
     const { issued, machine, client } = await activated();
     await client.recheck({ force: true });

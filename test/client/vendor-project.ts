@@ -1,6 +1,6 @@
-// A vendor's project with the client in it, compiled as it is published.
+// A vendor's project with the client's package in it, as it is published.
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,38 +16,33 @@ export type VendorProject = AsyncDisposable & {
   readonly packagePath: string;
   write(name: string, text: string): Promise<void>;
   /** What the compiler complains about; empty if it does not. */
-  compile(options: object, file: string): Promise<string>;
+  compile(options: object, file: string, compiler?: string): Promise<string>;
 };
 
-/**
- * The package has nothing but the client in it: the rest takes long to compile, and is nothing to a vendor. `pack`: by way
- * of `npm pack`, which leaves out what is not to be published.
- */
-export async function createVendorProject({ pack = false } = {}): Promise<VendorProject> {
+/** `install`: by `npm pack` and `npm install`, which leave out what is not to be published. Otherwise it is built in place. */
+export async function createVendorProject({ install = false } = {}): Promise<VendorProject> {
   const folder = await mkdtemp(join(tmpdir(), 'hub-vendor-'));
   const [built, path] = [join(folder, 'built'), join(folder, 'project')];
-  const packagePath = join(path, 'node_modules/hubctl');
-  await mkdir(built);
-  await cp(join(ROOT, 'package.json'), join(built, 'package.json'));
-  const config = join(ROOT, 'client/tsconfig.build.json');
-  await run(process.execPath, [COMPILER, '-p', config, '--outDir', join(built, 'dist')]);
-  await mkdir(packagePath, { recursive: true });
-  if (pack) {
+  const packagePath = join(path, 'node_modules/hubctl-client');
+  const write = (name: string, text: string) => writeFile(join(path, name), text);
+  await mkdir(path);
+  await write('package.json', '{"private":true,"type":"module"}');
+  await run(process.execPath, [join(ROOT, '.ci/build-client.js'), install ? built : packagePath]);
+  if (install) {
     const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts'], { cwd: built });
     const [{ filename }] = JSON.parse(stdout);
-    await run('tar', ['-xzf', join(built, filename), '-C', packagePath, '--strip-components', '1']);
-  } else await cp(built, packagePath, { recursive: true });
-
-  const write = (name: string, text: string) => writeFile(join(path, name), text);
-  await write('package.json', '{"type":"module"}');
+    // Nothing but the tarball is there to be installed from.
+    const options = ['--offline', '--no-audit', '--no-fund', '--cache', join(folder, 'cache')];
+    await run('npm', ['install', ...options, join(built, filename)], { cwd: path });
+  }
   return {
     path,
     packagePath,
     write,
-    async compile(options, file) {
+    async compile(options, file, compiler = COMPILER) {
       const compilerOptions = { strict: true, noEmit: true, target: 'es2022', ...options };
       await write('tsconfig.json', JSON.stringify({ compilerOptions, files: [file] }));
-      return run(process.execPath, [COMPILER, '-p', path], { cwd: path }).then(
+      return run(process.execPath, [compiler, '-p', path], { cwd: path }).then(
         () => '',
         ({ stdout: complaints }) => complaints,
       );

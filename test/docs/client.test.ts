@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { createLicenseClient, type LicenseClientOptions } from '../../client/client.ts';
 import { ERROR_CODES } from '../../client/errors.ts';
 import { createMemoryStore } from '../../client/store.ts';
-import { UNLICENSED_REASONS } from '../../client/verdict.ts';
+import { UNLICENSED_REASONS } from '../../client/reasons.ts';
 import { PROBLEMS } from '../../gateway/problem.ts';
 import { publicKeyOf } from '../client/machine.ts';
 import { createVendorProject, type VendorProject } from '../client/vendor-project.ts';
@@ -46,6 +46,7 @@ describe('docs/client.md', () => {
       machineLabel: true,
       appVersion: true,
       keepLicenseKey: true,
+      softCheckIntervalMs: true,
       clockToleranceMs: true,
       timeoutMs: true,
       allowHttp: true,

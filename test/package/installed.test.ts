@@ -100,12 +100,4 @@ describe('the installed package', function () {
     expect(status).to.equal(200);
     expect(await postgresRuns(dataDir)).to.equal(true);
   });
-
-  it('has the client for applications', async () => {
-    const text = `import { createLicenseClient } from 'hubctl/client';
-                  import { createFileStore } from 'hubctl/client/file-store';
-                  console.log(typeof createLicenseClient, typeof createFileStore);`;
-    const { stdout } = await run('node', ['--input-type=module', '--eval', text], { cwd: home, env });
-    expect(stdout).to.equal('function function\n');
-  });
 });

@@ -19,7 +19,7 @@ describe('npm run release', function () {
   /** From a directory that is not the repository's. */
   const release = async (): Promise<string> =>
     run(process.execPath, [join(home, '.ci/release.js')], { cwd: tmpdir() }).then(
-      () => 'released',
+      ({ stdout }) => `released ${stdout.match(/release\/\w+\.tgz/g)?.join(' ')}`,
       ({ stderr }) => stderr,
     );
 
@@ -30,10 +30,12 @@ describe('npm run release', function () {
     await writeFile(
       join(home, '.ci/make-package.js'),
       `import { writeFileSync } from 'node:fs';
-       export const makePackage = () => {
-         writeFileSync('release/a.tgz', 'a package');
-         return { tarball: 'release/a.tgz', size: 9, unpackedSize: 9 };
-       };`,
+       export const makePackages = () =>
+         ['a', 'b'].map((name) => {
+           const tarball = 'release/' + name + '.tgz';
+           writeFileSync(tarball, 'a package');
+           return { name, tarball, size: 9, unpackedSize: 9 };
+         });`,
     );
     await writeFile(join(home, '.ci/sbom.js'), '');
     await writeFile(join(home, '.ci/run'), 'true');
@@ -49,7 +51,7 @@ describe('npm run release', function () {
   it('is made of a commit with its tag, wherever one stands', async () => {
     expect(await release()).to.equal('tag the commit: git tag -s v1.2.3 -m v1.2.3\n');
     await git('tag', 'v1.2.3');
-    expect(await release()).to.equal('released');
+    expect(await release()).to.equal('released release/a.tgz release/b.tgz');
   });
 
   it('is made of nothing else than what was committed, at its end too', async () => {

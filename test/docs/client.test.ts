@@ -1,13 +1,13 @@
-// docs/client.md: its tables are complete, and its application works.
+// docs/client.md and client/README.md: their tables are complete, and their applications work.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { createLicenseClient, type LicenseClientOptions } from '../../client/client.ts';
-import { ERROR_CODES } from '../../client/errors.ts';
-import { createMemoryStore } from '../../client/store.ts';
+import { PERMANENT_CODES, RETRYABLE_CODES } from '../../client/errors.ts';
 import { UNLICENSED_REASONS } from '../../client/reasons.ts';
+import { createMemoryStore } from '../../client/store.ts';
 import { PROBLEMS } from '../../gateway/problem.ts';
 import { publicKeyOf } from '../client/machine.ts';
 import { createVendorProject, type VendorProject } from '../client/vendor-project.ts';
@@ -18,21 +18,24 @@ import { codeRows, fencedBlocks, readPage } from './markdown.ts';
 import { steps } from './tour.ts';
 
 const PAGE = readPage('docs/client.md');
-const section = (title: string): string => PAGE.split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
+const README = readPage('client/README.md');
+const section = (title: string, page = PAGE): string =>
+  page.split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
 
-describe('docs/client.md', () => {
+describe('docs/client.md and client/README.md', () => {
   it('says of every reason what to do', () => {
     const rows = codeRows(section('Verdicts'));
     expect(rows.map(([reason]) => reason)).to.deep.equal([...UNLICENSED_REASONS]);
   });
 
   it('lists every error code, and whether it may pass by itself', () => {
-    const rows = codeRows(section('Errors')).map(([code = '', later]) => [
-      code,
-      { isRetryable: later === 'yes' },
-    ]);
-    expect(Object.fromEntries(rows)).to.deep.equal(ERROR_CODES);
-    expect(Object.keys(ERROR_CODES)).to.include.members(Object.keys(PROBLEMS));
+    const rows = codeRows(section('Errors'));
+    const [retryable, permanent] = [true, false].map((isRetryable) =>
+      rows.filter(([, later]) => (later === 'yes') === isRetryable).map(([code]) => code),
+    );
+    expect(retryable).to.have.members([...RETRYABLE_CODES]);
+    expect(permanent).to.have.members([...PERMANENT_CODES]);
+    expect(rows.map(([code]) => code)).to.include.members(Object.keys(PROBLEMS));
   });
 
   it('lists every option and every method', async () => {
@@ -55,7 +58,10 @@ describe('docs/client.md', () => {
       clock: true,
       random: true,
     };
-    expect(codeRows(section('Options')).map(([name]) => name)).to.deep.equal(Object.keys(options));
+    const table = codeRows(section('Options', README));
+    expect(table.map(([name]) => name)).to.deep.equal(Object.keys(options));
+    const durations = table.filter(([name]) => name?.endsWith('Ms') || name === 'clock');
+    for (const [name, , text] of durations) expect(text, name).to.include('milliseconds');
     const client = await createLicenseClient({
       hubUrl: 'https://licenses.example.com',
       app: 'app',
@@ -81,8 +87,8 @@ describe('docs/client.md', () => {
 
     it('of twenty lines to begin with', async () => {
       const { licenseKey, app } = await issueLicense(hub.admin, { limits: { projects: 10n } });
-      const [program = ''] = fencedBlocks(section('A first try'), 'js');
-      const shown = fencedBlocks(section('A first try'), 'console').flatMap(steps);
+      const [program = ''] = fencedBlocks(README, 'js');
+      const shown = fencedBlocks(README, 'console').flatMap(steps);
       await project.write('demo.pem', await publicKeyOf(hub.gatewayUrl, app));
       const ours = program
         .replace('http://127.0.0.1:5099', hub.gatewayUrl)
@@ -101,7 +107,7 @@ describe('docs/client.md', () => {
         customer: 'Ada Lovelace',
         limits: { projects: 10n },
       });
-      const [, application = '', machine = ''] = fencedBlocks(PAGE, 'js');
+      const [application = '', machine = ''] = fencedBlocks(PAGE, 'js');
       expect(application.trim().split('\n').length).to.be.at.most(60);
       const key = await publicKeyOf(hub.gatewayUrl, app);
       await project.write('machine.mjs', machine);

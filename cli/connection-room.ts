@@ -17,9 +17,10 @@ export type ConnectionRoom = {
 
 export type Warnings = { warn(facts: object, message: string): void };
 
-/** Not an error: behind a pooler these are connections to it, and it has fewer to the server. */
+/** Not an error: other hubs may need fewer. A pooler has connections of its own to the server. */
 export async function warnOfCrowding(settings: Settings, logger: Warnings): Promise<void> {
-  const { databaseUrl, role, workers, databasePool } = settings;
+  const { databaseUrl, databasePooler, role, workers, databasePool } = settings;
+  if (databasePooler !== 'none') return;
   if (databaseUrl === undefined || role === 'gateway') return; // the embedded one is started with enough
   // A server that does not answer: whoever opens the database says so, and why.
   const room = await connectionRoom(databaseUrl.reveal()).catch(() => undefined);

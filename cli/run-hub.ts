@@ -139,6 +139,8 @@ function startCore(
       version: packageVersion(),
       databaseUrl: settings.databaseUrl,
       databaseSchema: settings.databaseSchema,
+      databasePooler: settings.databasePooler,
+      databaseDirectUrl: settings.databaseDirectUrl,
       dataDir,
       host: settings.rpcHost,
       rpcPort: settings.rpcPort,

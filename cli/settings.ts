@@ -35,6 +35,8 @@ export type Settings = {
   readonly publicUrl: string | undefined;
   readonly databaseUrl: Secret<string> | undefined;
   readonly databaseSchema: string | undefined;
+  readonly databasePooler: 'none' | 'transaction';
+  readonly databaseDirectUrl: Secret<string> | undefined;
   readonly databasePool: number;
   readonly redisUrl: Secret<string> | undefined;
   readonly redisCluster: boolean;
@@ -175,6 +177,22 @@ export const SETTINGS: readonly Setting[] = [
     undefined,
     schemaName,
     "schema of the hub's tables, made if it is missing; by default the first of the role's search path",
+  ),
+  setting(
+    'databasePooler',
+    'HUB_DATABASE_POOLER',
+    'database-pooler <mode>',
+    'none',
+    oneOf('none', 'transaction'),
+    'how a pooler at DATABASE_URL pools: transaction, or none without a pooler or with one that pools by session',
+  ),
+  setting(
+    'databaseDirectUrl',
+    'HUB_DATABASE_DIRECT_URL',
+    'database-direct-url <url>',
+    undefined,
+    secret(databaseUrl),
+    'address of the same database past that pooler: for migrations, backups and status changes, which are polled without it',
   ),
   setting(
     'databasePool',
@@ -479,7 +497,7 @@ export function readSettings(
 }
 
 /** Settings that are or may hold a secret, and can be in a file; the master keys have a setting of their own for that. */
-const SECRETS: readonly (keyof Settings)[] = ['databaseUrl', 'redisUrl', 'coreToken'];
+const SECRETS: readonly (keyof Settings)[] = ['databaseUrl', 'databaseDirectUrl', 'redisUrl', 'coreToken'];
 
 /** Values that are right by themselves and wrong together; looked for where all of them are right by themselves. */
 const CONTRADICTIONS: readonly {
@@ -497,6 +515,17 @@ const CONTRADICTIONS: readonly {
     is: ({ role, coreToken, coreClientCert }) =>
       role === 'gateway' && coreToken === undefined && coreClientCert === undefined,
     message: 'HUB_CORE_TOKEN: the role gateway needs a service token for the core',
+  },
+  {
+    among: ['databaseUrl', 'databasePooler'],
+    is: ({ databaseUrl, databasePooler }) => databasePooler !== 'none' && databaseUrl === undefined,
+    message: 'HUB_DATABASE_POOLER: it says how the pooler at DATABASE_URL pools, which is not set',
+  },
+  {
+    among: ['databasePooler', 'databaseDirectUrl'],
+    is: ({ databasePooler, databaseDirectUrl }) =>
+      databasePooler === 'none' && databaseDirectUrl !== undefined,
+    message: 'HUB_DATABASE_DIRECT_URL: it leads past a pooler; set HUB_DATABASE_POOLER=transaction as well',
   },
   {
     among: ['coreClientCert', 'coreClientKey'],

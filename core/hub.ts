@@ -56,8 +56,8 @@ import { bringUpToDate } from './schema.ts';
 import { Secret } from './secret.ts';
 import { type ServiceEntry, serve } from './service-entry.ts';
 import { type DataDir, openDataDir } from './storage/data-dir.ts';
-import { type Database, openDatabase, takesWrites } from './storage/database.ts';
-import type { DatabaseAddress } from './storage/database-address.ts';
+import { type Database, identityOf, openDatabase, takesWrites } from './storage/database.ts';
+import { type DatabaseAddress, directAddress } from './storage/database-address.ts';
 import { measureDatabase } from './storage/database-figures.ts';
 import { storageEntities } from './storage/entities.ts';
 import { claimDatabase, loadKeyRing, type MasterKeySource } from './storage/key-ring.ts';
@@ -75,6 +75,9 @@ export type HubConfig = {
   readonly databaseUrl: Secret<string> | undefined;
   /** Undefined: the first schema of the role's search path. */
   readonly databaseSchema?: string | undefined;
+  readonly databasePooler?: DatabaseAddress['pooler'];
+  /** Past the pooler. */
+  readonly databaseDirectUrl?: Secret<string> | undefined;
   readonly dataDir: string;
   /** Address the RPC port binds. */
   readonly host: string;
@@ -166,7 +169,12 @@ export async function startHub(
     undo.defer(() => postgres.stop());
     databaseUrl = postgres.url;
   }
-  const address: DatabaseAddress = { url: databaseUrl, schema: config.databaseSchema };
+  const address: DatabaseAddress = {
+    url: databaseUrl,
+    schema: config.databaseSchema,
+    pooler: config.databasePooler,
+    directUrl: config.databaseDirectUrl?.reveal(),
+  };
   const db = await openHubDatabase(address, config.poolSize, logger);
   undo.defer(() => db.close());
   await requireKnownSchema(db, config.version);
@@ -184,7 +192,14 @@ export async function startHub(
     },
     () => secondsOf(time.aheadMs()),
   );
-  const applied = config.preparesDatabase ? await bringUpToDate({ db, actor: HUB, clock }) : [];
+  const applied = config.preparesDatabase
+    ? await withDirectDatabase(
+        address,
+        db,
+        (direct) => bringUpToDate({ db: direct, actor: HUB, clock }),
+        logger,
+      )
+    : [];
   if (applied.length > 0) logger.info({ applied }, 'schema brought up to date');
   await claimDatabase(db.pool, keys, clock);
   if (config.preparesDatabase) {
@@ -341,6 +356,25 @@ export async function startHub(
       clearTimeout(graceOver);
     },
   };
+}
+
+/** Past a pooler, where there is a way: a migration may take longer than a pooler lets a statement take. */
+async function withDirectDatabase<T>(
+  address: DatabaseAddress,
+  db: Database,
+  work: (db: Database) => Promise<T>,
+  logger: Logger,
+): Promise<T> {
+  const { directUrl } = address;
+  if (directUrl === undefined) return work(db);
+  const direct = await openHubDatabase({ ...directAddress(address), schema: db.schema }, 2, logger);
+  try {
+    if ((await identityOf(db.pool)) !== (await identityOf(direct.pool)))
+      throw new Error('HUB_DATABASE_DIRECT_URL leads to another database than DATABASE_URL');
+    return await work(direct);
+  } finally {
+    await direct.close();
+  }
 }
 
 /** The database of a hub, with the tables of every room. */

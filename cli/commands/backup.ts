@@ -98,6 +98,19 @@ export function registerBackup(program: Command, tools: Tools): void {
       'file of mode 0600 whose first line is the passphrase, or - for standard input; by default it is asked for',
     );
   }
-  addSettings(create, ['databaseUrl', 'databaseSchema', 'masterKeyFile']);
-  addSettings(restore, ['databaseUrl', 'databaseSchema', 'masterKeyFile', 'auditHeadFile']);
+  addSettings(create, [
+    'databaseUrl',
+    'databaseSchema',
+    'databasePooler',
+    'databaseDirectUrl',
+    'masterKeyFile',
+  ]);
+  addSettings(restore, [
+    'databaseUrl',
+    'databaseSchema',
+    'databasePooler',
+    'databaseDirectUrl',
+    'masterKeyFile',
+    'auditHeadFile',
+  ]);
 }

@@ -89,5 +89,6 @@ export function registerMigration(program: Command, { options, out, progress, in
     await out.list([rows], COLUMNS);
   });
 
-  for (const command of [apply, listing]) addSettings(command, ['databaseUrl', 'databaseSchema']);
+  for (const command of [apply, listing])
+    addSettings(command, ['databaseUrl', 'databaseSchema', 'databasePooler', 'databaseDirectUrl']);
 }

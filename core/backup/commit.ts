@@ -18,7 +18,10 @@ export class UnknownOutcome extends Error {
 export type CommitOptions = {
   readonly client: pg.Client;
   readonly address: DatabaseAddress;
-  /** Asks, on another connection, whether the data of the transaction is there. It waits while the transaction is open. */
+  /**
+   * Asks, on another connection, whether the data of the transaction is there. It waits while the transaction is open, for
+   * some seconds.
+   */
   readonly isThere: (client: pg.Client) => Promise<boolean>;
   /** How long a database is asked that does not answer. */
   readonly patienceMs: number;
@@ -40,8 +43,6 @@ export async function commitForSure({ client, ...question }: CommitOptions): Pro
 }
 
 const PAUSE_MS = 500;
-/** For each answer, the end of the transaction included. */
-const ANSWER_MS = 10_000;
 
 async function askUntilAnswered(
   { address, isThere, patienceMs }: Omit<CommitOptions, 'client'>,
@@ -52,7 +53,6 @@ async function askUntilAnswered(
     try {
       const client = await openCopyConnection(address, 'hubctl backup restore');
       try {
-        await client.query(`set statement_timeout = ${ANSWER_MS}`);
         // A standby may not have the transaction yet.
         if (!(await takesWrites(client))) throw new Error('the server takes no writes');
         return await isThere(client);

@@ -1,8 +1,10 @@
 // A connection to copy tables over: no statement times out, and COPY writes the same text whatever the server's settings.
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';
-import { type DatabaseAddress, searchPathSetting } from '../storage/database-address.ts';
+import { type DatabaseAddress, directAddress, searchPath } from '../storage/database-address.ts';
 import { lastingClient } from '../storage/lasting-client.ts';
+import { keepNoSessionState } from '../storage/transaction-pooling.ts';
+import { currentSchema } from './tables.ts';
 
 /** `name` is the application name that the server lists. At `signal` the connection is cut, and its statement fails. */
 export async function openCopyConnection(
@@ -10,13 +12,20 @@ export async function openCopyConnection(
   name: string,
   signal?: AbortSignal,
 ): Promise<pg.Client> {
-  const client = lastingClient(address.url, name);
+  const { url, pooler, schema } = directAddress(address);
+  const client = lastingClient(url, name);
   client.on('error', () => {}); // the statement that waits for an answer fails with it
   await client.connect();
   // A statement that waits for a lock would hold the end of the client up.
   signal?.addEventListener('abort', () => streamOf(client).destroy(), { once: true });
   try {
-    await client.query(`${SETTINGS}; ${searchPathSetting(address)}`);
+    const isPooled = pooler === 'transaction';
+    let settings: string[] = isPooled ? ['search_path to default'] : [];
+    // A pooler may give each transaction another session.
+    if (isPooled) keepNoSessionState(client, () => settings);
+    const own = schema ?? (await currentSchema(client));
+    settings = [...(await timeouts(client)), ...FORMATS, searchPath(own)];
+    if (!isPooled) await client.query(settings.map((each) => `set ${each}`).join('; '));
     return client;
   } catch (error) {
     await client.end().catch(() => {}); // the first error says more
@@ -24,13 +33,24 @@ export async function openCopyConnection(
   }
 }
 
+/** Not every version has all of the time-outs. */
+async function timeouts(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select name from pg_settings where name in
+       ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')`,
+  );
+  return rows.map(({ name }) => `${name} = 0`);
+}
+
+const FORMATS = [
+  `client_encoding = 'UTF8'`,
+  `datestyle = 'ISO, YMD'`,
+  `intervalstyle = 'postgres'`,
+  `timezone = 'UTC'`,
+  'extra_float_digits = 1',
+  'row_security = off',
+];
+
 function streamOf(client: pg.Client): Duplex {
   return (client as unknown as { connection: { stream: Duplex } }).connection.stream; // missing from the types
 }
-
-// Not every version has all of the time-outs.
-const SETTINGS = `
-  select set_config(name, '0', false) from pg_settings
-  where name in ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout');
-  set client_encoding = 'UTF8'; set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres'; set timezone = 'UTC';
-  set extra_float_digits = 1; set row_security = off`;

@@ -10,7 +10,7 @@ import { prepareQueue } from '../payment/jobs.ts';
 import { bringUpToDate } from '../schema.ts';
 import type { DataDir } from '../storage/data-dir.ts';
 import type { Database } from '../storage/database.ts';
-import type { DatabaseAddress } from '../storage/database-address.ts';
+import { type DatabaseAddress, directAddress } from '../storage/database-address.ts';
 import { checkKeyRing, installKeyRing, type MasterKeySource } from '../storage/key-ring.ts';
 import { knownMigrations } from '../storage/migrate.ts';
 import { makePartitions } from '../storage/partitions.ts';
@@ -68,9 +68,9 @@ export async function restoreBackup(file: Readable, options: RestoreOptions): Pr
     await using undo = new AsyncDisposableStack();
     const client = await openCopyConnection(address, 'hubctl backup restore');
     undo.defer(() => client.end().catch(() => {})); // it may be gone already; its transaction ends with it
-    await requireNoHub(client, address.url);
+    await requireNoHub(client, address);
     await requireEmpty(client, archive, options);
-    const db = await options.openDatabase(address);
+    const db = await options.openDatabase(directAddress(address));
     undo.defer(() => db.close());
     await makeTables(db, manifest, client);
     await requireFitting(client, manifest);
@@ -188,9 +188,13 @@ async function writerOfMigrations(client: pg.Client): Promise<string | undefined
   return rows[0]?.id;
 }
 
+const ANSWER_MS = 10_000;
+
 /** Waits until the transaction of the restore has ended, and looks for a row that it wrote. */
 async function holdsRowsOf(client: pg.Client, transaction: string | undefined): Promise<boolean> {
-  await client.query('begin; lock table master_key_use in access share mode');
+  await client.query(
+    `begin; set local statement_timeout = ${ANSWER_MS}; lock table master_key_use in access share mode`,
+  );
   const { rows } = await client.query('select from hub_migration where xmin::text = $1 limit 1', [
     transaction,
   ]);

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import { prepareJobTables } from '../payment/jobs.ts';
 import { parseConnectionString } from '../storage/connection/connection-string.ts';
 import type { Database } from '../storage/database.ts';
+import type { DatabaseAddress } from '../storage/database-address.ts';
 import { knownMigrations, migrateUp, migrationStatus } from '../storage/migrate.ts';
 import { prepareSchema } from '../storage/prepare-schema.ts';
 import type { Manifest } from './manifest.ts';
@@ -17,7 +18,7 @@ export const RESTORE = 'backup.restore';
 const BOOKKEEPING = ['hub_migration', 'master_key_use', 'service_token', 'audit_key', 'audit_head'];
 
 /** The server still lists the connections of a hub that has just stopped, or was killed. */
-const HUB_GONE_MS = 3_000;
+const HUB_GONE_MS = 5_000;
 
 export async function requireKnown({ migrations, hubVersion }: Manifest, ours: string): Promise<void> {
   const known = await knownMigrations();
@@ -29,13 +30,21 @@ export async function requireKnown({ migrations, hubVersion }: Manifest, ours: s
   );
 }
 
+/**
+ * A pooler keeps the connections of a hub that has stopped, under the name that they had. A hub that runs asks something each
+ * second.
+ */
+const AT_WORK = `state_change > now() - interval '3 seconds'`;
+
 /** The connections of hubs have the name of the address, if it has one. */
-export async function requireNoHub(client: pg.Client, databaseUrl: string): Promise<void> {
-  const { applicationName } = parseConnectionString(databaseUrl);
+export async function requireNoHub(client: pg.Client, { url, pooler }: DatabaseAddress): Promise<void> {
+  const { applicationName } = parseConnectionString(url);
+  const condition = pooler === 'transaction' ? AT_WORK : 'true';
   const latest = performance.now() + HUB_GONE_MS;
   for (;;) {
     const { rows: hubs } = await client.query(
-      `select from pg_stat_activity where datname = current_database() and application_name = any($1::text[])`,
+      `select from pg_stat_activity where datname = current_database() and application_name = any($1::text[])
+         and ${condition}`,
       [['hub', 'hub owner', 'hub events', applicationName]],
     );
     if (hubs.length === 0) return;

@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events';
 import type { Client, Pool } from 'pg';
 import { createBatcher } from '../storage/batcher.ts';
-import type { DatabaseAddress } from '../storage/database-address.ts';
+import { type DatabaseAddress, directAddress } from '../storage/database-address.ts';
 import { lastingClient } from '../storage/lasting-client.ts';
 
 export type SessionEvents = {
@@ -24,12 +24,16 @@ const CHANNEL = 'charge_session';
 const RECONNECT_MS = 1_000;
 // What a lost notification costs: nothing but this delay.
 const POLL_MS = 5_000;
+/** Where none can be heard, because a pooler is in the way. */
+const POLL_UNHEARD_MS = 1_000;
 
 export function createSessionEvents({ pool, address, onError }: SessionEventsOptions): SessionEvents {
   const changes = new EventEmitter().setMaxListeners(0);
   let client: Client | undefined;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
+  const listening = directAddress(address);
+  const isHeard = listening.pooler !== 'transaction'; // LISTEN takes a session
 
   const reconnect = (error: Error): void => {
     onError(error);
@@ -41,7 +45,7 @@ export function createSessionEvents({ pool, address, onError }: SessionEventsOpt
   };
   const connect = (): void => {
     timer = undefined;
-    const fresh = lastingClient(address.url, 'hub events');
+    const fresh = lastingClient(listening.url, 'hub events');
     client = fresh;
     fresh.on('error', reconnect);
     fresh.on('notification', ({ payload }) => payload !== undefined && changes.emit(payload));
@@ -50,7 +54,7 @@ export function createSessionEvents({ pool, address, onError }: SessionEventsOpt
       .then(() => fresh.query(`listen ${CHANNEL}`))
       .catch(reconnect);
   };
-  connect();
+  if (isHeard) connect();
 
   const notify = createBatcher<string, void>({
     maxSize: 128,
@@ -66,6 +70,7 @@ export function createSessionEvents({ pool, address, onError }: SessionEventsOpt
     announce(sessionId) {
       // After the commit and by itself: within it, notifying would queue up all commits behind each other.
       notify(sessionId).catch(onError);
+      if (!isHeard) changes.emit(sessionId);
     },
 
     next(sessionId, signal) {
@@ -76,7 +81,7 @@ export function createSessionEvents({ pool, address, onError }: SessionEventsOpt
           signal.removeEventListener('abort', done);
           resolve();
         };
-        const poll = setTimeout(done, POLL_MS);
+        const poll = setTimeout(done, isHeard ? POLL_MS : POLL_UNHEARD_MS);
         changes.once(sessionId, done);
         signal.addEventListener('abort', done, { once: true });
         if (signal.aborted) done();

@@ -6,7 +6,18 @@ export type DatabaseAddress = {
   readonly url: string;
   /** Undefined: the first schema of the role's search path. */
   readonly schema?: string | undefined;
+  /** `transaction`: what answers is a pooler that gives each transaction whichever session is free. */
+  readonly pooler?: 'none' | 'transaction' | undefined;
+  /** A `postgres://` URL that leads to the same database past the pooler. */
+  readonly directUrl?: string | undefined;
 };
+
+/** For what takes long or a session of its own: past the pooler, if there is a way. */
+export function directAddress(address: DatabaseAddress): DatabaseAddress {
+  const { url, directUrl, schema, pooler } = address;
+  if (pooler !== 'transaction' || directUrl === undefined) return { url, schema, pooler };
+  return { url: directUrl, schema };
+}
 
 /** pg-boss takes no longer names. */
 const MAX_BYTES = 50;
@@ -21,11 +32,16 @@ export function schemaName(value: string): string {
 }
 
 /**
- * The statement for a new connection after which names mean the hub's own tables and functions, whatever else is in the
- * database: another hub's tables may be in other schemas of the role's path, and anything among temporary ones.
+ * What `set` takes, after which names mean the hub's own tables and functions, whatever else is in the database: another
+ * hub's tables may be in other schemas of the role's path, and anything among temporary ones.
  */
+export function searchPath(schema: string): string {
+  return `search_path to ${pg.escapeIdentifier(schema)}, pg_temp`;
+}
+
+/** The statement that does so for a new connection. */
 export function searchPathSetting({ schema }: Pick<DatabaseAddress, 'schema'>): string {
-  if (schema !== undefined) return `set search_path to ${pg.escapeIdentifier(schema)}, pg_temp`;
+  if (schema !== undefined) return `set ${searchPath(schema)}`;
   return (
     `select set_config('search_path', format('%I, pg_temp', current_schema()), false) ` +
     'where current_schema() is not null'

@@ -9,8 +9,9 @@ import {
   describeTarget,
   parseConnectionString,
 } from './connection/connection-string.ts';
-import { type DatabaseAddress, schemaName, searchPathSetting } from './database-address.ts';
+import { type DatabaseAddress, schemaName, searchPath, searchPathSetting } from './database-address.ts';
 import { ReadOnlyDatabase } from './outage.ts';
+import { keepNoSessionState } from './transaction-pooling.ts';
 
 export type Database = {
   readonly orm: MikroORM;
@@ -37,11 +38,14 @@ export type DatabaseOptions = DatabaseAddress & {
 export async function openDatabase({
   url,
   schema: givenSchema,
+  pooler,
   poolSize,
   entities,
   log,
 }: DatabaseOptions): Promise<Database> {
   const target = parseConnectionString(url);
+  let schema = givenSchema;
+  const isPooled = pooler === 'transaction';
   const orm = await MikroORM.init({
     dbName: target.database,
     entities: [...entities],
@@ -59,14 +63,15 @@ export async function openDatabase({
       // Neither the ORM nor the driver reads an address as libpq does.
       Client: clientClass(target),
       connectionTimeoutMillis: poolTimeoutMs(target),
-      statement_timeout: 15_000,
+      ...(!isPooled && TIMEOUTS),
       // For a server that answers nothing at all any more, which its own time-out does not help with.
       query_timeout: 20_000,
-      idle_in_transaction_session_timeout: 15_000,
       application_name: target.applicationName ?? 'hub',
       // Statements of one transaction that need not wait for each other share a round trip.
       pipeline: true,
-      verify: prepareConnection(target, givenSchema),
+      verify: isPooled
+        ? preparePooledConnection(target, () => schema)
+        : prepareConnection(target, givenSchema),
     },
     forceUtcTimezone: true,
     // A mistyped name must not become a new, empty database.
@@ -77,35 +82,65 @@ export async function openDatabase({
     const pool = await orm.em.getDriver().getConnection().getNativeClient();
     keepPlaces(pool);
     await requireVersion(pool);
-    const schema = await findSchema(pool, givenSchema);
-    orm.config.set('schema', schema);
+    const found = await findSchema(pool, givenSchema);
+    schema = found;
+    orm.config.set('schema', found);
     const close = async (): Promise<void> => {
       await orm.close();
       // The ORM ends the pool only if it was the one to use it.
       if (!pool.ending) await pool.end();
     };
-    return { orm, pool, schema, em: () => orm.em.fork(), close };
+    return { orm, pool, schema: found, em: () => orm.em.fork(), close };
   } catch (error) {
     await orm.close();
-    throw new Error(`no database at ${describeTarget(target)}: ${reasonOf(error)}`, { cause: error });
+    throw new Error(`no database at ${describeTarget(target)}: ${reasonOf(error)}${hintAt(error)}`, {
+      cause: error,
+    });
   }
 }
+
+/** Of each statement, and of a transaction that nobody goes on with; in milliseconds. */
+const TIMEOUTS = { statement_timeout: 15_000, idle_in_transaction_session_timeout: 15_000 };
 
 /**
  * Sets a new connection up, and finds out whether the server behind it takes writes; what is read from a standby may be old.
  */
-function prepareConnection({ servers, targetSession }: ConnectionTarget, schema: string | undefined) {
+function prepareConnection(target: ConnectionTarget, schema: string | undefined) {
   // Prepared once means planned once. PostgreSQL would plan again for each batch, since batches differ in length, and that
   // takes longer than to run them.
   const settings = `set plan_cache_mode = force_generic_plan; ${searchPathSetting({ schema })}`;
-  const remedy = servers.length > 1 && targetSession === 'any' ? FIND_PRIMARY : '';
   return (client: PoolClient, done: (error?: Error) => void): void => {
     traceStatements(client);
-    client
-      .query(settings)
-      .then(() => takesWrites(client))
-      .then((writes) => done(writes ? undefined : new ReadOnlyDatabase(remedy)), done);
+    void client.query(settings).then(() => requireWrites(target, client, done), done);
   };
+}
+
+/** The same where each transaction may have another session: a pooler takes none of the settings at its start. */
+function preparePooledConnection(target: ConnectionTarget, schema: () => string | undefined) {
+  const timeouts = Object.entries(TIMEOUTS).map(([name, ms]) => `${name} = ${ms}`);
+  // Until the schema is known: the role's own path, whatever others have set in the session.
+  const path = (name: string | undefined) =>
+    name === undefined ? 'search_path to default' : searchPath(name);
+  return (client: PoolClient, done: (error?: Error) => void): void => {
+    keepNoSessionState(client, () => [...timeouts, 'lock_timeout = 0', path(schema())]);
+    traceStatements(client);
+    void requireWrites(target, client, done);
+  };
+}
+
+function requireWrites(
+  { servers, targetSession }: ConnectionTarget,
+  client: PoolClient,
+  done: (error?: Error) => void,
+): Promise<void> {
+  const remedy = servers.length > 1 && targetSession === 'any' ? FIND_PRIMARY : '';
+  return takesWrites(client).then((writes) => done(writes ? undefined : new ReadOnlyDatabase(remedy)), done);
+}
+
+/** A pooler refuses the settings of a connection, in these words of PgBouncer. */
+function hintAt(error: unknown): string {
+  if (!/unsupported startup parameter/i.test(reasonOf(error))) return '';
+  return ': a pooler is in front of it, so set HUB_DATABASE_POOLER=transaction';
 }
 
 async function findSchema(pool: Pool, given: string | undefined): Promise<string> {
@@ -131,6 +166,14 @@ const FIND_PRIMARY = ': add target_session_attrs=read-write to DATABASE_URL, whi
 export async function takesWrites(db: Pool | ClientBase): Promise<boolean> {
   const { rows } = await db.query('show transaction_read_only');
   return rows[0].transaction_read_only !== 'on';
+}
+
+/** The same of all connections to a database of a server that runs. */
+export async function identityOf(db: Pool): Promise<string> {
+  const { rows } = await db.query<{ identity: string }>(
+    `select concat_ws(' ', oid, pg_postmaster_start_time()) as identity from pg_database where datname = current_database()`,
+  );
+  return rows[0]?.identity ?? '';
 }
 
 const OLDEST_VERSION = 15;

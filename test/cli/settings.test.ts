@@ -59,6 +59,18 @@ const SAMPLES: { [K in keyof Settings]: Sample<Settings[K]> } = {
     wrong: ['db/hub', 'mysql://db'],
   },
   databaseSchema: { written: 'hub_2', read: 'hub_2', wrong: ['pg_hub', 'a.b', 'a"b', ' ', 'a'.repeat(51)] },
+  databasePooler: {
+    written: 'transaction',
+    read: 'transaction',
+    wrong: ['session', 'pgbouncer'],
+    beside: { DATABASE_URL: 'postgres://db/hub' },
+  },
+  databaseDirectUrl: {
+    written: 'postgresql://db/hub',
+    read: new Secret('postgresql://db/hub'),
+    wrong: ['db/hub', 'mysql://db'],
+    beside: { DATABASE_URL: 'postgres://pooler/hub', HUB_DATABASE_POOLER: 'transaction' },
+  },
   databasePool: { written: '25', read: 25, wrong: ['1', '0', '1001', 'many'] },
   redisUrl: {
     written: 'rediss://cache',

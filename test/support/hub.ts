@@ -69,6 +69,7 @@ export async function startHub({ settings = {}, clock, log, beside }: TestHubOpt
 /** `databaseUrl` is among the base settings. */
 function sealed({
   databaseUrl: _,
+  databaseDirectUrl,
   redisUrl,
   masterKey,
   coreToken,
@@ -76,6 +77,7 @@ function sealed({
 }: PlainSettings): Partial<Settings> {
   return {
     ...settings,
+    ...(databaseDirectUrl !== undefined && { databaseDirectUrl: new Secret(databaseDirectUrl) }),
     ...(redisUrl !== undefined && { redisUrl: new Secret(redisUrl) }),
     ...(masterKey !== undefined && { masterKey: new Secret(masterKey) }),
     ...(coreToken !== undefined && { coreToken: new Secret(coreToken) }),

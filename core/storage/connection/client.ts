@@ -27,7 +27,7 @@ export function clientClass(target: ConnectionTarget): new (config?: pg.ClientCo
 /** A client on its own. `name` is what the server lists it by. */
 export function createClient(target: ConnectionTarget, name: string): pg.Client {
   const Client = clientClass(target);
-  return new Client({ application_name: name });
+  return new Client({ application_name: name, pipeline: true });
 }
 
 /** For a pool, which gives up on a connection after so long as well. */

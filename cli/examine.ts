@@ -28,6 +28,7 @@ import { healthOf } from '../story/health.ts';
 import { createReading } from '../story/metric-reading.ts';
 import { transportTo } from './connection.ts';
 import { coreTrust } from './core-transport.ts';
+import { checkPooler } from './examine-pooler.ts';
 import { withLocalDatabase } from './local-database.ts';
 import { redisSource } from './redis-connection.ts';
 import { readSettings, type Settings } from './settings.ts';
@@ -147,11 +148,12 @@ async function checkDatabase(settings: Settings, dataDir: string, keys: Keys): P
       const { rows } = await db.pool.query('select version() as version, now() as now');
       const server: Finding = ok('database', String(rows[0].version).split(' on ')[0] ?? '');
       const clock = checkClock('database clock', new Date(rows[0].now));
+      const pooler = await checkPooler(settings);
+      const first = [server, clock, ...(pooler === undefined ? [] : [pooler])];
       const schema = await checkSchema(db);
-      if (schema.state !== 'ok') return [server, clock, schema];
+      if (schema.state !== 'ok') return [...first, schema];
       return [
-        server,
-        clock,
+        ...first,
         schema,
         ...(await checkSealed(db, keys)),
         await checkAuditLog(db, keys),

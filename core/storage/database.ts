@@ -169,7 +169,7 @@ export async function takesWrites(db: Pool | ClientBase): Promise<boolean> {
 }
 
 /** The same of all connections to a database of a server that runs. */
-export async function identityOf(db: Pool): Promise<string> {
+export async function identityOf(db: Pool | ClientBase): Promise<string> {
   const { rows } = await db.query<{ identity: string }>(
     `select concat_ws(' ', oid, pg_postmaster_start_time()) as identity from pg_database where datname = current_database()`,
   );

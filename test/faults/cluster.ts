@@ -25,8 +25,8 @@ export type Cluster = {
   gateways(): readonly string[];
   /** A client of one hub, or undefined while that is starting. */
   hub(index: number): HubClients | undefined;
-  /** SIGKILL, and another hub in its place; resolves once that serves. Waits for one that is starting. */
-  replace(index: number): Promise<void>;
+  /** SIGKILL, or another signal, and another hub in its place; resolves once that serves. Waits for one that is starting. */
+  replace(index: number, signal?: NodeJS.Signals): Promise<void>;
   /** SIGSTOP for so long, while every verification lease runs out; another hub may take those of the frozen one. */
   freeze(index: number, ms: number): Promise<void>;
   /** Ends all database connections of all hubs, as a failover would. */
@@ -46,6 +46,8 @@ export type ClusterOptions = {
   readonly databaseUrl?: string;
   /** HUB_… variables beside those that let a test be quick. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** How often a hub is started that gives up; by default three times. */
+  readonly startAttempts?: number;
 };
 
 /** Each payment costs two fee lines by these rules. */
@@ -59,6 +61,7 @@ export async function startCluster({
   hubs,
   environment,
   databaseUrl: given,
+  startAttempts = START_ATTEMPTS,
 }: ClusterOptions): Promise<Cluster> {
   await using undo = new AsyncDisposableStack();
   const dataDir = await makeDataDir();
@@ -78,7 +81,7 @@ export async function startCluster({
   const stopped = { yet: false };
   const gateways = () => running.flatMap((each) => each?.gatewayUrl ?? []);
   const start = async (index: number): Promise<void> => {
-    const hub = await spawnStubbornly({
+    const variables = {
       HUB_DATA_DIR: dataDir,
       DATABASE_URL: databaseUrl,
       HUB_PUBLIC_URL: door.url,
@@ -87,7 +90,8 @@ export async function startCluster({
       HUB_RETRY_DELAY_SECONDS: '1',
       HUB_SWEEP_AFTER_SECONDS: '1,2',
       ...environment,
-    });
+    };
+    const hub = await spawnStubbornly(variables, startAttempts);
     running[index] = hub;
     hub.child.once('exit', (code, signal) => {
       if (!stopped.yet && running[index] === hub) {
@@ -121,13 +125,13 @@ export async function startCluster({
   await addSlotsAndRules(hub(0), simulator);
   const resources = undo.move();
 
-  const replaceNow = async (index: number): Promise<void> => {
+  const replaceNow = async (index: number, signal: NodeJS.Signals): Promise<void> => {
     const victim = running[index];
     running[index] = undefined;
     door.leadTo(gateways());
     if (victim !== undefined && victim.child.exitCode === null) {
       const gone = once(victim.child, 'exit');
-      victim.child.kill('SIGKILL');
+      victim.child.kill(signal);
       await gone;
     }
     if (!stopped.yet) await start(index);
@@ -139,9 +143,9 @@ export async function startCluster({
     deaths,
     gateways,
     hub,
-    replace(index) {
+    replace(index, signal = 'SIGKILL') {
       const previous = starts[index] ?? Promise.resolve();
-      const next = previous.then(() => replaceNow(index));
+      const next = previous.then(() => replaceNow(index, signal));
       starts[index] = next;
       return next;
     },
@@ -173,12 +177,12 @@ export async function startCluster({
 const START_ATTEMPTS = 3;
 
 /** A hub that loses its database while it starts gives up: its supervisor starts it again. */
-async function spawnStubbornly(environment: Record<string, string>): Promise<HubProcess> {
+async function spawnStubbornly(environment: Record<string, string>, attempts: number): Promise<HubProcess> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await spawnHub(environment);
     } catch (error) {
-      if (attempt === START_ATTEMPTS) throw error;
+      if (attempt === attempts) throw error;
     }
   }
 }

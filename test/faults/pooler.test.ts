@@ -1,38 +1,132 @@
 // Hubs behind a pooler that gives each transaction another session: nothing fails, and nothing stays in the sessions.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
+import { checkPooler } from '../../cli/examine-pooler.ts';
+import { openQuietly } from '../../cli/local-database.ts';
+import { readSettings } from '../../cli/settings.ts';
+import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
+import { hubctl } from '../cli/spawn-hubctl.ts';
+import { discard, makeDataDir } from '../support/data-dir.ts';
+import { startHub } from '../support/hub.ts';
 import { issueLicense } from '../support/license.ts';
-import { requirePgBouncer, startPgBouncer, type PgBouncer } from '../support/pgbouncer.ts';
 import { createSession, pay, startPayments, untilStatus } from '../support/payment.ts';
-import { createDatabase, query } from '../support/postgres.ts';
-import { activate, checkStatus } from '../support/rest.ts';
+import { type PgBouncer, requirePgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { activate } from '../support/rest.ts';
+import { runBehindPooler } from './pooler-run.ts';
 
 describe('a hub behind PgBouncer in transaction mode', function () {
-  this.timeout(120_000); // it starts hubs
-  let databaseUrl: string;
-  let bouncer: PgBouncer;
+  this.timeout(300_000); // it starts many processes
   before(function () {
     requirePgBouncer(this);
   });
-  beforeEach(async () => {
-    databaseUrl = await createDatabase();
-    bouncer = await startPgBouncer(databaseUrl);
-  });
-  afterEach(() => bouncer?.stop());
 
-  it('works', async () => {
-    const payments = await startPayments({
-      settings: { databaseUrl: bouncer.url, databasePooler: 'transaction', databaseSchema: 'hub' },
+  it('fails no request and no start, whatever strangers leave in the sessions', async () => {
+    const { trouble, served, payments, disturbances } = await runBehindPooler({
+      requests: 1_000,
+      restarts: 5,
     });
-    const { hub } = payments;
-    const { licenseKey, licenseId } = await issueLicense(hub.admin);
-    expect((await activate(hub.gatewayUrl, licenseKey, 'machine-1')).status).to.equal(200);
-    expect((await checkStatus(hub.gatewayUrl, licenseId, 'machine-1')).status).to.equal(200);
-    for (const gateway of ['gateway_one', 'gateway_two'] as const) {
-      const session = await createSession(payments, gateway);
-      await pay(payments, session);
-      await untilStatus(payments, session, 'success');
+    expect(trouble).to.deep.equal([]);
+    expect(served).to.equal(1_000);
+    expect(Math.min(payments, disturbances)).to.be.above(50);
+  });
+
+  describe('with a database of its own', () => {
+    let databaseUrl: string;
+    let bouncer: PgBouncer;
+    beforeEach(async () => {
+      databaseUrl = await createDatabase();
+      bouncer = await startPgBouncer(databaseUrl);
+    });
+    afterEach(() => bouncer?.stop());
+
+    it('says which setting is missing', async () => {
+      const failed = await openQuietly({ url: bouncer.url }).catch((error: Error) => error);
+      expect(failed)
+        .to.have.property('message')
+        .that.contains('unsupported startup parameter')
+        .and.contains('set HUB_DATABASE_POOLER=transaction');
+    });
+
+    it('is told by the doctor which addresses lead through a pooler', async () => {
+      const check = (environment: Record<string, string>) => checkPooler(readSettings({}, environment));
+      const through = { DATABASE_URL: bouncer.url, HUB_DATABASE_POOLER: 'transaction' };
+      expect(await check({ DATABASE_URL: databaseUrl })).to.equal(undefined);
+      expect(await check({ DATABASE_URL: bouncer.url })).to.include({ state: 'warning' });
+      expect(await check(through)).to.include({ state: 'ok' });
+      expect(await check({ ...through, HUB_DATABASE_DIRECT_URL: databaseUrl })).to.include({ state: 'ok' });
+      const other = await createDatabase();
+      for (const direct of [bouncer.url, other, 'postgres://hub@127.0.0.1:1/hub']) {
+        const finding = await check({ ...through, HUB_DATABASE_DIRECT_URL: direct });
+        expect(finding, direct).to.have.property('state').that.not.equals('ok');
+        expect(finding?.remedy).to.contain('HUB_DATABASE_DIRECT_URL');
+      }
+    });
+
+    for (const way of ['with a direct address', 'without one']) {
+      it(`${way} tells of status changes, and is backed up and restored`, async () => {
+        const directory = await makeDataDir();
+        const direct = way === 'without one' ? undefined : databaseUrl;
+        const settings = {
+          databaseUrl: bouncer.url,
+          databasePooler: 'transaction',
+          databaseDirectUrl: direct,
+        } as const;
+        const { databaseDirectUrl: _, ...alone } = settings;
+        const payments = await startPayments({
+          settings: direct === undefined ? alone : { ...alone, databaseDirectUrl: direct },
+        });
+        const { licenseKey } = await issueLicense(payments.hub.admin);
+        const session = await createSession(payments, 'gateway_one');
+        const changes: number[] = [];
+        const watching = (async () => {
+          for await (const { session: seen } of payments.sessions.watchChargeSession({
+            sessionId: session.sessionId,
+          })) {
+            changes.push(seen?.status ?? 0);
+            if (changes.length === 2) return;
+          }
+        })();
+        await pay(payments, session);
+        await untilStatus(payments, session, 'success');
+        await watching;
+
+        const [file, passphrase] = [join(directory, 'hub.age'), join(directory, 'passphrase')];
+        await writeFile(passphrase, 'correct horse battery staple\n', { mode: 0o600 });
+        const through = {
+          HUB_DATABASE_POOLER: 'transaction',
+          ...(direct !== undefined && { HUB_DATABASE_DIRECT_URL: direct }),
+        };
+        const from = { ...through, DATABASE_URL: bouncer.url, HUB_DATA_DIR: payments.hub.dataDir };
+        const created = await hubctl(
+          ['backup', 'create', '--out', file, '--passphrase-file', passphrase],
+          from,
+        );
+        expect({ code: created.code, stderr: created.stderr }).to.deep.equal({ code: 0, stderr: '' });
+        await payments.stop();
+
+        const target = await createDatabase();
+        const place = new URL(bouncer.url); // it leads to any database of the server
+        place.pathname = new URL(target).pathname;
+        const dataDir = join(directory, 'restored');
+        const restored = await hubctl(['backup', 'restore', file, '--passphrase-file', passphrase], {
+          HUB_DATABASE_POOLER: 'transaction',
+          ...(direct !== undefined && { HUB_DATABASE_DIRECT_URL: target }),
+          DATABASE_URL: place.href,
+          HUB_DATA_DIR: dataDir,
+        });
+        expect(restored.code, restored.stderr).to.equal(0);
+        const hub = await startHub({
+          settings: { databasePooler: 'transaction' },
+          beside: { dataDir, databaseUrl: place.href },
+        });
+        expect((await activate(hub.gatewayUrl, licenseKey, 'machine-1')).status).to.equal(200);
+        expect((await createClient(AuditService, hub.transport).verifyAuditLog({})).ok).to.equal(true);
+        await hub.stop();
+        await discard(directory);
+      });
     }
-    await payments.stop();
-    expect(await query(bouncer.url, 'select from pg_prepared_statements')).to.deep.equal([]);
   });
 });

@@ -1,0 +1,60 @@
+// The doctor's look at what is between a hub and its database.
+import { identityOf } from '../core/storage/database.ts';
+import { lastingClient } from '../core/storage/lasting-client.ts';
+import type { Settings } from './settings.ts';
+import type { Finding } from './views/finding.ts';
+
+const check = 'pooler';
+
+/** Undefined where there is neither a pooler nor a setting of one. */
+export async function checkPooler({
+  databaseUrl,
+  databasePooler,
+  databaseDirectUrl,
+}: Pick<Settings, 'databaseUrl' | 'databasePooler' | 'databaseDirectUrl'>): Promise<Finding | undefined> {
+  if (databaseUrl === undefined) return undefined;
+  if (databasePooler === 'none') {
+    const { isPooled } = await look(databaseUrl.reveal());
+    if (!isPooled) return undefined;
+    return {
+      check,
+      state: 'warning',
+      detail: 'a pooler answers at DATABASE_URL',
+      remedy: 'set HUB_DATABASE_POOLER=transaction, unless it pools by session',
+    };
+  }
+  if (databaseDirectUrl === undefined) {
+    return {
+      check,
+      state: 'ok',
+      detail: 'by transaction; without HUB_DATABASE_DIRECT_URL status changes are polled',
+    };
+  }
+  const remedy = 'correct HUB_DATABASE_DIRECT_URL: it leads to the same database, past the pooler';
+  try {
+    const through = await look(databaseUrl.reveal());
+    const direct = await look(databaseDirectUrl.reveal());
+    if (direct.isPooled)
+      return { check, state: 'warning', detail: 'the direct address leads to a pooler', remedy };
+    if (direct.identity !== through.identity)
+      return { check, state: 'failed', detail: 'the direct address leads to another database', remedy };
+    return { check, state: 'ok', detail: 'by transaction; the direct address leads past it' };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { check, state: 'failed', detail: `the direct address does not answer: ${reason}`, remedy };
+  }
+}
+
+/** A pooler gives its clients keys of its own to cancel with, which name no process of the server. */
+async function look(url: string): Promise<{ isPooled: boolean; identity: string }> {
+  const client = lastingClient(url, 'hubctl doctor');
+  client.on('error', () => {}); // the question under way fails with it
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const { processID } = client as unknown as { processID: number | null }; // missing from the types
+    return { isPooled: rows[0]?.pid !== processID, identity: await identityOf(client) };
+  } finally {
+    await client.end().catch(() => {}); // it may be gone
+  }
+}

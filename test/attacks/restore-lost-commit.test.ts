@@ -123,7 +123,7 @@ describe('a restore whose commit is not answered', function () {
     await holder.query('select pg_advisory_lock(1)');
     const restoring = restore(() => proxy.cutAt('commit', { delivered: true }));
     restoring.catch(() => {}); // awaited below
-    const asking = `select from pg_stat_activity where datname = current_database() and query like 'begin; lock table%' and wait_event_type = 'Lock'`;
+    const asking = `select from pg_stat_activity where datname = current_database() and query like 'begin; %lock table%' and wait_event_type = 'Lock'`;
     await until(async () => (await query(databaseUrl, asking)).length > 0, 'it waits for the transaction');
     await holder.end();
     await restoring;

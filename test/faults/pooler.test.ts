@@ -108,23 +108,23 @@ describe('a hub behind PgBouncer in transaction mode', function () {
         await payments.stop();
 
         const target = await createDatabase();
-        const place = new URL(bouncer.url); // it leads to any database of the server
-        place.pathname = new URL(target).pathname;
+        const other = await startPgBouncer(target);
         const dataDir = join(directory, 'restored');
         const restored = await hubctl(['backup', 'restore', file, '--passphrase-file', passphrase], {
           HUB_DATABASE_POOLER: 'transaction',
           ...(direct !== undefined && { HUB_DATABASE_DIRECT_URL: target }),
-          DATABASE_URL: place.href,
+          DATABASE_URL: other.url,
           HUB_DATA_DIR: dataDir,
         });
         expect(restored.code, restored.stderr).to.equal(0);
         const hub = await startHub({
           settings: { databasePooler: 'transaction' },
-          beside: { dataDir, databaseUrl: place.href },
+          beside: { dataDir, databaseUrl: other.url },
         });
         expect((await activate(hub.gatewayUrl, licenseKey, 'machine-1')).status).to.equal(200);
         expect((await createClient(AuditService, hub.transport).verifyAuditLog({})).ok).to.equal(true);
         await hub.stop();
+        await other.stop();
         await discard(directory);
       });
     }

@@ -33,7 +33,7 @@ const NOT_DRIVEN = [
 ];
 
 /** The queue looks after itself: every second it reads what is in it, which is what hubs have not finished. */
-const HOUSEKEEPING = /^BEGIN; SET LOCAL lock_timeout = \d+; .* job\.(job|queue)/;
+const HOUSEKEEPING = /^BEGIN; SET LOCAL lock_timeout = \d+; .* "public"\.(job|queue)/;
 
 describe('the plans of the statements of a hub', function () {
   this.timeout(300_000);

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startPostgres } from '../../test/support/postgres.ts';
+import { startEmbedded, startPostgres } from '../../test/support/postgres.ts';
 import { findRedis, foundRedis } from '../../test/support/redis.ts';
 import type { Start } from '../interruptible.ts';
 
@@ -20,7 +20,10 @@ export async function startGround(start: Start): Promise<Ground> {
     () => mkdtemp(join(tmpdir(), 'hub-bench-')),
     (path) => rm(path, { recursive: true, force: true }),
   );
-  await start(startPostgres, (stop) => stop());
+  await start(
+    () => startPostgres(startEmbedded),
+    (stop) => stop(),
+  );
   await start(findRedis, (stop) => stop());
   return { directory, redisUrl: foundRedis(), begin: (server) => start(server, (started) => started.stop()) };
 }

@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
+import { startEmbeddedPostgres } from '../../core/storage/embedded-postgres.ts';
 import { packagedBinaries } from '../../core/storage/postgres-binaries.ts';
+import { discard, makeDataDir } from './data-dir.ts';
 import { oneRole, twoRoles } from './database-roles.ts';
 import { startServerOf, type TestServer } from './postgres-server.ts';
 
@@ -55,18 +57,31 @@ export function query<R extends pg.QueryResultRow>(
 }
 
 /** Starts the server for this process and those it starts; returns how to stop it. */
-export async function startPostgres(): Promise<() => Promise<void>> {
-  const bin = process.env[BIN_VARIABLE];
-  const server = await (bin ? startServerOf(bin, MAX_CONNECTIONS) : startEmbedded());
+export async function startPostgres(start = startForTests): Promise<() => Promise<void>> {
+  const server = await start();
   process.env[VARIABLE] = server.adminUrl;
   process.env[LOG_VARIABLE] = server.log;
   return server.stop;
 }
 
-/** With the programs that the hub brings with it. */
+/** A server that does not flush: no test crashes the machine, which alone would lose something. */
+async function startForTests(): Promise<TestServer> {
+  const bin = process.env[BIN_VARIABLE] || join((await packagedBinaries()).root, 'bin');
+  return startServerOf(bin, MAX_CONNECTIONS);
+}
+
+/** The server that a hub brings with it, as a hub starts it. */
 export async function startEmbedded(): Promise<TestServer> {
-  const { root } = await packagedBinaries();
-  return startServerOf(join(root, 'bin'), MAX_CONNECTIONS);
+  const dataDir = await makeDataDir();
+  const server = await startEmbeddedPostgres({ dataDir, maxConnections: MAX_CONNECTIONS });
+  return {
+    adminUrl: server.url,
+    log: join(server.location, 'data/server.log'),
+    async stop() {
+      await server.stop();
+      await discard(dataDir);
+    },
+  };
 }
 
 function serverOfRun(): string {

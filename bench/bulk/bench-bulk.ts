@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { discard, makeDataDir } from '../../test/support/data-dir.ts';
 import { HUBCTL, spawnHub } from '../../test/support/hub-process.ts';
-import { createDatabase, query, startPostgres } from '../../test/support/postgres.ts';
+import { createDatabase, query, startEmbedded, startPostgres } from '../../test/support/postgres.ts';
 import { fillUsageLog } from '../../test/support/usage-log.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
@@ -41,7 +41,10 @@ type Found = {
 process.stdout.write(await interruptible(measure));
 
 async function measure(start: Start): Promise<string> {
-  await start(startPostgres, (stop) => stop());
+  await start(
+    () => startPostgres(startEmbedded),
+    (stop) => stop(),
+  );
   const dataDir = await start(makeDataDir, discard);
   const databaseUrl = await createDatabase();
   const hub = await start(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { discard } from '../../test/support/data-dir.ts';
-import { asSuperuser, createDatabase, startPostgres } from '../../test/support/postgres.ts';
+import { asSuperuser, createDatabase, startEmbedded, startPostgres } from '../../test/support/postgres.ts';
 import { findRedis, foundRedis } from '../../test/support/redis.ts';
 import { interruptible } from '../interruptible.ts';
 import { prepare } from './prepare.ts';
@@ -22,7 +22,10 @@ const { values } = parseArgs({
 });
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 await interruptible(async (start) => {
-  await start(startPostgres, (stop) => stop());
+  await start(
+    () => startPostgres(startEmbedded),
+    (stop) => stop(),
+  );
   await start(findRedis, (stop) => stop());
   const prepared: PreparedDatabase[] = [];
   for (const licenses of values.licenses.split(',').map(Number)) {

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { discard, makeDataDir } from '../../test/support/data-dir.ts';
 import { HUBCTL, type HubProcess, spawnHub } from '../../test/support/hub-process.ts';
-import { createDatabase, startPostgres } from '../../test/support/postgres.ts';
+import { createDatabase, startEmbedded, startPostgres } from '../../test/support/postgres.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { median } from '../median.ts';
 
@@ -26,7 +26,10 @@ const { values } = parseArgs({
 process.stdout.write(await interruptible(measure));
 
 async function measure(start: Start): Promise<string> {
-  await start(startPostgres, (stop) => stop());
+  await start(
+    () => startPostgres(startEmbedded),
+    (stop) => stop(),
+  );
   const dataDir = await start(makeDataDir, discard);
   const settings = { HUB_DATA_DIR: dataDir, DATABASE_URL: await createDatabase() };
   const startHub = (): Promise<HubProcess> =>

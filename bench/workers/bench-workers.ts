@@ -5,7 +5,7 @@ import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_serv
 import { discard, makeDataDir } from '../../test/support/data-dir.ts';
 import { transportTo } from '../../test/support/hub.ts';
 import { type HubProcess, spawnHub } from '../../test/support/hub-process.ts';
-import { createDatabase, startPostgres } from '../../test/support/postgres.ts';
+import { createDatabase, startEmbedded, startPostgres } from '../../test/support/postgres.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { closedLoop } from '../load/closed-loop.ts';
 import { median } from '../median.ts';
@@ -34,7 +34,10 @@ type Sample = {
 
 const samples = new Map<string, Sample[]>();
 await interruptible(async (start) => {
-  await start(startPostgres, (stop) => stop());
+  await start(
+    () => startPostgres(startEmbedded),
+    (stop) => stop(),
+  );
   for (let round = 0; round < ROUNDS; round++) {
     for (const setup of SETUPS) await measure(setup, start);
   }

@@ -175,7 +175,7 @@ async function checkSchema(db: Database): Promise<Finding> {
   const { applied, pending } = await migrationStatus(db);
   const newer = await findIncompatible(db.pool);
   if (newer !== undefined) {
-    const detail = `it is newer than this hub (${packageVersion()}), which does not know ${newer}`;
+    const detail = `it is newer than this hub (${packageVersion()}): the migration ${newer} is unknown`;
     return failed(check, detail, 'run the version that applied it or a later one');
   }
   if (pending.length === 0) return ok(check, `${applied.length} migrations applied`);

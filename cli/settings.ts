@@ -184,7 +184,7 @@ export const SETTINGS: readonly Setting[] = [
     'database-pooler <mode>',
     'none',
     oneOf('none', 'transaction'),
-    'how a pooler at DATABASE_URL pools: transaction, or none without a pooler or with one that pools by session',
+    'pool mode of the connection pooler at DATABASE_URL: transaction, or none if there is no pooler',
   ),
   setting(
     'databaseDirectUrl',
@@ -192,7 +192,7 @@ export const SETTINGS: readonly Setting[] = [
     'database-direct-url <url>',
     undefined,
     secret(databaseUrl),
-    'address of the same database past that pooler: for migrations, backups and status changes, which are polled without it',
+    'direct address of the same database, for migrations, backups and LISTEN; without it hubs poll for status changes',
   ),
   setting(
     'databasePool',
@@ -200,7 +200,7 @@ export const SETTINGS: readonly Setting[] = [
     'database-pool <n>',
     '10',
     integer(2, 1000),
-    'most database connections of each process',
+    'maximum size of the connection pool of each process; it opens one more connection for LISTEN',
   ),
   setting(
     'redisUrl',
@@ -519,13 +519,13 @@ const CONTRADICTIONS: readonly {
   {
     among: ['databaseUrl', 'databasePooler'],
     is: ({ databaseUrl, databasePooler }) => databasePooler !== 'none' && databaseUrl === undefined,
-    message: 'HUB_DATABASE_POOLER: it says how the pooler at DATABASE_URL pools, which is not set',
+    message: 'HUB_DATABASE_POOLER: requires DATABASE_URL, which is not set',
   },
   {
     among: ['databasePooler', 'databaseDirectUrl'],
     is: ({ databasePooler, databaseDirectUrl }) =>
       databasePooler === 'none' && databaseDirectUrl !== undefined,
-    message: 'HUB_DATABASE_DIRECT_URL: it leads past a pooler; set HUB_DATABASE_POOLER=transaction as well',
+    message: 'HUB_DATABASE_DIRECT_URL: requires HUB_DATABASE_POOLER=transaction',
   },
   {
     among: ['coreClientCert', 'coreClientKey'],

@@ -25,8 +25,8 @@ export async function requireKnown({ migrations, hubVersion }: Manifest, ours: s
   const unknown = migrations.find((name) => !known.includes(name));
   if (unknown === undefined) return;
   throw new Error(
-    `the backup was made by hub ${hubVersion}, and this is ${ours}, which does not know its schema (${unknown}): ` +
-      `restore with hub ${hubVersion} or later`,
+    `the backup was made by hub ${hubVersion}, and this is ${ours}: the migration ${unknown} is unknown. ` +
+      `Restore with hub ${hubVersion} or later`,
   );
 }
 

@@ -140,7 +140,7 @@ function requireWrites(
 /** A pooler refuses the settings of a connection, in these words of PgBouncer. */
 function hintAt(error: unknown): string {
   if (!/unsupported startup parameter/i.test(reasonOf(error))) return '';
-  return ': a pooler is in front of it, so set HUB_DATABASE_POOLER=transaction';
+  return ': a connection pooler rejected the startup parameters of the hub: set HUB_DATABASE_POOLER=transaction';
 }
 
 async function findSchema(pool: Pool, given: string | undefined): Promise<string> {

@@ -15,8 +15,8 @@ export async function requireKnownSchema(
 
 function newerSchema(name: string, hubVersion: string): string {
   return (
-    `the schema of the database is newer than this hub (${hubVersion}), which does not know ${name}: ` +
-    'run the version that applied it or a later one, or restore a backup of this version into an empty database'
+    `the schema of the database is newer than this hub (${hubVersion}): the migration ${name} is unknown. ` +
+    'Start the newer hub, or restore a backup that this version made into an empty database'
   );
 }
 

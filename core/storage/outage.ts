@@ -21,7 +21,7 @@ export class ReadOnlyDatabase extends Error {
   readonly code = READ_ONLY;
 
   constructor(remedy = '') {
-    super(`it takes no writes: it is a standby, or was made read-only${remedy}`);
+    super(`it takes no writes: it is a standby, or default_transaction_read_only is on${remedy}`);
   }
 }
 

@@ -26,9 +26,9 @@ export async function prepareSchema({ pool, schema }: Pick<Database, 'pool' | 's
   const [name, role] = [pg.escapeIdentifier(schema), pg.escapeIdentifier(found.role)];
   if (found.isThere) {
     throw new Error(
-      `there is no hub in the schema ${name}, and the role ${role} may not make tables there: name another schema in ` +
-        `HUB_DATABASE_SCHEMA; or run as an administrator: grant usage, create on schema ${name} to ${role}; or, where ` +
-        'another role owns the schema, run hubctl migration apply with the DATABASE_URL of that role',
+      `the schema ${name} has no tables of a hub, and the role ${role} may not create tables in it: run as an ` +
+        `administrator: grant usage, create on schema ${name} to ${role}. Or name another schema in ` +
+        'HUB_DATABASE_SCHEMA, or run hubctl migration apply as the owner of the schema',
     );
   }
   if (!found.mayMake) {

@@ -77,6 +77,6 @@ async function requireLesser(client: PoolClient, role: string): Promise<void> {
   }
   if (!found.mighty) return;
   throw new Error(
-    `the role ${name} is a superuser, or owns the schema: it could change the audit log. Name one that is neither`,
+    `the role ${name} is a superuser or owns the schema, so it could change the audit log: choose another role`,
   );
 }

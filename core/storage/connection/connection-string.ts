@@ -143,7 +143,7 @@ function parseUri(text: string): Parameters {
     throw new Error('must be an address that starts with postgres:// or postgresql://');
   // libpq takes what follows the first @ for the host. A password that is not encoded is more likely.
   if (/.@/.test(hosts) || dbname?.includes('@'))
-    throw new Error('has an @ where none can be: in user and password, write @ as %40 and / as %2F');
+    throw new Error('contains an unescaped @: in user and password, write @ as %40 and / as %2F');
   const found: Parameters = {};
   const set = (name: keyof Parameters, value: string | undefined): void => {
     if (value) found[name] = decode(value);

@@ -119,7 +119,7 @@ export function createGate(options: GateOptions): Gate {
 
 /** What is wrong with a session, in libpq's words; undefined if nothing is. */
 function mismatch(round: TargetSession, isReadOnly: boolean, isStandby: boolean): string | undefined {
-  const hint = `, and target_session_attrs=${round} asks for another one`;
+  const hint = `, and target_session_attrs=${round} requires another one`;
   if (round === 'read-write' && isReadOnly) return `session is read-only${hint}`;
   if (round === 'read-only' && !isReadOnly) return `session is not read-only${hint}`;
   if (round === 'primary' && isStandby) return `server is in hot standby mode${hint}`;

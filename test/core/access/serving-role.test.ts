@@ -162,7 +162,7 @@ describe('a hub that serves with a role which does not own the schema', function
   it('is not let serve where it could change the log all the same, or does not exist', async () => {
     const owning = await migrate('--serving-role', new URL(owner).username);
     expect(owning).to.include({ code: 1 });
-    expect(owning.stderr).to.contain('is a superuser, or owns the schema');
+    expect(owning.stderr).to.contain('is a superuser or owns the schema');
     expect((await migrate('--serving-role', 'nobody_knows')).stderr).to.contain(
       'there is no role "nobody_knows"',
     );
@@ -175,6 +175,6 @@ describe('a hub that serves with a role which does not own the schema', function
     await rm(directory, { recursive: true });
     expect(failed)
       .to.have.property('message')
-      .that.contains('run hubctl migration apply with the DATABASE_URL of');
+      .that.contains('run hubctl migration apply as the owner of');
   });
 });

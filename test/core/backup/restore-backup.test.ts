@@ -212,7 +212,7 @@ describe('a restored backup', function () {
     const path = await backUp('later.age', databaseUrl);
     const target = await createDatabase();
     expect(await messageOf(restore(target, { path }))).to.match(
-      /does not know its schema \(Migration20991231000000_later\): restore with hub 0\.0\.0-test or later/,
+      /the migration Migration20991231000000_later is unknown\. Restore with hub 0\.0\.0-test or later/,
     );
     await expectEmpty(target);
   });

@@ -24,7 +24,7 @@ const AHEAD_MS = 500;
 
 export const KILL_AHEAD: Fault<PatroniStage> = failover({
   name: 'kill-ahead',
-  what: 'the same while the primary is ahead: it sends nothing to the standby in the half second before',
+  what: 'the same while the standby lags by half a second',
   async prepare(_, primary) {
     await primary.freezeSenders();
     await pause(AHEAD_MS);

@@ -47,9 +47,15 @@ describe('the console in a browser', function () {
   };
   const main = (): Locator => page.getByRole('main');
   const button = (name: string): Locator => page.getByRole('button', { name, exact: true });
-  /** The texts of the rows of a table, without its head. */
-  const rows = async (name: string): Promise<string[]> =>
-    page.getByRole('table', { name, exact: true }).locator('tbody tr').allInnerTexts();
+  /** The texts of the rows of a table, without its head. They may come a moment after it. */
+  const rows = async (name: string): Promise<string[]> => {
+    const all = page.getByRole('table', { name, exact: true }).locator('tbody tr');
+    await all
+      .first()
+      .waitFor({ timeout: 5_000 })
+      .catch(() => {}); // it is empty
+    return all.allInnerTexts();
+  };
   const heading = async (): Promise<string> => page.getByRole('heading', { level: 1 }).innerText();
 
   describe('asks who one is', () => {

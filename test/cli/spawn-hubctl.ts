@@ -40,7 +40,13 @@ export function start(
   const rest = Object.entries(process.env).filter(([name]) => !/^(PATH|HUBCTL_.*|HUB_DATA_DIR)$/.test(name));
   return spawn(HUBCTL, args, {
     stdio: [stdin, stdout, 'pipe'],
-    env: { ...Object.fromEntries(rest), PATH, HUB_DATA_DIR: '/nonexistent/hub', ...env },
+    env: {
+      ...Object.fromEntries(rest),
+      PATH,
+      HUB_DATA_DIR: '/nonexistent/hub',
+      HUB_DRAIN_SECONDS: '0',
+      ...env,
+    },
   });
 }
 

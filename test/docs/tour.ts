@@ -77,6 +77,7 @@ export async function startDemo(): Promise<Demo> {
         env: {
           ...process.env,
           PATH: [join(place, 'bin'), dirname(process.execPath), process.env['PATH']].join(':'),
+          HUB_DRAIN_SECONDS: '0', // no load balancer sends requests
           XDG_CONFIG_HOME: join(place, 'config'), // no context of whoever runs the tests
         },
       });

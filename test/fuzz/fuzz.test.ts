@@ -6,7 +6,7 @@ import { gatewayRoutes } from '../../gateway/gateway.ts';
 import { contractServices } from '../core/access/contract-services.ts';
 import { type FuzzReport, fuzz } from './run-fuzz.ts';
 
-const RUNS = Number(process.env['HUB_FUZZ_RUNS'] ?? 2_000);
+const RUNS = Number(process.env['HUB_FUZZ_RUNS'] ?? 1_000);
 /** The same for everybody, so that it tells what a change has broken; npm run fuzz looks for what is new. */
 const SEED = Number(process.env['HUB_FUZZ_SEED'] ?? 20_261_121);
 

@@ -173,8 +173,6 @@ describe('a hub that serves with a role which does not own the schema', function
     const directory = await mkdtemp(join(tmpdir(), 'hub-test-'));
     const failed = await startHub({ settings: { databaseUrl: empty } }).catch((error: Error) => error);
     await rm(directory, { recursive: true });
-    expect(failed)
-      .to.have.property('message')
-      .that.contains('run hubctl migration apply as the owner of');
+    expect(failed).to.have.property('message').that.contains('run hubctl migration apply as the owner of');
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { addNoun, addVerb } from '../manual.ts';
 import { addSettings, readSettings } from '../settings.ts';
-import { list, type Of, object, oneOf, optional, text, time } from '../shapes.ts';
+import { boolean, list, type Of, object, oneOf, optional, text, time } from '../shapes.ts';
 import type { Column } from '../table.ts';
 import type { Tools } from '../tools.ts';
 import { packageVersion } from '../version.ts';
@@ -12,6 +12,7 @@ import { packageVersion } from '../version.ts';
 const MIGRATION = object('Migration', {
   name: text('its name, which begins with its time'),
   state: oneOf(['applied', 'pending'], 'whether the database has it'),
+  compatible: optional(boolean('whether hubs that do not know it may serve on its schema')),
   appliedAt: optional(time('when it was applied; missing of those that this call applied')),
 });
 type MigrationView = Of<typeof MIGRATION>;
@@ -19,6 +20,10 @@ type MigrationView = Of<typeof MIGRATION>;
 const COLUMNS: readonly Column<MigrationView>[] = [
   { title: 'MIGRATION', cell: (item) => item.name },
   { title: 'STATE', cell: (item) => item.state },
+  {
+    title: 'COMPATIBLE',
+    cell: (item) => (item.compatible === undefined ? '' : item.compatible ? 'yes' : 'no'),
+  },
   { title: 'APPLIED', cell: (item) => item.appliedAt },
 ];
 
@@ -74,7 +79,7 @@ export function registerMigration(program: Command, { options, out, progress, in
   }).action(async (flags) => {
     const settings = readSettings(flags, process.env);
     const { withLocalDatabase } = await import('../local-database.ts');
-    const { knownMigrations, migrationStatus } = await import('../../core/storage/migrate.ts');
+    const { isCompatible, knownMigrations, migrationStatus } = await import('../../core/storage/migrate.ts');
     const { dataDir } = options();
     // Where there is no database yet, looking must not make one.
     const isThere = settings.databaseUrl !== undefined || existsSync(join(dataDir, 'postgres'));
@@ -82,11 +87,15 @@ export function registerMigration(program: Command, { options, out, progress, in
     const { applied, pending } = isThere
       ? await withLocalDatabase(settings, dataDir, migrationStatus).finally(() => line.end())
       : { applied: [], pending: await knownMigrations() };
-    const rows: MigrationView[] = [
+    const found: MigrationView[] = [
       ...applied.map(({ name, at }) => ({ name, state: 'applied' as const, appliedAt: at.toISOString() })),
       ...pending.map((name) => ({ name, state: 'pending' as const })),
     ];
-    await out.list([rows], COLUMNS);
+    const known = await knownMigrations();
+    // A newer version has applied those that this one does not know.
+    const withMark = async (row: MigrationView): Promise<MigrationView> =>
+      known.includes(row.name) ? { ...row, compatible: await isCompatible(row.name) } : row;
+    await out.list([await Promise.all(found.map(withMark))], COLUMNS);
   });
 
   for (const command of [apply, listing])

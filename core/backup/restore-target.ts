@@ -32,9 +32,9 @@ export async function requireKnown({ migrations, hubVersion }: Manifest, ours: s
 
 /**
  * A pooler keeps the connections of a hub that has stopped, under the name that they had. A hub that runs asks something each
- * second.
+ * second. PostgreSQL does not show this time of other roles: their connections count as those of a hub that runs.
  */
-const AT_WORK = `state_change > now() - interval '3 seconds'`;
+const AT_WORK = `coalesce(state_change, now()) > now() - interval '3 seconds'`;
 
 /** The connections of hubs have the name of the address, if it has one. */
 export async function requireNoHub(client: pg.Client, { url, pooler }: DatabaseAddress): Promise<void> {
@@ -49,7 +49,9 @@ export async function requireNoHub(client: pg.Client, { url, pooler }: DatabaseA
     );
     if (hubs.length === 0) return;
     if (performance.now() > latest) {
-      throw new Error('a hub uses this database: stop it, and restore into an empty one');
+      const hint =
+        pooler === 'transaction' ? ', let the pooler close its connections (RECONNECT in PgBouncer)' : '';
+      throw new Error(`a hub uses this database: stop it${hint}, and restore into an empty one`);
     }
     await setTimeout(100);
   }

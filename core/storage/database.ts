@@ -18,6 +18,8 @@ export type Database = {
   readonly pool: Pool;
   /** Where the hub's tables are, or will be. */
   readonly schema: string;
+  /** False: the search path of the role decides. */
+  readonly isSchemaGiven: boolean;
   /** A fresh unit of work; one per call, never shared between requests. */
   em(): EntityManager;
   close(): Promise<void>;
@@ -66,7 +68,8 @@ export async function openDatabase({
       ...(!isPooled && TIMEOUTS),
       // For a server that answers nothing at all any more, which its own time-out does not help with.
       query_timeout: 20_000,
-      application_name: target.applicationName ?? 'hub',
+      // Behind a pooler a restore finds hubs by this name alone.
+      application_name: isPooled ? 'hub' : (target.applicationName ?? 'hub'),
       // Statements of one transaction that need not wait for each other share a round trip.
       pipeline: true,
       verify: isPooled
@@ -90,7 +93,14 @@ export async function openDatabase({
       // The ORM ends the pool only if it was the one to use it.
       if (!pool.ending) await pool.end();
     };
-    return { orm, pool, schema: found, em: () => orm.em.fork(), close };
+    return {
+      orm,
+      pool,
+      schema: found,
+      isSchemaGiven: givenSchema !== undefined,
+      em: () => orm.em.fork(),
+      close,
+    };
   } catch (error) {
     await orm.close();
     throw new Error(`no database at ${describeTarget(target)}: ${reasonOf(error)}${hintAt(error)}`, {

@@ -60,7 +60,8 @@ async function markCompatible(
   end $$`);
 }
 
-async function isCompatible(name: string): Promise<boolean> {
+/** Whether hubs that do not know the migration may serve on its schema. */
+export async function isCompatible(name: string): Promise<boolean> {
   const extension = import.meta.filename.slice(-2); // .ts in a checkout, .js in a package
   const module: Record<string, unknown> = await import(`./migrations/${name}.${extension}`);
   const migration = module[name];

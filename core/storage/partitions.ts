@@ -41,7 +41,7 @@ export type Partition = {
  * default partition. The tables of the job queue are not.
  */
 export const BY_MONTH =
-  "p.relnamespace = current_schema()::regnamespace and t.partstrat = 'r' and t.partdefid <> 0";
+  "p.relnamespace = quote_ident(current_schema())::regnamespace and t.partstrat = 'r' and t.partdefid <> 0";
 
 /** The partitions there are, by month and table; without the default ones. */
 export async function listPartitions(db: Pool | PoolClient): Promise<Partition[]> {

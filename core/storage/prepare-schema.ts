@@ -5,6 +5,7 @@ import type { Database } from './database.ts';
 type Found = {
   readonly isThere: boolean;
   readonly isHub: boolean;
+  readonly isHubInPublic: boolean;
   /** Whether the role may make tables in the schema. */
   readonly mayFill: boolean | null;
   /** Whether the role may make the schema. */
@@ -12,18 +13,34 @@ type Found = {
   readonly role: string;
 };
 
-/** @throws Error with the statement that an administrator runs, if the role may make neither schema nor tables */
-export async function prepareSchema({ pool, schema }: Pick<Database, 'pool' | 'schema'>): Promise<void> {
+/**
+ * @throws Error with the statement that an administrator runs, if the role may make neither schema nor tables; Error if
+ * the search path has come to lead to an empty schema, while the hub's tables are in public
+ */
+export async function prepareSchema({
+  pool,
+  schema,
+  isSchemaGiven,
+}: Pick<Database, 'pool' | 'schema' | 'isSchemaGiven'>): Promise<void> {
   const { rows } = await pool.query<Found>(
     `select n.oid is not null as "isThere", to_regclass('hub_migration') is not null as "isHub", current_user as role,
+       exists(select from pg_class where relname = 'hub_migration' and relnamespace = to_regnamespace('public')) as "isHubInPublic",
        has_schema_privilege(n.oid, 'usage') and has_schema_privilege(n.oid, 'create') as "mayFill",
        has_database_privilege(current_database(), 'create') as "mayMake"
      from (select 1) one left join pg_namespace n on n.nspname = $1`,
     [schema],
   );
   const [found] = rows;
-  if (found === undefined || found.isHub || found.mayFill) return;
+  if (found === undefined || found.isHub) return;
   const [name, role] = [pg.escapeIdentifier(schema), pg.escapeIdentifier(found.role)];
+  // A schema named after the role comes before public by default, as soon as somebody makes it.
+  if (found.isHubInPublic && !isSchemaGiven && schema === found.role) {
+    throw new Error(
+      `the search path of the role ${role} leads to the schema ${name}, which has no tables of a hub, while public has: ` +
+        `set HUB_DATABASE_SCHEMA to public for that hub, or to ${schema} for a new one`,
+    );
+  }
+  if (found.mayFill) return;
   if (found.isThere) {
     throw new Error(
       `the schema ${name} has no tables of a hub, and the role ${role} may not create tables in it: run as an ` +

@@ -40,7 +40,7 @@ const MONTHS_DROP = `
     end if;
     select coalesce(array_agg(c.relname::text order by c.relname), '{}') into names
     from pg_partitioned_table t
-    join pg_class p on p.oid = t.partrelid and p.relnamespace = current_schema()::regnamespace
+    join pg_class p on p.oid = t.partrelid and p.relnamespace = quote_ident(current_schema())::regnamespace
     join pg_inherits i on i.inhparent = p.oid
     join pg_class c on c.oid = i.inhrelid and c.oid <> t.partdefid
     where right(c.relname, 7) < to_char(before, 'YYYY_MM') collate "C";

@@ -63,8 +63,8 @@ describe('a hub in a schema of its own', function () {
 
   const WAYS = {
     'the setting names': async (role: string) => {
-      await query(admin, `create schema "hub-2"; grant usage, create on schema "hub-2" to ${role}`);
-      return 'hub-2';
+      await query(admin, `create schema "Hub-2"; grant usage, create on schema "Hub-2" to ${role}`);
+      return 'Hub-2';
     },
     "the role's search path begins with": async (role: string) => {
       await query(admin, `create schema hub authorization ${role}`);
@@ -152,6 +152,16 @@ describe('a hub in a schema of its own', function () {
     expect((await query<{ schema: string }>(admin, EVERYWHERE)).map(({ schema }) => schema)).not.to.include(
       'public',
     );
+  });
+
+  it('that is named like the role does not take the place of public, where the tables are', async () => {
+    const { url, role } = await plainRole();
+    await query(admin, `grant create on schema public to ${role}`);
+    expect(await migrate(url)).to.equal('applied');
+    await query(admin, `create schema ${role} authorization ${role}`);
+    expect(await migrate(url)).to.contain('set HUB_DATABASE_SCHEMA to public for that hub');
+    expect(await migrate(url, 'public')).to.equal('applied');
+    expect(await migrate(url, role)).to.equal('applied');
   });
 
   it('is backed up, and restored into a schema of another name', async () => {

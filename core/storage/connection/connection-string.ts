@@ -144,6 +144,9 @@ function parseUri(text: string): Parameters {
   // libpq takes what follows the first @ for the host. A password that is not encoded is more likely.
   if (/.@/.test(hosts) || dbname?.includes('@'))
     throw new Error('contains an unescaped @: in user and password, write @ as %40 and / as %2F');
+  // Messages show the name of the database.
+  if (dbname !== undefined && /[&;]\w+=/.test(dbname))
+    throw new Error('has parameters without a ? before them: write /database?name=value&name=value');
   const found: Parameters = {};
   const set = (name: keyof Parameters, value: string | undefined): void => {
     if (value) found[name] = decode(value);

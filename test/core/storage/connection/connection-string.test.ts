@@ -69,6 +69,10 @@ describe('the address of a database', () => {
     expect(refusal('mysql://h/d')).to.equal(
       'must be an address that starts with postgres:// or postgresql://',
     );
+    for (const sign of ['&', ';'])
+      expect(refusal(`postgres://h/d${sign}password=secret`)).to.match(
+        /^has parameters without a \? before them/,
+      );
     for (const unnamed of ['postgres://h', 'postgres://h/', 'postgres://'])
       expect(refusal(unnamed)).to.match(/^must name a database/);
   });

@@ -119,17 +119,22 @@ describe('a flood of junk callbacks at one session', function () {
     );
     for (const { status } of await Promise.all(flood)) expect(status).to.equal(200);
     const counted = async () => (await inspect(payments, session)).callbackCounts;
-    await until(
-      async () => (await counted())[0]?.kept === BigInt(KEPT),
-      'those that are kept are dealt with',
-    );
+    const isDone = async (): Promise<boolean> => {
+      const counts = await counted();
+      return counts.length === 1 && counts[0]?.onlyCounted === BigInt(2 * KEPT);
+    };
+    await until(isDone, 'those that are kept are dealt with, and the others counted', 20_000);
     const [{ kept, onlyCounted } = expect.fail('no counts'), ...rest] = await counted();
     expect({ kept, onlyCounted, rest }).to.deep.equal({
       kept: BigInt(KEPT),
       onlyCounted: BigInt(2 * KEPT),
       rest: [],
     });
-    expect(payments.tap.calls).to.deep.equal([]);
+    // The hub may still ask about the session of the flood.
+    const asked = [session.merchantTransactionId, other.merchantTransactionId, 'FORGED'].flatMap(
+      payments.tap.about,
+    );
+    expect(asked).to.deep.equal([]);
   });
 });
 

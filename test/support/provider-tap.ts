@@ -8,6 +8,8 @@ export type ProviderTap = {
   readonly url: string;
   /** The paths of all calls so far, in order, without the query: `/gateway_two/execute`. */
   readonly calls: readonly string[];
+  /** The paths of the calls whose query or form has this text, such as an id. */
+  about(text: string): string[];
   /** The names of all headers so far. */
   readonly headers: ReadonlySet<string>;
   /** The most calls that were under way at the same time. */
@@ -24,6 +26,7 @@ export type ProviderTap = {
 
 export async function startProviderTap(target: string): Promise<ProviderTap> {
   let calls: string[] = [];
+  let requests: string[] = [];
   const seen = new Set<string>();
   let [underWay, peak, held] = [0, 0, 0];
   let gate = Promise.withResolvers<void>();
@@ -37,7 +40,9 @@ export async function startProviderTap(target: string): Promise<ProviderTap> {
     const onward = request(new URL(path, target), { method, headers });
     outgoing.once('close', () => onward.destroy());
     onward.on('error', () => outgoing.destroy()); // the provider hung up, or the hub did
-    onward.end(await buffer(incoming));
+    const body = await buffer(incoming);
+    requests.push(`${path} ${body}`);
+    onward.end(body);
     const [answer] = (await once(onward, 'response')) as [IncomingMessage]; // the event's only argument
     held += 1;
     await gate.promise;
@@ -60,6 +65,8 @@ export async function startProviderTap(target: string): Promise<ProviderTap> {
 
   return {
     url: `http://127.0.0.1:${port}`,
+    about: (text) =>
+      requests.filter((each) => each.includes(text)).map((each) => each.replace(/[? ].*/s, '')),
     get calls() {
       return calls;
     },
@@ -72,6 +79,7 @@ export async function startProviderTap(target: string): Promise<ProviderTap> {
     release: () => gate.resolve(),
     forget() {
       calls = [];
+      requests = [];
       peak = underWay;
     },
     async close() {

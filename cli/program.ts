@@ -1,50 +1,51 @@
 // The tree of commands.
 import { Command, Help } from 'commander';
-import { registerApp } from './commands/app.ts';
-import { registerAudit } from './commands/audit.ts';
-import { registerBackup } from './commands/backup.ts';
-import { registerCallback } from './commands/callback.ts';
-import { registerCompletion } from './commands/completion.ts';
-import { registerConsole } from './commands/console.ts';
-import { registerContext } from './commands/context.ts';
-import { registerDemo } from './commands/demo.ts';
-import { registerDoctor } from './commands/doctor.ts';
-import { registerFee } from './commands/fee.ts';
-import { registerGateway } from './commands/gateway.ts';
-import { registerHelp } from './commands/help.ts';
-import { registerKey } from './commands/key.ts';
-import { registerLicense } from './commands/license.ts';
-import { registerMasterkey } from './commands/masterkey.ts';
-import { registerMigration } from './commands/migration.ts';
-import { registerProfile } from './commands/profile.ts';
-import { registerRetention } from './commands/retention.ts';
-import { registerSeat } from './commands/seat.ts';
-import { registerServe } from './commands/serve.ts';
-import { registerSession } from './commands/session.ts';
-import { registerSimulate } from './commands/simulate.ts';
-import { registerSlot } from './commands/slot.ts';
-import { registerToken } from './commands/token.ts';
-import { registerTop } from './commands/top.ts';
-import { registerUsage } from './commands/usage.ts';
-import { pathOf } from './explain-usage.ts';
-import { addGlobalOptions } from './global-options.ts';
-import { manualText } from './manual.ts';
+import { type CommandContext, createCommandContext } from './command-context.ts';
+import { manualText } from './command-help.ts';
+import { registerApp } from './commands/licensing/app.ts';
+import { registerKey } from './commands/licensing/key.ts';
+import { registerLicense } from './commands/licensing/license.ts';
+import { registerProfile } from './commands/licensing/profile.ts';
+import { registerSeat } from './commands/licensing/seat.ts';
+import { registerAudit } from './commands/operations/audit.ts';
+import { registerBackup } from './commands/operations/backup.ts';
+import { registerConsole } from './commands/operations/console.ts';
+import { registerDemo } from './commands/operations/demo.ts';
+import { registerDoctor } from './commands/operations/doctor.ts';
+import { registerMasterkey } from './commands/operations/masterkey.ts';
+import { registerMigration } from './commands/operations/migration.ts';
+import { registerRetention } from './commands/operations/retention.ts';
+import { registerServe } from './commands/operations/serve.ts';
+import { registerSimulate } from './commands/operations/simulate.ts';
+import { registerToken } from './commands/operations/token.ts';
+import { registerTop } from './commands/operations/top.ts';
+import { registerCallback } from './commands/payments/callback.ts';
+import { registerFee } from './commands/payments/fee.ts';
+import { registerGateway } from './commands/payments/gateway.ts';
+import { registerSession } from './commands/payments/session.ts';
+import { registerSlot } from './commands/payments/slot.ts';
+import { registerUsage } from './commands/payments/usage.ts';
+import { registerCompletion } from './commands/setup/completion.ts';
+import { registerContext } from './commands/setup/context.ts';
+import { registerHelp } from './commands/setup/help.ts';
+import { pathOf } from './errors/explain-usage.ts';
 import { DESCRIPTION, overviewText } from './overview.ts';
-import { createTools, type Streams, type Tools } from './tools.ts';
+import { addGlobalOptions } from './parse/global-options.ts';
+import type { Streams } from './streams.ts';
 import { packageVersion } from './version.ts';
 
 const GLOBAL_HELP = '\nOptions of all commands (--context, --output json, --debug, …): hubctl --help';
 
 export type Program = {
   readonly program: Command;
-  readonly tools: Tools;
-  /** Help and version that were asked for. */
+  readonly tools: CommandContext;
+  /** The text of --help or --version. */
   readonly printed: () => string;
-  /** Help that was printed because a command was not complete; it goes to standard error. */
+  /** The help for an incomplete command, for standard error. */
   readonly complaint: () => string;
 };
 
-/** Commands are light to register: whatever is heavy, they import when they run. */
+/** Commands register cheaply: they import heavy modules when they run. */
 export function createProgram(streams: Streams): Program {
   let printed = '';
   let complaint = '';
@@ -68,12 +69,12 @@ export function createProgram(streams: Streams): Program {
       writeErr: (text) => {
         complaint += text;
       },
-      outputError: () => {}, // whoever parses reports it, as text or JSON
+      outputError: () => {}, // the caller reports it, as text or JSON
     })
     .exitOverride()
     .addHelpText('afterAll', ({ command }) => (command.parent === null ? '' : GLOBAL_HELP));
   addGlobalOptions(program);
-  const tools = createTools(program, streams);
+  const tools = createCommandContext(program, streams);
   registerServe(program, tools);
   registerDemo(program, tools);
   registerSimulate(program, tools);
@@ -103,7 +104,7 @@ export function createProgram(streams: Streams): Program {
   return { program, tools, printed: () => printed, complaint: () => complaint };
 }
 
-/** `hubctl seat list [options] <licenseId>`, with the options that are required in their place. */
+/** `hubctl seat list [options] <licenseId>`, with the required options in place. */
 function usageOf(command: Command): string {
   const required = command.options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags);
   const usage = [command.name(), ...required, command.usage()].join(' ');

@@ -1,22 +1,24 @@
-// Runs a line of hubctl: parses it, runs the command, turns what goes wrong into one message and an exit code.
+// Runs a hubctl command line: parses it, runs the command, turns an error into one message and an exit code.
 import { type Command, CommanderError } from 'commander';
-import { describeError, type Failure } from './describe-error.ts';
-import { explainUsage, pathOf } from './explain-usage.ts';
-import { CliError, EXIT, usageError } from './failure.ts';
-import { failureText } from './failure-text.ts';
-import { givenByKind, givenFor } from './field-names.ts';
+import type { CommandContext } from './command-context.ts';
+import { describeError } from './errors/describe-error.ts';
+import { didYouMean } from './errors/did-you-mean.ts';
+import type { Failure } from './errors/error-document.ts';
+import { explainUsage, pathOf } from './errors/explain-usage.ts';
+import { CliError, EXIT, usageError } from './errors/failure.ts';
+import { failureText } from './errors/failure-text.ts';
+import { givenByKind, givenFor } from './parse/field-names.ts';
 import { createProgram } from './program.ts';
-import { didYouMean } from './similar.ts';
-import type { Streams, Tools } from './tools.ts';
+import type { Streams } from './streams.ts';
 
 export type Line = {
   /** Resolves with the exit code. */
   readonly done: Promise<number>;
-  /** Says on standard error what went wrong; answers the exit code. */
+  /** Prints the error on standard error; returns the exit code. */
   report(error: unknown): Promise<number>;
 };
 
-/** @param words Those after `hubctl`. */
+/** @param words The words after `hubctl`. */
 export function runLine(words: readonly string[], streams: Streams): Line {
   const { program, tools, printed, complaint } = createProgram(streams);
   const started = performance.now();
@@ -38,7 +40,7 @@ export function runLine(words: readonly string[], streams: Streams): Line {
       streams.stderr.write(complaint());
       return EXIT.usage;
     }
-    const target = await tools.target().catch(() => undefined); // if that is what failed, `error` says so
+    const target = await tools.target().catch(() => undefined); // if this fails, `error` says why
     const refused = error instanceof CommanderError ? usageError(explainUsage(error, program)) : error;
     const about = { target, givenFor: (field: string) => givenFor(running, field) };
     const failure = await withGuess(await describeError(refused, about), running, tools);
@@ -63,10 +65,14 @@ export function runLine(words: readonly string[], streams: Streams): Line {
   return { done: run(), report };
 }
 
-/** Says which of the names that there are was probably meant. */
-async function withGuess({ unknown, ...failure }: Failure, command: Command, tools: Tools): Promise<Failure> {
+/** Adds a suggestion from the existing names. */
+async function withGuess(
+  { unknown, ...failure }: Failure,
+  command: Command,
+  tools: CommandContext,
+): Promise<Failure> {
   if (unknown === undefined) return failure;
-  const { knownNames } = await import('./known-names.ts');
+  const { knownNames } = await import('./errors/known-names.ts');
   const line = { command: pathOf(command).split(' ').slice(1).join(' '), given: givenByKind(command) };
   const names = (await knownNames(unknown.kind, tools, line)).map(({ value }) => value);
   const guess = didYouMean(unknown.value, names);
@@ -74,7 +80,7 @@ async function withGuess({ unknown, ...failure }: Failure, command: Command, too
   return { ...failure, message: `${failure.message.replace(/[.]?$/, '.')}${guess}` };
 }
 
-/** Help and version were printed: no error, whatever the exit code. */
+/** Help or version was printed, which is no error. */
 function isHelp({ code }: CommanderError): boolean {
   return code === 'commander.help' || code === 'commander.helpDisplayed' || code === 'commander.version';
 }

@@ -1,22 +1,23 @@
-// What a person asks for: to activate this machine, and to release its seat.
-import { LicenseError } from './errors.ts';
-import type { Held } from './held.ts';
-import type { HubCalls } from './hub-calls.ts';
-import type { Keeper } from './keeper.ts';
-import { hashOfKey, isKeyOf, isSameKey } from './license-key.ts';
-import { obtainLicense } from './obtain.ts';
-import { type LicenseRecord, recordIn } from './record.ts';
-import { type ReleaseLeft, withoutLeft } from './release.ts';
-import type { BackOff } from './schedule.ts';
-import type { Signal } from './signal.ts';
-import { recordOf, type SoftCheck } from './soft-check.ts';
-import type { Timekeeper } from './timekeeper.ts';
-import type { Turns } from './turns.ts';
-import type { Activated, PreviousSeat, Verdict } from './verdict.ts';
-import type { Verdicts } from './verdicts.ts';
-import type { Expected } from './verify-license.ts';
+// Activates this machine and releases its seat.
 
-/** Both reject with LicenseError, and leave what is held as it is then. */
+import type { Signal } from './abort-signal.ts';
+import { LicenseError } from './errors.ts';
+import type { HubCalls } from './hub/hub-calls.ts';
+import { obtainLicense } from './hub/obtain-license.ts';
+import { type ReleaseSeats, withoutPendingRelease } from './hub/release-seats.ts';
+import type { BackOff } from './hub/schedule.ts';
+import { createRecord, type SoftCheck } from './hub/soft-check.ts';
+import { hashOfKey, isKeyOf, isSameKey } from './license/license-key.ts';
+import type { Expected } from './license/verify-license.ts';
+import type { SerialQueue } from './serial-queue.ts';
+import { type LicenseState, recordOf } from './state/license-state.ts';
+import type { LicenseRecord } from './state/record.ts';
+import type { RecordCache } from './state/record-cache.ts';
+import type { TrustedTime } from './state/trusted-time.ts';
+import type { Activated, PreviousSeat, Verdict } from './verdict/verdict.ts';
+import type { VerdictPublisher } from './verdict/verdict-publisher.ts';
+
+/** Both reject with LicenseError and then keep the stored license. */
 export type Activation = {
   activate(licenseKey: string, options?: { readonly signal?: Signal | undefined }): Promise<Activated>;
   deactivate(options?: {
@@ -26,39 +27,39 @@ export type Activation = {
 };
 
 export type ActivationOptions = {
-  readonly keeper: Keeper;
+  readonly recordCache: RecordCache;
   readonly calls: HubCalls;
   readonly expected: Expected;
-  readonly timekeeper: Timekeeper;
+  readonly trustedTime: TrustedTime;
   readonly backOff: BackOff;
   readonly softCheck: SoftCheck;
-  readonly releaseLeft: ReleaseLeft;
-  readonly verdicts: Verdicts;
-  readonly hubTurns: Turns;
+  readonly releaseSeats: ReleaseSeats;
+  readonly publisher: VerdictPublisher;
+  readonly hubQueue: SerialQueue;
   readonly keepLicenseKey: boolean;
 };
 
 export function createActivation(options: ActivationOptions): Activation {
-  const { keeper, calls, expected, timekeeper, backOff, softCheck, releaseLeft, verdicts, hubTurns } =
+  const { recordCache, calls, expected, trustedTime, backOff, softCheck, releaseSeats, publisher, hubQueue } =
     options;
 
-  const keyMembers = async (
+  const keyFields = async (
     licenseKey: string,
   ): Promise<Pick<LicenseRecord, 'licenseKey' | 'licenseKeyHash'>> =>
     options.keepLicenseKey ? { licenseKey } : { licenseKeyHash: await hashOfKey(licenseKey) };
 
-  /** The hub has done it: what is left to go wrong is the store. */
-  const settled = (): Verdict => {
-    const verdict = verdicts.publish();
-    if (keeper.problem !== undefined) throw keeper.problem;
+  /** The hub succeeded. @throws LicenseError `store_failed` if the record could not be saved */
+  const publishSaved = (): Verdict => {
+    const verdict = publisher.publish();
+    if (recordCache.problem !== undefined) throw recordCache.problem;
     return verdict;
   };
 
-  /** Never rejects: the machine is activated, whatever becomes of the seat that it had before. */
-  const tryToRelease = async (signal?: Signal): Promise<void> => {
+  /** A failure to release does not fail the activation: the client retries later. */
+  const tryReleaseSeats = async (signal?: Signal): Promise<void> => {
     backOff.succeeded();
     try {
-      await releaseLeft(signal);
+      await releaseSeats(signal);
     } catch (error) {
       if (!(error instanceof LicenseError)) throw error;
       if (error.code !== 'aborted') backOff.failed(error);
@@ -67,71 +68,73 @@ export function createActivation(options: ActivationOptions): Activation {
 
   return {
     activate: (licenseKey, { signal } = {}) =>
-      hubTurns(async () => {
+      hubQueue(async () => {
         checkKey(licenseKey);
-        await keeper.look();
+        await recordCache.reload();
         const left: { seat: PreviousSeat } = { seat: 'none' };
         try {
           const verified = await obtainLicense(calls, expected, licenseKey, signal);
-          const members = await keyMembers(licenseKey);
-          await keeper.change((held) => {
-            const { seat, keys } = leftBy(held, verified.license.licenseId, licenseKey);
+          const members = await keyFields(licenseKey);
+          await recordCache.update((state) => {
+            const { seat, keys } = replacedSeat(state, verified.license.licenseId, licenseKey);
             left.seat = seat;
-            const record = { ...recordOf(verified, timekeeper), ...members };
+            const record = { ...createRecord(verified, trustedTime), ...members };
             return keys.length > 0 ? { ...record, toRelease: keys } : record;
           });
         } catch (error) {
-          await softCheck.takeRefusal(licenseKey, error);
+          await softCheck.applyRefusal(licenseKey, error);
           if (error instanceof LicenseError && error.retryAfterSeconds !== undefined) backOff.failed(error);
-          verdicts.publish();
+          publisher.publish();
           throw error;
         }
-        await tryToRelease(signal);
-        const isReleased = left.seat === 'pending' && recordIn(keeper.held)?.toRelease === undefined;
-        return { ...settled(), previousSeat: isReleased ? 'released' : left.seat };
+        await tryReleaseSeats(signal);
+        const isReleased = left.seat === 'pending' && recordOf(recordCache.state)?.toRelease === undefined;
+        return { ...publishSaved(), previousSeat: isReleased ? 'released' : left.seat };
       }, signal),
 
     deactivate: ({ licenseKey, signal } = {}) =>
-      hubTurns(async () => {
+      hubQueue(async () => {
         if (licenseKey !== undefined) checkKey(licenseKey);
-        await keeper.look();
-        const { held } = keeper;
-        const record = recordIn(held);
+        await recordCache.reload();
+        const { state } = recordCache;
+        const record = recordOf(state);
         const key = licenseKey ?? record?.licenseKey;
         if (key === undefined) {
           throw new LicenseError(
             'license_key_missing',
-            'no license key was kept: give it, to release the seat',
+            'no license key is stored: pass licenseKey to release the seat',
           );
         }
-        const isUnreadable = held.kind === 'unusable' && held.reason === 'record_unreadable';
+        const isUnreadable = state.kind === 'unusable' && state.reason === 'record_unreadable';
         const isHeld = record === undefined ? isUnreadable : await isKeyOf(record, key);
-        // Nothing remembers them once the record is gone.
-        if (isHeld) await releaseLeft(signal);
+        // Clearing the record also clears the list of seats to release.
+        if (isHeld) await releaseSeats(signal);
         await calls.deactivate(key, signal);
-        await (isHeld ? keeper.clear() : keeper.change((found) => withoutLeft(recordIn(found), key)));
+        await (isHeld
+          ? recordCache.clear()
+          : recordCache.update((found) => withoutPendingRelease(recordOf(found), key)));
         backOff.succeeded();
-        return settled();
+        return publishSaved();
       }, signal),
   };
 }
 
-/** What an activation leaves behind: the seat held before, and the keys of all seats that are still to be released. */
-function leftBy(
-  held: Held,
+/** The state of the previous license's seat, and the keys of all seats that still have to be released. */
+function replacedSeat(
+  state: LicenseState,
   licenseId: string,
   licenseKey: string,
 ): { readonly seat: PreviousSeat; readonly keys: readonly string[] } {
-  const { licenseKey: before, toRelease = [], license, end } = recordIn(held) ?? {};
+  const { licenseKey: before, toRelease = [], license, end } = recordOf(state) ?? {};
   const isOther = (license?.['licenseId'] ?? end?.licenseId ?? licenseId) !== licenseId;
   const keys = [...toRelease, ...(isOther && before !== undefined ? [before] : [])];
   const others = keys.filter((key) => !isSameKey(key, licenseKey));
   if (!isOther) return { seat: 'none', keys: others };
   if (before !== undefined) return { seat: 'pending', keys: others };
-  return { seat: held.kind === 'license' ? 'left' : 'none', keys: others };
+  return { seat: state.kind === 'license' ? 'left' : 'none', keys: others };
 }
 
 function checkKey(licenseKey: unknown): void {
   if (typeof licenseKey === 'string') return;
-  throw new LicenseError('invalid_request', 'licenseKey: give the license key as a text');
+  throw new LicenseError('invalid_request', 'licenseKey: must be a string');
 }

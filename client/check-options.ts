@@ -1,15 +1,15 @@
-// Checks the options of a client: a mistake shows at once, and names the option.
+// Checks the options of a client, and names the option that is invalid.
 import { type Clock, systemClock } from './clock.ts';
-import type { Fetch } from './fetch.ts';
-import type { Machine } from './hub-calls.ts';
-import { LIMIT_NAME, type Limits, readLimits, UNLIMITED } from './limits.ts';
+import type { Fetch } from './hub/fetch.ts';
+import type { Machine } from './hub/hub-calls.ts';
+import { SOFT_CHECK_INTERVAL_MS } from './hub/schedule.ts';
+import { LIMIT_NAME, type Limits, readLimits, UNLIMITED } from './license/limits.ts';
+import type { Trust } from './license/trust.ts';
 import type { LicenseClientOptions } from './options.ts';
-import { SOFT_CHECK_INTERVAL_MS } from './schedule.ts';
-import type { LicenseStore } from './store.ts';
-import type { Trust } from './trust.ts';
+import type { LicenseStore } from './state/store.ts';
 
 export type CheckedOptions = {
-  /** With a slash at its end. */
+  /** Ends with a slash. */
   readonly hubUrl: string;
   readonly app: string;
   readonly trust: Trust;
@@ -26,7 +26,7 @@ export type CheckedOptions = {
   readonly random: () => number;
 };
 
-/** @throws TypeError that names the option at fault, and says what to give */
+/** @throws TypeError that names the invalid option and says what it must be */
 export function checkOptions(options: LicenseClientOptions): CheckedOptions {
   if (!isObject(options))
     throw new TypeError('options: give an object with hubUrl, app, trust and the others');
@@ -36,40 +36,40 @@ export function checkOptions(options: LicenseClientOptions): CheckedOptions {
     clock = systemClock,
     random = Math.random,
   } = options;
-  // biome-ignore lint/suspicious/noConsole: what nobody takes care of should at least be seen
+  // biome-ignore lint/suspicious/noConsole: unhandled errors must be visible
   const { app, trust, store, softCheckIntervalMs, onError = console.error } = options;
-  demand(typeof allowHttp === 'boolean', 'allowHttp: give true or false');
-  const hubUrl = hubAddress(options.hubUrl, allowHttp);
+  assertOption(typeof allowHttp === 'boolean', 'allowHttp: give true or false');
+  const hubUrl = parseHubUrl(options.hubUrl, allowHttp);
   const isSlug = isText(app) && /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(app);
-  demand(isSlug, 'app: give the slug of the app: 1 to 63 lower-case letters, digits and inner dashes');
+  assertOption(isSlug, 'app: give the slug of the app: 1 to 63 lower-case letters, digits and inner dashes');
   checkTrust(trust);
   const machine = machineOf(options);
-  demand(
+  assertOption(
     isObject(store) && [store.load, store.save, store.clear].every(isFunction),
     'store: give an object with load, save and clear, such as createFileStore(path)',
   );
   const freeLimits = checkedLimits(options.freeLimits);
-  demand(typeof keepLicenseKey === 'boolean', 'keepLicenseKey: give true or false');
+  assertOption(typeof keepLicenseKey === 'boolean', 'keepLicenseKey: give true or false');
   const { least, most } = SOFT_CHECK_INTERVAL_MS;
-  demand(
+  assertOption(
     softCheckIntervalMs === undefined || isWholeNumber(softCheckIntervalMs, least, most),
     `softCheckIntervalMs: give whole milliseconds, ${least} (a minute) to ${most} (30 days)`,
   );
-  demand(
+  assertOption(
     Number.isFinite(clockToleranceMs) && clockToleranceMs >= 0,
     'clockToleranceMs: give milliseconds, 0 or more',
   );
-  demand(
-    isWholeNumber(timeoutMs, 1, MOST_TIMER_MS),
-    `timeoutMs: give whole milliseconds, 1 to ${MOST_TIMER_MS}`,
+  assertOption(
+    isWholeNumber(timeoutMs, 1, MAX_TIMER_MS),
+    `timeoutMs: give whole milliseconds, 1 to ${MAX_TIMER_MS}`,
   );
-  demand(isFunction(onError), 'onError: give a function that takes an error');
-  demand(isFunction(fetch), 'fetch: give a function like the fetch of browsers');
-  demand(
+  assertOption(isFunction(onError), 'onError: give a function that takes an error');
+  assertOption(isFunction(fetch), 'fetch: give a function like the fetch of browsers');
+  assertOption(
     isObject(clock) && [clock.now, clock.monotonic, clock.timer].every(isFunction),
     'clock: give an object with now, monotonic and timer',
   );
-  demand(isFunction(random), 'random: give a function like Math.random');
+  assertOption(isFunction(random), 'random: give a function like Math.random');
   const given = {
     hubUrl,
     app,
@@ -86,38 +86,38 @@ export function checkOptions(options: LicenseClientOptions): CheckedOptions {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Of longer ones, timers make 1 ms. */
-const MOST_TIMER_MS = 2 ** 31 - 1;
+/** setTimeout() treats longer delays as 1 ms. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
 
-function hubAddress(given: LicenseClientOptions['hubUrl'], allowHttp: boolean): string {
+function parseHubUrl(given: LicenseClientOptions['hubUrl'], allowHttp: boolean): string {
   const text = isObject(given) ? given.href : given;
   const url = isText(text) && URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new TypeError('hubUrl: give the address of the hub, such as https://licenses.example.com');
   }
-  demand(
+  assertOption(
     url.protocol === 'https:' || allowHttp || LOOPBACK.test(url.hostname),
     'hubUrl: use https, or set allowHttp if nobody else is on the way to the hub',
   );
   const isBare = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  demand(isBare, 'hubUrl: leave out the user, the query and the fragment');
+  assertOption(isBare, 'hubUrl: leave out the user, the query and the fragment');
   if (!url.pathname.endsWith('/')) url.pathname += '/';
   return url.href;
 }
 
-/** Whether the keys can be read is found out when they are. */
+/** createTrustAnchor() checks that the keys can be read. */
 function checkTrust(trust: Trust): void {
   const isNamed = isObject(trust) && (trust.publicKeyPems !== undefined || trust.thumbprints !== undefined);
-  demand(isNamed, 'trust: give { publicKeyPems: […] }, { thumbprints: […] } or both');
+  assertOption(isNamed, 'trust: give { publicKeyPems: […] }, { thumbprints: […] } or both');
   for (const name of ['publicKeyPems', 'thumbprints'] as const) {
     const keys: unknown = trust[name];
     const isGood = keys === undefined || (Array.isArray(keys) && keys.length > 0 && keys.every(isText));
-    demand(isGood, `trust.${name}: give an array of one text or more, or leave it out`);
+    assertOption(isGood, `trust.${name}: give an array of one text or more, or leave it out`);
   }
 }
 
-/** Control characters, line separators and text-direction marks, which the hub refuses. */
+/** Control characters, line separators and text-direction marks: the hub rejects them. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu;
 const MAX_LABEL = 128;
 
@@ -127,13 +127,13 @@ function machineOf({ machineFingerprint, machineLabel = '', appVersion }: Licens
     machineFingerprint.isWellFormed() &&
     machineFingerprint.search(UNPRINTABLE) === -1 &&
     /^.{1,256}$/u.test(machineFingerprint);
-  demand(isFingerprint, 'machineFingerprint: give 1 to 256 printable characters');
-  demand(isText(machineLabel), 'machineLabel: give a text, such as the name of the machine');
-  demand(
+  assertOption(isFingerprint, 'machineFingerprint: give 1 to 256 printable characters');
+  assertOption(isText(machineLabel), 'machineLabel: give a text, such as the name of the machine');
+  assertOption(
     appVersion === undefined || (isText(appVersion) && /^(?=.{1,32}$)\d+(\.\d+)*$/.test(appVersion)),
     'appVersion: give a dotted numeric version such as 2.14.0, without a suffix, of at most 32 characters',
   );
-  // The name of a customer's machine must not keep the application from starting.
+  // The name of a customer's machine must not prevent the application from starting.
   const label = [...machineLabel.toWellFormed().replace(UNPRINTABLE, '')].slice(0, MAX_LABEL).join('');
   return {
     machineFingerprint,
@@ -143,16 +143,16 @@ function machineOf({ machineFingerprint, machineLabel = '', appVersion }: Licens
 }
 
 function checkedLimits(given: Limits): Limits {
-  demand(
+  assertOption(
     isObject(given) && !Array.isArray(given),
     'freeLimits: give whole numbers by name, such as { projects: 3 }',
   );
   for (const [name, limit] of Object.entries(given)) {
-    demand(
+    assertOption(
       LIMIT_NAME.test(name),
       `freeLimits: name limits by a letter and up to 63 letters, digits, dots, dashes and underscores, not ${JSON.stringify(name)}`,
     );
-    demand(
+    assertOption(
       Number.isSafeInteger(limit) && limit >= UNLIMITED,
       `freeLimits.${name}: give a whole number, -1 for unlimited`,
     );
@@ -160,7 +160,7 @@ function checkedLimits(given: Limits): Limits {
   return readLimits(given) ?? given;
 }
 
-function demand(isGood: boolean, message: string): void {
+function assertOption(isGood: boolean, message: string): void {
   if (!isGood) throw new TypeError(message);
 }
 

@@ -1,75 +1,74 @@
-// hubctl-client: activates licenses, verifies them offline and soft-checks them. Needs nothing but WebCrypto and fetch.
+// hubctl-client: activates, verifies and soft-checks licenses. Requires only WebCrypto and fetch.
+
+import type { Signal } from './abort-signal.ts';
 import { createActivation } from './activation.ts';
 import { checkOptions } from './check-options.ts';
-import { createFreeLimits } from './free-limits.ts';
-import type { Held } from './held.ts';
-import { createHttp } from './http.ts';
-import { createHubCalls } from './hub-calls.ts';
-import { parseInstant } from './instant.ts';
-import { createKeeper } from './keeper.ts';
+import { createHttp } from './hub/http.ts';
+import { createHubCalls } from './hub/hub-calls.ts';
+import { createRecheck } from './hub/recheck.ts';
+import { createReleaseSeats } from './hub/release-seats.ts';
+import { createBackOff } from './hub/schedule.ts';
+import { createSoftCheck } from './hub/soft-check.ts';
+import { createFreeLimits } from './license/free-limits.ts';
+import { parseRfc3339 } from './license/rfc3339.ts';
+import { createTrustAnchor } from './license/trust-anchor.ts';
 import { createLoop } from './loop.ts';
 import type { LicenseClientOptions } from './options.ts';
-import { createRecheck } from './recheck.ts';
-import { createReleaseLeft } from './release.ts';
-import { createBackOff } from './schedule.ts';
-import type { Signal } from './signal.ts';
-import { createSoftCheck } from './soft-check.ts';
-import { createTimekeeper, type Timekeeper } from './timekeeper.ts';
-import { createTrustAnchor } from './trust-anchor.ts';
-import { createTurns } from './turns.ts';
-import type { Activated, Verdict } from './verdict.ts';
-import { createVerdicts } from './verdicts.ts';
+import { createSerialQueue } from './serial-queue.ts';
+import type { LicenseState } from './state/license-state.ts';
+import { createRecordCache } from './state/record-cache.ts';
+import { createTrustedTime, type TrustedTime } from './state/trusted-time.ts';
+import type { Activated, Verdict } from './verdict/verdict.ts';
+import { createVerdictPublisher } from './verdict/verdict-publisher.ts';
 
 export type { Clock } from './clock.ts';
 export { LicenseError, type LicenseErrorCode } from './errors.ts';
-export { hasRoom, type Limits } from './limits.ts';
+export { hasRoom, type Limits } from './license/limits.ts';
+export type { SignedLicense } from './license/signed-license.ts';
+export type { Trust } from './license/trust.ts';
 export type { LicenseClientOptions } from './options.ts';
-export type { UnlicensedReason } from './reasons.ts';
-export type { SignedLicense } from './signed-license.ts';
-export { createMemoryStore, type LicenseStore } from './store.ts';
-export type { Trust } from './trust.ts';
-export type { Activated, Licensed, PreviousSeat, Problem, Unlicensed, Verdict } from './verdict.ts';
+export { createMemoryStore, type LicenseStore } from './state/store.ts';
+export type { UnlicensedReason } from './verdict/reasons.ts';
+export type { Activated, Licensed, PreviousSeat, Problem, Unlicensed, Verdict } from './verdict/verdict.ts';
 
 export type LicenseClient = {
-  /** The verdict at this moment, from memory: cheap enough to ask for before each thing that needs a license. */
+  /** The current verdict, from memory. Cheap enough to call before each licensed feature. */
   current(): Verdict;
-  /** The verdict after another look into the store. Does not ask the hub, and never rejects. */
+  /** Reloads the record from the store and returns the verdict. Makes no request and never rejects. */
   check(): Promise<Verdict>;
   /**
-   * The soft check: asks the hub if it is time to, renews the lease and takes up changed terms. Without an answer the
-   * verdict stays what it is, with a `problem`. `force` asks although it is not time yet, though not before a
-   * `Retry-After` has passed. Rejects only with LicenseError `aborted`.
+   * Soft check: if one is due, asks the hub for the status, renews the lease and applies changed terms. If the hub
+   * does not answer, the verdict stays and carries a `problem`. `force` checks early, but never before `Retry-After`
+   * has passed. Rejects only with LicenseError `aborted`.
    */
   recheck(options?: CallOptions & { readonly force?: boolean | undefined }): Promise<Verdict>;
   /**
-   * Binds this machine to a license and keeps that; the key is taken as the customer typed it. The seat of another
-   * license that was held is released after that: `previousSeat` tells. Rejects with LicenseError, and what was held
-   * before stays, unless the hub says that this very license has ended. After `store_failed` it holds all the same,
-   * until the application ends at least.
+   * Activates this machine and stores the license; accepts the key as the customer typed it. Then releases the seat of
+   * the license that it replaces, if any: see `previousSeat`. Rejects with LicenseError and keeps the previous license,
+   * unless the hub reports that this same license has ended. After `store_failed` the license is valid in memory only.
    */
   activate(licenseKey: string, options?: CallOptions): Promise<Activated>;
   /**
-   * Releases the seat and forgets the license; with the key of another license, the seat of that one, and nothing is
-   * forgotten. Rejects with LicenseError, and what was held stays; `license_key_missing` if the key was not kept and is
-   * not given.
+   * Releases the seat and removes the stored license. With the key of another license, releases only the seat of that
+   * one. Rejects with LicenseError and keeps the license; `license_key_missing` if the key is neither stored nor given.
    */
   deactivate(options?: CallOptions & { readonly licenseKey?: string | undefined }): Promise<Verdict>;
-  /** Calls `listener` whenever the verdict has become another one. Returns how to take it off again. */
+  /** Calls `listener` when the verdict changes. Returns a function that unsubscribes. */
   subscribe(listener: (verdict: Verdict) => void): () => void;
   /**
-   * From now on soft-checks when it is time to, and notices when a license ends. Keeps no process alive, but for a
-   * request that is under way.
+   * Starts soft checks in the background and notices when a license ends. Only a pending request keeps the process
+   * alive.
    */
   start(): void;
-  /** Ends that, together with what of it is under way, and saves the time. Call it before the application ends. */
+  /** Stops the background checks, aborts a pending one and saves the time. Call it before the application exits. */
   stop(): Promise<void>;
 };
 
 export type CallOptions = { readonly signal?: Signal | undefined };
 
 /**
- * A client that has looked into its store. Rejects with a TypeError that names the option at fault, and for nothing that
- * is in the store: of that the verdict tells.
+ * Creates a client and loads its record. Rejects with a TypeError that names an invalid option. A damaged or missing
+ * record does not reject: the verdict reports it.
  */
 export async function createLicenseClient(options: LicenseClientOptions): Promise<LicenseClient> {
   const {
@@ -86,46 +85,55 @@ export async function createLicenseClient(options: LicenseClientOptions): Promis
     random,
     ...given
   } = checkOptions(options);
-  const onError = guarded(given.onError);
+  const onError = catchingErrors(given.onError);
   const calls = createHubCalls(createHttp({ hubUrl, fetch, timeoutMs, clock }), app, machine);
   const trust = await createTrustAnchor(given.trust);
   const expected = { app, machineFingerprint: machine.machineFingerprint, trust };
 
-  const timekeeper = createTimekeeper(clock, clockToleranceMs);
-  const keeper = createKeeper(store, expected, (held) => noteTimes(held, timekeeper));
+  const trustedTime = createTrustedTime(clock, clockToleranceMs);
+  const recordCache = createRecordCache(store, expected, (state) => noteRecordTimes(state, trustedTime));
   const backOff = createBackOff(clock, random, softCheckIntervalMs);
   const freeLimits = createFreeLimits(given.freeLimits, calls, clock);
-  const verdicts = createVerdicts({ keeper, timekeeper, freeLimits, backOff, onError });
-  const softCheck = createSoftCheck({ keeper, calls, expected, timekeeper });
-  const releaseLeft = createReleaseLeft(calls, keeper);
-  // One call of the hub after the other: a renewal must not take the seat that is being released.
-  const context = { keeper, timekeeper, backOff, softCheck, releaseLeft, verdicts, hubTurns: createTurns() };
-  const { recheck, untilNext } = createRecheck({ ...context, freeLimits, softCheckIntervalMs });
+  const publisher = createVerdictPublisher({ recordCache, trustedTime, freeLimits, backOff, onError });
+  const softCheck = createSoftCheck({ recordCache, calls, expected, trustedTime });
+  const releaseSeats = createReleaseSeats(calls, recordCache);
+  // Serializes calls to the hub: a renewal must not take the seat that is being released.
+  const context = {
+    recordCache,
+    trustedTime,
+    backOff,
+    softCheck,
+    releaseSeats,
+    publisher,
+    hubQueue: createSerialQueue(),
+  };
+  const { recheck, untilNextRun } = createRecheck({ ...context, freeLimits, softCheckIntervalMs });
   const { activate, deactivate } = createActivation({ ...context, calls, expected, keepLicenseKey });
-  const run = (signal: Signal): Promise<number> => recheck({ signal }).then(untilNext);
+  const run = (signal: Signal): Promise<number> => recheck({ signal }).then(untilNextRun);
   const loop = createLoop({ clock, run, onError });
   const stop = async (): Promise<void> => {
     await loop.stop();
-    await verdicts.saveTime();
+    await publisher.saveTime();
   };
 
-  const { current, check, subscribe } = verdicts;
+  const { current, check, subscribe } = publisher;
   await check();
   return { current, check, recheck, activate, deactivate, subscribe, start: loop.start, stop };
 }
 
-/** A license was signed at a time that has been, and what the record has seen was seen. */
-function noteTimes(held: Held, timekeeper: Timekeeper): void {
-  if (held.kind !== 'license') return;
-  for (const time of [held.license.issuedAt, held.record.seenAt]) timekeeper.note(parseInstant(time) ?? 0);
+/** The issue time and the last recorded time are both in the past, so it is at least that late. */
+function noteRecordTimes(state: LicenseState, trustedTime: TrustedTime): void {
+  if (state.kind !== 'license') return;
+  for (const time of [state.license.issuedAt, state.record.seenAt])
+    trustedTime.advanceTo(parseRfc3339(time) ?? 0);
 }
 
-function guarded(onError: (error: unknown) => void): (error: unknown) => void {
+function catchingErrors(onError: (error: unknown) => void): (error: unknown) => void {
   return (error) => {
     try {
       onError(error);
     } catch {
-      // There is nobody left to tell.
+      // The error handler itself failed.
     }
   };
 }

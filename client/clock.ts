@@ -1,12 +1,12 @@
-// Time, as the client sees it. Tests put in their own.
+// The clock of the client, which tests replace.
 
-/** Every time and duration is in milliseconds. */
+/** All times and durations are in milliseconds. */
 export type Clock = {
-  /** The machine's time of day, which its user can set: milliseconds since 1970-01-01T00:00:00Z, like `Date.now()`. */
+  /** Wall-clock time: milliseconds since 1970-01-01T00:00:00Z, like `Date.now()`. */
   now(): number;
-  /** Milliseconds since any fixed moment, which nobody can set back, like `performance.now()`. */
+  /** Monotonic time: milliseconds since an arbitrary moment, like `performance.now()`. */
   monotonic(): number;
-  /** Calls `run` once after `ms` milliseconds, and keeps no process alive for it. Returns a function that cancels it. */
+  /** Calls `run` once after `ms` milliseconds. Must not keep the process alive. Returns a function that cancels it. */
   timer(run: () => void, ms: number): () => void;
 };
 

@@ -1,6 +1,6 @@
-// The errors of the client: one class, with a stable code of a listed union.
+// LicenseError, the only error of the client, and its stable codes.
 
-/** The same call may well succeed later without anybody changing anything. */
+/** Transient: the same call may succeed later. */
 export const RETRYABLE_CODES = [
   'request_timeout',
   'rate_limited',
@@ -14,7 +14,7 @@ export const RETRYABLE_CODES = [
   'key_missing',
 ] as const;
 
-/** The same call fails again until somebody changes something. */
+/** Permanent: a retry fails until the cause is fixed. */
 export const PERMANENT_CODES = [
   'invalid_json',
   'invalid_request',
@@ -45,28 +45,28 @@ export const PERMANENT_CODES = [
   'record_unreadable',
 ] as const;
 
-/** The codes of the hub's problem documents, and those of the client itself. */
+/** Codes of the hub's problem documents and of the client itself. */
 export type LicenseErrorCode = (typeof RETRYABLE_CODES)[number] | (typeof PERMANENT_CODES)[number];
 
 export type LicenseErrorDetails = {
-  /** HTTP status of the hub's answer, if there was one. */
+  /** HTTP status, if the hub answered. */
   readonly status?: number | undefined;
-  /** Seconds to wait before the next call, if the hub asks for a pause. */
+  /** Seconds to wait before the next call, if the hub sent `Retry-After`. */
   readonly retryAfterSeconds?: number | undefined;
   /** With `seat_limit_reached`: seats the license allows (-1: unlimited) and seats in use. */
   readonly seats?: { readonly limit: number; readonly used: number } | undefined;
-  /** By this the hub's operator finds the call in the log. */
+  /** Identifies the call in the hub's log. */
   readonly requestId?: string | undefined;
 };
 
 /**
- * Why a call failed. Decide by `code`; `message` is English, for logs. Neither it nor anything else in here has a
- * license key or a fingerprint in it.
+ * Why a call failed. Decide by `code`; `message` is English text for logs. No field contains a license key or a
+ * fingerprint.
  */
 export class LicenseError extends Error {
   override readonly name = 'LicenseError';
   readonly code: LicenseErrorCode;
-  /** Whether the same call may well succeed later without anybody changing anything. */
+  /** Whether the same call may succeed later. */
   readonly isRetryable: boolean;
   readonly status: LicenseErrorDetails['status'];
   readonly retryAfterSeconds: LicenseErrorDetails['retryAfterSeconds'];

@@ -1,24 +1,24 @@
-// hubctl-client/file-store: keeps the record in a file. The only part of the client that needs Node.js.
+// hubctl-client/file-store: stores the record in a file. The only module of the client that requires Node.js.
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { LicenseStore } from './store.ts';
+import type { LicenseStore } from './state/store.ts';
 
-/** No draft is written for so long, so an older one is of a process that was killed. */
+/** Writing a draft takes less, so an older draft belongs to a process that was killed. */
 const STALE_MS = 60_000;
 
 /**
- * A file that only its user can read (0600), written anew and renamed, so that it is the old or the new one whatever
- * happens meanwhile. Its directory is made if it is missing (0700).
+ * Stores the record in a file of mode 0600. Replaces it atomically (write, fsync, rename). Creates a missing directory
+ * with mode 0700.
  *
- * @param path such as `join(app.getPath('userData'), 'license')`
+ * @param path for example `join(app.getPath('userData'), 'license')`
  */
 export function createFileStore(path: string): LicenseStore {
   const file = resolve(path);
   let swept: Promise<void> | undefined;
   return {
     async load() {
-      swept ??= sweepDrafts(file);
+      swept ??= removeStaleDrafts(file);
       await swept;
       try {
         return await readFile(file, 'utf8');
@@ -30,7 +30,7 @@ export function createFileStore(path: string): LicenseStore {
 
     async save(text) {
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-      const draft = `${file}.${randomUUID()}.draft`; // one for each, because other processes may be saving, too
+      const draft = `${file}.${randomUUID()}.draft`; // other processes may save at the same time
       try {
         const handle = await open(draft, 'wx', 0o600);
         try {
@@ -52,8 +52,8 @@ export function createFileStore(path: string): LicenseStore {
 
 const DRAFT_END = /^\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.draft$/;
 
-/** Removes what processes left beside the file that were killed. A draft has the license key in it. */
-async function sweepDrafts(file: string): Promise<void> {
+/** Removes drafts of killed processes, because a draft contains the license key. */
+async function removeStaleDrafts(file: string): Promise<void> {
   try {
     const [folder, name] = [dirname(file), basename(file)];
     for (const entry of await readdir(folder)) {
@@ -62,7 +62,7 @@ async function sweepDrafts(file: string): Promise<void> {
       if (Math.abs(Date.now() - mtimeMs) > STALE_MS) await rm(join(folder, entry), { force: true });
     }
   } catch {
-    // What cannot be swept is in nobody's way; that the file cannot be read is said by reading it.
+    // A draft that remains does no harm, and load() reports an unreadable file.
   }
 }
 

@@ -1,22 +1,23 @@
-// The background loop: runs a task again and again, whenever the task says.
+// The background loop: runs a task repeatedly, after the pause that the task returns.
+
+import type { Signal } from './abort-signal.ts';
 import type { Clock } from './clock.ts';
-import type { Signal } from './signal.ts';
 
 export type Loop = { start(): void; stop(): Promise<void> };
 
 export type LoopOptions = {
   readonly clock: Clock;
-  /** Resolves to the milliseconds until it wants to run again. */
+  /** Resolves to the milliseconds until the next run. */
   readonly run: (signal: Signal) => Promise<number>;
   readonly onError: (error: unknown) => void;
 };
 
-/** A machine that slept, or whose clock was set, is noticed after this long at most. The time is saved as often. */
+/** `most` bounds how late the loop notices that the machine slept or its clock was set. */
 const PAUSE_MS = { least: 1_000, most: 5 * 60_000 };
 
 export function createLoop({ clock, run, onError }: LoopOptions): Loop {
   let running: AbortController | undefined;
-  let underWay: Promise<void> = Promise.resolve();
+  let currentRun: Promise<void> = Promise.resolve();
   let cancelTimer = (): void => {};
 
   const turn = async (own: AbortController): Promise<void> => {
@@ -29,7 +30,7 @@ export function createLoop({ clock, run, onError }: LoopOptions): Loop {
     if (own.signal.aborted) return;
     const ms = Math.min(Math.max(pause, PAUSE_MS.least), PAUSE_MS.most);
     cancelTimer = clock.timer(() => {
-      underWay = turn(own);
+      currentRun = turn(own);
     }, ms);
   };
 
@@ -37,13 +38,13 @@ export function createLoop({ clock, run, onError }: LoopOptions): Loop {
     start() {
       if (running !== undefined) return;
       running = new AbortController();
-      underWay = turn(running);
+      currentRun = turn(running);
     },
     async stop() {
       running?.abort();
       running = undefined;
       cancelTimer();
-      await underWay;
+      await currentRun;
     },
   };
 }

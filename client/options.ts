@@ -1,59 +1,58 @@
-// The options of a license client.
+// Options of a license client.
 import type { Clock } from './clock.ts';
-import type { Fetch } from './fetch.ts';
-import type { Limits } from './limits.ts';
-import type { LicenseStore } from './store.ts';
-import type { Trust } from './trust.ts';
+import type { Fetch } from './hub/fetch.ts';
+import type { Limits } from './license/limits.ts';
+import type { Trust } from './license/trust.ts';
+import type { LicenseStore } from './state/store.ts';
 
-/** Durations are in milliseconds; each name that ends in `Ms` says so. */
+/** Durations are in milliseconds, and their names end in `Ms`. */
 export type LicenseClientOptions = {
-  /** URL of the hub: https, or http on this machine. A path is kept, and `v1/…` comes after it. */
+  /** URL of the hub: https, or http on this machine. `v1/…` is appended to its path. */
   readonly hubUrl: string | { readonly href: string };
-  /** Slug of the app: 1 to 63 characters. A license for another app does not count. */
+  /** Slug of the app: 1 to 63 characters. Licenses for other apps are rejected. */
   readonly app: string;
-  /** The keys that verify licenses, built into the application: at least one. */
+  /** Public keys compiled into the application: at least one. The client trusts no other key. */
   readonly trust: Trust;
-  /** Tells this machine from others, and is the same at each start: 1 to 256 printable characters. */
+  /** Identifies this machine, and is the same at each start: 1 to 256 printable characters. */
   readonly machineFingerprint: string;
-  /** Keeps the license between two runs, such as `createFileStore(path)`. */
+  /** Stores the license between runs, for example `createFileStore(path)`. */
   readonly store: LicenseStore;
   /**
-   * The limits of a client without a license: whole numbers by name, -1 for unlimited. The hub's Free profile overrides
-   * them name by name for as long as the application runs; it is not signed. A name that is in neither is unlimited.
+   * Limits without a license: integers by name, -1 for unlimited. The hub's Free profile, which is not signed,
+   * overrides them name by name while the application runs. A limit that neither names is unlimited.
    */
   readonly freeLimits: Limits;
   /**
-   * Name of the machine for people, at most 128 characters. Unprintable characters, and all beyond the 128th, are left
-   * out. Default: none.
+   * Display name of the machine. Unprintable characters, and all after the 128th, are removed. Default: none.
    */
   readonly machineLabel?: string | undefined;
-  /** Dotted numeric, such as `2.14.0`, at most 32 characters. Default: none. */
+  /** Dotted numeric version, such as `2.14.0`, at most 32 characters. Default: none. */
   readonly appVersion?: string | undefined;
   /**
-   * Whether the record keeps the license key: needed to renew a lease, to take up changed terms and to release the seat
+   * Whether to store the license key. It is needed to renew a lease, to apply changed terms and to release the seat
    * without asking the customer for it. Default: true.
    */
   readonly keepLicenseKey?: boolean | undefined;
   /**
-   * Time between two soft checks of a license, in whole milliseconds: 60000 (a minute) to 2592000000 (30 days). It
-   * replaces the interval that the hub asks for. Default: that interval (`recheckAfterSeconds`), which is a day.
+   * Soft-check interval in milliseconds, an integer from 60000 (1 minute) to 2592000000 (30 days). Default: the
+   * interval that the hub requests (`recheckAfterSeconds`, 1 day).
    */
   readonly softCheckIntervalMs?: number | undefined;
   /**
-   * How far the machine's clock may be behind the last known time, in milliseconds, 0 or more. Default: 86400000 (a
-   * day), because a wrong time zone must not lock anybody out.
+   * How far the machine's clock may be behind the last known time, in milliseconds, 0 or more. Default: 86400000
+   * (1 day), so that a wrong time zone does not lock users out.
    */
   readonly clockToleranceMs?: number | undefined;
-  /** Time for each request as a whole, in whole milliseconds: 1 to 2147483647. Default: 10000 (10 seconds). */
+  /** Timeout of a whole request in milliseconds, an integer from 1 to 2147483647. Default: 10000 (10 seconds). */
   readonly timeoutMs?: number | undefined;
-  /** Allows http to other machines, which shows license keys to everybody on the way. Default: false. */
+  /** Allows http to other machines. It exposes license keys to the network. Default: false. */
   readonly allowHttp?: boolean | undefined;
-  /** Gets the errors that no caller gets, such as those of a listener that threw. Default: `console.error`. */
+  /** Receives errors that reach no caller, such as those of a listener that threw. Default: `console.error`. */
   readonly onError?: ((error: unknown) => void) | undefined;
-  /** Sends the requests. Default: `fetch` of the platform. */
+  /** Sends the requests. Default: the platform's `fetch`. */
   readonly fetch?: Fetch | undefined;
-  /** The time, in milliseconds, and timers: for tests. Default: those of the machine. */
+  /** Time in milliseconds, and timers; for tests. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
-  /** A number from 0 up to and without 1, which shortens the pauses between retries: for tests. Default: `Math.random`. */
+  /** Returns a number from 0 to below 1, the jitter of retries; for tests. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
 };

@@ -1,5 +1,4 @@
-// Makes the console's files from console/app: for the package when that is made, and in a checkout for a hub that is
-// asked for them. So none are kept under version control, and none can be out of date.
+// Builds the console's files from console/app: for the published package, and on demand for a hub in a checkout.
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build, stop } from 'esbuild';
@@ -7,7 +6,7 @@ import { build, stop } from 'esbuild';
 const ROOT = join(import.meta.dirname, '..');
 const APP = join(import.meta.dirname, 'app');
 
-/** The files by name; names of code and style change with what is in them. The same sources make the same bytes. */
+/** Returns the files by name. Script and style names contain a hash of their content. Builds are reproducible. */
 export async function buildConsole(): Promise<Map<string, Uint8Array>> {
   try {
     const { outputFiles, metafile } = await build({
@@ -22,10 +21,10 @@ export async function buildConsole(): Promise<Map<string, Uint8Array>> {
       target: ['chrome123', 'firefox121', 'safari17.5'],
       jsx: 'automatic',
       jsxImportSource: 'preact',
-      legalComments: 'none', // LICENSES.txt has them in full
+      legalComments: 'none', // LICENSES.txt contains them
       metafile: true,
       write: false,
-      logLevel: 'silent', // what is wrong is thrown
+      logLevel: 'silent', // errors are thrown
     });
     const files = new Map(outputFiles.map(({ path, contents }) => [nameOf(path), contents]));
     const page = await readFile(join(APP, 'index.html'), 'utf8');
@@ -33,7 +32,7 @@ export async function buildConsole(): Promise<Map<string, Uint8Array>> {
     files.set('LICENSES.txt', encode(await licensesOf(Object.keys(metafile.inputs))));
     return files;
   } finally {
-    await stop(); // its process
+    await stop(); // ends the process of esbuild
   }
 }
 
@@ -41,12 +40,12 @@ function nameOf(path: string): string {
   return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
 }
 
-/** The page with `main.js` and the like replaced by the names of this build. */
+/** The page with the hashed file names of this build. */
 function withNames(page: string, names: readonly string[]): string {
   return names.reduce((text, name) => text.replaceAll(name.replace(/-[A-Z0-9]{8}\./, '.'), name), page);
 }
 
-/** The license texts of all packages that are in the bundle. */
+/** The license texts of all bundled packages. */
 async function licensesOf(inputs: readonly string[]): Promise<string> {
   const packages = new Set(
     inputs.flatMap((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0] ?? []),

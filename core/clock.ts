@@ -1,4 +1,4 @@
-// The hub's only source of the time of day; tests put their own in its place.
+// The hub's only source of the current time; tests replace it.
 
 export type Clock = () => Date;
 

@@ -1,6 +1,6 @@
-// The refusals of the domain: one error class, its stable codes and what each means to a caller.
+// The errors of the domain: one class with stable codes.
 
-/** What kind of refusal a code is; the RPC layer and the gateway each map kinds and codes in one table. */
+/** The kind of an error code; the RPC layer and the gateway map kinds to their own codes. */
 export type HubErrorKind =
   | 'not_found'
   | 'already_exists'
@@ -10,7 +10,7 @@ export type HubErrorKind =
   | 'invalid_argument'
   | 'unavailable';
 
-/** Every code a refusal can carry. Codes are part of the public contract: never renamed, never reused. */
+/** All error codes. They are part of the public contract: never renamed, never reused. */
 export const HUB_ERRORS = {
   app_unknown: 'not_found',
   app_exists: 'already_exists',
@@ -67,7 +67,7 @@ export type HubErrorCode = keyof typeof HUB_ERRORS;
 /** Seats a license allows (-1: unlimited, 0: none) and seats active now. */
 export type SeatUsage = { readonly limit: number; readonly used: number };
 
-/** A request the hub understands and refuses. `message` is written for the caller and holds no secret. */
+/** A request that the hub refuses. The caller sees `message`, so it contains no secret. */
 export class HubError extends Error {
   readonly code: HubErrorCode;
   readonly seats: SeatUsage | undefined;
@@ -75,7 +75,7 @@ export class HubError extends Error {
   readonly field: string | undefined;
   /** The HTTP method to use instead, with `method_not_allowed`. */
   readonly allow: string | undefined;
-  /** The charge session that the request left behind. */
+  /** The charge session that the request created. */
   readonly sessionId: string | undefined;
 
   constructor(
@@ -93,7 +93,7 @@ export class HubError extends Error {
   }
 }
 
-/** The hub has more to do than it can in time. */
+/** The error for a hub that cannot keep up with its requests. */
 export function overloaded(): HubError {
   return new HubError('overloaded', 'the hub has too much to do at the moment; try again in a few seconds');
 }

@@ -1,4 +1,4 @@
-// Identifiers: a prefix that names the kind, and a UUIDv7 in 26 lower-case Crockford base32 characters (TypeID).
+// Identifiers (TypeID): a prefix for the kind, and a UUIDv7 in 26 lower-case Crockford base32 characters.
 import { fromString, fromUUID, toUUID, typeidUnboxed } from 'typeid-js';
 
 /** A UUID in its usual hyphenated form, as the database stores it. */
@@ -23,7 +23,7 @@ export function newUuid(): Uuid {
   return toUUID(typeidUnboxed('x')) as Uuid; // the library has no call that gives the bare UUID
 }
 
-/** `lic` and a UUID make `lic_01k…`. */
+/** For example `lic_01k…` from `lic` and a UUID. */
 export function formatId(prefix: IdPrefix, uuid: string): string {
   return fromUUID(uuid, prefix);
 }

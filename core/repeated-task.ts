@@ -1,6 +1,6 @@
-// What a hub does by itself, again and again, until it stops.
+// Repeats a background task until the hub stops.
 import type { Logger } from 'pino';
-import type { Task } from '../metrics/tasks.ts';
+import type { Task } from '../lib/metrics/tasks.ts';
 
 export type RepeatedTaskOptions = {
   /** From the end of a pass to the next one. */
@@ -8,11 +8,11 @@ export type RepeatedTaskOptions = {
   readonly pass: () => Promise<void>;
   readonly task: Task;
   readonly logger: Logger;
-  /** What is logged of the first pass that fails in a row. */
+  /** Logged for the first of several failures in a row. */
   readonly complaint: string;
 };
 
-/** The first pass begins at once; there are never two at a time. `stop` waits for the one under way. */
+/** Starts the first pass at once, and never two at a time. `stop` waits for the current one. */
 export function repeatTask({ everyMs, pass, task, logger, complaint }: RepeatedTaskOptions): {
   stop(): Promise<void>;
 } {

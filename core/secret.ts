@@ -1,9 +1,9 @@
-// A value that no log, error or JSON can show by accident: what is to be kept out of them is said by its type.
+// A value that logs, errors and JSON do not show by accident.
 import { inspect } from 'node:util';
 
 const SHOWN = '[secret]';
 
-/** Printed, put into text, inspected or written as JSON it is `[secret]`. Only `reveal` gives the value. */
+/** As text, JSON or inspected it is `[secret]`. Only `reveal` returns the value. */
 export class Secret<T> {
   readonly #value: T;
 

@@ -1,4 +1,4 @@
-// A service together with what answers it.
+// A service of the contract with its implementation.
 import type { DescService } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 
@@ -9,5 +9,6 @@ export type ServiceEntry = {
 
 /** Pairs a service with an implementation of exactly its shape. */
 export function serve<T extends DescService>(service: T, implementation: ServiceImpl<T>): ServiceEntry {
-  return { service, implementation: implementation as ServiceImpl<DescService> }; // widened once its shape is checked
+  // Checked by the parameter type.
+  return { service, implementation: implementation as ServiceImpl<DescService> };
 }

@@ -1,6 +1,6 @@
-// The errors of the REST surface: one table of codes, and their RFC 9457 form.
+// The errors of the REST API: the table of codes, and their RFC 9457 documents.
 
-/** Every code an error answer can carry, with its HTTP status and title. Codes are never renamed or reused. */
+/** Every error code with its HTTP status and title. Codes are never renamed or reused. */
 export const PROBLEMS = {
   invalid_json: { status: 400, title: 'The body is not valid JSON' },
   invalid_request: { status: 400, title: 'The request is not valid' },
@@ -31,7 +31,7 @@ export type ProblemCode = keyof typeof PROBLEMS;
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** One request field at fault, by its REST name, and what to change. */
+/** A field at fault, by its REST name, and how to correct it. */
 export type FieldProblem = { readonly field: string; readonly detail: string };
 
 export type ProblemMembers = {
@@ -42,13 +42,13 @@ export type ProblemMembers = {
 
 type ProblemOptions = ProblemMembers & { headers?: readonly string[]; closes?: boolean; cause?: unknown };
 
-/** A request that is answered with an error. `message` becomes `detail`: it is written for the caller. */
+/** A request error. `message` becomes `detail`, which the caller reads. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly members: ProblemMembers;
-  /** Headers of the answer besides the usual ones: name, value, name, value, … */
+  /** Additional response headers: name, value, name, value, … */
   readonly headers: readonly string[];
-  /** Whether the connection is of no further use: the rest of the request is not waited for. */
+  /** Closes the connection without reading the rest of the request. */
   readonly closes: boolean;
 
   constructor(code: ProblemCode, detail: string, options: ProblemOptions = {}) {
@@ -69,7 +69,7 @@ export function fieldProblem(field: string, detail: string): Problem {
   return new Problem('invalid_request', `${field}: ${detail}`, { errors: [{ field, detail }] });
 }
 
-/** The RFC 9457 document. `type` is a URN: a stable name that does not pretend to be a page. */
+/** Returns the RFC 9457 document. `type` is a URN, which does not suggest a web page. */
 export function problemBody(problem: Problem, requestId: string): string {
   const { status, title } = PROBLEMS[problem.code];
   return JSON.stringify({

@@ -1,4 +1,4 @@
-// Translates what an RPC failed with into a Problem.
+// Translates errors of RPCs to problems.
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { Violation } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { ViolationsSchema } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
@@ -6,16 +6,16 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { type ErrorDetail, ErrorDetailSchema } from '../gen/hub/error/v1/error_pb.ts';
 import { type FieldProblem, isProblemCode, Problem } from './problem.ts';
 
-/** REST names of proto fields, where they are not simply the proto name in lowerCamelCase. */
+/** REST names of proto fields, where they differ from the proto name in lowerCamelCase. */
 export type FieldNames = { readonly [protoName: string]: string };
 
-/** The RPC that a request was translated into. */
+/** The RPC that the request was translated to. */
 type CalledRpc = { readonly rpc?: DescMethod | undefined; readonly fieldNames?: FieldNames | undefined };
 
 /**
- * The Problem for a failure. A refusal of the hub keeps its code, a violated proto rule becomes
- * `invalid_request`, an RPC that could not be served becomes `unavailable`, all else `internal` with a
- * detail that tells nothing and the failure as `cause`.
+ * Returns the Problem for an error. A refusal of the hub keeps its code; a violated proto rule becomes
+ * `invalid_request`; an RPC that could not be served becomes `unavailable`; any other error becomes
+ * `internal`, without details and with the error as `cause`.
  */
 export function toProblem(failure: unknown, called: CalledRpc = {}): Problem {
   if (failure instanceof Problem) return failure;
@@ -40,7 +40,7 @@ export function toProblem(failure: unknown, called: CalledRpc = {}): Problem {
 function refusal({ code, seats, field, allow }: ErrorDetail, failure: ConnectError): Problem {
   if (!isProblemCode(code)) return internal(failure);
   if (code === 'overloaded') return overloaded(failure);
-  // Only where the request itself is wrong, its field is the matter.
+  // Name the field only if the request is at fault.
   const names = field !== '' && failure.code === Code.InvalidArgument;
   return new Problem(code, names ? `${field}: ${failure.rawMessage}` : failure.rawMessage, {
     ...(seats && { seats: { limit: seats.limit, used: seats.used } }),
@@ -59,7 +59,7 @@ const UNAVAILABLE: ReadonlySet<Code> = new Set([
 const RETRY_AFTER_SECONDS = 5;
 const SHED_SECONDS = 2;
 
-/** The Problem for a service that cannot answer now. */
+/** The Problem for a service that is unavailable. */
 export function unavailable(cause: unknown): Problem {
   return new Problem('unavailable', 'The hub cannot answer at the moment. Try again in a few seconds.', {
     headers: ['Retry-After', String(RETRY_AFTER_SECONDS)],
@@ -67,7 +67,7 @@ export function unavailable(cause: unknown): Problem {
   });
 }
 
-/** The Problem for a service that has more to do than it can. */
+/** The Problem for a service at its capacity. */
 export function overloaded(cause?: unknown): Problem {
   return new Problem('overloaded', 'The hub has too much to do at the moment. Try again in a few seconds.', {
     headers: ['Retry-After', String(SHED_SECONDS)],
@@ -75,7 +75,9 @@ export function overloaded(cause?: unknown): Problem {
   });
 }
 
-/** The Problem for a client that has too many connections open. Not `overloaded`: the hub can take others'. */
+/**
+ * The Problem for a client with too many connections. Not `overloaded`: the hub still serves other clients.
+ */
 export function tooManyConnections(): Problem {
   return new Problem(
     'rate_limited',
@@ -95,19 +97,20 @@ function internal(cause: unknown): Problem {
 
 function fieldError(violation: Violation, { rpc, fieldNames = {} }: CalledRpc): FieldProblem {
   const { fieldName = '', subscript } = violation.field?.elements[0] ?? {};
-  // An entry of a map is a field that the client named itself.
+  // The key of a map entry is a field name from the request.
   const field =
     subscript?.case === 'stringKey' ? subscript.value : (fieldNames[fieldName] ?? lowerCamelCase(fieldName));
   return { field, detail: fix(violation, isOptional(rpc, fieldName)) };
 }
 
-// The rules say what they want. Only a missing or an empty text violates a minimum length, and that is said better.
+// Only a missing or empty text violates a minimum length, so a clearer message replaces that rule's. Other
+// rules have their own.
 function fix({ ruleId, message }: Violation, optional: boolean): string {
   if (ruleId !== 'string.min_len') return message;
   return optional ? 'must not be empty: leave it out, or give a value' : 'is required and must not be empty';
 }
 
-/** Whether the contract tells a field that is missing from one that is empty. */
+/** Whether the contract distinguishes a missing field from an empty one. */
 function isOptional(rpc: DescMethod | undefined, fieldName: string): boolean {
   return rpc?.input.fields.find(({ name }) => name === fieldName)?.proto.proto3Optional === true;
 }

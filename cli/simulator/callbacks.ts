@@ -1,4 +1,4 @@
-// Callbacks on their way to the merchant: delivered, tried again, or hit by a fault.
+// Delivers callbacks to the merchant, with retries and injected faults.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Fault, Faults } from './faults.ts';
 import type { Payment } from './ledger.ts';
@@ -9,7 +9,7 @@ export type Delivery = {
   readonly ref: string;
   readonly method: string;
   readonly url: string;
-  /** Undefined if no answer came. */
+  /** Undefined without a response. */
   readonly status: number | undefined;
   readonly durationMs: number;
   readonly forged: boolean;
@@ -17,7 +17,7 @@ export type Delivery = {
 
 export type CallbackOptions = {
   readonly faults: Faults;
-  /** Pauses before a notification that got no 2xx is posted again. */
+  /** Pauses before a notification without a 2xx response is posted again. */
   readonly retryDelaysMs: readonly number[];
   readonly timeoutMs: number;
 };
@@ -25,7 +25,7 @@ export type CallbackOptions = {
 export type Callbacks = ReturnType<typeof createCallbacks>;
 
 const LATE_MS = 2_000;
-/** A reordered callback waits for the next one, but no longer than this. */
+/** Maximum time that a reordered callback waits for the next one. */
 const OVERTAKEN_WITHIN_MS = 5_000;
 const MOST_DELIVERIES = 10_000;
 
@@ -42,7 +42,7 @@ export function createCallbacks({ faults, retryDelaysMs, timeoutMs }: CallbackOp
     if (closing.signal.aborted) return true;
     deliveries.push({ ref, method, url, status, durationMs: Math.round(performance.now() - start), forged });
     if (deliveries.length > MOST_DELIVERIES) deliveries.shift();
-    // A browser that was sent with GET does not come again.
+    // A browser that was redirected with GET does not retry.
     return body === undefined || (status !== undefined && status >= 200 && status < 300);
   };
 
@@ -92,18 +92,18 @@ export function createCallbacks({ faults, retryDelaysMs, timeoutMs }: CallbackOp
   };
 
   return {
-    /** Sends a callback in the background. `forgery` is what a fault `forged` sends before it. */
+    /** Sends a callback in the background. A `forged` fault sends `forgery` first. */
     send(request: CallbackRequest, payment: Payment, forgery: CallbackRequest | undefined): void {
       if (closing.signal.aborted) return;
       track(deliverWith(faults.take('callback', payment), request, payment, forgery));
     },
-    /** Sends a forged callback now. */
+    /** Sends a forged callback immediately. */
     async forge(request: CallbackRequest, { ref }: Payment): Promise<void> {
       await attempt(request, ref, true);
     },
-    /** Attempts so far, the latest last. */
+    /** Delivery attempts so far, the latest last. */
     deliveries: (): readonly Delivery[] => [...deliveries],
-    /** Resolves when no callback is under way: each was delivered, lost or given up. */
+    /** Resolves when every callback has been delivered, lost or given up. */
     async idle(): Promise<void> {
       while (underWay.size > 0) await Promise.all(underWay);
     },
@@ -122,14 +122,14 @@ async function statusOf({ method, url, body }: CallbackRequest, signal: AbortSig
       redirect: 'manual',
       ...(body !== undefined && { body, headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
     });
-    await response.body?.cancel(); // a provider looks at the status only
+    await response.body?.cancel(); // a provider evaluates the status only
     return response.status;
   } catch {
-    return undefined; // refused, cut off or too slow: all the same to a provider
+    return undefined; // a provider treats refused, interrupted and slow requests alike
   }
 }
 
-/** Ends early when the signal comes. */
+/** Ends early when the signal aborts. */
 function wait(ms: number, signal: AbortSignal): Promise<void> {
   return pause(ms, undefined, { signal }).catch(() => undefined);
 }

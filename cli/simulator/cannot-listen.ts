@@ -1,7 +1,7 @@
-// Why a simulator does not start: its port.
-import { CliError, EXIT } from '../failure.ts';
+// Explains why the simulator's port cannot be used.
+import { CliError, EXIT } from '../errors/failure.ts';
 
-/** @param option By which the port was, or can be, chosen. */
+/** @param option The option that sets the port. */
 export function cannotListen(
   { code, message }: NodeJS.ErrnoException,
   port: number,

@@ -1,4 +1,5 @@
-// The simulator's own interface, for tests and people: POST /_control/<command> with JSON; GET /_control lists them. From this machine only.
+// The simulator's control API for tests and people: POST /_control/<command> with JSON; GET /_control lists
+// the commands. Serves this machine only.
 import type { IncomingMessage } from 'node:http';
 import { formatAmount } from './amount.ts';
 import type { Controls, SimulatedPayment } from './controls.ts';
@@ -8,7 +9,10 @@ import type { JsonAnswer } from './provider.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** Answers 403 to who is elsewhere or a web page, 404 to an unknown command, 409 to what cannot be. */
+/**
+ * Answers 403 to other machines and web pages, 404 to an unknown command, 409 to a call that the payment's
+ * state forbids.
+ */
 export async function control(
   controls: Controls,
   { name, request, body }: { name: string; request: IncomingMessage; body: string },
@@ -27,13 +31,13 @@ export async function control(
 }
 
 type Command = {
-  /** What it is given, as JSON members. */
+  /** Its JSON members. */
   readonly takes: string;
   readonly does: string;
   readonly run: (controls: Controls, input: Input) => unknown;
 };
 
-/** Payments are named by `ref`: the provider's id of them or the merchant's. */
+/** `ref` names a payment by the provider's or the merchant's id. */
 export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   command('payments', '', 'lists the payments that merchants asked for', (controls) => ({
     payments: controls.payments().map(paymentView),
@@ -94,7 +98,7 @@ function command(name: string, takes: string, does: string, run: Command['run'])
   return [name, { takes, does, run }];
 }
 
-/** What can be asked for here: the answer to GET. */
+/** Lists the commands, for GET. */
 function contents(): JsonAnswer {
   const commands = [...COMMANDS].map(([name, { takes, does }]) => [
     `POST ${name}`,
@@ -116,7 +120,7 @@ const CLAIMS: readonly Outcome[] = ['paid', 'failed', 'cancelled'];
 const OUTAGES = ['refused', 'dropped'] as const;
 const LONGEST_MS = 3_600_000;
 
-/** Web pages can reach this machine too, by a request that needs no leave or by a name that leads here. */
+/** Web pages can reach this machine too, with a simple cross-site request or a DNS name that points here. */
 function intruder({ socket, method, headers, url = '' }: IncomingMessage): string | undefined {
   if (!isLoopback(socket.remoteAddress ?? '')) return 'the control interface is for this machine only';
   const host = (headers.host ?? '').replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
@@ -131,7 +135,7 @@ function isLoopback(address: string): boolean {
   return /^(::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/.test(address);
 }
 
-/** A payment in JSON, where there are no bigints. */
+/** A payment as JSON, which has no bigint. */
 function paymentView({ amount, createdAt, ...payment }: SimulatedPayment) {
   return {
     ...payment,
@@ -195,12 +199,12 @@ function parsed(body: string): Input {
     const value: unknown = JSON.parse(body === '' ? '{}' : body);
     if (typeof value === 'object' && value !== null) return { ...value };
   } catch {
-    // said below
+    // an error below explains it
   }
   throw wrong('the body', 'a JSON object');
 }
 
-/** Commands without an answer answer nothing. */
+/** Commands without a result return an empty object. */
 function asObject(value: unknown): object {
   return typeof value === 'object' && value !== null ? value : {};
 }

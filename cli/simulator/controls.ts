@@ -1,44 +1,65 @@
-// What can be done with a running simulator: press the customers' buttons, cause trouble, look at the provider's books.
+// Controls of a running simulator: press the customers' buttons, inject faults, read the provider's ledger.
 import type { Callbacks, Delivery } from './callbacks.ts';
+import type { Conditions } from './conditions.ts';
 import type { Customer } from './customer.ts';
 import type { Faults } from './faults.ts';
 import type { Outage } from './front.ts';
 import { type Ledger, mayDecide, type Outcome, type Payment } from './ledger.ts';
-import type { Conditions } from './requests.ts';
 
-/** Payments are named by the provider's id (session key, payment id) or by the merchant's transaction id. */
+/** `ref` is the provider's id (session key, payment id) or the merchant's transaction id. */
 export type Controls = {
   readonly faults: Faults;
   payments(): readonly SimulatedPayment[];
-  /** What proves each payment of a checkout of gateway_one, the first one first. @throws SimulatorError */
+  /**
+   * Validation ids of a gateway_one checkout's payments, oldest first.
+   * @throws SimulatorError
+   */
   proofs(ref: string): readonly string[];
-  /** What moved and still stands, in minor units by currency. */
+  /** Payments less reversals, in minor units by currency. */
   totals(): Record<string, bigint>;
-  /** The customer presses the button; callbacks go on their way. @throws SimulatorError */
+  /**
+   * Presses a button as the customer and sends callbacks.
+   * @throws SimulatorError
+   */
   pay(ref: string): void;
   fail(ref: string): void;
   cancel(ref: string): void;
-  /** Pays everything that is open. Answers how many those were. */
+  /** Pays every open payment. Returns their number. */
   payAll(): number;
-  /** The customer authorizes with gateway_two and closes the tab: nobody is told. @throws SimulatorError */
+  /**
+   * Authorizes with gateway_two as a customer who then closes the tab: no callback is sent.
+   * @throws SimulatorError
+   */
   authorizeAndLeave(ref: string): void;
-  /** The customer pays a second time what is paid; the callback goes on its way. @throws SimulatorError */
+  /**
+   * Pays a paid payment again and sends the callback.
+   * @throws SimulatorError
+   */
   payAgain(ref: string): void;
-  /** The provider takes the money back. @throws SimulatorError */
+  /**
+   * Reverses the payment.
+   * @throws SimulatorError
+   */
   reverse(ref: string): void;
-  /** The provider takes a reversal back: the payment stands again. @throws SimulatorError */
+  /**
+   * Cancels a reversal.
+   * @throws SimulatorError
+   */
   standAgain(ref: string): void;
-  /** Sends a callback that knows no secret; resolves once it was answered. @throws SimulatorError */
+  /**
+   * Sends a forged callback without the secret and waits for the response.
+   * @throws SimulatorError
+   */
   forge(ref: string, claim: Outcome): Promise<void>;
-  /** Attempts to deliver callbacks, the latest last. */
+  /** Delivery attempts, the latest last. */
   deliveries(): readonly Delivery[];
-  /** Resolves when no callback is under way: each was delivered, lost or given up. */
+  /** Resolves when every callback has been delivered, lost or given up. */
   idle(): Promise<void>;
-  /** Every answer of a provider takes so much longer. */
+  /** Delays every provider response. */
   setLatency(ms: number): void;
-  /** The providers cannot be reached for a while. */
+  /** Makes the providers unreachable for a while. */
   down(ms: number, how: Outage): void;
-  /** Requests that followed a redirect, which nobody should. */
+  /** Requests that followed a redirect; clients must not follow it. */
   followedRedirects(): number;
 };
 

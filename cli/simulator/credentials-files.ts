@@ -1,11 +1,14 @@
-// The simulator's accounts as the files that `hubctl slot add --credentials-file` reads.
+// Writes the simulator's accounts to files for `hubctl slot add --credentials-file`.
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeDirectory } from '../../core/storage/make-directory.ts';
+import { makeDirectory } from '../../lib/files/make-directory.ts';
 import type { Gateway } from './ledger.ts';
 import type { SimulatorCredentials } from './simulator.ts';
 
-/** Writes one file a gateway, for its owner only, over those of an earlier run. Answers where they are. */
+/**
+ * Writes one file for each gateway, readable by its owner only, over those of an earlier run. Returns the
+ * paths.
+ */
 export async function writeCredentialsFiles(
   credentials: SimulatorCredentials,
   directory: string,
@@ -13,7 +16,7 @@ export async function writeCredentialsFiles(
   await makeDirectory(directory);
   const write = async (gateway: Gateway): Promise<string> => {
     const file = join(directory, `${gateway}.json`);
-    await rm(file, { force: true }); // the mode below is for a new file only
+    await rm(file, { force: true }); // the mode below applies to new files only
     await writeFile(file, `${JSON.stringify(credentials[gateway], undefined, 2)}\n`, {
       mode: 0o600,
       flag: 'wx',

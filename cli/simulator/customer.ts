@@ -1,7 +1,6 @@
-// What the customer can do: look at the checkout page and press its buttons, in a browser or without one.
+// Actions of the simulated customer: view the checkout page and press its buttons, in a browser or without
+// one.
 import type { Callbacks } from './callbacks.ts';
-import { checkoutPage } from './checkout-page.ts';
-import { indexPage } from './index-page.ts';
 import {
   type Attempt,
   type Gateway,
@@ -11,7 +10,9 @@ import {
   type Payment,
   SimulatorError,
 } from './ledger.ts';
-import { messagePage, PAGE_HEADERS } from './page.ts';
+import { checkoutPage } from './pages/checkout-page.ts';
+import { indexPage } from './pages/index-page.ts';
+import { messagePage, PAGE_HEADERS } from './pages/layout.ts';
 import type { Call, CallbackRequest, Provider } from './provider.ts';
 
 export type CustomerOptions = {
@@ -22,7 +23,7 @@ export type CustomerOptions = {
 
 export type Customer = ReturnType<typeof createCustomer>;
 
-/** What a browser is answered. */
+/** Response to a browser. */
 export type Page = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -32,7 +33,7 @@ export type Page = {
 const FORGOTTEN = 'The simulator keeps payments in memory: it may have been restarted.';
 const LEFT = 'Close this tab now: the merchant has not been told, and has to find out.';
 
-/** The buttons of the page: what each does. */
+/** The buttons of the page and their outcomes. */
 const PRESSES = new Map<string, Outcome>([
   ['pay', 'paid'],
   ['fail', 'failed'],
@@ -43,7 +44,7 @@ const PRESSES = new Map<string, Outcome>([
 const BUTTONS = `The field press has to be one of ${[...PRESSES.keys()].join(', ')}.`;
 
 export function createCustomer({ ledger, callbacks, providers }: CustomerOptions) {
-  /** A callback the other way round: what somebody would send who wants the hub to believe the contrary. */
+  /** The contrary outcome, for a forged callback. */
   const contrary = (payment: Payment, outcome: Outcome) =>
     providers[payment.gateway].forgery(payment, outcome === 'paid' ? 'failed' : 'paid');
 
@@ -53,8 +54,7 @@ export function createCustomer({ ledger, callbacks, providers }: CustomerOptions
 
   return {
     /**
-     * The customer decides, and the callback goes on its way; for gateway_two this is the browser that returns.
-     *
+     * Decides as the customer and sends the callback; for gateway_two the browser's return.
      * @throws SimulatorError if the checkout is over
      */
     decide(payment: Payment, outcome: Outcome): void {
@@ -62,29 +62,35 @@ export function createCustomer({ ledger, callbacks, providers }: CustomerOptions
       send(payment, attempt, providers[payment.gateway].callback(payment, attempt));
     },
 
-    /** The customer authorizes with gateway_two and closes the tab: nobody is told. @throws SimulatorError */
+    /**
+     * Authorizes with gateway_two as a customer who then closes the tab: no callback is sent.
+     * @throws SimulatorError
+     */
     authorizeAndLeave(payment: Payment): void {
       if (payment.gateway !== 'gateway_two')
         throw new SimulatorError('only gateway_two leaves it to the customer');
       ledger.decide(payment, 'paid');
     },
 
-    /** The customer pays a second time, and the callback of that goes on its way. @throws SimulatorError */
+    /**
+     * Pays again and sends the callback.
+     * @throws SimulatorError
+     */
     payAgain(first: Payment): void {
       const { payment, attempt } = ledger.payAgain(first);
       send(payment, attempt, providers[payment.gateway].callback(payment, attempt));
     },
 
-    /** Sends what somebody could send who knows the callback address but no secret. Resolves once it was answered. */
+    /** Sends a forged callback to the callback address without the secret. Resolves with the response. */
     async forge(payment: Payment, claim: Outcome): Promise<void> {
       const request = providers[payment.gateway].forgery(payment, claim);
       if (request !== undefined) await callbacks.forge(request, payment);
     },
 
-    /** What a browser gets that was told the simulator's address only. */
+    /** The page at the simulator's root address. */
     lookAround: (): Page => page(200, indexPage(ledger.payments())),
 
-    /** What a browser gets: GET shows the page, POST is a press of a button. */
+    /** Serves a browser: GET shows the page, POST presses a button. */
     browse({ method, body }: Call, payment: Payment | undefined): Page {
       if (payment === undefined) return page(404, messagePage('No such checkout', FORGOTTEN));
       if (method === 'GET') return page(200, checkoutPage(payment));

@@ -1,26 +1,26 @@
-// Which faults happen when: the ones asked for, and a random plan that a seed repeats.
+// Decides which faults happen: requested ones, and random ones that a seed repeats.
 import { type Payment, SimulatorError } from './ledger.ts';
 
-/** Instead of an answer, or in place of the right one. */
+/** Faults that replace or suppress the response. */
 export const ANSWER_FAULTS = [
-  'timeout_before', // nothing is done, and no answer comes
-  'timeout_after', // it is done, and no answer comes
-  'error_500', // nothing is done
-  'html', // nothing is done: a page of some proxy, with status 200
-  'redirect', // nothing is done
-  'dropped', // nothing is done: the connection ends
-  'empty', // it is done, the body is empty
-  'truncated', // it is done, the body ends half-way
-  'huge', // it is done, the body is 100 MB
+  'timeout_before', // request not processed, no response
+  'timeout_after', // request processed, no response
+  'error_500', // request not processed
+  'html', // request not processed: a proxy's HTML page with status 200
+  'redirect', // request not processed
+  'dropped', // request not processed: the connection closes
+  'empty', // request processed, empty body
+  'truncated', // request processed, truncated body
+  'huge', // request processed, 100 MB body
 ] as const;
 
-/** The answer is well formed and says something untrue. */
+/** The response is well formed and contains a false value. */
 export const LIES = ['wrong_amount', 'wrong_currency', 'wrong_transaction'] as const;
 
-/** The answer rates the payment risky. */
+/** The response rates the payment risky. */
 const RATINGS = ['risky'] as const;
 
-/** Of callbacks on their way. */
+/** Faults of callback delivery. */
 export const CALLBACK_FAULTS = ['late', 'lost', 'duplicated', 'reordered', 'forged'] as const;
 
 export const FAULT_KINDS = [
@@ -34,7 +34,7 @@ export const FAULT_KINDS = [
 
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** What a fault can happen to, and the faults that can happen to it. */
+/** The faults that each operation supports. */
 export const POSSIBLE = {
   'gateway_one.initiate': ANSWER_FAULTS,
   'gateway_one.validate': [...ANSWER_FAULTS, ...LIES, ...RATINGS],
@@ -50,20 +50,20 @@ export type OperationName = keyof typeof POSSIBLE;
 
 export const OPERATIONS = Object.keys(POSSIBLE) as readonly OperationName[]; // the keys of a constant
 
-/** A fault to happen to the next operation it fits. */
+/** A fault for the next matching operation. */
 export type Fault = {
   readonly kind: FaultKind;
-  /** Any that can have it, if not given. */
+  /** Default: any operation that supports it. */
   readonly operation?: OperationName;
-  /** Only this payment's, by the provider's id or the merchant's. */
+  /** Restricts it to one payment, by the provider's or the merchant's id. */
   readonly ref?: string;
-  /** How often; once if not given. */
+  /** Number of times; default 1. */
   readonly times?: number;
-  /** How late a `late` callback is; 2 000 if not given. */
+  /** Delay of a `late` callback in milliseconds; default 2,000. */
   readonly delayMs?: number;
 };
 
-/** Of all operations the share `rate` (0 to 1) has one of the faults `kinds` (all, if not given). */
+/** Injects one of `kinds` (default: all) into the share `rate` (0 to 1) of all operations. */
 export type RandomPlan = {
   readonly seed: number;
   readonly rate: number;
@@ -80,7 +80,7 @@ export type Faults = ReturnType<typeof createFaults>;
 
 const MOST_EVENTS = 10_000;
 
-/** `onFault` is told of each fault as it happens. */
+/** Calls `onFault` for each fault. */
 export function createFaults(plan: RandomPlan = { seed: 1, rate: 0 }, onFault?: (event: FaultEvent) => void) {
   let requested: { readonly fault: Fault; left: number }[] = [];
   let random = drawing(plan);
@@ -95,7 +95,7 @@ export function createFaults(plan: RandomPlan = { seed: 1, rate: 0 }, onFault?: 
   };
 
   return {
-    /** @throws SimulatorError if such a fault cannot happen to that operation */
+    /** @throws SimulatorError if the operation does not support the fault */
     add(fault: Fault): void {
       const { kind, operation, times = 1 } = fault;
       if (operation !== undefined && !includes(POSSIBLE[operation], kind)) {
@@ -109,15 +109,15 @@ export function createFaults(plan: RandomPlan = { seed: 1, rate: 0 }, onFault?: 
     plan(next: RandomPlan): void {
       random = drawing(next);
     },
-    /** Forgets all faults that were asked for, and the random plan. */
+    /** Removes all requested faults and the random plan. */
     clear(): void {
       requested = [];
       random = drawing({ seed: 1, rate: 0 });
     },
-    /** What happened so far, the latest last. */
+    /** Faults so far, the latest last. */
     events: (): readonly FaultEvent[] => [...events],
 
-    /** The fault that happens to this operation now, if any. */
+    /** Takes the fault for this operation, if any. */
     take(operation: OperationName, payment: Payment | undefined): Fault | undefined {
       const fault = takeRequested(operation, payment) ?? random(operation);
       if (fault !== undefined) {
@@ -140,14 +140,14 @@ function drawing({ seed, rate, kinds = FAULT_KINDS }: RandomPlan) {
   const next = mulberry32(seed);
   return (operation: OperationName): Fault | undefined => {
     const happens = next() < rate;
-    const pick = next(); // always two numbers an operation, so that another rate keeps what follows
+    const pick = next(); // draws two numbers for each operation, so that the rate does not change the sequence
     const possible = kinds.filter((kind) => includes(POSSIBLE[operation], kind));
     const kind = happens ? possible[Math.floor(pick * possible.length)] : undefined;
     return kind && { kind };
   };
 }
 
-/** Numbers from 0 to 1 (exclusive) that a seed repeats: Tommy Ettinger's mulberry32. */
+/** Random numbers in [0, 1) from a seed: Tommy Ettinger's mulberry32. */
 function mulberry32(seed: number): () => number {
   let state = seed | 0;
   return () => {

@@ -1,29 +1,29 @@
-// The port of the simulator: it listens, goes down for a while, and comes back by itself.
+// The simulator's port, which can go down for a while and come back.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** `refused`: nobody listens. `dropped`: connections are accepted and cut. */
+/** `refused`: the port is closed. `dropped`: connections are accepted and closed. */
 export type Outage = 'refused' | 'dropped';
 
 export type Front = {
   readonly port: number;
-  /** For so long, providers and pages are not there. Another call replaces the outage. */
+  /** Makes providers and pages unreachable for this time. Another call replaces the outage. */
   down(ms: number, how: Outage): void;
   close(): Promise<void>;
 };
 
 export type FrontOptions = {
   readonly host: string;
-  /** 0 = any. */
+  /** 0 means any free port. */
   readonly port: number;
-  /** Requests that are answered also while connections are dropped. */
+  /** Requests that are answered even while connections are dropped. */
   readonly always: (request: IncomingMessage) => boolean;
 };
 
 const RETRY_MS = 100;
 
-/** @throws Error if the port is taken */
+/** @throws Error if the port is in use */
 export async function openFront(
   listener: (request: IncomingMessage, response: ServerResponse) => void,
   { host, port, always }: FrontOptions,
@@ -49,7 +49,7 @@ export async function openFront(
   const listenAgain = (): void => {
     if (!server.listening) server.listen(actual, host);
   };
-  // Somebody took the port meanwhile: it may come free again.
+  // Another process took the port: it may become free again.
   server.on('error', () => {
     timer = setTimeout(listenAgain, RETRY_MS);
   });

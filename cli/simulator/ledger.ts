@@ -1,10 +1,13 @@
-// The providers' books: what was asked for, what the customers did, what money moved.
+// The providers' ledger: orders, customers' decisions and payments.
 import { randomBytes } from 'node:crypto';
 import type { Amount } from './amount.ts';
 
 export type Gateway = 'gateway_one' | 'gateway_two';
 
-/** What the customer did on the checkout page. For gateway_two `paid` means authorized: execute moves the money. */
+/**
+ * The customer's decision on the checkout page. For gateway_two `paid` means authorized: execute moves the
+ * money.
+ */
 export type Outcome = 'paid' | 'failed' | 'cancelled';
 
 export type PaymentState = 'initiated' | 'authorized' | 'paid' | 'failed' | 'cancelled' | 'reversed';
@@ -12,15 +15,15 @@ export type PaymentState = 'initiated' | 'authorized' | 'paid' | 'failed' | 'can
 /** One press of a button on the checkout page. */
 export type Attempt = {
   readonly outcome: Outcome;
-  /** What proves the payment: gateway_one's val_id. A failure has none. */
+  /** gateway_one's val_id. A failure has none. */
   readonly proof: string | undefined;
   readonly bankId: string;
   readonly at: Date;
-  /** Whether the merchant has asked about the proof before. */
+  /** Whether the merchant has validated it before. */
   validated: boolean;
 };
 
-/** What a merchant asked for. */
+/** The merchant's order. */
 export type Order = {
   readonly gateway: Gateway;
   /** Its `tran_id` or `merchantInvoiceNumber`. */
@@ -28,34 +31,34 @@ export type Order = {
   readonly amount: Amount;
   readonly merchant: string;
   readonly description: string;
-  /** Where notifications are posted (gateway_one). */
+  /** Notification URL (gateway_one). */
   readonly notifyUrl: string | undefined;
-  /** Where the customer's browser is sent, by what happened. */
+  /** Return URLs of the customer's browser by outcome. */
   readonly returnUrls: Readonly<Record<Outcome, string>>;
-  /** Fields that the provider hands back as they came. */
+  /** Fields that the provider returns unchanged. */
   readonly echo: Readonly<Record<string, string>>;
 };
 
 export type Payment = Order & {
-  /** The provider's id for it: gateway_one's session key, gateway_two's payment id. */
+  /** The provider's id: gateway_one's session key, gateway_two's payment id. */
   readonly ref: string;
   readonly createdAt: Date;
   readonly attempts: Attempt[];
   state: PaymentState;
-  /** The id of the money's movement: val_id or trxID. */
+  /** Id of the transfer: val_id or trxID. */
   proof: string | undefined;
-  /** How often money moved. More than once would be a provider's mistake. */
+  /** Number of transfers. More than one would be a provider's mistake. */
   executions: number;
 };
 
-/** A call of the simulator that cannot be: an unknown payment, a press of a button that is not there. */
+/** An invalid call of the simulator: an unknown payment, or a button that is not available. */
 export class SimulatorError extends Error {
   override readonly name = 'SimulatorError';
 }
 
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** Payments are kept in memory only, so there is an end to them. */
+/** Limit of payments, which are kept in memory. */
 const MOST_PAYMENTS = 200_000;
 
 export function createLedger(now: () => number) {
@@ -87,7 +90,7 @@ export function createLedger(now: () => number) {
       return payment;
     },
 
-    /** The customer presses a button. A failed or cancelled checkout of gateway_one may be tried again. */
+    /** Presses a button as the customer. A failed or cancelled checkout of gateway_one may be retried. */
     decide(payment: Payment, outcome: Outcome): Attempt {
       if (!mayDecide(payment)) {
         throw new SimulatorError(`payment ${payment.ref} is ${payment.state}: its checkout is over`);
@@ -103,7 +106,7 @@ export function createLedger(now: () => number) {
       return attempt;
     },
 
-    /** Moves the money of an authorized payment; false if there is nothing to move. */
+    /** Captures an authorized payment; false if there is nothing to capture. */
     execute(payment: Payment): boolean {
       if (payment.state !== 'authorized') return false;
       moveMoney(payment, newProof());
@@ -111,8 +114,8 @@ export function createLedger(now: () => number) {
     },
 
     /**
-     * The customer pays what is paid already: gateway_one takes another attempt, gateway_two another payment with the
-     * same invoice. The money moves at once. Answers with what the callback is about.
+     * Pays a paid payment again: gateway_one takes another attempt, gateway_two another payment with the same
+     * invoice. The money moves immediately. Returns the subject of the callback.
      */
     payAgain(payment: Payment): { readonly payment: Payment; readonly attempt: Attempt } {
       if (payment.state !== 'paid')
@@ -162,17 +165,20 @@ export function createLedger(now: () => number) {
     byProof: (proof: string) => byProof.get(proof),
     ofMerchant,
 
-    /** By the provider's id or the merchant's, of which the latest counts. @throws SimulatorError */
+    /**
+     * Finds a payment by the provider's id or the merchant's, the latest of the latter.
+     * @throws SimulatorError
+     */
     find(ref: string): Payment {
       const payment = byRef.get(ref) ?? byMerchantId.get(ref)?.at(-1);
       if (payment === undefined) throw new SimulatorError(`no payment is called ${JSON.stringify(ref)}`);
       return payment;
     },
 
-    /** In the order in which they were asked for. */
+    /** Oldest first. */
     payments: (): readonly Payment[] => [...byRef.values()],
 
-    /** The money that moved and still stands, in minor units by currency. */
+    /** Payments less reversals, in minor units by currency. */
     totals(): Record<string, bigint> {
       const totals = new Map<string, bigint>();
       for (const { state, amount, executions } of byRef.values()) {
@@ -196,7 +202,7 @@ function moveMoney(payment: Payment, proof: string): void {
   payment.executions += 1;
 }
 
-/** Unguessable, and unique over restarts: merchants refuse a proof that they have seen. */
+/** Unguessable, and unique across restarts: merchants refuse a validation id that they have seen. */
 function newProof(): string {
   return randomBytes(10).toString('hex').toUpperCase();
 }

@@ -1,4 +1,4 @@
-// Answers of a provider's API as they go out: right, late, mangled, untrue, or not at all.
+// Sends the provider's response: correct, late, malformed, false, or not at all.
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -7,13 +7,13 @@ import type { JsonAnswer } from './provider.ts';
 
 export type Misbehaviour = {
   readonly response: ServerResponse;
-  /** Does what was asked, and says what to answer. */
+  /** Processes the request and returns the response. */
   readonly perform: () => JsonAnswer;
-  /** Where a redirect leads. */
+  /** Target of a redirect. */
   readonly elsewhere: string;
 };
 
-/** Nobody waits longer for an answer that does not come. */
+/** Maximum time to hold a request without a response. */
 const HANG_MS = 60_000;
 const HUGE_BYTES = 100 * 1024 * 1024;
 
@@ -84,7 +84,7 @@ function sendHalf(response: ServerResponse, body: string): void {
 /** Well-formed JSON of 100 MB, sent as fast as it is read. */
 async function sendHuge(response: ServerResponse): Promise<void> {
   response.writeHead(200, { 'content-type': JSON_TYPE });
-  await pipeline(Readable.from(hugeJson()), response).catch(() => undefined); // who hangs up has seen enough
+  await pipeline(Readable.from(hugeJson()), response).catch(() => undefined); // the client may close the connection
 }
 
 function* hugeJson(): Generator<Buffer> {
@@ -100,7 +100,7 @@ const FIELDS_OF = {
   wrong_transaction: ['tran_id', 'merchantInvoiceNumber', 'merchantInvoice'],
 } as const;
 
-/** The same answer with one untrue statement, wherever it is made. */
+/** The response with one false value wherever it occurs. */
 function untrue(
   lie: keyof typeof FIELDS_OF,
   json: Readonly<Record<string, unknown>>,
@@ -113,7 +113,7 @@ function untrue(
   return Object.fromEntries(Object.entries(json).map(told));
 }
 
-/** The same answer with the highest rating there is, wherever it has one. */
+/** The response with the highest risk rating wherever it occurs. */
 function rated(json: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const told = ([name, value]: [string, unknown]): [string, unknown] => {
     if (Array.isArray(value)) return [name, value.map(rated)];

@@ -1,4 +1,4 @@
-// What the two simulated providers have in common: calls, answers, and the callbacks they make.
+// Types that the two simulated providers share: calls, responses and callbacks.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FaultKind, OperationName } from './faults.ts';
 import type { Attempt, Outcome, Payment } from './ledger.ts';
@@ -18,14 +18,14 @@ export type Operation = {
   readonly name: OperationName;
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  /** The payment that the call is about, if it names one. */
+  /** The payment of the call, if it names one. */
   readonly find: (call: Call) => Payment | undefined;
   readonly answer: (call: Call) => JsonAnswer;
-  /** Faults that only this operation knows how to have. */
+  /** Faults that only this operation implements. */
   readonly faults?: Partial<Record<FaultKind, (call: Call) => JsonAnswer>>;
 };
 
-/** A call of the merchant's callback address. */
+/** A request to the merchant's callback URL. */
 export type CallbackRequest = {
   readonly method: 'GET' | 'POST';
   readonly url: string;
@@ -35,9 +35,9 @@ export type CallbackRequest = {
 
 export type Provider = {
   readonly operations: readonly Operation[];
-  /** What tells the merchant of the customer's decision; undefined if the merchant gave no address. */
+  /** The callback of the customer's decision; undefined if the merchant gave no URL. */
   readonly callback: (payment: Payment, attempt: Attempt) => CallbackRequest | undefined;
-  /** What somebody else could send who knows the callback address and the ids, but no secret. */
+  /** A forged callback: the URL and ids are known, the secret is not. */
   readonly forgery: (payment: Payment, claim: Outcome) => CallbackRequest | undefined;
 };
 
@@ -45,7 +45,7 @@ export function ok(json: Readonly<Record<string, unknown>>): JsonAnswer {
   return { status: 200, json };
 }
 
-/** An address that a browser may be sent to. */
+/** Whether a browser may be redirected there. */
 export function isWebAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }

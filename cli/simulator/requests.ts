@@ -1,6 +1,7 @@
-// The way of a request through the simulator: to its controls, to a checkout page, or to an operation with its fault.
+// Routes a request to the control API, a checkout page or a provider operation with its fault.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Conditions } from './conditions.ts';
 import { control } from './control-api.ts';
 import type { Controls } from './controls.ts';
 import type { Customer } from './customer.ts';
@@ -17,8 +18,6 @@ export type RequestParts = {
   readonly controls: Controls;
   readonly conditions: Conditions;
 };
-
-export type Conditions = { latencyMs: number; followedRedirects: number };
 
 export const CONTROL_PATH = '/_control';
 
@@ -64,7 +63,7 @@ export function createRequestHandler(parts: RequestParts) {
   };
 }
 
-/** Undefined if it is too large. */
+/** Undefined if the body is too large. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -1,8 +1,9 @@
-// Runs the simulator until a signal ends it, and says how to use it.
-import { usageError } from '../failure.ts';
-import { ENDING_SIGNALS, firstSignal } from '../first-signal.ts';
-import type { Streams } from '../tools.ts';
-import type { SimulatorReport } from '../views/simulator.ts';
+// Runs the simulator until a signal and prints how to use it.
+
+import { usageError } from '../errors/failure.ts';
+import { ENDING_SIGNALS, firstSignal } from '../interrupt/first-signal.ts';
+import type { Streams } from '../streams.ts';
+import type { SimulatorReport } from '../views/operations/simulator.ts';
 import { cannotListen } from './cannot-listen.ts';
 import { writeCredentialsFiles } from './credentials-files.ts';
 import type { FaultEvent } from './faults.ts';
@@ -15,7 +16,10 @@ export type RunOptions = SimulatorOptions & {
   readonly streams: Streams;
 };
 
-/** Resolves after the first signal that ends a program. @throws CliError if the port is taken or a file cannot be written */
+/**
+ * Resolves after the first terminating signal.
+ * @throws CliError if the port is in use or a file cannot be written
+ */
 export async function runSimulator({ credentialsDir, json, streams, ...options }: RunOptions): Promise<void> {
   const stopped = firstSignal(ENDING_SIGNALS);
   const onFault = json ? undefined : (event: FaultEvent) => void streams.stderr.write(faultLine(event));
@@ -40,7 +44,7 @@ export async function runSimulator({ credentialsDir, json, streams, ...options }
   }
 }
 
-/** A line for each fault, beside what was printed for pasting. */
+/** A line for each fault, on standard error. */
 export function faultLine({ kind, operation, ref }: FaultEvent): string {
   return `${new Date().toISOString()}  fault: ${kind} at ${operation}${ref === undefined ? '' : ` of ${ref}`}\n`;
 }

@@ -4,52 +4,54 @@ import { type Controls, createControls } from './controls.ts';
 import { createCustomer } from './customer.ts';
 import { createFaults, type FaultEvent, type RandomPlan } from './faults.ts';
 import { openFront } from './front.ts';
-import { createGatewayOne } from './gateway-one.ts';
-import type { Store } from './gateway-one-notification.ts';
-import { createGatewayTwo, type PaymentIdField, type WalletAccount } from './gateway-two.ts';
-import { createTokens } from './gateway-two-tokens.ts';
+import { createGatewayOne } from './gateway-one/api.ts';
+import type { Store } from './gateway-one/notification.ts';
+import { createGatewayTwo, type PaymentIdField, type WalletAccount } from './gateway-two/api.ts';
+import { createTokens } from './gateway-two/tokens.ts';
 import { createLedger, type Gateway } from './ledger.ts';
 import { sendJson } from './misbehave.ts';
 import { CONTROL_PATH, createRequestHandler } from './requests.ts';
 
 export type SimulatorOptions = {
-  /** 127.0.0.1 if not given. */
+  /** Default: 127.0.0.1. */
   readonly host?: string;
-  /** 0 = any; 5098 if not given. */
+  /** 0 means any free port; default 5098. */
   readonly port?: number;
-  /** What merchants have to know; SIMULATOR_CREDENTIALS if not given. */
+  /** Account credentials; default SIMULATOR_CREDENTIALS. */
   readonly credentials?: SimulatorCredentials;
-  /** No random faults if not given. */
+  /** Default: no random faults. */
   readonly plan?: RandomPlan;
-  /** Told of each fault as it happens. */
+  /** Called for each fault. */
   readonly onFault?: (event: FaultEvent) => void;
-  /** gateway_two's spelling; `paymentId` if not given. The other one is refused. */
+  /** gateway_two's spelling of the payment id; default `paymentId`. The other one is refused. */
   readonly paymentIdField?: PaymentIdField;
-  /** gateway_two's token grants in an hour; 60 if not given. */
+  /** gateway_two's token grants in an hour; default 60. */
   readonly grantsPerHour?: number;
-  /** How long a token of gateway_two is good, in seconds; 3 600 if not given. */
+  /** Lifetime of a gateway_two token in seconds; default 3,600. */
   readonly tokenLifetimeSeconds?: number;
-  /** Pauses before gateway_one posts a notification again that got no 2xx; 1, 5 and 15 seconds if not given. */
+  /**
+   * Pauses before gateway_one posts a notification without a 2xx response again; default 1, 5 and 15 seconds.
+   */
   readonly retryDelaysMs?: readonly number[];
-  /** How long an answer to a callback may take; 10 seconds if not given. */
+  /** Response timeout of a callback; default 10 seconds. */
   readonly callbackTimeoutMs?: number;
-  /** Milliseconds since 1970; the system's clock if not given. */
+  /** Milliseconds since 1970; default: the system clock. */
   readonly now?: () => number;
 };
 
 export type Simulator = Controls & {
   readonly url: string;
-  /** The base URL of a slot. */
+  /** Base URL for a slot. */
   readonly gatewayOneUrl: string;
   readonly gatewayTwoUrl: string;
   readonly credentials: SimulatorCredentials;
-  /** Stops at once: callbacks under way are cut off. */
+  /** Stops immediately and aborts callbacks in progress. */
   close(): Promise<void>;
 };
 
 export type SimulatorCredentials = { readonly gateway_one: Store; readonly gateway_two: WalletAccount };
 
-/** The accounts a simulator has if it is given none. They protect nothing. */
+/** Default accounts of the simulator. They protect nothing. */
 export const SIMULATOR_CREDENTIALS: SimulatorCredentials = {
   gateway_one: { storeId: 'simulated-store', storePassword: 'store-password' },
   gateway_two: {
@@ -60,7 +62,7 @@ export const SIMULATOR_CREDENTIALS: SimulatorCredentials = {
   },
 };
 
-/** @throws Error if the port is taken */
+/** @throws Error if the port is in use */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host = '127.0.0.1', port = 5098, credentials = SIMULATOR_CREDENTIALS, now = Date.now } = options;
   const ledger = createLedger(now);
@@ -106,7 +108,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     (request, response) => {
       handle(request, response).catch((error: unknown) => {
         if (response.headersSent) response.destroy();
-        else sendJson(response, { status: 500, json: { message: `${error}` } }); // lost on who has hung up
+        else sendJson(response, { status: 500, json: { message: `${error}` } }); // does not reach a client that closed the connection
       });
     },
     { host, port, always: ({ url }) => url?.startsWith(CONTROL_PATH) === true },

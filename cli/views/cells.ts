@@ -1,4 +1,4 @@
-// How single values are shown: times, seats, limits.
+// Formats single values: times, seats, limits.
 
 /** The parts of a protobuf Timestamp. */
 type Instant = { readonly seconds: bigint; readonly nanos: number };
@@ -8,17 +8,17 @@ export function rfc3339(instant: Instant): string {
   return new Date(Number(instant.seconds) * 1000 + Math.floor(instant.nanos / 1e6)).toISOString();
 }
 
-/** The same to the second, for people. */
+/** The same with seconds, for text output. */
 export function shortTime(time: string | undefined): string | undefined {
   return time?.replace(/\.\d+Z$/, 'Z');
 }
 
-/** A number of seats or the value of a limit; -1 is unlimited. */
+/** Formats a number of seats or the value of a limit; -1 is unlimited. */
 export function seatsText(value: number): string {
   return value === -1 ? 'unlimited' : String(value);
 }
 
-/** Limits as plain numbers, sorted by name. */
+/** Converts limits to numbers, sorted by name. */
 export function limitNumbers(limits: Readonly<Record<string, bigint>>): Record<string, number> {
   const byName = Object.entries(limits).sort(([one], [other]) => (one < other ? -1 : 1));
   return Object.fromEntries(byName.map(([name, value]) => [name, Number(value)]));

@@ -1,11 +1,11 @@
-// What is said to those who do not see that something has changed.
+// Announcements for screen readers, also shown as a toast.
 import { createState } from './state.ts';
 
 export const announcement = createState('');
 
-/** Read out by screen readers, and shown for a while. */
+/** Announces a text and shows it for a few seconds. */
 export function announce(text: string): void {
   announcement.set('');
-  // A text that is there already is not read again.
+  // Screen readers do not repeat an unchanged text.
   setTimeout(() => announcement.set(text));
 }

@@ -1,18 +1,18 @@
-// The usage of a period by currency and day: the hub leaves out days without payments, charts do not.
+// Groups usage by currency and day, and adds the days without payments, which the hub omits.
 import { create } from '@bufbuild/protobuf';
 import { type UsageDay, UsageDaySchema } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 
 export type CurrencyUsage = {
   readonly currency: string;
-  /** Every day of the period, the oldest first. */
+  /** Every day of the period, oldest first. */
   readonly days: readonly UsageDay[];
-  /** Over the period; its day means nothing. */
+  /** Sum over the period; its `day` is empty. */
   readonly total: UsageDay;
 };
 
 const DAY_MS = 86_400_000;
 
-/** The beginnings of this day in UTC and of those before, the oldest first. */
+/** The starts of the last `count` days in UTC including today, oldest first. */
 export function daysBack(count: number, now: Date): Date[] {
   const today = Math.floor(now.getTime() / DAY_MS) * DAY_MS;
   return Array.from({ length: count }, (_, index) => new Date(today - (count - 1 - index) * DAY_MS));

@@ -1,7 +1,7 @@
-// What went wrong, and what to do about it, in the words of one who reads this at night.
+// Explains an RPC error, and what to do about it.
 import { Code, ConnectError } from '@connectrpc/connect';
 
-/** A sentence or two. */
+/** Returns one or two sentences. */
 export function explain(error: unknown): string {
   const { code, rawMessage, metadata } = ConnectError.from(error);
   const said = sentence(rawMessage);
@@ -15,13 +15,13 @@ export function explain(error: unknown): string {
       return `${said}${seconds ? ` Try again in ${seconds} seconds.` : ''}`;
     }
     case Code.DeadlineExceeded:
-      return 'The hub did not answer in time. It may be overloaded; its log tells more.';
+      return 'The hub did not answer in time. It may be overloaded; see its log.';
     case Code.Internal:
-      return `The hub failed: ${said} Its log has the reason, under the time of now.`;
+      return `The hub failed: ${said} See its log at the current time.`;
     case Code.Unavailable:
       return `The hub cannot do this now: ${said}`;
     case Code.Unknown:
-      return 'The hub cannot be reached. Is it running, and is the way to it open (tunnel, VPN, proxy)?';
+      return 'The hub cannot be reached. Check that it is running and that the connection to it (tunnel, VPN, proxy) is up.';
     default:
       return said;
   }

@@ -1,4 +1,4 @@
-// The hub's services, called over Connect as whoever has signed in.
+// Connect clients of the hub's services, authenticated as the caller.
 import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-web';
 import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
@@ -19,16 +19,16 @@ export type Hub = {
   readonly paymentAdmin: Client<typeof PaymentAdminService>;
 };
 
-/** The hub asks the provider for some of its answers, and gives it up to half a minute. */
+/** Some calls wait up to 30 seconds for a payment provider. */
 const TIMEOUT_MS = 40_000;
 
 /**
- * @param token Undefined where the browser shows a client certificate.
- * @param onRefused Told when the hub does not accept the token, or does not any more.
+ * @param token undefined if the browser presents a client certificate
+ * @param onRefused called when the hub rejects the token
  */
 export function connect(token: string | undefined, onRefused: () => void = () => {}): Hub {
   const transport = createConnectTransport({
-    // The page is at …/console/, the services beside that folder.
+    // The page is at …/console/, the services one level above.
     baseUrl: new URL('..', document.baseURI).href,
     defaultTimeoutMs: TIMEOUT_MS,
     interceptors: [

@@ -1,30 +1,30 @@
-// Asks the hub again and again, so that a page shows what is there now: less often while it fails, never while nobody looks.
+// Polls the hub to keep a page current: less often after failures, not while the tab is hidden.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { createState, useValue } from './state.ts';
 
-/** Whether pages stay as they are until somebody asks. */
+/** Whether polling is paused. */
 export const isPaused = createState(false);
 
-/** When the page last heard from the hub, and whether it does now. */
-export const heard = createState<{ readonly at: Date | undefined; readonly fails: boolean }>({
+/** The time of the last answer, and whether the latest poll failed. */
+export const lastAnswer = createState<{ readonly at: Date | undefined; readonly fails: boolean }>({
   at: undefined,
   fails: false,
 });
 
 export type Live<T> = {
-  /** The latest answer; it stays while asking again fails. */
+  /** The latest answer; it remains while polls fail. */
   readonly data: T | undefined;
-  /** Why the latest question had no answer. */
+  /** The error of the latest poll. */
   readonly error: unknown;
-  /** Asks at once. */
+  /** Polls at once. */
   readonly refresh: () => Promise<void>;
 };
 
 const SLOWEST_MS = 60_000;
 
 /**
- * @param key Of what is asked for: with another one everything begins anew.
- * @param everyMs Pause between an answer and the next question.
+ * @param key identifies the query; a different key discards the data
+ * @param everyMs pause between an answer and the next poll, in milliseconds
  */
 export function useLive<T>(key: string, everyMs: number, load: (signal: AbortSignal) => Promise<T>): Live<T> {
   const [state, setState] = useState<{ key: string; data?: T; error?: unknown }>({ key });
@@ -50,12 +50,12 @@ export function useLive<T>(key: string, everyMs: number, load: (signal: AbortSig
         if (ending.signal.aborted) return;
         failures = 0;
         setState({ key, data });
-        heard.set({ at: new Date(), fails: false });
+        lastAnswer.set({ at: new Date(), fails: false });
       } catch (error) {
         if (ending.signal.aborted) return;
         failures += 1;
         setState((before) => ({ ...(before.key === key ? before : { key }), error }));
-        heard.set({ ...heard.get(), fails: true });
+        lastAnswer.set({ ...lastAnswer.get(), fails: true });
       }
       later();
     };

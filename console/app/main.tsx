@@ -1,4 +1,4 @@
-// The console: who has not signed in is asked to, everybody else gets the view that the address names.
+// Entry point: shows the sign-in page, or the view of the current route.
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Shell } from './components/shell.tsx';

@@ -1,4 +1,4 @@
-// Where in the console one is, as it stands behind the # of the address: no server is told of it, and no token is in it.
+// The route in the fragment of the address, which browsers do not send to servers.
 import { createState, useValue } from './state.ts';
 
 export type Route = {
@@ -16,7 +16,7 @@ export function readRoute(hash: string): Route {
   };
 }
 
-/** `#/sessions/chs_…?after=…`; what is empty is left out of the query. */
+/** `#/sessions/chs_…?after=…`; omits empty query values. */
 export function linkTo(
   path: readonly string[],
   query: Readonly<Record<string, string | undefined>> = {},
@@ -37,7 +37,7 @@ export function go(link: string): void {
   location.hash = link;
 }
 
-/** Where the thing with this id is shown; undefined if that is nowhere. */
+/** The link to the page of this id; undefined if there is none. */
 export function linkToId(id: string): string | undefined {
   const [, prefix = '', rest = ''] = /^(chs|use|cb|lic)_([0-9a-z]{26})$/.exec(id) ?? [];
   if (prefix === 'use') return linkTo(['sessions', `chs_${rest}`]); // a usage log has the id of its session
@@ -49,6 +49,6 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // not of our making
+    return part; // not an address that linkTo() built
   }
 }

@@ -1,20 +1,20 @@
-// Who has signed in. The token is kept in memory, or in this tab's session storage if asked for; never anywhere else.
+// Signs in and out. The token stays in memory or, on request, in this tab's session storage.
 import type { GetCallerResponse } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { connect, type Hub } from './hub.ts';
 import { createState } from './state.ts';
 
 export type SignedIn = { readonly hub: Hub; readonly caller: GetCallerResponse };
 
-/** Undefined: nobody has. */
+/** Undefined when signed out. */
 export const signedIn = createState<SignedIn | undefined>(undefined);
 
-/** Why one has to sign in again; empty at first and after signing out. */
-export const farewell = createState('');
+/** Why the console signed the user out; empty at first and after a manual sign-out. */
+export const signOutReason = createState('');
 
 const KEY = 'hub-console-token';
 
 /**
- * @param token Undefined where the browser shows a client certificate.
+ * @param token undefined if the browser presents a client certificate
  * @throws ConnectError if the hub does not accept it
  */
 export async function signIn(token: string | undefined, keepForTab: boolean): Promise<void> {
@@ -24,17 +24,17 @@ export async function signIn(token: string | undefined, keepForTab: boolean): Pr
       signOut('The hub no longer accepts this token: it has expired or was revoked.');
   });
   if (keepForTab && token !== undefined) sessionStorage.setItem(KEY, token);
-  farewell.set('');
+  signOutReason.set('');
   signedIn.set({ hub, caller });
 }
 
 export function signOut(reason = ''): void {
   sessionStorage.removeItem(KEY);
-  farewell.set(reason);
+  signOutReason.set(reason);
   signedIn.set(undefined);
 }
 
-/** The token that this tab was asked to keep. */
+/** The token in session storage. */
 export function keptToken(): string | undefined {
   return sessionStorage.getItem(KEY) ?? undefined;
 }

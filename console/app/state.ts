@@ -1,10 +1,10 @@
-// A value that components follow: they are drawn again when it changes.
+// An observable value: components that use it render again when it changes.
 import { useLayoutEffect, useState } from 'preact/hooks';
 
 export type State<T> = {
   get(): T;
   set(value: T): void;
-  /** Calls back after each change, until the answer is called. */
+  /** Calls `changed` after each change. Returns a function that unsubscribes. */
   follow(changed: () => void): () => void;
 };
 
@@ -29,7 +29,7 @@ export function useValue<T>(state: State<T>): T {
   const [value, setValue] = useState(state.get);
   useLayoutEffect(() => {
     const changed = (): void => setValue(() => state.get());
-    changed(); // it may have changed since it was drawn
+    changed(); // it may have changed since the render
     return state.follow(changed);
   }, [state]);
   return value;

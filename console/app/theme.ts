@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it.
+// The color theme: light, dark or as in the system.
 import { createState } from './state.ts';
 
 export const THEMES = ['system', 'light', 'dark'] as const;

@@ -1,4 +1,4 @@
-// AccessService: tells a caller how the hub sees it.
+// AccessService: returns the caller's identity and role, and the version and time of the hub.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { Role } from '../../gen/hub/access/v1/access_pb.ts';

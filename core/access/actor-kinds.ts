@@ -1,6 +1,6 @@
-// The names of the kinds of actors and their numbers in the contract.
+// Converts kinds of actors between their names and the protobuf enum.
 import { ActorKind } from '../../gen/hub/access/v1/audit_service_pb.ts';
-import { ACTOR_KINDS, type ActorKind as ActorKindName } from './audit-entities.ts';
+import { ACTOR_KINDS, type ActorKind as ActorKindName } from '../audit/entities.ts';
 
 const NUMBERS: Readonly<Record<ActorKindName, ActorKind>> = {
   token: ActorKind.TOKEN,
@@ -13,7 +13,7 @@ export function actorKindToProto(kind: ActorKindName): ActorKind {
   return NUMBERS[kind];
 }
 
-/** Undefined for a number that names none. */
+/** Undefined for an unknown number. */
 export function actorKindName(kind: ActorKind): ActorKindName | undefined {
   return ACTOR_KINDS.find((name) => NUMBERS[name] === kind);
 }

@@ -1,4 +1,5 @@
-// Finds who is calling, by the bearer token of the request, or without one by the certificate of its connection.
+// Authenticates a caller by the bearer token of the request, or else by the client certificate of the
+// connection.
 import { Code, ConnectError, type ContextValues } from '@connectrpc/connect';
 import type { Clock } from '../clock.ts';
 import { type Caller, type Peer, type PeerCertificate, peerKey } from './caller.ts';
@@ -18,9 +19,10 @@ export type AuthenticateOptions = {
 export function createAuthenticate({ findCaller, clock, failedAttempts }: AuthenticateOptions): Authenticate {
   const attempt = (
     { address }: Peer,
-    proof: string,
+    credential: string,
     find: () => Promise<Caller | undefined>,
-  ): Promise<Caller | undefined> => (failedAttempts ? failedAttempts.limit(address, proof, find) : find());
+  ): Promise<Caller | undefined> =>
+    failedAttempts ? failedAttempts.limit(address, credential, find) : find();
 
   const byToken = async (peer: Peer, authorization: string): Promise<Caller> => {
     const token = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
@@ -36,11 +38,11 @@ export function createAuthenticate({ findCaller, clock, failedAttempts }: Authen
       throw unauthenticated(`the client certificate is not accepted: ${certificate.refused}`);
     }
     const { subject, expiresAt } = certificate;
-    // It was good when the connection was opened, which may be long ago.
+    // It was valid when the connection was opened, which may be long ago.
     if (expiresAt <= clock()) throw unauthenticated('the client certificate has expired');
     const caller = await attempt(peer, `certificate ${subject}`, () => findCaller.byCertificate(subject));
     if (caller === undefined)
-      throw unauthenticated(`the client certificate "${subject}" stands for nobody here`);
+      throw unauthenticated(`no service token is registered for the client certificate "${subject}"`);
     return caller;
   };
 

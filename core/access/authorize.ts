@@ -1,4 +1,5 @@
-// The interceptor that asks every call for a caller whose role the RPC admits and whose scope the request stays in.
+// Authorizes calls: the RPC must allow the caller's role, and the request must stay within the caller's
+// scope.
 import { type DescMethod, getOption, hasOption } from '@bufbuild/protobuf';
 import {
   Code,
@@ -16,14 +17,15 @@ import { roleName } from './roles.ts';
 import type { CheckScope } from './scope.ts';
 
 /**
- * Finds the caller, unless he is known already (set by the direct transport or by the gate), and holds him to the RPC's
- * access option. Undefined where anybody may call.
+ * Authenticates the caller, unless the in-process transport or the gate has done so, and checks the role
+ * against the RPC's access option. Undefined for a public RPC.
  *
- * @throws ConnectError Unauthenticated without a valid token, PermissionDenied with too small a role.
+ * @throws ConnectError Unauthenticated without a valid credential, PermissionDenied if the role is not
+ * allowed
  */
 export type Authorize = (
   method: DescMethod,
-  /** Asked for only if the caller is not known: a call within the process would have to make them. */
+  /** Called only if the caller is unknown: calls within the process have no headers. */
   header: () => Headers,
   values: ContextValues,
 ) => Promise<Caller | undefined>;
@@ -44,10 +46,9 @@ export function createAuthorize(authenticate: Authenticate): Authorize {
 }
 
 /**
- * Lets a call through if its RPC is public, or if its caller has a role the RPC's access option admits, and a scope
- * that the request stays in.
+ * Checks role and scope of each call, and each message of a stream.
  *
- * @throws ConnectError as `Authorize` does, PermissionDenied with too small a scope.
+ * @throws ConnectError as `Authorize` does; the errors of `CheckScope`
  */
 export function createAuthorizeInterceptor(authenticate: Authenticate, checkScope: CheckScope): Interceptor {
   const authorize = createAuthorize(authenticate);
@@ -60,30 +61,33 @@ export function createAuthorizeInterceptor(authenticate: Authenticate, checkScop
       if (caller.scope !== undefined) await checkScope(caller, method, request.message);
       return next(request);
     }
-    const message = passing(request.message, (asked) => checkScope(caller, method, asked));
+    const message = checkEach(request.message, (each) => checkScope(caller, method, each));
     const response = await next({ ...request, message });
     if (!response.stream) return response;
-    // A stream may outlive the token: nothing is sent to a caller who would not be let in any more.
+    // The token may be revoked during a stream: authenticate again before each message.
     const recheck = async (): Promise<unknown> => authenticate(request.header, contextValues);
-    return { ...response, message: passing(response.message, recheck) };
+    return { ...response, message: checkEach(response.message, recheck) };
   };
 }
 
-async function* passing<T>(messages: AsyncIterable<T>, check: (message: T) => Promise<unknown>) {
+async function* checkEach<T>(messages: AsyncIterable<T>, check: (message: T) => Promise<unknown>) {
   for await (const message of messages) {
     await check(message);
     yield message;
   }
 }
 
-/** Finds the caller before anything else of a request is looked at, so that strangers learn nothing from its answer. */
+/**
+ * Authenticates the caller before the request is read, so that unauthenticated callers learn nothing from the
+ * errors.
+ */
 export function createAuthenticateGate(authenticate: Authenticate) {
   return async ({ method, requestHeader, values }: HandlerContext): Promise<void> => {
     if (accessRule(method).public) return;
     try {
       values.set(callerKey, await authenticate(requestHeader, values));
     } catch (error) {
-      // What is no refusal (a database that is away) the interceptor meets again, where errors are translated.
+      // The interceptor authenticates again, and translates other errors such as an unavailable database.
       if (error instanceof ConnectError) throw error;
     }
   };
@@ -95,7 +99,7 @@ const NOBODY: AccessRule = { public: false, roles: new Set() };
 const ANY_ROLE: AccessRule = { public: false, roles: new Set(ROLES) };
 const rules = new WeakMap<DescMethod, AccessRule>();
 
-/** Who may call an RPC, from its access option. Without the option: nobody. */
+/** The roles that may call an RPC, from its access option. Without the option, none. */
 export function accessRule(method: DescMethod): AccessRule {
   let rule = rules.get(method);
   if (rule === undefined) {
@@ -106,7 +110,7 @@ export function accessRule(method: DescMethod): AccessRule {
 }
 
 function readRule(method: DescMethod): AccessRule {
-  // The standard services carry no options of ours: anyone may ask for health, any token for the schema.
+  // The standard services have no access option: health is public, reflection needs any role.
   if (method.parent.typeName === Health.typeName) return { public: true, roles: new Set() };
   if (method.parent.typeName.startsWith('grpc.reflection.')) return ANY_ROLE;
   if (!hasOption(method, access)) return NOBODY;

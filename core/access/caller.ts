@@ -1,52 +1,55 @@
-// Who is calling, as the interceptors establish it and the services read it.
+// The caller of an RPC, and the values of a request that interceptors set and services read.
 import { type ContextValues, createContextKey, type HandlerContext } from '@connectrpc/connect';
-import type { ActorKind } from './audit-entities.ts';
+import type { ActorKind } from '../audit/entities.ts';
 import type { RoleName, Scope } from './entities.ts';
 
 export type Caller = {
-  /** Of the token, `tok_…`. Undefined for the hub's own gateway, which has none. */
+  /** `tok_…`; undefined for the gateway in the same process, which has no token. */
   readonly id?: string;
   readonly name: string;
   readonly role: RoleName;
-  /** Subject of the certificate that took the place of the token, if one did. */
+  /** Set if the caller was authenticated by a client certificate. */
   readonly certificateSubject?: string;
-  /** What the caller is limited to, if to anything. */
+  /** Undefined if the caller is not limited. */
   readonly scope?: Scope;
 };
 
-/** Unset until a call is authenticated. It cannot be set from the wire: context values never leave the process. */
+/** Unset until a call is authenticated. Clients cannot set it: context values never leave the process. */
 export const callerKey = createContextKey<Caller | undefined>(undefined, { description: 'caller' });
 
 /** The other end of the connection. */
 export type Peer = {
   readonly address: string;
-  /** The certificate it has shown, if it has. */
+  /** The client certificate that it presented, if any. */
   certificate(): PeerCertificate | undefined;
 };
 
-/** `subject` as RFC 4514 writes it, of a certificate that the client CA has issued; or why it is not accepted. */
+/**
+ * `subject` in the form of RFC 4514, of a certificate from the client CA; or the reason why it is not
+ * accepted.
+ */
 export type PeerCertificate =
   | { readonly subject: string; readonly expiresAt: Date; readonly refused?: undefined }
   | { readonly refused: string; readonly subject?: undefined };
 
-/** Who calls directly, within the process, comes from nowhere. */
+/** The default is for calls within the process. */
 export const peerKey = createContextKey<Peer>(
   { address: '', certificate: () => undefined },
   { description: 'peer' },
 );
 
-/** The id that ties log lines, audit entries and the answer of one request together. */
+/** Correlates log lines, audit entries and the response of a request. */
 export const requestIdKey = createContextKey<string>('', { description: 'request id' });
 
-/** Whom to name in the audit log, and for which request. Names are for people: two tokens may share one. */
+/** The actor of a change, as the audit log records it. Names are not unique. */
 export type Actor = {
   readonly kind: ActorKind;
   readonly name: string;
   /** `tok_…`; undefined for the hub itself and for commands. */
   readonly tokenId?: string;
-  /** Subject of the client certificate that the caller showed, with or without a token. */
+  /** Subject of the client certificate that the caller presented, with or without a token. */
   readonly certificateSubject?: string;
-  /** Empty for what no request made. */
+  /** Empty for changes without a request. */
   readonly requestId: string;
 };
 
@@ -55,14 +58,14 @@ export function isLimited(context: HandlerContext): boolean {
   return context.values.get(callerKey)?.scope !== undefined;
 }
 
-/** @throws Error if nobody is known to call: no public RPC changes anything that is recorded. */
+/** @throws Error if there is no caller: public RPCs must not record changes */
 export function actorOf({ values }: Pick<HandlerContext, 'values'>): Actor {
   const caller = callerFacts(values);
-  if (caller === undefined) throw new Error('a change that is recorded needs a caller');
+  if (caller === undefined) throw new Error('a recorded change needs a caller');
   return { ...caller, requestId: values.get(requestIdKey) };
 }
 
-/** What the audit log and the request log say of a caller; undefined if nobody is known to call. */
+/** The caller as in the audit log and request log; undefined if there is none. */
 export function callerFacts(values: ContextValues): Omit<Actor, 'requestId'> | undefined {
   const caller = values.get(callerKey);
   if (caller === undefined) return undefined;

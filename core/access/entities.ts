@@ -1,11 +1,11 @@
-// The tables of the access room: service tokens; those of the audit log are in audit-entities.ts.
+// Tables of the access module: service tokens. The tables of the audit log are in audit/entities.ts.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { auditEntities } from './audit-entities.ts';
+import { auditEntities } from '../audit/entities.ts';
 
 export const ROLES = ['admin', 'operator', 'service', 'viewer', 'monitor'] as const;
 export type RoleName = (typeof ROLES)[number];
 
-/** The apps, by slug, and the slots, by name, that a token is limited to. */
+/** Slugs of apps and names of slots that a token is limited to. */
 export type Scope = { readonly apps: readonly string[]; readonly slots: readonly string[] };
 
 export const ServiceTokenSchema = defineEntity({
@@ -15,11 +15,11 @@ export const ServiceTokenSchema = defineEntity({
     id: p.uuid().primary(),
     name: p.text(),
     role: p.enum(ROLES),
-    /** SHA-256 of the token; the token itself is not stored. Null if a certificate takes its place. */
+    /** SHA-256 of the token; the token itself is not stored. Null if the caller uses a certificate. */
     tokenHash: p.blob().unique('service_token_hash_key').nullable(),
-    /** The subject of that certificate, as RFC 4514 writes it. */
+    /** Subject of that certificate in the form of RFC 4514. */
     certificateSubject: p.text().nullable(),
-    /** Null: not limited. */
+    /** Null if not limited. */
     scope: p.json<Scope>().nullable(),
     createdAt: p.datetime(3),
     expiresAt: p.datetime(3).nullable(),
@@ -27,7 +27,6 @@ export const ServiceTokenSchema = defineEntity({
     lastUsedAt: p.datetime(3).nullable(),
   },
   uniques: [
-    // Finds the caller of a certificate.
     {
       name: 'service_token_certificate_subject_key',
       properties: ['certificateSubject'],

@@ -1,81 +1,85 @@
-// Refuses addresses from which too many wrong tokens came, without refusing those who are known to have a right one.
+// Limits failed authentication per address, without blocking callers whose credential was valid before.
 import { createHash } from 'node:crypto';
 import { Code, ConnectError } from '@connectrpc/connect';
 
-/** Counts by address; as those of rate-limiter-flexible. */
+/** Counts attempts by address, like the limiters of rate-limiter-flexible. */
 export type AttemptLimiter = {
-  /** Takes one attempt; rejects with what is left when nothing is. */
-  consume(address: string): Promise<Left>;
-  /** Null if none was taken. */
-  get(address: string): Promise<Left | null>;
+  /** Consumes one attempt; rejects with `Remaining` if none is left. */
+  consume(address: string): Promise<Remaining>;
+  /** Null if none was consumed. */
+  get(address: string): Promise<Remaining | null>;
 };
 
-type Left = { readonly remainingPoints: number; readonly msBeforeNext: number };
+type Remaining = { readonly remainingPoints: number; readonly msBeforeNext: number };
 
 export type FailedAttempts = {
   /**
-   * Runs `find` and passes its answer on; undefined counts as a failed attempt of the address. What has been found
-   * here before is looked for whatever has failed, so that one bad client does not shut out those behind the same
-   * address. It is looked for all the same: a revoked token is not let in for having been good.
+   * Runs `find` and returns its result; undefined counts as a failed attempt of the address. A credential
+   * that was found before is looked up even if the address has no attempts left, so that one client cannot
+   * lock out others behind the same address.
    *
-   * @throws ConnectError ResourceExhausted, with Retry-After, once the address has no attempts left
+   * @throws ConnectError ResourceExhausted, with Retry-After, if the address has no attempts left
    */
-  limit<T>(address: string, proof: string, find: () => Promise<T | undefined>): Promise<T | undefined>;
+  limit<T>(address: string, credential: string, find: () => Promise<T | undefined>): Promise<T | undefined>;
 };
 
 export type FailedAttemptsOptions = {
   readonly limiter: AttemptLimiter;
   readonly onError: (error: unknown) => void;
-  /** Told of each attempt that is refused without a look at its token. */
+  /** Called for each attempt that is refused without looking up the credential. */
   readonly onRefusal: () => void;
 };
 
-/** Proofs remembered; what is forgotten costs a look at the limiter. */
-const REMEMBERED = 10_000;
+/** A credential that is forgotten is subject to the limit again. */
+const MAX_REMEMBERED = 10_000;
 
 export function createFailedAttempts({ limiter, onError, onRefusal }: FailedAttemptsOptions): FailedAttempts {
-  const good = new Set<string>();
+  const valid = new Set<string>();
   const remember = (hash: string): void => {
-    good.delete(hash);
-    good.add(hash);
-    const [oldest] = good;
-    if (good.size > REMEMBERED && oldest !== undefined) good.delete(oldest);
+    valid.delete(hash);
+    valid.add(hash);
+    const [oldest] = valid;
+    if (valid.size > MAX_REMEMBERED && oldest !== undefined) valid.delete(oldest);
   };
 
   return {
-    async limit(address, proof, find) {
-      const hash = createHash('sha256').update(proof).digest('base64');
-      if (!good.has(hash)) refuseWithoutAttempts(await left(() => limiter.get(address), onError), onRefusal);
+    async limit(address, credential, find) {
+      const hash = createHash('sha256').update(credential).digest('base64');
+      if (!valid.has(hash)) {
+        const remaining = await query(() => limiter.get(address), onError);
+        if (remaining !== null && remaining.remainingPoints <= 0) {
+          onRefusal();
+          throw tooManyAttempts(remaining);
+        }
+      }
       const found = await find();
       if (found !== undefined) {
         remember(hash);
         return found;
       }
-      good.delete(hash);
-      await left(() => limiter.consume(address), onError);
+      valid.delete(hash);
+      await query(() => limiter.consume(address), onError);
       return undefined;
     },
   };
 }
 
-/** A limiter that fails lets everybody try: the tokens themselves cannot be guessed. */
-async function left(
-  ask: () => Promise<Left | null>,
+/** Null if the limiter fails: attempts are allowed then, because tokens cannot be guessed. */
+async function query(
+  request: () => Promise<Remaining | null>,
   onError: (error: unknown) => void,
-): Promise<Left | null> {
+): Promise<Remaining | null> {
   try {
-    return await ask();
-  } catch (refusal) {
-    if (refusal instanceof Error) onError(refusal);
-    return null; // the attempt is over; the next one is refused
+    return await request();
+  } catch (error) {
+    if (error instanceof Error) onError(error);
+    return null; // `consume` rejects with Remaining: the next attempt is refused
   }
 }
 
-function refuseWithoutAttempts(left: Left | null, onRefusal: () => void): void {
-  if (left === null || left.remainingPoints > 0) return;
-  onRefusal();
-  const seconds = Math.max(1, Math.ceil(left.msBeforeNext / 1000));
-  throw new ConnectError(
+function tooManyAttempts({ msBeforeNext }: Remaining): ConnectError {
+  const seconds = Math.max(1, Math.ceil(msBeforeNext / 1000));
+  return new ConnectError(
     `too many attempts with wrong tokens from this address; try again in ${seconds} s`,
     Code.ResourceExhausted,
     { 'Retry-After': String(seconds) },

@@ -1,4 +1,5 @@
-// Finds whom a service token or a client certificate stands for. Asked at every call: a revocation holds at once.
+// Finds the caller by service token or client certificate. Reads the database for each call, so that a
+// revocation takes effect at once.
 import type { Pool } from 'pg';
 import type { Clock } from '../clock.ts';
 import { formatId } from '../ids.ts';
@@ -12,7 +13,7 @@ export type FindCallerOptions = { readonly pool: Pool; readonly clock: Clock; re
 export type FindCaller = {
   /** Undefined if the token is unknown, revoked or expired. */
   byToken(token: string): Promise<Caller | undefined>;
-  /** By the subject of a certificate that was verified. Undefined if it stands for nobody now. */
+  /** By the subject of a verified certificate. Undefined if no valid service token names it. */
   byCertificate(subject: string): Promise<Caller | undefined>;
 };
 
@@ -38,7 +39,6 @@ export function createFindCaller({ pool, clock, lastUsed }: FindCallerOptions): 
     async byToken(token) {
       const id = tokenIdOf(token);
       if (id === undefined) return undefined;
-      // The primary key
       const { rows } = await pool.query<Row>({
         name: 'find_caller',
         text: `select ${COLUMNS} from service_token where id = $1 and ${LIVE}`,

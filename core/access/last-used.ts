@@ -1,10 +1,10 @@
-// Remembers when tokens were last used, behind the answers and to the minute.
+// Records when tokens were last used, in the background and to the minute.
 import type { Pool } from 'pg';
 
 export type LastUsed = {
-  /** Notes a use, unless the one on record is recent enough. */
+  /** Writes the time, unless the recorded one is less than a minute old. */
   touch(tokenId: string, recordedAtMs: number | null, now: Date): void;
-  /** Waits until what is noted is written. */
+  /** Waits for pending writes. */
   close(): Promise<void>;
 };
 
@@ -13,11 +13,11 @@ export type LastUsedOptions = { readonly pool: Pool; readonly onError: (error: u
 const REFRESH_AFTER_MS = 60_000;
 
 export function createLastUsed({ pool, onError }: LastUsedOptions): LastUsed {
-  const underWay = new Map<string, Promise<unknown>>();
+  const pending = new Map<string, Promise<unknown>>();
   return {
     touch(tokenId, recordedAtMs, now) {
       const isRecent = recordedAtMs !== null && now.getTime() - recordedAtMs < REFRESH_AFTER_MS;
-      if (isRecent || underWay.has(tokenId)) return;
+      if (isRecent || pending.has(tokenId)) return;
       const written = pool
         .query({
           name: 'write_last_used',
@@ -25,13 +25,13 @@ export function createLastUsed({ pool, onError }: LastUsedOptions): LastUsed {
                  where id = $1 and (last_used_at is null or last_used_at < $2)`,
           values: [tokenId, now],
         })
-        // A use that is lost will be followed by another.
+        // The next use of the token writes again.
         .catch(onError)
-        .finally(() => underWay.delete(tokenId));
-      underWay.set(tokenId, written);
+        .finally(() => pending.delete(tokenId));
+      pending.set(tokenId, written);
     },
     async close() {
-      await Promise.all(underWay.values());
+      await Promise.all(pending.values());
     },
   };
 }

@@ -1,11 +1,10 @@
-// Names that a token cannot have: the hub's own actors have them in the audit log.
+// Names that a token cannot have, because the audit log uses them for actors of the hub itself.
 
-/** Commands that work on the database without a hub are called `hubctl …`. */
 const RESERVED = /^(hub|hubctl.*|localadmin|settlement|sweep|unknown|tok[0-9a-z]{26})$/;
 
 /**
- * Whether a name looks like that of one of the hub's own actors, or like a token's id: only letters and digits count, without
- * their case, width and accents.
+ * Whether a name looks like an actor of the hub, or like the id of a token. Compares only letters and digits,
+ * and ignores case, width and accents.
  */
 export function isReservedName(name: string): boolean {
   const plain = name

@@ -1,4 +1,4 @@
-// The names of the roles and their numbers in the contract.
+// Converts roles between their names and the protobuf enum.
 import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import type { RoleName } from './entities.ts';
 
@@ -18,12 +18,12 @@ export function roleToProto(role: RoleName): Role {
   return NUMBERS[role];
 }
 
-/** Undefined for a number that names no role. */
+/** Undefined for an unknown number. */
 export function roleName(role: Role): RoleName | undefined {
   return NAMES.get(role);
 }
 
-/** For requests, whose rules let nothing else through. */
+/** For validated requests. @throws Error for an unknown number */
 export function roleFromProto(role: Role): RoleName {
   const name = roleName(role);
   if (name === undefined) throw new Error(`no role has the number ${role}`);

@@ -1,4 +1,5 @@
-// What limited tokens may do: a request has to be about an app or a slot of theirs, and about none besides.
+// Checks requests of limited tokens: each must concern an app or slot within the token's scope, and nothing
+// else.
 import {
   type DescField,
   type DescMessage,
@@ -16,12 +17,12 @@ import type { Caller } from './caller.ts';
 import type { Scope } from './entities.ts';
 
 /**
- * Finds the slug of the app, or the name of the slot, to which something in the hub belongs. Undefined if it is
- * unknown, or belongs to none. Takes any text.
+ * Finds the slug of the app, or the name of the slot, that owns a resource. Takes any text; undefined if
+ * there is no such resource, or no owner.
  */
-export type FindOwner = Readonly<Record<OwnedThing, (value: string) => Promise<string | undefined>>>;
+export type FindOwner = Readonly<Record<OwnedResource, (value: string) => Promise<string | undefined>>>;
 
-export type OwnedThing =
+type OwnedResource =
   | 'app'
   | 'license'
   | 'licenseKey'
@@ -33,82 +34,83 @@ export type OwnedThing =
   | 'feeRule';
 
 type SubjectRule = {
-  readonly thing: OwnedThing;
+  readonly resource: OwnedResource;
   readonly owner: keyof Scope;
-  /** The refusal: for a limited token, what is outside its scope is as good as not there. */
+  /** A resource outside the scope is reported as if it did not exist. */
   readonly unknown: HubErrorCode;
   readonly name: string;
 };
 
 const RULES: Readonly<Record<Subject, SubjectRule | undefined>> = {
   [Subject.UNSPECIFIED]: undefined,
-  [Subject.APP]: { thing: 'app', owner: 'apps', unknown: 'app_unknown', name: 'app' },
-  [Subject.LICENSE]: { thing: 'license', owner: 'apps', unknown: 'license_unknown', name: 'license' },
+  [Subject.APP]: { resource: 'app', owner: 'apps', unknown: 'app_unknown', name: 'app' },
+  [Subject.LICENSE]: { resource: 'license', owner: 'apps', unknown: 'license_unknown', name: 'license' },
   [Subject.LICENSE_KEY]: {
-    thing: 'licenseKey',
+    resource: 'licenseKey',
     owner: 'apps',
     unknown: 'license_key_unknown',
     name: 'license key',
   },
-  [Subject.SEAT]: { thing: 'seat', owner: 'apps', unknown: 'seat_unknown', name: 'seat' },
-  [Subject.SLOT]: { thing: 'slot', owner: 'slots', unknown: 'slot_unknown', name: 'slot' },
+  [Subject.SEAT]: { resource: 'seat', owner: 'apps', unknown: 'seat_unknown', name: 'seat' },
+  [Subject.SLOT]: { resource: 'slot', owner: 'slots', unknown: 'slot_unknown', name: 'slot' },
   [Subject.CHARGE_SESSION]: {
-    thing: 'chargeSession',
+    resource: 'chargeSession',
     owner: 'slots',
     unknown: 'session_unknown',
     name: 'session',
   },
-  [Subject.CALLBACK]: { thing: 'callback', owner: 'slots', unknown: 'callback_unknown', name: 'callback' },
+  [Subject.CALLBACK]: { resource: 'callback', owner: 'slots', unknown: 'callback_unknown', name: 'callback' },
   [Subject.DUPLICATE_PAYMENT]: {
-    thing: 'duplicatePayment',
+    resource: 'duplicatePayment',
     owner: 'slots',
     unknown: 'duplicate_payment_unknown',
     name: 'duplicate payment',
   },
-  [Subject.FEE_RULE]: { thing: 'feeRule', owner: 'slots', unknown: 'fee_rule_unknown', name: 'fee rule' },
+  [Subject.FEE_RULE]: { resource: 'feeRule', owner: 'slots', unknown: 'fee_rule_unknown', name: 'fee rule' },
 };
 
-/** Whether limited tokens may call an RPC whatever its request is about. The schema is no secret between tokens. */
+/** Whether limited tokens may call an RPC with any request. Any token may read the schema. */
 export function isOpenToAnyScope(method: DescMethod): boolean {
   if (method.parent.typeName.startsWith('grpc.reflection.')) return true;
   return hasOption(method, access) && getOption(method, access).anyScope;
 }
 
-/** A request field that says what the request is about; `path` leads to it through messages. */
+/** A request field that names a resource; `path` leads to it through nested messages. */
 export type SubjectField = { readonly path: readonly DescField[]; readonly subject: Subject };
 
-/** The fields of an RPC's request that say what it is about. */
+/** The fields of an RPC's request that name resources. */
 export function subjectFields(method: DescMethod): readonly SubjectField[] {
   return fieldsOf(method.input, []);
 }
 
 function fieldsOf(message: DescMessage, path: readonly DescField[]): SubjectField[] {
   return message.fields.flatMap((field) => {
-    const way = [...path, field];
+    const fieldPath = [...path, field];
     if (field.fieldKind === 'message' && !path.some((above) => above.parent === field.message)) {
-      return fieldsOf(field.message, way);
+      return fieldsOf(field.message, fieldPath);
     }
-    const said = getOption(field, subject);
-    if (said === Subject.UNSPECIFIED) return [];
-    // A list of subjects would be passed by unseen.
+    const option = getOption(field, subject);
+    if (option === Subject.UNSPECIFIED) return [];
+    // The check does not read lists.
     if (field.fieldKind !== 'scalar') throw new Error(`${field.toString()} cannot be a subject`);
-    return [{ path: way, subject: said }];
+    return [{ path: fieldPath, subject: option }];
   });
 }
 
 export type CheckScope = (caller: Caller, method: DescMethod, request: Message) => Promise<void>;
 
 /**
- * Refuses a limited caller's request unless it is about something of the caller's, and about nothing else.
+ * Checks that all resources of a limited caller's request are within its scope, and that there is at least
+ * one.
  *
- * @throws HubError `…_unknown` for what is outside the scope, as if it were not there
- * @throws ConnectError PermissionDenied for a request that is about nothing in particular
+ * @throws HubError `…_unknown` for a resource outside the scope, as if it did not exist
+ * @throws ConnectError PermissionDenied for a request that names no resource
  */
 export function createCheckScope(findOwner: FindOwner): CheckScope {
-  const known = new WeakMap<DescMethod, readonly SubjectField[]>();
+  const cache = new WeakMap<DescMethod, readonly SubjectField[]>();
   const fieldsFor = (method: DescMethod): readonly SubjectField[] => {
-    const fields = known.get(method) ?? subjectFields(method);
-    known.set(method, fields);
+    const fields = cache.get(method) ?? subjectFields(method);
+    cache.set(method, fields);
     return fields;
   };
 
@@ -120,9 +122,9 @@ export function createCheckScope(findOwner: FindOwner): CheckScope {
       const rule = RULES[subject];
       return value === undefined || rule === undefined ? [] : [{ rule, value, path }];
     });
-    if (given.length === 0) throw aboutNothing(method, fields);
+    if (given.length === 0) throw resourceRequired(method, fields);
     for (const { rule, value, path } of given) {
-      const owner = await findOwner[rule.thing](value);
+      const owner = await findOwner[rule.resource](value);
       if (owner !== undefined && scope[rule.owner].includes(owner)) continue;
       throw new HubError(rule.unknown, `the scope of this token has no such ${rule.name}`, {
         field: path.map(({ localName }) => localName).join('.'),
@@ -146,7 +148,7 @@ function readPath(
   return readPath(field.message, inner.message, rest);
 }
 
-function aboutNothing(method: DescMethod, fields: readonly SubjectField[]): ConnectError {
+function resourceRequired(method: DescMethod, fields: readonly SubjectField[]): ConnectError {
   const names = fields.map(({ path }) => path.map(({ localName }) => localName).join('.')).join(' or ');
   const remedy = names === '' ? 'is not for limited tokens' : `needs ${names} from a limited token`;
   return new ConnectError(`${method.parent.typeName}/${method.name} ${remedy}`, Code.PermissionDenied);

@@ -1,4 +1,4 @@
-// Service tokens: random bearer tokens that carry the id of their row, of which the hub keeps only a hash.
+// Service tokens: random bearer tokens that contain the id of their row. The hub stores only a hash.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ClientBase, Pool } from 'pg';
 import type { Clock } from '../clock.ts';
@@ -10,28 +10,30 @@ export function newServiceToken(id: Uuid = newUuid()): string {
   return `hub_${formatId('tok', id).slice('tok_'.length)}_${randomBytes(32).toString('base64url')}`;
 }
 
-/** The id in a token, or undefined if the text is not a whole one. It proves nothing. */
+/** The id in a token; undefined if the text is not a token. Does not authenticate the token. */
 export function tokenIdOf(token: string): Uuid | undefined {
   const id = /^hub_(\w{26})_[\w-]{43}$/.exec(token)?.[1];
   return id === undefined ? undefined : parseId('tok', `tok_${id}`);
 }
 
-/** SHA-256: a token has 256 random bits, so that a slow hash would protect nothing. */
+/** SHA-256. A slow hash is not needed, because a token has 256 random bits. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** Whether a token is the one that was hashed, in a time that says nothing about how much of it is right. */
+/** Compares a token with a hash in constant time. */
 export function isToken(token: string, hash: Buffer): boolean {
   return timingSafeEqual(hashToken(token), hash);
 }
 
 export type Grant = { readonly name: string; readonly role: RoleName; readonly scope?: Scope };
 
-/** `refused`: it is no token, or is known already, but revoked, expired or of another role. */
+/**
+ * `refused`: the text is not a token, or the token is known but revoked, expired or of another role or scope.
+ */
 export type Registration = 'added' | 'known' | 'refused';
 
-/** Makes a token known to the hub. */
+/** Adds a token to the database, if it is not there yet. */
 export async function registerServiceToken(
   db: Pool | ClientBase,
   clock: Clock,
@@ -40,7 +42,7 @@ export async function registerServiceToken(
 ): Promise<Registration> {
   const id = tokenIdOf(token);
   if (id === undefined) return 'refused';
-  // The primary key makes a second registration a look-up; a row that was there before has an xmax then.
+  // For a token that exists already this is a lookup: the row then has an xmax.
   const { rows } = await db.query(
     `insert into service_token (id, name, role, scope, token_hash, created_at)
      values ($1, $2, $3, $4, $5, $6)

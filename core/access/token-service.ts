@@ -1,10 +1,9 @@
-// TokenService: how admins decide who may call, translated to the domain and back.
-
+// TokenService: creates, lists and revokes service tokens.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
 import { formatId } from '../ids.ts';
-import { readMoment } from '../moment.ts';
+import { readTimestamp } from '../timestamp.ts';
 import { actorOf } from './caller.ts';
 import type { ServiceToken } from './entities.ts';
 import { roleFromProto, roleToProto } from './roles.ts';
@@ -15,14 +14,14 @@ export function createTokenService(
 ): ServiceImpl<typeof TokenService> {
   return {
     async createToken({ name, role, apps, slots, expiresAt, certificateSubject }, context) {
-      const asked = {
+      const newToken = {
         name,
         role: roleFromProto(role),
         scope: { apps, slots },
-        expiresAt: expiresAt && readMoment('expiresAt', expiresAt),
+        expiresAt: expiresAt && readTimestamp('expiresAt', expiresAt),
         certificateSubject,
       };
-      const { serviceToken, token } = await tokens.create(asked, actorOf(context));
+      const { serviceToken, token } = await tokens.create(newToken, actorOf(context));
       return { serviceToken: tokenToProto(serviceToken), token: token ?? '' };
     },
 

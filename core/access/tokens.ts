@@ -1,11 +1,11 @@
-// Administration of service tokens: create, look, revoke.
+// Administration of service tokens: create, list, revoke.
 import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+import { recordChange } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
 import { formatId, newUuid, parseId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
-import { type Page, type PageRequest, readPage } from '../storage/page.ts';
-import { recordChange } from './audit.ts';
+import { type Page, type PageRequest, readPage } from '../storage/sql/page.ts';
 import type { Actor } from './caller.ts';
 import { type RoleName, type Scope, type ServiceToken, ServiceTokenSchema } from './entities.ts';
 import { isReservedName } from './reserved-names.ts';
@@ -13,13 +13,13 @@ import type { FindOwner } from './scope.ts';
 import { hashToken, newServiceToken } from './service-token.ts';
 
 export type NewToken = {
-  /** Empty: the name of the role. */
+  /** If empty, the name of the role. */
   readonly name: string;
   readonly role: RoleName;
-  /** Without apps and slots: not limited. */
+  /** Without apps and slots, the token is not limited. */
   readonly scope: Scope;
   readonly expiresAt: Date | undefined;
-  /** Takes the place of a token. */
+  /** The caller presents a client certificate with this subject instead of a token. */
   readonly certificateSubject: string | undefined;
 };
 
@@ -40,33 +40,34 @@ export function createTokens({ db, clock, findOwner }: TokensOptions) {
 
   return {
     /**
-     * `token` is undefined if a certificate takes its place.
-     * @throws HubError `token_name_reserved`, `app_unknown`, `slot_unknown`, `expiry_invalid`, `certificate_subject_taken`
+     * `token` is undefined if the caller uses a certificate.
+     * @throws HubError `token_name_reserved`, `app_unknown`, `slot_unknown`, `expiry_invalid`,
+     *   `certificate_subject_taken`
      */
     async create(
-      asked: NewToken,
+      newToken: NewToken,
       actor: Actor,
     ): Promise<{ serviceToken: ServiceToken; token: string | undefined }> {
-      const { role, expiresAt, certificateSubject } = asked;
+      const { name, role, scope, expiresAt, certificateSubject } = newToken;
       const now = clock();
-      if (isReservedName(asked.name)) {
-        const message = `"${asked.name}" is a name of the hub's own in the audit log; choose another`;
+      if (isReservedName(name)) {
+        const message = `"${name}" is reserved for the hub in the audit log; choose another`;
         throw new HubError('token_name_reserved', message, { field: 'name' });
       }
       if (expiresAt && expiresAt <= now) {
         throw new HubError('expiry_invalid', 'must be in the future', { field: 'expiresAt' });
       }
-      await checkScope(asked.scope);
-      const isLimited = asked.scope.apps.length + asked.scope.slots.length > 0;
+      await checkScope(scope);
+      const isLimited = scope.apps.length + scope.slots.length > 0;
       const id = newUuid();
       const token = certificateSubject === undefined ? newServiceToken(id) : undefined;
       try {
         return await db.em().transactional((em) => {
           const serviceToken = em.create(ServiceTokenSchema, {
             id,
-            name: asked.name || role,
+            name: name || role,
             role,
-            scope: isLimited ? asked.scope : null,
+            scope: isLimited ? scope : null,
             tokenHash: token === undefined ? null : hashToken(token),
             certificateSubject: certificateSubject ?? null,
             createdAt: now,
@@ -84,7 +85,7 @@ export function createTokens({ db, clock, findOwner }: TokensOptions) {
         if (!(error instanceof UniqueConstraintViolationException)) throw error;
         throw new HubError(
           'certificate_subject_taken',
-          'another token stands for this certificate; revoke it first',
+          'another token is registered for this certificate; revoke it first',
           { field: 'certificateSubject' },
         );
       }
@@ -92,16 +93,15 @@ export function createTokens({ db, clock, findOwner }: TokensOptions) {
 
     /** @throws HubError `page_token_invalid` */
     list(includeEnded: boolean, request: PageRequest): Promise<Page<ServiceToken>> {
-      const which = includeEnded ? {} : live(clock());
+      const where = includeEnded ? {} : live(clock());
       return readPage(request, 'tok', (after, limit) =>
-        db.em().find(
-          ServiceTokenSchema,
-          { $and: after ? [which, { id: { $lt: after } }] : [which] },
-          {
-            orderBy: { id: 'desc' },
-            limit,
-          },
-        ),
+        db
+          .em()
+          .find(
+            ServiceTokenSchema,
+            { $and: after ? [where, { id: { $lt: after } }] : [where] },
+            { orderBy: { id: 'desc' }, limit },
+          ),
       );
     },
 
@@ -110,7 +110,7 @@ export function createTokens({ db, clock, findOwner }: TokensOptions) {
       return db.em().transactional(async (em) => {
         const id = parseId('tok', tokenId);
         const now = clock();
-        // All admins, in one order: of two that revoke each other at the same time, one has to stay.
+        // Locks all admin tokens in one order: two admins that revoke each other must not both succeed.
         const admins = await em.find(
           ServiceTokenSchema,
           { role: 'admin', scope: null, ...live(now) },
@@ -123,11 +123,8 @@ export function createTokens({ db, clock, findOwner }: TokensOptions) {
           throw new HubError('token_unknown', 'there is no token with this id', { field: 'tokenId' });
         if (found.revokedAt != null) return found;
         if (admins.length === 1 && admins[0] === found) {
-          throw new HubError(
-            'last_admin',
-            'nobody could administer the hub any more; create another admin token first',
-            { field: 'tokenId' },
-          );
+          const message = 'this is the last admin token; create another one first';
+          throw new HubError('last_admin', message, { field: 'tokenId' });
         }
         found.revokedAt = now;
         recordChange(em, actor, now, {

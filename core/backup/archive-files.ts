@@ -1,4 +1,4 @@
-// The files in a backup's tar archive, in their order: manifest.json, master.key, the tables' rows, totals.json.
+// Files of a backup archive, in order: manifest.json, master.key, the rows of the tables, totals.json.
 import type { TableEntry } from './manifest.ts';
 
 export const MANIFEST_FILE = 'manifest.json';
@@ -8,7 +8,9 @@ export const TOTALS_FILE = 'totals.json';
 /** None of the three is ever longer. */
 export const SMALL_BYTES = 1024 * 1024;
 
-/** A tar archive has the size of a file before its content: this much of a table is held in memory to know it. */
+/**
+ * A tar archive has the size of a file before its content: this much of a table is held in memory to know it.
+ */
 export const PART_BYTES = 4 * 1024 * 1024;
 
 /** The rows of a table that fits into one part. */

@@ -1,8 +1,8 @@
-// Commits a restore, and finds out whether it is committed when the answer is lost.
+// Commits a restore, and determines the outcome if the connection is lost during the commit.
 import { setTimeout } from 'node:timers/promises';
 import type pg from 'pg';
+import type { DatabaseAddress } from '../storage/connection/database-address.ts';
 import { reasonOf, takesWrites } from '../storage/database.ts';
-import type { DatabaseAddress } from '../storage/database-address.ts';
 import { openCopyConnection } from './copy-connection.ts';
 
 /** The transaction was rolled back: the database is as empty as before. */
@@ -10,7 +10,7 @@ export class NotCommitted extends Error {
   override readonly name = 'NotCommitted';
 }
 
-/** Nobody knows whether the transaction was committed. */
+/** It is unknown whether the transaction was committed. */
 export class UnknownOutcome extends Error {
   override readonly name = 'UnknownOutcome';
 }
@@ -19,8 +19,8 @@ export type CommitOptions = {
   readonly client: pg.Client;
   readonly address: DatabaseAddress;
   /**
-   * Asks, on another connection, whether the data of the transaction is there. It waits while the transaction is open, for
-   * some seconds.
+   * Asks, on another connection, whether the data of the transaction is there. It waits while the transaction
+   * is open, for some seconds.
    */
   readonly isThere: (client: pg.Client) => Promise<boolean>;
   /** How long a database is asked that does not answer. */
@@ -37,7 +37,8 @@ export async function commitForSure({ client, ...question }: CommitOptions): Pro
   // Also after an error of the server: one that shuts down says so whether it has committed or not.
   if (await askUntilAnswered(question, failure)) return;
   throw new NotCommitted(
-    `the backup is not restored, and the database is as empty as before: the commit failed (${reasonOf(failure)}). Run it again`,
+    'the backup is not restored, and the database is as empty as before: the commit failed ' +
+      `(${reasonOf(failure)}). Run it again`,
     { cause: failure },
   );
 }
@@ -62,7 +63,8 @@ async function askUntilAnswered(
     } catch (error) {
       if (performance.now() > latest) {
         throw new UnknownOutcome(
-          `the connection was lost in the commit (${reasonOf(failure)}), and the database does not answer (${reasonOf(error)}): it may hold the backup or be empty`,
+          `the connection was lost in the commit (${reasonOf(failure)}), and the database does not ` +
+            `answer (${reasonOf(error)}): it may hold the backup or be empty`,
           { cause: error },
         );
       }

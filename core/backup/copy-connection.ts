@@ -1,19 +1,23 @@
-// A connection to copy tables over: no statement times out, and COPY writes the same text whatever the server's settings.
-import type { Duplex } from 'node:stream';
+// Connection for COPY: without timeouts, and with fixed settings so that COPY's text does not depend on the
+// server's.
 import type pg from 'pg';
-import { type DatabaseAddress, directAddress, searchPath } from '../storage/database-address.ts';
-import { lastingClient } from '../storage/lasting-client.ts';
-import { keepNoSessionState } from '../storage/transaction-pooling.ts';
+import { streamOf } from '../storage/connection/client.ts';
+import { type DatabaseAddress, directAddress, searchPath } from '../storage/connection/database-address.ts';
+import { dedicatedClient } from '../storage/connection/dedicated-client.ts';
+import { keepNoSessionState } from '../storage/connection/transaction-pooling.ts';
 import { currentSchema } from './tables.ts';
 
-/** `name` is the application name that the server lists. At `signal` the connection is cut, and its statement fails. */
+/**
+ * `name` is the application name that the server lists. At `signal` the connection is cut, and its statement
+ * fails.
+ */
 export async function openCopyConnection(
   address: DatabaseAddress,
   name: string,
   signal?: AbortSignal,
 ): Promise<pg.Client> {
   const { url, pooler, schema } = directAddress(address);
-  const client = lastingClient(url, name);
+  const client = dedicatedClient(url, name);
   client.on('error', () => {}); // the statement that waits for an answer fails with it
   await client.connect();
   // A statement that waits for a lock would hold the end of the client up.
@@ -50,7 +54,3 @@ const FORMATS = [
   'extra_float_digits = 1',
   'row_security = off',
 ];
-
-function streamOf(client: pg.Client): Duplex {
-  return (client as unknown as { connection: { stream: Duplex } }).connection.stream; // missing from the types
-}

@@ -24,7 +24,7 @@ export async function encrypt(
 }
 
 /**
- * What is yielded is authentic, but only the end of the generator says that nothing was cut off.
+ * Each piece is authentic. Only the end of the generator proves that the file is complete.
  * @throws UnreadableBackup if the passphrase is wrong, or the file is no backup, was changed or cut off.
  */
 export async function* decrypt(file: Readable, passphrase: string): AsyncGenerator<Uint8Array> {
@@ -55,12 +55,16 @@ async function* withShortHeader(
   }
 }
 
-/** Anybody can write a header. A larger work factor takes a gigabyte of memory before the passphrase is checked. */
+/**
+ * Anybody can write a header. A larger work factor takes a gigabyte of memory before the passphrase is
+ * checked.
+ */
 function requireAffordable(stanzas: Stanza[]): null {
   const factor = stanzas.find(({ args }) => args[0] === 'scrypt')?.args[2];
   if (factor === undefined || Number(factor) <= WORK_FACTOR) return null;
   throw new UnreadableBackup(
-    `the file has the scrypt work factor ${factor.slice(0, 10)}, and a backup has ${WORK_FACTOR}: name one that hubctl backup create wrote`,
+    `the file has the scrypt work factor ${factor.slice(0, 10)}, and a backup has ${WORK_FACTOR}: ` +
+      'name one that hubctl backup create wrote',
   );
 }
 

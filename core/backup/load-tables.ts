@@ -1,5 +1,5 @@
-// Loads the rows of a backup into tables that are there and empty. A name becomes part of a statement only after it was
-// found in the schema that this hub has made.
+// Loads the rows of a backup into existing empty tables. A name from the backup is used in a statement only
+// after it was found in the schema of this hub.
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg, { type ClientBase } from 'pg';
@@ -10,11 +10,12 @@ import { quote, readSequences, readTables } from './tables.ts';
 import { show, UnreadableBackup } from './unreadable.ts';
 
 /**
- * The schema may have another name than where the backup was made: tables and sequences are found by their own names.
+ * The schema may have another name than where the backup was made: tables and sequences are found by their
+ * own names.
  *
  * @param client After the migrations of the backup.
- * @throws UnreadableBackup that names the table, column or sequence which this schema does not have, or the table of the
- *   hub that the backup has not
+ * @throws UnreadableBackup that names the table, column or sequence which this schema does not have, or the
+ * table of the hub that the backup has not
  */
 export async function requireFitting(
   client: ClientBase,
@@ -81,7 +82,8 @@ export async function loadTable(
   const sent = counted.count();
   if (copy.rowCount === sent) return;
   throw new UnreadableBackup(
-    `the backup has ${sent} lines of table ${table.schema}.${table.name}, and the server read ${copy.rowCount} rows`,
+    `the backup has ${sent} lines of table ${table.schema}.${table.name}, and the server read ` +
+      `${copy.rowCount} rows`,
   );
 }
 

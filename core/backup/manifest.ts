@@ -41,7 +41,9 @@ export type Manifest = {
   readonly sequences: readonly SequenceEntry[];
 };
 
-/** Rows of the tables, in the order of the manifest. It is the last file: rows are counted as they are read. */
+/**
+ * Rows of the tables, in the order of the manifest. It is the last file: rows are counted as they are read.
+ */
 export type Totals = { readonly rows: readonly number[] };
 
 /** Schemas and tables become file names: without dots and slashes, none leads out of its directory. */
@@ -68,7 +70,8 @@ export function readManifest(text: string): Manifest {
   if (format !== FORMAT) {
     throw new UnreadableBackup(
       typeof format === 'number'
-        ? `the backup has format ${show(format)}, and this hubctl reads format ${FORMAT}: restore it with the version that made it`
+        ? `the backup has format ${show(format)}, and this hubctl reads format ${FORMAT}: restore ` +
+            'it with the version that made it'
         : `manifest.json of the backup: format is ${show(format)}, not ${FORMAT}`,
     );
   }

@@ -1,8 +1,8 @@
-// Reads the file of a backup. Each file in it has its place, so that nothing is read which does not belong there.
+// Reads a backup. The files in the archive must have the expected names and order.
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import tar, { type Header } from 'tar-stream';
-import { type MasterKey, readMasterKeys } from '../storage/master-key.ts';
+import { type MasterKey, readMasterKeys } from '../storage/secrets/master-key.ts';
 import {
   bytesOf,
   countedRows,
@@ -20,19 +20,22 @@ import { show, UnreadableBackup } from './unreadable.ts';
 export type Archive = {
   readonly manifest: Manifest;
   readonly keys: MasterKey[];
-  /** Gives `load` the rows of each table, to be read to their end; then checks their numbers and the end of the file. */
+  /**
+   * Calls `load` for each table, which must read all rows; then checks the row counts and the end of the
+   * file.
+   */
   readTables(load: (table: TableEntry, rows: AsyncIterable<Buffer>) => Promise<void>): Promise<Loaded>;
 };
 
-/** The number of tables, and of the rows of all of them. */
+/** Numbers of tables and rows. */
 export type Loaded = { readonly tables: number; readonly rows: number };
 
 /**
- * Calls `use` with what is in the file. Until `readTables` resolves, what was read may come from a file that was changed
- * or cut off.
+ * Calls `use` with the archive. The file may still prove to be altered or truncated until `readTables`
+ * resolves.
  *
- * @throws UnreadableBackup if the passphrase is wrong, or the file is no backup, was changed, cut off or written by
- *   something else than hubctl.
+ * @throws UnreadableBackup if the passphrase is wrong, or the file is not a backup, altered, truncated or not
+ * written by hubctl
  */
 export async function readArchive<T>(
   file: Readable,
@@ -41,7 +44,7 @@ export async function readArchive<T>(
 ): Promise<T> {
   const extract = tar.extract();
   const reading = pipeline(Readable.from(decrypt(file, passphrase)), extract).catch((error: unknown) => {
-    // The reader of the entries gets it as well, if it was not that one who stopped reading.
+    // The reader of the entries gets the error as well, unless it stopped reading.
     extract.destroy(error instanceof Error ? error : new Error(String(error)));
     return error;
   });
@@ -60,7 +63,7 @@ export async function readArchive<T>(
   }
 }
 
-/** What is wrong with the file; undefined if the reader stopped for another reason. */
+/** The damage of the file; undefined if reading stopped for another reason. */
 function damageOf(error: unknown): UnreadableBackup | undefined {
   if (error instanceof UnreadableBackup) return error;
   const reason = error instanceof Error ? error.message : '';
@@ -86,7 +89,8 @@ async function readTables(
   for (const [index, { schema, name }] of tables.entries()) {
     if (counts[index] === totals.rows[index]) continue;
     throw new UnreadableBackup(
-      `the backup has ${counts[index]} rows of table ${show(`${schema}.${name}`)}, and its totals.json says ${totals.rows[index]}`,
+      `the backup has ${counts[index]} rows of table ${show(`${schema}.${name}`)}, ` +
+        `and its totals.json says ${totals.rows[index]}`,
     );
   }
   return { tables: tables.length, rows: counts.reduce((sum, count) => sum + count, 0) };

@@ -1,19 +1,19 @@
-// Restores a backup into an empty hub: its schema as it was, the data and the key ring, all of it or nothing.
+// Restores schema, data and key ring of a backup into an empty hub. Restores everything or nothing.
 import { rename, rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type pg from 'pg';
-import { recordChangeNow } from '../access/audit.ts';
 import type { Actor } from '../access/caller.ts';
+import { recordChangeNow } from '../audit/record.ts';
 import { systemClock } from '../clock.ts';
 import { newUuid } from '../ids.ts';
-import { prepareQueue } from '../payment/jobs.ts';
-import { bringUpToDate } from '../schema.ts';
+import { prepareQueue } from '../payment/callbacks/jobs.ts';
+import { bringUpToDate } from '../prepare-schema.ts';
+import { type DatabaseAddress, directAddress } from '../storage/connection/database-address.ts';
 import type { DataDir } from '../storage/data-dir.ts';
 import type { Database } from '../storage/database.ts';
-import { type DatabaseAddress, directAddress } from '../storage/database-address.ts';
-import { checkKeyRing, installKeyRing, type MasterKeySource } from '../storage/key-ring.ts';
-import { knownMigrations } from '../storage/migrate.ts';
-import { makePartitions } from '../storage/partitions.ts';
+import { knownMigrations } from '../storage/schema/migrate.ts';
+import { makePartitions } from '../storage/schema/partitions.ts';
+import { checkKeyRing, installKeyRing, type MasterKeySource } from '../storage/secrets/key-ring.ts';
 import { commitForSure, NotCommitted, UnknownOutcome } from './commit.ts';
 import { openCopyConnection } from './copy-connection.ts';
 import { loadTable, makePartitionsFor, requireFitting, setSequences } from './load-tables.ts';
@@ -49,16 +49,18 @@ export type RestoreOptions = {
   readonly auditHeadFile?: string | undefined;
   readonly hubVersion: string;
   readonly passphrase: string;
-  /** How long a database that was lost in the commit is asked whether it has the data; by default a minute. */
+  /**
+   * How long a database that was lost in the commit is asked whether it has the data; by default a minute.
+   */
   readonly patienceMs?: number;
 };
 
 const PATIENCE_MS = 60_000;
 
 /**
- * @throws Error that says what to do: the passphrase is wrong, the file damaged or of a later hub, the database not
- *   empty or in use, or another key ring is in the place of this one. The database is then as empty as before, unless the
- *   message says otherwise.
+ * @throws Error that says what to do: the passphrase is wrong, the file damaged or of a later hub, the
+ * database not empty or in use, or another key ring is in the place of this one. The database is then as
+ * empty as before, unless the message says otherwise.
  */
 export async function restoreBackup(file: Readable, options: RestoreOptions): Promise<Restored> {
   return readArchive(file, options.passphrase, async (archive) => {
@@ -84,7 +86,11 @@ export async function restoreBackup(file: Readable, options: RestoreOptions): Pr
   });
 }
 
-/** Reads all of a backup and changes nothing. @throws Error like `restoreBackup` for what is wrong with the file. */
+/**
+ * Reads all of a backup and changes nothing.
+ *
+ * @throws Error like `restoreBackup` for what is wrong with the file.
+ */
 export function verifyBackup(file: Readable, passphrase: string): Promise<Loaded & { manifest: Manifest }> {
   return readArchive(file, passphrase, async ({ manifest, readTables }) => {
     const loaded = await readTables(async (_, rows) => {
@@ -143,8 +149,8 @@ async function recordRestore(client: pg.Client, manifest: Manifest, { tables, ro
 }
 
 /**
- * The key ring is in its place before the commit: a restore that is killed in the commit leaves a database and its keys.
- * It is removed only if the transaction is known to be rolled back.
+ * The key ring is in its place before the commit: a restore that is killed in the commit leaves a database
+ * and its keys. It is removed only if the transaction is known to be rolled back.
  */
 async function commitWithKeys(
   client: pg.Client,
@@ -173,8 +179,9 @@ async function commitWithKeys(
     }
     if (!(error instanceof UnknownOutcome)) throw error;
     throw new Error(
-      `${error.message}. Nothing was removed; the key ring is in ${ring.createdFile ?? 'its place'}. When the database answers, run the ` +
-        'same command again: it says that the backup is whole in this database, or restores it',
+      `${error.message}. Nothing was removed; the key ring is in ${ring.createdFile ?? 'its place'}. ` +
+        'When the database answers, run the same command again: ' +
+        'it says that the backup is whole in this database, or restores it',
       { cause: error },
     );
   }
@@ -182,7 +189,7 @@ async function commitWithKeys(
   return { keyRingFile: ring.createdFile };
 }
 
-/** The id of the transaction that wrote the rows of hub_migration, which every backup has: that of the restore, within it. */
+/** The id of the current transaction, from the rows of hub_migration, which every backup contains. */
 async function writerOfMigrations(client: pg.Client): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string }>('select xmin::text as id from hub_migration limit 1');
   return rows[0]?.id;
@@ -223,7 +230,9 @@ function headAside(headFile: string): string {
   return `${headFile}.before-restore`;
 }
 
-/** @throws Error if the database has rows; if they are this backup's, its key ring is in its place afterwards. */
+/**
+ * @throws Error if the database has rows; if they are this backup's, its key ring is in its place afterwards.
+ */
 async function requireEmpty(
   client: pg.Client,
   { manifest, keys }: Archive,
@@ -247,7 +256,8 @@ async function requireEmpty(
     await rm(headAside(auditHeadFile ?? place.auditHeadFile), { force: true });
   }
   throw new Error(
-    `the backup of ${restored} is whole in this database already${key}: start the hub, or restore into a new one`,
+    `the backup of ${restored} is whole in this database already${key}: start the hub, or restore ` +
+      'into a new one',
   );
 }
 
@@ -259,7 +269,9 @@ async function finish(db: Database): Promise<void> {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(
-      `the backup is restored, with its key ring; only its schema could not be brought up to date (${reason}): run hubctl migration apply with the same settings, then start the hub`,
+      'the backup is restored, with its key ring; only its schema could not be brought up to date ' +
+        `(${reason}): ` +
+        'run hubctl migration apply with the same settings, then start the hub',
       { cause: error },
     );
   }

@@ -1,12 +1,13 @@
-// The database that a backup is restored into: empty, used by no hub, with the schema that the backup is of.
+// Checks and prepares the target database of a restore: it must be empty and unused, and gets the schema of
+// the backup.
 import { setTimeout } from 'node:timers/promises';
 import type pg from 'pg';
-import { prepareJobTables } from '../payment/jobs.ts';
+import { prepareJobTables } from '../payment/callbacks/jobs.ts';
 import { parseConnectionString } from '../storage/connection/connection-string.ts';
+import type { DatabaseAddress } from '../storage/connection/database-address.ts';
 import type { Database } from '../storage/database.ts';
-import type { DatabaseAddress } from '../storage/database-address.ts';
-import { knownMigrations, migrateUp, migrationStatus } from '../storage/migrate.ts';
-import { prepareSchema } from '../storage/prepare-schema.ts';
+import { prepareSchema } from '../storage/schema/create-schema.ts';
+import { knownMigrations, migrateUp, migrationStatus } from '../storage/schema/migrate.ts';
 import type { Manifest } from './manifest.ts';
 import { currentSchema, listTables, quote } from './tables.ts';
 import { jobSchemaVersion } from './take-backup.ts';
@@ -31,8 +32,9 @@ export async function requireKnown({ migrations, hubVersion }: Manifest, ours: s
 }
 
 /**
- * A pooler keeps the connections of a hub that has stopped, under the name that they had. A hub that runs asks something each
- * second. PostgreSQL does not show this time of other roles: their connections count as those of a hub that runs.
+ * A pooler keeps the connections of a hub that has stopped, under the name that they had. A hub that runs
+ * asks something each second. PostgreSQL does not show this time of other roles: their connections count as
+ * those of a hub that runs.
  */
 const AT_WORK = `coalesce(state_change, now()) > now() - interval '3 seconds'`;
 
@@ -69,15 +71,16 @@ export async function findRows(client: pg.Client): Promise<string | undefined> {
 }
 
 /**
- * The moment of the backup that was restored into the database, if nothing has changed since. `actor` is that of a restore,
- * which may have migrated the schema after it.
+ * The moment of the backup that was restored into the database, if nothing has changed since. `actor` is that
+ * of a restore, which may have migrated the schema after it.
  */
 export async function restoredBackup(client: pg.Client, actor: string): Promise<string | undefined> {
   const { rows: log } = await client.query(`select to_regclass('audit_entry') as name`);
   if (log[0]?.name === null) return undefined;
   const { rows } = await client.query<{ action: string; subject: string }>(
     // audit_entry_pkey
-    `select action, subject from audit_entry where not (action = 'schema.migrate' and actor = $1) order by id desc limit 1`,
+    `select action, subject from audit_entry where not (action = 'schema.migrate' and actor = $1) order
+     by id desc limit 1`,
     [actor],
   );
   return rows[0]?.action === RESTORE ? rows[0].subject : undefined;
@@ -89,7 +92,8 @@ export async function makeTables(db: Database, manifest: Manifest, client: pg.Cl
   const later = applied.find(({ name }) => !manifest.migrations.includes(name));
   if (later !== undefined) {
     throw new Error(
-      `the database has a later schema (${later.name}) than the backup: restore into a new database, which is ` +
+      `the database has a later schema (${later.name}) than the backup: restore into a new ` +
+        'database, which is ' +
         'brought up to date afterwards',
     );
   }
@@ -101,13 +105,17 @@ export async function makeTables(db: Database, manifest: Manifest, client: pg.Cl
   const ours = await jobSchemaVersion(client);
   if (ours !== undefined && (manifest.jobSchemaVersion ?? 0) > ours) {
     throw new Error(
-      `the job queue of the backup has schema ${manifest.jobSchemaVersion}, and this hub knows ${ours}: restore ` +
+      `the job queue of the backup has schema ${manifest.jobSchemaVersion}, and this hub knows ` +
+        `${ours}: restore ` +
         `with hub ${manifest.hubVersion} or later`,
     );
   }
 }
 
-/** @throws Error if the database, or the backup's own rows, do not have exactly the migrations of the manifest. */
+/**
+ * @throws Error if the database, or the backup's own rows, do not have exactly the migrations of the
+ * manifest.
+ */
 export async function requireApplied(client: pg.Client, { migrations }: Manifest): Promise<void> {
   const { rows } = await client.query<{ name: string }>('select name from hub_migration');
   const names = rows.map(({ name }) => name).sort();
@@ -119,7 +127,10 @@ export async function requireApplied(client: pg.Client, { migrations }: Manifest
   );
 }
 
-/** Until the transaction ends, no hub can start on the database: it would note its own keys in this table first. */
+/**
+ * Until the transaction ends, no hub can start on the database: it would note its own keys in this table
+ * first.
+ */
 export async function lockOut(client: pg.Client): Promise<void> {
   await client.query('lock table master_key_use in access exclusive mode');
 }

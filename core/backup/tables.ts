@@ -1,6 +1,6 @@
-// The tables and sequences of a hub that a backup carries, as the catalog of the database has them.
+// Reads from the catalog which tables and sequences a backup contains.
 import pg, { type ClientBase } from 'pg';
-import { JOB_TABLES } from '../payment/jobs.ts';
+import { JOB_TABLES } from '../payment/callbacks/jobs.ts';
 import type { SequenceEntry, TableEntry } from './manifest.ts';
 
 export type TableRef = Pick<TableEntry, 'schema' | 'name'>;
@@ -16,15 +16,16 @@ export async function currentSchema(client: ClientBase): Promise<string> {
 }
 
 /**
- * The rows of hub_lock are the same in every database. The queue's tables but for the jobs hold statements and table names that
- * the queue runs, and statistics.
+ * The rows of hub_lock are the same in every database. Of the job queue only the jobs are backed up: its
+ * other tables hold SQL that the queue runs, table names and statistics.
  */
 const NOT_CARRIED = ['hub_lock', ...JOB_TABLES.filter((name) => name !== 'job')];
 /** The tables of the hub, without partitions and extension tables. */
 const CARRIED = `
   c.relkind in ('r', 'p') and not c.relispartition
   and n.nspname = current_schema() and c.relname <> all ('{${NOT_CARRIED}}')
-  and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype = 'e')`;
+  and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype =
+    'e')`;
 
 export async function listTables(client: ClientBase): Promise<TableRef[]> {
   const { rows } = await client.query<TableRef>(
@@ -54,7 +55,8 @@ export async function readTables(client: ClientBase): Promise<TableEntry[]> {
         from pg_inherits i join pg_class p on p.oid = i.inhrelid
         where i.inhparent = c.oid and p.relname ~ '_\\d{4}_\\d{2}$') as months,
        (select coalesce(json_agg(confrelid::int8), '[]') from pg_constraint
-        where coalesce(pg_partition_root(conrelid), conrelid) = c.oid and contype = 'f' and confrelid <> c.oid) as needs
+        where coalesce(pg_partition_root(conrelid), conrelid) = c.oid and contype = 'f'
+          and confrelid <> c.oid) as needs
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where ${CARRIED} order by n.nspname, c.relname`,
   );

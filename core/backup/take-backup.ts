@@ -1,11 +1,12 @@
-// Takes a backup: the data of one moment and the key ring that opens it, encrypted, in one file.
+// Takes a backup: a snapshot of the database and the key ring, in one encrypted file.
 import type { Writable } from 'node:stream';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { Clock } from '../clock.ts';
-import type { DatabaseAddress } from '../storage/database-address.ts';
-import { checkKeyRing } from '../storage/key-ring.ts';
-import { formatKeyRing, type MasterKey } from '../storage/master-key.ts';
+import type { DatabaseAddress } from '../storage/connection/database-address.ts';
+import { hasMigrations } from '../storage/schema/migrate.ts';
+import { checkKeyRing } from '../storage/secrets/key-ring.ts';
+import { formatKeyRing, type MasterKey } from '../storage/secrets/master-key.ts';
 import { openCopyConnection } from './copy-connection.ts';
 import type { PassphraseOptions } from './encryption.ts';
 import { FORMAT, isFileSafe, type Manifest, type SequenceEntry, type TableEntry } from './manifest.ts';
@@ -24,8 +25,8 @@ export type BackupOptions = {
 
 /**
  * Writes and ends `file`. Hubs may work on the database meanwhile: everything is read in one snapshot.
- * @throws Error if the database has no schema yet, is sealed with keys that are not in the ring, or has tables that
- *   cannot be carried.
+ * @throws Error if the database has no schema yet, is sealed with keys that are not in the ring, or has
+ * tables that cannot be carried.
  */
 export async function takeBackup(options: BackupOptions, file: Writable): Promise<Manifest> {
   const { address, keys, hubVersion, encryption, clock, signal } = options;
@@ -54,15 +55,13 @@ export async function takeBackup(options: BackupOptions, file: Writable): Promis
 }
 
 async function requireHub(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ there: boolean }>(
-    `select to_regclass('hub_migration') is not null as there`,
-  );
-  if (!rows[0]?.there) throw new Error('this database is no hub yet: there is nothing to back up');
+  if (!(await hasMigrations(client)))
+    throw new Error('this database is no hub yet: there is nothing to back up');
 }
 
 /**
- * Locks the tables first, as pg_dump does: no migration, and no pruning of old months, changes them after the snapshot
- * was taken. Reads and writes go on.
+ * Locks the tables first, as pg_dump does: no migration, and no pruning of old months, changes them after the
+ * snapshot was taken. Reads and writes go on.
  */
 async function beginSnapshot(client: pg.Client): Promise<void> {
   const tables = await listTables(client);
@@ -72,7 +71,8 @@ async function beginSnapshot(client: pg.Client): Promise<void> {
 
 async function readVersions(client: pg.Client) {
   const { rows } = await client.query<{ jobs: boolean; postgresVersion: string }>(
-    `select to_regclass('version') is not null as jobs, current_setting('server_version') as "postgresVersion"`,
+    `select to_regclass('version') is not null as jobs, current_setting('server_version') as
+     "postgresVersion"`,
   );
   const { jobs = false, postgresVersion = '' } = rows[0] ?? {};
   const { rows: applied } = await client.query<{ name: string }>(
@@ -97,7 +97,8 @@ async function carriedTables(client: pg.Client): Promise<TableEntry[]> {
   const odd = tables.find(({ schema, name }) => !isFileSafe(schema) || !isFileSafe(name));
   if (odd === undefined) return tables;
   throw new Error(
-    `the table ${quote(odd)} cannot be backed up: its name has other characters than letters, digits, _, - and $. Rename it, or move it to another schema`,
+    `the table ${quote(odd)} cannot be backed up: its name has other characters than letters, ` +
+      'digits, _, - and $. Rename it, or move it to another schema',
   );
 }
 
@@ -110,6 +111,7 @@ async function usedSequences(client: pg.Client): Promise<SequenceEntry[]> {
 
 function copyOut(client: pg.Client, table: TableEntry): AsyncIterable<Buffer> {
   const columns = table.columns.map((name) => pg.escapeIdentifier(name)).join(', ');
-  // Through a query: a partitioned table is copied as one table, and its rows find their partitions when restored.
+  // Through a query: a partitioned table is copied as one table, and its rows find their partitions when
+  // restored.
   return client.query(copyTo(`copy (select ${columns} from ${quote(table)}) to stdout`));
 }

@@ -1,4 +1,4 @@
-// The error for a file that is no backup, or a damaged one; its message says what to do.
+// Error for a damaged backup, or a file that is not a backup. Its message says what to do.
 export class UnreadableBackup extends Error {
   override readonly name = 'UnreadableBackup';
 }

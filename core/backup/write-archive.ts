@@ -1,4 +1,4 @@
-// Writes the file of a backup: a tar archive, encrypted as it is written. `age -d FILE | tar x` opens it by hand.
+// Writes a backup: an encrypted tar archive. `age -d FILE | tar x` extracts it without hubctl.
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import tar from 'tar-stream';
@@ -17,9 +17,11 @@ import type { Manifest, TableEntry, Totals } from './manifest.ts';
 
 export type Contents = {
   readonly manifest: Manifest;
-  /** The key ring, as a master key file has it. */
+  /** The key ring in the format of a master key file. */
   readonly keyRing: string;
-  /** The rows of a table in COPY's text format. Asked for in the order of the manifest, one table at a time. */
+  /**
+   * The rows of a table in COPY's text format. Called for one table at a time, in the order of the manifest.
+   */
   readonly rowsOf: (table: TableEntry) => AsyncIterable<Buffer>;
 };
 

@@ -1,6 +1,6 @@
-// The tables of the license room: apps, signing keys, limit profiles, licenses and seats.
+// Tables of the license module: apps, signing keys, limit profiles, licenses and seats.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { Limits } from './limits.ts';
+import type { Limits } from './admin/limits.ts';
 
 export const AppSchema = defineEntity({
   name: 'App',
@@ -61,7 +61,7 @@ export const LicenseSchema = defineEntity({
     customer: p.text().nullable(),
     /** -1 means unlimited, 0 none. */
     seatLimit: p.integer(),
-    /** Active seats: kept by triggers of `seat`, and never written by anybody else. */
+    /** Number of active seats. Only the triggers of `seat` write it. */
     seatsUsed: p.integer().default(0),
     limits: p.json<Limits>().nullable(),
     limitProfile: () => p.manyToOne(LimitProfileSchema).nullable().deleteRule('restrict'),
@@ -72,7 +72,7 @@ export const LicenseSchema = defineEntity({
     revokeReason: p.text().nullable(),
   },
   indexes: [
-    // Lists of one app, newest first: ids are time-ordered.
+    // Lists of one app, newest first: ids are ordered by time.
     { name: 'license_app_idx', properties: ['app', 'id'] },
     { name: 'license_customer_idx', properties: ['customer', 'id'] },
     { name: 'license_key_hint_idx', properties: ['keyHint'] },
@@ -98,7 +98,7 @@ export const SeatSchema = defineEntity({
     releasedAt: p.datetime(3).nullable(),
   },
   uniques: [
-    // One active seat per machine; also what finds the active seats of a license.
+    // One active seat per machine. Also finds the active seats of a license.
     {
       name: 'seat_active_key',
       properties: ['license', 'machineFingerprint'],
@@ -106,8 +106,8 @@ export const SeatSchema = defineEntity({
     },
   ],
   indexes: [
-    // Was this machine ever seated? There is no index of all seats of a license: it would be used for the active ones as
-    // well, and read their history with them.
+    // Finds released seats of a machine. There is no index of all seats of a license: the planner would use
+    // it for active seats too, and read the released ones with them.
     {
       name: 'seat_released_idx',
       properties: ['license', 'machineFingerprint'],

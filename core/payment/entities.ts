@@ -1,4 +1,4 @@
-// The tables of the payment room.
+// The tables of the payment module.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 
 export const ENVIRONMENTS = ['sandbox', 'production'] as const;
@@ -7,7 +7,7 @@ export const CHARGE_STATUSES = ['pending', 'success', 'failed', 'cancelled'] as 
 export type ChargeStatusName = (typeof CHARGE_STATUSES)[number];
 export const CALLBACK_STATES = ['received', 'settled', 'ignored', 'unresolved', 'mismatch', 'dead'] as const;
 export type CallbackStateName = (typeof CALLBACK_STATES)[number];
-/** Nothing writes `refund` yet. */
+/** `refund` is reserved: nothing writes it yet. */
 export const USAGE_KINDS = ['payment', 'reversal', 'refund', 'later_payment'] as const;
 export type UsageKindName = (typeof USAGE_KINDS)[number];
 
@@ -21,7 +21,7 @@ export const SlotSchema = defineEntity({
     environment: p.enum(ENVIRONMENTS),
     baseUrl: p.text(),
     options: p.json<Record<string, string>>(),
-    /** JSON of the credentials by name, sealed for `slot:<id>`. */
+    /** JSON object of the credentials by name, sealed for `slot:<id>`. */
     sealedCredentials: p.blob(),
     createdAt: p.datetime(3),
     rotatedAt: p.datetime(3),
@@ -38,7 +38,7 @@ export const ProviderTokenSchema = defineEntity({
     /** The token, sealed for `provider_token:<slot id>`; null before the first grant. */
     sealedToken: p.blob().nullable(),
     expiresAt: p.datetime(3).nullable(),
-    /** Whoever set it asks for a new token until then; the others wait. */
+    /** Until then the process that set it may request a new token; the others wait. */
     grantingUntil: p.datetime(3).nullable(),
   },
 });
@@ -50,9 +50,9 @@ export const ChargeSessionSchema = defineEntity({
     id: p.uuid().primary(),
     slot: () => p.manyToOne(SlotSchema).deleteRule('restrict'),
     status: p.enum(CHARGE_STATUSES),
-    /** Whether the provider itself said so; what only a callback claimed may be a forgery. */
+    /** Whether the provider confirmed the status. A status that only a callback claimed may be forged. */
     statusVerified: p.boolean().default(false),
-    /** Changes of the status that were only claimed, by callbacks. */
+    /** How often an unverified callback has changed the status. */
     statusClaims: p.integer().default(0),
     statusReason: p.text(),
     statusChangedAt: p.datetime(3),
@@ -69,29 +69,29 @@ export const ChargeSessionSchema = defineEntity({
     idempotencyKey: p.text().nullable(),
     /** SHA-256 of the request that came with the idempotency key. */
     requestHash: p.blob().nullable(),
-    /** Settled by: null unless it was paid. */
+    /** The payment that settled the session; null if none did. */
     gatewayTransactionId: p.text().nullable(),
     createdAt: p.datetime(3),
-    /** When the sweep asks the provider next; null once there is nothing more to ask. */
+    /** When the sweep verifies the session next; null for never. */
     nextCheckAt: p.datetime(3).nullable(),
     checks: p.integer(),
-    /** Lease of the one who asks the provider now, over all hubs. */
+    /** The verification lease, valid across all hubs. */
     verifyingUntil: p.datetime(3).nullable(),
     verifyingBy: p.uuid().nullable(),
-    /** Counts how often that lease was taken: a settlement under an older lease changes nothing. */
+    /** Counts verification leases. A settlement under an older lease changes nothing. */
     fencingNumber: p.integer().default(0),
-    /** When a callback of the paid session first named another payment; null once the provider was asked about it. */
+    /** When a callback of the paid session first named another payment; null once that is checked. */
     otherPaymentSince: p.datetime(3).nullable(),
-    /** Questions that callbacks have caused. */
+    /** Verifications that callbacks have triggered. */
     callbackQuestions: p.integer().default(0),
-    /** Until then callbacks cause no more. */
+    /** Until then callbacks trigger no verification. */
     questionAfter: p.datetime(3).nullable(),
-    /** The provider's rating of the payment that was last verified, 0 being safe; null if it told none. */
+    /** The provider's rating of the last verified payment; 0 is safe, null is unrated. */
     riskLevel: p.integer().nullable(),
     riskTitle: p.text().nullable(),
-    /** Since when a verified payment has been held for review; null if none is. */
+    /** Since when a verified payment has been held for review; null if none is held. */
     heldAt: p.datetime(3).nullable(),
-    /** When an operator let it settle in spite of its risk. */
+    /** When an operator released the payment for settlement despite its risk. */
     riskReleasedAt: p.datetime(3).nullable(),
   },
   uniques: [
@@ -100,7 +100,7 @@ export const ChargeSessionSchema = defineEntity({
       properties: ['slot', 'idempotencyKey'],
       where: 'idempotency_key is not null',
     },
-    // The second way to resolve a callback.
+    // Callbacks are resolved by it.
     {
       name: 'charge_session_provider_payment_id_key',
       properties: ['providerPaymentId', 'slot'],
@@ -111,19 +111,19 @@ export const ChargeSessionSchema = defineEntity({
     { name: 'charge_session_slot_idx', properties: ['slot', 'id'] },
     { name: 'charge_session_created_idx', properties: ['createdAt', 'id'] },
     { name: 'charge_session_order_reference_idx', properties: ['orderReference', 'id'] },
-    // The sweep.
+    // Sessions that are due for the sweep.
     {
       name: 'charge_session_slot_check_idx',
       properties: ['slot', 'nextCheckAt'],
       where: 'next_check_at is not null',
     },
-    // How many wait for their customers, and since when.
+    // Pending sessions by age, for metrics.
     {
       name: 'charge_session_pending_idx',
       properties: ['createdAt'],
       where: `status = 'pending'`,
     },
-    // Those that are held for review, and since when.
+    // Sessions held for review, the oldest first.
     { name: 'charge_session_held_idx', properties: ['heldAt', 'id'], where: 'held_at is not null' },
   ],
   checks: [{ name: 'charge_session_amount_positive', expression: 'amount_minor > 0' }],
@@ -136,22 +136,24 @@ export const CallbackSchema = defineEntity({
   properties: {
     id: p.uuid().primary(),
     gateway: p.text(),
-    /** `session_id` of the query as it was sent. */
+    /** `session_id` of the callback URL, unchecked. */
     claimedSessionId: p.text().nullable(),
     fields: p.json<Record<string, string>>(),
     receivedAt: p.datetime(3),
-    /** The session it was resolved to. */
+    /** The session that the callback was resolved to. */
     session: () => p.manyToOne(ChargeSessionSchema).nullable().deleteRule('restrict'),
     state: p.enum(CALLBACK_STATES),
     reason: p.text(),
     attempts: p.integer(),
-    /** When an attempt first came to nothing, since its replay if there was one: it is given up a day later. */
+    /**
+     * When an attempt first failed, or failed since the last replay. A day later the callback is given up.
+     */
     triedSince: p.datetime(3).nullable(),
     finishedAt: p.datetime(3).nullable(),
   },
   indexes: [
     { name: 'callback_session_idx', properties: ['session', 'id'] },
-    // Those that wait for the next question about their session.
+    // Callbacks that wait for the next verification of their session.
     {
       name: 'callback_waiting_idx',
       properties: ['session', 'id'],
@@ -167,20 +169,26 @@ export const CallbackSchema = defineEntity({
 });
 export type Callback = InferEntity<typeof CallbackSchema>;
 
-/** How many callbacks of a session were kept, and how many only counted; there is none before its first callback. */
+/**
+ * How many callbacks of a session were journaled and how many only counted. Exists from the first callback
+ * on.
+ */
 export const CallbackCountSchema = defineEntity({
   name: 'CallbackCount',
   tableName: 'callback_count',
   properties: {
     session: () => p.manyToOne(ChargeSessionSchema).primary().deleteRule('restrict'),
-    /** Callbacks that were kept, or came when others took the last places. */
+    /** Callbacks that were journaled, or arrived while others took the last places. */
     kept: p.integer(),
-    /** Only counted, by the state that the journal would have them in. */
+    /** Callbacks that were only counted, by the state they would have in the journal. */
     ignored: p.bigint(),
     mismatch: p.bigint(),
-    /** When the last counted callback that needs a provider query arrived. */
+    /** When the last counted callback that needs a verification arrived. */
     askedForAt: p.datetime(3).nullable(),
-    /** Payment ids other than the session's that the provider is to be asked about, the newest last: other-checkouts.ts. */
+    /**
+     * Payment ids, other than the session's, that are still to be checked; the newest last. See
+     * other-checkouts.ts.
+     */
     otherCheckouts: p.array().default([]),
   },
 });
@@ -191,7 +199,7 @@ export const VerificationSchema = defineEntity({
   properties: {
     id: p.uuid().primary(),
     session: () => p.manyToOne(ChargeSessionSchema).deleteRule('restrict'),
-    /** On whose behalf; null for the sweep and for rechecks. */
+    /** The callback that triggered the verification; null for the sweep and for rechecks. */
     callback: () => p.manyToOne(CallbackSchema).nullable().createForeignKeyConstraint(false),
     operation: p.text(),
     outcome: p.text(),
@@ -210,7 +218,9 @@ export const UsageLogSchema = defineEntity({
   name: 'UsageLog',
   tableName: 'usage_log',
   properties: {
-    /** Of a payment the id of its session: the primary key allows one, over all partitions. Others have their own. */
+    /**
+     * For kind `payment` the session's id, so that the primary key allows one of them over all partitions.
+     */
     id: p.uuid().primary(),
     kind: p.enum(USAGE_KINDS),
     session: () => p.manyToOne(ChargeSessionSchema).createForeignKeyConstraint(false),
@@ -219,7 +229,7 @@ export const UsageLogSchema = defineEntity({
     slot: () => p.manyToOne(SlotSchema).deleteRule('restrict'),
     gateway: p.text(),
     gatewayTransactionId: p.text(),
-    /** Negative in a reversal or a refund: the sum over any entries is the net amount. */
+    /** Negative for a reversal or a refund, so that a sum over entries is the net amount. */
     amountMinor: p.bigint(),
     currency: p.character().length(3),
     feeTotalMinor: p.bigint(),
@@ -229,7 +239,7 @@ export const UsageLogSchema = defineEntity({
   indexes: [
     { name: 'usage_log_settled_idx', properties: ['settledAt', 'id'] },
     { name: 'usage_log_slot_idx', properties: ['slot', 'settledAt', 'id'] },
-    // What followed the payment of a session.
+    // Entries after the first payment of a session.
     { name: 'usage_log_session_idx', properties: ['session', 'id'], where: `kind <> 'payment'` },
   ],
   checks: [
@@ -242,20 +252,20 @@ export type UsageLog = InferEntity<typeof UsageLogSchema>;
 
 export const PROOF_KINDS = ['payment', 'bank'] as const;
 
-/** What has paid a session, for good: the same proof never pays two, not even after a reversal. */
+/** Proofs of payment. A proof pays one session only, even after a reversal. */
 export const PaymentProofSchema = defineEntity({
   name: 'PaymentProof',
   tableName: 'payment_proof',
   properties: {
     gateway: p.text().primary(),
-    /** `payment`: the provider's id of the payment; `bank`: the bank's. */
+    /** `payment`: the provider's id of the payment; `bank`: the bank's id. */
     kind: p.enum(PROOF_KINDS).primary(),
     value: p.text().primary(),
     session: () => p.manyToOne(ChargeSessionSchema).deleteRule('restrict'),
   },
 });
 
-/** A payment that stands at the provider for a session that another payment had paid. */
+/** A valid payment for a session that another payment has settled. */
 export const DuplicatePaymentSchema = defineEntity({
   name: 'DuplicatePayment',
   tableName: 'duplicate_payment',
@@ -266,14 +276,14 @@ export const DuplicatePaymentSchema = defineEntity({
     gateway: p.text(),
     gatewayTransactionId: p.text(),
     bankTransactionId: p.text().nullable(),
-    /** The provider's id of its checkout; that of the session where the provider tells no other. */
+    /** The provider's id of its checkout; that of the session if the provider reports no other. */
     providerPaymentId: p.text(),
     amountMinor: p.bigint(),
     currency: p.character().length(3),
     foundAt: p.datetime(3),
-    /** When an operator marked it as handled; null while it is open. */
+    /** When an operator marked it as handled; null while open. */
     resolvedAt: p.datetime(3).nullable(),
-    /** What the operator did about it. */
+    /** What the operator did. */
     resolution: p.text(),
   },
   uniques: [
@@ -308,11 +318,11 @@ export const FeeRuleSchema = defineEntity({
     maxMinor: p.bigint().nullable(),
     validFrom: p.datetime(3),
     validTo: p.datetime(3).nullable(),
-    /** The end that it was added with; null: open-ended. `validTo` is earlier once it was replaced or retired. */
+    /** The original end; null if open-ended. `validTo` is earlier if the rule was replaced or retired. */
     declaredTo: p.datetime(3).nullable(),
-    /** Whether rules added by limited tokens may take its place in their slots. */
+    /** Whether rules added by limited tokens may override it in their slots. */
     slotsMayOverride: p.boolean().default(false),
-    /** Whether it was added by a limited token. */
+    /** Whether a limited token added it. */
     addedBySlot: p.boolean().default(false),
     createdAt: p.datetime(3),
   },

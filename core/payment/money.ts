@@ -3,12 +3,14 @@
 /** `minor` counts the currency's minor unit; `currency` is an ISO 4217 code. */
 export type Money = { readonly minor: bigint; readonly currency: string };
 
-/** Text that is no amount, or an amount its currency cannot hold. The message is for the one who wrote it. */
+/**
+ * Invalid text, or an amount that its currency cannot hold. The message is meant for the author of the text.
+ */
 export class MoneyError extends Error {
   override readonly name = 'MoneyError';
 }
 
-// ISO 4217: digits after the decimal sign, where they are not two.
+// ISO 4217: currencies whose number of decimals is not two.
 const NO_MINOR_UNIT = 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF';
 const THREE_DIGITS = 'BHD IQD JOD KWD LYD OMR TND';
 const DIGITS = new Map<string, number>([
@@ -19,10 +21,10 @@ const DIGITS = new Map<string, number>([
 ]);
 const CURRENCIES: ReadonlySet<string> = new Set([...Intl.supportedValuesOf('currency'), ...DIGITS.keys()]);
 
-// What a bigint column holds, and JSON numbers do.
+// JSON numbers are exact up to here.
 const LARGEST = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Digits after the decimal sign. @throws MoneyError for a code that is not a currency */
+/** The number of decimals. @throws MoneyError for a code that is not a currency */
 export function minorDigits(currency: string): number {
   if (!CURRENCIES.has(currency)) {
     const upper = currency.toUpperCase();
@@ -33,8 +35,8 @@ export function minorDigits(currency: string): number {
 }
 
 /**
- * Reads a decimal such as `100`, `100.5` or `100.50`: no sign, exponent, spaces or separators. Digits beyond the
- * currency's minor unit have to be zeros: providers write `100.0000` too.
+ * Reads a decimal such as `100`, `100.5` or `100.50`: no sign, exponent, spaces or separators. Digits beyond
+ * the currency's decimals must be zeros, because providers write `100.0000` too.
  *
  * @throws MoneyError
  */
@@ -48,7 +50,7 @@ export function parseMoney(decimal: string, currency: string): Money {
   return checkedMoney(BigInt(whole + fraction.slice(0, digits).padEnd(digits, '0')), currency);
 }
 
-/** @throws MoneyError for a negative amount, one beyond 2^53-1 minor units, or no currency */
+/** @throws MoneyError for a negative amount, one beyond 2^53-1 minor units, or an unknown currency */
 export function checkedMoney(minor: bigint, currency: string): Money {
   minorDigits(currency);
   if (minor < 0n || minor > LARGEST)
@@ -56,7 +58,7 @@ export function checkedMoney(minor: bigint, currency: string): Money {
   return { minor, currency };
 }
 
-/** `100.50`, with exactly the currency's digits. */
+/** `100.50`, with all decimals of the currency. */
 export function formatDecimal({ minor, currency }: Money): string {
   const digits = minorDigits(currency);
   const text = (minor < 0n ? -minor : minor).toString().padStart(digits + 1, '0');

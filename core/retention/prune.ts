@@ -1,8 +1,8 @@
-// Pruning: drops whole months of the tables that grow. They are locked for some milliseconds, whatever is in them.
+// Pruning: drops whole months of partitioned tables. Locks the tables for some milliseconds only.
 import type { Pool, PoolClient } from 'pg';
-import { recordChangeNow } from '../access/audit.ts';
-import type { Facts } from '../access/audit-entities.ts';
 import type { Actor } from '../access/caller.ts';
+import type { Facts } from '../audit/entities.ts';
+import { recordChangeNow } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
 import {
@@ -12,19 +12,21 @@ import {
   makePartitions,
   monthOf,
   type Partition,
-} from '../storage/partitions.ts';
-import { inPatientTransaction, isLockTrouble } from '../storage/transaction.ts';
+} from '../storage/schema/partitions.ts';
+import { inPatientTransaction, isLockTrouble } from '../storage/sql/transaction.ts';
 
-/** What a room has to say when months of its tables are to be dropped. Ids below `floor` are theirs. */
+/**
+ * A module's checks before months of its tables are dropped. The rows of these months have ids below `floor`.
+ */
 export type PruneGuard = {
   /**
-   * Done before, in transactions of its own. Returns what is to be recorded of it.
-   * @throws HubError `audit_log_broken`, unless that is accepted
+   * Runs before the transaction that prunes. Returns details for the audit log.
+   * @throws HubError `audit_log_broken`, unless `acceptBroken`
    */
   prepare?(floor: string, acceptBroken: boolean): Promise<Facts | undefined>;
   /** @throws HubError `months_in_use` */
   check(client: PoolClient, floor: string): Promise<void>;
-  /** Saves what is needed of what is about to be dropped, in the transaction that drops it. */
+  /** Saves data that is still needed, in the transaction that prunes. */
   save?(client: PoolClient, floor: string): Promise<void>;
 };
 
@@ -37,17 +39,20 @@ export type PruneOptions = {
 export type PruneRequest = {
   readonly before: Month;
   readonly dryRun: boolean;
-  /** Whether months go whose audit log does not hold. */
+  /** Prune even if the verification of the audit log fails. */
   readonly acceptBroken?: boolean;
 };
 
-/** A month of a table; how many rows there are is counted in a dry run only. */
+/** A month of a table; rows are counted only in a dry run. */
 export type Pruned = Partition & { readonly rows: number | undefined };
 
-/** Others wait for the locks while this does. */
+/** Short, because other transactions queue behind a waiting lock. */
 const PATIENCE = { attempts: 5, lockTimeoutMs: 600 };
 
-/** @throws HubError `month_not_over`, `months_in_use`, `audit_log_broken`, `prune_busy`; nothing is dropped then */
+/**
+ * @throws HubError `month_not_over`, `months_in_use`, `audit_log_broken`, `prune_busy`; nothing is dropped
+ * then
+ */
 export function createPrune({ pool, clock, guards }: PruneOptions) {
   return async ({ before, dryRun, acceptBroken = false }: PruneRequest, actor: Actor): Promise<Pruned[]> => {
     const now = clock();
@@ -61,7 +66,7 @@ export function createPrune({ pool, clock, guards }: PruneOptions) {
       );
     }
     try {
-      // What lies in the default partitions goes to that of its month.
+      // Moves rows of the default partitions to the partitions of their months.
       if (!dryRun) await makePartitions(pool, now);
       const floor = await floorOf(pool, before);
       const detail: Facts = {};
@@ -74,7 +79,7 @@ export function createPrune({ pool, clock, guards }: PruneOptions) {
           if (dryRun) return count(client, partitions);
           if (partitions.length === 0) return [];
           for (const guard of guards) await guard.save?.(client, floor);
-          // As the owner of the tables, who may be another role.
+          // A function that runs as the owner of the tables, which may be another role.
           await client.query('select months_drop($1::date)', [`${before}-01`]);
           await recordChangeNow(client, actor, now, {
             action: 'retention.prune',
@@ -97,11 +102,12 @@ export function createPrune({ pool, clock, guards }: PruneOptions) {
 async function count(client: PoolClient, partitions: readonly Partition[]): Promise<Pruned[]> {
   const counted: Pruned[] = [];
   for (const partition of partitions) {
-    // By its ids, in the table that it is a part of: whoever may read that need not be let into the part.
+    // Counts by ids in the parent table: the role may lack the right to read a partition.
     const [table, key] = [partition.table, partition.key].map((name) => client.escapeIdentifier(name));
     const { rows } = await client.query<{ rows: string }>(
       `select count(*) as rows from ${table}
-       where ${key} >= partition_floor($1) and ${key} < partition_floor(($1::date + interval '1 month')::date)`,
+       where ${key} >= partition_floor($1) and ${key} < partition_floor(($1::date + interval
+         '1 month')::date)`,
       [`${partition.month}-01`],
     );
     counted.push({ ...partition, rows: Number(rows[0]?.rows) });

@@ -1,4 +1,4 @@
-// RetentionService: pruning, translated to the domain and back.
+// RetentionService: prunes old months.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { RetentionService } from '../../gen/hub/retention/v1/retention_service_pb.ts';
 import { actorOf } from '../access/caller.ts';

@@ -1,20 +1,20 @@
-// Page tokens: a position in a list, sealed to the list, its filters and the scope of the caller. A token tells nothing
-// and is good for nothing else, so nobody can try ids through it.
+// Page tokens: a position in a list, sealed for that list, its filters and the scope of the caller. A token
+// reveals nothing and works nowhere else, so callers cannot use tokens to guess ids.
 import { createSecretKey, hkdfSync } from 'node:crypto';
 import { clone, type DescMethod, type Message, toBinary } from '@bufbuild/protobuf';
 import type { Interceptor } from '@connectrpc/connect';
 import { callerKey } from '../access/caller.ts';
 import type { Scope } from '../access/entities.ts';
-import type { MasterKey } from '../storage/master-key.ts';
-import { pageTokenInvalid } from '../storage/page.ts';
-import { createSealer } from '../storage/sealing.ts';
+import type { MasterKey } from '../storage/secrets/master-key.ts';
+import { createSealer } from '../storage/secrets/sealing.ts';
+import { pageTokenInvalid } from '../storage/sql/page.ts';
 
 const LABEL = 'hub page tokens';
 const ID_BYTES = 8;
 const KEY_BYTES = 32;
 const LONGEST = 300;
 
-/** `list` names what the position belongs to; it has to be the same for both. */
+/** `list` identifies the list; it must be the same for both functions. */
 export type PageTokens = {
   seal(position: string, list: string): string;
   /** @throws HubError `page_token_invalid` */
@@ -22,28 +22,30 @@ export type PageTokens = {
 };
 
 /**
- * Derives its keys from the master keys, so that all hubs of a database share them and nothing has to be stored. Tokens
- * of an old master key are good while it is in the ring.
+ * Derives its keys from the master keys, so that all hubs of a database share them without storing them.
+ * Tokens of an old master key stay valid while it is in the key ring.
  */
 export function createPageTokens(keys: readonly MasterKey[]): PageTokens {
   const sealer = createSealer(keys.map(deriveKey));
   return {
-    // The first byte of a sealed value is 1: a token begins with "A", and never with a dash.
+    // The first byte of a sealed value is 1, so a token begins with "A" and never with a dash.
     seal: (position, list) => sealer.seal(Buffer.from(position), list).toString('base64url'),
     open(token, list) {
       const sealed = Buffer.from(token.slice(0, LONGEST), 'base64url');
-      // Decoding passes over what is no base64url; a token has one spelling.
+      // The decoder skips characters that are not base64url; a token has exactly one spelling.
       if (sealed.toString('base64url') !== token) throw pageTokenInvalid();
       try {
         return sealer.open(sealed, list).toString();
       } catch {
-        throw pageTokenInvalid(); // of another list, hub or master key, or changed: the answer is the same
+        throw pageTokenInvalid(); // of another list, hub or master key, or changed
       }
     },
   };
 }
 
-/** By HKDF (RFC 5869): page tokens are many, and must not use up the nonces of the key that seals secrets. */
+/**
+ * HKDF (RFC 5869). A key of their own, because many page tokens would use up the nonces of the sealing key.
+ */
 function deriveKey({ secret }: MasterKey): MasterKey {
   const bytes = Buffer.from(hkdfSync('sha256', secret, '', LABEL, ID_BYTES + KEY_BYTES));
   const key = createSecretKey(bytes.subarray(ID_BYTES));
@@ -51,8 +53,8 @@ function deriveKey({ secret }: MasterKey): MasterKey {
 }
 
 /**
- * Opens the page token of a request before the list is read, and seals the position in the answer: for every RPC with
- * a `page_token` and a `next_page_token`.
+ * Opens the page token of a request and seals the position in the response, for every RPC with a `page_token`
+ * and a `next_page_token`.
  */
 export function createPageTokenInterceptor({ seal, open }: PageTokens): Interceptor {
   return (next) => async (request) => {
@@ -77,7 +79,7 @@ export function isPaged({ input, output }: DescMethod): boolean {
   return input.field['pageToken'] !== undefined && output.field['nextPageToken'] !== undefined;
 }
 
-/** The RPC, all of its request but the page itself, and what the caller is limited to. */
+/** The RPC, its request without the page, and the scope of the caller. */
 function nameList(method: DescMethod, asked: PagedRequest, scope: Scope | undefined): string {
   const filters = clone(method.input, asked) as PagedRequest; // of the same type
   filters.pageToken = '';

@@ -1,10 +1,10 @@
-// The data directory: what one hub keeps on its machine, and what hubctl finds there.
+// The data directory: the files of one hub on its machine, which hubctl reads too.
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeDirectory } from './make-directory.ts';
-import { readSecretFile } from './secret-file.ts';
+import { makeDirectory } from '../../lib/files/make-directory.ts';
+import { readSecretFile } from '../../lib/files/secret-file.ts';
 
-/** What a running hub tells about itself, for hubctl. */
+/** The addresses of a running hub, for hubctl. */
 export type HubFile = {
   readonly pid: number;
   readonly gateway?: string;
@@ -16,24 +16,25 @@ export type HubFile = {
 export type DataDir = {
   readonly path: string;
   readonly masterKeyFile: string;
-  /** The head of the audit chain, noted outside of the database. */
+  /** The head of the audit chain, stored outside of the database. */
   readonly auditHeadFile: string;
   /** The token, or undefined if there is none. @throws Error if others can read it: see `readSecretFile`. */
   readAdminToken(): Promise<string | undefined>;
   writeAdminToken(token: string): Promise<void>;
   announce(hub: HubFile): Promise<void>;
-  /** Takes the announcement of this process back. */
+  /** Removes the announcement of this process. */
   withdraw(): Promise<void>;
 };
 
-/** The data directory is missing and cannot be made. The message says how to choose another. */
+/** The data directory does not exist and cannot be created. The message says how to choose another. */
 export class DataDirError extends Error {
   override readonly name = 'DataDirError';
 }
 
-/** Makes the directory if it is missing. Secrets in it are files of mode 0600. @throws DataDirError */
+/** Creates the directory if it is missing. Files with secrets have mode 0600. @throws DataDirError */
 export async function openDataDir(path: string): Promise<DataDir> {
-  // Under root the embedded PostgreSQL runs as another user, who has to pass through; nobody else can list it.
+  // Under root, the embedded PostgreSQL runs as another user, who needs to enter the directory but not to
+  // list it.
   const mode = process.geteuid?.() === 0 ? 0o711 : 0o700;
   await makeDirectory(path, mode).catch((error) => {
     const remedy = 'choose another with --data-dir or HUB_DATA_DIR';
@@ -77,7 +78,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-/** Whoever reads the file sees the old content or the new, never half of it. */
+/** Replaces a file atomically: readers see the old content or the new. */
 async function replace(path: string, content: string): Promise<void> {
   const temporary = `${path}.${process.pid}`;
   await writeFile(temporary, content, { mode: 0o600 });

@@ -1,24 +1,29 @@
-// Opens PostgreSQL: one pool for the ORM (administration) and for prepared SQL (hot paths).
+// Opens PostgreSQL with one pool for the ORM (administration) and for prepared SQL (hot paths).
 import { Migrator } from '@mikro-orm/migrations';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import type { ClientBase, Pool, PoolClient } from 'pg';
-import { keepPlaces, traceStatements } from '../../tracing/trace-statements.ts';
+import { keepContextInPool, traceStatements } from '../../lib/tracing/statement-spans.ts';
 import { clientClass, poolTimeoutMs } from './connection/client.ts';
 import {
   type ConnectionTarget,
   describeTarget,
   parseConnectionString,
 } from './connection/connection-string.ts';
-import { type DatabaseAddress, schemaName, searchPath, searchPathSetting } from './database-address.ts';
-import { ReadOnlyDatabase } from './outage.ts';
-import { keepNoSessionState } from './transaction-pooling.ts';
+import {
+  type DatabaseAddress,
+  schemaName,
+  searchPath,
+  searchPathSetting,
+} from './connection/database-address.ts';
+import { keepNoSessionState } from './connection/transaction-pooling.ts';
+import { ReadOnlyDatabase } from './sql/transient-errors.ts';
 
 export type Database = {
   readonly orm: MikroORM;
   readonly pool: Pool;
-  /** Where the hub's tables are, or will be. */
+  /** The schema of the hub's tables. */
   readonly schema: string;
-  /** False: the search path of the role decides. */
+  /** False: from the search path of the role. */
   readonly isSchemaGiven: boolean;
   /** A fresh unit of work; one per call, never shared between requests. */
   em(): EntityManager;
@@ -26,7 +31,7 @@ export type Database = {
 };
 
 export type DatabaseOptions = DatabaseAddress & {
-  /** Most connections this process holds. */
+  /** Maximum number of connections of this process. */
   readonly poolSize: number;
   // biome-ignore lint/suspicious/noExplicitAny: the ORM's own signature for a mixed list of schemas
   readonly entities: readonly EntitySchema<any, any>[];
@@ -34,8 +39,8 @@ export type DatabaseOptions = DatabaseAddress & {
 };
 
 /**
- * Opens the pool and makes sure that a PostgreSQL of version 15 or later answers.
- * @throws Error that names the server, never the password, and what is wrong.
+ * Opens the pool and checks that PostgreSQL 15 or later responds.
+ * @throws Error that names the server, never the password, and what is wrong
  */
 export async function openDatabase({
   url,
@@ -47,13 +52,13 @@ export async function openDatabase({
 }: DatabaseOptions): Promise<Database> {
   const target = parseConnectionString(url);
   let schema = givenSchema;
-  const isPooled = pooler === 'transaction';
+  const usesTransactionPooling = pooler === 'transaction';
   const orm = await MikroORM.init({
     dbName: target.database,
     entities: [...entities],
     extensions: [Migrator],
     migrations: {
-      path: `${import.meta.dirname}/migrations`,
+      path: `${import.meta.dirname}/schema/migrations`,
       glob: '!(*.d).{js,ts}',
       emit: 'ts',
       tableName: 'hub_migration',
@@ -62,28 +67,28 @@ export async function openDatabase({
     },
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
     driverOptions: {
-      // Neither the ORM nor the driver reads an address as libpq does.
+      // The ORM and the driver do not read an address as libpq does.
       Client: clientClass(target),
       connectionTimeoutMillis: poolTimeoutMs(target),
-      ...(!isPooled && TIMEOUTS),
-      // For a server that answers nothing at all any more, which its own time-out does not help with.
+      ...(!usesTransactionPooling && TIMEOUTS),
+      // For a server that no longer responds, whose own time-out has no effect.
       query_timeout: 20_000,
-      // Behind a pooler a restore finds hubs by this name alone.
-      application_name: isPooled ? 'hub' : (target.applicationName ?? 'hub'),
-      // Statements of one transaction that need not wait for each other share a round trip.
+      // Behind a pooler, a restore finds hubs only by this name.
+      application_name: usesTransactionPooling ? 'hub' : (target.applicationName ?? 'hub'),
+      // Statements of one transaction can share a round trip.
       pipeline: true,
-      verify: isPooled
+      verify: usesTransactionPooling
         ? preparePooledConnection(target, () => schema)
         : prepareConnection(target, givenSchema),
     },
     forceUtcTimezone: true,
-    // A mistyped name must not become a new, empty database.
+    // A mistyped name must not create an empty database.
     ensureDatabase: false,
     logger: (message) => log?.(message),
   });
   try {
     const pool = await orm.em.getDriver().getConnection().getNativeClient();
-    keepPlaces(pool);
+    keepContextInPool(pool);
     await requireVersion(pool);
     const found = await findSchema(pool, givenSchema);
     schema = found;
@@ -109,15 +114,15 @@ export async function openDatabase({
   }
 }
 
-/** Of each statement, and of a transaction that nobody goes on with; in milliseconds. */
+/** For each statement, and for an idle transaction; in milliseconds. */
 const TIMEOUTS = { statement_timeout: 15_000, idle_in_transaction_session_timeout: 15_000 };
 
 /**
- * Sets a new connection up, and finds out whether the server behind it takes writes; what is read from a standby may be old.
+ * Sets up a new connection and checks that its server accepts writes. Reads from a standby may be stale.
  */
 function prepareConnection(target: ConnectionTarget, schema: string | undefined) {
-  // Prepared once means planned once. PostgreSQL would plan again for each batch, since batches differ in length, and that
-  // takes longer than to run them.
+  // Plans a prepared statement once. PostgreSQL would plan again for each batch, because batches differ in
+  // length, and planning takes longer than the statement.
   const settings = `set plan_cache_mode = force_generic_plan; ${searchPathSetting({ schema })}`;
   return (client: PoolClient, done: (error?: Error) => void): void => {
     traceStatements(client);
@@ -125,10 +130,10 @@ function prepareConnection(target: ConnectionTarget, schema: string | undefined)
   };
 }
 
-/** The same where each transaction may have another session: a pooler takes none of the settings at its start. */
+/** The same for a transaction pooler, which accepts no settings when a connection starts. */
 function preparePooledConnection(target: ConnectionTarget, schema: () => string | undefined) {
   const timeouts = Object.entries(TIMEOUTS).map(([name, ms]) => `${name} = ${ms}`);
-  // Until the schema is known: the role's own path, whatever others have set in the session.
+  // Until the schema is known: the role's own path, not one that another client has set in the session.
   const path = (name: string | undefined) =>
     name === undefined ? 'search_path to default' : searchPath(name);
   return (client: PoolClient, done: (error?: Error) => void): void => {
@@ -147,10 +152,13 @@ function requireWrites(
   return takesWrites(client).then((writes) => done(writes ? undefined : new ReadOnlyDatabase(remedy)), done);
 }
 
-/** A pooler refuses the settings of a connection, in these words of PgBouncer. */
+/** PgBouncer rejects the settings of a connection with this message. */
 function hintAt(error: unknown): string {
   if (!/unsupported startup parameter/i.test(reasonOf(error))) return '';
-  return ': a connection pooler rejected the startup parameters of the hub: set HUB_DATABASE_POOLER=transaction';
+  return (
+    ': a connection pooler rejected the startup parameters of the hub: ' +
+    'set HUB_DATABASE_POOLER=transaction'
+  );
 }
 
 async function findSchema(pool: Pool, given: string | undefined): Promise<string> {
@@ -178,10 +186,11 @@ export async function takesWrites(db: Pool | ClientBase): Promise<boolean> {
   return rows[0].transaction_read_only !== 'on';
 }
 
-/** The same of all connections to a database of a server that runs. */
+/** The same for all connections to a database while its server runs. */
 export async function identityOf(db: Pool | ClientBase): Promise<string> {
   const { rows } = await db.query<{ identity: string }>(
-    `select concat_ws(' ', oid, pg_postmaster_start_time()) as identity from pg_database where datname = current_database()`,
+    `select concat_ws(' ', oid, pg_postmaster_start_time()) as identity from pg_database where datname =
+     current_database()`,
   );
   return rows[0]?.identity ?? '';
 }
@@ -195,7 +204,7 @@ async function requireVersion(pool: Pool): Promise<void> {
     throw new Error(`it is PostgreSQL ${major}; ${OLDEST_VERSION} or later is needed`);
 }
 
-/** A refused connection to a name with several addresses comes as several errors in one. */
+/** A failed connection to a name with several addresses is an AggregateError. */
 export function reasonOf(error: unknown): string {
   const [first = error] = error instanceof AggregateError ? error.errors : [];
   return first instanceof Error ? first.message : String(first);

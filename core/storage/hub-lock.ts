@@ -1,11 +1,14 @@
-// Locks between hubs: rows of hub_lock, which only a role with the right to update that table can lock. An advisory lock
-// can be held by everybody who may connect to the database.
+// Locks between hubs. They are rows of hub_lock, which only a role with the privilege to update that table
+// can lock; any role that can connect to the database can hold an advisory lock.
 import type { ClientBase, QueryResult } from 'pg';
 
-/** `schema`: migrations. `job_tables`: making the tables of the queue. The queue itself takes its own: jobs.ts. */
+/**
+ * `schema`: migrations. `job_tables`: creating the tables of the queue. For the locks of the queue see
+ * jobs.ts.
+ */
 export type LockName = 'audit_chain' | 'job_tables' | 'partitions' | 'schema';
 
-/** Somebody else held a lock for too long. `code` is SQLSTATE 55P03, which callers already retry on. */
+/** Another session held a lock for too long. `code` is SQLSTATE 55P03, on which callers retry. */
 export class LockHeld extends Error {
   override readonly name = 'LockHeld';
   readonly code = '55P03';
@@ -16,14 +19,14 @@ type Run = (statement: string) => Promise<Pick<QueryResult, 'rows'>>;
 /**
  * Holds a lock until the end of the transaction.
  *
- * @param waitMs Milliseconds to wait; without it as long as the transaction waits for any lock.
- * @throws LockHeld that says how to find who holds it
+ * @param waitMs Milliseconds to wait. Default: the lock time-out of the transaction.
+ * @throws LockHeld with a query that finds the session
  */
 export function takeLock(client: ClientBase, name: LockName, waitMs?: number): Promise<void> {
   return lockRow((statement) => client.query(statement), name, waitMs);
 }
 
-// For databases that have no table hub_lock yet. Any constants will do, as long as nothing else in the database uses them.
+// For databases without the table hub_lock. The constants are arbitrary.
 const ADVISORY = { schema: 4_715_099, job_tables: 4_715_102 } as const;
 const ADVISORY_WAIT_MS = 60_000;
 const SCHEMA_WAIT_MS = 10 * 60_000;
@@ -34,18 +37,18 @@ export async function takeBootstrapLock(
   name: keyof typeof ADVISORY,
   advisoryWaitMs = ADVISORY_WAIT_MS,
 ): Promise<void> {
-  const { rows } = await run(`select to_regclass('hub_lock') is not null as there`);
-  if (rows[0]?.there === true) return lockRow(run, name, SCHEMA_WAIT_MS);
+  const { rows } = await run(`select to_regclass('hub_lock') is not null as exists`);
+  if (rows[0]?.exists === true) return lockRow(run, name, SCHEMA_WAIT_MS);
   const key = ADVISORY[name];
   await withTimeout(run, advisoryWaitMs, () => run(`select pg_advisory_xact_lock(${key})`)).catch((error) => {
-    throw held(error, `advisory lock ${key} (${name})`, `locktype = 'advisory' and objid = ${key}`);
+    throw toLockHeld(error, `advisory lock ${key} (${name})`, `locktype = 'advisory' and objid = ${key}`);
   });
 }
 
 async function lockRow(run: Run, name: LockName, waitMs: number | undefined): Promise<void> {
   const lock = () => run(`select name from hub_lock where name = '${name}' for update`); // hub_lock_pkey
   const { rows } = await (waitMs === undefined ? lock() : withTimeout(run, waitMs, lock)).catch((error) => {
-    throw held(error, `row "${name}" of hub_lock`, `relation = 'hub_lock'::regclass`);
+    throw toLockHeld(error, `row "${name}" of hub_lock`, `relation = 'hub_lock'::regclass`);
   });
   if (rows.length === 1) return;
   throw new Error(`the table hub_lock has no row "${name}": insert into hub_lock values ('${name}')`);
@@ -60,11 +63,12 @@ async function withTimeout<T>(run: Run, waitMs: number, work: () => Promise<T>):
 }
 
 /** 55P03: lock_timeout. 57014: statement_timeout, which may be shorter. */
-function held(error: unknown, lock: string, where: string): unknown {
+function toLockHeld(error: unknown, lock: string, where: string): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code !== '55P03' && code !== '57014') return error;
   return new LockHeld(
-    `another session holds the ${lock} for too long. To find it: select pid, usename, application_name, client_addr ` +
+    `another session holds the ${lock} for too long. To find it: select pid, usename, ` +
+      'application_name, client_addr ' +
       `from pg_stat_activity where pid in (select pid from pg_locks where ${where})`,
     { cause: error },
   );

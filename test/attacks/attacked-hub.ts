@@ -6,10 +6,10 @@ import { createClient } from '@connectrpc/connect';
 import { openDataDir } from '../../core/storage/data-dir.ts';
 import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
-import { discard, makeDataDir } from '../support/data-dir.ts';
-import { transportTo } from '../support/hub.ts';
-import { type HubProcess, spawnHub } from '../support/hub-process.ts';
-import { createDatabase } from '../support/postgres.ts';
+import { discard, makeDataDir } from '../support/hub/data-dir.ts';
+import { transportTo } from '../support/hub/hub.ts';
+import { type HubProcess, spawnHub } from '../support/hub/hub-process.ts';
+import { createMigratedDatabase } from '../support/postgres/databases.ts';
 import { residentKb } from '../support/resident-memory.ts';
 
 export type Damage = {
@@ -41,7 +41,7 @@ export async function startAttackedHub(environment: Record<string, string> = {})
   await using undo = new AsyncDisposableStack();
   const dataDir = await makeDataDir();
   undo.defer(() => discard(dataDir));
-  const databaseUrl = await createDatabase();
+  const databaseUrl = await createMigratedDatabase();
   const hub = await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL: databaseUrl, ...TIDY, ...environment });
   undo.defer(async () => void (await hub.stop()));
   const adminToken = (await (await openDataDir(dataDir)).readAdminToken()) ?? '';

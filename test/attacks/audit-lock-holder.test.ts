@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import pg from 'pg';
-import { withRowLocks } from '../../core/payment/jobs.ts';
+import { withRowLocks } from '../../core/payment/callbacks/jobs.ts';
 import { takeBootstrapLock } from '../../core/storage/hub-lock.ts';
 import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
-import { startHub, type TestHub } from '../support/hub.ts';
-import { createApp } from '../support/license.ts';
-import { asSuperuser, createDatabase, query } from '../support/postgres.ts';
+import { startHub, type TestHub } from '../support/hub/hub.ts';
+import { createApp } from '../support/hub/license.ts';
+import { asSuperuser, createDatabase, query } from '../support/postgres/databases.ts';
 import { until } from '../support/until.ts';
 
 /** Every advisory lock that a hub has ever taken, and those of the queue. */

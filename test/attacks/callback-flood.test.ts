@@ -12,8 +12,8 @@ import {
   startPayments,
   statusOf,
   untilStatus,
-} from '../support/payment.ts';
-import { query } from '../support/postgres.ts';
+} from '../support/hub/payment.ts';
+import { query } from '../support/postgres/databases.ts';
 import { until } from '../support/until.ts';
 
 const FLOOD = 2_000;

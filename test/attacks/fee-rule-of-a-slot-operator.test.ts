@@ -5,8 +5,8 @@ import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { refusal } from '../core/payment/refusal.ts';
-import { transportTo } from '../support/hub.ts';
-import { type Payments, startPayments } from '../support/payment.ts';
+import { transportTo } from '../support/hub/hub.ts';
+import { type Payments, startPayments } from '../support/hub/payment.ts';
 
 type Admin = Client<typeof PaymentAdminService>;
 type Rule = NonNullable<Parameters<Admin['addFeeRule']>[0]['rule']>;

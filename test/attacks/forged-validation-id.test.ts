@@ -11,14 +11,14 @@ import {
   startPayments,
   statusOf,
   untilStatus,
-} from '../support/payment.ts';
+} from '../support/hub/payment.ts';
 import {
   addValidatedSlot,
   FORBIDDEN,
   startValidationApi,
   type ValidationAnswer,
   type ValidationApi,
-} from '../support/validation-api.ts';
+} from '../support/hub/validation-api.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -9,8 +9,8 @@ import {
   PaymentService,
 } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import { refusal } from '../core/payment/refusal.ts';
-import { transportTo } from '../support/hub.ts';
-import { type Payments, startPayments } from '../support/payment.ts';
+import { transportTo } from '../support/hub/hub.ts';
+import { type Payments, startPayments } from '../support/hub/payment.ts';
 
 type Request = MessageInitShape<typeof CreateChargeSessionRequestSchema>;
 

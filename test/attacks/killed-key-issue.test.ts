@@ -11,8 +11,8 @@ import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import pg from 'pg';
 import { ended, start } from '../cli/spawn-hubctl.ts';
-import { startHub, type TestHub } from '../support/hub.ts';
-import { query } from '../support/postgres.ts';
+import { startHub, type TestHub } from '../support/hub/hub.ts';
+import { query } from '../support/postgres/databases.ts';
 import { until } from '../support/until.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

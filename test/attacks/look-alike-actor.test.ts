@@ -7,9 +7,9 @@ import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
 import { ErrorDetailSchema } from '../../gen/hub/error/v1/error_pb.ts';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { failureOf } from '../core/rpc/failure-of.ts';
-import { startHub, type TestHub, transportTo } from '../support/hub.ts';
-import { createApp, issueLicense } from '../support/license.ts';
-import { query } from '../support/postgres.ts';
+import { startHub, type TestHub, transportTo } from '../support/hub/hub.ts';
+import { createApp, issueLicense } from '../support/hub/license.ts';
+import { query } from '../support/postgres/databases.ts';
 
 describe('a token that looks like somebody else', function () {
   this.timeout(30_000); // it starts a hub

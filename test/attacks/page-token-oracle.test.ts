@@ -8,9 +8,9 @@ import { ErrorDetailSchema } from '../../gen/hub/error/v1/error_pb.ts';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import { failureOf } from '../core/rpc/failure-of.ts';
-import { transportTo } from '../support/hub.ts';
-import { createApp } from '../support/license.ts';
-import { createSession, type Payments, startPayments } from '../support/payment.ts';
+import { transportTo } from '../support/hub/hub.ts';
+import { createApp } from '../support/hub/license.ts';
+import { createSession, type Payments, startPayments } from '../support/hub/payment.ts';
 
 const ALL = { createdFrom: { seconds: 0n, nanos: 0 } };
 

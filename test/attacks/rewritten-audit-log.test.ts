@@ -7,9 +7,9 @@ import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
-import { startHub, type TestHub } from '../support/hub.ts';
-import { createApp } from '../support/license.ts';
-import { asSuperuser, createDatabase, query } from '../support/postgres.ts';
+import { startHub, type TestHub } from '../support/hub/hub.ts';
+import { createApp } from '../support/hub/license.ts';
+import { asSuperuser, createDatabase, query } from '../support/postgres/databases.ts';
 import { until } from '../support/until.ts';
 
 const APPEND_ONLY = ['audit_entry', 'audit_link', 'audit_anchor'];

@@ -7,7 +7,7 @@ import {
   startScriptedProvider,
 } from '../core/payment/providers/scripted-provider.ts';
 import { refusal } from '../core/payment/refusal.ts';
-import { scrape } from '../support/metrics.ts';
+import { scrape } from '../support/hub/metrics.ts';
 import {
   callBack,
   callbackFields,
@@ -20,8 +20,8 @@ import {
   payQuietly,
   startPayments,
   statusOf,
-} from '../support/payment.ts';
-import { query } from '../support/postgres.ts';
+} from '../support/hub/payment.ts';
+import { query } from '../support/postgres/databases.ts';
 import { until } from '../support/until.ts';
 
 describe('a second payment of a paid session', function () {

@@ -9,12 +9,12 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { interruptedError } from '../../cli/failure.ts';
-import { openForResults } from '../../cli/new-file.ts';
+import { interruptedError } from '../../cli/errors/failure.ts';
+import { openForResults } from '../../cli/output/new-file.ts';
 import { formatId } from '../../core/ids.ts';
 import { ended, HUBCTL, hubctl, type Result, start } from '../cli/spawn-hubctl.ts';
-import { startHub, type TestHub } from '../support/hub.ts';
-import { query } from '../support/postgres.ts';
+import { startHub, type TestHub } from '../support/hub/hub.ts';
+import { query } from '../support/postgres/databases.ts';
 import { until } from '../support/until.ts';
 
 const KEY = /[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){4}/g;

@@ -6,16 +6,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import type { Results } from '../../bench/report/results.ts';
-import { runningServer } from '../../core/storage/postgres-lock.ts';
+import { runningServer } from '../../core/storage/embedded-postgres/lock-file.ts';
 import { ROOT } from '../docs/markdown.ts';
-import { discard } from '../support/data-dir.ts';
+import { discard } from '../support/hub/data-dir.ts';
+import { IS_LONG } from '../support/long.ts';
 import { until } from '../support/until.ts';
+import type { Results } from './report/results.ts';
 
-const PROGRAM = new URL('bench/bench.ts', ROOT).pathname;
+const PROGRAM = new URL('test/bench/compare.ts', ROOT).pathname;
 
 describe('the benchmark', () => {
-  it('measures hub, peer and floor in every case, and writes what it found', async function () {
+  it('measures hub, peer, bare peer and floor in every case, and writes what it found', async function () {
     this.timeout(300_000);
     const out = await mkdtemp(join(tmpdir(), 'bench-results-'));
     try {
@@ -32,7 +33,7 @@ describe('the benchmark', () => {
       ]);
       for (const { name, title, sides, profiles } of results.cases) {
         expect(stdout).to.contain(title);
-        for (const side of [sides.hub, sides.peer]) {
+        for (const side of [sides.hub, sides.peer, sides.bare]) {
           expect(side?.perSecond, name).to.have.all.keys('1');
           expect(side?.latency?.p99, name).to.be.greaterThan(0);
           expect(side?.latency?.requests, name).to.be.greaterThan(0);
@@ -50,9 +51,9 @@ describe('the benchmark', () => {
         expect(Math.min(...sampled), name).to.be.greaterThan(0);
       }
       const page = await readFile(join(out, 'smoke.md'), 'utf8');
-      for (const { title } of results.cases) expect(page.split(title), title).to.have.length(7);
+      for (const { title } of results.cases) expect(page.split(title), title).to.have.length(8);
       const chart = await readFile(join(out, 'smoke.svg'), 'utf8');
-      expect(chart.match(/<rect /g)).to.have.length(18);
+      expect(chart.match(/<rect /g)).to.have.length(24);
     } finally {
       await rm(out, { recursive: true, force: true });
     }
@@ -60,8 +61,8 @@ describe('the benchmark', () => {
 
   it('measures what joining alone would bring', async function () {
     this.timeout(120_000);
-    if (process.env['HUB_TEST_LONG'] !== '1') return this.skip(); // it starts all sides once more
-    const program = new URL('bench/bound/bench-bound.ts', ROOT).pathname;
+    if (!IS_LONG) return this.skip(); // it starts all sides once more
+    const program = new URL('test/bench/bound/bench-bound.ts', ROOT).pathname;
     const { stdout } = await promisify(execFile)(process.execPath, [program, '--smoke']);
     const rows = stdout.trim().split('\n').slice(2);
     expect(rows.map((row) => row.split(' | ')[0])).to.deep.equal([

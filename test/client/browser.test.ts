@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from '../support/chromium.ts';
-import { startHub, type TestHub } from '../support/hub.ts';
-import { issueLicense, type TestLicense } from '../support/license.ts';
-import { activate } from '../support/rest.ts';
+import { startHub, type TestHub } from '../support/hub/hub.ts';
+import { issueLicense, type TestLicense } from '../support/hub/license.ts';
+import { activate } from '../support/network/rest.ts';
 import { kidOf, publicKeyOf } from './machine.ts';
 import { createVendorProject, type VendorProject } from './vendor-project.ts';
 

@@ -1,9 +1,9 @@
 // Clocks that are set back, set forward, or wrong, on a customer's machine and on the hub.
 import { expect } from 'chai';
 import type { LicenseClientOptions } from '../../client/client.ts';
-import { readRecord, writeRecord } from '../../client/record.ts';
-import { startHub, type TestHub } from '../support/hub.ts';
-import { issueLicense } from '../support/license.ts';
+import { readRecord, writeRecord } from '../../client/state/record.ts';
+import { startHub, type TestHub } from '../support/hub/hub.ts';
+import { issueLicense } from '../support/hub/license.ts';
 import { createMachine, publicKeyOf } from './machine.ts';
 import { createVirtualTime, DAY, HOUR, MINUTE } from './virtual-time.ts';
 

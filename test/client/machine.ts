@@ -1,7 +1,7 @@
 // A customer's machine: a clock, a store, and the application on it, which asks a real hub.
 import { createLicenseClient, type LicenseClient, type LicenseClientOptions } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
-import { createMemoryStore, type LicenseStore } from '../../client/store.ts';
+import { createMemoryStore, type LicenseStore } from '../../client/state/store.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 export const FREE = { projects: 1, exports: 0 };

@@ -1,13 +1,13 @@
 // The soft check, against a real hub: when it asks, and what it makes of the answer.
 import { expect } from 'chai';
 import type { LicenseClientOptions } from '../../client/client.ts';
-import { readRecord, writeRecord } from '../../client/record.ts';
-import { createMemoryStore } from '../../client/store.ts';
+import { readRecord, writeRecord } from '../../client/state/record.ts';
+import { createMemoryStore } from '../../client/state/store.ts';
 import { parseId } from '../../core/ids.ts';
-import { startHub, type TestHub } from '../support/hub.ts';
-import { createApp, issueLicense, type TestLicense } from '../support/license.ts';
-import { query } from '../support/postgres.ts';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { startHub, type TestHub } from '../support/hub/hub.ts';
+import { createApp, issueLicense, type TestLicense } from '../support/hub/license.ts';
+import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { query } from '../support/postgres/databases.ts';
 import { failureOf } from './failure-of.ts';
 import { startImpostor } from './impostor.ts';
 import { createMachine, FREE, type Machine, publicKeyOf } from './machine.ts';

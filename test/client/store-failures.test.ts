@@ -1,8 +1,8 @@
 // What becomes of a license when the place that keeps it fails, is damaged, or is shared.
 import { expect } from 'chai';
-import { createMemoryStore, type LicenseStore } from '../../client/store.ts';
-import { startHub, type TestHub } from '../support/hub.ts';
-import { issueLicense, type TestLicense } from '../support/license.ts';
+import { createMemoryStore, type LicenseStore } from '../../client/state/store.ts';
+import { startHub, type TestHub } from '../support/hub/hub.ts';
+import { issueLicense, type TestLicense } from '../support/hub/license.ts';
 import { failureOf } from './failure-of.ts';
 import { createMachine, publicKeyOf } from './machine.ts';
 import { createVirtualTime, DAY } from './virtual-time.ts';

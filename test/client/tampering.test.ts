@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { createLicenseClient, type Verdict } from '../../client/client.ts';
-import { type LicenseRecord, readRecord, writeRecord } from '../../client/record.ts';
-import { createMemoryStore } from '../../client/store.ts';
+import { type LicenseRecord, readRecord, writeRecord } from '../../client/state/record.ts';
+import { createMemoryStore } from '../../client/state/store.ts';
 import { APP, FINGERPRINT, FULL, NOW, OTHER_KEY, OUR_KEY, signed } from '../vectors/case.ts';
 import { createVirtualTime } from './virtual-time.ts';
 

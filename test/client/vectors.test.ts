@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { createLicenseClient, type LicenseClientOptions, type Verdict } from '../../client/client.ts';
-import { createMemoryStore } from '../../client/store.ts';
+import { createMemoryStore } from '../../client/state/store.ts';
 import type { Verdict as Expected } from '../vectors/case.ts';
 import { VECTORS_FILE, type Vector } from '../vectors/vectors.ts';
 import { failureOf } from './failure-of.ts';

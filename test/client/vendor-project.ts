@@ -27,7 +27,7 @@ export async function createVendorProject({ install = false } = {}): Promise<Ven
   const write = (name: string, text: string) => writeFile(join(path, name), text);
   await mkdir(path);
   await write('package.json', '{"private":true,"type":"module"}');
-  await run(process.execPath, [join(ROOT, '.ci/build-client.js'), install ? built : packagePath]);
+  await run(process.execPath, [join(ROOT, 'scripts/release/build-client.js'), install ? built : packagePath]);
   if (install) {
     const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts'], { cwd: built });
     const [{ filename }] = JSON.parse(stdout);

@@ -4,13 +4,13 @@ import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import { expect } from 'chai';
 import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from '../support/chromium.ts';
-import { journal } from '../support/payment.ts';
+import { journal } from '../support/hub/payment.ts';
+import { type Fixture, startFixture } from './fixture.ts';
 import { type Complaints, visit } from './visit.ts';
-import { startWorld, type World } from './world.ts';
 
 describe('the console, for everybody', function () {
   this.timeout(90_000);
-  let world: World;
+  let fixture: Fixture;
   let browser: Browser;
   let axe: string;
   const complaints: Complaints = [];
@@ -22,17 +22,17 @@ describe('the console, for everybody', function () {
       return this.skip();
     }
     axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-    [world, browser] = await Promise.all([startWorld(), openBrowser()]);
+    [fixture, browser] = await Promise.all([startFixture(), openBrowser()]);
   });
   after(async () => {
     await browser?.close();
-    await world?.stop();
+    await fixture?.stop();
   });
 
-  const open = (hash = '') => visit(browser.context, world.payments.hub.rpcUrl, complaints, hash);
+  const open = (hash = '') => visit(browser.context, fixture.payments.hub.rpcUrl, complaints, hash);
   /** An address of each view. */
   const views = async (): Promise<string[]> => {
-    const { sessions, license, payments } = world;
+    const { sessions, license, payments } = fixture;
     const [callback] = await journal(payments, sessions.dead);
     return [
       '#/',
@@ -69,13 +69,13 @@ describe('the console, for everybody', function () {
           found.push(`${where}: ${id} at ${nodes.map(({ html }) => html.slice(0, 160)).join(' and ')}`);
       };
       await judge('sign-in');
-      await signIn(world.payments.hub.token);
+      await signIn(fixture.payments.hub.token);
       for (const hash of await views()) {
         await goTo(hash);
         for (const summary of await page.locator('details > summary').all()) await summary.click();
         await judge(hash);
       }
-      await goTo(`#/licenses/${world.license.licenseId}`);
+      await goTo(`#/licenses/${fixture.license.licenseId}`);
       await page.getByRole('button', { name: 'Revoke', exact: true }).click();
       await judge('a question');
       await close();
@@ -92,7 +92,7 @@ describe('the console, for everybody', function () {
       if (width !== 360) tooWide.push(`${where}: ${width}`);
     };
     await measure('sign-in');
-    await signIn(world.payments.hub.token);
+    await signIn(fixture.payments.hub.token);
     for (const hash of await views()) {
       await goTo(hash);
       await measure(hash);
@@ -111,14 +111,14 @@ describe('the console, for everybody', function () {
 
   it('is used with the keyboard, and shows where one is', async () => {
     const { page, signIn, goTo, close } = await open();
-    await signIn(world.payments.hub.token);
+    await signIn(fixture.payments.hub.token);
     const focused = () =>
       page.evaluate<string>(
         `document.activeElement?.textContent || document.activeElement?.getAttribute('aria-label')`,
       );
     await goTo('#/sessions');
     await page.reload();
-    await signIn(world.payments.hub.token);
+    await signIn(fixture.payments.hub.token);
     await page.keyboard.press('Tab');
     await page.keyboard.press('Shift+Tab');
     await page.evaluate('document.activeElement?.blur()');
@@ -129,7 +129,7 @@ describe('the console, for everybody', function () {
     expect(await page.evaluate('document.activeElement?.id')).to.equal('main');
     await page.keyboard.press('/');
     expect(await focused()).to.contain('Go to an id');
-    await page.keyboard.type(world.sessions.paid.sessionId);
+    await page.keyboard.type(fixture.sessions.paid.sessionId);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Session', exact: true }).waitFor();
     await close();
@@ -138,7 +138,7 @@ describe('the console, for everybody', function () {
   it('keeps the theme that was chosen, and says what has changed to those who do not see it', async () => {
     const { page, signIn, close } = await open();
     await page.emulateMedia({ colorScheme: 'light' });
-    await signIn(world.payments.hub.token);
+    await signIn(fixture.payments.hub.token);
     const background = () =>
       page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
     const light = await background();

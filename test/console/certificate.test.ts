@@ -5,15 +5,15 @@ import { createConnectTransport } from '@connectrpc/connect-node';
 import { expect } from 'chai';
 import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
+import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from '../support/chromium.ts';
+import { startHub, type TestHub } from '../support/hub/hub.ts';
 import {
   type Certificates,
   type Issuer,
   makeCertificates,
   type Pair,
   subjectOf,
-} from '../support/certificates.ts';
-import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from '../support/chromium.ts';
-import { startHub, type TestHub } from '../support/hub.ts';
+} from '../support/network/certificates.ts';
 
 describe('the console over TLS', function () {
   this.timeout(60_000);

@@ -7,16 +7,23 @@ import type { Locator, Page } from 'playwright-core';
 import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
 import { LicenseState } from '../../gen/hub/license/v1/license_pb.ts';
 import { UsageLogKind } from '../../gen/hub/payment/v1/payment_pb.ts';
-import { storyOf } from '../../story/session-story.ts';
+import { listSessionEvents } from '../../lib/presentation/session-timeline.ts';
 import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from '../support/chromium.ts';
-import { callBack, callbackFields, createSession, inspect, journal, statusOf } from '../support/payment.ts';
+import {
+  callBack,
+  callbackFields,
+  createSession,
+  inspect,
+  journal,
+  statusOf,
+} from '../support/hub/payment.ts';
 import { until } from '../support/until.ts';
+import { type Fixture, startFixture } from './fixture.ts';
 import { type Complaints, type Visit, visit } from './visit.ts';
-import { startWorld, type World } from './world.ts';
 
 describe('the console in a browser', function () {
   this.timeout(60_000);
-  let world: World;
+  let fixture: Fixture;
   let browser: Browser;
   let here: Visit;
   let page: Page;
@@ -29,19 +36,19 @@ describe('the console in a browser', function () {
       return this.skip();
     }
     const size = { width: 1280, height: 900 };
-    [world, browser] = await Promise.all([
-      startWorld(),
+    [fixture, browser] = await Promise.all([
+      startFixture(),
       openBrowser({ viewport: size, locale: 'en-GB', timezoneId: 'Asia/Dhaka' }),
     ]);
   });
   after(async () => {
     await browser?.close();
-    await world?.stop();
+    await fixture?.stop();
   });
   afterEach(() => here?.close());
 
   const open = async (hash = '', token?: string): Promise<void> => {
-    here = await visit(browser.context, world.payments.hub.rpcUrl, complaints, hash);
+    here = await visit(browser.context, fixture.payments.hub.rpcUrl, complaints, hash);
     page = here.page;
     if (token !== undefined) await here.signIn(token);
   };
@@ -70,15 +77,15 @@ describe('the console in a browser', function () {
       expect(await alert.innerText()).to.equal(
         'The hub does not accept this token. It may be mistyped, expired or revoked.',
       );
-      await here.signIn(world.tokens.viewer);
+      await here.signIn(fixture.tokens.viewer);
       expect(await heading()).to.equal('Overview');
     });
 
     it('and keeps the token in memory only, so that a reload forgets it', async () => {
-      await open('', world.tokens.viewer);
+      await open('', fixture.tokens.viewer);
       await here.goTo('#/sessions');
       const kept = `JSON.stringify([location.href, document.cookie, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML])`;
-      expect(await page.evaluate(kept)).not.to.contain(world.tokens.viewer);
+      expect(await page.evaluate(kept)).not.to.contain(fixture.tokens.viewer);
       expect(await browser.context.cookies()).to.deep.equal([]);
       await page.reload();
       expect(await heading()).to.equal('Sign in');
@@ -87,7 +94,7 @@ describe('the console in a browser', function () {
     it('and keeps it for the tab if asked to, until one signs out', async () => {
       await open('#/licenses');
       await page.getByLabel('Keep me signed in').check();
-      await here.signIn(world.tokens.viewer);
+      await here.signIn(fixture.tokens.viewer);
       await page.reload();
       await page.getByRole('heading', { name: 'Licenses' }).waitFor();
       expect(await page.evaluate('JSON.stringify({ ...localStorage })')).not.to.contain('hub_');
@@ -97,7 +104,7 @@ describe('the console in a browser', function () {
     });
 
     it('again once the token is revoked, and says why', async () => {
-      const tokens = createClient(TokenService, world.payments.hub.transport);
+      const tokens = createClient(TokenService, fixture.payments.hub.transport);
       const { token, serviceToken } = await tokens.createToken({ name: 'brief', role: 4 });
       await open('#/slots', token);
       await tokens.revokeToken({ tokenId: serviceToken?.tokenId ?? '' });
@@ -108,15 +115,15 @@ describe('the console in a browser', function () {
 
     it('and offers nothing that the role may not do', async () => {
       const views = [
-        [`#/sessions/${world.sessions.paid.sessionId}`, 'Ask the provider'],
+        [`#/sessions/${fixture.sessions.paid.sessionId}`, 'Ask the provider'],
         ['#/callbacks?state=dead', 'Replay'],
-        [`#/licenses/${world.license.licenseId}`, 'Revoke'],
-        [`#/licenses/${world.license.licenseId}`, 'Release'],
+        [`#/licenses/${fixture.license.licenseId}`, 'Revoke'],
+        [`#/licenses/${fixture.license.licenseId}`, 'Release'],
         ['#/slots', 'Ask the provider of store'],
       ] as const;
       for (const [token, offered] of [
-        [world.tokens.operator, true],
-        [world.tokens.viewer, false],
+        [fixture.tokens.operator, true],
+        [fixture.tokens.viewer, false],
       ] as const) {
         await open('', token);
         for (const [hash, name] of views) {
@@ -132,7 +139,7 @@ describe('the console in a browser', function () {
     });
 
     it('and shows a limited token its slot and no other', async () => {
-      await open('#/sessions', world.tokens.ofSlot);
+      await open('#/sessions', fixture.tokens.ofSlot);
       await page.getByRole('table', { name: 'Charge sessions' }).waitFor();
       const listed = await rows('Charge sessions');
       expect(listed).not.to.deep.equal([]);
@@ -141,14 +148,14 @@ describe('the console in a browser', function () {
       expect(links).to.deep.equal(['Overview', 'Sessions', 'Usage and fees']);
       await here.goTo('#/');
       await main().getByText('All is well').waitFor();
-      await here.goTo(`#/sessions/${world.sessions.paid.sessionId}`);
+      await here.goTo(`#/sessions/${fixture.sessions.paid.sessionId}`);
       expect(await page.getByRole('alert').innerText()).to.contain('has no such session');
     });
   });
 
   describe('tells', () => {
     it('what needs somebody', async () => {
-      await open('', world.tokens.viewer);
+      await open('', fixture.tokens.viewer);
       const text = await main().innerText();
       expect(text)
         .to.contain('One thing needs you')
@@ -163,7 +170,7 @@ describe('the console in a browser', function () {
     });
 
     it('of sessions, by status, slot and order, in an address that can be shared', async () => {
-      await open('#/sessions', world.tokens.viewer);
+      await open('#/sessions', fixture.tokens.viewer);
       const shown = async (): Promise<number> => (await rows('Charge sessions')).length;
       const all = await shown();
       await page.getByLabel('Status').selectOption('cancelled');
@@ -176,7 +183,7 @@ describe('the console in a browser', function () {
       await page.getByLabel('Go to an id').fill('ORD-2002');
       await page.keyboard.press('Enter');
       await until(async () => (await shown()) === 1, 'the order is found');
-      await page.locator(`a[title=${world.sessions.waiting.sessionId}]`).click();
+      await page.locator(`a[title=${fixture.sessions.waiting.sessionId}]`).click();
       await page.getByRole('heading', { name: 'Session', exact: true }).waitFor();
       // It comes with the next frame.
       const focused = (): Promise<unknown> => page.evaluate('document.activeElement?.tagName');
@@ -184,7 +191,7 @@ describe('the console in a browser', function () {
     });
 
     it('page by page', async () => {
-      await open('#/audit', world.tokens.viewer);
+      await open('#/audit', fixture.tokens.viewer);
       const first = await rows('Changes');
       expect(first).to.have.length(50);
       await page.getByRole('link', { name: 'Older →' }).click();
@@ -194,10 +201,10 @@ describe('the console in a browser', function () {
     });
 
     it('the story of a session, as hubctl does', async () => {
-      const { reversed } = world.sessions;
-      await open(`#/sessions/${reversed.sessionId}`, world.tokens.viewer);
+      const { reversed } = fixture.sessions;
+      await open(`#/sessions/${reversed.sessionId}`, fixture.tokens.viewer);
       const told = await page.locator('.timeline li .event strong').allInnerTexts();
-      const story = storyOf(await inspect(world.payments, reversed));
+      const story = listSessionEvents(await inspect(fixture.payments, reversed));
       expect(told).to.deep.equal(story.map(({ what }) => what));
       expect(told).to.include.members(['created', 'success', 'usage log', 'fee', 'reversed']);
       const times = await page
@@ -208,12 +215,12 @@ describe('the console in a browser', function () {
     });
 
     it('how many callbacks a session has, and all of them page by page', async () => {
-      const session = await createSession(world.payments, 'gateway_one');
+      const session = await createSession(fixture.payments, 'gateway_one');
       const fields = { ...callbackFields(session, 'paid'), status: 'UNATTEMPTED' };
       for (let number = 0; number < 130; number++) {
-        await callBack(world.payments.hub.gatewayUrl, 'gateway_one', fields);
+        await callBack(fixture.payments.hub.gatewayUrl, 'gateway_one', fields);
       }
-      await open(`#/sessions/${session.sessionId}`, world.tokens.viewer);
+      await open(`#/sessions/${session.sessionId}`, fixture.tokens.viewer);
       await page.getByText('ignored: 130 (30 only counted)').waitFor();
       const told = page.locator('.timeline li .event strong');
       await told
@@ -234,11 +241,11 @@ describe('the console in a browser', function () {
     });
 
     it('times in the zone of the browser, and in UTC if chosen', async () => {
-      const { paid } = world.sessions;
+      const { paid } = fixture.sessions;
       const created = timestampDate(
         paid.createdAt ?? { seconds: 0n, nanos: 0, $typeName: 'google.protobuf.Timestamp' },
       );
-      await open(`#/sessions/${paid.sessionId}`, world.tokens.viewer);
+      await open(`#/sessions/${paid.sessionId}`, fixture.tokens.viewer);
       const shown = main().locator('dl time').first();
       const inDhaka = new Date(created.getTime() + 6 * 3_600_000).toISOString().slice(11, 19);
       expect(await shown.innerText()).to.contain(inDhaka);
@@ -250,17 +257,17 @@ describe('the console in a browser', function () {
     });
 
     it('what was in a callback, and what the provider was asked because of it', async () => {
-      const [callback] = await journal(world.payments, world.sessions.waiting);
-      await open(`#/callbacks/${callback?.callbackId}`, world.tokens.viewer);
+      const [callback] = await journal(fixture.payments, fixture.sessions.waiting);
+      await open(`#/callbacks/${callback?.callbackId}`, fixture.tokens.viewer);
       const fields = await rows('Fields of the callback');
       expect(fields).to.have.length(Object.keys(callback?.fields ?? {}).length);
-      expect(fields.join('\n')).to.contain(world.sessions.waiting.merchantTransactionId);
+      expect(fields.join('\n')).to.contain(fixture.sessions.waiting.merchantTransactionId);
       expect((await rows('Questions to the provider'))[0]).to.contain('unavailable');
     });
 
     it('usage and fees, exactly, as charts and as a table', async () => {
-      await open('#/usage', world.tokens.viewer);
-      const sums = await world.payments.admin.listUsageLogs({ pageSize: 1000 });
+      await open('#/usage', fixture.tokens.viewer);
+      const sums = await fixture.payments.admin.listUsageLogs({ pageSize: 1000 });
       for (const currency of ['BDT', 'JPY']) {
         // Reversals are entries of their own, and negative.
         const logs = sums.usageLogs.filter(
@@ -283,8 +290,8 @@ describe('the console in a browser', function () {
     });
 
     it('of licenses and their seats, by the end of a key, of which no more goes into the address', async () => {
-      const { licenseKey, keyHint, licenseId } = world.license;
-      await open('#/licenses', world.tokens.viewer);
+      const { licenseKey, keyHint, licenseId } = fixture.license;
+      await open('#/licenses', fixture.tokens.viewer);
       expect(await rows('Licenses')).to.have.length(7);
       await page.getByLabel('Key ends with').fill(licenseKey);
       await page.keyboard.press('Enter');
@@ -298,7 +305,7 @@ describe('the console in a browser', function () {
     });
 
     it('of apps with their keys, of slots, and of who changed what', async () => {
-      await open('#/apps', world.tokens.operator);
+      await open('#/apps', fixture.tokens.operator);
       expect((await rows('Signing keys of demo'))[0]).to.contain('signs');
       expect(await rows('Limit profiles of demo')).to.have.length(2);
       await here.goTo('#/slots');
@@ -312,7 +319,7 @@ describe('the console in a browser', function () {
     });
 
     it('how the hub is, and what it is asked, as it goes on', async () => {
-      await open('#/health', world.tokens.viewer);
+      await open('#/health', fixture.tokens.viewer);
       await page.getByRole('table', { name: 'Health of the hub' }).waitFor();
       const found = await rows('Health of the hub');
       expect(found).to.have.length(12);
@@ -325,7 +332,7 @@ describe('the console in a browser', function () {
     });
 
     it('that nothing is at an address of nothing', async () => {
-      await open('', world.tokens.viewer);
+      await open('', fixture.tokens.viewer);
       for (const hash of ['nothing', 'sessions/a/b', '%', 'slots/store', '__proto__', 'constructor']) {
         await here.goTo(`#/${hash}`);
         expect(await heading(), hash).to.equal('No such page');
@@ -339,10 +346,10 @@ describe('the console in a browser', function () {
 
   describe('stays fresh', () => {
     it('and can be paused', async () => {
-      await open('#/sessions', world.tokens.viewer);
+      await open('#/sessions', fixture.tokens.viewer);
       await button('Pause').click();
       const before = (await rows('Charge sessions')).length;
-      await createSession(world.payments, 'gateway_two');
+      await createSession(fixture.payments, 'gateway_two');
       await button('Resume').click();
       await until(
         async () => (await rows('Charge sessions')).length === before + 1,
@@ -351,7 +358,7 @@ describe('the console in a browser', function () {
     });
 
     it('and says when the hub cannot be reached, keeping what it has, until it can again', async () => {
-      await open('#/slots', world.tokens.viewer);
+      await open('#/slots', fixture.tokens.viewer);
       await page.route('**/hub.*/**', (route) => route.abort());
       await button('Pause').click();
       await button('Resume').click();
@@ -359,7 +366,7 @@ describe('the console in a browser', function () {
       await alert.waitFor();
       expect(await alert.innerText())
         .to.contain('The hub cannot be reached')
-        .and.to.contain('from before');
+        .and.to.contain('The data is older');
       expect(await rows('Payment slots')).to.have.length(2);
       await page.unroute('**/hub.*/**');
       await button('Ask again').click();
@@ -369,9 +376,9 @@ describe('the console in a browser', function () {
 
   describe('changes what it is told to', () => {
     it('revokes a license whose key was typed, with a reason, and reinstates it', async () => {
-      const { licenseId, keyHint } = world.license;
-      const state = async () => (await world.payments.hub.admin.getLicense({ licenseId })).license?.state;
-      await open(`#/licenses/${licenseId}`, world.tokens.operator);
+      const { licenseId, keyHint } = fixture.license;
+      const state = async () => (await fixture.payments.hub.admin.getLicense({ licenseId })).license?.state;
+      await open(`#/licenses/${licenseId}`, fixture.tokens.operator);
       await button('Revoke').click();
       const dialog = page.getByRole('dialog', { name: 'Revoke this license?' });
       const confirm = dialog.getByRole('button', { name: 'Revoke' });
@@ -392,17 +399,17 @@ describe('the console in a browser', function () {
     });
 
     it('releases a seat', async () => {
-      const { licenseId } = world.license;
-      await open(`#/licenses/${licenseId}`, world.tokens.operator);
+      const { licenseId } = fixture.license;
+      await open(`#/licenses/${licenseId}`, fixture.tokens.operator);
       await page.getByRole('row', { name: /Study/ }).getByRole('button', { name: 'Release' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click();
       await page.getByText('The seat is released.').waitFor();
-      const { seats } = await world.payments.hub.admin.listSeats({ licenseId });
+      const { seats } = await fixture.payments.hub.admin.listSeats({ licenseId });
       expect(seats.map(({ machineLabel }) => machineLabel)).to.deep.equal(['Ada’s laptop']);
     });
 
     it('nothing when the question is left', async () => {
-      await open(`#/licenses/${world.license.licenseId}`, world.tokens.operator);
+      await open(`#/licenses/${fixture.license.licenseId}`, fixture.tokens.operator);
       await button('Revoke').focus();
       await page.keyboard.press('Enter');
       await page.getByRole('dialog').waitFor();
@@ -413,32 +420,32 @@ describe('the console in a browser', function () {
     });
 
     it('says why something was refused, and leaves the question open', async () => {
-      await open(`#/licenses/${world.license.licenseId}`, world.tokens.operator);
+      await open(`#/licenses/${fixture.license.licenseId}`, fixture.tokens.operator);
       await button('Revoke').click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Reason').fill('\u202eright to left');
-      await dialog.getByLabel(/^Type/).fill(world.license.keyHint);
+      await dialog.getByLabel(/^Type/).fill(fixture.license.keyHint);
       await dialog.getByRole('button', { name: 'Revoke' }).click();
       expect(await dialog.getByRole('alert').innerText()).to.contain('must not contain control characters');
     });
 
     it('replays a dead callback once the provider answers, and asks about a session', async () => {
-      const { dead, waiting } = world.sessions;
-      await open('#/callbacks?state=dead', world.tokens.operator);
+      const { dead, waiting } = fixture.sessions;
+      await open('#/callbacks?state=dead', fixture.tokens.operator);
       await main().getByRole('link', { name: /^cb_/ }).click();
       await page.getByRole('heading', { name: 'Callback', exact: true }).waitFor();
-      world.mend();
+      fixture.mend();
       await button('Replay').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
       await page.getByText('Replayed: the callback is settled.').waitFor();
-      expect(await statusOf(world.payments, dead)).to.equal('success');
+      expect(await statusOf(fixture.payments, dead)).to.equal('success');
       await main().getByText('settled', { exact: true }).first().waitFor();
 
       await here.goTo(`#/sessions/${waiting.sessionId}`);
       await button('Ask the provider').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Ask the provider' }).click();
       await page.getByText('The session is success.').waitFor();
-      expect(await statusOf(world.payments, waiting)).to.equal('success');
+      expect(await statusOf(fixture.payments, waiting)).to.equal('success');
     });
   });
 

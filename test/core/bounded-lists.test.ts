@@ -1,7 +1,7 @@
 // Lists that are given whole: how many there can be of what administrators make.
 import { expect } from 'chai';
-import { createSession, GATEWAYS, type Payments, pay, SLOTS, startPayments } from '../support/payment.ts';
-import { query } from '../support/postgres.ts';
+import { createSession, GATEWAYS, type Payments, pay, SLOTS, startPayments } from '../support/hub/payment.ts';
+import { query } from '../support/postgres/databases.ts';
 import { refusal } from './payment/refusal.ts';
 
 describe('lists that are given whole', () => {

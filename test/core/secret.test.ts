@@ -1,10 +1,10 @@
 // Secrets by type: whatever a careless line does with them, nothing shows.
 import { format, inspect } from 'node:util';
 import { expect } from 'chai';
-import { createLogger } from '../../cli/logger.ts';
-import { readSettings } from '../../cli/settings.ts';
+import { createLogger } from '../../cli/serve/logger.ts';
+import { readSettings } from '../../cli/serve/settings.ts';
 import { Secret } from '../../core/secret.ts';
-import { createCanaries } from '../support/canaries.ts';
+import { createCanaries } from '../support/hub/canaries.ts';
 
 describe('a secret', () => {
   it('is shown by nothing but reveal', () => {

@@ -2,9 +2,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { DRAIN_SECONDS } from '../../cli/drain.ts';
-import { STOP_MS } from '../../cli/serve-by-workers.ts';
-import { readSettings, SETTINGS } from '../../cli/settings.ts';
+import { DRAIN_SECONDS } from '../../cli/serve/drain.ts';
+import { STOP_MS } from '../../cli/serve/serve-by-workers.ts';
+import { readSettings, SETTINGS } from '../../cli/serve/settings.ts';
 import { unknownToHubctl } from '../docs/known-to-hubctl.ts';
 import {
   compose,
@@ -113,8 +113,8 @@ describe('deploy/ agrees with the hub', () => {
   it('in what the builder is sent', () => {
     const sent = contextFiles(readDeploy('Dockerfile.dockerignore'));
     expect(sent).to.include.members(readJson('tsconfig.build.json').include);
-    const maker = readFileSync(join(ROOT, '.ci/make-package.js'), 'utf8');
-    const imported = [...maker.matchAll(/ from '\.\/(.+)'/g)].map(([, name]) => `.ci/${name}`);
+    const maker = readFileSync(join(ROOT, 'scripts/release/build-packages.js'), 'utf8');
+    const imported = [...maker.matchAll(/ from '\.\/(.+)'/g)].map(([, name]) => `scripts/release/${name}`);
     expect(imported).to.not.have.length(0);
     expect(sent).to.include.members(imported);
     const missing = sent.filter((name) => !existsSync(join(ROOT, name)));

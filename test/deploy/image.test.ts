@@ -13,8 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { createDatabase } from '../support/postgres.ts';
-import { requireRedis } from '../support/redis.ts';
+import { createDatabase } from '../support/postgres/databases.ts';
+import { requireRedis } from '../support/redis/redis.ts';
 import { compose, containerOf, healthCommand, manifests, podsOf } from './files.ts';
 import { buildByHand, type Container, requireNamespaces, runContainer } from './image.ts';
 

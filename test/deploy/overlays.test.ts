@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { readSettings, SETTINGS } from '../../cli/settings.ts';
+import { readSettings, SETTINGS } from '../../cli/serve/settings.ts';
 import { requireProgram } from '../support/programs.ts';
 import { type Manifest, parseManifests, podsOf, ROOT, readDeploy } from './files.ts';
 import { findUnknownMembers, lintManifests } from './lint.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import type { PaymentDriver } from '../../core/payment/provider.ts';
+import type { PaymentDriver } from '../../core/payment/providers/driver.ts';
 import {
   json,
   raw,
@@ -14,9 +14,9 @@ import {
   startScriptedProvider,
 } from '../core/payment/providers/scripted-provider.ts';
 import { createTestAccess, question, rejectionOf } from '../core/payment/providers/test-access.ts';
-import { discard, makeDataDir } from '../support/data-dir.ts';
-import { spawnHub } from '../support/hub-process.ts';
-import { createDatabase } from '../support/postgres.ts';
+import { discard, makeDataDir } from '../support/hub/data-dir.ts';
+import { spawnHub } from '../support/hub/hub-process.ts';
+import { createMigratedDatabase } from '../support/postgres/databases.ts';
 import { codeRows, fencedBlocks, ROOT, readPage } from './markdown.ts';
 
 const PAGE = readPage('docs/adding-a-gateway.md');
@@ -29,7 +29,7 @@ describe('docs/adding-a-gateway.md', () => {
 
   before(async () => {
     folder = await copyWithExample();
-    const registry = await import(pathToFileURL(join(folder, 'core/payment/registry.ts')).href);
+    const registry = await import(pathToFileURL(join(folder, 'core/payment/providers/registry.ts')).href);
     driver = registry.driverOf('gateway_three');
     provider = await startScriptedProvider();
   });
@@ -56,7 +56,7 @@ describe('docs/adding-a-gateway.md', () => {
     this.timeout(60_000); // it starts a hub
     const program = join(folder, 'cli/hubctl.js');
     const dataDir = await makeDataDir();
-    const settings = { HUB_DATA_DIR: dataDir, DATABASE_URL: await createDatabase() };
+    const settings = { HUB_DATA_DIR: dataDir, DATABASE_URL: await createMigratedDatabase() };
     const hub = await spawnHub(settings, undefined, program);
     const hubctl = async (...words: string[]) => {
       const { stdout } = await promisify(execFile)(
@@ -143,23 +143,13 @@ async function copyWithExample(): Promise<string> {
   const [example = '', registration = ''] = fencedBlocks(PAGE, 'ts');
   const copy = await mkdtemp(join(tmpdir(), 'hub-test-'));
   await symlink(join(CHECKOUT, 'node_modules'), join(copy, 'node_modules'));
-  for (const name of [
-    'package.json',
-    'cli',
-    'core',
-    'gateway',
-    'gen',
-    'metrics',
-    'ports',
-    'story',
-    'tracing',
-  ]) {
+  for (const name of ['package.json', 'cli', 'core', 'gateway', 'gen', 'lib']) {
     await cp(join(CHECKOUT, name), join(copy, name), { recursive: true });
   }
   await writeFile(join(copy, 'core/payment/providers/gateway-three.ts'), example);
-  const registry = await readFile(join(CHECKOUT, 'core/payment/registry.ts'), 'utf8');
-  await writeFile(join(copy, 'core/payment/registry.ts'), register(registry, registration));
-  const files = ['core/payment/registry.ts', 'core/payment/providers/gateway-three.ts'];
+  const registry = await readFile(join(CHECKOUT, 'core/payment/providers/registry.ts'), 'utf8');
+  await writeFile(join(copy, 'core/payment/providers/registry.ts'), register(registry, registration));
+  const files = ['core/payment/providers/registry.ts', 'core/payment/providers/gateway-three.ts'];
   const config = { extends: join(CHECKOUT, 'tsconfig.json'), include: [], files };
   await writeFile(join(copy, 'tsconfig.json'), JSON.stringify(config));
   return copy;

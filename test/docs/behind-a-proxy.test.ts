@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { freePort } from '../../core/storage/free-port.ts';
-import { makeCertificates } from '../support/certificates.ts';
-import { startHub } from '../support/hub.ts';
+import { freePort } from '../../core/storage/embedded-postgres/free-port.ts';
+import { startHub } from '../support/hub/hub.ts';
+import { makeCertificates } from '../support/network/certificates.ts';
 import { until } from '../support/until.ts';
 import { fencedBlocks, readPage } from './markdown.ts';
 

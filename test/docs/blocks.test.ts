@@ -1,7 +1,7 @@
 // No code block of a page escapes: each is run by a test, or says what it is instead.
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
-import { SETTINGS } from '../../cli/settings.ts';
+import { SETTINGS } from '../../cli/serve/settings.ts';
 import { unknownToHubctl } from './known-to-hubctl.ts';
 import { type Block, isGenerated, listPages, ROOT, readBlocks, readPage } from './markdown.ts';
 

@@ -3,10 +3,10 @@
 // A console block is compared with what its commands print; a block of sh has to succeed. `<!-- given: … -->` in a page is
 // a command that its reader does not see, and `<!-- file: … -->` above a block the name under which its reader saves it.
 import { expect } from 'chai';
-import { createDatabase } from '../support/postgres.ts';
-import { foundRedis } from '../support/redis.ts';
+import { createDatabase } from '../support/postgres/databases.ts';
+import { foundRedis } from '../support/redis/redis.ts';
 import { isGenerated, listPages, type Part, readPage, readParts } from './markdown.ts';
-import { type Demo, type Step, startDemo, steady, steps } from './tour.ts';
+import { type Demo, type Step, startDemo, steady, steps } from './run-doc-commands.ts';
 
 /** A step whose output nobody compares has none. */
 type Followed = Pick<Step, 'command'> & Partial<Step>;

@@ -1,7 +1,7 @@
 // The packages of others: listed, licensed as we accept, exact, and without scripts nobody has looked at.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { run } from '../core/rpc/run.ts';
+import { run } from '../core/rpc/server/run-command.ts';
 import { codeRows, ROOT, readPage } from './markdown.ts';
 
 type Locked = {
@@ -56,7 +56,7 @@ describe('packages of others', () => {
     expect(Object.keys(manifest.scripts).filter((name) => LIFECYCLE.test(name))).to.deep.equal([]);
   });
 
-  it('are listed in docs/dependencies.md (else: npm run docs:dependencies)', () => {
+  it('are listed in docs/dependencies.md (else: node scripts/gen/dependencies.ts)', () => {
     const [, list = ''] = readPage('docs/dependencies.md').split('## All packages');
     const rows = codeRows(list).map(([name, version, license]) => `${name} ${version} ${license}`);
     const expected = new Set(locked.map(({ name, version, license }) => `${name} ${version} ${license}`));
@@ -72,7 +72,7 @@ describe('packages of others', () => {
 
   it('are all in the bill of materials, with checksum and license', async function () {
     this.timeout(60_000);
-    const { code, stdout, stderr } = await run(process.execPath, ['.ci/sbom.js']);
+    const { code, stdout, stderr } = await run(process.execPath, ['scripts/release/sbom.js']);
     expect(code, stderr).to.equal(0);
     const bill: Bill = JSON.parse(stdout);
     expect(bill).to.include({ bomFormat: 'CycloneDX', specVersion: '1.5' });
@@ -91,7 +91,7 @@ describe('packages of others', () => {
 
   it('that the package brings are all in its bill of materials, and no Node.js', async function () {
     this.timeout(60_000);
-    const { code, stdout, stderr } = await run(process.execPath, ['.ci/sbom.js', '--published']);
+    const { code, stdout, stderr } = await run(process.execPath, ['scripts/release/sbom.js', '--published']);
     expect(code, stderr).to.equal(0);
     const bill: Bill = JSON.parse(stdout);
     const brought = locked.filter(({ name, dev }) => dev !== true && !name.startsWith('node-linux'));

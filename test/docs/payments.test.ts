@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { DRIVERS } from '../../core/payment/registry.ts';
+import { DRIVERS } from '../../core/payment/providers/registry.ts';
 import { codeRows, readPage } from './markdown.ts';
 
 const PAGE = readPage('docs/payments.md');

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { DISK_SCENE } from '../faults/disk-scene.ts';
-import { FAILOVER_SCENE } from '../faults/failover-scene.ts';
 import { PATRONI_FAULTS } from '../faults/patroni/patroni-scene.ts';
-import { SERVERS_SCENE } from '../faults/servers-scene.ts';
+import { DISK_SCENE } from '../faults/scenes/disk-scene.ts';
+import { FAILOVER_SCENE } from '../faults/scenes/failover-scene.ts';
+import { SERVERS_SCENE } from '../faults/scenes/servers-scene.ts';
 import { readPage } from './markdown.ts';
 
 describe('docs/reliability.md', () => {

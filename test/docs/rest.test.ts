@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { isProblemCode, PROBLEMS } from '../../gateway/problem.ts';
-import { follow, OPERATIONS } from '../gateway/openapi-contract.ts';
+import { follow, OPERATIONS } from '../gateway/openapi/contract.ts';
 import { codeRows, readPage } from './markdown.ts';
 
 /** Told once for all endpoints. */

@@ -1,7 +1,7 @@
 // The calls of docs/rpc.md, made to a demo.
 import { expect } from 'chai';
 import { fencedBlocks, readPage } from './markdown.ts';
-import { onDemo } from './tour.ts';
+import { onDemo } from './run-doc-commands.ts';
 
 describe('docs/rpc.md', () => {
   it('shows calls that work', async function () {

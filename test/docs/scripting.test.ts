@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { fencedBlocks, readPage } from './markdown.ts';
-import { onDemo, steady, steps } from './tour.ts';
+import { onDemo, steady, steps } from './run-doc-commands.ts';
 
 describe('docs/scripting.md', () => {
   const page = readPage('docs/scripting.md');

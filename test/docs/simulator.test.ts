@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { COMMANDS } from '../../cli/simulator/control-api.ts';
 import { FAULT_KINDS, POSSIBLE } from '../../cli/simulator/faults.ts';
 import { codeRows, fencedBlocks, readPage } from './markdown.ts';
-import { onDemo, steps } from './tour.ts';
+import { onDemo, steps } from './run-doc-commands.ts';
 
 const PAGE = readPage('docs/simulator.md');
 const [, commands = '', faults = ''] = PAGE.split(/^## /m);

@@ -1,7 +1,7 @@
 // The hub's clock jumps a day and ten years, ahead and back, while customers activate and pay.
 import { expect } from 'chai';
 import type { ChargeSession } from '../../gen/hub/payment/v1/payment_pb.ts';
-import { issueLicense, type TestLicense } from '../support/license.ts';
+import { issueLicense, type TestLicense } from '../support/hub/license.ts';
 import {
   callBack,
   callbackFields,
@@ -11,9 +11,9 @@ import {
   payQuietly,
   startPayments,
   untilStatus,
-} from '../support/payment.ts';
-import { query } from '../support/postgres.ts';
-import { activate, checkStatus, deactivate } from '../support/rest.ts';
+} from '../support/hub/payment.ts';
+import { activate, checkStatus, deactivate } from '../support/network/rest.ts';
+import { query } from '../support/postgres/databases.ts';
 import { until } from '../support/until.ts';
 
 const DAY_MS = 86_400_000;

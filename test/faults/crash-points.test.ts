@@ -1,11 +1,11 @@
 // The hub is killed at the points where something is half done, and another one takes over.
 import { expect } from 'chai';
 import type { ChargeSession } from '../../gen/hub/payment/v1/payment_pb.ts';
-import { callBack, callbackFields, type GatewayName } from '../support/payment.ts';
-import { query } from '../support/postgres.ts';
+import { callBack, callbackFields, type GatewayName } from '../support/hub/payment.ts';
+import { query } from '../support/postgres/databases.ts';
 import { until } from '../support/until.ts';
-import { type Cluster, startCluster } from './cluster.ts';
-import { booksTrouble, createSession } from './payment-world.ts';
+import { createSession, unreconciled } from './load/payment-fixture.ts';
+import { type Cluster, startCluster } from './scenes/cluster.ts';
 
 const REST_MS = 30_000;
 
@@ -97,7 +97,7 @@ describe('a hub that is killed', function () {
   async function untilSettled(): Promise<void> {
     let trouble: string[] = [];
     const isSettled = async (): Promise<boolean> => {
-      trouble = [...(await booksTrouble(cluster)), ...cluster.deaths];
+      trouble = [...(await unreconciled(cluster)), ...cluster.deaths];
       return trouble.length === 0;
     };
     await until(isSettled, 'all is settled', REST_MS).catch((error) => {

@@ -1,6 +1,6 @@
-// The hub is killed while sessions are paid: the short form of npm run fault:kill.
+// The hub is killed while sessions are paid: the short form of npm run fault -- kill.
 import { expect } from 'chai';
-import { killWhilePaying } from './kill-run.ts';
+import { killWhilePaying } from './runs/kill-run.ts';
 
 const SEED = Number(process.env['HUB_TEST_SEED'] ?? Date.now() % 2 ** 31);
 

@@ -1,11 +1,11 @@
 // The provider is down while callbacks keep coming: they are answered in time, and dealt with once it is back.
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { callBack, callbackFields, GATEWAYS } from '../support/payment.ts';
+import { callBack, callbackFields, GATEWAYS } from '../support/hub/payment.ts';
 import { until } from '../support/until.ts';
-import { readSessions } from './books.ts';
-import { type Cluster, startCluster } from './cluster.ts';
-import { booksTrouble, createSession } from './payment-world.ts';
+import { createSession, unreconciled } from './load/payment-fixture.ts';
+import { readSessions } from './model/reconcile.ts';
+import { type Cluster, startCluster } from './scenes/cluster.ts';
 
 /** HUB_TEST_OUTAGE_SECONDS=60 for the long form. */
 const OUTAGE_MS = 1_000 * Number(process.env['HUB_TEST_OUTAGE_SECONDS'] ?? 2);
@@ -37,7 +37,7 @@ describe('callbacks while the provider is down', function () {
       const allowed = BUDGET_MS + 1_000 + 5 * p99(answers.map(({ probeMs }) => probeMs));
       expect(p99(answers.map(({ durationMs }) => durationMs)), '99 of 100').to.be.lessThan(allowed);
       await until(
-        async () => (await booksTrouble(cluster)).length === 0,
+        async () => (await unreconciled(cluster)).length === 0,
         'all callbacks are settled',
         60_000 + 2 * OUTAGE_MS,
       );

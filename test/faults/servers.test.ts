@@ -1,6 +1,6 @@
 // Short faults of the servers that hubs work with.
 
-import { testScene } from './scene-tests.ts';
-import { SERVERS_SCENE } from './servers-scene.ts';
+import { testScene } from './scenes/scene-tests.ts';
+import { SERVERS_SCENE } from './scenes/servers-scene.ts';
 
 testScene('a hub under load, when a hub, its PostgreSQL or its Redis fails', SERVERS_SCENE);

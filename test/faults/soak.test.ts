@@ -1,6 +1,6 @@
-// The short form of the soak: shows that it meters, and that the books agree. npm run fault:soak looks for leaks.
+// The short form of the soak: shows that it meters, and that the books agree. npm run fault -- soak  looks for leaks.
 import { expect } from 'chai';
-import { soak } from './soak.ts';
+import { soak } from './runs/soak.ts';
 
 const SECONDS = 6;
 /** A leak that shows in so short a time is none that one has to look for. */

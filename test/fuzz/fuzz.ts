@@ -1,7 +1,7 @@
 // npm run fuzz: the long form, with as many inputs as wanted.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { startPostgres } from '../support/postgres.ts';
+import { startPostgres } from '../support/postgres/databases.ts';
 import { type FuzzReport, fuzz } from './run-fuzz.ts';
 
 const { values } = parseArgs({

@@ -1,7 +1,7 @@
 // What is true of the database whatever was asked of the hub; each question finds the rows of which it is not.
 import type { SimulatedPayment } from '../../cli/simulator/controls.ts';
-import { readSessions } from '../faults/books.ts';
-import { query } from '../support/postgres.ts';
+import { readSessions } from '../faults/model/reconcile.ts';
+import { query } from '../support/postgres/databases.ts';
 
 const QUESTIONS: Readonly<Record<string, string>> = {
   'a license has more active seats than it allows': `

@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
-import type { Input, Protocol } from './input.ts';
+import type { Input, Protocol } from './inputs/input.ts';
 import { isGranted, judge } from './judge.ts';
 import type { Answer } from './send.ts';
 

@@ -3,8 +3,8 @@ import { fromBinary, fromJsonString } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
 import { codeFromString } from '@connectrpc/connect/protocol-connect';
 import { PROBLEM_TYPE, PROBLEMS } from '../../gateway/problem.ts';
-import { decoded, frames, legibleBody, unframed } from './framing.ts';
-import type { Input } from './input.ts';
+import { decoded, frames, legibleBody, unframed } from './inputs/framing.ts';
+import type { Input } from './inputs/input.ts';
 import type { Answer } from './send.ts';
 
 /** Undefined: nothing is wrong. */

@@ -1,6 +1,6 @@
 // Reads what the hub logs as it comes, and finds what tells of a defect, or tells a secret.
-import type { Canaries } from '../support/canaries.ts';
-import type { HubProcess } from '../support/hub-process.ts';
+import type { Canaries } from '../support/hub/canaries.ts';
+import type { HubProcess } from '../support/hub/hub-process.ts';
 
 const ERROR = 50;
 

@@ -6,12 +6,12 @@ import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_serv
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type ChargeSession, SlotEnvironment } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
-import { issueLicense, type TestLicense } from '../support/license.ts';
-import { type Claim, callBack, callbackFields, GATEWAYS, type GatewayName } from '../support/payment.ts';
-import { query } from '../support/postgres.ts';
-import { activate, deactivate } from '../support/rest.ts';
-import type { Words } from './message-json.ts';
-import type { World } from './world.ts';
+import { issueLicense, type TestLicense } from '../support/hub/license.ts';
+import { type Claim, callBack, callbackFields, GATEWAYS, type GatewayName } from '../support/hub/payment.ts';
+import { activate, deactivate } from '../support/network/rest.ts';
+import { query } from '../support/postgres/databases.ts';
+import type { Fixture } from './fixture.ts';
+import type { Words } from './inputs/message-json.ts';
 
 export type Round = {
   readonly words: Words;
@@ -23,20 +23,20 @@ export type Round = {
 
 const MACHINES = ['laptop-1', 'laptop-2', 'tower', 'größe-ü'];
 
-export async function makeRound(world: World): Promise<Round> {
-  const licenses = await makeLicenses(world);
-  const payments = await makePayments(world);
+export async function makeRound(fixture: Fixture): Promise<Round> {
+  const licenses = await makeLicenses(fixture);
+  const payments = await makePayments(fixture);
   const { licenseKeys, spare, ...licenseWords } = licenses;
-  for (const key of [...licenseKeys, spare.licenseKey]) world.secrets.add(key);
+  for (const key of [...licenseKeys, spare.licenseKey]) fixture.secrets.add(key);
   const { sessions, claims, ...paymentWords } = payments;
-  const tokens = await makeTokens(world);
-  const canary = world.secrets.make();
+  const tokens = await makeTokens(fixture);
+  const canary = fixture.secrets.make();
   const words: Words = {
     ...licenseWords,
     ...paymentWords,
     licenseKey: licenseKeys,
     'credentials.value': [canary],
-    credentials: GATEWAYS.map((gateway) => JSON.stringify(world.simulator.credentials[gateway])),
+    credentials: GATEWAYS.map((gateway) => JSON.stringify(fixture.simulator.credentials[gateway])),
     fields: claims.map(({ session_id: _, ...fields }) => JSON.stringify(fields)),
     tokenId: tokens,
     apps: licenseWords.app,
@@ -57,7 +57,7 @@ export async function makeRound(world: World): Promise<Round> {
     method: ['POST', 'GET'],
     currency: ['BDT', 'USD', 'JPY', 'KWD'],
     amount: ['100.00', '0', '-1', '1e9', '100.001'],
-    baseUrl: [world.simulator.url, `${world.simulator.url}/gateway_one`, 'https://example.com', ''],
+    baseUrl: [fixture.simulator.url, `${fixture.simulator.url}/gateway_one`, 'https://example.com', ''],
     service: ['', 'hub.license.v1.LicenseService', 'grpc.health.v1.Health'],
     fileByFilename: ['hub/license/v1/license.proto'],
     fileContainingSymbol: ['hub.license.v1.License', 'hub.license.v1.LicenseService.Activate'],
@@ -68,7 +68,7 @@ export async function makeRound(world: World): Promise<Round> {
 }
 
 /** Tokens that may be revoked: nobody else uses them. */
-async function makeTokens({ transport, secrets }: World): Promise<string[]> {
+async function makeTokens({ transport, secrets }: Fixture): Promise<string[]> {
   const admin = createClient(TokenService, transport);
   const made = await Promise.all([Role.VIEWER, Role.SERVICE].map((role) => admin.createToken({ role })));
   return made.map(({ serviceToken, token }) => {
@@ -77,7 +77,7 @@ async function makeTokens({ transport, secrets }: World): Promise<string[]> {
   });
 }
 
-async function makeLicenses({ transport, hub: { gatewayUrl }, databaseUrl }: World) {
+async function makeLicenses({ transport, hub: { gatewayUrl }, databaseUrl }: Fixture) {
   const admin = createClient(LicenseAdminService, transport);
   const open = await issueLicense(admin, { seatLimit: 3, customer: 'Ada', leaseDays: 30 });
   const { app } = open;
@@ -133,8 +133,8 @@ const SESSIONS: readonly (Claim | 'open' | 'authorized')[] = [
   'authorized',
 ];
 
-async function makePayments(world: World) {
-  const { transport, simulator } = world;
+async function makePayments(fixture: Fixture) {
+  const { transport, simulator } = fixture;
   const admin = createClient(PaymentAdminService, transport);
   const charges = createClient(PaymentService, transport);
   const suffix = `${performance.now()}`.replace(/\D/g, '');
@@ -156,7 +156,7 @@ async function makePayments(world: World) {
       });
       if (session === undefined) throw new Error('no session was created');
       made.push(session);
-      const proof = await bring(world, gateway, session, end);
+      const proof = await bring(fixture, gateway, session, end);
       for (const claim of ['paid', 'failed', 'cancelled'] as const)
         claims.push(callbackFields(session, claim, proof));
     }
@@ -182,7 +182,7 @@ async function makePayments(world: World) {
 
 /** Brings a session to where it is wanted; what would prove its payment. */
 async function bring(
-  { simulator, hub }: World,
+  { simulator, hub }: Fixture,
   gateway: GatewayName,
   session: ChargeSession,
   end: (typeof SESSIONS)[number],

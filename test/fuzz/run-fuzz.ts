@@ -2,19 +2,19 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { createRouterTransport } from '@connectrpc/connect';
 import fc from 'fast-check';
-import { gatewayRoutes } from '../../gateway/gateway.ts';
+import { gatewayRoutes } from '../../gateway/server/server.ts';
 import { contractServices } from '../core/access/contract-services.ts';
-import { activate } from '../support/rest.ts';
-import { byteInputs } from './byte-inputs.ts';
-import { type Input, inputText } from './input.ts';
+import { activate } from '../support/network/rest.ts';
+import { type Fixture, startFixture } from './fixture.ts';
+import { byteInputs } from './inputs/byte-inputs.ts';
+import { type Input, inputText } from './inputs/input.ts';
+import { restInputs } from './inputs/rest-inputs.ts';
+import { rpcInputs } from './inputs/rpc-inputs.ts';
 import { brokenInvariants } from './invariants.ts';
 import { isGranted, judge } from './judge.ts';
 import { createLogReader } from './log-reader.ts';
-import { restInputs } from './rest-inputs.ts';
 import { makeRound, type Round } from './round.ts';
-import { rpcInputs } from './rpc-inputs.ts';
 import { createSender, type Sender } from './send.ts';
-import { startWorld, type World } from './world.ts';
 
 export type FuzzRun = {
   readonly runs: number;
@@ -38,8 +38,8 @@ export const ROUND = 1_000;
 /** Stops after the first round that finds something. */
 export async function fuzz({ runs, seed, onRound }: FuzzRun): Promise<FuzzReport> {
   const start = performance.now();
-  const world = await startWorld();
-  const sender = createSender({ gateway: world.hub.gatewayUrl, rpc: world.hub.rpcUrl });
+  const fixture = await startFixture();
+  const sender = createSender({ gateway: fixture.hub.gatewayUrl, rpc: fixture.hub.rpcUrl });
   try {
     const methods = (await contractServices()).flatMap((service) => service.methods);
     const targets = new Map<string, Tally>();
@@ -47,18 +47,18 @@ export async function fuzz({ runs, seed, onRound }: FuzzRun): Promise<FuzzReport
     for (let index = 0; inputs < runs && defects.length === 0; index++) {
       const size = Math.min(ROUND, runs - inputs);
       onRound?.(seed + index, size);
-      defects = await fuzzRound({ world, sender, methods, targets, seed: seed + index, size });
+      defects = await fuzzRound({ fixture, sender, methods, targets, seed: seed + index, size });
       inputs += size;
     }
     return { inputs, targets, defects, seconds: Math.round((performance.now() - start) / 1000) };
   } finally {
     sender.close();
-    await world.stop();
+    await fixture.stop();
   }
 }
 
 type Setting = {
-  readonly world: World;
+  readonly fixture: Fixture;
   readonly sender: Sender;
   readonly methods: readonly DescMethod[];
   readonly targets: Map<string, Tally>;
@@ -66,13 +66,13 @@ type Setting = {
   readonly size: number;
 };
 
-async function fuzzRound({ world, sender, methods, targets, seed, size }: Setting): Promise<string[]> {
-  const round = await makeRound(world);
-  const log = createLogReader(world.hub, world.secrets);
-  const secretsIn = world.secrets.found;
+async function fuzzRound({ fixture, sender, methods, targets, seed, size }: Setting): Promise<string[]> {
+  const round = await makeRound(fixture);
+  const log = createLogReader(fixture.hub, fixture.secrets);
+  const secretsIn = fixture.secrets.found;
   const recent: Input[] = [];
   const attempt = async (input: Input): Promise<void> => {
-    fc.pre(isAlive(world)); // what ended the hub is looked for among the recent inputs, not by sending more
+    fc.pre(isAlive(fixture)); // what ended the hub is looked for among the recent inputs, not by sending more
     recent.splice(0, recent.length - 4);
     recent.push(input);
     const tally = targets.get(input.target) ?? { sent: 0, granted: 0 };
@@ -83,40 +83,40 @@ async function fuzzRound({ world, sender, methods, targets, seed, size }: Settin
     const wrong = judge(input, answer, secretsIn) ?? log.trouble();
     if (wrong !== undefined) throw new Error(wrong);
   };
-  const result = await fc.check(fc.asyncProperty(inputsOf(world, methods, round), attempt), {
+  const result = await fc.check(fc.asyncProperty(inputsOf(fixture, methods, round), attempt), {
     seed,
     numRuns: size,
   });
   const found = result.counterexample?.map((input) => `${result.errorInstance}\n${inputText(input)}`) ?? [];
-  const late = isAlive(world) ? await closingTrouble(world, round) : [deathOf(world, recent)];
+  const late = isAlive(fixture) ? await closingTrouble(fixture, round) : [deathOf(fixture, recent)];
   const logged = log.trouble();
   const defects = [...found, ...late, ...(logged === undefined ? [] : [logged])];
   return defects.map((defect) => `seed ${seed}: ${defect}`);
 }
 
 /** Half to the RPCs, half to the gateway, and some bytes to both ports. */
-function inputsOf(world: World, methods: readonly DescMethod[], round: Round): fc.Arbitrary<Input> {
+function inputsOf(fixture: Fixture, methods: readonly DescMethod[], round: Round): fc.Arbitrary<Input> {
   const routes = gatewayRoutes(createRouterTransport(() => {}));
   const restPaths = routes.map(({ pattern }) => pattern);
   const rpcPaths = methods.map(({ parent, name }) => `/${parent.typeName}/${name}`);
   return fc.oneof(
-    { weight: 9, arbitrary: rpcInputs({ methods, words: round.words, ...world.tokens }) },
+    { weight: 9, arbitrary: rpcInputs({ methods, words: round.words, ...fixture.tokens }) },
     { weight: 9, arbitrary: restInputs({ routes, ...round }) },
     { weight: 1, arbitrary: byteInputs('gateway', restPaths) },
     { weight: 1, arbitrary: byteInputs('rpc', rpcPaths) },
   );
 }
 
-function isAlive({ hub: { child } }: World): boolean {
+function isAlive({ hub: { child } }: Fixture): boolean {
   return child.exitCode === null && child.signalCode === null;
 }
 
-function deathOf({ hub }: World, recent: readonly Input[]): string {
+function deathOf({ hub }: Fixture, recent: readonly Input[]): string {
   return `the hub has ended: ${hub.complaints()}\nthe last inputs were:\n${recent.map(inputText).join('\n\n')}`;
 }
 
 /** The hub still does what it is there for, and its books are right. */
-async function closingTrouble({ hub, databaseUrl, simulator }: World, { spare }: Round): Promise<string[]> {
+async function closingTrouble({ hub, databaseUrl, simulator }: Fixture, { spare }: Round): Promise<string[]> {
   const { status, body } = await activate(hub.gatewayUrl, spare.licenseKey, 'the last machine');
   const broken = await brokenInvariants(databaseUrl, simulator.payments());
   return status === 200

@@ -3,7 +3,7 @@ import * as http from 'node:http';
 import * as http2 from 'node:http2';
 import { connect as openSocket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import type { Input } from './input.ts';
+import type { Input } from './inputs/input.ts';
 
 export type Answer = {
   /** 0 if there was none: for `bytes` only. */

@@ -1,11 +1,12 @@
 // What mocha runs once around all tests, in its main process: the servers that the test files share.
-import { startPostgres } from './postgres.ts';
-import { findRedis } from './redis.ts';
+import { prepareTemplate, startPostgres } from './postgres/databases.ts';
+import { findRedis } from './redis/redis.ts';
 
 const stops: (() => Promise<void>)[] = [];
 
 export async function mochaGlobalSetup(): Promise<void> {
   stops.push(await startPostgres(), await findRedis());
+  await prepareTemplate();
 }
 
 export async function mochaGlobalTeardown(): Promise<void> {

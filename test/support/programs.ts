@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import type { Context } from 'mocha';
-import type { Account } from '../../core/storage/run-command.ts';
+import type { Account } from '../../core/storage/embedded-postgres/run-command.ts';
 
 /** Where Debian puts daemons, which the PATH of a user seldom has. */
 const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`;

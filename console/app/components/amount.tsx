@@ -1,6 +1,6 @@
-// Amounts of money: exact, with the digits of their currency, thousands set apart.
+// Amounts of money: exact, with the digits of the currency and thousands separators.
 import type { Money } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { formatDecimal } from '../../../story/money.ts';
+import { formatDecimal } from '../../../lib/presentation/money.ts';
 
 export function Amount({ money }: { readonly money: Money | undefined }) {
   if (money === undefined) return null;
@@ -11,7 +11,7 @@ export function Amount({ money }: { readonly money: Money | undefined }) {
   );
 }
 
-/** `1,234,567.50`, of the currency's minor units. */
+/** `1,234,567.50` from minor units. */
 export function decimalText(minorUnits: bigint, currency: string): string {
   const [whole = '', fraction] = formatDecimal(minorUnits, currency).split('.');
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');

@@ -1,6 +1,11 @@
-// A state in a word: its color says the same, for those who see it.
+// Badges: a state as a word and a color.
 import { LicenseState } from '../../../gen/hub/license/v1/license_pb.ts';
-import { CALLBACK_STATES, CHARGE_STATUSES, FEE_RULE_STATES, wordFor } from '../../../story/words.ts';
+import {
+  CALLBACK_STATES,
+  CHARGE_STATUSES,
+  FEE_RULE_STATES,
+  wordFor,
+} from '../../../lib/presentation/words.ts';
 
 export type Tone = 'good' | 'wait' | 'bad' | 'calm';
 
@@ -10,7 +15,7 @@ export function Badge({ tone, children }: { readonly tone: Tone; readonly childr
 
 const STATUS_TONES: Readonly<Record<string, Tone>> = { pending: 'wait', success: 'good', failed: 'bad' };
 
-/** `verified`: whether the provider itself said so. */
+/** `verified`: whether the provider confirmed the status. */
 export function StatusBadge({ status, verified }: { readonly status: number; readonly verified: boolean }) {
   const word = wordFor(CHARGE_STATUSES, status);
   const isDoubtful = !verified && word !== 'pending';
@@ -18,7 +23,7 @@ export function StatusBadge({ status, verified }: { readonly status: number; rea
     <>
       <Badge tone={STATUS_TONES[word] ?? 'calm'}>{word}</Badge>
       {isDoubtful && (
-        <span class="muted doubt" title="Only a callback said so; the provider has not confirmed it">
+        <span class="muted doubt" title="Reported by a callback; not confirmed by the provider">
           {' unconfirmed'}
         </span>
       )}
@@ -33,7 +38,7 @@ const STATE_TONES: Readonly<Record<string, Tone>> = {
   dead: 'bad',
 };
 
-/** Of a callback. What waits for another attempt is called so. */
+/** Shows a callback's state; `received` is shown as `waiting`. */
 export function StateBadge({ state }: { readonly state: number }) {
   const word = wordFor(CALLBACK_STATES, state);
   return <Badge tone={STATE_TONES[word] ?? 'calm'}>{word === 'received' ? 'waiting' : word}</Badge>;

@@ -1,7 +1,7 @@
-// A bar for each day. What it shows stands in a table beside it, so it is hidden from those who cannot see it.
+// A bar chart with one bar for each day. Hidden from screen readers: a table has the same data.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { minorDigits } from '../../../story/money.ts';
+import { minorDigits } from '../../../lib/presentation/money.ts';
 import { useValue } from '../state.ts';
 import { theme } from '../theme.ts';
 import { decimalText } from './amount.tsx';
@@ -9,7 +9,7 @@ import { decimalText } from './amount.tsx';
 export type BarChartProps = {
   readonly title: string;
   readonly currency: string;
-  /** Days in UTC, each with its minor units. */
+  /** Days in UTC with minor units. */
   readonly bars: readonly (readonly [day: string, minorUnits: bigint])[];
 };
 
@@ -23,7 +23,7 @@ export function BarChart({ title, currency, bars }: BarChartProps) {
   const shownTheme = useValue(theme);
   const isSystemDark = useMedia('(prefers-color-scheme: dark)');
   const [pointed, setPointed] = useState<number | undefined>();
-  // Drawn anew when anything that can be seen has changed.
+  // Redraws when visible data changes.
   const drawing = JSON.stringify([
     bars.map(([day, minorUnits]) => [day, String(minorUnits)]),
     shownTheme,
@@ -54,7 +54,7 @@ export function BarChart({ title, currency, bars }: BarChartProps) {
   );
 }
 
-/** Heights of bars need no more digits than a screen has pixels; the exact amounts are in the table. */
+/** Approximate: only for the height of bars. */
 function dataOf(bars: BarChartProps['bars'], currency: string): uPlot.AlignedData {
   const unit = 10 ** minorDigits(currency);
   return [
@@ -68,7 +68,7 @@ function optionsOf(
   currency: string,
   onPoint: (index: number | undefined) => void,
 ): uPlot.Options {
-  // A canvas knows no light-dark(): only where a color is in force one is told which of the two it is.
+  // A canvas does not support light-dark(): an element's computed color resolves it.
   const color = (name: string): string => {
     element.style.color = `var(${name})`;
     return getComputedStyle(element).color;

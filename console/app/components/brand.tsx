@@ -1,4 +1,4 @@
-// The name of the console, with its mark.
+// The logo and name of the console.
 
 export function Brand() {
   return (

@@ -1,9 +1,9 @@
-// A page of callbacks as a table.
+// A table of callbacks.
 import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { StateBadge } from './badge.tsx';
 import { ShortId } from './id.tsx';
-import { Moment } from './moment.tsx';
 import { Table } from './table.tsx';
+import { Moment } from './timestamp.tsx';
 
 export function CallbackTable({
   callbacks,

@@ -1,4 +1,4 @@
-// Asks before something is changed; for what cannot be taken back lightly, by having a word typed.
+// A confirmation dialog; destructive actions require a typed word.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { announce } from '../announce.ts';
@@ -6,16 +6,16 @@ import { explain } from '../explain.ts';
 import { Trouble } from './loaded.tsx';
 
 export type ConfirmProps = {
-  /** What the button says that begins it, and the one that does it. */
+  /** Label of the button that opens the dialog and of the one that confirms. */
   readonly action: string;
   readonly question: string;
   readonly children: ComponentChildren;
-  /** Has to be typed. */
+  /** The word to type before confirming. */
   readonly word?: string;
-  /** Asks for a reason, which goes on record. */
+  /** Asks for a reason, which the audit log keeps. */
   readonly asksReason?: boolean;
   readonly dangerous?: boolean;
-  /** Does it, and answers what has been done. */
+  /** Performs the action. Resolves to the text to announce. */
   readonly run: (reason: string) => Promise<string>;
 };
 

@@ -1,22 +1,22 @@
-// The duplicate payments of a session, each to be marked as handled.
+// Lists the duplicate payments of a session and marks them as handled.
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { DuplicatePayment } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { may } from '../may.ts';
+import { canCall } from '../permissions.ts';
 import type { SignedIn } from '../signed-in.ts';
 import { Amount } from './amount.tsx';
 import { Confirm } from './confirm.tsx';
-import { Moment } from './moment.tsx';
 import { Table } from './table.tsx';
+import { Moment } from './timestamp.tsx';
 
 type DuplicatesProps = {
   readonly who: SignedIn;
   readonly duplicates: readonly DuplicatePayment[];
-  /** Shows what has come of it. */
+  /** Reloads the page. */
   readonly onDone: () => Promise<void>;
 };
 
 export function Duplicates({ who, duplicates, onDone }: DuplicatesProps) {
-  const mayResolve = may(who.caller, PaymentAdminService.method.resolveDuplicatePayment);
+  const mayResolve = canCall(who.caller, PaymentAdminService.method.resolveDuplicatePayment);
   const resolve = async (duplicatePaymentId: string, resolution: string): Promise<string> => {
     await who.hub.paymentAdmin.resolveDuplicatePayment({ duplicatePaymentId, resolution });
     await onDone();

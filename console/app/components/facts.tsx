@@ -1,9 +1,9 @@
-// What there is to know of one thing: names and values.
+// A list of names and values that describes one resource.
 import type { ComponentChildren } from 'preact';
 
 export type Fact = readonly [name: string, value: ComponentChildren];
 
-/** Facts without a value are left out. */
+/** Omits facts without a value. */
 export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl class="facts">
@@ -19,7 +19,7 @@ export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   );
 }
 
-/** Pairs of the caller's or the provider's own. */
+/** Metadata or fields as name-value pairs. */
 export function pairFacts(pairs: Readonly<Record<string, string>>): Fact[] {
   return Object.entries(pairs).sort(([one], [other]) => (one < other ? -1 : 1));
 }

@@ -1,16 +1,16 @@
-// The filters of a list. They stand in the address, so that a list can be linked to and gone back to.
+// The filters of a list. They are part of the address, so that links and the back button keep them.
 import { go, linkTo, useRoute } from '../route.ts';
 
 export type Filter = {
-  /** In the address. */
+  /** Name in the address. */
   readonly name: string;
   readonly label: string;
-  /** Values with what they are called; without them, any text. An empty value stands for no filter. */
+  /** Values and labels; without them, a text field. An empty value means no filter. */
   readonly choices?: readonly (readonly [value: string, label: string])[];
-  /** The choice that is meant where the address has none. */
+  /** The default value. */
   readonly otherwise?: string;
   readonly placeholder?: string;
-  /** What of a typed text is looked for, and stands in the address. */
+  /** Converts the typed text to the value in the address. */
   readonly cleaned?: (text: string) => string;
 };
 
@@ -37,7 +37,7 @@ export function Filters({ filters }: { readonly filters: readonly Filter[] }) {
 
 type InputProps = {
   readonly filter: Filter;
-  /** Undefined where the address has none. */
+  /** Undefined if the address has no value. */
   readonly value: string | undefined;
   readonly onChange: (value: string) => void;
 };

@@ -1,8 +1,8 @@
-// Identifiers: short in lists, whole where they are the subject; those of things that have a page lead there.
+// Identifiers: shortened in lists, in full on their page, linked to their page.
 import { announce } from '../announce.ts';
 import { linkToId } from '../route.ts';
 
-/** `chs_…dhf733z5`: the beginning is the time and much the same in a list. */
+/** `chs_…dhf733z5`: the start encodes the time and differs little within a list. */
 export function ShortId({ id }: { readonly id: string }) {
   if (id === '') return null;
   const text = id.length > 16 ? `${id.slice(0, id.indexOf('_') + 1)}…${id.slice(-8)}` : id;
@@ -24,7 +24,7 @@ export function WholeId({ id }: { readonly id: string }) {
   return (
     <span class="whole-id">
       <code>{id}</code>
-      {/* Browsers give the clipboard to pages from this machine or by TLS only. */}
+      {/* Browsers allow clipboard access only on localhost or over TLS. */}
       {isSecureContext && (
         <button type="button" class="quiet" onClick={copy} aria-label={`Copy ${id}`}>
           Copy
@@ -34,7 +34,7 @@ export function WholeId({ id }: { readonly id: string }) {
   );
 }
 
-/** Text with the identifiers in it made into links. */
+/** Text whose identifiers are links. */
 export function WithLinks({ text }: { readonly text: string }) {
   const parts = text.split(/(\b(?:chs|use|cb|lic)_[0-9a-z]{26}\b)/);
   return <>{parts.map((part, index) => (index % 2 === 1 ? <ShortId key={part} id={part} /> : part))}</>;

@@ -1,4 +1,4 @@
-// What the hub answered; until then that it is being asked, and what went wrong with what to do about it.
+// Shows loaded data, a loading state, or an error with advice.
 import type { ComponentChildren } from 'preact';
 import { explain } from '../explain.ts';
 import type { Live } from '../live.ts';
@@ -9,7 +9,7 @@ export function Loaded<T>({ live, children }: LoadedProps<T>) {
   const { data, error, refresh } = live;
   const failed = error !== undefined && (
     <Trouble>
-      {explain(error)} {data !== undefined && 'What is shown is from before. '}
+      {explain(error)} {data !== undefined && 'The data is older. '}
       <button type="button" class="quiet" onClick={() => void refresh()}>
         Ask again
       </button>
@@ -32,7 +32,7 @@ export function Loaded<T>({ live, children }: LoadedProps<T>) {
   );
 }
 
-/** Something is wrong, in words. */
+/** An error message. */
 export function Trouble({ children }: { readonly children: ComponentChildren }) {
   return (
     <div class="trouble" role="alert">

@@ -1,10 +1,10 @@
-// The frame of a view: its heading, which takes the focus when one arrives, and what can be done here.
+// The frame of a view: its heading, which receives the focus on navigation, and its actions.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
 export type PageProps = {
   readonly title: string;
-  /** Beside the heading. */
+  /** Shown beside the heading. */
   readonly beside?: ComponentChildren;
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
@@ -16,7 +16,7 @@ export function Page({ title, beside, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Hub console`;
-    // Not on the first page: a browser begins at the top by itself.
+    // Not on the first page, where the browser already starts at the top.
     if (!isFirst) heading.current?.focus({ preventScroll: true });
     if (!isFirst) scrollTo(0, 0);
     isFirst = false;

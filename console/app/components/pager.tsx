@@ -1,7 +1,7 @@
-// The way from one page of a list to the next: lists are newest first.
+// Links to the first and the next page of a list.
 import { linkTo, useRoute } from '../route.ts';
 
-/** The page that is shown stands in the address, as `after`; in a list of a span of time with its beginning, as `since`. */
+/** The address has the page token as `after` and the start of the time range as `since`. */
 export function Pager({ next, since = '' }: { readonly next: string; readonly since?: string }) {
   const { path, query } = useRoute();
   const isLater = query['after'] !== undefined;

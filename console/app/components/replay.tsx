@@ -1,20 +1,20 @@
-// Having callbacks dealt with again, one or many.
+// Buttons that replay one or many callbacks.
 
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type Callback, CallbackState } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { CALLBACK_STATES, wordFor } from '../../../story/words.ts';
-import { may } from '../may.ts';
+import { CALLBACK_STATES, wordFor } from '../../../lib/presentation/words.ts';
+import { canCall } from '../permissions.ts';
 import type { SignedIn } from '../signed-in.ts';
 import { Confirm } from './confirm.tsx';
 
 type ReplayProps = {
   readonly who: SignedIn;
-  /** Shows what has come of it. */
+  /** Reloads the page. */
   readonly onDone: () => Promise<void>;
 };
 
 export function mayReplay({ caller }: SignedIn): boolean {
-  return may(caller, PaymentAdminService.method.replayCallback);
+  return canCall(caller, PaymentAdminService.method.replayCallback);
 }
 
 export function Replay({ who, callback, onDone }: ReplayProps & { readonly callback: Callback }) {
@@ -26,8 +26,8 @@ export function Replay({ who, callback, onDone }: ReplayProps & { readonly callb
   return (
     <Confirm action="Replay" question="Deal with this callback again?" run={run}>
       <p>
-        The provider is asked anew, and the session settled by its answer. What is settled already is not
-        settled twice.
+        The hub verifies the session with the provider again and settles it by the answer. A settled session
+        is not settled twice.
       </p>
     </Confirm>
   );
@@ -55,7 +55,7 @@ export function ReplayAll({
     >
       <p>
         One after the other, from the latest on. The provider is asked about each; the first that fails ends
-        it. What is settled already is not settled twice.
+        it. A settled session is not settled twice.
       </p>
     </Confirm>
   );

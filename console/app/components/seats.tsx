@@ -1,4 +1,4 @@
-// How many seats a license has, and how many are taken.
+// The number of seats of a license, and how many are in use.
 import type { SeatUsage } from '../../../gen/hub/error/v1/error_pb.ts';
 
 export function Seats({ seats }: { readonly seats: SeatUsage | undefined }) {
@@ -12,7 +12,7 @@ export function Seats({ seats }: { readonly seats: SeatUsage | undefined }) {
   );
 }
 
-/** Of seats, or of anything a license limits. */
+/** Formats a limit. */
 export function limitText(limit: number | bigint): string {
   return Number(limit) === -1 ? 'unlimited' : String(limit);
 }

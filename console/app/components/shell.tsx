@@ -1,16 +1,16 @@
-// What is around every view: the way to the others, the way to a thing by its id, who is signed in, whether all is fresh.
+// The frame around every view: navigation, search by id, account and freshness of the data.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce, announcement } from '../announce.ts';
-import { heard, isPaused } from '../live.ts';
-import { isLimited, roleName } from '../may.ts';
-import { placesFor } from '../places.ts';
+import { isPaused, lastAnswer } from '../live.ts';
+import { navEntriesFor } from '../navigation.ts';
+import { isLimited, roleName } from '../permissions.ts';
 import { go, linkTo, linkToId, useRoute } from '../route.ts';
 import { type SignedIn, signOut } from '../signed-in.ts';
 import { useValue } from '../state.ts';
 import { THEMES, theme } from '../theme.ts';
 import { Brand } from './brand.tsx';
-import { momentText, zone } from './moment.tsx';
+import { momentText, zone } from './timestamp.tsx';
 
 type ShellProps = { readonly who: SignedIn; readonly children: ComponentChildren };
 
@@ -51,7 +51,7 @@ function Side({ who }: { readonly who: SignedIn }) {
         <Finder />
         <nav aria-label="Views">
           <ul>
-            {placesFor(who).map((place) => (
+            {navEntriesFor(who).map((place) => (
               <li key={place.path}>
                 <a
                   href={linkTo([place.path].filter(Boolean))}
@@ -74,7 +74,7 @@ function Side({ who }: { readonly who: SignedIn }) {
   );
 }
 
-/** Goes to the page of an id that is pasted; `/` leads here. */
+/** Opens the page of a pasted id. The key `/` focuses it. */
 function Finder() {
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -92,7 +92,7 @@ function Finder() {
     event.preventDefault();
     const text = field.current?.value.trim() ?? '';
     if (text === '') return;
-    // What is no id may be the caller's own reference.
+    // Other text may be the caller's reference of a session.
     go(linkToId(text) ?? linkTo(['sessions'], { order: text, span: 'all' }));
     if (field.current) field.current.value = '';
   };
@@ -113,7 +113,7 @@ function Finder() {
 }
 
 function Freshness() {
-  const { at, fails } = useValue(heard);
+  const { at, fails } = useValue(lastAnswer);
   const paused = useValue(isPaused);
   const where = useValue(zone);
   const state = paused ? 'paused' : fails ? 'no answer' : 'live';

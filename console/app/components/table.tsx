@@ -1,22 +1,22 @@
-// Tables of things, with what to say when there are none.
+// Tables, with a text for an empty list.
 import type { ComponentChildren } from 'preact';
 
 export type Column<T> = {
   readonly title: string;
   readonly cell: (row: T) => ComponentChildren;
-  /** `number`: to the right. `long`: takes what room there is. `named`: says nothing without its title. */
+  /** `number`: aligned right. `long`: takes the remaining width. `named`: shows its title on narrow screens. */
   readonly kind?: 'number' | 'long' | 'named';
-  /** Left out on narrow screens. */
+  /** Hidden on narrow screens. */
   readonly wide?: boolean;
 };
 
 export type TableProps<T> = {
-  /** What it is a table of. */
+  /** Caption for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
-  /** What it means that there are no rows. */
+  /** Text without rows. */
   readonly empty: ComponentChildren;
 };
 

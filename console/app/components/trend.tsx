@@ -1,11 +1,11 @@
-// How a number went lately, as a small line. It says nothing that does not stand beside it in digits.
+// A sparkline of recent values. Decorative: the current value is beside it as text.
 
 const WIDTH = 96;
 const HEIGHT = 20;
-/** So many values fill it. */
+/** Number of values that fill the width. */
 const MOST = 60;
 
-/** It grows to the right, and then moves to the left. */
+/** Grows to the right, then scrolls. */
 export function Trend({ values }: { readonly values: readonly number[] }) {
   const shown = values.slice(-MOST);
   const top = Math.max(...shown, 0) || 1;

@@ -3,25 +3,25 @@ import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_s
 import { type App, type LimitProfile, SigningKeyState } from '../../../gen/hub/license/v1/license_pb.ts';
 import { Badge, type Tone } from '../components/badge.tsx';
 import { Loaded } from '../components/loaded.tsx';
-import { Moment } from '../components/moment.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { limitText } from '../components/seats.tsx';
 import { Table } from '../components/table.tsx';
+import { Moment } from '../components/timestamp.tsx';
 import { useLive } from '../live.ts';
-import { may } from '../may.ts';
+import { canCall } from '../permissions.ts';
 import { linkTo, useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 30_000;
-/** Each is asked for its profiles. */
+/** Each app needs one request for its profiles. */
 const PAGE_SIZE = 20;
 
 type AppWithProfiles = { readonly app: App; readonly profiles: readonly LimitProfile[] };
 
 export function AppsView({ who: { hub, caller } }: { readonly who: SignedIn }) {
   const { after = '' } = useRoute().query;
-  const seesProfiles = may(caller, LicenseAdminService.method.listLimitProfiles);
+  const seesProfiles = canCall(caller, LicenseAdminService.method.listLimitProfiles);
   const live = useLive(after, EVERY_MS, async (signal) => {
     const page = await hub.licenses.listApps({ pageSize: PAGE_SIZE, pageToken: after }, { signal });
     const withProfiles = page.apps.map(async (app): Promise<AppWithProfiles> => {

@@ -3,18 +3,18 @@ import { ActorKind, type AuditEntry } from '../../../gen/hub/access/v1/audit_ser
 import { Filters } from '../components/filters.tsx';
 import { ShortId } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
-import { Moment } from '../components/moment.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Table } from '../components/table.tsx';
+import { Moment } from '../components/timestamp.tsx';
 import { useLive } from '../live.ts';
 import { useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
-import { beginOf, SPANS, sinceOf } from '../spans.ts';
+import { rangeStart, sinceOf, TIME_RANGES } from '../time-ranges.ts';
 
 const EVERY_MS = 10_000;
 
-/** Only the hub says what an actor is: a name alone proves nothing. */
+/** Shows the kind of the actor, which the hub determines, beside its name. */
 const KINDS = [
   ['', 'all'],
   [String(ActorKind.TOKEN), 'token'],
@@ -30,7 +30,7 @@ export function AuditView({ who }: { readonly who: SignedIn }) {
     JSON.stringify([subject, actor, kind, token, action, after, begun, span]),
     EVERY_MS,
     async (signal) => {
-      const since = beginOf(span, begun);
+      const since = rangeStart(span, begun);
       const page = await who.hub.audit.listAuditEntries(
         {
           ...(subject && { subject }),
@@ -55,7 +55,7 @@ export function AuditView({ who }: { readonly who: SignedIn }) {
           { name: 'token', label: 'Token', placeholder: 'tok_…' },
           { name: 'kind', label: 'Kind', choices: KINDS, otherwise: '' },
           { name: 'action', label: 'Action', placeholder: 'license.revoke' },
-          { name: 'span', label: 'When', choices: SPANS, otherwise: '7' },
+          { name: 'span', label: 'When', choices: TIME_RANGES, otherwise: '7' },
         ]}
       />
       <Loaded live={live}>
@@ -65,7 +65,7 @@ export function AuditView({ who }: { readonly who: SignedIn }) {
               caption="Changes"
               rows={entries}
               keyOf={({ auditEntryId }) => auditEntryId}
-              empty="No change matches. What is asked for has to match exactly."
+              empty="No change matches. Filters must match exactly."
               columns={[
                 { title: 'When', cell: ({ at }) => <Moment at={at} /> },
                 { title: 'Action', cell: (entry) => <code>{entry.action}</code> },

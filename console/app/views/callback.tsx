@@ -1,14 +1,14 @@
-// One callback: what came of it, what was in it, and what the provider was asked because of it.
+// One callback: its outcome, its fields and the verifications that it caused.
 
-import { CHARGE_STATUSES, wordFor } from '../../../story/words.ts';
+import { CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
 import { Badge, StateBadge, type Tone } from '../components/badge.tsx';
 import { Facts, pairFacts } from '../components/facts.tsx';
 import { ShortId, WholeId } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
-import { Moment } from '../components/moment.tsx';
 import { Page } from '../components/page.tsx';
 import { mayReplay, Replay } from '../components/replay.tsx';
 import { Table } from '../components/table.tsx';
+import { Moment } from '../components/timestamp.tsx';
 import { useLive } from '../live.ts';
 import type { SignedIn } from '../signed-in.ts';
 

@@ -1,6 +1,6 @@
-// Callbacks as they were journaled, newest first: those that wait before all others.
+// Callbacks, newest first; waiting ones by default.
 import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { CALLBACK_STATES, wordFor } from '../../../story/words.ts';
+import { CALLBACK_STATES, wordFor } from '../../../lib/presentation/words.ts';
 import { CallbackTable } from '../components/callback-table.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page } from '../components/page.tsx';

@@ -1,9 +1,9 @@
-// Whether the hub is well, and what it is at: the figures of its metrics, as rates and latencies.
+// Health checks, throughput and latencies of the hub, from its metrics.
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { useRef } from 'preact/hooks';
-import { type HealthFinding, healthOf } from '../../../story/health.ts';
-import { type Load, loadOf } from '../../../story/load.ts';
-import { createInterval, createReading, type Reading } from '../../../story/metric-reading.ts';
+import { checkHealth, type HealthFinding } from '../../../lib/presentation/health.ts';
+import { createInterval, createReading, type Reading } from '../../../lib/presentation/metric-reading.ts';
+import { computeThroughput, type Throughput } from '../../../lib/presentation/throughput.ts';
 import { Badge, type Tone } from '../components/badge.tsx';
 import { Facts } from '../components/facts.tsx';
 import { Loaded } from '../components/loaded.tsx';
@@ -14,16 +14,16 @@ import { useLive } from '../live.ts';
 import type { SignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 3_000;
-/** Rates are of the time between two readings; the first look makes both. */
+/** Rates need two readings; the first load takes both. */
 const FIRST_MS = 1_000;
 const REMEMBERED = 60;
 
-type Seen = { readonly findings: readonly HealthFinding[]; readonly history: readonly Load[] };
+type HealthHistory = { readonly findings: readonly HealthFinding[]; readonly history: readonly Throughput[] };
 
 export function HealthView({ who }: { readonly who: SignedIn }) {
   const before = useRef<Reading | undefined>(undefined);
-  const history = useRef<readonly Load[]>([]);
-  const live = useLive('health', EVERY_MS, async (signal): Promise<Seen> => {
+  const history = useRef<readonly Throughput[]>([]);
+  const live = useLive('health', EVERY_MS, async (signal): Promise<HealthHistory> => {
     const read = async (): Promise<Reading> => {
       const { families } = await who.hub.metrics.readMetrics({}, { signal });
       return createReading(families, performance.now());
@@ -35,10 +35,10 @@ export function HealthView({ who }: { readonly who: SignedIn }) {
     }
     const [reading, told] = await Promise.all([read(), who.hub.access.getCaller({}, { signal })]);
     const now = told.hubTime ? timestampDate(told.hubTime) : new Date();
-    const load = loadOf(reading, createInterval(earlier, reading), new Date());
+    const load = computeThroughput(reading, createInterval(earlier, reading), new Date());
     before.current = reading;
     history.current = [...history.current, load].slice(-REMEMBERED);
-    return { findings: healthOf(reading, now), history: history.current };
+    return { findings: checkHealth(reading, now), history: history.current };
   });
   return (
     <Page title="Health">
@@ -77,11 +77,11 @@ function Findings({ findings }: { readonly findings: readonly HealthFinding[] })
   );
 }
 
-function Now({ history }: { readonly history: readonly Load[] }) {
+function Now({ history }: { readonly history: readonly Throughput[] }) {
   const load = history.at(-1);
   if (load === undefined) return null;
   const { callbacks, sessions, licenses, database, process } = load;
-  const trend = (figureOf: (past: Load) => number) => <Trend values={history.map(figureOf)} />;
+  const trend = (figureOf: (past: Throughput) => number) => <Trend values={history.map(figureOf)} />;
   return (
     <>
       <section aria-labelledby="requests">

@@ -1,4 +1,4 @@
-// One license: its limits, its seats, and taking it or a seat of it back.
+// One license: its limits and seats; revokes it or releases a seat.
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { type License, LicenseState, type Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import { LicenseBadge } from '../components/badge.tsx';
@@ -6,13 +6,13 @@ import { Confirm } from '../components/confirm.tsx';
 import { Facts } from '../components/facts.tsx';
 import { WholeId } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
-import { Moment } from '../components/moment.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { limitText, Seats } from '../components/seats.tsx';
 import { type Column, Table } from '../components/table.tsx';
+import { Moment } from '../components/timestamp.tsx';
 import { useLive } from '../live.ts';
-import { may } from '../may.ts';
+import { canCall } from '../permissions.ts';
 import { linkTo, useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
 
@@ -97,7 +97,7 @@ function LicenseActions({ who, license, onDone }: ActionsProps) {
   const { licenses } = who.hub;
   const { licenseId, keyHint } = license;
   if (license.state === LicenseState.REVOKED) {
-    if (!may(who.caller, LicenseAdminService.method.reinstateLicense)) return null;
+    if (!canCall(who.caller, LicenseAdminService.method.reinstateLicense)) return null;
     const reinstate = async (): Promise<string> => {
       await licenses.reinstateLicense({ licenseId });
       await onDone();
@@ -111,7 +111,7 @@ function LicenseActions({ who, license, onDone }: ActionsProps) {
       </Confirm>
     );
   }
-  if (!may(who.caller, LicenseAdminService.method.revokeLicense)) return null;
+  if (!canCall(who.caller, LicenseAdminService.method.revokeLicense)) return null;
   const revoke = async (reason: string): Promise<string> => {
     await licenses.revokeLicense({ licenseId, reason });
     await onDone();
@@ -128,7 +128,7 @@ function LicenseActions({ who, license, onDone }: ActionsProps) {
 }
 
 function seatColumns(who: SignedIn, withReleased: boolean, onDone: () => Promise<void>): Column<Seat>[] {
-  const mayRelease = may(who.caller, LicenseAdminService.method.releaseSeat);
+  const mayRelease = canCall(who.caller, LicenseAdminService.method.releaseSeat);
   const release = async ({ seatId }: Seat): Promise<string> => {
     await who.hub.licenses.releaseSeat({ seatId });
     await onDone();

@@ -6,11 +6,11 @@ import { LicenseBadge } from '../components/badge.tsx';
 import { Filters } from '../components/filters.tsx';
 import { ShortId } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
-import { Moment } from '../components/moment.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Seats } from '../components/seats.tsx';
 import { Table } from '../components/table.tsx';
+import { Moment } from '../components/timestamp.tsx';
 import { useLive } from '../live.ts';
 import { useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
@@ -84,7 +84,7 @@ export function LicensesView({ who }: { readonly who: SignedIn }) {
   );
 }
 
-/** Whoever has a whole key may paste it: no more than its end goes anywhere. */
+/** Accepts a whole license key, but sends only its last characters. */
 function endOfKey(text: string): string {
   return text.replace(/[\s-]/g, '').slice(-5).toUpperCase();
 }

@@ -1,22 +1,30 @@
-// How the hub is, and what needs somebody: the first look of one who was woken.
+// The overview: the state of the hub and the problems that need an operator.
 import { decimalText } from '../components/amount.tsx';
 import { StateBadge } from '../components/badge.tsx';
 import { Facts } from '../components/facts.tsx';
 import { ShortId } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
-import { Moment, spanText } from '../components/moment.tsx';
 import { Page } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
+import { Moment, spanText } from '../components/timestamp.tsx';
 import { useLive } from '../live.ts';
-import { type Backlog, counted, findingsOf, longestWait, look, type Seen, troubleOf } from '../look.ts';
-import { roleName } from '../may.ts';
+import {
+  type Backlog,
+  counted,
+  findingsOf,
+  loadOverview,
+  longestWait,
+  type Overview,
+  troubleOf,
+} from '../overview-query.ts';
+import { roleName } from '../permissions.ts';
 import { linkTo } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 10_000;
 
 export function OverviewView({ who }: { readonly who: SignedIn }) {
-  const live = useLive('overview', EVERY_MS, (signal) => look(who, signal));
+  const live = useLive('overview', EVERY_MS, (signal) => loadOverview(who, signal));
   return (
     <Page title="Overview">
       <Loaded live={live}>
@@ -43,7 +51,7 @@ export function OverviewView({ who }: { readonly who: SignedIn }) {
   );
 }
 
-function Verdict({ seen }: { readonly seen: Seen }) {
+function Verdict({ seen }: { readonly seen: Overview }) {
   const findings = findingsOf(seen);
   if (findings.length === 0) {
     return (
@@ -66,7 +74,7 @@ function Verdict({ seen }: { readonly seen: Seen }) {
   );
 }
 
-function Tiles({ seen: { backlog, pending, paid, hubTime } }: { readonly seen: Seen }) {
+function Tiles({ seen: { backlog, pending, paid, hubTime } }: { readonly seen: Overview }) {
   const callbacks = (state: string): string => linkTo(['callbacks'], { state });
   return (
     <ul class="tiles">

@@ -1,4 +1,4 @@
-// One charge session: what is known of it, and its story as a timeline.
+// One charge session: its data and its history as a timeline.
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type ChargeSession, ChargeStatus, type UsageLog } from '../../../gen/hub/payment/v1/payment_pb.ts';
@@ -6,9 +6,13 @@ import {
   type InspectChargeSessionResponse,
   PaymentService,
 } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
-import { riskText } from '../../../story/risk.ts';
-import { callbackCountText, type StoryLine, storyOf } from '../../../story/session-story.ts';
-import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../story/words.ts';
+import { riskText } from '../../../lib/presentation/risk.ts';
+import {
+  callbackCountText,
+  listSessionEvents,
+  type SessionEvent,
+} from '../../../lib/presentation/session-timeline.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
 import { Amount } from '../components/amount.tsx';
 import { StatusBadge, type Tone } from '../components/badge.tsx';
 import { CallbackTable } from '../components/callback-table.tsx';
@@ -17,12 +21,12 @@ import { Duplicates } from '../components/duplicates.tsx';
 import { Facts, pairFacts } from '../components/facts.tsx';
 import { WholeId, WithLinks } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
-import { gapText, Moment } from '../components/moment.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Table } from '../components/table.tsx';
+import { gapText, Moment } from '../components/timestamp.tsx';
 import { useLive } from '../live.ts';
-import { may } from '../may.ts';
+import { canCall } from '../permissions.ts';
 import { linkTo, useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
 
@@ -48,7 +52,7 @@ export function SessionView({ who, id }: { readonly who: SignedIn; readonly id: 
       beside={session && <StatusBadge status={session.status} verified={session.statusVerified} />}
       actions={
         session &&
-        may(who.caller, PaymentService.method.recheckChargeSession) && (
+        canCall(who.caller, PaymentService.method.recheckChargeSession) && (
           <Confirm
             action="Ask the provider"
             question="Ask the provider about this session now?"
@@ -69,7 +73,7 @@ export function SessionView({ who, id }: { readonly who: SignedIn; readonly id: 
             {reply.session && <SessionFacts session={reply.session} />}
             <section aria-labelledby="story">
               <h2 id="story">What happened</h2>
-              <Timeline lines={storyOf(reply)} />
+              <Timeline lines={listSessionEvents(reply)} />
             </section>
             {reply.duplicatePayments.length > 0 && (
               <Duplicates who={who} duplicates={reply.duplicatePayments} onDone={live.refresh} />
@@ -89,7 +93,7 @@ type CallbacksProps = {
   readonly reply: InspectChargeSessionResponse;
 };
 
-/** How many there are and, for those that are too many for the story, all of them page by page. */
+/** Counts of callbacks; if the timeline does not have all, a link to the full list. */
 function Callbacks({ who, id, reply }: CallbacksProps) {
   const { path, query } = useRoute();
   const { callbackCounts, moreCallbacks } = reply;
@@ -100,7 +104,7 @@ function Callbacks({ who, id, reply }: CallbacksProps) {
       onlyCounted: Number(onlyCounted),
     }),
   );
-  const mayList = may(who.caller, PaymentAdminService.method.listCallbacks);
+  const mayList = canCall(who.caller, PaymentAdminService.method.listCallbacks);
   return (
     <section aria-labelledby="callbacks">
       <h2 id="callbacks">Callbacks</h2>
@@ -168,8 +172,8 @@ function SessionFacts({ session }: { readonly session: ChargeSession }) {
   );
 }
 
-/** Oldest first, each with how long it came after the one before. */
-function Timeline({ lines }: { readonly lines: readonly StoryLine[] }) {
+/** Oldest first, each with the time since the previous event. */
+function Timeline({ lines }: { readonly lines: readonly SessionEvent[] }) {
   return (
     <ol class="timeline">
       {lines.map((line, index) => {
@@ -197,10 +201,10 @@ function Timeline({ lines }: { readonly lines: readonly StoryLine[] }) {
 const GOOD = /^(success|settled( \(success\))?|usage log|paid again|duplicate handled)$/;
 const BAD = /^(failed|dead|mismatch|reversed|duplicate payment|settled \(failed\))$/;
 
-function toneOf({ what, kind, detail }: StoryLine): Tone {
+function toneOf({ what, kind, detail }: SessionEvent): Tone {
   if (kind === 'waiting' || what === 'pending') return 'wait';
-  if (kind === 'question' && /^(unavailable|mismatch|reversed) /.test(detail)) return 'bad';
-  if (GOOD.test(what) || (kind === 'question' && detail.startsWith('paid '))) return 'good';
+  if (kind === 'request' && /^(unavailable|mismatch|reversed) /.test(detail)) return 'bad';
+  if (GOOD.test(what) || (kind === 'request' && detail.startsWith('paid '))) return 'good';
   return BAD.test(what) ? 'bad' : 'calm';
 }
 

@@ -1,20 +1,20 @@
 // Charge sessions, newest first.
 
-import { CHARGE_STATUSES } from '../../../story/words.ts';
+import { CHARGE_STATUSES } from '../../../lib/presentation/words.ts';
 import { Amount } from '../components/amount.tsx';
 import { StatusBadge } from '../components/badge.tsx';
 import { Filters } from '../components/filters.tsx';
 import { ShortId } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
-import { Moment } from '../components/moment.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { slotFilter, useSlots } from '../components/slot-filter.ts';
 import { Table } from '../components/table.tsx';
+import { Moment } from '../components/timestamp.tsx';
 import { useLive } from '../live.ts';
 import { useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
-import { beginOf, SPANS, sinceOf } from '../spans.ts';
+import { rangeStart, sinceOf, TIME_RANGES } from '../time-ranges.ts';
 
 const EVERY_MS = 10_000;
 const STATUS_CHOICES = [
@@ -31,7 +31,7 @@ export function SessionsView({ who }: { readonly who: SignedIn }) {
     JSON.stringify([status, slot, order, after, since, span]),
     EVERY_MS,
     async (signal) => {
-      const createdFrom = beginOf(span, since);
+      const createdFrom = rangeStart(span, since);
       const page = await who.hub.payments.listChargeSessions(
         {
           status: Object.entries(CHARGE_STATUSES).find(([word]) => word === status)?.[1] ?? 0,
@@ -51,7 +51,7 @@ export function SessionsView({ who }: { readonly who: SignedIn }) {
         filters={[
           { name: 'status', label: 'Status', choices: STATUS_CHOICES },
           slotFilter(slots),
-          { name: 'span', label: 'Created', choices: SPANS, otherwise: '7' },
+          { name: 'span', label: 'Created', choices: TIME_RANGES, otherwise: '7' },
           { name: 'order', label: 'Order reference', placeholder: 'exactly' },
         ]}
       />

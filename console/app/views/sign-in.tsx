@@ -1,14 +1,14 @@
-// Signing in with a token. The field has no name, so that not even a browser gone wrong could send it anywhere.
+// The sign-in form. The token field has no name, so that a native form submission cannot send it.
 import { Code, ConnectError } from '@connectrpc/connect';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Brand } from '../components/brand.tsx';
 import { Trouble } from '../components/loaded.tsx';
 import { explain } from '../explain.ts';
-import { farewell, signIn } from '../signed-in.ts';
+import { signIn, signOutReason } from '../signed-in.ts';
 import { useValue } from '../state.ts';
 
 export function SignInView() {
-  const reason = useValue(farewell);
+  const reason = useValue(signOutReason);
   const [token, setToken] = useState('');
   const [keep, setKeep] = useState(false);
   const [busy, setBusy] = useState(false);

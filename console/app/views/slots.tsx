@@ -1,4 +1,4 @@
-// Payment slots, and whether their providers answer.
+// Payment slots, with a test of their provider credentials.
 import { useState } from 'preact/hooks';
 import {
   PaymentAdminService,
@@ -8,12 +8,12 @@ import { type Slot, SlotEnvironment } from '../../../gen/hub/payment/v1/payment_
 import { announce } from '../announce.ts';
 import { Badge } from '../components/badge.tsx';
 import { Loaded } from '../components/loaded.tsx';
-import { Moment } from '../components/moment.tsx';
 import { Page } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
+import { Moment } from '../components/timestamp.tsx';
 import { explain } from '../explain.ts';
 import { useLive } from '../live.ts';
-import { may } from '../may.ts';
+import { canCall } from '../permissions.ts';
 import { linkTo } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
 
@@ -21,7 +21,7 @@ const EVERY_MS = 30_000;
 
 export function SlotsView({ who }: { readonly who: SignedIn }) {
   const live = useLive('slots', EVERY_MS, (signal) => who.hub.paymentAdmin.listSlots({}, { signal }));
-  const mayTest = may(who.caller, PaymentAdminService.method.testSlot);
+  const mayTest = canCall(who.caller, PaymentAdminService.method.testSlot);
   return (
     <Page title="Slots">
       <Loaded live={live}>
@@ -76,7 +76,7 @@ function SlotState({ slot: { disabledAt } }: { readonly slot: Slot }) {
   );
 }
 
-/** A harmless call to the provider: whether it answers, and takes the credentials. */
+/** Tests the provider with a read-only call: whether it answers and accepts the credentials. */
 function Test({ who, slot }: { readonly who: SignedIn; readonly slot: string }) {
   const [busy, setBusy] = useState(false);
   const [result, setResult] = useState<TestSlotResponse | undefined>();

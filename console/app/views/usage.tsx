@@ -1,20 +1,20 @@
-// What was paid and what it cost, day by day in UTC, for each currency; and the fee rules.
+// Payments and fees by currency and day (UTC), and the fee rules.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { PaymentAdminService, type UsageDay } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { formatDecimal } from '../../../story/money.ts';
+import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { decimalText } from '../components/amount.tsx';
 import { FeeRuleBadge } from '../components/badge.tsx';
 import { BarChart } from '../components/bar-chart.tsx';
 import { Filters } from '../components/filters.tsx';
 import { Loaded } from '../components/loaded.tsx';
-import { Moment } from '../components/moment.tsx';
 import { Page } from '../components/page.tsx';
 import { slotFilter, useSlots } from '../components/slot-filter.ts';
 import { Table } from '../components/table.tsx';
+import { Moment } from '../components/timestamp.tsx';
 import { byCurrency, type CurrencyUsage, daysBack } from '../daily-usage.ts';
 import { useLive } from '../live.ts';
-import { isLimited, may } from '../may.ts';
+import { canCall, isLimited } from '../permissions.ts';
 import { useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
 
@@ -45,7 +45,7 @@ export function UsageView({ who }: { readonly who: SignedIn }) {
     );
     return byCurrency(days, reply.days);
   });
-  const seesRules = !isLimited(who.caller) && may(who.caller, PaymentAdminService.method.listFeeRules);
+  const seesRules = !isLimited(who.caller) && canCall(who.caller, PaymentAdminService.method.listFeeRules);
   return (
     <Page title="Usage and fees">
       <Filters

@@ -1,7 +1,7 @@
-// The view that the address names.
+// Selects the view of the current route.
 import type { VNode } from 'preact';
 import { Page } from '../components/page.tsx';
-import { PLACES, placesFor } from '../places.ts';
+import { NAV_ENTRIES, navEntriesFor } from '../navigation.ts';
 import { linkTo, useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
 import { AppsView } from './apps.tsx';
@@ -20,7 +20,7 @@ import { UsageView } from './usage.tsx';
 type WhoProps = { readonly who: SignedIn };
 type OneProps = WhoProps & { readonly id: string };
 
-const LISTS: Readonly<Record<(typeof PLACES)[number]['path'], (props: WhoProps) => VNode>> = {
+const LISTS: Readonly<Record<(typeof NAV_ENTRIES)[number]['path'], (props: WhoProps) => VNode>> = {
   '': OverviewView,
   sessions: SessionsView,
   callbacks: CallbacksView,
@@ -43,7 +43,7 @@ export function View({ who }: WhoProps) {
   const [name = '', id] = path;
   const One = ONES.get(name);
   if (path.length === 2 && id !== undefined && One) return <One key={id} who={who} id={id} />;
-  const place = PLACES.find((each) => each.path === name);
+  const place = NAV_ENTRIES.find((each) => each.path === name);
   if (place === undefined || path.length > 1) {
     return (
       <Page title="No such page">
@@ -53,10 +53,10 @@ export function View({ who }: WhoProps) {
       </Page>
     );
   }
-  if (!placesFor(who).some((each) => each.path === name)) {
+  if (!navEntriesFor(who).some((each) => each.path === name)) {
     return (
       <Page title={place.title}>
-        <p>Your token may not see this. Which roles may is told in docs/access.md; an admin makes tokens.</p>
+        <p>Your token does not allow this page. docs/access.md lists the roles; an admin creates tokens.</p>
       </Page>
     );
   }

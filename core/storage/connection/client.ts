@@ -1,10 +1,11 @@
-// Clients of the driver that connect as libpq does: to the first server of the address that will do.
+// Clients of the driver that connect as libpq does: to the first server of the address that can be used.
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import type { ConnectionTarget } from './connection-string.ts';
 import { passwordFromFile } from './password-file.ts';
 import { ServerConnection } from './server-connection.ts';
 
-/** A class, as a pool wants it: each of its clients looks for a server of its own. */
+/** Returns a class, as a pool requires. Each client looks for a server on its own. */
 export function clientClass(target: ConnectionTarget): new (config?: pg.ClientConfig) => pg.Client {
   return class extends pg.Client {
     constructor(config: pg.ClientConfig = {}) {
@@ -12,9 +13,9 @@ export function clientClass(target: ConnectionTarget): new (config?: pg.ClientCo
       const password =
         target.password ??
         (async () => (await passwordFromFile(target, connection.server)) ?? missingPassword());
-      const own = { password, connection }; // the types do not have the second
+      const own = { password, connection }; // `connection` is missing from the types
       super({ ...config, ...clientConfig(target), ...own } as pg.ClientConfig);
-      // Of each server that is tried, the password may be another one.
+      // Each server may have another password.
       connection.prependListener('connect', () => Object.assign(this, { password }));
       connection.once('readyForQuery', () => {
         const { host, port } = connection.server;
@@ -24,13 +25,19 @@ export function clientClass(target: ConnectionTarget): new (config?: pg.ClientCo
   };
 }
 
-/** A client on its own. `name` is what the server lists it by. */
+/** Creates a client outside of a pool. `name` becomes its `application_name`. */
 export function createClient(target: ConnectionTarget, name: string): pg.Client {
   const Client = clientClass(target);
   return new Client({ application_name: name, pipeline: true });
 }
 
-/** For a pool, which gives up on a connection after so long as well. */
+/** The stream between client and server. */
+export function streamOf(client: pg.ClientBase): Duplex {
+  // Missing from the types.
+  return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
+}
+
+/** The time-out of a pool for a connection, in milliseconds. */
 export function poolTimeoutMs({ connectTimeoutMs, servers }: ConnectionTarget): number {
   return connectTimeoutMs * servers.length;
 }
@@ -43,7 +50,7 @@ function clientConfig(target: ConnectionTarget): pg.ClientConfig {
     port,
     user,
     database,
-    // The connection does both; the driver would read the environment.
+    // ServerConnection does both; the driver would read the environment.
     ssl: false,
     sslnegotiation: 'postgres',
     connectionTimeoutMillis: 0, // each server has its own limit

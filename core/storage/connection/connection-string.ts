@@ -1,4 +1,5 @@
-// Reads the address of a database as libpq does: `postgresql://` URIs with host lists, sockets and parameters.
+// Reads the address of a database as libpq does: `postgresql://` URIs with host lists, sockets and
+// parameters.
 //
 // https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
 import { existsSync } from 'node:fs';
@@ -23,7 +24,7 @@ export type ConnectionTarget = {
   /** In the order in which they are tried. */
   readonly servers: readonly [Server, ...Server[]];
   readonly user: string;
-  /** Undefined: the password file may have one. */
+  /** Undefined: from the password file, if it has one. */
   readonly password: string | undefined;
   readonly database: string;
   readonly targetSession: TargetSession;
@@ -34,7 +35,7 @@ export type ConnectionTarget = {
   readonly keepAliveIdleMs: number;
   readonly applicationName: string | undefined;
   readonly sslMode: SslMode;
-  /** The parameters as text: those of TLS are read with each connection, since files change. */
+  /** The parameters as text. Those of TLS are read for each connection, because files change. */
   readonly parameters: Parameters;
 };
 
@@ -43,8 +44,8 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const DEFAULT_PORT = 5432;
 
 /**
- * @throws Error that says what is wrong with the address, and shows nothing of it: a password that is not
- *   encoded may be anywhere
+ * @throws Error that says what is wrong with the address and does not show it: it may contain a password
+ * anywhere
  */
 export function parseConnectionString(
   text: string,
@@ -72,7 +73,7 @@ export function parseConnectionString(
   };
 }
 
-/** The address as an operator may see it: without password and parameters. */
+/** The address without password and parameters, for messages. */
 export function describeTarget({ servers, parameters, database }: ConnectionTarget): string {
   const hosts = servers.map(({ host, port }) => {
     const name = isSocket(host) ? encodeURIComponent(host) : host.includes(':') ? `[${host}]` : host;

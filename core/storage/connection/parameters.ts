@@ -1,6 +1,6 @@
-// The libpq parameters that a hub honors, each with the environment variable that gives it where the address does not.
+// The libpq parameters that a hub supports, each with the environment variable for its default.
 
-/** What the parameters mean, under their names; lists are still text. */
+/** Values by name. Lists are text. */
 export type Parameters = Partial<Record<ParameterName, string>>;
 
 export type ParameterName = keyof typeof PARAMETERS;
@@ -76,17 +76,18 @@ const PARAMETERS = {
   },
 } as const satisfies Record<string, Parameter>;
 
-/** Parameters of libpq that a hub cannot honor: to ignore them would be to mislead. */
+/** Parameters of libpq that a hub does not support. It refuses them instead of ignoring them. */
 const UNSUPPORTED = new Set(
   (
     'gssdelegation gsslib keepalives_count keepalives_interval krbsrvname max_protocol_version ' +
-    'min_protocol_version oauth_client_id oauth_client_secret oauth_issuer oauth_scope replication require_auth ' +
+    'min_protocol_version oauth_client_id oauth_client_secret oauth_issuer oauth_scope replication ' +
+    'require_auth ' +
     'requirepeer scram_client_key scram_server_key service servicefile sslcertmode sslcrldir sslkeylogfile ' +
     'tcp_user_timeout'
   ).split(' '),
 );
 
-/** Parameters of other drivers that people bring along, and what to do with them. */
+/** Parameters of other drivers, and what to do with them. */
 const FOREIGN: Readonly<Record<string, string>> = {
   uselibpqcompat: 'remove it: a hub always reads the address as libpq does',
   pgbouncer: 'remove it: it belongs to another driver',
@@ -97,7 +98,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
 /** @throws Error that names the parameter, never its value. */
 export function checkParameter(name: string, value: string): asserts name is ParameterName {
   if (name in PARAMETERS) {
-    const parameter: Parameter = PARAMETERS[name as ParameterName]; // it is one: see the line above
+    const parameter: Parameter = PARAMETERS[name as ParameterName]; // checked in the line above
     const wrong = parameter.check(value);
     if (wrong !== undefined) throw new Error(`${name} ${wrong}`);
     return;
@@ -109,7 +110,7 @@ export function checkParameter(name: string, value: string): asserts name is Par
   throw new Error(`the parameter${shown} is not one of libpq's: correct or remove it`);
 }
 
-/** What the environment gives. @throws Error that names the variable */
+/** Reads the parameters from the environment. @throws Error that names the variable */
 export function environmentParameters(environment: NodeJS.ProcessEnv): Parameters {
   const found: Parameters = {};
   for (const [name, { env, check }] of Object.entries<Parameter>(PARAMETERS)) {

@@ -1,4 +1,4 @@
-// The password file: what libpq looks up where an address has no password.
+// Reads the password file, as libpq does for an address without a password.
 //
 // https://www.postgresql.org/docs/current/libpq-pgpass.html
 import { readFile, stat } from 'node:fs/promises';
@@ -31,7 +31,7 @@ export async function passwordFromFile(
   return undefined;
 }
 
-/** Fields stand between colons; a backslash escapes a colon and itself. */
+/** Colons separate fields; a backslash escapes a colon and itself. */
 function fieldsOf(line: string): string[] {
   const fields = line.match(/(?:^|:)((?:\\.|[^:\\])*)/g) ?? [];
   return fields.map((field, index) => (index === 0 ? field : field.slice(1)).replace(/\\(.)/g, '$1'));

@@ -1,10 +1,10 @@
-// The connection under a client of the driver: finds a server as libpq does, and is an ordinary connection from then on.
+// A connection of the driver that finds its server as libpq does, and is an ordinary connection afterwards.
 import { lookup } from 'node:dns/promises';
 import { isIP, type Socket } from 'node:net';
 import pg from 'pg';
 import { type ConnectionTarget, isSocket, type Server } from './connection-string.ts';
 import type { TargetSession } from './parameters.ts';
-import { createGate, type Gate, Refused, WrongSession } from './session-gate.ts';
+import { createSessionCheck, Refused, type SessionCheck, WrongSession } from './session-check.ts';
 import { openTransport, TlsFailed, type Transport, type TransportOptions, Unreachable } from './transport.ts';
 
 /** What is missing from the driver's types. */
@@ -17,10 +17,10 @@ type Driver = {
 
 type Failure = { readonly at: string; readonly error: NodeJS.ErrnoException };
 
-/** None of the servers that were tried can be used. */
+/** None of the servers can be used. */
 export class NoServer extends Error {
   override readonly name = 'NoServer';
-  /** That of the last one that has one: it tells whether trying again may help. */
+  /** The last code of the failures, which tells whether a retry may help. */
   readonly code: string | undefined;
 
   constructor(failures: readonly Failure[]) {
@@ -37,11 +37,11 @@ class TimedOut extends Error {
 const CANNOT_CONNECT_NOW = '57P03';
 
 export class ServerConnection extends pg.Connection {
-  /** The server that was found, or is being tried. */
+  /** The current server, or the one being tried. */
   server: Server;
   readonly #target: ConnectionTarget;
-  /** Keeps events of a session that is not sure to stay from the client. */
-  #gate: Gate | undefined;
+  /** Hides the events of a session from the client until the session is accepted. */
+  #check: SessionCheck | undefined;
   readonly #stop = new AbortController();
 
   constructor(target: ConnectionTarget) {
@@ -54,9 +54,9 @@ export class ServerConnection extends pg.Connection {
   connect(): void {
     const driver = this.#driver;
     driver._connecting = true;
-    this.#gate = () => false;
+    this.#check = () => false;
     this.#find().catch((error: Error) => {
-      this.#gate = undefined;
+      this.#check = undefined;
       driver.stream.destroy();
       if (!driver._ending) this.emit('error', error);
       this.emit('end');
@@ -64,7 +64,7 @@ export class ServerConnection extends pg.Connection {
   }
 
   override end(): void {
-    if (this.#gate === undefined) {
+    if (this.#check === undefined) {
       super.end();
       return;
     }
@@ -73,7 +73,7 @@ export class ServerConnection extends pg.Connection {
   }
 
   override emit(event: string, ...args: unknown[]): boolean {
-    if (this.#gate?.(event, args[0])) return true;
+    if (this.#check?.(event, args[0])) return true;
     return super.emit(event, ...args);
   }
 
@@ -83,7 +83,7 @@ export class ServerConnection extends pg.Connection {
 
   async #find(): Promise<void> {
     const { targetSession } = this.#target;
-    // libpq looks for a standby first, and for anything after that.
+    // libpq looks for a standby first, then for any server.
     const rounds: TargetSession[] = targetSession === 'prefer-standby' ? ['standby', 'any'] : [targetSession];
     const failures: Failure[] = [];
     for (const round of rounds) {
@@ -102,7 +102,7 @@ export class ServerConnection extends pg.Connection {
   }
 
   /**
-   * Adds to the failures why the server cannot be used.
+   * Adds the reason to `failures` if the server cannot be used.
    * @throws Error that ends the search
    */
   async #tryServer(server: Server, round: TargetSession, failures: Failure[]): Promise<boolean> {
@@ -186,7 +186,7 @@ export class ServerConnection extends pg.Connection {
     }
   }
 
-  /** Lets the client start its session on the stream, and decides whether that is the one to keep. */
+  /** Starts the session on the stream, and decides whether to keep it. */
   #begin({ stream, encrypted }: Transport, round: TargetSession, signal: AbortSignal): Promise<void> {
     const driver = this.#driver;
     driver.stream = stream;
@@ -208,7 +208,7 @@ export class ServerConnection extends pg.Connection {
       if (began) this.emit('end');
       else fail(Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' }));
     });
-    this.#gate = createGate({
+    this.#check = createSessionCheck({
       connection: this,
       channelBinding: this.#target.parameters.channel_binding,
       encrypted,
@@ -216,7 +216,7 @@ export class ServerConnection extends pg.Connection {
       fail,
       keep: () => {
         began = true;
-        this.#gate = undefined;
+        this.#check = undefined;
         signal.removeEventListener('abort', aborted);
         resolve();
       },

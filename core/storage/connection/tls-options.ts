@@ -1,4 +1,4 @@
-// What TLS with a PostgreSQL server takes: which certificates are trusted, and what is checked.
+// The TLS options of a connection to PostgreSQL: which certificates are trusted, and what is verified.
 //
 // https://www.postgresql.org/docs/current/libpq-ssl.html
 import { access, readFile, stat } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { type ConnectionOptions, checkServerIdentity, getCACertificates, type Se
 import type { ConnectionTarget } from './connection-string.ts';
 
 /**
- * Reads the files with each connection, so that renewed ones are taken.
+ * Reads the files for each connection, so that renewed certificates are used.
  * @throws Error that names the parameter and the file
  */
 export async function tlsOptions(target: ConnectionTarget, host: string): Promise<ConnectionOptions> {
@@ -28,13 +28,15 @@ export async function tlsOptions(target: ConnectionTarget, host: string): Promis
     ...(parameters.ssl_max_protocol_version && {
       maxVersion: parameters.ssl_max_protocol_version as SecureVersion, // checked
     }),
-    // Without it a server refuses TLS that begins at once.
+    // A server requires it for direct TLS.
     ...(parameters.sslnegotiation === 'direct' && { ALPNProtocols: ['postgresql'] }),
     ...(await readOwnCertificate(target)),
   };
 }
 
-/** Undefined: the certificate is not verified. As in libpq, every mode verifies it with a root certificate. */
+/**
+ * Undefined: the certificate is not verified. As in libpq, every mode verifies it with a root certificate.
+ */
 async function readRoots({ parameters, sslMode }: ConnectionTarget): Promise<string | string[] | undefined> {
   if (parameters.sslrootcert === 'system') {
     const system = getCACertificates('system');
@@ -48,7 +50,7 @@ async function readRoots({ parameters, sslMode }: ConnectionTarget): Promise<str
   );
 }
 
-/** A file that is named has to be there; libpq's default one need not. */
+/** A file that is named must exist; libpq's default file need not. */
 async function readOptional(
   parameter: string,
   named: string | undefined,
@@ -83,7 +85,9 @@ function unreadable(parameter: string, path: string, error: NodeJS.ErrnoExceptio
   return new Error(`the file of ${parameter}, ${path}, cannot be read (${error.code}): correct DATABASE_URL`);
 }
 
-/** Node.js compares IP addresses with alternative names only; libpq takes the common name where there is none. */
+/**
+ * Node.js compares IP addresses with alternative names only; libpq takes the common name where there is none.
+ */
 function checkName(host: string, certificate: Parameters<typeof checkServerIdentity>[1]): Error | undefined {
   const commonName = certificate.subjectaltname === undefined && certificate.subject.CN;
   if (isIP(host) !== 0 && commonName === host) return undefined;

@@ -1,4 +1,5 @@
-// A stream to one address of a PostgreSQL server, by TLS or in plaintext, before anything of PostgreSQL is spoken on it.
+// Opens a stream to one address of a PostgreSQL server, with TLS or in plaintext, before the PostgreSQL
+// protocol starts.
 import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -11,7 +12,7 @@ export type TransportOptions = {
   readonly server: Server;
   /** The IP address of the server, if it is not a socket. */
   readonly address: string;
-  /** `require`: by TLS or not at all; `prefer`: in plaintext if the server has no TLS. */
+  /** `require`: only with TLS; `prefer`: in plaintext if the server has no TLS. */
   readonly tls: 'no' | 'prefer' | 'require';
   readonly signal: AbortSignal;
 };
@@ -23,20 +24,20 @@ export class TlsFailed extends Error {
   override readonly name = 'TlsFailed';
 }
 
-/** A proxy without a server closes connections like this: trying again may help. */
+/** The server closed the connection, as a proxy without a server does. A retry may help. */
 class ClosedByServer extends Error {
   override readonly name = 'ClosedByServer';
   readonly code = 'ECONNRESET';
 }
 
-/** Nobody listens there, or the name is not known: the next address is tried. */
+/** Nothing listens at the address, or the name is unknown. The next address is tried. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
   readonly code: string | undefined;
 
   constructor(cause: NodeJS.ErrnoException) {
     super(cause.message, { cause });
-    // A server that is stopped takes its socket file with it.
+    // A server removes its socket file when it stops.
     this.code = cause.code === 'ENOENT' ? 'ECONNREFUSED' : cause.code;
   }
 }
@@ -75,11 +76,11 @@ async function connectSocket({ target, server, address, signal }: TransportOptio
       });
   try {
     await once(socket, 'connect', { signal });
-    socket.on('error', () => {}); // the next to read from it learns of it
+    socket.on('error', () => {}); // the next read reports it
     return socket;
   } catch (error) {
     socket.on('error', () => {}).destroy();
-    throw signal.aborted ? signal.reason : new Unreachable(error as Error); // 'error' gives nothing else
+    throw signal.aborted ? signal.reason : new Unreachable(error as Error); // 'error' events carry an Error
   }
 }
 
@@ -89,7 +90,7 @@ async function offersTls(socket: Socket, signal: AbortSignal): Promise<boolean> 
   socket.write(SSL_REQUEST);
   const answer = await firstBytes(socket, signal);
   const [code] = answer.toString('latin1');
-  // Whatever came with the answer was not encrypted: somebody in between may have sent it.
+  // Bytes after the answer were not encrypted, and an attacker may have sent them.
   if (answer.length > 1 && code !== 'E') throw new Error('the server sent data before TLS was set up');
   if (code === 'S') return true;
   if (code === 'N') return false;
@@ -109,7 +110,7 @@ async function firstBytes(socket: Socket, signal: AbortSignal): Promise<Buffer> 
 }
 
 async function encrypt(socket: Socket, { target, server, signal }: TransportOptions): Promise<TLSSocket> {
-  // A wrong file is nothing that plaintext would help with.
+  // An unreadable file is an error even with `prefer`.
   const options = await tlsOptions(target, server.host);
   try {
     const stream = connectTls({ ...options, socket });

@@ -1,4 +1,4 @@
-// Opens Redis so that its absence costs a request next to nothing.
+// Opens Redis with short time-outs, so that an unavailable Redis does not delay requests.
 import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { Cluster, Redis } from 'ioredis';
@@ -8,9 +8,9 @@ export type RedisClient = Redis | Cluster;
 
 export type RedisSource = {
   readonly address: RedisAddress;
-  /** The nodes are those of a cluster. */
+  /** Whether the nodes are those of a cluster. */
   readonly isCluster: boolean;
-  /** PEM file with the certificate authority of a TLS server; by default the authorities that Node.js trusts. */
+  /** PEM file with the CA of a TLS server. Default: the CAs that Node.js trusts. */
   readonly caFile?: string | undefined;
 };
 
@@ -22,7 +22,7 @@ const RETRY_MAX_MS = 1_000;
 const retryStrategy = (attempt: number): number => Math.min(100 * attempt, RETRY_MAX_MS);
 
 /**
- * Connects in the background and reconnects without end; a command fails at once while there is no connection.
+ * Connects in the background and reconnects forever. A command fails at once while there is no connection.
  * @throws Error if the CA file cannot be read
  */
 export async function openRedis(
@@ -54,7 +54,7 @@ export async function openRedis(
         retryDelayOnFailover: 50,
         retryDelayOnClusterDown: 50,
         slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
-        // Certificates name hosts, and the library would look their addresses up first.
+        // Certificates name hosts; the library would resolve them to addresses first.
         ...(tls && {
           dnsLookup: (host: string, done: (error: null, address: string) => void) => done(null, host),
         }),

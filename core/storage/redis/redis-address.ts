@@ -1,4 +1,4 @@
-// Reads REDIS_URL: one server, Sentinels, or the nodes of a cluster.
+// Parses REDIS_URL: one server, Sentinels, or the nodes of a cluster.
 
 export type RedisNode = { readonly host: string; readonly port: number };
 
@@ -20,13 +20,14 @@ const SENTINEL_PORT = 26379;
 /**
  * Forms:
  *
- *     redis://[user:password@]host[:port][/database]            one server
- *     redis://[user:password@]host1:port,host2:port              nodes of a cluster (REDIS_CLUSTER=1)
- *     redis-sentinel://[user:password@]host1,host2/name[/database][?sentinelUsername=…&sentinelPassword=…]
+ * redis://[user:password@]host[:port][/database]            one server
+ * redis://[user:password@]host1:port,host2:port              nodes of a cluster (REDIS_CLUSTER=1)
+ * redis-sentinel://[user:password@]host1,host2/name[/database][?sentinelUsername=…&sentinelPassword=…]
  *
- * `rediss` and `rediss-sentinel` are the same over TLS. A password with special characters is percent-encoded.
+ * `rediss` and `rediss-sentinel` are the same over TLS. A password with special characters is
+ * percent-encoded.
  *
- * @throws Error that names the part at fault, and never repeats the value: it may hold a password.
+ * @throws Error that names the wrong part and never shows the value, which may contain a password
  */
 export function parseRedisAddress(text: string): RedisAddress {
   const [, scheme = '', authority = '', path = '', query = ''] =

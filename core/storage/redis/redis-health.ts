@@ -1,5 +1,5 @@
-// Whether Redis takes writes. A connection alone does not say so: a replica, a server whose memory is full and a node
-// of a cluster all answer, and refuse to count.
+// Checks whether Redis accepts writes. A connection does not prove it: a replica, a server that is out of
+// memory and a node of a cluster all respond, and reject writes.
 import { setTimeout } from 'node:timers/promises';
 import { Cluster, ReplyError } from 'ioredis';
 import type { Logger } from 'pino';
@@ -16,10 +16,10 @@ export type RedisHealth = {
 
 const PROBE_KEY = 'hub:probe';
 const EVERY_MS = 2_000;
-/** Longer than a few probes, so that the key never stays behind for long. */
+/** A few probes long, so that the key soon expires. */
 const PROBE_TTL_MS = 10_000;
 
-/** Writes a key every 2 seconds. Logs a line when the state changes, and no other. */
+/** Writes a key every 2 seconds, and logs changes of the state. */
 export function watchRedis(client: RedisClient, logger: Logger): RedisHealth {
   const ending = new AbortController();
   let state: RedisState = 'up';
@@ -68,7 +68,7 @@ export async function probeRedis(client: RedisClient): Promise<void> {
   }
 }
 
-/** An answer of the server's, as opposed to none. */
+/** Whether the server replied with an error. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof ReplyError;
 }

@@ -5,9 +5,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { SimulatorReport } from '../../../cli/views/simulator.ts';
+import type { SimulatorReport } from '../../../cli/views/operations/simulator.ts';
 import { until } from '../../support/until.ts';
-import { expectPrinted } from '../conforms.ts';
+import { expectPrinted } from '../expect-schema.ts';
 import { ended, hubctl, type Result, start } from '../spawn-hubctl.ts';
 
 type Run = { readonly printed: () => string; readonly result: Promise<Result>; readonly child: ChildProcess };

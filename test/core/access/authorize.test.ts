@@ -14,8 +14,8 @@ import { newServiceToken, registerServiceToken } from '../../../core/access/serv
 import { systemClock } from '../../../core/clock.ts';
 import { ServerReflection } from '../../../gen/grpc/reflection/v1/reflection_pb.ts';
 import { access, Role } from '../../../gen/hub/access/v1/access_pb.ts';
-import { startHub, type TestHub } from '../../support/hub.ts';
-import { query } from '../../support/postgres.ts';
+import { startHub, type TestHub } from '../../support/hub/hub.ts';
+import { query } from '../../support/postgres/databases.ts';
 import { contractServices } from './contract-services.ts';
 
 const ROLES = {

@@ -7,7 +7,7 @@ import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
-import { createApp, issueLicense } from '../../support/license.ts';
+import { createApp, issueLicense } from '../../support/hub/license.ts';
 import {
   addDuplicate,
   callBack,
@@ -16,9 +16,9 @@ import {
   type Payments,
   payQuietly,
   SLOTS,
-} from '../../support/payment.ts';
-import { query } from '../../support/postgres.ts';
-import { activate } from '../../support/rest.ts';
+} from '../../support/hub/payment.ts';
+import { activate } from '../../support/network/rest.ts';
+import { query } from '../../support/postgres/databases.ts';
 
 /** For each RPC that changes something: a call that does, and the action it leaves a row of. */
 export const CHANGES: Record<string, { action: string; make: (payments: Payments) => Promise<unknown> }> = {

@@ -8,11 +8,11 @@ import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
 import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { corruptions } from '../../support/corruptions.ts';
-import { startHub, type TestHub, type TestHubOptions, transportTo } from '../../support/hub.ts';
-import { requireRedis } from '../../support/redis.ts';
+import { startHub, type TestHub, type TestHubOptions, transportTo } from '../../support/hub/hub.ts';
+import { requireRedis } from '../../support/redis/redis.ts';
 import { failureOf } from '../rpc/failure-of.ts';
-import { createGrpcClient } from '../rpc/grpc-client.ts';
-import { run } from '../rpc/run.ts';
+import { createGrpcClient } from '../rpc/server/grpc-client.ts';
+import { run } from '../rpc/server/run-command.ts';
 
 const LIMIT = 3;
 

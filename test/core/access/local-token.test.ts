@@ -6,8 +6,8 @@ import { expect } from 'chai';
 import { newServiceToken } from '../../../core/access/service-token.ts';
 import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
 import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
-import { startHub, type TestHub, transportTo } from '../../support/hub.ts';
-import { query } from '../../support/postgres.ts';
+import { startHub, type TestHub, transportTo } from '../../support/hub/hub.ts';
+import { query } from '../../support/postgres/databases.ts';
 
 describe('local admin token', () => {
   let hub: TestHub;

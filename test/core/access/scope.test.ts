@@ -14,8 +14,8 @@ import { access, Role, Subject, subject } from '../../../gen/hub/access/v1/acces
 import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { ErrorDetailSchema } from '../../../gen/hub/error/v1/error_pb.ts';
-import { transportTo } from '../../support/hub.ts';
-import { issueLicense } from '../../support/license.ts';
+import { transportTo } from '../../support/hub/hub.ts';
+import { issueLicense } from '../../support/hub/license.ts';
 import {
   addDuplicate,
   callBack,
@@ -26,8 +26,8 @@ import {
   type Payments,
   SLOTS,
   startPayments,
-} from '../../support/payment.ts';
-import { activate } from '../../support/rest.ts';
+} from '../../support/hub/payment.ts';
+import { activate } from '../../support/network/rest.ts';
 import { contractServices } from './contract-services.ts';
 
 /** One of each kind of thing, by Subject, that belong to one app and one slot. */

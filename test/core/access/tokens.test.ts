@@ -6,10 +6,10 @@ import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { ErrorDetailSchema } from '../../../gen/hub/error/v1/error_pb.ts';
 import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
-import { startHub, type TestHub, transportTo } from '../../support/hub.ts';
-import { createApp } from '../../support/license.ts';
-import { createSession, startPayments } from '../../support/payment.ts';
-import { query } from '../../support/postgres.ts';
+import { startHub, type TestHub, transportTo } from '../../support/hub/hub.ts';
+import { createApp } from '../../support/hub/license.ts';
+import { createSession, startPayments } from '../../support/hub/payment.ts';
+import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { failureOf } from '../rpc/failure-of.ts';
 

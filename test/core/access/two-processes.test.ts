@@ -7,10 +7,10 @@ import { expect } from 'chai';
 import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
 import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
-import { discard, makeDataDir } from '../../support/data-dir.ts';
-import { transportTo } from '../../support/hub.ts';
-import { type HubProcess, spawnHub } from '../../support/hub-process.ts';
-import { createDatabase } from '../../support/postgres.ts';
+import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
+import { transportTo } from '../../support/hub/hub.ts';
+import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
+import { createMigratedDatabase } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { failureOf } from '../rpc/failure-of.ts';
 
@@ -25,7 +25,7 @@ describe('a token at two hubs in processes of their own', function () {
 
   before(async () => {
     dataDir = await makeDataDir();
-    const databaseUrl = await createDatabase();
+    const databaseUrl = await createMigratedDatabase();
     for (let count = 0; count < 2; count++) {
       hubs.push(await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL: databaseUrl }));
     }

@@ -2,18 +2,18 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openQuietly } from '../../../cli/local-database.ts';
+import { openQuietly } from '../../../cli/backup/local-database.ts';
 import { restoreBackup } from '../../../core/backup/restore-backup.ts';
 import { takeBackup } from '../../../core/backup/take-backup.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
-import { loadMasterKeyFile } from '../../../core/storage/master-key.ts';
-import { listPartitions } from '../../../core/storage/partitions.ts';
-import { discard, makeDataDir } from '../../support/data-dir.ts';
-import { startHub } from '../../support/hub.ts';
-import { issueLicense } from '../../support/license.ts';
-import { createDatabase, query, startEmbedded } from '../../support/postgres.ts';
-import type { TestServer } from '../../support/postgres-server.ts';
+import { listPartitions } from '../../../core/storage/schema/partitions.ts';
+import { loadMasterKeyFile } from '../../../core/storage/secrets/master-key.ts';
+import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
+import { startHub } from '../../support/hub/hub.ts';
+import { issueLicense } from '../../support/hub/license.ts';
+import { createDatabase, query, startEmbedded } from '../../support/postgres/databases.ts';
+import type { TestServer } from '../../support/postgres/own-server.ts';
 
 const PASSPHRASE = 'correct horse battery staple';
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { fencedBlocks, ROOT, readPage } from '../../docs/markdown.ts';
-import { startHub, type TestHub } from '../../support/hub.ts';
+import { startHub, type TestHub } from '../../support/hub/hub.ts';
 
 const REPOSITORY = fileURLToPath(ROOT);
 const PROTO = join(REPOSITORY, 'proto');

@@ -5,38 +5,38 @@ import { type Client, createClient } from '@connectrpc/connect';
 import { type Logger, pino } from 'pino';
 import type { Caller } from '../../../core/access/caller.ts';
 import { systemClock } from '../../../core/clock.ts';
-import { openHubDatabase } from '../../../core/hub.ts';
-import type { createCallbacks } from '../../../core/payment/callbacks.ts';
-import { createDuplicates } from '../../../core/payment/duplicates.ts';
-import { createFeeBacktest } from '../../../core/payment/fee-backtest.ts';
-import { createFeePreview } from '../../../core/payment/fee-preview.ts';
-import { createFeeRules } from '../../../core/payment/fee-versions.ts';
-import { createPaymentAdminService } from '../../../core/payment/payment-admin-service.ts';
-import type { PaymentDriver } from '../../../core/payment/provider.ts';
-import { createProviderHttp } from '../../../core/payment/provider-http.ts';
-import { DRIVERS } from '../../../core/payment/registry.ts';
-import { createReencryptSecrets } from '../../../core/payment/reseal.ts';
-import { createSessions } from '../../../core/payment/sessions.ts';
-import { createSlotAccess, type SlotAccess } from '../../../core/payment/slot-access.ts';
-import { createSlots } from '../../../core/payment/slots.ts';
-import { createTestSlot } from '../../../core/payment/test-slot.ts';
-import { createTokenCache } from '../../../core/payment/token-cache.ts';
-import { createUsage } from '../../../core/payment/usage.ts';
-import { createSummarizeUsage } from '../../../core/payment/usage-days.ts';
-import { createDirectTransport } from '../../../core/rpc/direct-transport.ts';
-import { createErrorInterceptor } from '../../../core/rpc/errors.ts';
-import { createRequestLog } from '../../../core/rpc/request-log.ts';
-import { createRpcMeter } from '../../../core/rpc/rpc-meter.ts';
-import { createValidationInterceptor } from '../../../core/rpc/validation.ts';
+import { openHubDatabase } from '../../../core/hub/database.ts';
+import { createPaymentAdminService } from '../../../core/payment/admin-service.ts';
+import type { createCallbacks } from '../../../core/payment/callbacks/admin.ts';
+import { createDuplicates } from '../../../core/payment/duplicates/admin.ts';
+import { createFeeBacktest } from '../../../core/payment/fees/backtest.ts';
+import { createFeePreview } from '../../../core/payment/fees/preview.ts';
+import { createFeeRules } from '../../../core/payment/fees/versions.ts';
+import type { PaymentDriver } from '../../../core/payment/providers/driver.ts';
+import { createProviderHttp } from '../../../core/payment/providers/http.ts';
+import { DRIVERS } from '../../../core/payment/providers/registry.ts';
+import { createSessions } from '../../../core/payment/sessions/queries.ts';
+import { createSlots } from '../../../core/payment/slots/admin.ts';
+import { createSlotAccess, type SlotAccess } from '../../../core/payment/slots/provider-access.ts';
+import { createReencryptSecrets } from '../../../core/payment/slots/reseal-credentials.ts';
+import { createTestSlot } from '../../../core/payment/slots/test-connection.ts';
+import { createTokenCache } from '../../../core/payment/slots/token-cache.ts';
+import { createSummarizeUsage } from '../../../core/payment/usage/days.ts';
+import { createUsage } from '../../../core/payment/usage/queries.ts';
+import { createInProcessTransport } from '../../../core/rpc/in-process/transport.ts';
+import { createErrorInterceptor } from '../../../core/rpc/interceptors/domain-errors.ts';
+import { createRpcMetrics } from '../../../core/rpc/interceptors/metrics.ts';
+import { createRequestLog } from '../../../core/rpc/interceptors/request-log.ts';
+import { createValidationInterceptor } from '../../../core/rpc/interceptors/validation.ts';
 import { serve } from '../../../core/service-entry.ts';
 import type { Database } from '../../../core/storage/database.ts';
-import { type MasterKey, readMasterKeys } from '../../../core/storage/master-key.ts';
-import { migrateUp } from '../../../core/storage/migrate.ts';
-import type { SealedColumn } from '../../../core/storage/reseal.ts';
-import { createSealer, type Sealer } from '../../../core/storage/sealing.ts';
+import { migrateUp } from '../../../core/storage/schema/migrate.ts';
+import { type MasterKey, readMasterKeys } from '../../../core/storage/secrets/master-key.ts';
+import type { SealedColumn } from '../../../core/storage/secrets/reseal.ts';
+import { createSealer, type Sealer } from '../../../core/storage/secrets/sealing.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
-import { createMetrics } from '../../../metrics/metrics.ts';
-import { createDatabase } from '../../support/postgres.ts';
+import { createMetrics } from '../../../lib/metrics/metrics.ts';
+import { createMigratedDatabase } from '../../support/postgres/databases.ts';
 
 export type PaymentAdmin = {
   readonly client: Client<typeof PaymentAdminService>;
@@ -61,7 +61,7 @@ export type PaymentAdminOptions = {
 
 export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<PaymentAdmin> {
   const { driverOf, clock = systemClock, logger = pino({ level: 'silent' }), otherSecrets = [] } = options;
-  const databaseUrl = options.databaseUrl ?? (await createDatabase());
+  const databaseUrl = options.databaseUrl ?? (await createMigratedDatabase());
   const db = await openHubDatabase({ url: databaseUrl }, 5, logger);
   await migrateUp(db);
   const { pool } = db;
@@ -83,6 +83,7 @@ export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<P
     previewFees: createFeePreview({ db, clock }),
     backtestFees: createFeeBacktest({ db, driverOf }),
     callbacks: NO_CALLBACKS,
+    replayCallback: notHere,
     sessions: createSessions(db),
     releaseSession: () => Promise.reject(new Error('there is no verification here')),
     duplicates: createDuplicates({ db, clock }),
@@ -91,10 +92,10 @@ export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<P
     reencryptSecrets: createReencryptSecrets({ pool, sealer, clock, otherSecrets }),
   });
   const transportOf = (caller: Caller) =>
-    createDirectTransport({
+    createInProcessTransport({
       services: [serve(PaymentAdminService, service)],
       interceptors: [
-        createRequestLog(logger, createRpcMeter(createMetrics())).interceptor,
+        createRequestLog(logger, createRpcMetrics(createMetrics())).interceptor,
         createErrorInterceptor(logger),
         createValidationInterceptor(),
       ],
@@ -124,4 +125,4 @@ export function freshMasterKey(): MasterKey {
 }
 
 const notHere = () => Promise.reject(new Error('the callback journal is no part of these tests'));
-const NO_CALLBACKS: ReturnType<typeof createCallbacks> = { list: notHere, get: notHere, replay: notHere };
+const NO_CALLBACKS: ReturnType<typeof createCallbacks> = { list: notHere, get: notHere };

@@ -2,24 +2,24 @@
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { beginFirstChain } from '../../../core/access/audit-begin.ts';
-import { beginOf, readHead } from '../../../core/access/audit-chain.ts';
-import { type ChainOptions, linkEntries } from '../../../core/access/audit-chainer.ts';
-import { exportEntries, type LinkedEntry } from '../../../core/access/audit-entries.ts';
-import { createAuditPruneGuard } from '../../../core/access/audit-prune-guard.ts';
-import { openHubDatabase } from '../../../core/hub.ts';
-import { checkNothingWaits } from '../../../core/payment/prune-guard.ts';
+import { beginFirstChain } from '../../../core/audit/begin-chain.ts';
+import { beginOf, type ChainOptions, readHead } from '../../../core/audit/chain.ts';
+import { exportEntries, type LinkedEntry } from '../../../core/audit/entries.ts';
+import { linkEntries } from '../../../core/audit/linker.ts';
+import { createAuditPruneGuard } from '../../../core/audit/prune-guard.ts';
+import { openHubDatabase } from '../../../core/hub/database.ts';
+import { checkNoneUnprocessed } from '../../../core/payment/callbacks/prune-guard.ts';
 import { createPrune } from '../../../core/retention/prune.ts';
 import type { Database } from '../../../core/storage/database.ts';
-import { migrateUp } from '../../../core/storage/migrate.ts';
-import { makePartitions } from '../../../core/storage/partitions.ts';
-import { createSealer } from '../../../core/storage/sealing.ts';
+import { migrateUp } from '../../../core/storage/schema/migrate.ts';
+import { makePartitions } from '../../../core/storage/schema/partitions.ts';
+import { createSealer } from '../../../core/storage/secrets/sealing.ts';
 import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
-import { startHub } from '../../support/hub.ts';
-import { createApp } from '../../support/license.ts';
-import { asSuperuser, createDatabase, query } from '../../support/postgres.ts';
-import { verifyAll } from '../access/verify-all.ts';
+import { startHub } from '../../support/hub/hub.ts';
+import { createApp } from '../../support/hub/license.ts';
+import { asSuperuser, createMigratedDatabase, query } from '../../support/postgres/databases.ts';
+import { verifyAll } from '../audit/verify-all.ts';
 import { freshMasterKey } from '../payment/payment-admin.ts';
 import { refusal } from '../payment/refusal.ts';
 
@@ -41,7 +41,7 @@ describe('pruning', function () {
   const clock = () => now;
 
   beforeEach(async () => {
-    url = await createDatabase();
+    url = await createMigratedDatabase();
     db = await openHubDatabase({ url }, 4, pino({ level: 'silent' }));
     await migrateUp(db);
     const { pool } = db;
@@ -54,7 +54,7 @@ describe('pruning', function () {
                       from unnest('{audit_entry,audit_link,callback,verification,usage_log,fee_line}'::text[]) t`,
     );
     const audit = createAuditPruneGuard(chain, () => linkEntries(chain));
-    prune = createPrune({ pool, clock, guards: [{ check: checkNothingWaits }, audit] });
+    prune = createPrune({ pool, clock, guards: [{ check: checkNoneUnprocessed }, audit] });
   });
   afterEach(() => db.close());
 
@@ -139,7 +139,7 @@ describe('pruning', function () {
     ] as const) {
       await prune({ before, dryRun: false }, ACTOR);
       expect(await subjects(), before).to.deep.equal(left);
-      const { broken } = await verifyAll(chain, { asked: noted });
+      const { broken } = await verifyAll(chain, { expected: noted });
       expect(broken, before).to.equal(undefined);
       for (const { seq, previousHash } of await exported())
         expect(previousHash, `${seq}`).to.match(/^[0-9a-f]{64}$/);

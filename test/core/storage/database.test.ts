@@ -2,8 +2,8 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { openDatabase } from '../../../core/storage/database.ts';
-import { storageEntities } from '../../../core/storage/entities.ts';
-import { createDatabase, query } from '../../support/postgres.ts';
+import { storageEntities } from '../../../core/storage/schema/entities.ts';
+import { createDatabase, query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 
 const open = (url: string) => openDatabase({ url, poolSize: 2, entities: storageEntities });

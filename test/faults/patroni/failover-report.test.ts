@@ -1,7 +1,7 @@
 // How a failover is judged.
 import { expect } from 'chai';
-import type { LicenseAnswer } from '../license-load.ts';
-import type { Probe } from '../probes.ts';
+import type { LicenseAnswer } from '../load/license-load.ts';
+import type { Probe } from '../load/probes.ts';
 import { type Failover, reportFailover, spread } from './failover-report.ts';
 
 /** Struck after a second, a new leader nine seconds later. */

@@ -1,6 +1,6 @@
 // What a failover cost: how long Patroni took, how long after it the hubs wrote again, and what hubs said meanwhile.
-import type { LicenseAnswer } from '../license-load.ts';
-import type { Probe } from '../probes.ts';
+import type { LicenseAnswer } from '../load/license-load.ts';
+import type { Probe } from '../load/probes.ts';
 
 /** Moments of performance.now(). */
 export type Failover = {

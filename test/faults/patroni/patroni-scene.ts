@@ -1,8 +1,8 @@
 // Two hubs on a PostgreSQL cluster under Patroni, whose primary dies, freezes or is replaced in order.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { startCluster } from '../cluster.ts';
-import type { Fault, Stage } from '../scene.ts';
+import { startCluster } from '../scenes/cluster.ts';
+import type { Fault, Stage } from '../scenes/scene.ts';
 import type { Failover } from './failover-report.ts';
 import { missingPackages, type PatroniCluster, type PatroniNode, startPatroni } from './patroni-cluster.ts';
 

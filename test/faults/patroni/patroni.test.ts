@@ -1,6 +1,7 @@
-// The short form of npm run fault:failover: the primary dies once. It runs by HUB_TEST_LONG=1, since it takes a minute.
+// The short form of npm run fault -- failover: the primary dies once. It runs by HUB_TEST_LONG=1, since it takes a minute.
 import { expect } from 'chai';
-import { endure } from '../endure.ts';
+import { IS_LONG } from '../../support/long.ts';
+import { strike } from '../disruptions/strike.ts';
 import { reportFailover } from './failover-report.ts';
 import { missingPackages } from './patroni-cluster.ts';
 import { KILL_AHEAD, openPatroni, type PatroniStage } from './patroni-scene.ts';
@@ -12,7 +13,7 @@ describe('a hub under load, when Patroni fails its PostgreSQL over', function ()
   this.timeout(180_000); // it starts many programs, and waits until Patroni has noticed
   let stage: PatroniStage | undefined;
   before(async function () {
-    if (process.env['HUB_TEST_LONG'] !== '1') return this.skip();
+    if (!IS_LONG) return this.skip();
     stage = await openPatroni(TTL_SECONDS);
     if (stage !== undefined) return;
     process.stderr.write(`      pending: install ${missingPackages() ?? 'Linux'}\n`);
@@ -24,7 +25,7 @@ describe('a hub under load, when Patroni fails its PostgreSQL over', function ()
     if (stage === undefined) throw new Error('unreachable: there is a stage, or the test is pending');
     // The old primary stays down: its return takes as long as all the rest.
     const { repair: _, ...fault } = KILL_AHEAD;
-    const { trouble, answers, probes } = await endure(stage, fault, 0);
+    const { trouble, answers, probes } = await strike(stage, fault, 0);
     expect(trouble).to.deep.equal([]);
     const [failover] = stage.failovers;
     if (failover === undefined) throw new Error('unreachable: the fault has struck');

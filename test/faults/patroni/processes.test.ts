@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { makeDataDir } from '../../support/data-dir.ts';
+import { makeDataDir } from '../../support/hub/data-dir.ts';
 import { until } from '../../support/until.ts';
 import { freezeIn, guardDirectory, killIn, processesIn, thawIn } from './processes.ts';
 

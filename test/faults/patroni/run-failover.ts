@@ -1,6 +1,6 @@
-// npm run fault:failover: fails a PostgreSQL cluster under Patroni over, again and again, and writes a table.
+// npm run fault -- failover: fails a PostgreSQL cluster under Patroni over, again and again, and writes a table.
 import { parseArgs } from 'node:util';
-import { type Endured, endure } from '../endure.ts';
+import { type StrikeResult, strike } from '../disruptions/strike.ts';
 import { pageTimes, timesFor } from './configuration.ts';
 import { type FailoverReport, reportFailover, seconds, spread } from './failover-report.ts';
 import { missingPackages } from './patroni-cluster.ts';
@@ -10,7 +10,7 @@ import { openPatroni, PATRONI_FAULTS } from './patroni-scene.ts';
 const ROUND_MS = 240_000;
 
 type Round = {
-  readonly endured: Endured;
+  readonly result: StrikeResult;
   readonly report: FailoverReport;
   readonly wrong: readonly string[];
 };
@@ -55,11 +55,11 @@ try {
   for (const fault of faults) {
     const ran: Round[] = [];
     for (let number = 1; number <= rounds; number++) {
-      const endured = await endure(stage, fault, 0);
+      const result = await strike(stage, fault, 0);
       const failover = stage.failovers.at(-1);
       if (failover === undefined) throw new Error('unreachable: the fault has struck');
-      const report = reportFailover(failover, endured.answers, endured.probes);
-      const round = { endured, report, wrong: [...endured.trouble, ...report.violations] };
+      const report = reportFailover(failover, result.answers, result.probes);
+      const round = { result, report, wrong: [...result.trouble, ...report.violations] };
       show(round);
       ran.push(round);
     }
@@ -78,8 +78,8 @@ try {
   clearTimeout(limit);
 }
 
-function show({ endured, report, wrong }: Round): void {
-  const { fault, served, refused, cutOff, callbacks, callbacksRefused, paid } = endured;
+function show({ result, report, wrong }: Round): void {
+  const { fault, served, refused, cutOff, callbacks, callbacksRefused, paid } = result;
   const cells = [
     fault,
     ...[report.patroniMs, report.writesMs, report.refusedMs].map((ms) => `${seconds(ms)} s`),
@@ -100,8 +100,8 @@ function summarize(what: string, ran: readonly Round[]): string {
     spread(ran.map(({ report }) => report.patroniMs)),
     spread(ran.map(({ report }) => report.writesMs)),
     spread(ran.map(({ report }) => report.refusedMs)),
-    sum(({ endured }) => endured.served + endured.callbacks),
-    sum(({ endured }) => endured.refused + endured.callbacksRefused),
+    sum(({ result }) => result.served + result.callbacks),
+    sum(({ result }) => result.refused + result.callbacksRefused),
     sum(({ wrong }) => wrong.length),
   ];
   return `| ${cells.join(' | ')} |`;

@@ -6,8 +6,8 @@ import type {
   TokenCache,
   VerificationQuestion,
   VerificationStep,
-} from '../../../../core/payment/provider.ts';
-import { type ClosableProviderHttp, createProviderHttp } from '../../../../core/payment/provider-http.ts';
+} from '../../../../core/payment/providers/driver.ts';
+import { type ClosableProviderHttp, createProviderHttp } from '../../../../core/payment/providers/http.ts';
 import { Secret } from '../../../../core/secret.ts';
 
 export type TestAccess = ProviderAccess & {

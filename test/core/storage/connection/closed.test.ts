@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect } from 'chai';
 import { createClient } from '../../../../core/storage/connection/client.ts';
 import { parseConnectionString } from '../../../../core/storage/connection/connection-string.ts';
-import { isDatabaseUnavailable } from '../../../../core/storage/outage.ts';
+import { isDatabaseUnavailable } from '../../../../core/storage/sql/transient-errors.ts';
 
 describe('a connection that the other side closes', () => {
   for (const sslMode of ['disable', 'prefer', 'require']) {

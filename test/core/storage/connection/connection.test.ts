@@ -9,16 +9,16 @@ import { expect } from 'chai';
 import { createClient } from '../../../../core/storage/connection/client.ts';
 import { parseConnectionString } from '../../../../core/storage/connection/connection-string.ts';
 import { openDatabase } from '../../../../core/storage/database.ts';
-import { storageEntities } from '../../../../core/storage/entities.ts';
-import { freePort } from '../../../../core/storage/free-port.ts';
-import { isDatabaseUnavailable } from '../../../../core/storage/outage.ts';
+import { freePort } from '../../../../core/storage/embedded-postgres/free-port.ts';
+import { storageEntities } from '../../../../core/storage/schema/entities.ts';
+import { isDatabaseUnavailable } from '../../../../core/storage/sql/transient-errors.ts';
 import {
   type Certificates,
   type Issuer,
   makeCertificates,
   type Pair,
-} from '../../../support/certificates.ts';
-import { type PostgresPair, startPostgresPair } from '../../../support/postgres-pair.ts';
+} from '../../../support/network/certificates.ts';
+import { type PostgresPair, startPostgresPair } from '../../../support/postgres/postgres-pair.ts';
 import { requireProgram } from '../../../support/programs.ts';
 import { until } from '../../../support/until.ts';
 

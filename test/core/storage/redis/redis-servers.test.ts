@@ -6,10 +6,10 @@ import { type DestinationStream, pino } from 'pino';
 import { openRedis, type RedisClient } from '../../../../core/storage/redis/open-redis.ts';
 import { parseRedisAddress } from '../../../../core/storage/redis/redis-address.ts';
 import { type RedisHealth, watchRedis } from '../../../../core/storage/redis/redis-health.ts';
-import { createCounts, type Limiter } from '../../../../gateway/counts.ts';
-import { type Certificates, makeCertificates } from '../../../support/certificates.ts';
-import { requireRedisServer } from '../../../support/redis.ts';
-import { type RedisServer, RedisServers } from '../../../support/redis-servers.ts';
+import { createLimitStore, type Limiter } from '../../../../gateway/limits/limit-store.ts';
+import { type Certificates, makeCertificates } from '../../../support/network/certificates.ts';
+import { requireRedisServer } from '../../../support/redis/redis.ts';
+import { type RedisServer, RedisServers } from '../../../support/redis/redis-servers.ts';
 import { until } from '../../../support/until.ts';
 
 describe('Redis', function () {
@@ -43,7 +43,7 @@ describe('Redis', function () {
     clients.push(client);
     watches.push(health);
     let fallbacks = 0;
-    const counts = createCounts(client, () => {
+    const counts = createLimitStore(client, () => {
       fallbacks += 1;
     });
     const limiter = counts.limiter({ name: 'test', points: 1_000, seconds: 60 });
@@ -166,6 +166,8 @@ describe('Redis', function () {
   it('is not healthy as a node of a cluster that is used as a single server', async () => {
     const node = await servers.start(['cluster-enabled yes']);
     await node.client.call('cluster', 'addslotsrange', '0', '16383');
+    const isUp = async () => String(await node.client.call('cluster', 'info')).includes('cluster_state:ok');
+    await until(isUp, 'the cluster is up: before that, it refuses writes for another reason');
     const { health, lines } = await connect(`redis://127.0.0.1:${node.port}`);
     await until(() => health.state === 'refuses writes', 'the state is known');
     expect(lines.join('')).to.contain('Redis refuses writes, requests are counted in memory');

@@ -1,0 +1,41 @@
+// Opens the hub's database for commands on the hub's own machine, without a running hub.
+import { pino } from 'pino';
+import { openHubDatabase } from '../../core/hub/database.ts';
+import { type DatabaseAddress, directAddress } from '../../core/storage/connection/database-address.ts';
+import { openDataDir } from '../../core/storage/data-dir.ts';
+import type { Database } from '../../core/storage/database.ts';
+import { startEmbeddedPostgres } from '../../core/storage/embedded-postgres/start.ts';
+import type { Settings } from '../serve/settings.ts';
+
+/**
+ * Opens the database that `serve` uses with these settings, bypassing a pooler if possible, and restores the
+ * previous state afterwards.
+ */
+export async function withLocalDatabase<T>(
+  settings: Settings,
+  dataDir: string,
+  work: (db: Database) => Promise<T>,
+): Promise<T> {
+  await using undo = new AsyncDisposableStack();
+  const db = await openQuietly(directAddress(await findLocalDatabase(settings, dataDir, undo)));
+  undo.defer(() => db.close());
+  return await work(db);
+}
+
+/** The address of that database. Starts a stopped embedded PostgreSQL; `undo` stops it again. */
+export async function findLocalDatabase(
+  { databaseUrl, databaseSchema: schema, databasePooler: pooler, databaseDirectUrl }: Settings,
+  dataDir: string,
+  undo: AsyncDisposableStack,
+): Promise<DatabaseAddress> {
+  if (databaseUrl !== undefined)
+    return { url: databaseUrl.reveal(), schema, pooler, directUrl: databaseDirectUrl?.reveal() };
+  const { path } = await openDataDir(dataDir);
+  const server = await startEmbeddedPostgres({ dataDir: path });
+  undo.defer(() => (server.reused ? Promise.resolve() : server.stop()));
+  return { url: server.url, schema };
+}
+
+export function openQuietly(address: DatabaseAddress): Promise<Database> {
+  return openHubDatabase(address, 2, pino({ level: 'silent' }));
+}

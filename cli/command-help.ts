@@ -1,0 +1,85 @@
+// The help text of a command besides its arguments and options.
+import type { Command, Help } from 'commander';
+import type { Schema, TypedSchema } from './output/json-schema.ts';
+
+export type VerbManual = {
+  readonly summary: string;
+  readonly description: string;
+  /** Paragraphs below the options. A paragraph that begins with `1. ` is a list item. */
+  readonly notes?: readonly string[];
+  /** Shell lines that run the command. */
+  readonly examples: readonly [string, ...string[]];
+  readonly prints: Prints;
+};
+
+/** The output of `--output json`: one document, one document per line, or another format. */
+export type Prints =
+  | { readonly document: TypedSchema }
+  | { readonly lines: TypedSchema }
+  | { readonly other: string };
+
+/** The heading that lists the commands. */
+export type Group = 'Running a hub:' | 'Licenses:' | 'Payments:' | 'Administration:' | 'hubctl itself:';
+
+const manuals = new WeakMap<Command, VerbManual>();
+
+/** Undefined for a noun, which is no command by itself. */
+export function manualOf(command: Command): VerbManual | undefined {
+  return manuals.get(command);
+}
+
+/** Adds a noun, which groups verbs. */
+export function addNoun(
+  program: Command,
+  name: string,
+  { summary, description, group }: { summary: string; description: string; group: Group },
+): Command {
+  return program.command(name).summary(summary).description(description).helpGroup(group).helpCommand(false);
+}
+
+/** Adds a verb of a noun, or a command of one word in a group. */
+export function addVerb(parent: Command, name: string, manual: VerbManual & { group?: Group }): Command {
+  const command = parent.command(name).summary(manual.summary).description(manual.description);
+  if (manual.group !== undefined) command.helpGroup(manual.group);
+  manuals.set(command, manual);
+  return command;
+}
+
+/** The help below the options. */
+export function manualText(command: Command, help: Help): string {
+  const manual = manuals.get(command);
+  if (manual === undefined) return '';
+  const width = help.helpWidth ?? 80;
+  const { notes = [], examples, prints } = manual;
+  const members = membersOf(prints);
+  return [
+    ...notes.map((note) => wrapped(note, help, width)),
+    ...(members.length > 0
+      ? [`JSON members:\n${indented(help.boxWrap(members.join(', '), width - 2))}`]
+      : []),
+    `${examples.length === 1 ? 'Example' : 'Examples'}:\n${indented(examples.join('\n'))}`,
+  ]
+    .map((paragraph) => `\n${paragraph}\n`)
+    .join('');
+}
+
+/** The member names of the printed object, or of each printed object. */
+export function membersOf(prints: Prints): string[] {
+  if ('other' in prints) return [];
+  const named = (schema: Schema): string[] => [
+    ...Object.keys(schema.properties ?? {}),
+    ...(schema.items ? named(schema.items) : []),
+    ...(schema.anyOf ?? []).flatMap(named),
+  ];
+  return [...new Set(named('lines' in prints ? prints.lines : prints.document))];
+}
+
+function wrapped(note: string, help: Help, width: number): string {
+  const [, number, item] = /^(\d+\. )(.*)$/s.exec(note) ?? [];
+  if (number === undefined || item === undefined) return help.boxWrap(note, width);
+  return `  ${number}${help.boxWrap(item, width - 5).replaceAll('\n', '\n     ')}`;
+}
+
+function indented(lines: string): string {
+  return lines.replace(/^/gm, '  ');
+}

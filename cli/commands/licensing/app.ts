@@ -1,0 +1,118 @@
+// hubctl app: applications and their signing keys.
+import type { Command } from 'commander';
+import type { App } from '../../../gen/hub/license/v1/license_pb.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { addNoun, addVerb } from '../../command-help.ts';
+import { pages } from '../../connect/pages.ts';
+import { part } from '../../connect/require-field.ts';
+import { list } from '../../output/json-schema.ts';
+import { requireYes } from '../../parse/confirm.ts';
+import { maxOption, yesOption } from '../../parse/shared-options.ts';
+import { APP, APP_COLUMNS, APP_FIELDS, appView, SIGNING_KEY_COLUMNS } from '../../views/licensing/app.ts';
+import { DEMO_LICENSE, DEMO_LICENSE_FIELDS } from '../../views/licensing/demo-license.ts';
+
+export function registerApp(program: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
+  const app = addNoun(program, 'app', {
+    group: 'Licenses:',
+    summary: 'apps and their signing keys',
+    description:
+      'Applications whose licenses the hub issues. Each has one active signing key; retired keys stay published until you withdraw them, so that older licenses still verify.',
+  });
+
+  const print = async (message: App | undefined) => {
+    const view = appView(part(message, 'app'));
+    await out.record(view, APP_FIELDS);
+    if (out.json()) return;
+    await out.text('\n');
+    await out.list([view.signingKeys], SIGNING_KEY_COLUMNS);
+  };
+
+  addVerb(app, 'create', {
+    summary: 'create an app',
+    description: 'Creates an app together with its first signing key.',
+    examples: ['hubctl app create photo-lab --name "Photo Lab"'],
+    prints: { document: APP },
+  })
+    .argument('<slug>', 'name in URLs and signed licenses: lower-case letters, digits, inner dashes')
+    .option('--name <text>', 'name for people (default: the slug)')
+    .action(async (slug: string, { name }: { name?: string }) => {
+      const { admin } = await hub('admin');
+      await print((await admin.createApp({ slug, name: name ?? '' })).app);
+    });
+
+  addVerb(app, 'list', {
+    summary: 'list the apps',
+    description: 'Lists the apps, newest first.',
+    examples: ['hubctl app list --output json'],
+    prints: { document: list(APP) },
+  })
+    .addOption(maxOption())
+    .action(async ({ max }: { max?: number }) => {
+      const { admin } = await hub('admin');
+      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
+        const { apps, nextPageToken } = await admin.listApps(page);
+        return { items: apps.map(appView), next: nextPageToken };
+      };
+      const count = await out.list(pages(fetchPage, max), APP_COLUMNS);
+      if (count === 0) out.note('No apps yet. Create one with `hubctl app create`.');
+    });
+
+  addVerb(app, 'show', {
+    summary: 'show an app and its signing keys',
+    description: 'Shows an app with all its signing keys. JSON includes the public keys in PEM.',
+    examples: ['hubctl app show photo-lab'],
+    prints: { document: APP },
+  })
+    .argument('<app>', 'slug of the app')
+    .action(async (slug: string) => {
+      const { admin } = await hub('admin');
+      await print((await admin.getApp({ app: slug })).app);
+    });
+
+  addVerb(app, 'rotate-key', {
+    summary: 'create a new signing key',
+    description:
+      'Creates a signing key and makes it active. The previous key is retired: it signs nothing more but stays published.',
+    examples: ['hubctl app rotate-key photo-lab'],
+    prints: { document: APP },
+  })
+    .argument('<app>', 'slug of the app')
+    .action(async (slug: string) => {
+      const { admin } = await hub('admin');
+      await print((await admin.rotateSigningKey({ app: slug })).app);
+    });
+
+  addVerb(app, 'withdraw-key', {
+    summary: 'stop publishing a retired signing key',
+    description:
+      'Stops publishing a retired signing key. Licenses signed with it no longer verify against the published keys. This is permanent. Asks for confirmation; without a terminal it requires --yes.',
+    examples: ['hubctl app withdraw-key photo-lab FbIsUCg6RPbn2Aql8e0cCPgCySLTdWRT3LF4cCB_z84 --yes'],
+    prints: { document: APP },
+  })
+    .argument('<app>', 'slug of the app')
+    .argument('<kid>', 'key id, as `hubctl app show` lists it')
+    .addOption(yesOption())
+    .action(async (slug: string, kid: string, { yes }: { yes?: true }) => {
+      await requireYes(tools, {
+        yes,
+        verb: 'withdraw',
+        question: () => `Withdraw the key ${kid} of ${slug}? This cannot be undone.`,
+        otherwise: 'Nothing was withdrawn.',
+      });
+      const { admin } = await hub('admin');
+      await print((await admin.withdrawSigningKey({ app: slug, kid })).app);
+    });
+
+  addVerb(app, 'seed', {
+    summary: 'create the app demo with a license to try',
+    description:
+      'Creates the app demo with the limit profiles free and pro, and issues a license with 3 seats. Keeps an existing app and profiles; each run issues another license.',
+    examples: ['hubctl app seed'],
+    prints: { document: DEMO_LICENSE },
+  }).action(async () => {
+    const { admin } = await hub('admin');
+    const { seedDemo } = await import('../../demo/seed-demo.ts');
+    await out.record(await seedDemo(admin), DEMO_LICENSE_FIELDS);
+  });
+}

@@ -1,0 +1,73 @@
+// Issues any number of licenses in batches.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type {
+  IssuedLicense,
+  IssueLicensesRequestSchema,
+} from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import type { Hub } from '../../connect/connection.ts';
+
+/** The terms of each license. The number is a separate parameter. */
+export type IssueRequest = Omit<
+  MessageInitShape<typeof IssueLicensesRequestSchema>,
+  'count' | '$typeName' | '$unknown'
+>;
+
+/** The largest batch that the hub accepts. */
+const BATCH = 1000;
+/** Calls in flight besides the current batch: the hub generates keys while its database writes others. */
+const AHEAD = 2;
+
+export type Issuing = {
+  /** Sends no further calls. Resolves once the calls in flight are answered; `batches` still yields them. */
+  stop(): Promise<void>;
+  /** The number of licenses issued so far. */
+  issued(): number;
+  /** Issued licenses that `batches` has not yielded yet. */
+  waiting(): readonly IssuedLicense[];
+  /**
+   * Each batch once it is committed; a batch is atomic. The hub works on the next ones meanwhile, so a loop
+   * that ends early loses keys: those in `waiting`, after `stop`.
+   */
+  readonly batches: AsyncIterable<readonly IssuedLicense[]>;
+};
+
+/** Issues `count` licenses. Starts when `batches` is first read. */
+export function issueLicenses({ admin }: Pick<Hub, 'admin'>, request: IssueRequest, count: number): Issuing {
+  let asked = 0;
+  let wanted = count;
+  let issued = 0;
+  const underWay = new Set<Promise<unknown>>();
+  const waiting = new Set<readonly IssuedLicense[]>();
+  const ask = (): Promise<readonly IssuedLicense[]> | undefined => {
+    const next = Math.min(BATCH, wanted - asked);
+    if (next <= 0) return undefined;
+    asked += next;
+    const answer = admin.issueLicenses({ ...request, count: next }).then(({ licenses }) => {
+      issued += licenses.length;
+      waiting.add(licenses);
+      return licenses;
+    });
+    const told = answer.catch(() => {}).finally(() => underWay.delete(told)); // the reader of the batch gets the error
+    underWay.add(told);
+    return answer;
+  };
+  async function* inTurn(): AsyncGenerator<readonly IssuedLicense[]> {
+    // The first one alone: an invalid request fails for each.
+    const coming = [ask()];
+    for (let next = coming.shift(); next !== undefined; next = coming.shift()) {
+      const licenses = await next;
+      while (coming.length < AHEAD) coming.push(ask());
+      waiting.delete(licenses);
+      yield licenses;
+    }
+  }
+  return {
+    async stop() {
+      wanted = asked;
+      await Promise.all(underWay);
+    },
+    issued: () => issued,
+    waiting: () => [...waiting].flat(),
+    batches: inTurn(),
+  };
+}

@@ -1,0 +1,184 @@
+// Issues licenses, and names those whose keys may be lost on the way to the terminal or the file.
+
+import type { CommandContext } from '../../command-context.ts';
+import { CliError, EXIT, PartialFailure } from '../../errors/failure.ts';
+import { integer, list, object, optional, text, type ValueOf } from '../../output/json-schema.ts';
+import { bar } from '../../output/progress.ts';
+import type { Column } from '../../output/table.ts';
+import { openKeyFile } from '../../parse/key-file.ts';
+import { timestampOf } from '../../parse/parse-time.ts';
+import {
+  ISSUED_COLUMNS,
+  ISSUED_FIELDS,
+  ISSUED_LICENSE,
+  type IssuedView,
+  issuedView,
+} from '../../views/licensing/license.ts';
+import { type IssueRequest, issueLicenses } from './issue-batches.ts';
+
+const ONCE = 'This is the only time the key is shown: the hub keeps a hash. Store it now.';
+
+export type IssueOptions = {
+  readonly app: string;
+  readonly seats: number;
+  readonly profile?: string;
+  readonly limit?: Record<string, bigint>;
+  readonly expires?: Date;
+  readonly customer?: string;
+  readonly leaseDays?: number;
+  readonly count?: number;
+  readonly out?: string;
+  readonly force?: true;
+};
+
+/** The printed result, independent of the number of licenses and of the destination of their keys. */
+export const ISSUED_LICENSES = object('IssuedLicenses', {
+  licenses: optional(
+    list(ISSUED_LICENSE, 'the licenses with their keys, unless the keys were written to a file'),
+  ),
+  file: optional(text('the file with the keys')),
+  issued: integer('number of issued licenses'),
+});
+
+const WRITTEN_FIELDS: readonly Column<ValueOf<typeof ISSUED_LICENSES>>[] = [
+  { title: 'Written to', cell: ({ file }) => file },
+  { title: 'Licenses issued', cell: ({ issued }) => issued },
+];
+
+export async function issueKeys(tools: CommandContext, options: IssueOptions): Promise<void> {
+  const { out } = tools;
+  if (options.out !== undefined) return issueToFile(tools, options, options.out);
+  await issue(tools, options, 'printed', async (batches) => {
+    if (options.count === undefined && !out.json()) {
+      for await (const [license] of batches) if (license) await out.record(license, ISSUED_FIELDS);
+    } else {
+      const within = { items: 'licenses', count: 'issued' };
+      await out.list(batches, ISSUED_COLUMNS, { ofChange: true, within });
+    }
+  });
+  out.note(ONCE);
+}
+
+async function issueToFile(tools: CommandContext, options: IssueOptions, path: string): Promise<void> {
+  const { streams, interruption, out } = tools;
+  const count = options.count ?? 1;
+  interruption.hold(() => 'No license was issued.');
+  const target = { path, force: options.force === true, streams, interruption };
+  const file = await openKeyFile(target, { app: options.app, count });
+  let issued = 0;
+  const progress = tools.progress.show(() => bar('Issuing', issued, count));
+  try {
+    await issue(tools, options, `in ${path}`, async (batches) => {
+      for await (const batch of batches) {
+        await file.append(batch).catch((error) => {
+          const message = `${path} cannot be written (${error.code}).`;
+          throw new CliError('output_failed', EXIT.failed, message, { cause: error });
+        });
+        issued += batch.length;
+      }
+    });
+  } finally {
+    progress.end();
+    await file.close();
+  }
+  if (file.isStandardOutput) return out.note(`Licenses issued: ${issued}`);
+  await out.record({ file: path, issued }, WRITTEN_FIELDS).catch((error) => {
+    throw new PartialFailure(`${issued} licenses were issued; their keys are in ${path}.`, error);
+  });
+}
+
+type Deliver = (batches: AsyncIterable<IssuedView[]>) => Promise<void>;
+
+/** Issues licenses and delivers each batch. If it fails or is interrupted, the error names the licenses whose keys may be lost. */
+async function issue(
+  tools: CommandContext,
+  options: IssueOptions,
+  where: string,
+  deliver: Deliver,
+): Promise<void> {
+  const { interruption } = tools;
+  const total = options.count ?? 1;
+  let kept = 0;
+  let latest: readonly IssuedView[] = [];
+  let before: readonly IssuedView[] = [];
+  const issuing = issueLicenses(await tools.hub('admin'), request(options), total);
+  async function* batches(): AsyncGenerator<IssuedView[]> {
+    for await (const licenses of issuing.batches) {
+      const views = licenses.map(issuedView);
+      latest = views;
+      yield views;
+      kept += views.length;
+      [before, latest] = [views, []];
+    }
+    if (kept < total) throw interruption.error('');
+  }
+  const sofar = (readerLeft = false): Issued => {
+    const unread = readerLeft ? before : [];
+    const lost = [...unread, ...latest, ...issuing.waiting().map(issuedView)];
+    const delivered = kept - unread.length;
+    return { total, issued: issuing.issued(), kept: delivered, lost: lost.map(({ licenseId }) => licenseId) };
+  };
+  // Wait for the batches in flight: their keys would be lost. A second signal ends the process at once.
+  interruption.hold(() => `${explain(sofar(), options.app, where)} ${MORE}`);
+  const stop = (): void => void issuing.stop();
+  interruption.signal.addEventListener('abort', stop);
+  try {
+    if (interruption.signal.aborted) stop();
+    await deliver(batches());
+  } catch (error) {
+    await issuing.stop();
+    const done = sofar(hasReaderLeft(error));
+    if (done.issued === 0) throw error;
+    const more = error instanceof CliError ? '' : ` ${MORE}`;
+    throw new PartialFailure(explain(done, options.app, where) + more, error, done.lost);
+  } finally {
+    interruption.signal.removeEventListener('abort', stop);
+  }
+}
+
+/** A pipe buffers 64 KiB, less than a batch: of two batches, the first may be lost unread. */
+function hasReaderLeft(error: unknown): boolean {
+  const cause = error instanceof CliError ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause && (cause.code === 'EPIPE' || cause.code === 'ECONNRESET');
+}
+
+const MORE = '`hubctl license list` tells whether calls that failed or were not answered issued more.';
+
+type Issued = {
+  readonly total: number;
+  readonly issued: number;
+  /** The number of delivered keys. */
+  readonly kept: number;
+  /** Licenses whose keys may be lost. */
+  readonly lost: readonly string[];
+};
+
+/** The most licenses to name one by one. */
+const NAMED = 3;
+
+/** Says how many licenses exist, where their keys are, and which to revoke because their keys may be lost. */
+function explain({ total, issued, kept, lost }: Issued, app: string, where: string): string {
+  const count = `${issued} of ${total} licenses ${issued === 1 ? 'was' : 'were'} issued`;
+  if (lost.length === 0) return `${count}; their keys are ${where}.`;
+  const [first, ...others] = lost.toSorted();
+  if (issued === 1) return `The license ${first} was issued, and its key is lost: revoke it.`;
+  const which =
+    lost.length <= NAMED
+      ? lost.join(', ')
+      : `from ${first} to ${others.at(-1)} (\`hubctl license list --app ${app} --max ${issued}\`)`;
+  const keptKeys = kept === 1 ? '1 key is' : `${kept} keys are`;
+  const lostKeys = lost.length === 1 ? '1 key' : `${lost.length} keys`;
+  return `${count}. ${keptKeys} ${where}. ${lostKeys} may be lost: revoke the licenses whose keys you do not have: ${which}.`;
+}
+
+function request({ app, seats, profile, limit, expires, customer, leaseDays }: IssueOptions): IssueRequest {
+  return {
+    app,
+    seatLimit: seats,
+    limits: limit ?? {},
+    ...(profile !== undefined && { limitProfile: profile }),
+    ...(customer !== undefined && { customer }),
+    ...(leaseDays !== undefined && { leaseDays }),
+    ...(expires !== undefined && { expiresAt: timestampOf(expires) }),
+  };
+}

@@ -1,0 +1,64 @@
+// hubctl seat: the machines bound to a license.
+import type { Command } from 'commander';
+import type { CommandContext } from '../../command-context.ts';
+import { addNoun, addVerb } from '../../command-help.ts';
+import { pages } from '../../connect/pages.ts';
+import { part } from '../../connect/require-field.ts';
+import { list } from '../../output/json-schema.ts';
+import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
+import { maxOption } from '../../parse/shared-options.ts';
+import { SEAT, SEAT_COLUMNS, SEAT_FIELDS, type SeatView, seatView } from '../../views/licensing/seat.ts';
+
+export function registerSeat(program: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
+  const seat = addNoun(program, 'seat', {
+    group: 'Licenses:',
+    summary: 'seats of a license',
+    description: 'The machines that use a license.',
+  });
+
+  const listing = addVerb(seat, 'list', {
+    summary: 'list the seats of a license',
+    description: 'Lists the active seats of a license, newest first.',
+    examples: ['hubctl seat list lic_01k8e7qk3vf2tb5s0w9m4x6ydz --all'],
+    prints: { document: list(SEAT) },
+  })
+    .argument('<licenseId>', 'the license, lic_…')
+    .option('--all', 'released seats too')
+    .addOption(maxOption());
+  addWatch(listing).action(
+    async (licenseId: string, { all, ...options }: ListingOptions & { all?: true }) => {
+      const { admin } = await hub('admin');
+      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
+        const { seats, nextPageToken } = await admin.listSeats({
+          licenseId,
+          includeReleased: all === true,
+          ...page,
+        });
+        return { items: seats.map(seatView), next: nextPageToken };
+      };
+      const listed = {
+        pages: (max: number | undefined) => pages(fetchPage, max),
+        columns: SEAT_COLUMNS,
+        id: (item: SeatView) => item.seatId,
+        newestFirst: true,
+        none: all ? 'The license never had a seat.' : 'No seat is taken. See released ones with --all.',
+      };
+      await printList(tools, listed, options);
+    },
+  );
+
+  addVerb(seat, 'release', {
+    summary: 'release a seat',
+    description:
+      'Releases a seat, as the machine itself would. The machine can take a free seat again at any time.',
+    examples: ['hubctl seat release seat_01k8e7v0c5eaxbgqm2tq1h9n3r'],
+    prints: { document: SEAT },
+  })
+    .argument('<seatId>', 'the seat, seat_…')
+    .action(async (seatId: string) => {
+      const { admin } = await hub('admin');
+      const reply = await admin.releaseSeat({ seatId });
+      await out.record(seatView(part(reply.seat, 'seat')), SEAT_FIELDS);
+    });
+}

@@ -1,0 +1,44 @@
+// hubctl demo: runs a hub with sample data and prints commands to try.
+import type { Command } from 'commander';
+import type { CommandContext } from '../../command-context.ts';
+import { addVerb } from '../../command-help.ts';
+import { usageError } from '../../errors/failure.ts';
+import { parsePort } from '../../parse/parse-number.ts';
+import { addSettings, readSettings, SETTINGS } from '../../serve/settings.ts';
+import { DEMO } from '../../views/operations/demo.ts';
+
+export function registerDemo(program: Command, tools: CommandContext): void {
+  const command = addVerb(program, 'demo', {
+    group: 'Running a hub:',
+    summary: 'run a hub with sample data',
+    description:
+      'Runs a hub like serve, with the app demo, a license of three seats and simulated payment providers, and prints commands to try. A data directory keeps its license between runs.',
+    notes: ['With --output json it prints one line when the hub is ready, and continues.'],
+    examples: ['hubctl demo --port 0 --rpc-port 0 --data-dir /tmp/hub-demo --output json'],
+    prints: { lines: DEMO },
+  })
+    .option(
+      '--simulator-port <port>',
+      'port of the simulated payment providers; 0 takes any free one (default: 5098 if it is free)',
+      parsePort,
+    )
+    .action(async (flags) => {
+      // Log only warnings, so that the printed commands stay readable.
+      const settings = readSettings(flags, { HUB_LOG_LEVEL: 'warn', HUB_DRAIN_SECONDS: '0', ...process.env });
+      if (settings.role !== 'all') throw usageError('HUB_ROLE: the demo runs in the role all');
+      const { runDemo } = await import('../../demo/run-demo.ts');
+      await runDemo(settings, {
+        dataDir: tools.options().dataDir,
+        json: tools.out.json(),
+        simulatorPort: flags.simulatorPort,
+        streams: tools.streams,
+        progress: tools.progress,
+      });
+    });
+  const keys = SETTINGS.map(({ key }) => key);
+  // The demo runs one process and ignores HUB_WORKERS.
+  addSettings(
+    command,
+    keys.filter((key) => key !== 'workers'),
+  );
+}

@@ -1,0 +1,38 @@
+// hubctl doctor: finds problems of the hub on this machine and suggests fixes.
+import type { Command } from 'commander';
+import type { CommandContext } from '../../command-context.ts';
+import { addVerb } from '../../command-help.ts';
+import { CliError, EXIT } from '../../errors/failure.ts';
+import { list } from '../../output/json-schema.ts';
+import { addWatch, watchItems } from '../../output/watch-list.ts';
+import { addSettings } from '../../serve/settings.ts';
+import { FINDING, FINDING_COLUMNS } from '../../views/operations/finding.ts';
+
+export function registerDoctor(program: Command, tools: CommandContext): void {
+  const command = addVerb(program, 'doctor', {
+    group: 'Running a hub:',
+    summary: 'find problems of a hub and how to fix them',
+    description:
+      'Checks the configuration, the data directory, the keys and the secrets they seal, the database, dead and waiting callbacks, Redis, the clock and the running hub (its processes, tasks, sweep, partitions, audit chain and certificate), with the settings of serve. Changes nothing. Starts a stopped embedded PostgreSQL for the duration of the checks. Exits 1 if a check failed.',
+    examples: ['hubctl doctor --output json', 'hubctl doctor --watch --interval 10'],
+    prints: { document: list(FINDING) },
+  });
+  addWatch(command).action(async ({ watch, interval, ...flags }) => {
+    const { examine } = await import('../../doctor/checks.ts');
+    if (watch) {
+      const look = () => examine(flags, process.env, tools);
+      return watchItems(
+        tools,
+        { look, columns: FINDING_COLUMNS, id: (item) => item.check, newestFirst: false, none: '' },
+        interval,
+      );
+    }
+    const line = tools.progress.show(() => 'Examining the hub');
+    const findings = await examine(flags, process.env, tools).finally(() => line.end());
+    await tools.out.list([findings], FINDING_COLUMNS);
+    const failed = findings.filter((finding) => finding.state === 'failed').length;
+    if (failed > 0)
+      throw new CliError('unhealthy', EXIT.failed, `${failed} of ${findings.length} checks failed.`);
+  });
+  addSettings(command);
+}

@@ -1,0 +1,86 @@
+// hubctl retention: removes old months of the journal, the usage log and the audit log.
+import type { Command } from 'commander';
+import type { PrunedPartition } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { addNoun, addVerb } from '../../command-help.ts';
+import { NO_DEADLINE } from '../../connect/call-options.ts';
+import { integer, list, object, optional, text, type ValueOf } from '../../output/json-schema.ts';
+import type { Column } from '../../output/table.ts';
+import { requireYes } from '../../parse/confirm.ts';
+import { parseMonth } from '../../parse/parse-time.ts';
+import { yesOption } from '../../parse/shared-options.ts';
+
+type PruneOptions = {
+  readonly before: string;
+  readonly dryRun?: true;
+  readonly acceptBrokenAuditLog?: boolean;
+  readonly yes?: true;
+};
+
+const PRUNED_PARTITION = object(
+  'PrunedPartition',
+  {
+    month: text(),
+    table: text(),
+    rows: optional(integer('how many rows; with --dry-run only')),
+    bytes: integer(),
+  },
+  { message: 'hub.retention.v1.PrunedPartition' },
+);
+type PrunedView = ValueOf<typeof PRUNED_PARTITION>;
+
+const COLUMNS: readonly Column<PrunedView>[] = [
+  { title: 'MONTH', cell: (item) => item.month },
+  { title: 'TABLE', cell: (item) => item.table },
+  { title: 'ROWS', cell: (item) => item.rows, right: true },
+  { title: 'BYTES', cell: (item) => item.bytes, right: true },
+];
+
+export function registerRetention(program: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
+  const retention = addNoun(program, 'retention', {
+    group: 'Administration:',
+    summary: 'retention of callbacks, usage log and audit log',
+    description: 'Retention of the monthly data: callbacks, usage log and audit log.',
+  });
+
+  addVerb(retention, 'prune', {
+    summary: 'delete old months of callbacks, usage log and audit log',
+    description:
+      'Deletes all monthly data before a month. This is immediate and permanent. Asks for confirmation; without a terminal it requires --yes.',
+    notes: [
+      'Deletes callbacks with their verifications, the usage log with its fees, and the audit log. Keeps licenses, seats, charge sessions and proofs of payment. Export the data you must keep first (`usage export`, `audit export`): deleted entries can no longer be verified, the rest can. Keeps months whose audit log fails verification.',
+    ],
+    examples: [
+      'hubctl retention prune --before 2026-01 --dry-run',
+      'hubctl retention prune --before 2026-01 --yes',
+    ],
+    prints: { document: list(PRUNED_PARTITION) },
+  })
+    .requiredOption('--before <month>', 'the first month to keep, in UTC: 2026-01', parseMonth)
+    .option('--dry-run', 'only list the months that would be deleted')
+    .option(
+      '--accept-broken-audit-log',
+      'also delete months whose audit log fails verification; the audit log records it',
+    )
+    .addOption(yesOption())
+    .action(async ({ before, dryRun, acceptBrokenAuditLog = false, yes }: PruneOptions) => {
+      const prune = async (dryRun: boolean) => {
+        const { retention: client } = await hub('retention');
+        return (await client.pruneMonths({ before, dryRun, acceptBrokenAuditLog }, NO_DEADLINE)).partitions;
+      };
+      const question = async () => {
+        const rows = (await prune(true)).reduce((sum, partition) => sum + Number(partition.rows ?? 0n), 0);
+        return `Drop ${rows} rows of the months before ${before}? This cannot be undone.`;
+      };
+      if (!dryRun)
+        await requireYes(tools, { yes, verb: 'prune', question, otherwise: 'Nothing was dropped.' });
+      const partitions = await prune(dryRun === true);
+      await out.list([partitions.map(prunedView)], COLUMNS, { ofChange: !dryRun });
+      if (partitions.length === 0) out.note(`There is no data before ${before}.`);
+    });
+}
+
+function prunedView({ month, table, rows, bytes }: PrunedPartition): PrunedView {
+  return { month, table, ...(rows !== undefined && { rows: Number(rows) }), bytes: Number(bytes) };
+}

@@ -1,0 +1,30 @@
+// hubctl top: live throughput and latency.
+import { type Command, Option } from 'commander';
+import type { CommandContext } from '../../command-context.ts';
+import { addVerb } from '../../command-help.ts';
+import { parseCount } from '../../parse/parse-number.ts';
+import { LOAD } from '../../views/operations/load.ts';
+
+export function registerTop(program: Command, tools: CommandContext): void {
+  const { streams, out, progress } = tools;
+  addVerb(program, 'top', {
+    group: 'Running a hub:',
+    summary: 'live throughput and latency',
+    description:
+      'Shows requests and provider calls with their rates and latencies, callbacks and sessions, queues, processes and the database. Runs until Ctrl-C on a terminal; prints one interval otherwise and with JSON.',
+    notes: [
+      'The figures come from /metrics of one hub with all its workers. With several hubs, each reports its own requests; database figures are the same on all.',
+    ],
+    examples: ['hubctl top', 'hubctl top --interval 10 --output json'],
+    prints: { document: LOAD },
+  })
+    .addOption(new Option('--interval <seconds>', 'interval for rates').argParser(parseCount).default(2))
+    .action(async ({ interval }: { interval: number }) => {
+      const { linesOf, lookAtLoad, watchLoad } = await import('../../output/watch-load.ts');
+      if (streams.stdout.isTTY && !out.json()) return watchLoad(tools, interval);
+      const line = progress.show(() => 'Counting');
+      const load = await lookAtLoad(tools, interval).finally(() => line.end());
+      if (out.json()) return out.record(load, []);
+      return out.text(`${linesOf(load).join('\n')}\n`);
+    });
+}

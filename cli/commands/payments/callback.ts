@@ -1,0 +1,104 @@
+// hubctl callback: callbacks of payment providers and their results.
+import { type Command, Option } from 'commander';
+import { CALLBACK_STATES } from '../../../lib/presentation/words.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { addNoun, addVerb } from '../../command-help.ts';
+import { NO_DEADLINE } from '../../connect/call-options.ts';
+import { pages } from '../../connect/pages.ts';
+import { part } from '../../connect/require-field.ts';
+import { list } from '../../output/json-schema.ts';
+import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
+import { maxOption } from '../../parse/shared-options.ts';
+import {
+  CALLBACK,
+  CALLBACK_COLUMNS,
+  CALLBACK_FIELDS,
+  CALLBACK_WITH_VERIFICATIONS,
+  type CallbackView,
+  callbackView,
+  FIELD_COLUMNS,
+  VERIFICATION_COLUMNS,
+  verificationView,
+} from '../../views/payments/callback.ts';
+
+type ListOptions = ListingOptions & {
+  state?: keyof typeof CALLBACK_STATES;
+  gateway?: string;
+  session?: string;
+};
+
+const EXAMPLE_ID = 'cb_01k8e7v0c5eaxbgqm2tq1h9n3r';
+
+export function registerCallback(program: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
+  const callback = addNoun(program, 'callback', {
+    group: 'Payments:',
+    summary: 'callbacks of payment providers',
+    description: 'Journaled callbacks of payment providers and their results.',
+  });
+
+  const listing = addVerb(callback, 'list', {
+    summary: 'list callbacks',
+    description: 'Lists callbacks, newest first. Filters combine with AND.',
+    examples: ['hubctl callback list --state dead', 'hubctl callback list --watch'],
+    prints: { document: list(CALLBACK) },
+  })
+    .addOption(new Option('--state <state>', 'only in this state').choices(Object.keys(CALLBACK_STATES)))
+    .option('--gateway <gateway>', 'only of this gateway')
+    .option('--session <sessionId>', 'only of this session, chs_…')
+    .addOption(maxOption());
+  addWatch(listing).action(async ({ state, gateway, session, ...options }: ListOptions) => {
+    const { paymentAdmin } = await hub('paymentAdmin');
+    const wanted = {
+      ...(state !== undefined && { state: CALLBACK_STATES[state] }),
+      ...(gateway !== undefined && { gateway }),
+      ...(session !== undefined && { sessionId: session }),
+    };
+    const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
+      const { callbacks, nextPageToken } = await paymentAdmin.listCallbacks({ ...wanted, ...page });
+      return { items: callbacks.map(callbackView), next: nextPageToken };
+    };
+    const listed = {
+      pages: (max: number | undefined) => pages(fetchPage, max),
+      columns: CALLBACK_COLUMNS,
+      id: (item: CallbackView) => item.callbackId,
+      newestFirst: true,
+      none: 'No callback matches.',
+    };
+    await printList(tools, listed, options);
+  });
+
+  addVerb(callback, 'show', {
+    summary: 'show a callback',
+    description: 'Shows a callback with its fields and the verifications that it caused.',
+    examples: [`hubctl callback show ${EXAMPLE_ID}`],
+    prints: { document: CALLBACK_WITH_VERIFICATIONS },
+  })
+    .argument('<callbackId>', 'the callback, cb_…')
+    .action(async (callbackId: string) => {
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const reply = await paymentAdmin.getCallback({ callbackId });
+      const verifications = reply.verifications.map(verificationView);
+      const view = { ...callbackView(part(reply.callback, 'callback')), verifications };
+      await out.record(view, CALLBACK_FIELDS);
+      if (out.json()) return;
+      const fields = Object.entries(view.fields).map(([name, value]) => ({ name, value }));
+      if (fields.length > 0) await out.text('\n');
+      await out.list([fields], FIELD_COLUMNS);
+      if (verifications.length > 0) await out.text('\n');
+      await out.list([verifications], VERIFICATION_COLUMNS);
+    });
+
+  addVerb(callback, 'replay', {
+    summary: 'process a callback again',
+    description: 'Processes a callback again from the start. Safe for any callback: a payment settles once.',
+    examples: [`hubctl callback replay ${EXAMPLE_ID}`],
+    prints: { document: CALLBACK },
+  })
+    .argument('<callbackId>', 'the callback, cb_…')
+    .action(async (callbackId: string) => {
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const reply = await paymentAdmin.replayCallback({ callbackId }, NO_DEADLINE);
+      await out.record(callbackView(part(reply.callback, 'callback')), CALLBACK_FIELDS);
+    });
+}

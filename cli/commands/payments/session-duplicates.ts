@@ -1,0 +1,75 @@
+// hubctl session list-duplicates and resolve-duplicate: sessions that were paid more than once.
+import type { Command } from 'commander';
+import type { CommandContext } from '../../command-context.ts';
+import { addVerb } from '../../command-help.ts';
+import { pages } from '../../connect/pages.ts';
+import { part } from '../../connect/require-field.ts';
+import { list } from '../../output/json-schema.ts';
+import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
+import { parseText } from '../../parse/parse-number.ts';
+import { maxOption } from '../../parse/shared-options.ts';
+import {
+  DUPLICATE_PAYMENT,
+  DUPLICATE_PAYMENT_COLUMNS,
+  DUPLICATE_PAYMENT_FIELDS,
+  type DuplicatePaymentView,
+  duplicatePaymentView,
+} from '../../views/payments/duplicate-payment.ts';
+
+type DuplicatesOptions = ListingOptions & { readonly slot?: string; readonly all?: boolean };
+
+const EXAMPLE_ID = 'dup_01k8e7qk3vf2tb5s0w9m4x6ydz';
+
+export function registerDuplicates(session: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
+  const listing = addVerb(session, 'list-duplicates', {
+    summary: 'list duplicate payments',
+    description:
+      'Lists second payments of sessions that were already paid, newest first. The hub does not settle them: refund them at the provider, then mark them with `session resolve-duplicate`.',
+    examples: ['hubctl session list-duplicates --slot main'],
+    prints: { document: list(DUPLICATE_PAYMENT) },
+  })
+    .option('--slot <slot>', 'only of this slot')
+    .option('--all', 'include payments marked as handled');
+  addWatch(listing.addOption(maxOption())).action(
+    async ({ slot, all = false, ...options }: DuplicatesOptions) => {
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const wanted = { ...(slot !== undefined && { slot }), includeResolved: all };
+      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
+        const { duplicatePayments, nextPageToken } = await paymentAdmin.listDuplicatePayments({
+          ...wanted,
+          ...page,
+        });
+        return { items: duplicatePayments.map(duplicatePaymentView), next: nextPageToken };
+      };
+      const listed = {
+        pages: (max: number | undefined) => pages(fetchPage, max),
+        columns: DUPLICATE_PAYMENT_COLUMNS,
+        id: (item: DuplicatePaymentView) => item.duplicatePaymentId,
+        newestFirst: true,
+        none: 'There is no duplicate payment.',
+      };
+      await printList(tools, listed, options);
+    },
+  );
+
+  addVerb(session, 'resolve-duplicate', {
+    summary: 'mark a duplicate payment as handled',
+    description:
+      'Marks a duplicate payment as handled, with a note. It moves no money: refund the payment at the provider first.',
+    examples: [`hubctl session resolve-duplicate ${EXAMPLE_ID} --note "refunded at the provider"`],
+    prints: { document: DUPLICATE_PAYMENT },
+  })
+    .argument('<duplicatePaymentId>', 'the duplicate payment, dup_…')
+    .requiredOption('--note <text>', 'what was done about it', parseText)
+    .action(async (duplicatePaymentId: string, { note }: { note: string }) => {
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const request = { duplicatePaymentId, resolution: note };
+      const reply = await paymentAdmin.resolveDuplicatePayment(request);
+      if (reply.unchanged) out.note('It was already marked as handled: the first note stays.');
+      await out.record(
+        duplicatePaymentView(part(reply.duplicatePayment, 'duplicate payment')),
+        DUPLICATE_PAYMENT_FIELDS,
+      );
+    });
+}

@@ -1,0 +1,273 @@
+// hubctl session: charge sessions.
+import { type Command, Option } from 'commander';
+import { listSessionEvents } from '../../../lib/presentation/session-timeline.ts';
+import { CHARGE_STATUSES } from '../../../lib/presentation/words.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { addNoun, addVerb } from '../../command-help.ts';
+import { NO_DEADLINE } from '../../connect/call-options.ts';
+import { pages } from '../../connect/pages.ts';
+import { part } from '../../connect/require-field.ts';
+import { list } from '../../output/json-schema.ts';
+import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
+import { type WatchOptions, watchSession } from '../../output/watch-session.ts';
+import { typedMoney } from '../../parse/amount-option.ts';
+import { requireYes } from '../../parse/confirm.ts';
+import { addPair, parseText } from '../../parse/parse-number.ts';
+import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
+import { addPeriod, maxOption, yesOption } from '../../parse/shared-options.ts';
+import { VERIFICATION, VERIFICATION_COLUMNS, verificationView } from '../../views/payments/callback.ts';
+import {
+  CHARGE_SESSION,
+  CHARGE_SESSION_COLUMNS,
+  CHARGE_SESSION_FIELDS,
+  type ChargeSessionView,
+  chargeSessionView,
+} from '../../views/payments/charge-session.ts';
+import { moneyText } from '../../views/payments/money.ts';
+import {
+  leftOutOf,
+  RECHECKED_FIELDS,
+  RECHECKED_SESSION,
+  recheckedView,
+  SESSION_STORY,
+  SESSION_STORY_FIELDS,
+  STATUS_CHANGE,
+  STATUS_CHANGE_COLUMNS,
+  STORY_COLUMNS,
+  sessionStoryView,
+  statusChangeView,
+} from '../../views/payments/session-story.ts';
+import { registerDuplicates } from './session-duplicates.ts';
+
+type CreateOptions = {
+  slot: string;
+  amount: string;
+  currency: string;
+  order?: string;
+  customerName?: string;
+  customerEmail?: string;
+  customerPhone?: string;
+  metadata?: Record<string, string>;
+  idempotencyKey?: string;
+};
+
+type ListOptions = ListingOptions & {
+  slot?: string;
+  status?: keyof typeof CHARGE_STATUSES;
+  held?: true;
+  order?: string;
+  from?: Date;
+  to?: Date;
+};
+
+const EXAMPLE_ID = 'chs_01k8e7qk3vf2tb5s0w9m4x6ydz';
+
+export function registerSession(program: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
+  const session = addNoun(program, 'session', {
+    group: 'Payments:',
+    summary: 'charge sessions',
+    description: 'Attempts to charge a customer through the hosted checkout of a payment provider.',
+  });
+
+  addVerb(session, 'create', {
+    summary: 'create a charge session',
+    description:
+      'Creates a charge session and its checkout at the provider, and prints the checkout address for the customer.',
+    examples: [
+      'hubctl session create --slot main --amount 100.00 --currency BDT --order ORD-1 --output json',
+    ],
+    prints: { document: CHARGE_SESSION },
+  })
+    .requiredOption('--slot <slot>', 'the payment slot to charge through')
+    .requiredOption('--amount <decimal>', 'what to charge: 100.00')
+    .requiredOption('--currency <code>', 'ISO 4217 code: BDT')
+    .option('--order <text>', 'your reference; does not have to be unique', parseText)
+    .option('--customer-name <text>', 'who pays', parseText)
+    .option('--customer-email <address>', 'e-mail address of the customer', parseText)
+    .option('--customer-phone <number>', 'phone number of the customer', parseText)
+    .option('--metadata <name=value>', 'your own data, kept with the session; repeatable', addPair)
+    .option('--idempotency-key <key>', 'a repeat with the same key returns the session of the first call')
+    .action(async (options: CreateOptions) => {
+      const { order, metadata = {}, idempotencyKey } = options;
+      const request = {
+        slot: options.slot,
+        amount: typedMoney(options.amount, options.currency),
+        orderReference: order ?? '',
+        customer: {
+          name: options.customerName ?? '',
+          email: options.customerEmail ?? '',
+          phone: options.customerPhone ?? '',
+        },
+        metadata,
+        ...(idempotencyKey !== undefined && { idempotencyKey }),
+      };
+      const { payments } = await hub('payments');
+      const reply = await payments.createChargeSession(request, NO_DEADLINE);
+      await out.record(chargeSessionView(part(reply.session, 'session')), CHARGE_SESSION_FIELDS);
+    });
+
+  const listing = addVerb(session, 'list', {
+    summary: 'list charge sessions',
+    description: 'Lists charge sessions, newest first. Filters combine with AND.',
+    examples: [
+      'hubctl session list --status pending --from 2026-03-01 --max 20',
+      'hubctl session list --slot main --watch',
+    ],
+    prints: { document: list(CHARGE_SESSION) },
+  })
+    .option('--slot <slot>', 'only of this slot')
+    .addOption(new Option('--status <status>', 'only with this status').choices(Object.keys(CHARGE_STATUSES)))
+    .option('--order <text>', 'only with exactly this order reference')
+    .option('--held', 'only with a payment held for review because of its risk');
+  addWatch(addPeriod(listing, 'those created').addOption(maxOption())).action(
+    async ({ slot, status, held, order, from, to, ...options }: ListOptions) => {
+      checkPeriod(from, to);
+      const { payments } = await hub('payments');
+      const wanted = {
+        ...(slot !== undefined && { slot }),
+        ...(status !== undefined && { status: CHARGE_STATUSES[status] }),
+        ...(order !== undefined && { orderReference: order }),
+        ...(held && { held }),
+        ...(from !== undefined && { createdFrom: timestampOf(from) }),
+        ...(to !== undefined && { createdTo: timestampOf(to) }),
+      };
+      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
+        const { sessions, nextPageToken } = await payments.listChargeSessions({ ...wanted, ...page });
+        return { items: sessions.map(chargeSessionView), next: nextPageToken };
+      };
+      const listed = {
+        pages: (max: number | undefined) => pages(fetchPage, max),
+        columns: CHARGE_SESSION_COLUMNS,
+        id: (item: ChargeSessionView) => item.sessionId,
+        newestFirst: true,
+        none: 'No session matches.',
+      };
+      await printList(tools, listed, options);
+    },
+  );
+
+  addVerb(session, 'show', {
+    summary: 'show a charge session',
+    description: 'Shows the current state of a charge session. `session inspect` shows its history.',
+    examples: [`hubctl session show ${EXAMPLE_ID}`],
+    prints: { document: CHARGE_SESSION },
+  })
+    .argument('<sessionId>', 'the session, chs_…')
+    .action(async (sessionId: string) => {
+      const { payments } = await hub('payments');
+      const reply = await payments.getChargeSession({ sessionId });
+      await out.record(chargeSessionView(part(reply.session, 'session')), CHARGE_SESSION_FIELDS);
+    });
+
+  addVerb(session, 'inspect', {
+    summary: 'show the whole history of a session',
+    description:
+      'Shows the history of a session in order: callbacks, verifications with their answers, the reason for its status, usage log entries with their fees, and duplicate payments. Shows the newest 50 callbacks, verifications and status changes, and names the commands that list the rest.',
+    examples: [`hubctl session inspect ${EXAMPLE_ID}`],
+    prints: { document: SESSION_STORY },
+  })
+    .argument('<sessionId>', 'the session, chs_…')
+    .action(async (sessionId: string) => {
+      const { payments } = await hub('payments');
+      const reply = await payments.inspectChargeSession({ sessionId });
+      const story = sessionStoryView(reply);
+      await out.record(story, SESSION_STORY_FIELDS);
+      if (out.json()) return;
+      await out.text('\n');
+      await out.list([listSessionEvents(reply)], STORY_COLUMNS);
+      const leftOut = leftOutOf(story);
+      if (leftOut.length > 0) await out.text(`\n${leftOut.join('\n')}\n`);
+    });
+
+  addVerb(session, 'list-verifications', {
+    summary: 'list the verifications of a session',
+    description: 'Lists the calls to the provider about a session and the answers, newest first.',
+    examples: [`hubctl session list-verifications ${EXAMPLE_ID} --max 20`],
+    prints: { document: list(VERIFICATION) },
+  })
+    .argument('<sessionId>', 'the session, chs_…')
+    .addOption(maxOption())
+    .action(async (sessionId: string, { max }: { max?: number }) => {
+      const { payments } = await hub('payments');
+      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
+        const { verifications, nextPageToken } = await payments.listVerifications({ sessionId, ...page });
+        return { items: verifications.map(verificationView), next: nextPageToken };
+      };
+      const count = await out.list(pages(fetchPage, max), VERIFICATION_COLUMNS);
+      if (count === 0) out.note('The session has no verifications yet.');
+    });
+
+  addVerb(session, 'list-changes', {
+    summary: 'list the status changes of a session',
+    description: 'Lists the status changes of a session, newest first, as far back as the audit log reaches.',
+    examples: [`hubctl session list-changes ${EXAMPLE_ID}`],
+    prints: { document: list(STATUS_CHANGE) },
+  })
+    .argument('<sessionId>', 'the session, chs_…')
+    .addOption(maxOption())
+    .action(async (sessionId: string, { max }: { max?: number }) => {
+      const { payments } = await hub('payments');
+      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
+        const { statusChanges, nextPageToken } = await payments.listStatusChanges({ sessionId, ...page });
+        return { items: statusChanges.map(statusChangeView), next: nextPageToken };
+      };
+      const count = await out.list(pages(fetchPage, max), STATUS_CHANGE_COLUMNS);
+      if (count === 0) out.note('The status of this session has not changed yet.');
+    });
+
+  addVerb(session, 'watch', {
+    summary: 'print each change of a session',
+    description:
+      'Prints the status of a session now and after each change, one line each, until Ctrl-C. A status from a callback alone is not final, since a callback can be forged: the hub verifies it with the provider on its schedule, or at once with `session recheck`.',
+    examples: [`hubctl session watch ${EXAMPLE_ID} --until-final`],
+    prints: { lines: CHARGE_SESSION },
+  })
+    .argument('<sessionId>', 'the session, chs_…')
+    .option('--until-final', 'exit when the provider has confirmed success, failed or cancelled')
+    .action((sessionId: string, options: WatchOptions) => watchSession(tools, sessionId, options));
+
+  addVerb(session, 'release', {
+    summary: 'release a session that is held for review',
+    description:
+      'Releases a session whose payment is held because the provider rates it risky, and verifies it again: the session settles if the payment is still valid. Asks for confirmation; without a terminal it requires --yes.',
+    examples: [`hubctl session release ${EXAMPLE_ID} --reason "customer known, order 1183" --yes`],
+    prints: { document: CHARGE_SESSION },
+  })
+    .argument('<sessionId>', 'the session, chs_…')
+    .requiredOption('--reason <text>', 'reason, kept in the audit log')
+    .addOption(yesOption())
+    .action(async (sessionId: string, { reason, yes }: { reason: string; yes?: true }) => {
+      const question = async () => {
+        const { payments } = await hub('payments');
+        const reply = await payments.getChargeSession({ sessionId });
+        const view = chargeSessionView(part(reply.session, 'session'));
+        return `Release ${sessionId} of ${moneyText(view)}, ${view.statusReason}?`;
+      };
+      await requireYes(tools, { yes, verb: 'release', question, otherwise: 'Nothing was released.' });
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const reply = await paymentAdmin.releaseChargeSession({ sessionId, reason }, NO_DEADLINE);
+      const view = chargeSessionView(part(reply.session, 'session'));
+      await out.record(view, CHARGE_SESSION_FIELDS);
+      if (reply.unchanged) out.note('Nothing changed: the session was already released.');
+      if (view.status === 'pending') out.note('The hub will retry the verification.');
+    });
+
+  addVerb(session, 'recheck', {
+    summary: 'ask the provider now',
+    description:
+      'Verifies a session with its provider and settles it by the answer. This is the only way to detect a reversal. For a paid session it also searches for duplicate payments.',
+    examples: [`hubctl session recheck ${EXAMPLE_ID}`],
+    prints: { document: RECHECKED_SESSION },
+  })
+    .argument('<sessionId>', 'the session, chs_…')
+    .action(async (sessionId: string) => {
+      const { payments } = await hub('payments');
+      await out.record(
+        recheckedView(await payments.recheckChargeSession({ sessionId }, NO_DEADLINE)),
+        RECHECKED_FIELDS,
+      );
+    });
+
+  registerDuplicates(session, tools);
+}

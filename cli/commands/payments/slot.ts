@@ -1,0 +1,222 @@
+// hubctl slot: accounts at payment providers.
+import { type Command, Option } from 'commander';
+import type { CommandContext } from '../../command-context.ts';
+import { addNoun, addVerb } from '../../command-help.ts';
+import { NO_DEADLINE } from '../../connect/call-options.ts';
+import { part } from '../../connect/require-field.ts';
+import { CliError, EXIT, usageError } from '../../errors/failure.ts';
+import { list } from '../../output/json-schema.ts';
+import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
+import { readCredentials } from '../../parse/credentials.ts';
+import { addPair } from '../../parse/parse-number.ts';
+import { credentialsOption } from '../../parse/shared-options.ts';
+import {
+  SLOT,
+  SLOT_COLUMNS,
+  SLOT_ENVIRONMENTS,
+  SLOT_FIELDS,
+  SLOT_TEST,
+  SLOT_TEST_FIELDS,
+  type SlotView,
+  slotView,
+} from '../../views/payments/slot.ts';
+
+type AddOptions = {
+  gateway: string;
+  environment: keyof typeof SLOT_ENVIRONMENTS;
+  baseUrl?: string;
+  credentialsFile?: string;
+  option?: Record<string, string>;
+  holdRisky?: boolean;
+};
+
+type UpdateOptions = Pick<AddOptions, 'option' | 'holdRisky'>;
+
+const ABOUT_CREDENTIALS =
+  'The file is a JSON object of credentials by name: `hubctl gateway list` lists them. Without a file, hubctl prompts for them without echo. The hub encrypts them and never shows them.';
+
+const HOLD_RISKY = 'hold payments that the provider rates risky for review, instead of settling them';
+
+/** @throws CliError (usage) if `--option` contradicts `--hold-risky` */
+function slotOptions({
+  option,
+  holdRisky,
+}: {
+  option: Record<string, string>;
+  holdRisky: boolean | undefined;
+}): Record<string, string> {
+  if (holdRisky === undefined) return option;
+  const riskyPayments = holdRisky ? 'hold' : 'settle';
+  if ((option['riskyPayments'] ?? riskyPayments) !== riskyPayments) {
+    throw usageError('--option riskyPayments and --hold-risky contradict each other: give one of them.');
+  }
+  return { ...option, riskyPayments };
+}
+
+export function registerSlot(program: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
+  const slot = addNoun(program, 'slot', {
+    group: 'Payments:',
+    summary: 'payment slots',
+    description: 'Accounts at payment providers. Their credentials are sealed and never shown again.',
+  });
+  const print = async (found: Parameters<typeof slotView>[0] | undefined) =>
+    out.record(slotView(part(found, 'slot')), SLOT_FIELDS);
+  /** The names of the credentials that a gateway needs. */
+  const credentialsOf = async (name: string): Promise<readonly string[]> => {
+    const { paymentAdmin } = await hub('paymentAdmin');
+    const { gateways } = await paymentAdmin.listGateways({});
+    const known = gateways.map(({ gateway }) => gateway).join(', ');
+    const found = gateways.find(({ gateway }) => gateway === name);
+    if (found === undefined) throw usageError(`--gateway ${name}: unknown gateway. Use one of ${known}.`);
+    return found.credentials;
+  };
+
+  addVerb(slot, 'add', {
+    summary: 'add a payment slot',
+    description: 'Adds an account at a payment provider.',
+    notes: [ABOUT_CREDENTIALS],
+    examples: [
+      'hubctl slot add main --gateway gateway_one --environment sandbox --base-url https://sandbox.example --credentials-file one.json',
+    ],
+    prints: { document: SLOT },
+  })
+    .argument('<name>', 'name of the slot: lower-case letters, digits, inner dashes')
+    .requiredOption('--gateway <gateway>', 'gateway, such as gateway_one')
+    .addOption(
+      new Option('--environment <where>', 'where its payments are real')
+        .choices(Object.keys(SLOT_ENVIRONMENTS))
+        .makeOptionMandatory(),
+    )
+    .option('--base-url <url>', "address of the provider's API; in production, by default the provider's own")
+    .addOption(credentialsOption())
+    .option('--option <name=value>', 'an option of the gateway; repeatable', addPair)
+    .option('--hold-risky', HOLD_RISKY)
+    .action(async (name: string, options: AddOptions) => {
+      const { gateway, environment, baseUrl, credentialsFile, option = {}, holdRisky } = options;
+      const credentials = await readCredentials(tools, credentialsFile, () => credentialsOf(gateway));
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const reply = await paymentAdmin.addSlot({
+        name,
+        gateway,
+        environment: SLOT_ENVIRONMENTS[environment],
+        baseUrl: baseUrl ?? '',
+        credentials,
+        options: slotOptions({ option, holdRisky }),
+      });
+      await print(reply.slot);
+    });
+
+  const listing = addVerb(slot, 'list', {
+    summary: 'list payment slots',
+    description: 'Lists the payment slots by name.',
+    examples: ['hubctl slot list'],
+    prints: { document: list(SLOT) },
+  });
+  addWatch(listing).action(async (options: ListingOptions) => {
+    const { paymentAdmin } = await hub('paymentAdmin');
+    const listed = {
+      async *pages() {
+        yield (await paymentAdmin.listSlots({})).slots.map(slotView);
+      },
+      columns: SLOT_COLUMNS,
+      id: (item: SlotView) => item.slotId,
+      newestFirst: false,
+      none: 'No slots yet. Add one with `hubctl slot add`.',
+    };
+    await printList(tools, listed, options);
+  });
+
+  addVerb(slot, 'show', {
+    summary: 'show a payment slot',
+    description: 'Shows a payment slot, without its credentials.',
+    examples: ['hubctl slot show main'],
+    prints: { document: SLOT },
+  })
+    .argument('<slot>', 'name of the slot')
+    .action(async (name: string) => {
+      const { paymentAdmin } = await hub('paymentAdmin');
+      await print((await paymentAdmin.getSlot({ slot: name })).slot);
+    });
+
+  addVerb(slot, 'update', {
+    summary: 'change options of a slot',
+    description: 'Changes the given options of a slot. They apply from the next call to the provider.',
+    examples: ['hubctl slot update main --hold-risky', 'hubctl slot update main --no-hold-risky'],
+    prints: { document: SLOT },
+  })
+    .argument('<slot>', 'name of the slot')
+    .option('--option <name=value>', 'an option of the gateway; repeatable', addPair)
+    .option('--hold-risky', HOLD_RISKY)
+    .option('--no-hold-risky', 'settle them (default)')
+    .action(async (name: string, { option = {}, holdRisky }: UpdateOptions) => {
+      const options = slotOptions({ option, holdRisky });
+      if (Object.keys(options).length === 0) {
+        throw usageError('Nothing to change: give --hold-risky, --no-hold-risky or --option name=value.');
+      }
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const { slot: found, unchanged } = await paymentAdmin.updateSlot({ slot: name, options });
+      await print(found);
+      if (unchanged) out.note('Nothing changed: the slot already has these options.');
+    });
+
+  addVerb(slot, 'rotate', {
+    summary: 'replace the credentials of a slot',
+    description: 'Replaces all credentials of a slot. Calls in progress finish with the old ones.',
+    notes: [ABOUT_CREDENTIALS],
+    examples: ['hubctl slot rotate main --credentials-file one.json'],
+    prints: { document: SLOT },
+  })
+    .argument('<slot>', 'name of the slot')
+    .addOption(credentialsOption())
+    .action(async (name: string, { credentialsFile }: { credentialsFile?: string }) => {
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const { gateway } = part((await paymentAdmin.getSlot({ slot: name })).slot, 'slot');
+      const credentials = await readCredentials(tools, credentialsFile, () => credentialsOf(gateway));
+      await print((await paymentAdmin.rotateSlotCredentials({ slot: name, credentials })).slot);
+      out.note(`Test them with: hubctl slot test ${name}`);
+    });
+
+  for (const [verb, disabled, description] of [
+    ['disable', true, 'Disables a slot: it takes no new sessions, and still settles old ones.'],
+    ['enable', false, 'Enables a disabled slot.'],
+  ] as const) {
+    addVerb(slot, verb, {
+      summary: `${verb} a payment slot`,
+      description,
+      examples: [`hubctl slot ${verb} main`],
+      prints: { document: SLOT },
+    })
+      .argument('<slot>', 'name of the slot')
+      .action(async (name: string) => {
+        const { paymentAdmin } = await hub('paymentAdmin');
+        const { slot: found, unchanged } = await paymentAdmin.setSlotDisabled({ slot: name, disabled });
+        await print(found);
+        if (unchanged) out.note(`Nothing changed: the slot is already ${verb}d.`);
+      });
+  }
+
+  addVerb(slot, 'test', {
+    summary: 'test the credentials of a slot',
+    description:
+      'Tests the credentials with a harmless call to the provider. Exits 1 if they do not work or the provider did not answer.',
+    examples: ['hubctl slot test main'],
+    prints: { document: SLOT_TEST },
+  })
+    .argument('<slot>', 'name of the slot')
+    .action(async (name: string) => {
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const { ok, answered, detail, durationMs } = await paymentAdmin.testSlot({ slot: name }, NO_DEADLINE);
+      await out.record({ slot: name, ok, answered, detail, durationMs }, SLOT_TEST_FIELDS);
+      if (!answered) {
+        throw new CliError(
+          'slot_test_inconclusive',
+          EXIT.failed,
+          `The slot ${name} got no answer: ${detail}`,
+        );
+      }
+      if (!ok) {
+        throw new CliError('slot_test_failed', EXIT.failed, `The slot ${name} does not work: ${detail}`);
+      }
+    });
+}

@@ -1,0 +1,98 @@
+// hubctl usage: the usage log of payments.
+import { type Command, Option } from 'commander';
+import type { CommandContext } from '../../command-context.ts';
+import { addNoun, addVerb } from '../../command-help.ts';
+import { usageError } from '../../errors/failure.ts';
+import { EXPORTED } from '../../output/export-to-file.ts';
+import { type ExportOptions, exportUsage, type Format, USAGE_FORMATS } from '../../output/export-usage.ts';
+import { either, list } from '../../output/json-schema.ts';
+import { type UsageFilter, usagePages } from '../../output/usage-pages.ts';
+import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
+import { checkPeriod, parseBound, timestampOf } from '../../parse/parse-time.ts';
+import { addOutFile, addPeriod, maxOption } from '../../parse/shared-options.ts';
+import { USAGE_COLUMNS, USAGE_LOG, type UsageView } from '../../views/payments/usage.ts';
+import { USAGE_DAY, USAGE_DAY_COLUMNS, usageDayView } from '../../views/payments/usage-day.ts';
+
+export function registerUsage(program: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
+  const usage = addNoun(program, 'usage', {
+    group: 'Payments:',
+    summary: 'the log of payments',
+    description:
+      'One entry of kind payment for each paid session, with its fees. Reversals, and payments after a reversal, are separate entries; reversed amounts are negative.',
+  });
+
+  const listing = addVerb(usage, 'list', {
+    summary: 'list what was paid',
+    description: 'Lists the usage log, newest first.',
+    examples: ['hubctl usage list --slot main --from 2026-01-01'],
+    prints: { document: list(USAGE_LOG) },
+  });
+  addWatch(withFilter(listing).addOption(maxOption())).action(
+    async ({ slot, from, to, ...options }: UsageFilter & ListingOptions) => {
+      const filter = { ...(slot !== undefined && { slot }), ...(from && { from }), ...(to && { to }) };
+      const client = await hub('paymentAdmin');
+      const listed = {
+        pages: (max: number | undefined) => usagePages(client, filter, max),
+        columns: USAGE_COLUMNS,
+        id: (item: UsageView) => item.usageLogId,
+        newestFirst: true,
+        none: 'No entry matches.',
+      };
+      await printList(tools, listed, options);
+    },
+  );
+
+  addVerb(usage, 'sum', {
+    summary: 'sum up payments by day',
+    description:
+      'Sums the usage log up by day (UTC) and currency, the oldest day first: payments, amounts, fees, reversals, and the net amount. A reversal counts on its own day.',
+    examples: ['hubctl usage sum --from 2026-01-01 --to 2026-02-01'],
+    prints: { document: list(USAGE_DAY) },
+  })
+    .option('--slot <slot>', 'only payments of this slot')
+    .requiredOption('--from <when>', 'payments settled from this day (UTC) or time on', parseBound)
+    .requiredOption(
+      '--to <when>',
+      'payments settled before this day (UTC) or time, 400 days later at most',
+      parseBound,
+    )
+    .action(async ({ slot, from, to }: { slot?: string; from: Date; to: Date }) => {
+      checkPeriod(from, to);
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const { days } = await paymentAdmin.summarizeUsage({
+        ...(slot !== undefined && { slot }),
+        settledFrom: timestampOf(from),
+        settledTo: timestampOf(to),
+      });
+      const count = await out.list([days.map(usageDayView)], USAGE_DAY_COLUMNS);
+      if (count === 0) out.note('Nothing was paid then.');
+    });
+
+  const exporting = addVerb(usage, 'export', {
+    summary: 'export the usage log to a file',
+    description: 'Exports the usage log to a file or to standard output, newest first.',
+    notes: [
+      'CSV: RFC 4180 with a header. Amounts are decimals and minor units (10000 is 100.00 BDT); fees are name=amount, separated by semicolons. The amount of a reversal is negative, so that the sum of a column is the net amount. A text that begins with = + - @ gets a leading apostrophe, so that a spreadsheet reads it as text. JSON lines: one object per line, as `usage list` prints them.',
+    ],
+    examples: ['hubctl usage export --from 2026-01-01 --to 2026-02-01 --out january.csv'],
+    prints: {
+      lines: either([USAGE_LOG, EXPORTED], 'the entries; with --out one object that names the file'),
+    },
+  });
+  withFilter(exporting).addOption(
+    new Option('--format <format>', 'default: csv, or jsonl with --output json').choices(USAGE_FORMATS),
+  );
+  addOutFile(exporting, 'the entries').action(
+    (given: Omit<ExportOptions, 'format'> & { format?: Format }) => {
+      const asJson = out.json() && given.out === undefined;
+      if (asJson && given.format === 'csv')
+        throw usageError('--format csv is no JSON: leave out --output json.');
+      return exportUsage(tools, { ...given, format: given.format ?? (asJson ? 'jsonl' : 'csv') });
+    },
+  );
+}
+
+function withFilter(command: Command): Command {
+  return addPeriod(command.option('--slot <slot>', 'only payments of this slot'), 'those settled');
+}

@@ -1,0 +1,152 @@
+// hubctl context: named connections to hubs.
+import type { Command } from 'commander';
+import type { CommandContext } from '../../command-context.ts';
+import { addNoun, addVerb } from '../../command-help.ts';
+import { addContext } from '../../connect/add-context.ts';
+import { storedContext } from '../../connect/choose-hub.ts';
+import {
+  contextsFile,
+  LOCAL,
+  readContexts,
+  type StoredContexts,
+  writeContexts,
+} from '../../connect/stored-contexts.ts';
+import { usageError } from '../../errors/failure.ts';
+import { list } from '../../output/json-schema.ts';
+import { CALLER, CALLER_FIELDS, callerView } from '../../views/operations/caller.ts';
+import {
+  CONTEXT,
+  CONTEXT_COLUMNS,
+  CONTEXT_FIELDS,
+  type ContextView,
+  contextView,
+} from '../../views/operations/context.ts';
+
+export function registerContext(program: Command, tools: CommandContext): void {
+  const { hub, out, typed, target, localTarget } = tools;
+  const context = addNoun(program, 'context', {
+    group: 'hubctl itself:',
+    summary: 'hubs by name',
+    description:
+      'Named connections to hubs. The context local always exists: the hub on this machine, found by its data directory.',
+  });
+  const file = () => contextsFile(process.env);
+  const save = async (contexts: StoredContexts): Promise<void> => {
+    tools.interruption.hold(); // leave no draft that contains tokens
+    await writeContexts(file(), contexts);
+  };
+  const localView = async (current: boolean): Promise<ContextView> => {
+    const { server, token } = await localTarget();
+    return contextView(LOCAL, current, { server, ...(token && { token: token.value }) });
+  };
+  const viewOf = async (name: string, stored: StoredContexts, from?: string): Promise<ContextView> => {
+    const current = (stored.current ?? LOCAL) === name;
+    if (name === LOCAL) return localView(current);
+    return contextView(name, current, storedContext(name, stored, from));
+  };
+
+  addVerb(context, 'list', {
+    summary: 'list the contexts',
+    description: 'Lists the contexts by name, the local one first. A star marks the current context.',
+    examples: ['hubctl context list'],
+    prints: { document: list(CONTEXT) },
+  }).action(async () => {
+    const stored = readContexts(file());
+    const names = [LOCAL, ...Object.keys(stored.contexts).sort()];
+    await out.list([await Promise.all(names.map((name) => viewOf(name, stored)))], CONTEXT_COLUMNS);
+  });
+
+  addVerb(context, 'add', {
+    summary: 'add a context',
+    description:
+      'Stores the connection given by --server, --token-file, --ca, --client-cert and --client-key. The token comes from a file, from standard input, or from a prompt without echo. The file of contexts is readable by its owner only.',
+    examples: [
+      'hubctl context add shop --server https://hub.example:5100 --token-file shop.token',
+      'printenv SHOP_TOKEN | hubctl context add shop --server https://hub.example:5100 --token-file -',
+      'hubctl context add shop --server https://hub.example:5100 --client-cert me.crt --client-key me.key --ca ca.crt',
+    ],
+    prints: { document: CONTEXT },
+  })
+    .usage('--server <url> [options] <name>')
+    .argument('<name>', 'name of the context: lower-case letters, digits, inner dashes')
+    .option('--force', 'replace the context of this name')
+    .action(async (name: string, { force }: { force?: true }) => {
+      const stored = readContexts(file());
+      if (name === LOCAL) throw usageError(`${LOCAL}: this context always exists; choose another name.`);
+      if (!force && Object.hasOwn(stored.contexts, name)) {
+        throw usageError(`${name}: this context exists. Replace it with --force.`);
+      }
+      const added = await addContext(tools, name);
+      const contexts = { ...stored.contexts, [name]: added };
+      await save({ ...stored, contexts });
+      await out.record(await viewOf(name, { ...stored, contexts }), CONTEXT_FIELDS);
+      out.note(`Test it: hubctl context check ${name}. Use it: hubctl context use ${name}`);
+    });
+
+  addVerb(context, 'use', {
+    summary: 'set the current context',
+    description:
+      'Sets the current context, which commands use unless an option or the environment names another hub.',
+    examples: ['hubctl context use shop', 'hubctl context use local'],
+    prints: { document: CONTEXT },
+  })
+    .argument('<context>', 'name of the context')
+    .action(async (name: string) => {
+      const { current: _, contexts } = readContexts(file());
+      const stored = { ...(name !== LOCAL && { current: name }), contexts };
+      const view = await viewOf(name, stored, name);
+      await save(stored);
+      await out.record(view, CONTEXT_FIELDS);
+      const stronger = (['server', 'context', 'dataDir'] as const)
+        .map((option) => typed(option))
+        .find((option) => option?.source === 'env');
+      if (stronger) out.note(`${stronger.from} is set and overrides the current context.`);
+    });
+
+  addVerb(context, 'show', {
+    summary: 'show a context',
+    description: 'Shows a context, without its token.',
+    examples: ['hubctl context show', 'hubctl context show shop --output json'],
+    prints: { document: CONTEXT },
+  })
+    .argument('[context]', 'name of the context (default: the current context)')
+    .action(async (name: string | undefined) => {
+      const stored = readContexts(file());
+      await out.record(await viewOf(name ?? stored.current ?? LOCAL, stored, name), CONTEXT_FIELDS);
+    });
+
+  addVerb(context, 'check', {
+    summary: 'test the connection and show the caller',
+    description:
+      'Connects to the hub of a context and shows the caller that the hub sees. Exits 3 if no hub answers, 4 if the hub denies access.',
+    examples: ['hubctl context check', 'hubctl context check shop'],
+    prints: { document: CALLER },
+  })
+    .argument('[context]', 'name of the context (default: the current hub)')
+    .action(async (name: string | undefined) => {
+      if (name !== undefined) program.setOptionValueWithSource('context', name, 'cli');
+      const { access } = await hub('access');
+      await out.record(callerView(await access.getCaller({}), await target()), CALLER_FIELDS);
+    });
+
+  addVerb(context, 'remove', {
+    summary: 'remove a context',
+    description:
+      'Removes a context and its token from this machine. The token stays valid until you revoke it.',
+    examples: ['hubctl context remove shop'],
+    prints: { document: CONTEXT },
+  })
+    .argument('<context>', 'name of the context')
+    .action(async (name: string) => {
+      if (name === LOCAL) throw usageError(`${LOCAL}: this context always exists.`);
+      const stored = readContexts(file());
+      const view = await viewOf(name, stored, name);
+      const { [name]: _, ...contexts } = stored.contexts;
+      const current = stored.current === name ? undefined : stored.current;
+      await save({ ...(current !== undefined && { current }), contexts });
+      await out.record({ ...view, current: false }, CONTEXT_FIELDS);
+      if (view.tokenId !== undefined)
+        out.note(`Its token is still valid. Revoke it: hubctl token revoke ${view.tokenId}`);
+      if (view.current) out.note('The current context is local now.');
+    });
+}

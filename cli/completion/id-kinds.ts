@@ -1,0 +1,56 @@
+// The kinds of ids, to explain an id of the wrong kind.
+
+/** By prefix: the kind, and the command that lists it. */
+const KINDS: Readonly<Record<string, readonly [noun: string, command: string]>> = {
+  lic: ['a license', 'license show'],
+  seat: ['a seat', 'seat list'],
+  chs: ['a charge session', 'session inspect'],
+  cb: ['a callback', 'callback show'],
+  use: ['an entry of the usage log', 'usage list'],
+  dup: ['a duplicate payment', 'session list-duplicates'],
+  fee: ['a fee rule', 'fee list'],
+  tok: ['a service token', 'token list'],
+};
+
+const PREFIX_OF_FIELD: Readonly<Record<string, string>> = {
+  licenseId: 'lic',
+  seatId: 'seat',
+  sessionId: 'chs',
+  callbackId: 'cb',
+  duplicatePaymentId: 'dup',
+  feeRuleId: 'fee',
+  tokenId: 'tok',
+};
+
+/** By field that takes a name: the command that lists these names. */
+const LISTED: Readonly<Record<string, string>> = { slot: 'slot list', app: 'app list' };
+
+/** The command that lists names for this field; undefined for an id. */
+export function listedBy(field: string): string | undefined {
+  return LISTED[field];
+}
+
+/** The error text for an id of another kind; undefined if the kind is right or the text is no id. */
+export function otherKind(field: string, value: string): string | undefined {
+  const meant = PREFIX_OF_FIELD[field];
+  const better = rewritten(meant, value);
+  if (better !== undefined) return `an id is written ${better}: try that`;
+  const [, prefix = ''] = /^([a-z]+)_[0-9a-z]{26}$/.exec(value) ?? [];
+  if (prefix === meant) return undefined;
+  if (prefix === 'slot' || prefix === 'app') {
+    return `this is the id of ${prefix === 'app' ? 'an app' : 'a slot'}: give its name, as \`hubctl ${prefix} list\` shows it`;
+  }
+  const [noun, command] = KINDS[prefix] ?? [];
+  return noun && `this is the id of ${noun}: see \`hubctl ${command}\``;
+}
+
+/**
+ * The canonical form of an id in capitals or with spaces; undefined if it is canonical already or not of this
+ * kind. A merchant's transaction id has the symbols of the session's id.
+ */
+function rewritten(meant: string | undefined, value: string): string | undefined {
+  const [, prefix = 'chs', symbols] = /^(?:([a-z]+)_)?([0-9a-z]{26})$/i.exec(value.trim()) ?? [];
+  if (symbols === undefined || prefix.toLowerCase() !== meant) return undefined;
+  const id = `${meant}_${symbols.toLowerCase()}`;
+  return id === value ? undefined : id;
+}

@@ -1,0 +1,40 @@
+// Reads the pages of a list, one page in memory at a time.
+import { CliError, EXIT } from '../errors/failure.ts';
+
+const PAGE_SIZE = 1000;
+
+/**
+ * The pages of a list until its end or until `max` items.
+ * @param fetchPage Reads one page: `next` is empty on the last one.
+ * @throws CliError `pages_endless` if the hub's page tokens repeat
+ */
+export async function* pages<T>(
+  fetchPage: (page: {
+    pageSize: number;
+    pageToken: string;
+  }) => Promise<{ items: readonly T[]; next: string }>,
+  max = Number.POSITIVE_INFINITY,
+): AsyncGenerator<readonly T[]> {
+  let left = max;
+  let pageToken = '';
+  const followed = new Set<string>();
+  for (;;) {
+    const { items, next } = await fetchPage({ pageSize: Math.min(left, PAGE_SIZE), pageToken });
+    yield items;
+    left -= items.length;
+    pageToken = next;
+    if (pageToken === '' || left <= 0) return;
+    // Without these checks, a broken hub or proxy would be called forever.
+    if (items.length === 0) throw pagesEndless('sent an empty page that is not the last one');
+    if (followed.has(pageToken)) throw pagesEndless('sent the same page token twice');
+    followed.add(pageToken);
+  }
+}
+
+function pagesEndless(what: string): CliError {
+  return new CliError(
+    'pages_endless',
+    EXIT.failed,
+    `The hub ${what}, so the list has no end and is incomplete here. Check the hub's version, and what is between it and hubctl.`,
+  );
+}

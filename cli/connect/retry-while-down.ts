@@ -1,0 +1,51 @@
+// Retries calls while the hub is down, so that a watch continues when the hub is back.
+import { setTimeout } from 'node:timers/promises';
+import type { CommandContext } from '../command-context.ts';
+import { describeError } from '../errors/describe-error.ts';
+import { EXIT } from '../errors/failure.ts';
+
+/** A restart or a failover of the database takes less. */
+const PATIENCE_MS = 5 * 60_000;
+const PAUSE_MS = 1_000;
+/** Codes of temporary failures. */
+const PASSING = ['unavailable', 'overloaded', 'aborted', 'resource_exhausted'];
+
+export type RetryWhileDown = <T>(call: (answered: () => void) => Promise<T>) => Promise<T>;
+
+/**
+ * Repeats a call while the hub is unreachable or busy. A long call reports by `answered` that the hub
+ * responds.
+ * @param onTrouble Called once when the hub goes away, and with undefined when it is back.
+ * @returns A function that throws any other error, an error that lasts five minutes, and any error before the
+ * first answer.
+ */
+export function retryWhileDown(
+  tools: CommandContext,
+  onTrouble: (message: string | undefined) => void,
+): RetryWhileDown {
+  let works = false;
+  let awaySince: number | undefined;
+  const answered = (): void => {
+    works = true;
+    if (awaySince !== undefined) onTrouble(undefined);
+    awaySince = undefined;
+  };
+  return async (call) => {
+    for (;;) {
+      try {
+        const result = await call(answered);
+        answered();
+        return result;
+      } catch (error) {
+        const target = await tools.target().catch(() => undefined); // if this fails, `error` says why
+        const { code, message, exitCode } = await describeError(error, { target, givenFor: () => undefined });
+        const isPassing = exitCode === EXIT.unreachable || PASSING.includes(code);
+        const isTooLong = awaySince !== undefined && performance.now() - awaySince > PATIENCE_MS;
+        if (!works || !isPassing || isTooLong) throw error;
+        if (awaySince === undefined) onTrouble(`${message.replace(/\.( .*|$)/s, '')}: trying again.`);
+        awaySince ??= performance.now();
+        await setTimeout(PAUSE_MS);
+      }
+    }
+  };
+}

@@ -1,0 +1,20 @@
+// Reads a token from a file that nobody else can read, or from standard input.
+import { readFileSync } from 'node:fs';
+import { readSecretFile } from '../../lib/files/secret-file.ts';
+import { usageError } from '../errors/failure.ts';
+import type { Given } from './target.ts';
+
+/**
+ * @param file Its path (`-` for standard input) and the option that named it, such as `--token-file`.
+ * @throws CliError (usage) that never contains the token
+ */
+export function readTokenFile({ value: file, from }: Given): Given {
+  try {
+    const text = file === '-' ? readFileSync(0, 'utf8') : readSecretFile(file, 'token file');
+    return { value: text.trim(), from: file === '-' ? 'standard input' : file };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    if (!('code' in error)) throw usageError(`${from}: ${error.message}`);
+    throw usageError(`${from}: ${file} cannot be read (${error.code}).`);
+  }
+}

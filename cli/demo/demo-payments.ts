@@ -1,0 +1,81 @@
+// The payment half of the demo: simulated providers, a slot for each, and a fee rule.
+import type { Hub } from '../connect/connection.ts';
+import { cannotListen } from '../simulator/cannot-listen.ts';
+import { type Simulator, type SimulatorOptions, startSimulator } from '../simulator/simulator.ts';
+import { SLOT_ENVIRONMENTS } from '../views/payments/slot.ts';
+
+export type DemoPayments = {
+  readonly simulator: Simulator;
+  /** Name of the slot, by gateway. */
+  readonly slots: { readonly gateway_one: string; readonly gateway_two: string };
+};
+
+export type DemoPaymentsOptions = Pick<SimulatorOptions, 'onFault'> & { readonly port: number | undefined };
+
+/**
+ * Starts the simulator and adds its slots to the hub. Uses the port of the last run, so that existing slots
+ * stay valid; if that port is taken, adds slots for another.
+ * @param options `port` undefined: the port of the last run, else 5098, else any free one
+ */
+export async function startDemoPayments(
+  { paymentAdmin }: Pick<Hub, 'paymentAdmin'>,
+  { port, ...simulation }: DemoPaymentsOptions,
+): Promise<DemoPayments> {
+  const before = (await paymentAdmin.listSlots({})).slots;
+  const lastUrl = before.findLast(({ name }) => name.startsWith(SLOT_NAMES.gateway_one))?.baseUrl;
+  const simulator = await startOn(
+    simulation,
+    port,
+    lastUrl === undefined ? DEFAULT_PORT : Number(new URL(lastUrl).port),
+  );
+  try {
+    const slotFor = async (gateway: keyof typeof SLOT_NAMES, baseUrl: string): Promise<string> => {
+      const kept = before.find((slot) => slot.gateway === gateway && slot.baseUrl === baseUrl);
+      if (kept !== undefined) return kept.name;
+      const wanted = SLOT_NAMES[gateway];
+      const isTaken = before.some(({ name }) => name === wanted);
+      const name = isTaken ? `${wanted}-${new URL(baseUrl).port}` : wanted;
+      const credentials = { ...simulator.credentials[gateway] };
+      await paymentAdmin.addSlot({
+        name,
+        gateway,
+        environment: SLOT_ENVIRONMENTS.sandbox,
+        baseUrl,
+        credentials,
+      });
+      return name;
+    };
+    const slots = {
+      gateway_one: await slotFor('gateway_one', simulator.gatewayOneUrl),
+      gateway_two: await slotFor('gateway_two', simulator.gatewayTwoUrl),
+    };
+    const { rules } = await paymentAdmin.listFeeRules({ includeEnded: true });
+    if (rules.length === 0) await paymentAdmin.addFeeRule({ rule: { name: 'processing', basisPoints: 150 } });
+    return { simulator, slots };
+  } catch (error) {
+    await simulator.close();
+    throw error;
+  }
+}
+
+const DEFAULT_PORT = 5098;
+const SLOT_NAMES = { gateway_one: 'demo-one', gateway_two: 'demo-two' } as const;
+
+/** A requested port must be free; a default one is replaced by any free port. */
+async function startOn(
+  simulation: SimulatorOptions,
+  port: number | undefined,
+  guess: number,
+): Promise<Simulator> {
+  if (port !== undefined) {
+    return startSimulator({ ...simulation, port }).catch((error) => {
+      throw cannotListen(error, port, '--simulator-port');
+    });
+  }
+  try {
+    return await startSimulator({ ...simulation, port: guess });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    return startSimulator({ ...simulation, port: 0 });
+  }
+}

@@ -1,0 +1,29 @@
+// Creates the sample data of a hub: a demo app, its limit profiles and a license with three seats.
+import { type Client, Code, ConnectError } from '@connectrpc/connect';
+import type { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { part } from '../connect/require-field.ts';
+import type { DemoLicense } from '../views/licensing/demo-license.ts';
+
+/**
+ * Creates the app `demo` (kept if it exists) with the profiles `free` and `pro`, and issues a license. A key
+ * is shown only when it is issued, so each call issues another license.
+ */
+export async function seedDemo(admin: Client<typeof LicenseAdminService>): Promise<DemoLicense> {
+  const app = 'demo';
+  try {
+    await admin.createApp({ slug: app, name: 'Demo' });
+  } catch (error) {
+    if (ConnectError.from(error).code !== Code.AlreadyExists) throw error;
+  }
+  await admin.setLimitProfile({ app, name: 'free', limits: { projects: 3n, exports: 10n } });
+  await admin.setLimitProfile({ app, name: 'pro', limits: { projects: -1n, exports: 1000n } });
+  const { licenses } = await admin.issueLicenses({
+    app,
+    seatLimit: 3,
+    limitProfile: 'pro',
+    customer: 'Demo customer',
+  });
+  const { license, licenseKey } = part(licenses[0], 'license');
+  const { licenseId, seats } = part(license, 'license');
+  return { app, licenseId, licenseKey, seats: part(seats, 'seats').limit };
+}

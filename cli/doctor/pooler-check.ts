@@ -1,0 +1,61 @@
+// Checks whether a pooler between hub and database is configured correctly.
+
+import { dedicatedClient } from '../../core/storage/connection/dedicated-client.ts';
+import { identityOf } from '../../core/storage/database.ts';
+import type { Settings } from '../serve/settings.ts';
+import type { Finding } from '../views/operations/finding.ts';
+
+const check = 'pooler';
+
+/** Undefined without a pooler and without its setting. */
+export async function checkPooler({
+  databaseUrl,
+  databasePooler,
+  databaseDirectUrl,
+}: Pick<Settings, 'databaseUrl' | 'databasePooler' | 'databaseDirectUrl'>): Promise<Finding | undefined> {
+  if (databaseUrl === undefined) return undefined;
+  if (databasePooler === 'none') {
+    const { isPooled } = await look(databaseUrl.reveal());
+    if (!isPooled) return undefined;
+    return {
+      check,
+      state: 'warning',
+      detail: 'a pooler answers at DATABASE_URL',
+      remedy: 'set HUB_DATABASE_POOLER=transaction, unless it pools by session',
+    };
+  }
+  if (databaseDirectUrl === undefined) {
+    return {
+      check,
+      state: 'ok',
+      detail: 'by transaction; without HUB_DATABASE_DIRECT_URL status changes are polled',
+    };
+  }
+  const remedy = 'correct HUB_DATABASE_DIRECT_URL: it leads to the same database, past the pooler';
+  try {
+    const through = await look(databaseUrl.reveal());
+    const direct = await look(databaseDirectUrl.reveal());
+    if (direct.isPooled)
+      return { check, state: 'warning', detail: 'the direct address leads to a pooler', remedy };
+    if (direct.identity !== through.identity)
+      return { check, state: 'failed', detail: 'the direct address leads to another database', remedy };
+    return { check, state: 'ok', detail: 'by transaction; the direct address leads past it' };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { check, state: 'failed', detail: `the direct address does not answer: ${reason}`, remedy };
+  }
+}
+
+/** A pooler gives its clients cancel keys that name no process of the server. */
+async function look(url: string): Promise<{ isPooled: boolean; identity: string }> {
+  const client = dedicatedClient(url, 'hubctl doctor');
+  client.on('error', () => {}); // the query in progress fails with it
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const { processID } = client as unknown as { processID: number | null }; // missing from the types
+    return { isPooled: rows[0]?.pid !== processID, identity: await identityOf(client) };
+  } finally {
+    await client.end().catch(() => {}); // it may be closed already
+  }
+}

@@ -1,0 +1,183 @@
+// Describes a failed call: the hub was unreachable, denied access, or refused the request.
+import type { FieldPath } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import { ViolationsSchema } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { type ErrorDetail, ErrorDetailSchema } from '../../gen/hub/error/v1/error_pb.ts';
+import { listedBy, otherKind } from '../completion/id-kinds.ts';
+import type { Target } from '../connect/target.ts';
+import { type Given, innermostOf } from '../parse/field-names.ts';
+import type { ErrorContext, Failure, FieldError } from './error-document.ts';
+import { EXIT } from './failure.ts';
+
+export function describeConnectError(thrown: Error, { target, givenFor }: ErrorContext): Failure {
+  const error = ConnectError.from(thrown);
+  const server = target?.server ?? 'the hub';
+  const network = networkCause(error);
+  if (network !== undefined) return unreachable(server, network, target);
+
+  const code = snakeCase(Code[error.code]);
+  const failed = { code, message: error.rawMessage, exitCode: EXIT.failed };
+  if (OF_NO_HUB.test(error.rawMessage) && !SAID_BY_A_HUB_TOO.includes(error.code)) {
+    return {
+      code: 'not_a_hub',
+      message: `What answers at ${server} is no hub, nor leads to one (${error.rawMessage}).`,
+      exitCode: EXIT.unreachable,
+    };
+  }
+  switch (error.code) {
+    case Code.Unauthenticated:
+      return { ...failed, message: unauthenticated(server, target), exitCode: EXIT.notAllowed };
+    case Code.PermissionDenied:
+      return {
+        ...failed,
+        message: `${error.rawMessage} (Token from ${target?.token?.from}.)`,
+        exitCode: EXIT.notAllowed,
+      };
+    case Code.DeadlineExceeded:
+      return {
+        ...failed,
+        message: `The hub at ${server} did not answer in time.`,
+        exitCode: EXIT.unreachable,
+      };
+    case Code.Unimplemented:
+      return {
+        ...failed,
+        message: `${server} does not know this call (${error.rawMessage}). Is it the hub's internal port, and the hub as new as hubctl?`,
+      };
+    case Code.InvalidArgument:
+      return { ...failed, ...refusal(error, givenFor), exitCode: EXIT.usage };
+    default:
+      return { ...failed, ...refusal(error, givenFor) };
+  }
+}
+
+/** Connect's errors for a response of another protocol: of a proxy, a login page, or another server. */
+const OF_NO_HUB = /^(HTTP \d{3}$|unsupported content type |parse binary|message size is larger )/;
+/** A hub without this call, or behind an authenticating proxy, also answers with a status only. */
+const SAID_BY_A_HUB_TOO: readonly Code[] = [Code.Unimplemented, Code.Unauthenticated];
+
+/** The error from the details that the hub sent. */
+function refusal(error: ConnectError, givenFor: ErrorContext['givenFor']): Partial<Failure> {
+  const [violated] = error.findDetails(ViolationsSchema);
+  if (violated !== undefined) {
+    const violations = violated.violations.map(({ field, message }) => fieldError(field, message, givenFor));
+    const lines = violations.map(({ field, message }) => `${field}: ${message}`);
+    return { message: lines.join('\n'), violations };
+  }
+  const [detail] = error.findDetails(ErrorDetailSchema);
+  if (detail === undefined) return {};
+  const given = givenFor(detail.field);
+  const isUnknown = error.code === Code.NotFound && typeof given?.value === 'string';
+  return {
+    code: detail.code,
+    ...(isUnknown && { unknown: { kind: given.kind, value: String(given.value) } }),
+    message: given ? about(error, detail.field, given) : error.rawMessage,
+    ...(detail.field !== '' && { field: given?.name ?? detail.field }),
+    ...(detail.sessionId !== '' && {
+      sessionId: detail.sessionId,
+      message: `${error.rawMessage}. ${leftBehind(detail)}`,
+    }),
+    ...(detail.seats && { seats: { limit: detail.seats.limit, used: detail.seats.used } }),
+  };
+}
+
+/** The state of the charge session that the failed request left behind. */
+function leftBehind({ code, sessionId }: ErrorDetail): string {
+  const left = `The session ${sessionId} has no checkout`;
+  if (code !== 'provider_unavailable') return `${left}.`;
+  return `${left} yet: repeat the call with the same --idempotency-key to make it. Without a key, a repeat makes another session.`;
+}
+
+/** The error with the option or argument at fault. */
+function about({ code, rawMessage }: ConnectError, field: string, { name, isOption, value }: Given): string {
+  if (code !== Code.NotFound || typeof value !== 'string' || rawMessage.includes(JSON.stringify(value))) {
+    return `${name}: ${rawMessage}`;
+  }
+  const kind = innermostOf(field);
+  const list = listedBy(kind);
+  const said = otherKind(kind, value) ?? (list ? `${rawMessage}: see \`hubctl ${list}\`` : rawMessage);
+  return isOption ? `${name} ${value}: ${said}` : `${value}: ${said}`;
+}
+
+function fieldError(
+  path: FieldPath | undefined,
+  message: string,
+  givenFor: ErrorContext['givenFor'],
+): FieldError {
+  const elements = path?.elements ?? [];
+  const inRequest = elements
+    .map(({ fieldName = '' }) => fieldName.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
+    .join('.');
+  const name = givenFor(inRequest)?.name ?? inRequest;
+  const key = elements.at(-1)?.subscript;
+  return { field: key?.case === 'stringKey' ? `${name} ${key.value}` : name, message };
+}
+
+/** The operating system's error at the end of the chain of causes. */
+function networkCause(error: Error): { code: string; message: string } | undefined {
+  for (let cause: unknown = error.cause; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && typeof cause.code === 'string')
+      return { code: cause.code, message: cause.message };
+  }
+  return undefined;
+}
+
+function unreachable(
+  server: string,
+  { code, message }: { code: string; message: string },
+  target: Target | undefined,
+): Failure {
+  if (/CERT|SIGNATURE|ISSUER/.test(code)) {
+    return {
+      code: 'hub_untrusted',
+      message: `The certificate of the hub at ${server} is not trusted (${message}). Name who issued it with --ca / HUBCTL_CA.`,
+      exitCode: EXIT.unreachable,
+    };
+  }
+  const failed = { code: 'hub_unreachable', exitCode: EXIT.unreachable };
+  // OpenSSL's message for a plaintext answer names its own source files, over two lines.
+  if (code === 'EPROTO' && /wrong version number/.test(message)) {
+    const plaintext = server.replace(/^https:/, 'http:');
+    return { ...failed, message: `What answers at ${server} does not speak TLS. Try ${plaintext}.` };
+  }
+  if (/^(ECONNRESET|EPIPE)$/.test(code) && server.startsWith('http:')) {
+    const encrypted = server.replace(/^http:/, 'https:');
+    return {
+      ...failed,
+      message: `What listens at ${server} hangs up. If it speaks TLS, write ${encrypted}.`,
+    };
+  }
+  const reason = code === 'ENOTFOUND' ? 'there is no host of this name' : message || code;
+  const why = code === 'ECONNREFUSED' ? '' : ` (${reason})`;
+  const { context, guessedFor } = target ?? {};
+  if (context !== undefined) {
+    const remedy = `If it is somewhere else now, say so: \`hubctl context add ${context} --force\`.`;
+    return {
+      ...failed,
+      message: `No hub answers at ${server}, the address of the context ${context}${why}. ${remedy}`,
+    };
+  }
+  const nobody =
+    guessedFor === undefined
+      ? `No hub answers at ${server}${why}.`
+      : `No hub runs on the data directory ${guessedFor}, and none answers at ${server}${why}.`;
+  return {
+    ...failed,
+    message: `${nobody} Start one with \`hubctl serve\` or \`hubctl demo\`, or name another with ${guessedFor === undefined ? '' : '--data-dir, '}--context or --server.`,
+  };
+}
+
+function unauthenticated(server: string, target: Target | undefined): string {
+  const remedy =
+    target?.context === undefined
+      ? 'Give one with --token-file or HUBCTL_TOKEN, or name the data directory of a local hub with --data-dir.'
+      : `Give the context another: \`hubctl context add ${target.context} --server ${server} --force\`.`;
+  if (target?.token !== undefined) {
+    return `The hub at ${server} does not accept the token from ${target.token.from}. ${remedy}`;
+  }
+  return [`The hub at ${server} wants a token.`, target?.withheld, remedy].filter((part) => part).join(' ');
+}
+
+function snakeCase(name: string | undefined): string {
+  return (name ?? 'unknown').replace(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
+}

@@ -1,0 +1,79 @@
+// Explains a command line that cannot be parsed, and names the help that shows the right form.
+import type { Command, CommanderError } from 'commander';
+import { didYouMean } from './did-you-mean.ts';
+
+/**
+ * Commander prefixes "error: ", puts its suggestion on a second line, and reports one missing option at a
+ * time.
+ */
+export function explainUsage(error: CommanderError, program: Command): string {
+  const command = commandOf(program, program.args);
+  return `${said(error, command, program)
+    .replace(/^error: /, '')
+    .replaceAll('\n', ' ')
+    .replace(/(?<![.?])$/, '.')} See \`${pathOf(command)} --help\`.`;
+}
+
+function said({ code, message }: CommanderError, command: Command, program: Command): string {
+  switch (code) {
+    case 'commander.missingMandatoryOptionValue':
+      return missing(command);
+    case 'commander.help': {
+      const verbs = command.commands.map((each) => each.name());
+      return `${pathOf(command)} needs one more word: ${verbs.join(', ')}`;
+    }
+    case 'commander.unknownCommand':
+      return unknownWord(message, command, program);
+    case 'commander.invalidArgument':
+      return amongChoices(message) ?? message;
+    default:
+      return message;
+  }
+}
+
+/** Suggests the intended word: an option, a verb with its noun, or a similar spelling. */
+function unknownWord(message: string, command: Command, program: Command): string {
+  const [, typed = ''] = /'(.*)'/s.exec(message) ?? [];
+  const option = program.options.find(({ long }) => long === `--${typed}`);
+  const verbs = program.commands.flatMap((noun) => noun.commands.filter((verb) => verb.name() === typed));
+  const paths = verbs.map((verb) => pathOf(verb).slice(program.name().length + 1));
+  const exact = option?.long ? [option.long] : paths;
+  const names = command.commands.map((each) => each.name());
+  const isExact = exact.length > 0 && exact.length <= MOST_GUESSES;
+  const guess = isExact ? ` Did you mean ${exact.join(' or ')}?` : didYouMean(typed, names);
+  if (guess !== '') return `unknown command '${typed}' (${guess.trimStart()})`;
+  const has = command === program ? '' : `: ${pathOf(command)} has ${names.join(', ')}`;
+  return `unknown command '${typed}'${has}`;
+}
+
+/** Most nouns have a `list`: a longer list of suggestions helps nobody. */
+const MOST_GUESSES = 3;
+
+/** The allowed words. */
+function amongChoices(message: string): string | undefined {
+  const [, option, typed = '', argument, choices = ''] =
+    /(?:option '.*?(--[\w-]+).*?'|command-argument).*?(?:argument|value) '(.*?)' is invalid(?: for argument '(.*?)')?\. .*?Allowed choices are (.*)\./s.exec(
+      message,
+    ) ?? [];
+  if (choices === '') return undefined;
+  return `${option ?? argument}: ${typed || 'an empty text'} is none of ${choices}.`;
+}
+
+function missing(command: Command): string {
+  const wanted = command.options
+    .filter((option) => option.mandatory && command.getOptionValue(option.attributeName()) === undefined)
+    .map(({ flags }) => flags);
+  return `${wanted.join(', ')}: ${wanted.length === 1 ? 'this option is required' : 'these options are required'}`;
+}
+
+/** The deepest command that the words name. */
+function commandOf(command: Command, [word, ...words]: readonly string[]): Command {
+  if (word === 'help') return commandOf(command, words);
+  const inner = command.commands.find((each) => each.name() === word);
+  return inner === undefined ? command : commandOf(inner, words);
+}
+
+/** `hubctl license revoke` */
+export function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}

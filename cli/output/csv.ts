@@ -1,0 +1,17 @@
+// Formats CSV records (RFC 4180) that spreadsheets do not evaluate as formulas.
+
+/** Formats one record with its line end. */
+export function csvLine(cells: readonly string[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`;
+}
+
+/**
+ * Quotes a cell where RFC 4180 requires it. Prefixes a cell that a spreadsheet would evaluate as a formula
+ * (it begins with `=`, `+`, `-`, `@`, a tab or a carriage return) with an apostrophe, which spreadsheets read
+ * as "text". Negative numbers stay numbers, so that amounts can be summed.
+ */
+function csvCell(text: string): string {
+  const isFormula = /^[=+\-@\t\r]/.test(text) && !/^-\d+(\.\d+)?$/.test(text);
+  const safe = isFormula ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,63 @@
+// Formats aligned columns without borders, page by page.
+import { printable } from './printable.ts';
+import { textWidth } from './text-width.ts';
+
+/** A column of a table, or a line of a record. An undefined or empty cell is shown as `-`. */
+export type Column<T> = {
+  readonly title: string;
+  readonly cell: (item: T) => string | number | undefined;
+  /** Whether to align to the right, as for numbers. */
+  readonly right?: boolean;
+};
+
+/**
+ * Formats rows as they arrive. Columns are as wide as the widest cell so far: a later page may be wider than
+ * an earlier one, but earlier pages need not stay in memory.
+ */
+export function createTable<T>(columns: readonly Column<T>[]): {
+  header(items: readonly T[]): string;
+  rows(items: readonly T[]): string;
+} {
+  const widths = columns.map((column) => textWidth(column.title));
+  const widen = (items: readonly T[]) => {
+    const rows = items.map((item) => columns.map((column) => cellText(column.cell(item))));
+    for (const row of rows) {
+      row.forEach((cell, index) => {
+        widths[index] = Math.max(widths[index] ?? 0, textWidth(cell));
+      });
+    }
+    return rows;
+  };
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, index) => pad(cell, widths[index] ?? 0, columns[index]?.right ?? false))
+      .join('  ')
+      .trimEnd();
+  return {
+    header: (items) => {
+      widen(items);
+      return line(columns.map((column) => column.title));
+    },
+    rows: (items) =>
+      widen(items)
+        .map((row) => `${line(row)}\n`)
+        .join(''),
+  };
+}
+
+/** Formats one item: title and value of each column that has a value. */
+export function recordLines<T>(item: T, columns: readonly Column<T>[]): { title: string; value: string }[] {
+  const width = Math.max(...columns.map((column) => textWidth(column.title)));
+  return columns
+    .map((column) => ({ title: pad(column.title, width, false), value: cellText(column.cell(item)) }))
+    .filter(({ value }) => value !== '-');
+}
+
+function cellText(value: string | number | undefined): string {
+  return value === undefined || value === '' ? '-' : printable(String(value));
+}
+
+function pad(text: string, width: number, right: boolean): string {
+  const space = ' '.repeat(Math.max(0, width - textWidth(text)));
+  return right ? space + text : text + space;
+}

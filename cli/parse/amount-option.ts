@@ -1,0 +1,23 @@
+// Parses amounts from options once the currency is known.
+
+import { usageError } from '../errors/failure.ts';
+import { parseDecimal } from './parse-amount.ts';
+
+/** @throws CliError (usage) that names the option */
+export function typedAmount(option: string, decimal: string, currency: string): bigint {
+  const upper = currency.toUpperCase();
+  if (/^[A-Z]{3}$/.test(upper) && currency !== upper) throw usageError(`--currency: Write ${upper}.`);
+  try {
+    return parseDecimal(decimal, currency);
+  } catch (error) {
+    throw usageError(`${option}: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/**
+ * Builds Money for a request.
+ * @throws CliError (usage)
+ */
+export function typedMoney(amount: string, currency: string): { minorUnits: bigint; currency: string } {
+  return { minorUnits: typedAmount('--amount', amount, currency), currency };
+}

@@ -1,0 +1,50 @@
+// Writes issued license keys to a CSV file that only its owner can read.
+import { csvLine } from '../output/csv.ts';
+import { openForResults, type ResultsFileOptions } from '../output/new-file.ts';
+import type { ResultsFile } from '../output/results-file.ts';
+import { limitsText, seatsText } from '../views/cells.ts';
+import type { IssuedView } from '../views/licensing/license.ts';
+
+const HEADER = ['licenseId', 'licenseKey', 'app', 'seats', 'limitProfile', 'limits', 'customer', 'expiresAt'];
+
+export type KeyFile = Pick<ResultsFile, 'isStandardOutput' | 'close'> & {
+  /** Appends rows and waits until the disk has them: the hub does not show these keys again. */
+  append(issued: readonly IssuedView[]): Promise<void>;
+};
+
+/**
+ * Opens the file before the first key is issued, and writes its header unless that overwrites content. This
+ * finds a wrong path, a full disk or a closed pipe in time.
+ * @param keys The number of keys to write, and their app.
+ * @throws CliError (usage) if the file exists and may not be overwritten, or cannot be written.
+ */
+export async function openKeyFile(
+  options: Omit<ResultsFileOptions, 'head' | 'bytes' | 'secret'>,
+  { app, count }: { readonly app: string; readonly count: number },
+): Promise<KeyFile> {
+  const shortest = csvLine([LICENSE_ID, LICENSE_KEY, app, '1', '', '', '', '']);
+  const bytes = count * Buffer.byteLength(shortest);
+  const file = await openForResults({ ...options, head: csvLine(HEADER), bytes, secret: true });
+  return {
+    isStandardOutput: file.isStandardOutput,
+    append: (issued) => file.write(issued.map((item) => csvLine(cells(item))).join('')),
+    close: () => file.close(),
+  };
+}
+
+/** Placeholders with the length of the real values. */
+const LICENSE_ID = `lic_${'0'.repeat(26)}`;
+const LICENSE_KEY = '0'.repeat(29);
+
+function cells(item: IssuedView): string[] {
+  return [
+    item.licenseId,
+    item.licenseKey,
+    item.app,
+    seatsText(item.seats),
+    item.limitProfile ?? '',
+    limitsText(item.limits, ';'),
+    item.customer ?? '',
+    item.expiresAt ?? '',
+  ];
+}

@@ -1,0 +1,28 @@
+// Parses decimal amounts of money into a currency's minor units.
+import { formatDecimal, minorDigits } from '../../lib/presentation/money.ts';
+
+/** The hub's maximum: both bigint columns and JSON numbers hold it exactly. */
+const LARGEST = BigInt(Number.MAX_SAFE_INTEGER);
+const LONGEST = String(LARGEST).length;
+
+/**
+ * Parses a decimal such as `100`, `100.5` or `100.50`. The hub checks the currency.
+ * @throws Error if the text is no decimal, has more decimals than the currency, or is too large.
+ */
+export function parseDecimal(decimal: string, currency: string): bigint {
+  const digits = minorDigits(currency);
+  const [, whole, fraction = ''] = /^(\d+)(?:\.(\d+))?$/.exec(decimal) ?? [];
+  if (whole === undefined) throw new Error('Give a decimal amount such as 100.00.');
+  if (/^0\d/.test(whole)) throw new Error('Leave out the zeros in front.');
+  const tooLarge = () =>
+    new Error(`The amount is too large: the most is ${formatDecimal(LARGEST, currency)}.`);
+  if (whole.length > LONGEST) throw tooLarge();
+  if (/[1-9]/.test(fraction.slice(digits))) {
+    throw new Error(
+      `${currency} has ${digits === 0 ? 'no' : `only ${digits}`} digits after the decimal point.`,
+    );
+  }
+  const minorUnits = BigInt(whole + fraction.slice(0, digits).padEnd(digits, '0'));
+  if (minorUnits > LARGEST) throw tooLarge();
+  return minorUnits;
+}

@@ -1,0 +1,41 @@
+// Options that several commands share.
+import { type Command, Option } from 'commander';
+import { parseExpiry } from './parse-expiry.ts';
+import { parseCount } from './parse-number.ts';
+import { parseBound } from './parse-time.ts';
+
+export const maxOption = (): Option =>
+  new Option('--max <n>', 'at most so many (default: all)').argParser(parseCount);
+
+export const yesOption = (): Option => new Option('--yes', 'do not ask');
+
+/**
+ * Adds `--from` and `--to`.
+ * @param what The items of the period: `payments settled`
+ */
+export function addPeriod(command: Command, what: string): Command {
+  return command
+    .addOption(
+      new Option('--from <when>', `only ${what} from this day (UTC) or time on`).argParser(parseBound),
+    )
+    .addOption(new Option('--to <when>', `only ${what} before this day (UTC) or time`).argParser(parseBound));
+}
+
+/**
+ * Adds `--out` and `--force`.
+ * @param what The content of the file: `the keys`
+ */
+export function addOutFile(command: Command, what: string): Command {
+  return command
+    .option('--out <file>', `write ${what} to this file instead of standard output`)
+    .option('--force', 'overwrite an existing file');
+}
+
+export const expiresOption = (): Option =>
+  new Option(
+    '--expires <when>',
+    'last day, to its end in UTC (2026-12-31), RFC 3339 time, or duration (30d, 2w, 1y); default: never',
+  ).argParser((text) => parseExpiry(text, new Date()));
+
+export const credentialsOption = (): Option =>
+  new Option('--credentials-file <file>', 'JSON file of the credentials, or - for standard input');

@@ -1,0 +1,67 @@
+// Checks whether PostgreSQL allows as many connections as the hub is configured for.
+import { dedicatedClient } from '../../core/storage/connection/dedicated-client.ts';
+import type { Settings } from './settings.ts';
+
+/** A worker has one connection besides its pool, which listens for status changes. */
+export const BESIDE_POOL = 1;
+
+export type ConnectionRoom = {
+  /** The connections that this account can have to this database, with all its clients. */
+  readonly allowed: number;
+  /** The limit, in PostgreSQL's words. */
+  readonly by:
+    | 'max_connections'
+    | 'the connection limit of the role'
+    | 'the connection limit of the database';
+};
+
+export type Warnings = { warn(facts: object, message: string): void };
+
+/** No error: other hubs may need fewer. A pooler has its own connections to the server. */
+export async function warnOfCrowding(settings: Settings, logger: Warnings): Promise<void> {
+  const { databaseUrl, databasePooler, role, workers, databasePool } = settings;
+  if (databasePooler !== 'none') return;
+  if (databaseUrl === undefined || role === 'gateway') return; // the embedded one starts with enough
+  // If the server does not answer, opening the database reports it.
+  const room = await connectionRoom(databaseUrl.reveal()).catch(() => undefined);
+  const warning = room && crowding(settings, room);
+  if (warning !== undefined) logger.warn({ workers, databasePool, ...room }, warning);
+}
+
+/** @throws Error if the server does not answer within seconds */
+export async function connectionRoom(databaseUrl: string): Promise<ConnectionRoom> {
+  const client = dedicatedClient(databaseUrl, 'hub connection limits');
+  client.on('error', () => {}); // the query in progress reports it
+  await client.connect();
+  try {
+    // A superuser can use reserved connections, and only the server's limit applies.
+    const { rows } = await client.query<{ server: number; role: number; database: number }>(`
+      select current_setting('max_connections')::int
+               - case when rolsuper then 0
+                      else current_setting('superuser_reserved_connections')::int
+                           + coalesce(current_setting('reserved_connections', true)::int, 0) end as server,
+             case when rolsuper then -1 else rolconnlimit end as role,
+             case when rolsuper then -1 else datconnlimit end as database
+      from pg_roles, pg_database where rolname = current_user and datname = current_database()`);
+    const { server = 0, role = -1, database = -1 } = rows[0] ?? {};
+    const limits: ConnectionRoom[] = [
+      { allowed: server, by: 'max_connections' },
+      ...(role < 0 ? [] : [{ allowed: role, by: 'the connection limit of the role' } as const]),
+      ...(database < 0 ? [] : [{ allowed: database, by: 'the connection limit of the database' } as const]),
+    ];
+    return limits.reduce((least, each) => (each.allowed < least.allowed ? each : least));
+  } finally {
+    await client.end().catch(() => {}); // it may be closed already
+  }
+}
+
+/** The warning for so many processes and pools; undefined if all of them fit. */
+export function crowding(
+  { workers, databasePool }: { readonly workers: number; readonly databasePool: number },
+  { allowed, by }: ConnectionRoom,
+): string | undefined {
+  const needed = workers * (databasePool + BESIDE_POOL);
+  if (needed <= allowed) return undefined;
+  const who = workers === 1 ? 'this hub' : `${workers} workers`;
+  return `${who} can open ${needed} connections to PostgreSQL, which allows ${allowed} (${by}): under load some requests will fail. Lower HUB_DATABASE_POOL (${databasePool})${workers === 1 ? '' : ' or HUB_WORKERS'}, raise the limit, or put a pooler in front`;
+}

@@ -1,0 +1,29 @@
+// Finds the console's files: a package contains them; a checkout builds them for the first browser.
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+
+type Build = { buildConsole(): Promise<ReadonlyMap<string, Uint8Array>> };
+
+/** Reads a file by its name; undefined if it does not exist. */
+export function consoleFiles(): (name: string) => Promise<Uint8Array | undefined> {
+  const source = new URL('../../console/build.ts', import.meta.url); // in a checkout; a package contains the result
+  if (!existsSync(source)) return (name) => readPackaged(new URL(`../../console/${name}`, import.meta.url));
+  let files: ReturnType<Build['buildConsole']> | undefined;
+  return async (name) => {
+    files ??= import(source.href).then(({ buildConsole }: Build) => buildConsole());
+    // Build again after an error, without a restart of the hub.
+    files.catch(() => {
+      files = undefined;
+    });
+    return (await files).get(name);
+  };
+}
+
+async function readPackaged(file: URL): Promise<Uint8Array | undefined> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

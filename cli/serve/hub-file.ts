@@ -1,0 +1,23 @@
+// The file in the data directory by which hubctl finds a running hub.
+import { resolve } from 'node:path';
+import type { HubFile } from '../../core/storage/data-dir.ts';
+import type { Settings } from './settings.ts';
+
+export type Addresses = {
+  /** Undefined in the role gateway. */
+  readonly rpc: string | undefined;
+  /** Undefined in the role core. */
+  readonly gateway: string | undefined;
+  /** Only in the role gateway: the other roles serve metrics on the RPC port. */
+  readonly metrics: string | undefined;
+};
+
+/** Writes and removes the file of this process. */
+export function hubFile({ rpcTlsCert }: Settings, { rpc, gateway }: Omit<Addresses, 'metrics'>): HubFile {
+  return {
+    pid: process.pid,
+    ...(rpc && { rpc }),
+    ...(rpcTlsCert && { rpcCertificate: resolve(rpcTlsCert) }),
+    ...(gateway && { gateway }),
+  };
+}

@@ -1,0 +1,126 @@
+// Keeps a number of worker processes alive that serve the same ports.
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Addresses } from '../hub-file.ts';
+import { type FromWorker, type ToWorker, WORKER_VARIABLE } from './messages.ts';
+import { createWorkerMetrics } from './metrics.ts';
+
+export type WorkerPool = {
+  /** The addresses of the workers. */
+  readonly addresses: Addresses;
+  tell(message: ToWorker): void;
+};
+
+export type WorkerPoolOptions = {
+  readonly count: number;
+  /** Flags of the workers, after those of this process. */
+  readonly flags: readonly string[];
+  /** Variables of the workers, besides those of this process. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly logger: Logger;
+  /** Aborted when the workers must end: from then on none is started. */
+  readonly ending: AbortSignal;
+  /** Called once, when the first worker serves: afterwards workers are ready. */
+  readonly announce: (addresses: Addresses) => Promise<void>;
+  /** A worker dies again and again: restarting it is pointless. */
+  readonly onLost: (error: Error) => void;
+};
+
+/** A worker that dies this often within this time is not restarted. */
+const DEATHS = 5;
+const DEATHS_WITHIN_MS = 60_000;
+/** Pause before the second start; the next one is twice as long. */
+const PAUSE_MS = 250;
+
+/**
+ * Starts the first worker, which prepares the database, then the others; resolves when all of them serve.
+ * Restarts one that dies later.
+ * @throws Error with the worker's message, if one cannot start
+ */
+export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPool> {
+  const { count, flags, environment, logger, ending, announce, onLost } = options;
+  // The parent process owns waiting connections, so that none is lost with a worker.
+  cluster.schedulingPolicy = cluster.SCHED_RR;
+  cluster.setupPrimary({ args: [...process.argv.slice(2), ...flags] });
+
+  const metrics = createWorkerMetrics(count);
+  let announcing: Promise<void> | undefined;
+
+  const start = async (number: number, deaths: readonly number[]): Promise<Addresses> => {
+    ending.throwIfAborted();
+    const worker = cluster.fork({ ...environment, [WORKER_VARIABLE]: String(number) });
+    logger.info({ worker: number, pid: worker.process.pid }, 'worker starts');
+    const ready = Promise.withResolvers<Addresses>();
+    let lastWords: string | undefined;
+    worker.on('message', (message: FromWorker) => {
+      if ('ready' in message) {
+        metrics.add(worker);
+        ready.resolve(message.ready);
+      } else if ('failed' in message) lastWords = message.failed;
+      else metrics.hear(worker, message);
+    });
+    let served = false;
+    worker.once('exit', (code, signal) => {
+      metrics.remove(worker, !ending.aborted);
+      const reason = lastWords ?? (signal ? `killed by ${signal}` : `exit code ${code}`);
+      ready.reject(new Error(lastWords ?? `worker ${number} did not start: ${reason}`));
+      if (ending.aborted || (!served && deaths.length === 0)) return; // the caller handles the first start
+      logger.error({ worker: number, pid: worker.process.pid, reason }, 'a worker died');
+      startAgain(number, recent(deaths), reason).catch(() => {}); // it died as well: its exit says so
+    });
+    const addresses = await ready.promise;
+    served = true;
+    announcing ??= announce(addresses);
+    await announcing;
+    worker.send('announced', () => {}); // it may have died meanwhile
+    return addresses;
+  };
+
+  const startAgain = async (number: number, before: readonly number[], reason: string): Promise<void> => {
+    const deaths = [...before, performance.now()];
+    if (deaths.length >= DEATHS) {
+      return onLost(new Error(`worker ${number} died ${DEATHS} times within a minute: ${reason}`));
+    }
+    if (before.length > 0) await setTimeout(PAUSE_MS * 2 ** before.length, undefined, { signal: ending });
+    await start(number, deaths);
+  };
+
+  const addresses = await start(1, []);
+  await Promise.all(Array.from({ length: count - 1 }, (_, index) => start(index + 2, [])));
+  return { addresses, tell };
+}
+
+function recent(deaths: readonly number[]): number[] {
+  return deaths.filter((time) => performance.now() - time < DEATHS_WITHIN_MS);
+}
+
+function tell(message: ToWorker): void {
+  for (const worker of living()) worker.send(message, () => {}); // it may end meanwhile
+}
+
+/** Tells all workers to end, and waits; kills those that have not ended after `graceMs`. */
+export async function stopWorkers(graceMs: number, logger: Logger): Promise<void> {
+  const ends = living().map((worker) => once(worker, 'exit'));
+  tell('stop');
+  const patience = new AbortController();
+  const impatient = setTimeout(graceMs, undefined, { signal: patience.signal }).then(
+    () => {
+      for (const worker of living()) {
+        logger.warn({ worker: worker.id, pid: worker.process.pid }, 'a worker does not end: it is killed');
+        worker.process.kill('SIGKILL');
+      }
+    },
+    () => {}, // all have ended
+  );
+  await Promise.all(ends);
+  patience.abort();
+  await impatient;
+}
+
+function living(): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter(
+    (worker): worker is Worker => worker?.isDead() === false,
+  );
+}

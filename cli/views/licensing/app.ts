@@ -1,0 +1,60 @@
+// JSON schema and columns of apps and their signing keys.
+import type { App } from '../../../gen/hub/license/v1/license_pb.ts';
+import { wordFor } from '../../../lib/presentation/words.ts';
+import { part } from '../../connect/require-field.ts';
+import { id, list, object, text, time, type ValueOf, word } from '../../output/json-schema.ts';
+import type { Column } from '../../output/table.ts';
+import { rfc3339, shortTime } from '../cells.ts';
+
+/** Words of the key states by their number in the contract. */
+export const SIGNING_KEY_STATES = { active: 1, retired: 2, withdrawn: 3 } as const;
+
+export const SIGNING_KEY = object(
+  'SigningKey',
+  { kid: text(), state: word(SIGNING_KEY_STATES), createdAt: time(), publicKeyPem: text() },
+  { message: 'hub.license.v1.SigningKey' },
+);
+export type SigningKeyView = ValueOf<typeof SIGNING_KEY>;
+
+export const APP = object(
+  'App',
+  { slug: text(), name: text(), appId: id('app'), createdAt: time(), signingKeys: list(SIGNING_KEY) },
+  { message: 'hub.license.v1.App' },
+);
+export type AppView = ValueOf<typeof APP>;
+
+export function appView(app: App): AppView {
+  return {
+    slug: app.slug,
+    name: app.name,
+    appId: app.appId,
+    createdAt: rfc3339(part(app.createdAt, 'creation time')),
+    signingKeys: app.signingKeys.map((key) => ({
+      kid: key.kid,
+      state: wordFor(SIGNING_KEY_STATES, key.state),
+      createdAt: rfc3339(part(key.createdAt, 'creation time')),
+      publicKeyPem: key.publicKeyPem,
+    })),
+  };
+}
+
+export const APP_COLUMNS: readonly Column<AppView>[] = [
+  { title: 'APP', cell: (app) => app.slug },
+  { title: 'NAME', cell: (app) => app.name },
+  { title: 'KEYS', cell: (app) => app.signingKeys.length, right: true },
+  { title: 'ACTIVE KEY', cell: (app) => app.signingKeys.find((key) => key.state === 'active')?.kid },
+  { title: 'CREATED', cell: (app) => shortTime(app.createdAt) },
+];
+
+export const APP_FIELDS: readonly Column<AppView>[] = [
+  { title: 'App', cell: (app) => app.slug },
+  { title: 'Name', cell: (app) => app.name },
+  { title: 'Id', cell: (app) => app.appId },
+  { title: 'Created', cell: (app) => shortTime(app.createdAt) },
+];
+
+export const SIGNING_KEY_COLUMNS: readonly Column<SigningKeyView>[] = [
+  { title: 'SIGNING KEY', cell: (key) => key.kid },
+  { title: 'STATE', cell: (key) => key.state },
+  { title: 'CREATED', cell: (key) => shortTime(key.createdAt) },
+];

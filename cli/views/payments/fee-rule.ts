@@ -1,0 +1,159 @@
+// JSON schemas and columns of fee rules and backtests.
+import type { FeeBacktest } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { FEE_RULE_STATES, wordFor } from '../../../lib/presentation/words.ts';
+import { part } from '../../connect/require-field.ts';
+import {
+  boolean,
+  id,
+  integer,
+  list,
+  object,
+  optional,
+  text,
+  time,
+  type ValueOf,
+  withDescription,
+  word,
+} from '../../output/json-schema.ts';
+import type { Column } from '../../output/table.ts';
+import { rfc3339, shortTime } from '../cells.ts';
+import { MONEY, moneyText, moneyView } from './money.ts';
+import { FEE_LINE } from './usage.ts';
+
+export const FEE_RULE = object(
+  'FeeRule',
+  {
+    feeRuleId: id('fee'),
+    name: text(),
+    version: integer(),
+    gateway: optional(text('gateway it is limited to')),
+    slot: optional(text('slot it is limited to')),
+    currency: optional(text('currency it is limited to')),
+    basisPoints: integer(),
+    percent: text('the same as a percentage: `1.50`'),
+    fixed: optional(withDescription(MONEY, 'added to that')),
+    min: optional(withDescription(MONEY, 'the fee is at least this')),
+    max: optional(withDescription(MONEY, 'the fee is at most this')),
+    validFrom: time(),
+    validTo: optional(time('end of validity, exclusive, by settlement time')),
+    state: word(FEE_RULE_STATES),
+    slotsMayOverride: boolean(),
+    addedBySlot: boolean(),
+  },
+  {
+    message: 'hub.payment.v1.FeeRule',
+    without: ['fixedMinorUnits', 'minMinorUnits', 'maxMinorUnits'],
+  },
+);
+export type FeeRuleView = ValueOf<typeof FEE_RULE>;
+
+export function feeRuleView(rule: FeeRule): FeeRuleView {
+  const { currency } = rule;
+  const money = (minorUnits: bigint) => moneyView({ minorUnits, currency });
+  return {
+    feeRuleId: rule.feeRuleId,
+    name: rule.name,
+    version: rule.version,
+    ...(rule.gateway !== '' && { gateway: rule.gateway }),
+    ...(rule.slot !== '' && { slot: rule.slot }),
+    ...(currency !== '' && { currency }),
+    basisPoints: rule.basisPoints,
+    percent: (rule.basisPoints / 100).toFixed(2),
+    ...(rule.fixedMinorUnits !== 0n && { fixed: money(rule.fixedMinorUnits) }),
+    ...(rule.minMinorUnits !== undefined && { min: money(rule.minMinorUnits) }),
+    ...(rule.maxMinorUnits !== undefined && { max: money(rule.maxMinorUnits) }),
+    validFrom: rfc3339(part(rule.validFrom, 'begin')),
+    ...(rule.validTo && { validTo: rfc3339(rule.validTo) }),
+    state: wordFor(FEE_RULE_STATES, rule.state),
+    slotsMayOverride: rule.slotsMayOverride,
+    addedBySlot: rule.addedBySlot,
+  };
+}
+
+export const FEE_RULE_COLUMNS: readonly Column<FeeRuleView>[] = [
+  { title: 'FEE RULE', cell: (rule) => rule.feeRuleId },
+  { title: 'NAME', cell: (rule) => rule.name },
+  { title: 'VERSION', cell: (rule) => rule.version, right: true },
+  { title: 'FOR', cell: scope },
+  { title: 'FEE', cell: fee },
+  { title: 'STATE', cell: stateText },
+  { title: 'FROM', cell: (rule) => shortTime(rule.validFrom) },
+  { title: 'TO', cell: (rule) => shortTime(rule.validTo) },
+];
+
+export const FEE_RULE_FIELDS: readonly Column<FeeRuleView>[] = [
+  { title: 'Fee rule', cell: (rule) => rule.feeRuleId },
+  { title: 'Name', cell: (rule) => rule.name },
+  { title: 'Version', cell: (rule) => rule.version },
+  { title: 'For', cell: scope },
+  { title: 'Fee', cell: fee },
+  { title: 'State', cell: stateText },
+  { title: 'From', cell: (rule) => shortTime(rule.validFrom) },
+  { title: 'To', cell: (rule) => shortTime(rule.validTo) },
+];
+
+export const FEE_PREVIEW = object(
+  'FeePreview',
+  { fees: list(FEE_LINE), feeTotal: withDescription(MONEY, 'their sum') },
+  { message: 'hub.payment.v1.PreviewFeesResponse' },
+);
+
+export const FEE_BACKTEST = object(
+  'FeeBacktest',
+  {
+    currency: text(),
+    payments: integer(),
+    paid: withDescription(MONEY, 'what they amount to'),
+    charged: withDescription(MONEY, 'fees by the current rule of this name'),
+    wouldCharge: withDescription(MONEY, 'fees by the changed rule'),
+    difference: withDescription(MONEY, 'the increase; negative for a decrease'),
+  },
+  {
+    message: 'hub.payment.v1.FeeBacktest',
+    without: ['paidMinorUnits', 'chargedMinorUnits', 'wouldChargeMinorUnits'],
+  },
+);
+export type FeeBacktestView = ValueOf<typeof FEE_BACKTEST>;
+
+export function feeBacktestView(result: FeeBacktest): FeeBacktestView {
+  const { currency, chargedMinorUnits, wouldChargeMinorUnits } = result;
+  const money = (minorUnits: bigint) => moneyView({ minorUnits, currency });
+  return {
+    currency,
+    payments: Number(result.payments),
+    paid: money(result.paidMinorUnits),
+    charged: money(chargedMinorUnits),
+    wouldCharge: money(wouldChargeMinorUnits),
+    difference: money(wouldChargeMinorUnits - chargedMinorUnits),
+  };
+}
+
+export const FEE_BACKTEST_COLUMNS: readonly Column<FeeBacktestView>[] = [
+  { title: 'CURRENCY', cell: (item) => item.currency },
+  { title: 'PAYMENTS', cell: (item) => item.payments, right: true },
+  { title: 'PAID', cell: (item) => item.paid.amount, right: true },
+  { title: 'CHARGED', cell: (item) => item.charged.amount, right: true },
+  { title: 'WOULD CHARGE', cell: (item) => item.wouldCharge.amount, right: true },
+  {
+    title: 'DIFFERENCE',
+    cell: ({ difference }) => `${difference.minorUnits < 0 ? '' : '+'}${difference.amount}`,
+    right: true,
+  },
+];
+
+/** Formats the terms as text. */
+function stateText({ state }: FeeRuleView): string {
+  return state.replace('_', ' ');
+}
+
+function scope({ slot, gateway, currency }: FeeRuleView): string {
+  return [slot, gateway, currency].filter((part) => part !== undefined).join(', ') || 'any payment';
+}
+
+function fee({ percent, fixed, min, max }: FeeRuleView): string {
+  const rate = `${percent} %${fixed ? ` + ${moneyText(fixed)}` : ''}`;
+  return [rate, min && `at least ${moneyText(min)}`, max && `at most ${moneyText(max)}`]
+    .filter(Boolean)
+    .join(', ');
+}

@@ -1,0 +1,24 @@
+// JSON schema and text of amounts of money.
+import { formatDecimal } from '../../../lib/presentation/money.ts';
+import { part } from '../../connect/require-field.ts';
+import { integer, object, text, type ValueOf } from '../../output/json-schema.ts';
+
+/** The contract keeps amounts below 2^53, so a JSON number holds them exactly. */
+export const MONEY = object('Money', {
+  amount: text('the amount as a decimal: `100.00`'),
+  minorUnits: integer("the same in the currency's minor unit: 10000"),
+  currency: text('ISO 4217 code'),
+});
+export type MoneyView = ValueOf<typeof MONEY>;
+
+export function moneyView(
+  money: { readonly minorUnits: bigint; readonly currency: string } | undefined,
+): MoneyView {
+  const { minorUnits, currency } = part(money, 'amount');
+  return { amount: formatDecimal(minorUnits, currency), minorUnits: Number(minorUnits), currency };
+}
+
+/** `100.00 BDT` */
+export function moneyText({ amount, currency }: MoneyView): string {
+  return `${amount} ${currency}`;
+}

@@ -1,0 +1,171 @@
+// JSON schemas and columns of a charge session's full history.
+import type { CallbackCount, StatusChange } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import type {
+  InspectChargeSessionResponse,
+  RecheckChargeSessionResponse,
+} from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import { callbackCountText, type SessionEvent } from '../../../lib/presentation/session-timeline.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
+import { part } from '../../connect/require-field.ts';
+import {
+  boolean,
+  id,
+  integer,
+  list,
+  nullable,
+  object,
+  optional,
+  text,
+  time,
+  type ValueOf,
+  withDescription,
+  word,
+} from '../../output/json-schema.ts';
+import type { Column } from '../../output/table.ts';
+import { rfc3339, shortTime } from '../cells.ts';
+import { CALLBACK, callbackView, VERIFICATION, verificationView } from './callback.ts';
+import { CHARGE_SESSION, CHARGE_SESSION_FIELDS, chargeSessionView } from './charge-session.ts';
+import { DUPLICATE_PAYMENT, duplicatePaymentView } from './duplicate-payment.ts';
+import { FEE_LINE, USAGE_LOG, usageView } from './usage.ts';
+
+export const STATUS_CHANGE = object(
+  'StatusChange',
+  {
+    at: time(),
+    from: word(CHARGE_STATUSES),
+    to: word(CHARGE_STATUSES),
+    verified: boolean(),
+    reason: text(),
+    callbackId: optional(id('cb', 'the callback that led to it')),
+  },
+  { message: 'hub.payment.v1.StatusChange' },
+);
+export type StatusChangeView = ValueOf<typeof STATUS_CHANGE>;
+
+const CALLBACK_COUNT = object(
+  'CallbackCount',
+  { state: word(CALLBACK_STATES), kept: integer(), onlyCounted: integer() },
+  { message: 'hub.payment.v1.CallbackCount' },
+);
+
+export const SESSION_STORY = object('SessionStory', {
+  ...CHARGE_SESSION.properties,
+  statusChanges: list(
+    STATUS_CHANGE,
+    'how its status came about: the newest 50 changes, oldest first, as far as the audit log goes back',
+  ),
+  moreStatusChanges: boolean('whether there are more: `session list-changes` has all'),
+  callbacks: list(CALLBACK, 'its newest 50 callbacks, oldest first'),
+  moreCallbacks: boolean('whether the journal has more: `callback list --session` has all'),
+  callbackCounts: list(CALLBACK_COUNT, 'number of callbacks by state'),
+  verifications: list(VERIFICATION, 'the newest 50 verifications with the provider, oldest first'),
+  moreVerifications: boolean('whether there are more: `session list-verifications` has all'),
+  usageLog: nullable(USAGE_LOG, 'the usage log entry of its first payment; null unless it was paid'),
+  fees: list(FEE_LINE, 'the fees of that entry'),
+  usageLogs: list(
+    USAGE_LOG,
+    'all its usage log entries, oldest first: reversals and payments after them too',
+  ),
+  duplicatePayments: list(
+    DUPLICATE_PAYMENT,
+    'further payments at the provider that are not reversed, oldest first',
+  ),
+});
+export type SessionStoryView = ValueOf<typeof SESSION_STORY>;
+
+/** A session after a recheck with its provider. */
+export const RECHECKED_SESSION = object('RecheckedSession', {
+  ...CHARGE_SESSION.properties,
+  verification: optional(
+    withDescription(VERIFICATION, 'the verification; missing if the session has no checkout'),
+  ),
+});
+
+export function recheckedView(reply: RecheckChargeSessionResponse): ValueOf<typeof RECHECKED_SESSION> {
+  return {
+    ...chargeSessionView(part(reply.session, 'session')),
+    ...(reply.verification && { verification: verificationView(reply.verification) }),
+  };
+}
+
+export const RECHECKED_FIELDS: readonly Column<ValueOf<typeof RECHECKED_SESSION>>[] = [
+  ...CHARGE_SESSION_FIELDS,
+  {
+    title: 'Provider says',
+    cell: ({ verification: it }) => it && `${it.operation}: ${it.outcome}, ${it.detail}`,
+  },
+];
+
+export function sessionStoryView(reply: InspectChargeSessionResponse): SessionStoryView {
+  const usageLog = reply.usageLog ? usageView(reply.usageLog) : null;
+  return {
+    ...chargeSessionView(part(reply.session, 'session')),
+    statusChanges: reply.statusChanges.map(statusChangeView),
+    moreStatusChanges: reply.moreStatusChanges,
+    callbacks: reply.callbacks.map(callbackView),
+    moreCallbacks: reply.moreCallbacks,
+    callbackCounts: reply.callbackCounts.map(callbackCountView),
+    verifications: reply.verifications.map(verificationView),
+    moreVerifications: reply.moreVerifications,
+    usageLog,
+    fees: usageLog?.fees ?? [],
+    usageLogs: reply.usageLogs.map(usageView),
+    duplicatePayments: reply.duplicatePayments.map(duplicatePaymentView),
+  };
+}
+
+function callbackCountView({ state, kept, onlyCounted }: CallbackCount): ValueOf<typeof CALLBACK_COUNT> {
+  return {
+    state: wordFor(CALLBACK_STATES, state),
+    kept: Number(kept),
+    onlyCounted: Number(onlyCounted),
+  };
+}
+
+export function statusChangeView({
+  at,
+  from,
+  to,
+  verified,
+  reason,
+  callbackId,
+}: StatusChange): StatusChangeView {
+  return {
+    at: rfc3339(part(at, 'time of the change')),
+    from: wordFor(CHARGE_STATUSES, from),
+    to: wordFor(CHARGE_STATUSES, to),
+    verified,
+    reason,
+    ...(callbackId !== '' && { callbackId }),
+  };
+}
+
+export const SESSION_STORY_FIELDS: readonly Column<SessionStoryView>[] = [
+  ...CHARGE_SESSION_FIELDS,
+  { title: 'Callbacks', cell: ({ callbackCounts }) => callbackCounts.map(callbackCountText).join(', ') },
+];
+
+/** Lists the commands that show what the history omits. */
+export function leftOutOf(story: SessionStoryView): string[] {
+  const { sessionId, moreCallbacks, moreVerifications, moreStatusChanges } = story;
+  return [
+    ...(moreCallbacks ? [`Earlier callbacks: hubctl callback list --session ${sessionId}`] : []),
+    ...(moreVerifications ? [`Earlier questions: hubctl session list-verifications ${sessionId}`] : []),
+    ...(moreStatusChanges ? [`Earlier changes of the status: hubctl session list-changes ${sessionId}`] : []),
+  ];
+}
+
+export const STATUS_CHANGE_COLUMNS: readonly Column<StatusChangeView>[] = [
+  { title: 'TIME', cell: ({ at }) => shortTime(at) },
+  { title: 'FROM', cell: ({ from }) => from },
+  { title: 'TO', cell: ({ to }) => to },
+  { title: 'VERIFIED', cell: ({ verified }) => (verified ? 'yes' : 'no') },
+  { title: 'CALLBACK', cell: ({ callbackId }) => callbackId },
+  { title: 'WHY', cell: ({ reason }) => reason },
+];
+
+export const STORY_COLUMNS: readonly Column<SessionEvent>[] = [
+  { title: 'TIME', cell: ({ at }) => at && rfc3339(at) },
+  { title: 'WHAT', cell: ({ what }) => what },
+  { title: 'DETAIL', cell: ({ detail }) => detail },
+];

@@ -1,0 +1,43 @@
+// Releases the seats of licenses that this machine has replaced by another.
+
+import type { Signal } from '../abort-signal.ts';
+import { LicenseError } from '../errors.ts';
+import { isSameKey } from '../license/license-key.ts';
+import { recordOf } from '../state/license-state.ts';
+import type { LicenseRecord } from '../state/record.ts';
+import type { RecordCache } from '../state/record-cache.ts';
+import type { HubCalls } from './hub-calls.ts';
+
+/** Releases the seats in the record. Rejects with LicenseError; the record keeps those that remain. */
+export type ReleaseSeats = (signal?: Signal) => Promise<void>;
+
+export function createReleaseSeats(calls: HubCalls, recordCache: RecordCache): ReleaseSeats {
+  return async (signal) => {
+    // The store may still hold the old license: keep its seat until the new record is saved.
+    if (recordCache.problem !== undefined) return;
+    for (const licenseKey of recordOf(recordCache.state)?.toRelease ?? []) {
+      try {
+        await calls.deactivate(licenseKey, signal);
+      } catch (error) {
+        if (!isPermanentRefusal(error)) throw error;
+      }
+      await recordCache.update((state) => withoutPendingRelease(recordOf(state), licenseKey));
+    }
+  };
+}
+
+/** The record without this pending release; undefined if the record does not contain it. */
+export function withoutPendingRelease(
+  record: LicenseRecord | undefined,
+  licenseKey: string,
+): LicenseRecord | undefined {
+  if (!record?.toRelease?.some((left) => isSameKey(left, licenseKey))) return undefined;
+  const { toRelease, ...rest } = record;
+  const others = toRelease.filter((left) => !isSameKey(left, licenseKey));
+  return { ...rest, ...(others.length > 0 && { toRelease: others }) };
+}
+
+/** The hub refused permanently: the seat does not exist. */
+function isPermanentRefusal(error: unknown): boolean {
+  return error instanceof LicenseError && error.status !== undefined && !error.isRetryable;
+}

@@ -1,0 +1,183 @@
+// The soft check: asks the hub for the status of the stored license and updates the record.
+
+import type { Signal } from '../abort-signal.ts';
+import { LicenseError } from '../errors.ts';
+import { isKeyOf } from '../license/license-key.ts';
+import type { Limits } from '../license/limits.ts';
+import { formatRfc3339, parseRfc3339 } from '../license/rfc3339.ts';
+import type { Expected, VerifiedLicense } from '../license/verify-license.ts';
+import { type LicenseState, recordOf } from '../state/license-state.ts';
+import type { LicenseRecord } from '../state/record.ts';
+import type { RecordCache } from '../state/record-cache.ts';
+import type { TrustedTime } from '../state/trusted-time.ts';
+import { type EndCode, isEndCode } from '../verdict/reasons.ts';
+import type { HubCalls, LicenseStatus } from './hub-calls.ts';
+import { fetchKey, obtainLicense } from './obtain-license.ts';
+import { DEFAULT_RECHECK_SECONDS, renewalDueAt } from './schedule.ts';
+import { nextUnconfirmedRefusal } from './unconfirmed-refusal.ts';
+
+export type SoftCheckOptions = {
+  readonly recordCache: RecordCache;
+  readonly calls: HubCalls;
+  readonly expected: Expected;
+  readonly trustedTime: TrustedTime;
+};
+
+export type SoftCheck = {
+  /**
+   * Resolves when the record is up to date. Rejects with LicenseError, including refusals that are not confirmed yet.
+   */
+  run(signal?: Signal): Promise<void>;
+  /** Records a refusal of this license key, if the stored license has the same key. */
+  applyRefusal(licenseKey: string, refusal: unknown): Promise<void>;
+};
+
+export function createSoftCheck({ recordCache, calls, expected, trustedTime }: SoftCheckOptions): SoftCheck {
+  /** Updates the record unless another process has replaced its license since the request. */
+  const change = (asked: LicenseRecord, next: (record: LicenseRecord) => LicenseRecord): Promise<void> =>
+    recordCache.update((state) => {
+      const record = recordOf(state);
+      return record !== undefined && isSameLicense(record, asked) ? next(record) : undefined;
+    });
+
+  /** Resolves to whether the refusal still has to be confirmed. */
+  const refuse = async (subject: CheckTarget, code: EndCode): Promise<boolean> => {
+    let isUnconfirmed = false;
+    await change(subject.record, (record) => {
+      const { now } = trustedTime.read();
+      const { doubt: before, ...undoubted } = record;
+      const doubt = record.end === undefined ? nextUnconfirmedRefusal(code, now, before) : undefined;
+      isUnconfirmed = doubt !== undefined;
+      if (doubt !== undefined) return { ...undoubted, doubt };
+      // Removes the license itself, so that neither a mistake nor tampering restores it.
+      const { license: _, key: __, ...rest } = undoubted;
+      return { ...rest, end: { code, licenseId: subject.licenseId }, checkedAt: formatRfc3339(now) };
+    });
+    return isUnconfirmed;
+  };
+
+  const renew = async (asked: LicenseRecord, licenseKey: string, signal?: Signal): Promise<void> => {
+    const verified = await obtainLicense(calls, expected, licenseKey, signal);
+    await change(asked, ({ recheckAfterSeconds, toRelease }) => ({
+      ...createRecord(verified, trustedTime),
+      licenseKey,
+      recheckAfterSeconds,
+      ...(toRelease && { toRelease }),
+    }));
+  };
+
+  const fetchMissingKey = async (signal?: Signal): Promise<void> => {
+    const { state } = recordCache;
+    if (state.kind !== 'unusable' || state.reason !== 'key_missing' || state.record === undefined) return;
+    const key = await fetchKey(calls, String(state.record.license?.['kid']), signal);
+    await change(state.record, (record) => ({ ...record, key }));
+  };
+
+  return {
+    async run(signal) {
+      await fetchMissingKey(signal);
+      const { state } = recordCache;
+      const subject = targetOf(state);
+      if (subject === undefined) return;
+      const { record, licenseId } = subject;
+      const { licenseKey } = record;
+      try {
+        const status = await calls.status(licenseId, signal);
+        await change(record, ({ doubt: _, ...undoubted }) => {
+          const time = Math.max(status.checkedAt, issuedAt(state));
+          trustedTime.set(time);
+          const at = formatRfc3339(time);
+          return { ...undoubted, seenAt: at, checkedAt: at, recheckAfterSeconds: status.recheckAfterSeconds };
+        });
+        // The status is active, so this machine has the seat: activating again takes no other seat.
+        if (licenseKey !== undefined && wantsRenewal(state, status)) await renew(record, licenseKey, signal);
+      } catch (error) {
+        const code = endCodeOf(error);
+        if (code === undefined || (await refuse(subject, code))) throw error;
+      }
+    },
+
+    async applyRefusal(licenseKey, refusal) {
+      const subject = targetOf(recordCache.state);
+      const code = endCodeOf(refusal);
+      if (subject === undefined || code === undefined) return;
+      if (await isKeyOf(subject.record, licenseKey)) await refuse(subject, code);
+    },
+  };
+}
+
+/** Creates the record of a license that the hub has just issued, and sets the time to its issue time. */
+export function createRecord({ license, point }: VerifiedLicense, trustedTime: TrustedTime): LicenseRecord {
+  trustedTime.set(parseRfc3339(license.issuedAt) ?? 0);
+  return {
+    license,
+    key: point,
+    seenAt: license.issuedAt,
+    checkedAt: license.issuedAt,
+    recheckAfterSeconds: DEFAULT_RECHECK_SECONDS,
+  };
+}
+
+/** The code by which an error ends the license; undefined if the license remains. */
+function endCodeOf(error: unknown): EndCode | undefined {
+  if (!(error instanceof LicenseError)) return undefined;
+  // Another machine has taken the seat.
+  if (error.code === 'seat_limit_reached') return 'seat_not_active';
+  return isEndCode(error.code) ? error.code : undefined;
+}
+
+type CheckTarget = { readonly record: LicenseRecord; readonly licenseId: string };
+
+/** The license to check: also an ended one, or one whose signing key is no longer pinned. */
+function targetOf(state: LicenseState): CheckTarget | undefined {
+  if (state.kind === 'nothing' || state.record === undefined) return undefined;
+  const { record } = state;
+  if (state.kind === 'license') return { record, licenseId: state.license.licenseId };
+  if (state.kind === 'ended') return { record, licenseId: state.record.end.licenseId };
+  const licenseId = record.license?.['licenseId'];
+  return state.reason === 'untrusted_key' && typeof licenseId === 'string'
+    ? { record, licenseId }
+    : undefined;
+}
+
+/** Whether a soft check would make a request. */
+export function canSoftCheck(state: LicenseState): boolean {
+  return targetOf(state) !== undefined || (state.kind === 'unusable' && state.reason === 'key_missing');
+}
+
+/** Whether a soft check can turn an unusable record into a license. */
+export function canRecover(state: LicenseState): boolean {
+  if (state.kind !== 'unusable') return false;
+  return state.reason === 'key_missing' || targetOf(state)?.record.licenseKey !== undefined;
+}
+
+/** The lease is near its end, the terms have changed, or the stored license is unusable. */
+function wantsRenewal(state: LicenseState, status: LicenseStatus): boolean {
+  if (state.kind !== 'license') return true;
+  const { license } = state;
+  return (
+    status.checkedAt >= renewalDueAt(license) ||
+    status.checkedAt < issuedAt(state) || // issued while the hub's clock was ahead
+    status.expiresAt !== license.expiresAt ||
+    !isSame(status.limits, license.limits ?? {})
+  );
+}
+
+function isSame(one: Limits, other: Limits): boolean {
+  const names = Object.keys(one);
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && one[name] === other[name])
+  );
+}
+
+function issuedAt(state: LicenseState): number {
+  return (
+    (state.kind === 'license' ? parseRfc3339(state.license.issuedAt) : undefined) ?? Number.NEGATIVE_INFINITY
+  );
+}
+
+function isSameLicense(one: LicenseRecord, other: LicenseRecord): boolean {
+  const copy = ({ license, end }: LicenseRecord) => JSON.stringify(license ?? end);
+  return copy(one) === copy(other);
+}

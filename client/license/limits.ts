@@ -1,0 +1,26 @@
+// Named integer limits of a license or of the Free profile.
+
+/** Limits by name; -1 means unlimited. */
+export type Limits = { readonly [name: string]: number };
+
+export const UNLIMITED = -1;
+
+/**
+ * Whether one more may be used when `used` are in use. -1 and a missing limit mean unlimited; 0 means none.
+ */
+export function hasRoom(limits: Limits, name: string, used: number): boolean {
+  const limit = Object.hasOwn(limits, name) ? (limits[name] ?? UNLIMITED) : UNLIMITED;
+  return limit === UNLIMITED || used < limit;
+}
+
+/** Reads limits from JSON and freezes them; undefined if they are not named integers. */
+export function readLimits(value: unknown): Limits | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const entries = Object.entries(value);
+  if (!entries.every(([name, limit]) => LIMIT_NAME.test(name) && Number.isSafeInteger(limit)))
+    return undefined;
+  return Object.freeze(Object.fromEntries(entries));
+}
+
+/** A letter, then up to 63 letters, digits, dots, dashes and underscores. */
+export const LIMIT_NAME = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/;

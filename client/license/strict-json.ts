@@ -1,0 +1,33 @@
+// Strict JSON parser: rejects text that two parsers could read differently.
+
+/** May have a member named `__proto__`: test for members with `Object.hasOwn`. */
+export type JsonObject = { readonly [name: string]: unknown };
+
+/**
+ * Parses a JSON object. Undefined if the text is not one, or is ambiguous: duplicate members, a number not in its
+ * shortest form, a lone surrogate. It detects these by serializing the value and comparing it with the compact text.
+ */
+export function parseJsonObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) && JSON.stringify(value) === compactJson(text) ? value : undefined;
+  } catch {
+    return undefined; // not JSON, a lone surrogate, or nested too deeply
+  }
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Removes spaces and unneeded escapes from valid JSON. @throws Error for a lone surrogate */
+function compactJson(text: string): string {
+  const tokens = text.match(/"[^"\\]*(?:\\.[^"\\]*)*"|[^\s"]+/g) ?? [];
+  return tokens.map((token) => (token.startsWith('"') ? compactString(token) : token)).join('');
+}
+
+function compactString(token: string): string {
+  const string: string = JSON.parse(token);
+  if (!string.isWellFormed()) throw new Error('lone surrogate');
+  return JSON.stringify(string);
+}

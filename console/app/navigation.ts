@@ -1,0 +1,37 @@
+// The navigation entries of the console, and those that the caller may see.
+import type { DescMethod } from '@bufbuild/protobuf';
+import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
+import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
+import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
+import { canCall, isLimited } from './permissions.ts';
+import type { SignedIn } from './signed-in.ts';
+
+export type NavEntry = {
+  readonly path: string;
+  readonly title: string;
+  /** The method that the view calls; undefined if it needs no permission. */
+  readonly needs: DescMethod | undefined;
+};
+
+export const NAV_ENTRIES = [
+  { path: '', title: 'Overview', needs: undefined },
+  { path: 'sessions', title: 'Sessions', needs: PaymentService.method.listChargeSessions },
+  { path: 'callbacks', title: 'Callbacks', needs: PaymentAdminService.method.listCallbacks },
+  { path: 'usage', title: 'Usage and fees', needs: PaymentAdminService.method.summarizeUsage },
+  { path: 'slots', title: 'Slots', needs: PaymentAdminService.method.listSlots },
+  { path: 'licenses', title: 'Licenses', needs: LicenseAdminService.method.listLicenses },
+  { path: 'apps', title: 'Apps and keys', needs: LicenseAdminService.method.listApps },
+  { path: 'health', title: 'Health', needs: MetricsService.method.readMetrics },
+  { path: 'audit', title: 'Audit log', needs: AuditService.method.listAuditEntries },
+] as const satisfies readonly NavEntry[];
+
+/** The entries that the caller may open. */
+export function navEntriesFor({ caller }: SignedIn): readonly NavEntry[] {
+  return NAV_ENTRIES.filter(({ path, needs }) => {
+    // A limited token may list only the callbacks of one session, which that session's page shows.
+    if (path === 'callbacks' && isLimited(caller)) return false;
+    return needs === undefined || canCall(caller, needs);
+  });
+}

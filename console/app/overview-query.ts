@@ -1,0 +1,143 @@
+// Reads the state of the hub for the overview, and lists the problems that need an operator.
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/grpc/health/v1/health_pb.ts';
+import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
+import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { type Callback, CallbackState, ChargeStatus } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
+import { checkHealth, type HealthProblem } from '../../lib/presentation/health.ts';
+import { createReading } from '../../lib/presentation/metric-reading.ts';
+import { spanText } from './components/timestamp.tsx';
+import { canCall, isLimited } from './permissions.ts';
+import { linkTo } from './route.ts';
+import type { SignedIn } from './signed-in.ts';
+
+export type Overview = {
+  readonly serving: boolean;
+  readonly version: string;
+  readonly hubTime: Date;
+  /** The hub's clock minus this computer's, in milliseconds. */
+  readonly skewMs: number;
+  /** Undefined without permission. */
+  readonly backlog: Backlog | undefined;
+  /** Failing health checks; empty without permission. */
+  readonly unwell: readonly HealthProblem[];
+  /** Pending sessions of the last day; undefined without permission. */
+  readonly pending: number | undefined;
+  /** Payments of the last day. */
+  readonly paid: readonly Paid[];
+};
+
+/** At most MAX_COUNT of each, newest first. */
+export type Backlog = {
+  readonly waiting: readonly Callback[];
+  readonly dead: readonly Callback[];
+  readonly mismatch: readonly Callback[];
+};
+
+type Paid = { readonly currency: string; readonly minorUnits: bigint; readonly payments: bigint };
+
+/** Counting more costs time and changes no decision. */
+const MAX_COUNT = 100;
+const DAY_MS = 86_400_000;
+/** A callback that waits longer usually waits for a provider that does not answer. */
+const LONG_MS = 10 * 60_000;
+/** A larger difference makes it hard to compare times with logs. */
+const SKEW_MS = 30_000;
+
+export async function loadOverview({ hub, caller }: SignedIn, signal: AbortSignal): Promise<Overview> {
+  const sees = (method: Parameters<typeof canCall>[1]): boolean =>
+    !isLimited(caller) && canCall(caller, method);
+  const seesCallbacks = sees(PaymentAdminService.method.listCallbacks);
+  const list = async (state: CallbackState): Promise<Callback[]> => {
+    if (!seesCallbacks) return [];
+    return (await hub.paymentAdmin.listCallbacks({ state, pageSize: MAX_COUNT }, { signal })).callbacks;
+  };
+  const now = Date.now();
+  const aDayAgo = timestampFromDate(new Date(now - DAY_MS));
+  const pending = { status: ChargeStatus.PENDING, createdFrom: aDayAgo, pageSize: MAX_COUNT };
+  const period = { settledFrom: aDayAgo, settledTo: timestampFromDate(new Date(now + DAY_MS)) };
+  const [health, told, waiting, dead, mismatch, sessions, usage, metrics] = await Promise.all([
+    hub.health.check({}, { signal }),
+    hub.access.getCaller({}, { signal }),
+    list(CallbackState.RECEIVED),
+    list(CallbackState.DEAD),
+    list(CallbackState.MISMATCH),
+    sees(PaymentService.method.listChargeSessions)
+      ? hub.payments.listChargeSessions(pending, { signal })
+      : undefined,
+    sees(PaymentAdminService.method.summarizeUsage)
+      ? hub.paymentAdmin.summarizeUsage(period, { signal })
+      : undefined,
+    sees(MetricsService.method.readMetrics) ? hub.metrics.readMetrics({}, { signal }) : undefined,
+  ]);
+  const hubTime = told.hubTime ? timestampDate(told.hubTime) : new Date();
+  return {
+    serving: health.status === ServingStatus.SERVING,
+    version: told.hubVersion,
+    hubTime,
+    skewMs: hubTime.getTime() - Date.now(),
+    unwell: checkHealth(createReading(metrics?.families ?? [], 0), hubTime).filter(
+      (finding) => finding.state !== 'ok',
+    ),
+    backlog: seesCallbacks ? { waiting, dead, mismatch } : undefined,
+    pending: sessions?.sessions.length,
+    paid: [...Map.groupBy(usage?.days ?? [], ({ currency }) => currency)].map(([currency, days]) => ({
+      currency,
+      minorUnits: days.reduce((sum, { paidMinorUnits }) => sum + paidMinorUnits, 0n),
+      payments: days.reduce((sum, { payments }) => sum + payments, 0n),
+    })),
+  };
+}
+
+export type Finding = { readonly text: string; readonly advice: string; readonly link?: string };
+
+/** Problems with advice, the worst first. */
+export function findingsOf({ serving, backlog, unwell, skewMs, hubTime }: Overview): Finding[] {
+  const wait = backlog ? longestWait(backlog, hubTime) : 0;
+  const findings: (Finding | false | undefined)[] = [
+    !serving && {
+      text: 'The hub does not serve: its database takes no writes.',
+      advice: 'Is PostgreSQL up, and is it the primary? hubctl doctor looks at both.',
+    },
+    backlog !== undefined &&
+      backlog.dead.length > 0 && {
+        text: `Callbacks given up after a day of attempts: ${counted(backlog.dead.length)}.`,
+        advice: 'See why, and replay them once the provider answers',
+        link: linkTo(['callbacks'], { state: 'dead' }),
+      },
+    backlog !== undefined &&
+      wait > LONG_MS && {
+        text: `Callbacks waiting: ${counted(backlog.waiting.length)}, one of them for ${spanText(wait)}.`,
+        advice: 'See whether the provider answers',
+        link: linkTo(['callbacks'], { state: 'received' }),
+      },
+    ...unwell.map(({ check, detail }) => ({
+      text: `${check}: ${detail}.`,
+      advice: 'See the remedy',
+      link: linkTo(['health']),
+    })),
+    Math.abs(skewMs) > SKEW_MS && {
+      text: `The hub’s clock and this computer’s differ by ${spanText(Math.abs(skewMs))}.`,
+      advice: 'Times here are those of the hub.',
+    },
+  ];
+  return findings.filter((each) => each !== false && each !== undefined);
+}
+
+/** How long the oldest listed callback has waited, in milliseconds. */
+export function longestWait({ waiting }: Backlog, now: Date): number {
+  const oldest = waiting.at(-1)?.receivedAt;
+  return oldest ? now.getTime() - timestampDate(oldest).getTime() : 0;
+}
+
+/** The latest 12 callbacks of any kind, newest first. */
+export function troubleOf({ waiting, dead, mismatch }: Backlog): Callback[] {
+  // Ids start with their creation time.
+  const all = [...waiting, ...dead, ...mismatch];
+  return all.sort((one, other) => (one.callbackId < other.callbackId ? 1 : -1)).slice(0, 12);
+}
+
+export function counted(count: number): string {
+  return count >= MAX_COUNT ? `${MAX_COUNT}+` : String(count);
+}

@@ -1,0 +1,56 @@
+// Authorizes readers of metrics, also while the database that checks tokens is unavailable.
+import { createHash } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { Code, ConnectError, type ContextValues } from '@connectrpc/connect';
+import { peerKey } from './caller.ts';
+
+/** @throws ConnectError if access is refused, any other error if authorization is unavailable */
+export type MetricsAuth = (header: Headers, values: ContextValues) => Promise<void>;
+
+/** Scrapers usually time out after ten seconds, which include the collection of metrics. */
+const TIMEOUT_MS = 2_000;
+const MAX_REMEMBERED = 100;
+const REFUSALS: ReadonlySet<Code> = new Set([
+  Code.Unauthenticated,
+  Code.PermissionDenied,
+  Code.ResourceExhausted,
+]);
+
+/**
+ * Calls `authorize` each time, so that a revoked token is refused at once. If that fails or takes too long,
+ * accepts a credential that was accepted the last time.
+ */
+export function createMetricsAuth(authorize: MetricsAuth): MetricsAuth {
+  const accepted = new Set<string>();
+  return async (header, values) => {
+    const credential = hashCredential(header, values);
+    const done = new AbortController();
+    try {
+      await Promise.race([authorize(header, values), timeout(done.signal)]);
+      accepted.add(credential);
+      const [oldest] = accepted;
+      if (accepted.size > MAX_REMEMBERED && oldest !== undefined) accepted.delete(oldest);
+    } catch (error) {
+      const isRefusal = error instanceof ConnectError && REFUSALS.has(error.code);
+      if (!isRefusal && accepted.has(credential)) return;
+      accepted.delete(credential);
+      throw error;
+    } finally {
+      done.abort();
+    }
+  };
+}
+
+async function timeout(signal: AbortSignal): Promise<never> {
+  await setTimeout(TIMEOUT_MS, undefined, { signal });
+  throw new Error(`no answer within ${TIMEOUT_MS} ms`);
+}
+
+function hashCredential(header: Headers, values: ContextValues): string {
+  const authorization = header.get('authorization');
+  const certificate = authorization === null ? values.get(peerKey).certificate() : undefined;
+  const subject = certificate?.refused === undefined ? (certificate?.subject ?? '') : '';
+  return createHash('sha256')
+    .update(authorization ?? `certificate ${subject}`)
+    .digest('base64');
+}

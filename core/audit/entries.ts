@@ -1,0 +1,93 @@
+// Reads the audit log: pages of entries, and the export along the chain.
+import type { FilterQuery } from '@mikro-orm/postgresql';
+import type { Pool } from 'pg';
+import { parseId } from '../ids.ts';
+import type { Database } from '../storage/database.ts';
+import {
+  laterInList,
+  latestFirst,
+  type Page,
+  type PageRequest,
+  readPage,
+  readSpanPage,
+} from '../storage/sql/page.ts';
+import { type ChainedEntry, type ChainHead, readHash, readLinks } from './chain.ts';
+import { type ActorKind, type AuditEntry, AuditEntrySchema } from './entities.ts';
+
+export type AuditFilter = {
+  readonly subject: string | undefined;
+  readonly actor: string | undefined;
+  /** `tok_…` */
+  readonly actorTokenId: string | undefined;
+  readonly actorKind: ActorKind | undefined;
+  readonly action: string | undefined;
+  /** Inclusive. */
+  readonly since: Date | undefined;
+  /** Exclusive. */
+  readonly until: Date | undefined;
+};
+
+const NO_TOKEN = '00000000-0000-0000-0000-000000000000';
+
+/** Newest first; with `since` or `until`, uses audit_entry_at_idx. @throws HubError `page_token_invalid` */
+export function listEntries(
+  db: Database,
+  { subject, actor, actorTokenId, actorKind, action, since, until }: AuditFilter,
+  request: PageRequest,
+): Promise<Page<AuditEntry>> {
+  const em = db.em();
+  const conditions: FilterQuery<AuditEntry>[] = [];
+  if (subject !== undefined) conditions.push({ subject });
+  if (actor !== undefined) conditions.push({ actor });
+  // An invalid token id matches no entry.
+  if (actorTokenId !== undefined) conditions.push({ actorTokenId: parseId('tok', actorTokenId) ?? NO_TOKEN });
+  if (actorKind !== undefined) conditions.push({ actorKind });
+  if (action !== undefined) conditions.push({ action });
+  if (since) conditions.push({ at: { $gte: since } });
+  if (until) conditions.push({ at: { $lt: until } });
+  if (since === undefined && until === undefined) {
+    return readPage(request, 'aud', (after, limit) => {
+      if (after) conditions.push({ id: { $lt: after } });
+      return em.find(AuditEntrySchema, { $and: conditions }, { orderBy: { id: 'desc' }, limit });
+    });
+  }
+  return readSpanPage(request, 'aud', 'at', (after, limit) => {
+    if (after) conditions.push(laterInList('at', after));
+    return em.find(AuditEntrySchema, { $and: conditions }, { orderBy: latestFirst('at'), limit });
+  });
+}
+
+/** A link and its entry. */
+export type LinkedEntry = ChainHead & {
+  readonly linkedAt: string;
+  readonly previousHash: string;
+  readonly entry: ChainedEntry;
+};
+
+const BATCH = 500;
+
+/**
+ * Yields batches of entries in the order of the chain, after link number `after`. Pruned and missing entries
+ * are left out.
+ *
+ * @param begin The start of the current chain; links of an earlier chain may precede it.
+ */
+export async function* exportEntries(
+  pool: Pool,
+  after: number,
+  begin: ChainHead,
+): AsyncGenerator<LinkedEntry[]> {
+  let previous: ChainHead = { seq: after, hash: (await readHash(pool, after)) ?? '' };
+  for (;;) {
+    const links = await readLinks(pool, previous.seq, BATCH);
+    const entries: LinkedEntry[] = [];
+    for (const { seq, hash, linkedAt, entry } of links) {
+      if (seq === begin.seq + 1) previous = begin;
+      const previousHash = seq === previous.seq + 1 ? previous.hash : ((await readHash(pool, seq - 1)) ?? '');
+      if (entry !== undefined) entries.push({ seq, hash, linkedAt, previousHash, entry });
+      previous = { seq, hash };
+    }
+    if (entries.length > 0) yield entries;
+    if (links.length < BATCH) return;
+  }
+}

@@ -1,0 +1,78 @@
+// Links committed audit entries into the chain. Linking is separate from writing, so that changes do not wait
+// for each other.
+import { inTransaction } from '../storage/sql/transaction.ts';
+import { type ChainedEntry, type ChainOptions, ENTRY_COLUMNS, linkHash, lockChain } from './chain.ts';
+import { readChainKey } from './chain-key.ts';
+import { endOfChain, writeHead } from './head.ts';
+
+const BATCH = 500;
+
+/** Links all committed entries. @throws ChainStopped, LockHeld */
+export async function linkEntries(options: ChainOptions): Promise<void> {
+  while ((await linkBatch(options)) === BATCH);
+}
+
+/** Links the oldest unlinked entries. Returns how many it took from the queue, at most `BATCH`. */
+function linkBatch({ pool, sealer, clock }: ChainOptions): Promise<number> {
+  return inTransaction(pool, async (client) => {
+    await lockChain(client);
+    // A queued entry that has a link was restored from elsewhere; its link stays.
+    const { rows } = await client.query<ChainedEntry & { linked: boolean }>(
+      // audit_unlinked_pkey, then audit_entry_pkey and audit_link_pkey for each row. The queue is mostly
+      // empty, but the planner rarely knows and would read the whole log; OFFSET 0 prevents that.
+      `select e.*
+       from audit_unlinked u
+       cross join lateral (
+         select ${ENTRY_COLUMNS}, exists (select from audit_link l where l.entry_id = e.id) as linked
+         from audit_entry e where e.id = u.entry_id offset 0
+       ) e
+       order by u.entry_id limit ${BATCH}`,
+    );
+    if (rows.length === 0) return 0;
+    const linkedAt = clock();
+    const key = await readChainKey(client, sealer);
+    let head = await endOfChain(client, key);
+    const links: { seq: number; entryId: string; hash: Buffer }[] = [];
+    for (const { linked, ...entry } of rows) {
+      if (linked) continue;
+      head = { seq: head.seq + 1, hash: linkHash(key, head, linkedAt.toISOString(), entry) };
+      links.push({ seq: head.seq, entryId: entry.id, hash: Buffer.from(head.hash, 'hex') });
+    }
+    await client.query(
+      `insert into audit_link (seq, entry_id, linked_at, hash)
+       select seq, entry_id, $4, hash
+       from unnest($1::bigint[], $2::uuid[], $3::bytea[]) as t (seq, entry_id, hash)`,
+      [
+        links.map(({ seq }) => seq),
+        links.map(({ entryId }) => entryId),
+        links.map(({ hash }) => hash),
+        linkedAt,
+      ],
+    );
+    if (links.length > 0) await writeHead(client, key, head);
+    await client.query('delete from audit_unlinked where entry_id = any($1)', [rows.map(({ id }) => id)]);
+    return rows.length;
+  });
+}
+
+/**
+ * Returns a function that links; concurrent calls share one run, so that at most one connection waits for the
+ * lock.
+ */
+export function createLinker(options: ChainOptions): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  const start = (): Promise<void> => {
+    next = undefined;
+    running = linkEntries(options).finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  return () => {
+    if (running === undefined) return start();
+    // The current run may have started before the caller's entry was committed.
+    next ??= running.catch(() => {}).then(start);
+    return next;
+  };
+}

@@ -1,0 +1,84 @@
+// Wires the audit module: the chain, its background task and the audit service.
+import type { Logger } from 'pino';
+import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
+import type { Metrics } from '../../lib/metrics/metrics.ts';
+import type { Task } from '../../lib/metrics/tasks.ts';
+import type { Clock } from '../clock.ts';
+import type { PruneGuard } from '../retention/prune.ts';
+import { type ServiceEntry, serve } from '../service-entry.ts';
+import type { Database } from '../storage/database.ts';
+import type { Figures } from '../storage/database-metrics.ts';
+import type { SealedColumn } from '../storage/secrets/reseal.ts';
+import type { Sealer } from '../storage/secrets/sealing.ts';
+import { beginFirstChain } from './begin-chain.ts';
+import { AUDIT_KEY } from './chain-key.ts';
+import type { HeadFile } from './head-file.ts';
+import { createHeadMonitor } from './head-monitor.ts';
+import { startLinkTask } from './link-task.ts';
+import { createLinker } from './linker.ts';
+import { auditMetrics } from './metrics.ts';
+import { createAuditPruneGuard } from './prune-guard.ts';
+import { createAuditService } from './service.ts';
+
+export type AuditModuleOptions = {
+  readonly db: Database;
+  readonly sealer: Sealer;
+  /** Where this hub saves the last head it has seen. */
+  readonly headFile: HeadFile;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Reports on the linking of entries. */
+  readonly task: Task;
+};
+
+export type AuditModule = {
+  readonly services: readonly ServiceEntry[];
+  /** The sealed key of the chain, to re-seal when the master key is rotated. */
+  readonly secrets: readonly SealedColumn[];
+  readonly pruneGuard: PruneGuard;
+  readonly figures: Figures;
+  /** Links the remaining entries. Close it after the modules that record changes. */
+  close(): Promise<void>;
+};
+
+/**
+ * Create it before anything is recorded in a new database. If the key or head of the chain is missing, the
+ * hub still serves; new entries wait for their links until an admin begins a new chain.
+ */
+export async function createAuditModule(options: AuditModuleOptions): Promise<AuditModule> {
+  const { db, sealer, headFile, clock, logger, metrics, task } = options;
+  const { pool } = db;
+  const chain = { pool, sealer, clock };
+  await beginFirstChain(chain, await headFile.read());
+  const headMonitor = await createHeadMonitor({ ...chain, file: headFile, logger });
+  const link = createLinker(chain);
+  const linkTask = startLinkTask({ pool, link, headMonitor, logger, task });
+  metrics.gauge(
+    {
+      name: 'hub_audit_head_lost',
+      help:
+        'Whether the audit chain has lost the last head that this hub has seen: ' +
+        '1 means that the log was truncated or replaced.',
+      aggregator: 'max',
+    },
+    () => (headMonitor.isLost ? 1 : 0),
+  );
+  metrics.gauge(
+    {
+      name: 'hub_audit_chain_stopped',
+      help:
+        'Whether audit entries cannot be linked because the key or head of the audit chain is missing: ' +
+        '1 means that it was removed or replaced.',
+      aggregator: 'max',
+    },
+    () => (linkTask.stopped ? 1 : 0),
+  );
+  return {
+    services: [serve(AuditService, createAuditService({ db, chain, link, headMonitor }))],
+    secrets: [AUDIT_KEY],
+    pruneGuard: createAuditPruneGuard(chain, link),
+    figures: auditMetrics,
+    close: () => linkTask.stop(),
+  };
+}

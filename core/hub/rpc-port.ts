@@ -1,0 +1,199 @@
+// The RPC port of the hub, and the transport that calls the same services within the process.
+import { promisify } from 'node:util';
+import { create } from '@bufbuild/protobuf';
+import type { Interceptor, Transport } from '@connectrpc/connect';
+import type { Logger } from 'pino';
+import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
+import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
+import type { Family } from '../../lib/metrics/family.ts';
+import type { Metrics } from '../../lib/metrics/metrics.ts';
+import type { Availability } from '../../lib/net/availability.ts';
+import { coalesce } from '../../lib/net/coalesce.ts';
+import { createConnectionCap } from '../../lib/net/connection-cap.ts';
+import { createLimitRefusals } from '../../lib/net/limit-metrics.ts';
+import { traceServedRpcs } from '../../lib/tracing/rpc-spans.ts';
+import { type Authenticate, createAuthenticate } from '../access/authenticate.ts';
+import { createAuthenticateGate, createAuthorize, createAuthorizeInterceptor } from '../access/authorize.ts';
+import { type AttemptLimiter, createFailedAttempts } from '../access/failed-attempts.ts';
+import { createFindCaller } from '../access/find-caller.ts';
+import { createLastUsed } from '../access/last-used.ts';
+import { createMetricsAuth } from '../access/metrics-auth.ts';
+import { type CheckScope, createCheckScope } from '../access/scope.ts';
+import { type ReadConsoleFile, serveConsole } from '../rpc/endpoints/console.ts';
+import { createHealthService } from '../rpc/endpoints/health.ts';
+import { createMetricsEndpoint, withMetrics } from '../rpc/endpoints/metrics-endpoint.ts';
+import { createReflectionServices } from '../rpc/endpoints/reflection.ts';
+import { createInProcessTransport } from '../rpc/in-process/transport.ts';
+import { createErrorInterceptor } from '../rpc/interceptors/domain-errors.ts';
+import { createRpcMetrics } from '../rpc/interceptors/metrics.ts';
+import { createRequestLog } from '../rpc/interceptors/request-log.ts';
+import { createValidationInterceptor } from '../rpc/interceptors/validation.ts';
+import { createPageTokenInterceptor, createPageTokens } from '../rpc/page-tokens.ts';
+import { createConcurrencyLimit } from '../rpc/server/concurrency-limit.ts';
+import type { Handler } from '../rpc/server/handler.ts';
+import type { Listener } from '../rpc/server/listener.ts';
+import { createRpcListener } from '../rpc/server/server.ts';
+import type { TlsSource } from '../rpc/server/tls.ts';
+import { type ServiceEntry, serve } from '../service-entry.ts';
+import { takesWrites } from '../storage/database.ts';
+import { createSchemaWatch } from '../storage/schema/newer-schema.ts';
+import type { MasterKey } from '../storage/secrets/master-key.ts';
+import type { HubConfig } from './config.ts';
+import { type OpenedDatabase, secondsOf } from './database.ts';
+import type { Modules } from './modules.ts';
+
+/**
+ * As long as a gateway in another process waits, so that a database that does not answer holds clients up no
+ * longer.
+ */
+const CALL_TIMEOUT_MS = 10_000;
+/** How long the result of a check of the database is used. */
+const READY_MS = 500;
+/** How long the result of a check for a newer schema is used. */
+const SCHEMA_WATCH_MS = 2_000;
+
+export type WireRpcPortOptions = Pick<OpenedDatabase, 'db' | 'clock'> &
+  Pick<Modules, 'services' | 'findOwner'> & {
+    readonly config: HubConfig;
+    readonly keys: MasterKey[];
+    readonly tls: TlsSource | undefined;
+    readonly logger: Logger;
+    readonly metrics: Metrics;
+    readonly collect: () => Promise<Family[]>;
+    readonly attemptLimiter: AttemptLimiter | undefined;
+    readonly readConsole: ReadConsoleFile;
+    readonly availability: Pick<Availability, 'state' | 'onDrain'>;
+    readonly undo: AsyncDisposableStack;
+  };
+
+export type RpcPort = { readonly listener: Listener; readonly transport: Transport };
+
+/** Creates both; the port does not listen yet. */
+export function wireRpcPort(options: WireRpcPortOptions): RpcPort {
+  const { config, keys, tls, logger, metrics, availability } = options;
+  const refusals = createLimitRefusals(metrics);
+  const authenticate = wireAuthentication(options, () => refusals('tokens').inc());
+  const checkScope = createCheckScope(options.findOwner);
+  const isReady = wireReadiness(options);
+  const services = withStandardServices(options.services, isReady);
+  const interceptors = [
+    createErrorInterceptor(logger),
+    createAuthorizeInterceptor(authenticate, checkScope),
+    createValidationInterceptor(),
+    createPageTokenInterceptor(createPageTokens(keys)),
+  ];
+  const requestLog = createRequestLog(logger, createRpcMetrics(metrics));
+  const withEndpoints = wireEndpoints(options, authenticate, checkScope);
+  const admitConnection = createConnectionCap({ perClient: config.connectionsPerClient, logger });
+  const listener = createRpcListener({
+    services,
+    interceptors: [
+      traceServedRpcs,
+      requestLog.interceptor,
+      ...interceptors,
+      createConcurrencyLimit(config.maxInFlight, metrics),
+    ],
+    gate: createAuthenticateGate(authenticate),
+    isReady,
+    wrap: (handler) => requestLog.wrap(withEndpoints(handler)),
+    onFailure: (err) => logger.error({ err }, 'an RPC failed outside of its handler'),
+    tls,
+    admit(socket) {
+      const beyond = admitConnection(socket);
+      if (beyond > 0) refusals('connections').inc();
+      return beyond;
+    },
+    onRefusal: () => refusals('calls').inc(),
+  });
+  availability.onDrain(() => listener.drain());
+  measurePort(metrics, listener, tls);
+  return { listener, transport: createTransport(services, interceptors) };
+}
+
+function wireAuthentication(
+  { db, clock, attemptLimiter, logger, undo }: WireRpcPortOptions,
+  onRefusal: () => void,
+): Authenticate {
+  const lastUsed = createLastUsed({
+    pool: db.pool,
+    onError: (err) => logger.warn({ err }, 'cannot write when a token was last used'),
+  });
+  undo.defer(() => lastUsed.close());
+  return createAuthenticate({
+    findCaller: createFindCaller({ pool: db.pool, clock, lastUsed }),
+    clock,
+    failedAttempts:
+      attemptLimiter &&
+      createFailedAttempts({
+        limiter: attemptLimiter,
+        onError: (err) => logger.warn({ err }, 'cannot count failed attempts'),
+        onRefusal,
+      }),
+  });
+}
+
+/** Health needs no token, so all requests and watches share one check of the database at a time. */
+function wireReadiness({ config, db, logger, availability }: WireRpcPortOptions): () => Promise<boolean> {
+  const isWritable = coalesce(() => takesWrites(db.pool).catch(() => false), READY_MS);
+  const fitsSchema = coalesce(
+    createSchemaWatch({ pool: db.pool, hubVersion: config.version, logger }),
+    SCHEMA_WATCH_MS,
+  );
+  return async () => availability.state === 'serving' && (await isWritable()) && (await fitsSchema());
+}
+
+/** Adds health and reflection, which describe the services and themselves. */
+function withStandardServices(
+  services: readonly ServiceEntry[],
+  isReady: () => Promise<boolean>,
+): ServiceEntry[] {
+  const described = services.map((entry) => entry.service);
+  return [
+    ...services,
+    serve(Health, createHealthService({ services: described, isReady })),
+    ...createReflectionServices([...described, Health]),
+  ];
+}
+
+/** Serves the console and /metrics beside the RPCs. */
+function wireEndpoints(
+  { collect, readConsole, logger }: WireRpcPortOptions,
+  authenticate: Authenticate,
+  checkScope: CheckScope,
+): (handler: Handler) => Handler {
+  const { readMetrics } = MetricsService.method;
+  const authorize = createAuthorize(authenticate);
+  const admit = createMetricsAuth(async (header, values) => {
+    const caller = await authorize(readMetrics, () => header, values);
+    if (caller !== undefined) await checkScope(caller, readMetrics, create(readMetrics.input));
+  });
+  const metricsEndpoint = createMetricsEndpoint({ collect, admit, logger });
+  const console = {
+    read: readConsole,
+    onFailure: (err: unknown) => logger.error({ err }, 'cannot serve the console'),
+  };
+  return (handler) => serveConsole(console, withMetrics(handler, metricsEndpoint));
+}
+
+function measurePort(metrics: Metrics, listener: Listener, tls: TlsSource | undefined): void {
+  metrics.gauge({ name: 'hub_rpc_connections', help: 'Open connections to the internal port.' }, () =>
+    promisify(listener.server.getConnections.bind(listener.server))(),
+  );
+  metrics.gauge(
+    {
+      name: 'hub_rpc_certificate_expires_timestamp_seconds',
+      help: 'When the certificate of the internal port expires, in seconds since 1970; nothing without TLS.',
+      aggregator: 'min',
+    },
+    () => secondsOf(tls?.expiresAt().getTime()),
+  );
+}
+
+function createTransport(services: readonly ServiceEntry[], interceptors: readonly Interceptor[]): Transport {
+  return createInProcessTransport({
+    services,
+    interceptors: [traceServedRpcs, ...interceptors],
+    caller: { name: 'gateway', role: 'service' },
+    defaultTimeoutMs: CALL_TIMEOUT_MS,
+  });
+}

@@ -1,0 +1,112 @@
+// Soft check of a license and the seat of a machine. Concurrent requests share one statement.
+import type { Pool } from 'pg';
+import type { Clock } from '../../clock.ts';
+import { HubError, type SeatUsage } from '../../errors.ts';
+import { parseId } from '../../ids.ts';
+import { createBatcher } from '../../storage/sql/batcher.ts';
+import { effectiveLimits, type Limits } from '../admin/limits.ts';
+import { ineligible } from './eligibility.ts';
+import type { LastSeen } from './last-seen.ts';
+
+export type CheckStatusRequest = {
+  readonly licenseId: string;
+  readonly machineFingerprint?: string | undefined;
+};
+
+export type LicenseStatus = {
+  readonly licenseId: string;
+  readonly seats: SeatUsage;
+  readonly expiresAt: Date | undefined;
+  readonly limits: Limits | undefined;
+  readonly checkedAt: Date;
+};
+
+export type CheckStatusOptions = { readonly pool: Pool; readonly lastSeen: LastSeen; readonly clock: Clock };
+
+/**
+ * Rejects, in this order, with HubError `license_unknown`, `license_revoked`, `license_expired`,
+ * `seat_not_active`.
+ */
+export function createCheckStatus({ pool, lastSeen, clock }: CheckStatusOptions) {
+  const read = createBatcher<StatusLookup, StatusRow | undefined>({
+    run: (lookups) => readStatus(pool, lookups),
+    maxSize: 128,
+    maxInFlight: 2,
+  });
+  return async ({ licenseId, machineFingerprint }: CheckStatusRequest): Promise<LicenseStatus> => {
+    const uuid = parseId('lic', licenseId);
+    const row = uuid && (await read({ uuid, machineFingerprint: machineFingerprint ?? null }));
+    if (!row)
+      throw new HubError('license_unknown', 'there is no license with this id', { field: 'licenseId' });
+    const now = clock();
+    const refusal = ineligible(row, now);
+    if (refusal) throw refusal;
+    if (machineFingerprint !== undefined) {
+      if (row.seatId === null) {
+        const message = 'this machine has no active seat on this license; activate it first';
+        throw new HubError('seat_not_active', message, { field: 'machineFingerprint' });
+      }
+      lastSeen.touch(row.seatId, row.lastSeenAtMs ?? 0, now);
+    }
+    return {
+      licenseId,
+      seats: { limit: row.seatLimit, used: row.used },
+      expiresAt: row.expiresAtMs === null ? undefined : new Date(row.expiresAtMs),
+      limits: effectiveLimits(row.profileLimits ?? undefined, row.limits ?? undefined),
+      checkedAt: now,
+    };
+  };
+}
+
+type StatusLookup = { readonly uuid: string; readonly machineFingerprint: string | null };
+
+type StatusRow = {
+  position: string | number;
+  seatLimit: number;
+  limits: Limits | null;
+  profileLimits: Limits | null;
+  expiresAtMs: number | null;
+  revoked: boolean;
+  used: number;
+  seatId: string | null;
+  lastSeenAtMs: number | null;
+};
+
+/** A single lookup has a statement without arrays, which takes PostgreSQL a seventh less time. */
+async function readStatus(pool: Pool, lookups: readonly StatusLookup[]): Promise<(StatusRow | undefined)[]> {
+  const [first, ...others] = lookups;
+  const { rows } = await pool.query<StatusRow>(
+    first && others.length === 0
+      ? { name: 'check_status_of_one', text: OF_ONE, values: [first.uuid, first.machineFingerprint] }
+      : {
+          name: 'check_status',
+          text: OF_MANY,
+          values: [
+            lookups.map(({ uuid }) => uuid),
+            lookups.map(({ machineFingerprint }) => machineFingerprint),
+          ],
+        },
+  );
+  const found = new Map(rows.map((row) => [Number(row.position), row]));
+  return lookups.map((_, index) => found.get(index + 1));
+}
+
+const OF_ONE = statusOf('(select $1::uuid, $2::text, 1)');
+const OF_MANY = statusOf('unnest($1::uuid[], $2::text[]) with ordinality');
+
+/** license_pkey, limit_profile_pkey, seat_active_key */
+function statusOf(lookups: string): string {
+  return `select t.position, l.seat_limit as "seatLimit", l.limits, p.limits as "profileLimits",
+                 (extract(epoch from l.expires_at) * 1000)::float8 as "expiresAtMs",
+                 l.revoked_at is not null as revoked, l.seats_used as used, s.id as "seatId",
+                 (extract(epoch from s.last_seen_at) * 1000)::float8 as "lastSeenAtMs"
+          from ${lookups} as t (license_id, machine_fingerprint, position)
+          join license l on l.id = t.license_id
+          left join limit_profile p on p.id = l.limit_profile_id
+          left join lateral (
+            -- The limit forces an index scan by license and machine. Without it, the planner may read
+            -- all seats of the license, which can be many.
+            select * from seat where license_id = l.id and machine_fingerprint = t.machine_fingerprint
+                                 and released_at is null limit 1
+          ) s on true`;
+}

@@ -1,0 +1,53 @@
+// Deactivation: releases the seat of a machine.
+import type { Pool } from 'pg';
+import type { Clock } from '../../clock.ts';
+import { HubError } from '../../errors.ts';
+import { hashKey, licenseKeyUnknown } from '../keys/license-key.ts';
+import type { LicenseMetrics } from '../metrics.ts';
+
+export type DeactivateRequest = { readonly licenseKey: string; readonly machineFingerprint: string };
+
+export type DeactivateOptions = {
+  readonly pool: Pool;
+  readonly metrics: LicenseMetrics;
+  readonly clock: Clock;
+};
+
+/**
+ * Releases a seat; returns false if it is released already. Works on revoked and expired licenses too.
+ * Rejects with HubError `license_key_unknown` or `seat_unknown` (the machine never had a seat).
+ */
+export function createDeactivate({ pool, metrics, clock }: DeactivateOptions) {
+  return async ({ licenseKey, machineFingerprint }: DeactivateRequest): Promise<boolean> => {
+    const { rows } = await pool.query<{ released: boolean; seated: boolean }>({
+      name: 'deactivate',
+      // license_key_hash_key, seat_active_key, seat_released_idx. It locks the license before its seats, as
+      // allocate-seats.ts does. After waiting for the lock the statement still has its old snapshot, in which
+      // a seat that was released meanwhile is active.
+      text: `with locked as materialized (
+               select id from license where key_hash = $1 for no key update
+             ), released as (
+               update seat s set released_at = $3
+               from locked l
+               where s.license_id = l.id and s.machine_fingerprint = $2 and s.released_at is null
+               returning s.id
+             )
+             select exists (select from released) as released,
+                    exists (select from seat s where s.license_id = l.id and s.machine_fingerprint = $2
+                                                 and s.released_at is null)
+                    or exists (select from seat s where s.license_id = l.id and s.machine_fingerprint = $2
+                                                    and s.released_at is not null) as seated
+             from locked l`,
+      values: [hashKey(licenseKey), machineFingerprint, clock()],
+    });
+    const [row] = rows;
+    if (row === undefined) throw licenseKeyUnknown();
+    if (!row.seated) {
+      throw new HubError('seat_unknown', 'this machine never had a seat on this license', {
+        field: 'machineFingerprint',
+      });
+    }
+    if (row.released) metrics.seatsReleased.byMachine.inc();
+    return row.released;
+  };
+}

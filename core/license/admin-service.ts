@@ -1,0 +1,115 @@
+// LicenseAdminService: administration of apps, licenses, seats and limit profiles.
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { actorOf } from '../access/caller.ts';
+import type { Clock } from '../clock.ts';
+import { readTimestamp } from '../timestamp.ts';
+import type { createApps } from './admin/apps.ts';
+import type { createIssueLicenses } from './admin/issue-licenses.ts';
+import type { createLicenses } from './admin/licenses.ts';
+import type { createLimitProfiles } from './admin/limit-profiles.ts';
+import type { createSeats } from './admin/seats.ts';
+import type { License } from './entities.ts';
+import {
+  appToProto,
+  licenseToProto,
+  limitProfileToProto,
+  limitsFromProto,
+  seatToProto,
+  stateFromProto,
+} from './messages.ts';
+
+export type LicenseAdminServiceOptions = {
+  readonly apps: ReturnType<typeof createApps>;
+  readonly limitProfiles: ReturnType<typeof createLimitProfiles>;
+  readonly issueLicenses: ReturnType<typeof createIssueLicenses>;
+  readonly licenses: ReturnType<typeof createLicenses>;
+  readonly seats: ReturnType<typeof createSeats>;
+  readonly clock: Clock;
+};
+
+export function createLicenseAdminService(
+  options: LicenseAdminServiceOptions,
+): ServiceImpl<typeof LicenseAdminService> {
+  const { apps, limitProfiles, issueLicenses, licenses, seats, clock } = options;
+  const toLicense = (license: License) => licenseToProto(license, clock());
+  return {
+    async createApp({ slug, name }, context) {
+      return { app: appToProto(await apps.create(slug, name, actorOf(context))) };
+    },
+
+    async getApp({ app }) {
+      return { app: appToProto(await apps.get(app)) };
+    },
+
+    async listApps(request) {
+      const { items, nextPageToken } = await apps.list(request);
+      return { apps: items.map(appToProto), nextPageToken };
+    },
+
+    async rotateSigningKey({ app }, context) {
+      return { app: appToProto(await apps.rotateKey(app, actorOf(context))) };
+    },
+
+    async withdrawSigningKey({ app, kid }, context) {
+      return { app: appToProto(await apps.withdrawKey(app, kid, actorOf(context))) };
+    },
+
+    async setLimitProfile({ app, name, limits }, context) {
+      const profile = await limitProfiles.set(app, name, limitsFromProto(limits) ?? {}, actorOf(context));
+      return { limitProfile: limitProfileToProto(profile, app) };
+    },
+
+    async listLimitProfiles({ app }) {
+      const profiles = await limitProfiles.list(app);
+      return { limitProfiles: profiles.map((profile) => limitProfileToProto(profile, app)) };
+    },
+
+    async issueLicenses(request, context) {
+      const issued = await issueLicenses(
+        {
+          app: request.app,
+          seatLimit: request.seatLimit || 1,
+          limits: limitsFromProto(request.limits),
+          limitProfile: request.limitProfile,
+          customer: request.customer,
+          expiresAt: request.expiresAt && readTimestamp('expiresAt', request.expiresAt),
+          leaseDays: request.leaseDays,
+          count: request.count || 1,
+        },
+        actorOf(context),
+      );
+      return {
+        licenses: issued.map(({ license, licenseKey }) => ({ license: toLicense(license), licenseKey })),
+      };
+    },
+
+    async getLicense({ licenseId }) {
+      return { license: toLicense(await licenses.get(licenseId)) };
+    },
+
+    async listLicenses(request) {
+      const { app, state, customer, keyHint } = request;
+      const filter = { app, state: stateFromProto(state), customer, keyHint };
+      const { items, nextPageToken } = await licenses.list(filter, request);
+      return { licenses: items.map(toLicense), nextPageToken };
+    },
+
+    async revokeLicense({ licenseId, reason }, context) {
+      return { license: toLicense(await licenses.revoke(licenseId, reason, actorOf(context))) };
+    },
+
+    async reinstateLicense({ licenseId }, context) {
+      return { license: toLicense(await licenses.reinstate(licenseId, actorOf(context))) };
+    },
+
+    async listSeats({ licenseId, includeReleased, pageSize, pageToken }) {
+      const { items, nextPageToken } = await seats.list(licenseId, includeReleased, { pageSize, pageToken });
+      return { seats: items.map(seatToProto), nextPageToken };
+    },
+
+    async releaseSeat({ seatId }, context) {
+      return { seat: seatToProto(await seats.release(seatId, actorOf(context))) };
+    },
+  };
+}

@@ -1,0 +1,90 @@
+// Issues licenses. Their keys are returned only here: the database stores hashes.
+import type { Actor } from '../../access/caller.ts';
+import { recordChangeNow } from '../../audit/record.ts';
+import type { Clock } from '../../clock.ts';
+import { HubError } from '../../errors.ts';
+import { formatId, newUuid } from '../../ids.ts';
+import type { Database } from '../../storage/database.ts';
+import type { License } from '../entities.ts';
+import { hashLicenseKey, licenseKeyHint, newLicenseKeys } from '../keys/license-key.ts';
+import { findApp } from './apps.ts';
+import { insertLicenses } from './insert-licenses.ts';
+import { findLimitProfile } from './limit-profiles.ts';
+import type { Limits } from './limits.ts';
+
+export type IssueRequest = {
+  readonly app: string;
+  /** -1 means unlimited. */
+  readonly seatLimit: number;
+  /** Override the limits of the profile. */
+  readonly limits: Limits | undefined;
+  readonly limitProfile: string | undefined;
+  readonly customer: string | undefined;
+  readonly expiresAt: Date | undefined;
+  readonly leaseDays: number | undefined;
+  readonly count: number;
+};
+
+export type Issued = { readonly license: License; readonly licenseKey: string };
+
+export type IssueOptions = { readonly db: Database; readonly clock: Clock };
+
+// RFC 3339 has four digits for the year.
+const END_OF_TIME = new Date('9999-12-31T23:59:59.999Z');
+
+/**
+ * Issues all licenses or none. Rejects with HubError `app_unknown`, `limit_profile_unknown` or
+ * `expiry_invalid`.
+ */
+export function createIssueLicenses({ db, clock }: IssueOptions) {
+  return async (request: IssueRequest, actor: Actor): Promise<Issued[]> => {
+    const now = clock();
+    if (request.expiresAt && !(request.expiresAt > now && request.expiresAt <= END_OF_TIME)) {
+      throw new HubError('expiry_invalid', 'the expiry must be in the future and before the year 10000', {
+        field: 'expiresAt',
+      });
+    }
+    const em = db.em();
+    const app = await findApp(em, request.app);
+    const limitProfile = request.limitProfile ? await findLimitProfile(em, app, request.limitProfile) : null;
+    const terms = {
+      app,
+      customer: request.customer ?? null,
+      seatLimit: request.seatLimit,
+      seatsUsed: 0,
+      limits: request.limits ?? null,
+      limitProfile,
+      leaseDays: request.leaseDays ?? null,
+      expiresAt: request.expiresAt ?? null,
+      createdAt: now,
+      revokedAt: null,
+      revokeReason: null,
+    };
+    const issued = newLicenseKeys(request.count).map((licenseKey) => {
+      const normalized = licenseKey.replaceAll('-', '');
+      const keyHash = hashLicenseKey(normalized);
+      const license = { ...terms, id: newUuid(), keyHash, keyHint: licenseKeyHint(normalized) };
+      return { license, licenseKey };
+    });
+    const licenses = issued.map(({ license }) => license);
+    const [first, last] = [licenses.at(0), licenses.at(-1)];
+    await insertLicenses(db.pool, licenses, terms, (client) =>
+      recordChangeNow(client, actor, now, {
+        action: 'license.issue',
+        subject: formatId('app', app.id),
+        before: null,
+        after: {
+          count: licenses.length,
+          ...(first && last && { first: formatId('lic', first.id), last: formatId('lic', last.id) }),
+          seatLimit: request.seatLimit,
+          limits: request.limits ?? null,
+          limitProfile: request.limitProfile ?? null,
+          leaseDays: request.leaseDays ?? null,
+          expiresAt: request.expiresAt ?? null,
+        },
+        detail: { slug: app.slug },
+      }),
+    );
+    return issued;
+  };
+}

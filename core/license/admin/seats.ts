@@ -1,0 +1,72 @@
+// Administration of seats: list and release.
+import { LockMode } from '@mikro-orm/postgresql';
+import type { Actor } from '../../access/caller.ts';
+import { recordChange } from '../../audit/record.ts';
+import type { Clock } from '../../clock.ts';
+import { HubError } from '../../errors.ts';
+import { formatId, parseId } from '../../ids.ts';
+import type { Database } from '../../storage/database.ts';
+import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
+import { LicenseSchema, type Seat, SeatSchema } from '../entities.ts';
+import type { LicenseMetrics } from '../metrics.ts';
+import { findLicense } from './licenses.ts';
+
+export type SeatsOptions = {
+  readonly db: Database;
+  readonly metrics: LicenseMetrics;
+  readonly clock: Clock;
+};
+
+export function createSeats({ db, metrics, clock }: SeatsOptions) {
+  return {
+    /** @throws HubError `license_unknown`, `page_token_invalid` */
+    async list(licenseId: string, includeReleased: boolean, request: PageRequest): Promise<Page<Seat>> {
+      const em = db.em();
+      const license = await findLicense(em, licenseId);
+      // Two conditions for two partial indexes: seat_active_key, and seat_released_idx for released seats.
+      const released = includeReleased ? [{ releasedAt: { $ne: null } }] : [];
+      const where = { license, $or: [{ releasedAt: null }, ...released] };
+      return readPage(request, 'seat', (after, limit) =>
+        em.find(SeatSchema, after ? { ...where, id: { $lt: after } } : where, {
+          orderBy: { id: 'desc' },
+          limit,
+        }),
+      );
+    },
+
+    /** Releasing a released seat changes nothing. @throws HubError `seat_unknown` */
+    async release(seatId: string, actor: Actor): Promise<Seat> {
+      const { seat, isReleased } = await db.em().transactional(async (em) => {
+        const id = parseId('seat', seatId);
+        const found = id ? await em.findOne(SeatSchema, { id }) : null;
+        if (found === null) throw seatUnknown();
+        // Seats change only under the lock of their license: read the seat again under the lock.
+        await em.findOneOrFail(
+          LicenseSchema,
+          { id: found.license.id },
+          { lockMode: LockMode.PESSIMISTIC_WRITE },
+        );
+        const seat = await em.refresh(found);
+        if (seat === null) throw seatUnknown();
+        const isActive = seat.releasedAt == null;
+        if (isActive) {
+          seat.releasedAt = clock();
+          recordChange(em, actor, clock(), {
+            action: 'seat.release',
+            subject: seatId,
+            before: { state: 'active' },
+            after: { state: 'released' },
+            detail: { licenseId: formatId('lic', seat.license.id) },
+          });
+        }
+        return { seat, isReleased: isActive };
+      });
+      if (isReleased) metrics.seatsReleased.byOperator.inc();
+      return seat;
+    },
+  };
+}
+
+function seatUnknown(): HubError {
+  return new HubError('seat_unknown', 'there is no seat with this id', { field: 'seatId' });
+}

@@ -1,0 +1,90 @@
+// License keys: generation, normalization of typed keys, and the hash that is stored.
+import { hash, randomBytes } from 'node:crypto';
+import { HubError } from '../../errors.ts';
+
+/** Crockford's base32: no I, L, O or U. The index of a symbol is its value. */
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const RANDOM_SYMBOLS = 24;
+/** Symbols between two dashes. */
+const GROUP = 5;
+const KEY = /^[0-9A-HJKMNP-TV-Z]{25}$/;
+
+/**
+ * A new license key: five groups of five symbols joined by dashes, upper case. 24 symbols are random (120
+ * bits), the last one is the check symbol. `random` returns that many cryptographically random bytes.
+ */
+export function newLicenseKey(random: (size: number) => Uint8Array = randomBytes): string {
+  return keyFrom(random(RANDOM_SYMBOLS), 0);
+}
+
+/** Generates many keys. One call for all random bytes: the calls are most of the work. */
+export function newLicenseKeys(count: number): string[] {
+  const pool = randomBytes(count * RANDOM_SYMBOLS);
+  return Array.from({ length: count }, (_, index) => keyFrom(pool, index * RANDOM_SYMBOLS));
+}
+
+function keyFrom(bytes: Uint8Array, begin: number): string {
+  let key = '';
+  let sum = 0;
+  for (let place = 0; place < RANDOM_SYMBOLS; place++) {
+    const value = (bytes[begin + place] ?? 0) & 31;
+    if (place > 0 && place % GROUP === 0) key += '-';
+    key += ALPHABET.charAt(value);
+    sum = timesX(sum ^ value);
+  }
+  return key + ALPHABET.charAt(sum);
+}
+
+/**
+ * Returns the 25 symbols of a typed license key. Ignores case, white space and all kinds of dashes; reads O
+ * as 0, I and L as 1. Undefined if the text has the wrong length, a symbol outside the alphabet, or a wrong
+ * check symbol.
+ */
+export function normalizeLicenseKey(text: string): string | undefined {
+  const symbols = text.replace(/[\s\p{Dash_Punctuation}]/gu, '');
+  // Before toUpperCase, which turns letters such as a dotless i into ASCII letters.
+  if (!/^[0-9A-Za-z]{25}$/.test(symbols)) return undefined;
+  const key = symbols.toUpperCase().replaceAll('O', '0').replace(/[IL]/g, '1');
+  return KEY.test(key) && checkSymbol(key.slice(0, RANDOM_SYMBOLS)) === key.at(-1) ? key : undefined;
+}
+
+export const HASH_BYTES = 32;
+
+/** SHA-256 of the 25 symbols, 32 bytes: the stored form of a key, and the one to look it up by. */
+export function hashLicenseKey(normalized: string): Buffer {
+  return hash('sha256', normalized, 'buffer');
+}
+
+/** Hashes a typed key. @throws HubError `license_key_unknown` if the text cannot be a key */
+export function hashKey(licenseKey: string): Buffer {
+  const normalized = normalizeLicenseKey(licenseKey);
+  if (normalized !== undefined) return hashLicenseKey(normalized);
+  throw new HubError('license_key_unknown', 'this is not a license key; check it for typing errors', {
+    field: 'licenseKey',
+  });
+}
+
+export function licenseKeyUnknown(): HubError {
+  return new HubError('license_key_unknown', 'no license has this key', { field: 'licenseKey' });
+}
+
+/** The last five symbols, which identify a license to people. */
+export function licenseKeyHint(normalized: string): string {
+  return normalized.slice(-5);
+}
+
+/**
+ * The symbol that makes the sum of (value × weight) over all 25 symbols zero in GF(32) = GF(2)[x]/(x^5 + x^2
+ * + 1), with the weights x^24 … x^0. x has order 31, so the weights are distinct and nonzero: any single
+ * wrong symbol and any swap of two different symbols changes the sum.
+ */
+function checkSymbol(symbols: string): string {
+  let sum = 0;
+  for (const symbol of symbols) sum = timesX(sum ^ ALPHABET.indexOf(symbol));
+  return ALPHABET.charAt(sum);
+}
+
+function timesX(element: number): number {
+  const product = element << 1;
+  return product < 32 ? product : product ^ 0b100101;
+}

@@ -1,0 +1,73 @@
+// The signed license: the JSON object a client stores and verifies offline.
+import { type KeyObject, sign } from 'node:crypto';
+import { promisify } from 'node:util';
+import canonicalize from 'canonicalize';
+import { isLimitName, type Limits } from '../admin/limits.ts';
+
+const signInBackground = promisify(sign);
+
+/**
+ * The signed content. Times are RFC 3339 in UTC with milliseconds. Optional members are absent if unset,
+ * never null.
+ */
+export type LicenseContent = {
+  /** `lic_…` */
+  readonly licenseId: string;
+  /** Slug of the app. */
+  readonly app: string;
+  /** `seat_…` */
+  readonly seatId: string;
+  readonly machineFingerprint: string;
+  readonly customer?: string;
+  readonly limits?: Limits;
+  readonly issuedAt: string;
+  readonly expiresAt?: string;
+  /** Until then this copy is valid without contact to the hub. */
+  readonly leaseExpiresAt?: string;
+  /** RFC 7638 thumbprint of the signing key. */
+  readonly kid: string;
+};
+
+/** `signature` is base64url of the 64-byte r||s over the RFC 8785 form of the content and `alg`. */
+export type SignedLicense = LicenseContent & { readonly alg: 'ES256'; readonly signature: string };
+
+/**
+ * Signs with ECDSA P-256 and SHA-256 (RFC 7518 section 3.4), on a thread of the pool: it is the most
+ * expensive part of an activation. Rejects with a TypeError for content that verifiers could canonicalize
+ * differently, and for a key that is not a P-256 private key.
+ */
+export async function signLicense(content: LicenseContent, privateKey: KeyObject): Promise<SignedLicense> {
+  for (const [member, value] of Object.entries(content)) {
+    if (member === 'limits') checkLimits(value);
+    else checkText(member, value);
+  }
+  const unsigned = { ...content, alg: 'ES256' } as const;
+  const canonical = canonicalize(unsigned);
+  if (canonical === undefined) throw new TypeError('the license cannot be serialized as JSON');
+  const signature = await signInBackground('sha256', Buffer.from(canonical), {
+    key: privateKey,
+    dsaEncoding: 'ieee-p1363',
+  });
+  if (signature.length !== 64) throw new TypeError('the signing key is not an ECDSA P-256 key');
+  return { ...unsigned, signature: signature.toString('base64url') };
+}
+
+const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+
+function checkText(member: string, value: unknown): void {
+  if (typeof value !== 'string') throw new TypeError(`${member} must be a string, or absent`);
+  if (!value.isWellFormed()) throw new TypeError(`${member} contains a lone surrogate`);
+  if (member.endsWith('At') && !TIMESTAMP.test(value)) {
+    throw new TypeError(`${member} must look like 2026-01-02T03:04:05.678Z`);
+  }
+}
+
+function checkLimits(limits: unknown): void {
+  if (typeof limits !== 'object' || limits === null)
+    throw new TypeError('limits must be an object, or absent');
+  for (const [name, value] of Object.entries(limits)) {
+    if (!isLimitName(name)) throw new TypeError(`limits: ${JSON.stringify(name)} is not a name for a limit`);
+    if (!Number.isSafeInteger(value))
+      throw new TypeError(`limits.${name} must be an integer within ±(2^53-1)`);
+  }
+}

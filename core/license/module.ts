@@ -1,0 +1,79 @@
+// Wires the license module: builds its services from their dependencies.
+import type { Logger } from 'pino';
+import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
+import type { Metrics } from '../../lib/metrics/metrics.ts';
+import type { FindOwner } from '../access/scope.ts';
+import type { Clock } from '../clock.ts';
+import { type ServiceEntry, serve } from '../service-entry.ts';
+import type { Database } from '../storage/database.ts';
+import type { Figures } from '../storage/database-metrics.ts';
+import type { SealedColumn } from '../storage/secrets/reseal.ts';
+import type { Sealer } from '../storage/secrets/sealing.ts';
+import { createActivate } from './activation/activate.ts';
+import { createCheckStatus } from './activation/check-status.ts';
+import { createDeactivate } from './activation/deactivate.ts';
+import { createLastSeen } from './activation/last-seen.ts';
+import { createApps } from './admin/apps.ts';
+import { createIssueLicenses } from './admin/issue-licenses.ts';
+import { createLicenses } from './admin/licenses.ts';
+import { createLimitProfiles } from './admin/limit-profiles.ts';
+import { createFindApp } from './admin/scope-lookup.ts';
+import { createSeats } from './admin/seats.ts';
+import { createLicenseAdminService } from './admin-service.ts';
+import { createPublishedKeys } from './keys/public-keys.ts';
+import { createSigningKeyCache, sealedFor } from './keys/signing-key-cache.ts';
+import { createLicenseMetrics } from './metrics.ts';
+import { createLicenseService } from './service.ts';
+import { licenseTableMetrics } from './table-metrics.ts';
+
+export type LicenseModuleOptions = {
+  readonly db: Database;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+};
+
+export type LicenseModule = {
+  readonly services: readonly ServiceEntry[];
+  /** Sealed columns, to re-seal when the master key is rotated. */
+  readonly secrets: readonly SealedColumn[];
+  readonly findApp: Pick<FindOwner, 'app' | 'license' | 'licenseKey' | 'seat'>;
+  readonly figures: Figures;
+  close(): Promise<void>;
+};
+
+export function createLicenseModule(options: LicenseModuleOptions): LicenseModule {
+  const { db, sealer, clock, logger } = options;
+  const { pool } = db;
+  const metrics = createLicenseMetrics(options.metrics);
+  const lastSeen = createLastSeen({
+    pool,
+    onError: (err) => logger.warn({ err }, 'cannot write last-seen times'),
+  });
+  const signingKeys = createSigningKeyCache(pool, sealer);
+  const limitProfiles = createLimitProfiles({ db, clock });
+  const licenseService = createLicenseService({
+    publishedKeys: createPublishedKeys(pool),
+    activate: createActivate({ pool, signingKeys, lastSeen, metrics, clock }),
+    deactivate: createDeactivate({ pool, metrics, clock }),
+    checkStatus: createCheckStatus({ pool, lastSeen, clock }),
+    limitProfiles,
+  });
+  const adminService = createLicenseAdminService({
+    apps: createApps({ db, sealer, clock }),
+    limitProfiles,
+    issueLicenses: createIssueLicenses({ db, clock }),
+    licenses: createLicenses({ db, clock }),
+    seats: createSeats({ db, metrics, clock }),
+    clock,
+  });
+  return {
+    services: [serve(LicenseService, licenseService), serve(LicenseAdminService, adminService)],
+    secrets: [{ table: 'signing_key', idColumn: 'id', sealedColumn: 'sealed_private_key', about: sealedFor }],
+    findApp: createFindApp(pool),
+    figures: licenseTableMetrics,
+    close: () => lastSeen.close(),
+  };
+}

@@ -1,0 +1,64 @@
+// LicenseService: the RPCs that desktop applications call.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { ServiceImpl } from '@connectrpc/connect';
+import { LicenseState } from '../../gen/hub/license/v1/license_pb.ts';
+import type { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
+import type { createActivate } from './activation/activate.ts';
+import type { createCheckStatus } from './activation/check-status.ts';
+import type { createDeactivate } from './activation/deactivate.ts';
+import type { createLimitProfiles } from './admin/limit-profiles.ts';
+import type { PublishedKeys } from './keys/public-keys.ts';
+import { publicJwk } from './keys/signing-key.ts';
+import { limitsToProto } from './messages.ts';
+
+export type LicenseServiceOptions = {
+  readonly publishedKeys: PublishedKeys;
+  readonly activate: ReturnType<typeof createActivate>;
+  readonly deactivate: ReturnType<typeof createDeactivate>;
+  readonly checkStatus: ReturnType<typeof createCheckStatus>;
+  readonly limitProfiles: ReturnType<typeof createLimitProfiles>;
+};
+
+/** Recommended interval between soft checks: one day. */
+const RECHECK_AFTER_SECONDS = 24 * 60 * 60;
+
+export function createLicenseService(options: LicenseServiceOptions): ServiceImpl<typeof LicenseService> {
+  const { publishedKeys, activate, deactivate, checkStatus, limitProfiles } = options;
+  return {
+    async activate(request) {
+      const { license, publicKeyPem } = await activate(request);
+      return { license, publicKeyPem };
+    },
+
+    async deactivate(request) {
+      return { released: await deactivate(request) };
+    },
+
+    async checkStatus(request) {
+      const status = await checkStatus(request);
+      return {
+        licenseId: status.licenseId,
+        state: LicenseState.ACTIVE,
+        seats: status.seats,
+        ...(status.expiresAt && { expiresAt: timestampFromDate(status.expiresAt) }),
+        limits: limitsToProto(status.limits),
+        checkedAt: timestampFromDate(status.checkedAt),
+        recheckAfterSeconds: RECHECK_AFTER_SECONDS,
+      };
+    },
+
+    async getPublicKey({ app }) {
+      const [active] = await publishedKeys(app);
+      return active;
+    },
+
+    async getJwks({ app }) {
+      const keys = await publishedKeys(app);
+      return { keys: keys.map(({ publicKeyPem, kid }) => publicJwk(publicKeyPem, kid)) };
+    },
+
+    async getFreeLimits({ app }) {
+      return { limits: limitsToProto(await limitProfiles.limitsOf(app, 'free')) };
+    },
+  };
+}

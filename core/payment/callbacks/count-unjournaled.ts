@@ -1,0 +1,200 @@
+// Counts callbacks of sessions that have the limit of journaled callbacks, and advances the sweep's
+// verification.
+//
+// The session's next verification answers its counted callbacks too. It is advanced as far as the session's
+// rate limit allows, so a genuine callback among thousands still settles the session. If the session is paid
+// and a callback names an unknown payment, the sweep looks for duplicate payments.
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import type { Clock } from '../../clock.ts';
+import { formatId } from '../../ids.ts';
+import { createBatcher } from '../../storage/sql/batcher.ts';
+import { isUnknownCheckout, newestCheckouts } from '../duplicates/other-checkouts.ts';
+import { isUnknownPayment, setOtherPayment } from '../duplicates/other-payments.ts';
+import { NEXT_VERIFICATION_AT, VERIFICATION_ALLOWED } from '../verification/rate.ts';
+
+export type CountedCallback = {
+  readonly sessionId: string;
+  /** The state that the journal would give it. */
+  readonly state: CountedState;
+  /** Whether it needs a verification. */
+  readonly asks: boolean;
+  /** The payment that it names, if that one needs a check. */
+  readonly names?: NamedPayment | undefined;
+};
+
+/**
+ * `payment`: the id that proves a payment. `checkout`: the provider's id of a checkout other than the
+ * session's.
+ */
+export type NamedPayment = {
+  readonly gateway: string;
+  readonly payment: string | undefined;
+  readonly checkout: string | undefined;
+};
+
+export const COUNTED_STATES = ['ignored', 'mismatch'] as const;
+export type CountedState = (typeof COUNTED_STATES)[number];
+
+/** Resolves once the count and the time of the session's next verification are committed. */
+export type CountCallback = (callback: CountedCallback) => Promise<void>;
+
+/** One batch at a time: in a flood, two would wait for the same session's row. */
+const BATCHES = { maxSize: 512, maxInFlight: 1 };
+
+export type CountOptions = { readonly pool: Pool; readonly clock: Clock; readonly logger: Logger };
+
+export function createCountCallback({ pool, clock, logger }: CountOptions): CountCallback {
+  const count = createBatcher<CountedCallback, boolean>({
+    ...BATCHES,
+    run: async (counted) => {
+      const late = await countEach(pool, counted, clock());
+      for (const { id, advanced, paid } of late) {
+        // Logged at most as often as the sweep verifies the session.
+        const message =
+          'callbacks of a session are counted and no longer journaled: see HUB_SESSION_CALLBACKS';
+        if (advanced && !paid) logger.warn({ sessionId: formatId('chs', id) }, message);
+      }
+      const locked = new Set(late.filter(({ advanced }) => !advanced).map(({ id }) => id));
+      return counted.map(({ sessionId, asks }) => !(asks && locked.has(sessionId)));
+    },
+  });
+  const inProgress = new Map<string, Promise<void>>();
+  /** Waits for the lock on the session outside of the batch, once for all callbacks that wait for it. */
+  const advanceOnce = (sessionId: string): Promise<void> => {
+    const running =
+      inProgress.get(sessionId) ??
+      advanceAlone(pool, sessionId, clock()).finally(() => inProgress.delete(sessionId));
+    inProgress.set(sessionId, running);
+    return running;
+  };
+  return async (callback) => {
+    if (!(await count(callback))) await advanceOnce(callback.sessionId);
+  };
+}
+
+/** `advanced`: false if another transaction has locked the session. */
+type Late = { readonly id: string; readonly advanced: boolean; readonly paid: boolean };
+
+/**
+ * Returns the sessions whose next verification is too late. Sessions that another transaction has locked are
+ * skipped.
+ */
+async function countEach(
+  pool: Pool,
+  counted: readonly CountedCallback[],
+  at: Date,
+): Promise<readonly Late[]> {
+  const sessions = [...Map.groupBy(counted, ({ sessionId }) => sessionId)];
+  const named = namedBy(counted);
+  const countOf = (callbacks: readonly CountedCallback[], wanted: CountedState) =>
+    callbacks.filter(({ state }) => state === wanted).length;
+  const { rows } = await pool.query<Late>({
+    name: 'count_callbacks',
+    // callback_count_pkey, charge_session_pkey; locks both in the order of the ids, so that batches cannot
+    // deadlock.
+    text: `with t as materialized (
+             select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::boolean[])
+               as t (session_id, ignored, mismatch, asks)
+           ), named as materialized (
+             select n.session_id, n.place,
+                    case when ${isUnknownCheckout('n.session_id', 'n.checkout')} then n.checkout end as
+                      checkout,
+                    ${isUnknownPayment('n.gateway', 'n.payment')} as is_other_payment
+             from unnest($6::uuid[], $7::text[], $8::text[], $9::text[]) with ordinality
+               as n (session_id, gateway, payment, checkout, place)
+           ), others as materialized (
+             select session_id, array_agg(checkout order by place) filter (where checkout is not null) as
+               checkouts
+             from named where is_other_payment or checkout is not null group by session_id
+           ), counted as (
+             insert into callback_count as k (session_id, kept, ignored, mismatch, asked_for_at,
+               other_checkouts)
+             select session_id, 0, ignored, mismatch, case when asks then $5::timestamptz end,
+                    ${newestCheckouts('o.checkouts')}
+             from t left join others o using (session_id) order by session_id
+             on conflict (session_id) do update
+             set ignored = k.ignored + excluded.ignored, mismatch = k.mismatch + excluded.mismatch,
+                 asked_for_at = coalesce(excluded.asked_for_at, k.asked_for_at),
+                 other_checkouts = case when excluded.other_checkouts = '{}' then k.other_checkouts
+                   else ${newestCheckouts('k.other_checkouts || excluded.other_checkouts')} end
+           ), late as materialized (
+             select c.id from charge_session c join t on t.session_id = c.id
+             where t.asks and c.id = any($1)
+               and (${isLate('$5')} or (c.status = 'success' and c.id in (select session_id from others)))
+           ), free as materialized (
+             select c.id, c.status from charge_session c
+             where c.id = any(array(select id from late)) and (${isLate('$5')} or c.status = 'success')
+             order by c.id for no key update skip locked
+           ), advanced as (
+             update charge_session c set ${advanceVerification('$5')} from free
+             where c.id = free.id and free.status <> 'success' returning c.id
+           ), marked as (
+             update charge_session c set ${setOtherPayment('$5')} from free
+             where c.id = free.id and free.status = 'success' returning c.id
+           )
+           select id, id in (select id from advanced union all select id from marked) as advanced,
+                  id in (select id from marked) as paid
+           from late`,
+    values: [
+      sessions.map(([sessionId]) => sessionId),
+      sessions.map(([, callbacks]) => countOf(callbacks, 'ignored')),
+      sessions.map(([, callbacks]) => countOf(callbacks, 'mismatch')),
+      sessions.map(([, callbacks]) => callbacks.some(({ asks }) => asks)),
+      at,
+      named.map(({ sessionId }) => sessionId),
+      named.map(({ gateway }) => gateway),
+      named.map(({ payment }) => payment ?? null),
+      named.map(({ checkout }) => checkout ?? null),
+    ],
+  });
+  return rows;
+}
+
+/** Each payment once, ordered by the last callback that names it. */
+function namedBy(counted: readonly CountedCallback[]): (NamedPayment & { readonly sessionId: string })[] {
+  const named = new Map<string, NamedPayment & { readonly sessionId: string }>();
+  for (const { sessionId, names } of counted) {
+    if (names === undefined) continue;
+    const key = JSON.stringify([sessionId, names.payment, names.checkout]);
+    named.delete(key);
+    named.set(key, { sessionId, ...names });
+  }
+  return [...named.values()];
+}
+
+async function advanceAlone(pool: Pool, sessionId: string, at: Date): Promise<void> {
+  await pool.query({
+    name: 'advance_verification',
+    // charge_session_pkey
+    text: `update charge_session c set ${advanceVerification('$2')} where c.id = $1 and ${isLate('$2')}`,
+    values: [sessionId, at],
+  });
+  await pool.query({
+    name: 'mark_counted',
+    // charge_session_pkey. The transaction that had locked the session may have paid it.
+    text: `update charge_session c set ${setOtherPayment('$2')} where c.id = $1 and c.status = 'success'`,
+    values: [sessionId, at],
+  });
+}
+
+/** When the rate limit allows the next verification of the `charge_session c`, by the hub's clock. */
+function nextAllowedAt(at: `$${number}`): string {
+  return `${at}::timestamptz + greatest(c.question_after - now(), interval '0')`;
+}
+
+/** Whether the `charge_session c` is unpaid and the sweep verifies it later than allowed, or not at all. */
+function isLate(at: `$${number}`): string {
+  return `c.status <> 'success' and (c.next_check_at is null or c.next_check_at > ${nextAllowedAt(at)})`;
+}
+
+/**
+ * A verification that is allowed now counts against the rate limit, so the next counted callback waits for
+ * the one after.
+ */
+function advanceVerification(at: `$${number}`): string {
+  return `next_check_at = ${nextAllowedAt(at)},
+          callback_questions = c.callback_questions + ${VERIFICATION_ALLOWED}::int,
+          question_after = case when ${VERIFICATION_ALLOWED} then ${NEXT_VERIFICATION_AT} else
+            c.question_after end`;
+}

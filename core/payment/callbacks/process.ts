@@ -1,0 +1,218 @@
+// Processes a journaled callback: finds its session, then settles, verifies or finishes it. Every step can be
+// repeated.
+import type { Clock } from '../../clock.ts';
+import type { FinishOtherCheckout } from '../duplicates/finish-other-checkout.ts';
+import { namedBy } from '../duplicates/other-payments.ts';
+import type { ChargeStatusName } from '../entities.ts';
+import type { PaymentMetrics } from '../metrics.ts';
+import type { CallbackClaim } from '../providers/driver.ts';
+import type { FindSession } from '../sessions/find.ts';
+import type { SessionFacts } from '../sessions/row.ts';
+import { PAID_BEFORE } from '../settlement/finding.ts';
+import type { Settle } from '../settlement/settle.ts';
+import { isContested } from '../settlement/status-machine.ts';
+import { HUB_IN_TROUBLE, type VerifySession } from '../verification/verify.ts';
+import { mayBePaid, reasonIgnored } from './claim.ts';
+import type { Outcome } from './finish.ts';
+import type { Journal, JournaledCallback } from './journal.ts';
+import { resolveSession } from './resolve.ts';
+import type { WaitingCallback, WaitingCallbacks } from './waiting.ts';
+
+export type ProcessOptions = {
+  readonly findSession: FindSession;
+  readonly journal: Journal;
+  readonly verifySession: VerifySession;
+  readonly settle: Settle;
+  readonly finishOtherCheckout: FinishOtherCheckout;
+  readonly waiting: WaitingCallbacks;
+  readonly metrics: Pick<PaymentMetrics, 'finished'>;
+  readonly clock: Clock;
+  /** Milliseconds after which the hub gives up a callback that it fails to process. */
+  readonly giveUpAfterMs: number;
+  /** Milliseconds that an attempt waits for another verification of the same session. */
+  readonly busyWaitMs: number;
+};
+
+/**
+ * `inline`: the sender waits for an answer. `job`: queries no provider, so that a slow provider delays no
+ * other job. `replay`: an operator's, not rate limited.
+ */
+export type Trigger = 'inline' | 'job' | 'replay';
+
+export type ProcessCallback = {
+  /** Reads the callback from the journal and processes it, unless it is finished and this is no replay. */
+  byId(callbackId: string, trigger: Exclude<Trigger, 'inline'>): Promise<void>;
+  /** Processes a callback that was just journaled. */
+  inline(callback: JournaledCallback): Promise<void>;
+};
+
+/** Until the next verification, if another one of the same session is running. */
+const BUSY_MS = 1_000;
+
+/**
+ * Resolves when the callback is finished or waits for the next verification of its session; rejects to be
+ * retried.
+ */
+export function createProcessCallback(options: ProcessOptions): ProcessCallback {
+  return {
+    async byId(callbackId, trigger) {
+      const callback = await options.journal.read(callbackId);
+      if (callback === undefined || (callback.state !== 'received' && trigger !== 'replay')) return;
+      await attempt(options, callback, trigger);
+    },
+    inline: (callback) => attempt(options, callback, 'inline'),
+  };
+}
+
+async function attempt(
+  options: ProcessOptions,
+  callback: JournaledCallback,
+  trigger: Trigger,
+): Promise<void> {
+  try {
+    await processOnce(options, callback, trigger);
+  } catch (error) {
+    // Not the provider's fault: the database is down, credentials cannot be decrypted, or a bug. Recording
+    // the failed attempt probably fails for the same reason, which is the one to report.
+    await recordFailure(options, callback).catch(() => {});
+    throw error;
+  }
+}
+
+async function processOnce(
+  options: ProcessOptions,
+  callback: JournaledCallback,
+  trigger: Trigger,
+): Promise<void> {
+  const { claim } = callback;
+  if (claim === undefined) {
+    return finish(options, callback, {
+      state: 'ignored',
+      reason: 'its fields are not what this gateway sends',
+    });
+  }
+  const resolution = await resolveSession(options.findSession, callback, claim);
+  if (resolution.kind !== 'session') {
+    const sessionId = resolution.kind === 'mismatch' ? resolution.sessionId : undefined;
+    return finish(options, callback, { state: resolution.kind, reason: resolution.reason, sessionId });
+  }
+  const { session } = resolution;
+  if (claim.outcome === 'ignored') {
+    return finish(options, callback, {
+      state: 'ignored',
+      reason: reasonIgnored(claim),
+      sessionId: session.id,
+    });
+  }
+  const { outcome } = claim;
+  if ((outcome === 'failed' || outcome === 'cancelled') && !contradicts(outcome, session)) {
+    // A failure moves no money: it settles the session without verification until the provider says
+    // otherwise.
+    const verdict = { kind: 'claimed', status: outcome, detail: `a callback said ${claim.status}` } as const;
+    await options.settle({ sessionId: session.id, callbackIds: [callback.id], steps: [], verdict });
+    return;
+  }
+  if (mayBePaid(claim) && namesOtherCheckout(claim, session)) {
+    await options.finishOtherCheckout(callback, claim.providerPaymentId, {
+      state: 'mismatch',
+      reason: 'the session was already paid by another payment than the one this callback names',
+      sessionId: session.id,
+    });
+    return options.metrics.finished(callback.gateway, 'mismatch', 1);
+  }
+  if (trigger === 'job') return leaveToSweep(options, callback, claim, session);
+  return verify(options, callback, claim, session, trigger);
+}
+
+async function verify(
+  options: ProcessOptions,
+  callback: JournaledCallback,
+  claim: CallbackClaim,
+  session: SessionFacts,
+  trigger: Trigger,
+): Promise<void> {
+  const result = await options.verifySession({
+    sessionId: session.id,
+    session,
+    lease: callback.lease,
+    callback: toWaiting(callback, claim),
+    rateLimited: trigger === 'inline',
+    waitMs: options.busyWaitMs,
+  });
+  if (result.kind === 'spent') {
+    const reason = 'one of many callbacks of the session: the provider is asked about them all together';
+    await leave(options, callback, claim, session, { reason, inMs: result.nextInMs });
+  } else if (result.kind === 'busy') {
+    const reason = 'the provider is being asked about the session';
+    await leave(options, callback, claim, session, { reason, inMs: BUSY_MS });
+  }
+}
+
+async function leaveToSweep(
+  options: ProcessOptions,
+  callback: JournaledCallback,
+  claim: CallbackClaim,
+  session: SessionFacts,
+): Promise<void> {
+  if (callback.waits) return; // the sweep knows of it
+  const reason = 'the provider is about to be asked';
+  await leave(options, callback, claim, session, { reason, inMs: session.verificationInMs });
+}
+
+/**
+ * Leaves the callback to the next verification of its session, or settles it if the session is paid by now.
+ */
+async function leave(
+  { waiting, settle }: ProcessOptions,
+  callback: JournaledCallback,
+  claim: CallbackClaim,
+  session: SessionFacts,
+  wait: { readonly reason: string; readonly inMs: number },
+): Promise<void> {
+  if (await waiting.leave(session.id, [toWaiting(callback, claim)], wait)) return;
+  await settle({
+    sessionId: session.id,
+    callbackIds: [callback.id],
+    steps: [],
+    verdict: PAID_BEFORE,
+    namedPayments: namedBy([claim]),
+  });
+}
+
+function toWaiting({ id, gateway, triedSince }: JournaledCallback, claim: CallbackClaim): WaitingCallback {
+  const { validationId, providerPaymentId } = claim;
+  return { id, gateway, triedSince, validationId, providerPaymentId };
+}
+
+async function finish(
+  { journal, metrics }: ProcessOptions,
+  { id, gateway }: JournaledCallback,
+  outcome: Outcome,
+): Promise<void> {
+  await journal.finish(id, outcome);
+  metrics.finished(gateway, outcome.state, 1);
+}
+
+async function recordFailure(options: ProcessOptions, callback: JournaledCallback): Promise<void> {
+  const { clock, giveUpAfterMs, journal } = options;
+  const triedMs = callback.triedSince ? clock().getTime() - callback.triedSince.getTime() : 0;
+  if (triedMs < giveUpAfterMs) await journal.postpone(callback.id, HUB_IN_TROUBLE);
+  else await finish(options, callback, { state: 'dead', reason: `given up: ${HUB_IN_TROUBLE}` });
+}
+
+/**
+ * Whether claims about the session have contradicted each other, this one included: then only the provider
+ * decides.
+ */
+function contradicts(status: ChargeStatusName, session: SessionFacts): boolean {
+  return isContested(session) && session.status !== status;
+}
+
+/** Whether the customer may have paid the session again, in another checkout. */
+function namesOtherCheckout(
+  claim: CallbackClaim,
+  { status, providerPaymentId }: SessionFacts,
+): claim is CallbackClaim & { readonly providerPaymentId: string } {
+  const named = claim.providerPaymentId;
+  return status === 'success' && !!named && named !== providerPaymentId;
+}

@@ -1,0 +1,142 @@
+// Receives a callback: journals it, processes it within the time budget, acknowledges it.
+import type { Logger } from 'pino';
+import { tagCallback } from '../../../lib/tracing/callback-spans.ts';
+import { HubError } from '../../errors.ts';
+import { formatId } from '../../ids.ts';
+import type { PaymentMetrics } from '../metrics.ts';
+import { type CallbackClaim, CallbackMalformed, type PaymentDriver } from '../providers/driver.ts';
+import { driverOf } from '../providers/registry.ts';
+import { keptFields, mayBePaid, parseClaim } from './claim.ts';
+import type { Journal, JournaledCallback, JournalResult } from './journal.ts';
+import type { ProcessCallback } from './process.ts';
+
+export type CallbackRequest = {
+  readonly gateway: string;
+  readonly method: string;
+  readonly sessionId?: string | undefined;
+  readonly fields: Readonly<Record<string, string>>;
+};
+
+export type ReceiveOptions = {
+  readonly journal: Pick<Journal, 'append'>;
+  readonly process: Pick<ProcessCallback, 'inline'>;
+  readonly metrics: Pick<PaymentMetrics, 'received' | 'counted' | 'finished'>;
+  readonly logger: Logger;
+  /** Milliseconds until the provider is answered, whether or not the callback is processed. */
+  readonly budgetMs: number;
+  /** Callbacks processed at the same time. Others are journaled and left to jobs. */
+  readonly maxInline: number;
+};
+
+export type ReceiveCallback = {
+  /**
+   * @throws HubError `gateway_unknown`, `method_not_allowed`, `callback_malformed`; nothing is stored then
+   */
+  receive(request: CallbackRequest): Promise<PaymentDriver['callback']['acknowledgement']>;
+  /** Waits for the inline attempts that outlast their answers. */
+  settled(): Promise<void>;
+  /** The number of callbacks being processed. */
+  readonly underWay: number;
+};
+
+export function createReceiveCallback(options: ReceiveOptions): ReceiveCallback {
+  const { journal, process, metrics, logger, budgetMs, maxInline } = options;
+  let underWay = 0;
+  let onIdle: (() => void) | undefined;
+  const takeSlot = (): boolean => {
+    if (underWay >= maxInline) return false;
+    underWay += 1;
+    return true;
+  };
+  const freeSlot = (): void => {
+    underWay -= 1;
+    if (underWay === 0) onIdle?.();
+  };
+
+  /** Never rejects: a job retries what fails here. */
+  const attempt = async (callback: JournaledCallback): Promise<void> => {
+    try {
+      await process.inline(callback);
+    } catch (error) {
+      const callbackId = formatId('cb', callback.id);
+      logger.error({ callbackId, err: error }, 'cannot process the callback inline; a job will retry it');
+    } finally {
+      freeSlot();
+    }
+  };
+
+  const report = (result: JournalResult, gateway: string): void => {
+    if (result.kind === 'counted') metrics.counted(gateway);
+    else metrics.received(gateway);
+    if (result.kind === 'ignored') metrics.finished(gateway, 'ignored', 1);
+    if (result.kind === 'received') tagSpan(result.callback);
+  };
+
+  return {
+    async receive({ gateway, method, sessionId, fields }) {
+      const driver = driverOf(gateway);
+      const { method: allow, acknowledgement } = driver.callback;
+      if (method !== allow) {
+        throw new HubError('method_not_allowed', `${gateway} calls back by ${allow}`, { allow });
+      }
+      const claim = parse(driver, fields);
+      const received = {
+        gateway,
+        claimedSessionId: sessionId,
+        fields: keptFields(driver.callback, fields),
+        claim,
+      };
+      // Ignored statuses are seldom processed, so a flood of them takes no slots from other callbacks.
+      const isIgnored = claim.outcome === 'ignored';
+      const hasSlot = !isIgnored && takeSlot();
+      const result = await journal.append(received, hasSlot && mayBePaid(claim)).catch((error) => {
+        if (hasSlot) freeSlot();
+        throw error;
+      });
+      report(result, gateway);
+      if (result.kind !== 'received') {
+        if (hasSlot) freeSlot();
+      } else if (hasSlot || (isIgnored && takeSlot())) {
+        await within(attempt(result.callback), budgetMs);
+      }
+      return acknowledgement;
+    },
+
+    async settled() {
+      if (underWay === 0) return;
+      const idle = Promise.withResolvers<void>();
+      onIdle = idle.resolve;
+      await idle.promise;
+    },
+    get underWay() {
+      return underWay;
+    },
+  };
+}
+
+function tagSpan({ id, claimedSession }: JournaledCallback): void {
+  tagCallback(() => ({
+    callbackId: formatId('cb', id),
+    sessionId: claimedSession && formatId('chs', claimedSession.id),
+  }));
+}
+
+function parse(driver: PaymentDriver, fields: CallbackRequest['fields']): CallbackClaim {
+  try {
+    return parseClaim(driver, fields);
+  } catch (error) {
+    if (!(error instanceof CallbackMalformed)) throw error;
+    throw new HubError('callback_malformed', error.message, { field: error.field });
+  }
+}
+
+/** Resolves when `work` is done or the time is up. */
+function within(work: Promise<void>, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    void work.then(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

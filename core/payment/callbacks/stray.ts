@@ -1,0 +1,58 @@
+// Enqueues journaled callbacks that nobody processes: their hub died or was at its limit of inline callbacks.
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import type { Task } from '../../../lib/metrics/tasks.ts';
+import type { Clock } from '../../clock.ts';
+import { repeatTask } from '../../repeated-task.ts';
+import type { Jobs } from './jobs.ts';
+
+export type StrayOptions = {
+  readonly pool: Pool;
+  readonly jobs: Pick<Jobs, 'enqueue'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly task: Task;
+  /** Milliseconds after which an inline attempt is taken to have failed. */
+  readonly afterMs: number;
+};
+
+export type Strays = {
+  stop(): Promise<void>;
+};
+
+const EVERY_MS = 1_000;
+/** Callbacks enqueued in one pass. */
+const BATCH = 500;
+const NO_ID = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Enqueues repeatedly; a callback that has a job keeps it. So the journal's commit need not create a job, and
+ * only the few callbacks that are not processed at once ever have one.
+ */
+export function startStrays({ pool, jobs, clock, logger, task, afterMs }: StrayOptions): Strays {
+  let after = NO_ID;
+  return repeatTask({
+    everyMs: EVERY_MS,
+    async pass() {
+      const ids = await readStrays(pool, after, new Date(clock().getTime() - afterMs));
+      if (ids.length > 0) await jobs.enqueue(ids);
+      after = (ids.length === BATCH && ids.at(-1)) || NO_ID;
+    },
+    task,
+    logger,
+    complaint: 'cannot enqueue stray callbacks',
+  });
+}
+
+/** The oldest first. Callbacks with a session wait for the sweep. */
+async function readStrays(pool: Pool, after: string, before: Date): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: 'stray_callbacks',
+    // callback_stray_idx
+    text: `select id from callback where state = 'received' and session_id is null and id > $1 and
+           received_at < $2
+           order by id limit ${BATCH}`,
+    values: [after, before],
+  });
+  return rows.map(({ id }) => id);
+}

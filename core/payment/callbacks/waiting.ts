@@ -1,0 +1,205 @@
+// Callbacks that wait for the next verification of their session.
+//
+// Only an incoming callback verifies its session at once. Jobs never do: they leave it to the sweep, which
+// verifies each session once for all its waiting callbacks, in its fair order.
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import type { Clock } from '../../clock.ts';
+import { formatId } from '../../ids.ts';
+import { createBatcher } from '../../storage/sql/batcher.ts';
+import type { PaymentMetrics } from '../metrics.ts';
+import { readSession } from '../sessions/row.ts';
+import { advanceCheck } from '../verification/advance-check.ts';
+import { parseJournaledClaim } from './claim.ts';
+import { finishCallbacks } from './finish.ts';
+import type { JournaledCallback } from './journal.ts';
+
+export type WaitingCallback = {
+  readonly id: string;
+  readonly gateway: string;
+  /** When it first waited, since the last replay. */
+  readonly triedSince: Date | undefined;
+  /** The validation id that it names. */
+  readonly validationId?: string | undefined;
+  /** The provider's id of the checkout that it names. */
+  readonly providerPaymentId?: string | undefined;
+};
+
+export type WaitingCallbacks = {
+  /**
+   * The callbacks that wait for the verification of the session, the oldest first. If there are more than
+   * `MOST_WAITING`, the newest ones are finished as `ignored`: the verification answers them too.
+   */
+  of(sessionId: string): Promise<WaitingCallback[]>;
+  /**
+   * Leaves callbacks to the session's next verification, in at most `inMs`. Resolves with false, and does
+   * nothing, if the session is paid, because the sweep verifies no paid session.
+   */
+  leave(sessionId: string, callbacks: readonly WaitingCallback[], wait: Wait): Promise<boolean>;
+  /**
+   * After a verification without an answer: gives up callbacks older than `giveUpAfterMs` and leaves the
+   * others to the next verification. The pause is as long as the oldest has waited, so that pauses double.
+   */
+  putOff(sessionId: string, callbacks: readonly WaitingCallback[], reason: string): Promise<PutOff>;
+};
+
+/** `nextInMs`: when to verify again; undefined if no callback waits. */
+export type PutOff = { readonly paid: boolean; readonly nextInMs?: number };
+
+export type Wait = { readonly reason: string; readonly inMs: number };
+
+export type WaitingOptions = {
+  readonly pool: Pool;
+  readonly metrics: Pick<PaymentMetrics, 'finished'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Milliseconds after which a callback is given up. */
+  readonly giveUpAfterMs: number;
+  readonly retryDelayMs: number;
+  readonly retryDelayMaxMs: number;
+};
+
+/**
+ * Callbacks of one session that may wait. A provider repeats a callback a few times, so most of so many are
+ * forged.
+ */
+export const MOST_WAITING = 256;
+
+const JOINED = 'one of too many callbacks of the session: the verification for the older ones answers it too';
+
+export function createWaitingCallbacks(options: WaitingOptions): WaitingCallbacks {
+  const { pool, metrics, clock, logger, giveUpAfterMs, retryDelayMs, retryDelayMaxMs } = options;
+  const waitedMs = ({ triedSince }: WaitingCallback): number =>
+    triedSince === undefined ? 0 : clock().getTime() - triedSince.getTime();
+
+  const pauseMs = (callbacks: readonly WaitingCallback[]): number => {
+    const longestMs = callbacks.reduce((ms, callback) => Math.max(ms, waitedMs(callback)), 0);
+    return Math.min(Math.max(longestMs, retryDelayMs), retryDelayMaxMs);
+  };
+
+  /**
+   * Resolves with false, and does nothing, if the session is paid or its next verification is later than
+   * `at`.
+   */
+  const leaveIfDue = async (sessionId: string, ids: readonly string[], reason: string, at: Date) => {
+    const { rowCount } = await pool.query({
+      name: 'leave_callbacks',
+      // The lock on the session makes the next claim, reschedule or settlement of it see these callbacks.
+      text: `with session as (
+               select id from charge_session where id = $1 and status <> 'success' and next_check_at <= $4
+                 for share
+             ), left_waiting as (
+               update callback c
+               set session_id = session.id, reason = $3, attempts = attempts + 1,
+                   tried_since = coalesce(tried_since, $5)
+               from session where c.id = any($2) and c.state = 'received'
+             )
+             select from session`,
+      values: [sessionId, ids, reason, at, clock()],
+    });
+    return rowCount === 1;
+  };
+
+  const leave = async (
+    sessionId: string,
+    callbacks: readonly WaitingCallback[],
+    { reason, inMs }: Wait,
+  ): Promise<boolean> => {
+    const ids = callbacks.map(({ id }) => id);
+    const at = new Date(clock().getTime() + inMs);
+    while (!(await leaveIfDue(sessionId, ids, reason, at))) {
+      if ((await readSession(pool, sessionId))?.status === 'success') return false;
+      await advanceCheck(pool, sessionId, at);
+    }
+    const details = { sessionId: formatId('chs', sessionId), callbacks: ids.length, reason };
+    logger.info(details, 'callbacks wait for the next verification of their session');
+    return true;
+  };
+
+  /** These callbacks came before the verification, so it answers them too. */
+  const finishLaterThan = async (sessionId: string, callbackId: string): Promise<void> => {
+    const { rows } = await pool.query<{ gateway: string }>({
+      name: 'join_callbacks',
+      // callback_waiting_idx
+      text: `update callback set state = 'ignored', reason = $3, finished_at = $4, attempts = attempts + 1
+             where session_id = $1 and state = 'received' and id > $2 returning gateway`,
+      values: [sessionId, callbackId, JOINED, clock()],
+    });
+    for (const { gateway } of rows) metrics.finished(gateway, 'ignored', 1);
+    const details = { sessionId: formatId('chs', sessionId), callbacks: rows.length };
+    logger.warn(details, 'too many callbacks of one session wait; the newest ones are ignored');
+  };
+
+  /** Reads one more than `MOST_WAITING` to detect that there are too many. */
+  const readWaiting = createBatcher<string, Waiting[]>({
+    maxSize: 64,
+    maxInFlight: 2,
+    run: async (sessionIds) => {
+      const { rows } = await pool.query<Waiting & { sessionId: string }>({
+        name: 'waiting_callbacks',
+        // callback_waiting_idx, once for each session
+        text: `select t.session_id as "sessionId", w.*
+               from unnest($1::uuid[]) as t (session_id) cross join lateral (
+                 select id, gateway, fields, (extract(epoch from tried_since) * 1000)::float8 as
+                   "triedSinceMs"
+                 from callback where session_id = t.session_id and state = 'received' order by id limit $2
+               ) w`,
+        values: [[...new Set(sessionIds)], MOST_WAITING + 1],
+      });
+      return sessionIds.map((id) => rows.filter(({ sessionId }) => sessionId === id));
+    },
+  });
+
+  return {
+    async of(sessionId) {
+      const rows = await readWaiting(sessionId);
+      const kept = rows.slice(0, MOST_WAITING);
+      const last = rows.length > MOST_WAITING ? kept.at(-1) : undefined;
+      if (last !== undefined) await finishLaterThan(sessionId, last.id);
+      return kept.map(({ id, gateway, fields, triedSinceMs }) => {
+        const claim = parseJournaledClaim(gateway, fields);
+        return {
+          id,
+          gateway,
+          triedSince: triedSinceMs === null ? undefined : new Date(triedSinceMs),
+          // Not used unless all callbacks agree on it, and not all were read.
+          validationId: last === undefined ? claim?.validationId : undefined,
+          providerPaymentId: claim?.providerPaymentId,
+        };
+      });
+    },
+
+    leave,
+
+    async putOff(sessionId, callbacks, reason) {
+      const old = callbacks.filter((callback) => waitedMs(callback) >= giveUpAfterMs);
+      if (old.length > 0) {
+        const ids = old.map(({ id }) => id);
+        await finishCallbacks(
+          pool,
+          ids,
+          { state: 'dead', reason: `given up: ${reason}`, sessionId },
+          clock(),
+        );
+        for (const { gateway } of old) metrics.finished(gateway, 'dead', 1);
+      }
+      const others = callbacks.filter((callback) => !old.includes(callback));
+      if (others.length === 0) return { paid: false };
+      const nextInMs = pauseMs(others);
+      const left = await leave(sessionId, others, { reason, inMs: nextInMs });
+      return left ? { paid: false, nextInMs } : { paid: true };
+    },
+  };
+}
+
+type Waiting = Pick<JournaledCallback, 'id' | 'gateway' | 'fields'> & {
+  readonly triedSinceMs: number | null;
+};
+
+/**
+ * The validation id that all callbacks agree on. If they disagree, some are forged, and the hub uses none.
+ */
+export function commonValidationId(callbacks: readonly WaitingCallback[]): string | undefined {
+  const ids = new Set(callbacks.flatMap(({ validationId }) => validationId ?? []));
+  return ids.size === 1 ? [...ids][0] : undefined;
+}

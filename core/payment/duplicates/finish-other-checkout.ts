@@ -1,0 +1,38 @@
+// Finishes a callback that names another checkout of the provider than its session's.
+import type { Pool } from 'pg';
+import type { Clock } from '../../clock.ts';
+import { inTransaction } from '../../storage/sql/transaction.ts';
+import { finishCallbacks, type Outcome } from '../callbacks/finish.ts';
+import { isUnknownCheckout, storeCheckouts } from './other-checkouts.ts';
+import { setOtherPayment } from './other-payments.ts';
+
+/** If the session is paid, the sweep checks the other checkout, unless that belongs to another session. */
+export type FinishOtherCheckout = (
+  callback: { readonly id: string; readonly gateway: string },
+  providerPaymentId: string,
+  outcome: Outcome & { readonly sessionId: string },
+) => Promise<void>;
+
+type Options = { readonly pool: Pool; readonly clock: Clock };
+
+export function createFinishOtherCheckout({ pool, clock }: Options): FinishOtherCheckout {
+  return async ({ id, gateway }, providerPaymentId, outcome) => {
+    const at = clock();
+    // One transaction, so that a crash loses neither the mark nor the payment id.
+    await inTransaction(pool, async (client, send) => {
+      send({
+        name: 'mark_other_checkout',
+        // charge_session_pkey, callback_count_pkey
+        text: `with marked as (
+                 update charge_session c set ${setOtherPayment('$3')}
+                 where c.id = $1 and c.status = 'success' and ${isUnknownCheckout('$1', '$2::text')}
+                   and exists (select from slot s where s.id = c.slot_id and s.gateway = $4)
+                 returning c.id
+               )
+               ${storeCheckouts('select id, array[$2::text] from marked')}`,
+        values: [outcome.sessionId, providerPaymentId, at, gateway],
+      });
+      await finishCallbacks(client, [id], outcome, at);
+    });
+  };
+}

@@ -1,0 +1,66 @@
+// The sweep's check of a paid session whose callbacks name another payment.
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import type { Clock } from '../../clock.ts';
+import { formatId } from '../../ids.ts';
+import type { PaymentMetrics } from '../metrics.ts';
+import { NEXT_VERIFICATION_AT } from '../verification/rate.ts';
+import type { DuplicateCheck, FindDuplicates } from './find-duplicates.ts';
+
+export type SweepDuplicatesOptions = {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Pick<PaymentMetrics, 'duplicateCheck'>;
+  readonly findDuplicates: FindDuplicates;
+  readonly retryDelayMs: number;
+  readonly retryDelayMaxMs: number;
+  readonly giveUpAfterMs: number;
+};
+
+export type SweepDuplicates = (session: {
+  readonly id: string;
+  readonly reservedUntil: Date;
+  /** When a callback first named another payment since the provider last answered. */
+  readonly otherPaymentSince: Date;
+}) => Promise<DuplicateCheck['kind'] | 'given_up'>;
+
+/**
+ * Checks the session and schedules the next check: after pauses that double while the provider does not
+ * answer, and as soon as the rate limit allows while payment ids are left.
+ */
+export function createSweepDuplicates(options: SweepDuplicatesOptions): SweepDuplicates {
+  const { pool, clock, logger, metrics, findDuplicates } = options;
+  return async ({ id, reservedUntil, otherPaymentSince }) => {
+    const checked = await findDuplicates(id);
+    const waitedMs = clock().getTime() - otherPaymentSince.getTime();
+    const isGivenUp = checked.kind === 'unavailable' && waitedMs >= options.giveUpAfterMs;
+    if (isGivenUp) {
+      metrics.duplicateCheck('given_up');
+      logger.error(
+        { sessionId: formatId('chs', id), reason: checked.reason },
+        'gave up checking for duplicate payments, the provider did not answer: run hubctl session recheck',
+      );
+    }
+    const hasMore = checked.kind === 'checked' && checked.left > 0;
+    const isDone = (checked.kind === 'checked' && !hasMore) || isGivenUp;
+    const pauseMs = hasMore
+      ? 0
+      : checked.kind === 'busy'
+        ? options.retryDelayMs
+        : Math.min(Math.max(waitedMs, options.retryDelayMs), options.retryDelayMaxMs);
+    await pool.query({
+      name: 'schedule_duplicate_check',
+      // charge_session_pkey. The time that a callback has set since then stays.
+      text: `update charge_session c
+             set next_check_at = case when $4 then greatest($3::timestamptz, c.question_after) else $3 end,
+                 other_payment_since = case when $4 then $3
+                   when $3 is not null then c.other_payment_since end,
+                 callback_questions = c.callback_questions + $4::int,
+                 question_after = case when $4 then ${NEXT_VERIFICATION_AT} else c.question_after end
+             where id = $1 and next_check_at = $2 and status = 'success'`,
+      values: [id, reservedUntil, isDone ? null : new Date(clock().getTime() + pauseMs), hasMore],
+    });
+    return isGivenUp ? 'given_up' : checked.kind;
+  };
+}

@@ -1,0 +1,318 @@
+// Converts between the payment module's types and the messages of its contract.
+
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type {
+  FeeBacktestSchema,
+  GatewaySchema,
+  UsageDaySchema,
+} from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import {
+  type CallbackCountSchema,
+  type CallbackSchema,
+  CallbackState,
+  type ChargeSessionSchema,
+  ChargeStatus,
+  type DuplicatePaymentSchema,
+  type FeeLineSchema,
+  type FeeRule as FeeRuleMessage,
+  type FeeRuleSchema,
+  FeeRuleState,
+  type MoneySchema,
+  SlotEnvironment,
+  type SlotSchema,
+  type StatusChangeSchema,
+  UsageLogKind,
+  type UsageLogSchema,
+  type VerificationSchema,
+} from '../../gen/hub/payment/v1/payment_pb.ts';
+import { formatId } from '../ids.ts';
+import { readTimestamp } from '../timestamp.ts';
+import type { CallbackCount } from './callbacks/counts.ts';
+import type {
+  CallbackStateName,
+  ChargeSession,
+  ChargeStatusName,
+  DuplicatePayment,
+  Environment,
+  FeeLine,
+  Slot,
+  UsageKindName,
+  Verification,
+} from './entities.ts';
+import type { FeeBacktest } from './fees/backtest-sums.ts';
+import type { FeeRuleStateName } from './fees/match.ts';
+import type { FeeTerms } from './fees/terms.ts';
+import type { FeePeriod, FeeRuleWithState } from './fees/versions.ts';
+import type { Money } from './money.ts';
+import type { PaymentDriver } from './providers/driver.ts';
+import type { StatusChange, TracedCallback } from './settlement/status-history.ts';
+import type { UsageDay } from './usage/days.ts';
+import type { UsageLogWithFees } from './usage/queries.ts';
+
+export function moneyToProto({ minor, currency }: Money): MessageInitShape<typeof MoneySchema> {
+  return { minorUnits: minor, currency };
+}
+
+export function gatewayToProto({
+  gateway,
+  credentials,
+  options,
+  productionUrls,
+}: PaymentDriver): MessageInitShape<typeof GatewaySchema> {
+  return {
+    gateway,
+    credentials: [...credentials],
+    options: Object.entries(options).map(([name, values]) => ({ name, values: [...values] })),
+    productionUrls: [...productionUrls],
+  };
+}
+
+/** Requires a populated slot. */
+export function sessionToProto(session: ChargeSession): MessageInitShape<typeof ChargeSessionSchema> {
+  return {
+    sessionId: formatId('chs', session.id),
+    slot: session.slot.name,
+    gateway: session.slot.gateway,
+    status: CHARGE_STATUSES[session.status],
+    amount: moneyToProto({ minor: session.amountMinor, currency: session.currency }),
+    orderReference: session.orderReference,
+    customer: session.customer,
+    metadata: session.metadata,
+    merchantTransactionId: session.merchantTransactionId,
+    providerPaymentId: session.providerPaymentId ?? '',
+    checkoutUrl: session.checkoutUrl ?? '',
+    gatewayTransactionId: session.gatewayTransactionId ?? '',
+    statusVerified: session.statusVerified,
+    statusReason: session.statusReason,
+    createdAt: timestampFromDate(session.createdAt),
+    statusChangedAt: timestampFromDate(session.statusChangedAt),
+    ...(session.riskLevel != null && { riskLevel: session.riskLevel }),
+    riskTitle: session.riskTitle ?? '',
+    ...(session.heldAt && { heldAt: timestampFromDate(session.heldAt) }),
+    ...(session.riskReleasedAt && { releasedAt: timestampFromDate(session.riskReleasedAt) }),
+  };
+}
+
+export function statusChangeToProto(change: StatusChange): MessageInitShape<typeof StatusChangeSchema> {
+  return {
+    at: timestampFromDate(change.at),
+    from: CHARGE_STATUSES[change.from],
+    to: CHARGE_STATUSES[change.to],
+    verified: change.verified,
+    reason: change.reason,
+    callbackId: change.callbackId ?? '',
+  };
+}
+
+export function callbackToProto({
+  callback,
+  replayedAt,
+  sessionStatus,
+}: TracedCallback): MessageInitShape<typeof CallbackSchema> {
+  return {
+    callbackId: formatId('cb', callback.id),
+    gateway: callback.gateway,
+    sessionId: callback.session ? formatId('chs', callback.session.id) : '',
+    state: CALLBACK_STATES[callback.state],
+    fields: callback.fields,
+    attempts: callback.attempts,
+    reason: callback.reason,
+    receivedAt: timestampFromDate(callback.receivedAt),
+    ...(callback.finishedAt && { finishedAt: timestampFromDate(callback.finishedAt) }),
+    replayedAt: replayedAt.map(timestampFromDate),
+    ...(sessionStatus && { sessionStatus: CHARGE_STATUSES[sessionStatus] }),
+  };
+}
+
+export function callbackCountToProto(count: CallbackCount): MessageInitShape<typeof CallbackCountSchema> {
+  return { ...count, state: CALLBACK_STATES[count.state] };
+}
+
+export function verificationToProto(verification: Verification): MessageInitShape<typeof VerificationSchema> {
+  return {
+    operation: verification.operation,
+    outcome: verification.outcome,
+    detail: verification.detail,
+    askedAt: timestampFromDate(verification.askedAt),
+    durationMs: verification.durationMs,
+    callbackId: verification.callback ? formatId('cb', verification.callback.id) : '',
+  };
+}
+
+/** Requires a populated slot. */
+export function usageLogToProto({
+  usageLog,
+  fees,
+  reversedAt,
+}: UsageLogWithFees): MessageInitShape<typeof UsageLogSchema> {
+  const { currency } = usageLog;
+  return {
+    usageLogId: formatId('use', usageLog.id),
+    kind: USAGE_KINDS[usageLog.kind],
+    sessionId: formatId('chs', usageLog.session.id),
+    reversesUsageLogId: usageLog.reverses ? formatId('use', usageLog.reverses) : '',
+    slot: usageLog.slot.name,
+    gateway: usageLog.gateway,
+    gatewayTransactionId: usageLog.gatewayTransactionId,
+    amount: moneyToProto({ minor: usageLog.amountMinor, currency }),
+    fees: fees.map((line) => feeLineToProto(line, currency)),
+    feeTotal: moneyToProto({ minor: usageLog.feeTotalMinor, currency }),
+    orderReference: usageLog.orderReference,
+    settledAt: timestampFromDate(usageLog.settledAt),
+    ...(reversedAt && { reversedAt: timestampFromDate(reversedAt) }),
+  };
+}
+
+/** Requires a populated slot. */
+export function duplicateToProto(
+  duplicate: DuplicatePayment,
+): MessageInitShape<typeof DuplicatePaymentSchema> {
+  const { amountMinor, currency, resolvedAt } = duplicate;
+  return {
+    duplicatePaymentId: formatId('dup', duplicate.id),
+    sessionId: formatId('chs', duplicate.session.id),
+    slot: duplicate.slot.name,
+    gateway: duplicate.gateway,
+    gatewayTransactionId: duplicate.gatewayTransactionId,
+    bankTransactionId: duplicate.bankTransactionId ?? '',
+    providerPaymentId: duplicate.providerPaymentId,
+    amount: moneyToProto({ minor: amountMinor, currency }),
+    foundAt: timestampFromDate(duplicate.foundAt),
+    ...(resolvedAt && { resolvedAt: timestampFromDate(resolvedAt) }),
+    resolution: duplicate.resolution,
+  };
+}
+
+export function feeLineToProto(
+  { rule, ruleVersion, amountMinor }: Pick<FeeLine, 'rule' | 'ruleVersion' | 'amountMinor'>,
+  currency: string,
+): MessageInitShape<typeof FeeLineSchema> {
+  return { rule, ruleVersion, amount: moneyToProto({ minor: amountMinor, currency }) };
+}
+
+/** Requires a populated slot. */
+export function feeRuleToProto({ rule, state }: FeeRuleWithState): MessageInitShape<typeof FeeRuleSchema> {
+  const { minMinor, maxMinor, validTo } = rule;
+  return {
+    feeRuleId: formatId('fee', rule.id),
+    name: rule.name,
+    version: rule.version,
+    gateway: rule.gateway ?? '',
+    slot: rule.slot?.name ?? '',
+    currency: rule.currency ?? '',
+    basisPoints: rule.basisPoints,
+    fixedMinorUnits: rule.fixedMinor,
+    ...(minMinor != null && { minMinorUnits: minMinor }),
+    ...(maxMinor != null && { maxMinorUnits: maxMinor }),
+    validFrom: timestampFromDate(rule.validFrom),
+    ...(validTo && { validTo: timestampFromDate(validTo) }),
+    slotsMayOverride: rule.slotsMayOverride,
+    addedBySlot: rule.addedBySlot,
+    state: FEE_RULE_STATES[state],
+  };
+}
+
+const FEE_RULE_STATES: Readonly<Record<FeeRuleStateName, FeeRuleState>> = {
+  planned: FeeRuleState.PLANNED,
+  in_force: FeeRuleState.IN_FORCE,
+  overridden: FeeRuleState.OVERRIDDEN,
+  ended: FeeRuleState.ENDED,
+};
+
+/** Contract validation guarantees that the request has a rule. */
+export function feeRuleFromProto(rule: FeeRuleMessage | undefined): FeeTerms & FeePeriod {
+  return {
+    name: rule?.name ?? '',
+    gateway: rule?.gateway ?? '',
+    slot: rule?.slot ?? '',
+    currency: rule?.currency ?? '',
+    basisPoints: rule?.basisPoints ?? 0,
+    fixedMinor: rule?.fixedMinorUnits ?? 0n,
+    minMinor: rule?.minMinorUnits ?? null,
+    maxMinor: rule?.maxMinorUnits ?? null,
+    slotsMayOverride: rule?.slotsMayOverride ?? false,
+    validFrom: rule?.validFrom && readTimestamp('validFrom', rule.validFrom),
+    validTo: rule?.validTo && readTimestamp('validTo', rule.validTo),
+  };
+}
+
+export function feeBacktestToProto(result: FeeBacktest): MessageInitShape<typeof FeeBacktestSchema> {
+  return {
+    currency: result.currency,
+    payments: result.payments,
+    paidMinorUnits: result.paidMinor,
+    chargedMinorUnits: result.chargedMinor,
+    wouldChargeMinorUnits: result.wouldChargeMinor,
+  };
+}
+
+export function usageDayToProto(sum: UsageDay): MessageInitShape<typeof UsageDaySchema> {
+  return {
+    day: sum.day,
+    currency: sum.currency,
+    payments: sum.payments,
+    paidMinorUnits: sum.paidMinor,
+    feeMinorUnits: sum.feeMinor,
+    reversedPayments: sum.reversedPayments,
+    reversedMinorUnits: sum.reversedMinor,
+    netMinorUnits: sum.netMinor,
+  };
+}
+
+export function slotToProto(slot: Slot): MessageInitShape<typeof SlotSchema> {
+  return {
+    slotId: formatId('slot', slot.id),
+    name: slot.name,
+    gateway: slot.gateway,
+    environment: slot.environment === 'production' ? SlotEnvironment.PRODUCTION : SlotEnvironment.SANDBOX,
+    baseUrl: slot.baseUrl,
+    options: slot.options,
+    createdAt: timestampFromDate(slot.createdAt),
+    rotatedAt: timestampFromDate(slot.rotatedAt),
+    ...(slot.disabledAt && { disabledAt: timestampFromDate(slot.disabledAt) }),
+  };
+}
+
+/** Contract validation rejects UNSPECIFIED. */
+export function environmentFromProto(environment: SlotEnvironment): Environment {
+  return environment === SlotEnvironment.PRODUCTION ? 'production' : 'sandbox';
+}
+
+/** UNSPECIFIED becomes undefined. */
+export function chargeStatusFromProto(status: ChargeStatus): ChargeStatusName | undefined {
+  return nameOf(CHARGE_STATUSES, status);
+}
+
+/** UNSPECIFIED becomes undefined. */
+export function callbackStateFromProto(state: CallbackState): CallbackStateName | undefined {
+  return nameOf(CALLBACK_STATES, state);
+}
+
+const CHARGE_STATUSES: Readonly<Record<ChargeStatusName, ChargeStatus>> = {
+  pending: ChargeStatus.PENDING,
+  success: ChargeStatus.SUCCESS,
+  failed: ChargeStatus.FAILED,
+  cancelled: ChargeStatus.CANCELLED,
+};
+
+const USAGE_KINDS: Readonly<Record<UsageKindName, UsageLogKind>> = {
+  payment: UsageLogKind.PAYMENT,
+  reversal: UsageLogKind.REVERSAL,
+  refund: UsageLogKind.REFUND,
+  later_payment: UsageLogKind.LATER_PAYMENT,
+};
+
+const CALLBACK_STATES: Readonly<Record<CallbackStateName, CallbackState>> = {
+  received: CallbackState.RECEIVED,
+  settled: CallbackState.SETTLED,
+  ignored: CallbackState.IGNORED,
+  unresolved: CallbackState.UNRESOLVED,
+  mismatch: CallbackState.MISMATCH,
+  dead: CallbackState.DEAD,
+};
+
+function nameOf<N extends string, V>(values: Readonly<Record<N, V>>, wanted: V): N | undefined {
+  const names = Object.keys(values) as N[]; // the keys of a record are its names
+  return names.find((name) => values[name] === wanted);
+}

@@ -1,0 +1,59 @@
+// The payment module: callbacks, sessions, verification, settlement, slots, fees and usage.
+import type { PoolClient } from 'pg';
+import type { FindOwner } from '../access/scope.ts';
+import type { ServiceEntry } from '../service-entry.ts';
+import type { Figures } from '../storage/database-metrics.ts';
+import { backlogMetrics } from './backlog-metrics.ts';
+import { checkNoneUnprocessed } from './callbacks/prune-guard.ts';
+import { createPaymentMetrics } from './metrics.ts';
+import type { PaymentModuleOptions } from './options.ts';
+import { DRIVERS } from './providers/registry.ts';
+import { createFindSlot } from './slots/scope-lookup.ts';
+import { wireCallbacks } from './wire-callbacks.ts';
+import { wireServices } from './wire-services.ts';
+import { wireSweep } from './wire-sweep.ts';
+import { wireVerification } from './wire-verification.ts';
+
+export type PaymentModule = {
+  readonly services: readonly ServiceEntry[];
+  readonly findSlot: Pick<FindOwner, 'slot' | 'chargeSession' | 'callback' | 'duplicatePayment' | 'feeRule'>;
+  /** Keeps months with unprocessed callbacks from being pruned. */
+  readonly pruneGuard: { check(client: PoolClient, floor: string): Promise<void> };
+  readonly figures: Figures;
+  /** Finishes the work in progress and stops the workers. */
+  close(): Promise<void>;
+};
+
+/** A callback in the journal gets a job within a second, and is processed within another. */
+const STRAY_GRACE_MS = 2_000;
+
+export async function createPaymentModule(options: PaymentModuleOptions): Promise<PaymentModule> {
+  const { config, db, clock, metrics } = options;
+  const { pool } = db;
+  const gateways = DRIVERS.map(({ gateway }) => gateway);
+  const paymentMetrics = createPaymentMetrics(metrics, gateways);
+  await using undo = new AsyncDisposableStack();
+  // An execute call and the query after it, with a margin. A session of a hub that is killed is blocked for
+  // so long.
+  const leaseMs = 2 * config.providerTimeoutMs + 5_000;
+  const inlineMs = config.callbackBudgetMs + 1_000;
+  const context = { ...options, pool, paymentMetrics, undo, leaseMs, inlineMs };
+
+  const verification = wireVerification(context);
+  const callbacks = await wireCallbacks(context, verification);
+  const sweep = wireSweep(context, verification);
+  const services = wireServices(context, { ...verification, ...callbacks, ...sweep });
+
+  const resources = undo.move();
+  return {
+    services,
+    findSlot: createFindSlot(pool),
+    pruneGuard: { check: checkNoneUnprocessed },
+    figures: backlogMetrics({
+      clock,
+      strayAfterMs: inlineMs + STRAY_GRACE_MS,
+      onSlot: paymentMetrics.addSlot,
+    }),
+    close: () => resources.disposeAsync(),
+  };
+}

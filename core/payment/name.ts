@@ -1,6 +1,0 @@
-// The names that operators give to slots and fee rules.
-
-/** 1 to 63 lower-case ASCII letters, digits and inner dashes; the same rule as in AddSlotRequest. */
-export function isName(text: string): boolean {
-  return /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text);
-}

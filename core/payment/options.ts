@@ -1,0 +1,56 @@
+// The settings of the payment module, and the objects that its parts share.
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import type { Metrics } from '../../lib/metrics/metrics.ts';
+import type { createTasks } from '../../lib/metrics/tasks.ts';
+import type { Clock } from '../clock.ts';
+import type { DatabaseAddress } from '../storage/connection/database-address.ts';
+import type { Database } from '../storage/database.ts';
+import type { SealedColumn } from '../storage/secrets/reseal.ts';
+import type { Sealer } from '../storage/secrets/sealing.ts';
+import type { PaymentMetrics } from './metrics.ts';
+import type { GatewayAddress } from './sessions/callback-url.ts';
+
+export type PaymentConfig = {
+  readonly gatewayAddress: GatewayAddress;
+  /** Milliseconds until a callback is acknowledged, processed or not. */
+  readonly callbackBudgetMs: number;
+  /** Milliseconds that one provider call may take. */
+  readonly providerTimeoutMs: number;
+  /** Callbacks of one session that the journal keeps in full; the rest is counted. */
+  readonly sessionCallbacks: number;
+  /** Verifications of one slot that run at the same time; the rest wait. */
+  readonly providerQuestions: number;
+  readonly retryDelayMs: number;
+  /** Ages in milliseconds at which the sweep verifies a session that is not paid. */
+  readonly sweepAfterMs: readonly number[];
+};
+
+export type PaymentModuleOptions = {
+  readonly config: PaymentConfig;
+  readonly db: Database;
+  readonly address: DatabaseAddress;
+  readonly sealer: Sealer;
+  /** Sealed columns of other modules, which are re-sealed together with those of this one. */
+  readonly otherSecrets: readonly SealedColumn[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly tasks: ReturnType<typeof createTasks>;
+  /** Aborts the running provider calls when the hub stops; they are repeated later. */
+  readonly ending: AbortSignal;
+};
+
+export type PaymentContext = PaymentModuleOptions & {
+  readonly pool: Pool;
+  readonly paymentMetrics: PaymentMetrics;
+  /** Closes what the parts open, in reverse order. */
+  readonly undo: AsyncDisposableStack;
+  /** Milliseconds that a verification lease lasts. */
+  readonly leaseMs: number;
+  /** Milliseconds that the request which brings a callback has to process it. */
+  readonly inlineMs: number;
+};
+
+export const DAY_MS = 24 * 60 * 60 * 1000;
+export const RETRY_DELAY_MAX_MS = 60 * 60 * 1000;

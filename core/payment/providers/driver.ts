@@ -1,0 +1,226 @@
+// What a payment provider's driver has to offer. One file per gateway under providers/, and a line in
+// registry.ts.
+import type { Clock } from '../../clock.ts';
+import type { Secret } from '../../secret.ts';
+import type { Money } from '../money.ts';
+
+export type PaymentDriver = {
+  /** The path under /v1/webhooks and the name in data: `gateway_one`. */
+  readonly gateway: string;
+  /** The callback's method, fields and acknowledgement. */
+  readonly callback: {
+    readonly method: 'GET' | 'POST';
+    readonly acknowledgement: { readonly body: string; readonly contentType: string };
+    /** Fields that `readCallback` is given, and the journal keeps. */
+    readonly reads: readonly string[];
+    /** The field with the id that proves the payment. `readCallback` has to read it. */
+    readonly paymentField?: string;
+    /**
+     * The fields with the provider's id of the checkout; the first one given counts. `readCallback` has to
+     * read them.
+     */
+    readonly checkoutFields?: readonly string[];
+    /** Fields that the journal stores only for operators, up to a maximum size: claim.ts. */
+    readonly shows?: readonly string[];
+    /** Credentials, and fields derived from them: never journaled. */
+    readonly unjournaled?: readonly string[];
+  };
+  /** The names of the credentials of a slot. All of them are secret. */
+  readonly credentials: readonly string[];
+  /** The options of a slot with their allowed values, the default first. */
+  readonly options: Readonly<Record<string, readonly [string, ...string[]]>>;
+  /** The base URLs of the provider's production API. A production slot connects to no other host. */
+  readonly productionUrls: readonly string[];
+
+  /** Parses the claim. Gets only the fields in `reads`. @throws CallbackMalformed */
+  readCallback(fields: CallbackFields): CallbackClaim;
+
+  /** Creates the checkout. @throws ProviderUnavailable, ProviderRefused */
+  createCheckout(access: ProviderAccess, checkout: CheckoutRequest): Promise<Checkout>;
+
+  /**
+   * Verifies a session by the ids that the hub stored. A validation id from a callback is only a shortcut:
+   * the answer about it, or its absence, never replaces the query by our own ids. May execute a payment that
+   * the customer authorized, so it must be safe to repeat.
+   *
+   * @throws ProviderUnavailable if the answer is unknown; the session's status stays
+   */
+  verify(access: ProviderAccess, question: VerificationQuestion): Promise<Verdict>;
+
+  /**
+   * Finds the payments that stand at the provider for a paid session, whatever their amounts. May omit the
+   * one that settled it. Sends queries only and moves no money. An unanswered payment id hides no other
+   * payment.
+   *
+   * @throws ProviderUnavailable if the provider answers nothing
+   */
+  findPayments(access: ProviderAccess, question: PaymentsQuestion): Promise<FoundPayments>;
+
+  /** Tests the credentials by a harmless call. @throws ProviderUnavailable, ProviderRefused */
+  testCredentials(access: ProviderAccess): Promise<{ readonly detail: string }>;
+};
+
+/** An opened slot, and the means to call its provider. */
+export type ProviderAccess = {
+  readonly slotId: string;
+  readonly baseUrl: string;
+  readonly credentials: Secret<Readonly<Record<string, string>>>;
+  readonly options: Readonly<Record<string, string>>;
+  /** HTTP client of this slot: own connection pool, timeouts, no redirects, bounded answers. */
+  readonly http: ProviderHttp;
+  /** Access tokens of this slot, shared by all hubs. */
+  readonly tokens: TokenCache;
+  readonly clock: Clock;
+  /** Records a call to the provider. Details contain no secrets. */
+  readonly observe: (step: VerificationStep) => void;
+};
+
+export type ProviderRequest = {
+  readonly method: 'GET' | 'POST';
+  /** An absolute URL below the slot's base URL. */
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Milliseconds for the whole exchange. */
+  readonly timeoutMs?: number;
+};
+
+export type ProviderHttp = {
+  /** Returns the status, whatever it is, and the body as text. @throws ProviderUnavailable */
+  send(request: ProviderRequest): Promise<{ readonly status: number; readonly body: string }>;
+};
+
+export type GrantedToken = { readonly token: string; readonly expiresInSeconds: number };
+
+export type TokenCache = {
+  /**
+   * Returns the slot's access token. Calls `grant` if there is no token, if it expires soon, or if it is the
+   * `rejected` one. Of all hubs, one at a time calls it. @throws any error of `grant`
+   */
+  get(grant: () => Promise<GrantedToken>, rejected?: string): Promise<string>;
+};
+
+/**
+ * Fields by name: `CallbackFields<(typeof READS)[number]>` in a driver, so that it names all that it reads.
+ */
+export type CallbackFields<Name extends string = string> = { readonly [name in Name]?: string };
+
+/** The claim of a callback. Untrusted: anybody can send one. */
+export type CallbackClaim = {
+  /** `ignored`: a status that changes nothing. */
+  readonly outcome: 'paid' | 'failed' | 'cancelled' | 'unknown' | 'ignored';
+  /** The status as sent; empty if missing. */
+  readonly status: string;
+  readonly merchantTransactionId?: string;
+  readonly providerPaymentId?: string;
+  /** The provider's validation id of the payment, if the callback has one. */
+  readonly validationId?: string;
+};
+
+export type CheckoutRequest = {
+  readonly sessionId: string;
+  /** The transaction id that the hub gives the provider: at most 30 characters of A-Z, a-z, 0-9. */
+  readonly merchantTransactionId: string;
+  readonly amount: Money;
+  /** `{base_url}/v1/webhooks/{gateway}?session_id=chs_…`, at most 255 characters. */
+  readonly callbackUrl: string;
+  readonly orderReference: string;
+  readonly customer: Readonly<Partial<Record<CustomerField, string>>>;
+};
+
+export type CustomerField = 'name' | 'email' | 'phone' | 'address' | 'city' | 'postcode' | 'country';
+
+export type Checkout = { readonly providerPaymentId: string; readonly checkoutUrl: string };
+
+export type VerificationQuestion = {
+  readonly merchantTransactionId: string;
+  /** The stored id, never one from a callback. */
+  readonly providerPaymentId: string;
+  readonly amount: Money;
+  /**
+   * From a callback, so possibly forged. A driver may query it first, and must still query by its own ids.
+   */
+  readonly validationId?: string;
+  /** Whether the session is paid, so that only a reversal matters. Nothing may be executed then. */
+  readonly settled: boolean;
+};
+
+/** The ids that prove a payment. They can pay only one session of the gateway. */
+export type PaymentProof = {
+  /** The provider's id of the payment. */
+  readonly gatewayTransactionId: string;
+  /** The bank's id, if the provider gives it. */
+  readonly bankTransactionId?: string;
+};
+
+/** The provider's risk rating: 0 is safe. */
+export type Risk = {
+  readonly level: number;
+  /** The provider's title of the level; may be empty. */
+  readonly title: string;
+};
+
+export type PaymentsQuestion = {
+  readonly merchantTransactionId: string;
+  /** The stored one. */
+  readonly providerPaymentId: string;
+  /**
+   * Payment ids from callbacks, to be queried too. Their answers have to match the session like any other.
+   */
+  readonly claimedPaymentIds: readonly string[];
+};
+
+export type FoundPayments = {
+  readonly payments: readonly FoundPayment[];
+  /** The `claimedPaymentIds` without an answer, with the reason. They are queried again. */
+  readonly unanswered: ReadonlyMap<string, string>;
+};
+
+/** A payment for a session that is paid and not reversed. */
+export type FoundPayment = PaymentProof & {
+  /** The provider's id of the payment's checkout. */
+  readonly providerPaymentId: string;
+  readonly amount: Money;
+};
+
+/** The result of a verification. `detail` is a sentence for operators, without secrets. */
+export type Verdict =
+  | ({ readonly kind: 'paid'; readonly detail: string; readonly risk?: Risk } & PaymentProof)
+  /** Final: nothing was paid or will be. */
+  | { readonly kind: 'not_paid'; readonly status: 'failed' | 'cancelled'; readonly detail: string }
+  /** Not final: the customer may still pay. */
+  | { readonly kind: 'pending'; readonly detail: string }
+  /** It was paid and then refunded or reversed. */
+  | { readonly kind: 'reversed'; readonly detail: string }
+  /** A payment that does not match the session: another transaction, amount or currency. */
+  | { readonly kind: 'mismatch'; readonly detail: string };
+
+export type VerificationStep = {
+  /** `validate`, `execute`, `query`, … */
+  readonly operation: string;
+  readonly outcome: Verdict['kind'] | 'unavailable';
+  readonly detail: string;
+  readonly askedAt: Date;
+  readonly durationMs: number;
+};
+
+/** The provider gave no usable answer; try again later. */
+export class ProviderUnavailable extends Error {
+  override readonly name = 'ProviderUnavailable';
+}
+
+/** The provider refused; a retry does not help. */
+export class ProviderRefused extends Error {
+  override readonly name = 'ProviderRefused';
+}
+
+/** A callback that no provider sends. `field` is the invalid field; the message says what is expected. */
+export class CallbackMalformed extends Error {
+  override readonly name = 'CallbackMalformed';
+  readonly field: string;
+
+  constructor(field: string, message: string) {
+    super(message);
+    this.field = field;
+  }
+}

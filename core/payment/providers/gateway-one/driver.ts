@@ -1,0 +1,242 @@
+// gateway_one: a hosted checkout with an instant payment notification.
+import { formatDecimal } from '../../money.ts';
+import { RISKY_PAYMENTS, RISKY_PAYMENTS_VALUES } from '../../settlement/risk.ts';
+import {
+  type CallbackClaim,
+  type CallbackFields,
+  CallbackMalformed,
+  type CheckoutRequest,
+  type PaymentDriver,
+  type ProviderAccess,
+  ProviderRefused,
+  ProviderUnavailable,
+  type Verdict,
+  type VerificationQuestion,
+} from '../driver.ts';
+import { type Answer, readAnswer } from '../read-answer.ts';
+import { recordStep } from '../record-step.ts';
+import { redactSecrets } from '../redact-secrets.ts';
+import { complaintOf, judgeQuery, judgeValidation, readCheckout } from './answers.ts';
+import { readPayments } from './payments.ts';
+
+const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
+  ['VALID', 'paid'],
+  ['VALIDATED', 'paid'],
+  ['FAILED', 'failed'],
+  ['CANCELLED', 'cancelled'],
+]);
+const READS = ['status', 'tran_id', 'val_id', 'sessionkey'] as const;
+/** Fields that operators need when a customer or the provider asks about a payment. */
+const SHOWS = [
+  'amount',
+  'currency_amount',
+  'currency_type',
+  'bank_tran_id',
+  'card_type',
+  'tran_date',
+  'risk_level',
+  'risk_title',
+  'error',
+] as const;
+type Read = CallbackFields<(typeof READS)[number]>;
+const QUERY_TIMEOUT_MS = 15_000;
+/** Shorter, because the query follows in the same verification lease and settles the session too. */
+const VALIDATION_TIMEOUT_MS = 8_000;
+
+export const gatewayOne: PaymentDriver = redactSecrets({
+  gateway: 'gateway_one',
+  callback: {
+    method: 'POST',
+    acknowledgement: { body: '{"message":"received"}', contentType: 'application/json' },
+    reads: READS,
+    paymentField: 'val_id',
+    checkoutFields: ['sessionkey'],
+    shows: SHOWS,
+    // One credential, and digests over the other.
+    unjournaled: ['store_id', 'verify_sign', 'verify_sign_sha2'],
+  },
+  credentials: ['storeId', 'storePassword'],
+  options: { [RISKY_PAYMENTS]: RISKY_PAYMENTS_VALUES },
+  productionUrls: ['https://securepay.sslcommerz.com'],
+
+  readCallback(fields: Read) {
+    const status = requiredField(fields, 'status');
+    const { val_id: validationId, sessionkey: providerPaymentId } = fields;
+    return {
+      outcome: OUTCOMES.get(status) ?? 'ignored',
+      status,
+      merchantTransactionId: requiredField(fields, 'tran_id'),
+      ...(providerPaymentId && { providerPaymentId }),
+      ...(validationId && { validationId }),
+    };
+  },
+
+  createCheckout: (access, checkout) =>
+    recordStep(
+      access,
+      'initiate',
+      async () =>
+        readCheckout(
+          await call(access, {
+            method: 'POST',
+            url: addressOf(access, '/gwprocess/v4/api.php'),
+            headers: { 'content-type': 'application/x-www-form-urlencoded' },
+            body: new URLSearchParams({ ...store(access), ...checkoutForm(checkout) }).toString(),
+          }),
+        ),
+      () => ({ outcome: 'pending', detail: 'the provider made a checkout' }),
+    ),
+
+  /**
+   * At most two calls. A validation id that proves the payment settles without the second. Otherwise, even if
+   * the validation API does not answer, the query by our own transaction id decides, so a forged id hides no
+   * payment.
+   */
+  async verify(access, question) {
+    const { validationId, settled } = question;
+    const validated =
+      validationId && !settled ? await tryValidation(access, question, validationId) : undefined;
+    const answered = validated instanceof ProviderUnavailable ? undefined : validated;
+    if (answered?.kind === 'paid') return answered;
+    const found = await query(access, question);
+    if (found.kind !== 'pending') return found;
+    // The id may be genuine and the query not up to date: the callbacks wait for the next verification.
+    if (validated instanceof ProviderUnavailable) throw validated;
+    return answered?.kind === 'mismatch' ? answered : found;
+  },
+
+  findPayments: (access, question) =>
+    recordStep(
+      access,
+      'query',
+      async () => {
+        const answer = await ask(access, QUERY_PATH, { tran_id: question.merchantTransactionId });
+        return { payments: readPayments(answer, question), unanswered: new Map() };
+      },
+      ({ payments }) => ({
+        outcome: payments.length > 0 ? 'paid' : 'pending',
+        detail: `payments that stand: ${payments.length}`,
+      }),
+    ),
+
+  testCredentials: (access) =>
+    recordStep(
+      access,
+      'query',
+      async () => {
+        const complaint = complaintOf(await ask(access, QUERY_PATH, { tran_id: 'credentials-test' }));
+        if (complaint !== undefined) throw new ProviderRefused(complaint);
+        return { detail: 'the provider accepts the credentials of the store' };
+      },
+      ({ detail }) => ({ outcome: 'pending', detail }),
+    ),
+});
+
+const VALIDATION_PATH = '/validator/api/validationserverAPI.php';
+const QUERY_PATH = '/validator/api/merchantTransIDvalidationAPI.php';
+
+/** Resolves with the error if the validation API does not answer about the id. */
+async function tryValidation(
+  access: ProviderAccess,
+  question: VerificationQuestion,
+  validationId: string,
+): Promise<Verdict | ProviderUnavailable> {
+  try {
+    return await validate(access, question, validationId);
+  } catch (error) {
+    if (error instanceof ProviderUnavailable) return error;
+    throw error;
+  }
+}
+
+function validate(
+  access: ProviderAccess,
+  question: VerificationQuestion,
+  validationId: string,
+): Promise<Verdict> {
+  const judge = async () =>
+    judgeValidation(
+      await ask(access, VALIDATION_PATH, { val_id: validationId }, VALIDATION_TIMEOUT_MS),
+      question,
+    );
+  return recordStep(access, 'validate', judge, ({ kind, detail }) => ({ outcome: kind, detail }));
+}
+
+function query(access: ProviderAccess, question: VerificationQuestion): Promise<Verdict> {
+  const fields = { tran_id: question.merchantTransactionId };
+  const judge = async () => judgeQuery(await ask(access, QUERY_PATH, fields), question);
+  return recordStep(access, 'query', judge, ({ kind, detail }) => ({ outcome: kind, detail }));
+}
+
+/** The provider expects the parameters, including the store's password, in the query of the URL. */
+function ask(
+  access: ProviderAccess,
+  path: string,
+  about: Record<string, string>,
+  timeoutMs = QUERY_TIMEOUT_MS,
+): Promise<Answer> {
+  const parameters = new URLSearchParams({ ...about, ...store(access), v: '1', format: 'json' });
+  const url = `${addressOf(access, path)}?${parameters}`;
+  return call(access, { method: 'GET', url, timeoutMs });
+}
+
+async function call(
+  { http }: ProviderAccess,
+  request: Parameters<ProviderAccess['http']['send']>[0],
+): Promise<Answer> {
+  const { status, body } = await http.send(request);
+  if (status !== 200) throw new ProviderUnavailable(`the provider answered with HTTP ${status}`);
+  return readAnswer(body);
+}
+
+function addressOf({ baseUrl }: ProviderAccess, path: string): string {
+  return baseUrl.replace(/\/+$/, '') + path;
+}
+
+function store({ credentials }: ProviderAccess): { store_id: string; store_passwd: string } {
+  const { storeId = '', storePassword = '' } = credentials.reveal();
+  return { store_id: storeId, store_passwd: storePassword };
+}
+
+/**
+ * The provider requires every customer field, so unknown ones get a neutral value. It redirects the
+ * customer's browser with the same fields as its notification, so all URLs are the callback's: if the
+ * notification is lost, the browser brings it.
+ */
+function checkoutForm({
+  sessionId,
+  merchantTransactionId,
+  amount,
+  callbackUrl,
+  orderReference,
+  customer,
+}: CheckoutRequest) {
+  return {
+    total_amount: formatDecimal(amount),
+    currency: amount.currency,
+    tran_id: merchantTransactionId,
+    ipn_url: callbackUrl,
+    success_url: callbackUrl,
+    fail_url: callbackUrl,
+    cancel_url: callbackUrl,
+    product_name: orderReference || 'Order',
+    product_category: 'general',
+    product_profile: 'general',
+    num_of_item: '1',
+    shipping_method: 'NO',
+    cus_name: customer.name || 'Customer',
+    cus_email: customer.email || 'customer@example.com',
+    cus_phone: customer.phone || '0000000000',
+    cus_add1: customer.address || 'Not given',
+    cus_city: customer.city || 'Not given',
+    cus_postcode: customer.postcode || '0000',
+    cus_country: customer.country || 'Bangladesh',
+    value_a: sessionId,
+  };
+}
+
+function requiredField(fields: Read, field: keyof Read): string {
+  const value = fields[field] ?? '';
+  if (value === '') throw new CallbackMalformed(field, `${field} is required, and may not be empty`);
+  return value;
+}

@@ -1,0 +1,110 @@
+// Calls gateway_two with an access token, and renews the token once if the provider rejects it.
+import {
+  type GrantedToken,
+  type ProviderAccess,
+  ProviderRefused,
+  ProviderUnavailable,
+  type VerificationStep,
+} from '../driver.ts';
+import { recordStep } from '../record-step.ts';
+import { type Reply, readGrant, readReply } from './answers.ts';
+
+export type AuthorizedCall<T> = {
+  /** The name of the recorded step. */
+  readonly operation: string;
+  readonly path: string;
+  readonly body: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly read: (reply: Reply) => T;
+  readonly note: (result: T) => Pick<VerificationStep, 'outcome' | 'detail'>;
+};
+
+// Less than the lease of the token cache.
+const GRANT_TIMEOUT_MS = 10_000;
+
+/** @throws ProviderUnavailable, ProviderRefused */
+export async function callAuthorized<T>(access: ProviderAccess, call: AuthorizedCall<T>): Promise<T> {
+  const token = await accessToken(access);
+  const first = await attempt(access, call, token);
+  if (first !== TOKEN_REJECTED) return first;
+  const second = await attempt(access, call, await accessToken(access, token));
+  if (second === TOKEN_REJECTED)
+    throw new ProviderUnavailable('the provider does not accept the access token it has just granted');
+  return second;
+}
+
+/** @throws ProviderUnavailable, ProviderRefused */
+export function accessToken(access: ProviderAccess, rejected?: string): Promise<string> {
+  return access.tokens.get(() => grant(access), rejected);
+}
+
+/** Requests a new token for all hubs, even if there is one. @throws ProviderUnavailable, ProviderRefused */
+export async function renewToken(access: ProviderAccess): Promise<void> {
+  let granted = false;
+  const current = await access.tokens.get(() => {
+    granted = true;
+    return grant(access);
+  });
+  if (!granted) await accessToken(access, current);
+}
+
+const TOKEN_REJECTED = Symbol('the provider did not accept the access token');
+
+function attempt<T>(
+  access: ProviderAccess,
+  { operation, path, body, timeoutMs, read, note }: AuthorizedCall<T>,
+  token: string,
+): Promise<T | typeof TOKEN_REJECTED> {
+  const headers = { authorization: token, 'x-app-key': access.credentials.reveal()['appKey'] ?? '' };
+  return recordStep<T | typeof TOKEN_REJECTED>(
+    access,
+    operation,
+    async () => {
+      const { status, body: text } = await post(access, path, headers, body, timeoutMs);
+      return status === 401 ? TOKEN_REJECTED : read(readReply(status, text));
+    },
+    (result) =>
+      result === TOKEN_REJECTED
+        ? { outcome: 'unavailable', detail: 'the provider did not accept the access token' }
+        : note(result),
+  );
+}
+
+function grant(access: ProviderAccess): Promise<GrantedToken> {
+  const { username = '', password = '', appKey = '', appSecret = '' } = access.credentials.reveal();
+  const body = { app_key: appKey, app_secret: appSecret };
+  return recordStep(
+    access,
+    'grant',
+    async () => {
+      const answer = await post(access, '/token/grant', { username, password }, body, GRANT_TIMEOUT_MS);
+      return readGrant(readReply(answer.status, answer.body));
+    },
+    ({ expiresInSeconds }) => ({ outcome: 'pending', detail: `an access token for ${expiresInSeconds} s` }),
+  );
+}
+
+function post(
+  { http, baseUrl }: ProviderAccess,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body: Readonly<Record<string, string>>,
+  timeoutMs: number,
+) {
+  return http.send({
+    method: 'POST',
+    url: baseUrl.replace(/\/+$/, '') + path,
+    headers: { ...headers, accept: 'application/json', 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    timeoutMs,
+  });
+}
+
+/** In a verification, a refusal says nothing about the payment, so it counts as no answer. */
+export async function asUnavailable<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof ProviderRefused ? new ProviderUnavailable(error.message) : error;
+  }
+}

@@ -1,0 +1,137 @@
+// gateway_two: a tokenised wallet checkout, where money moves when the hub executes what the customer
+// authorized.
+import { formatDecimal } from '../../money.ts';
+import {
+  type CallbackClaim,
+  type CallbackFields,
+  CallbackMalformed,
+  type PaymentDriver,
+  type ProviderAccess,
+  ProviderUnavailable,
+  type Verdict,
+  type VerificationQuestion,
+} from '../driver.ts';
+import { redactSecrets } from '../redact-secrets.ts';
+import { judgeExecution, judgeQuery, readCheckout } from './answers.ts';
+import { accessToken, asUnavailable, callAuthorized, renewToken } from './calls.ts';
+import { findPayments } from './payments.ts';
+
+const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
+  ['', 'unknown'],
+  ['success', 'paid'],
+  ['failure', 'failed'],
+  ['cancel', 'cancelled'],
+]);
+const READS = ['status', 'paymentID', 'paymentId'] as const;
+const TIMEOUT_MS = 30_000;
+const QUERY_TIMEOUT_MS = 15_000;
+
+export const gatewayTwo: PaymentDriver = redactSecrets({
+  gateway: 'gateway_two',
+  callback: {
+    method: 'GET',
+    acknowledgement: { body: 'ok', contentType: 'text/plain; charset=utf-8' },
+    reads: READS,
+    checkoutFields: ['paymentID', 'paymentId'],
+  },
+  credentials: ['username', 'password', 'appKey', 'appSecret'],
+  // The name of the payment id in execute and query; deployments differ.
+  options: { paymentIdField: ['paymentId', 'paymentID'] },
+  productionUrls: ['https://tokenized.pay.bka.sh/v1.2.0-beta/tokenized/checkout'],
+
+  readCallback({ status = '', paymentID, paymentId }: CallbackFields<(typeof READS)[number]>) {
+    if (paymentID && paymentId && paymentID !== paymentId) {
+      throw new CallbackMalformed('paymentID', 'paymentID and paymentId differ: give one, or both alike');
+    }
+    const providerPaymentId = paymentID || paymentId;
+    return {
+      outcome: OUTCOMES.get(status) ?? 'ignored',
+      status,
+      ...(providerPaymentId && { providerPaymentId }),
+    };
+  },
+
+  createCheckout: (access, { merchantTransactionId, amount, callbackUrl, customer }) =>
+    callAuthorized(access, {
+      operation: 'create',
+      path: '/create',
+      timeoutMs: TIMEOUT_MS,
+      body: {
+        mode: '0011',
+        payerReference: customer.phone || merchantTransactionId,
+        callbackURL: callbackUrl,
+        amount: formatDecimal(amount),
+        currency: amount.currency,
+        intent: 'sale',
+        merchantInvoiceNumber: merchantTransactionId,
+      },
+      read: readCheckout,
+      note: () => ({ outcome: 'pending', detail: 'the provider made a checkout' }),
+    }),
+
+  verify(access, question) {
+    if (question.providerPaymentId === '') {
+      return Promise.resolve({ kind: 'pending', detail: 'the provider has made no checkout' });
+    }
+    return asUnavailable(() =>
+      question.settled ? query(access, question) : executeAndQuery(access, question),
+    );
+  },
+
+  findPayments,
+
+  async testCredentials(access) {
+    await renewToken(access);
+    return { detail: 'the provider grants access tokens for the credentials' };
+  },
+});
+
+/**
+ * Executes, then queries if the answer is not final. An execution without a clear answer is never simply
+ * repeated.
+ */
+async function executeAndQuery(access: ProviderAccess, question: VerificationQuestion): Promise<Verdict> {
+  // First, because without a token nothing is executed, and there is nothing to query.
+  await accessToken(access);
+  let unanswered: ProviderUnavailable | undefined;
+  try {
+    const executed = await execute(access, question);
+    if (executed.kind !== 'pending') return executed;
+  } catch (error) {
+    if (!(error instanceof ProviderUnavailable)) throw error;
+    unanswered = error;
+  }
+  const found = await query(access, question);
+  // The execution failed, and not because of the customer: another attempt soon may succeed.
+  if (found.kind === 'pending' && unanswered !== undefined) throw unanswered;
+  return found;
+}
+
+function execute(access: ProviderAccess, question: VerificationQuestion): Promise<Verdict> {
+  return callAuthorized(access, {
+    operation: 'execute',
+    path: '/execute',
+    timeoutMs: TIMEOUT_MS,
+    body: paymentId(access, question),
+    read: (reply) => judgeExecution(reply, question),
+    note: ({ kind, detail }) => ({ outcome: kind, detail }),
+  });
+}
+
+function query(access: ProviderAccess, question: VerificationQuestion): Promise<Verdict> {
+  return callAuthorized(access, {
+    operation: 'query',
+    path: '/payment/status',
+    timeoutMs: QUERY_TIMEOUT_MS,
+    body: paymentId(access, question),
+    read: (reply) => judgeQuery(reply, question),
+    note: ({ kind, detail }) => ({ outcome: kind, detail }),
+  });
+}
+
+function paymentId(
+  { options }: ProviderAccess,
+  { providerPaymentId }: VerificationQuestion,
+): Record<string, string> {
+  return { [options['paymentIdField'] ?? 'paymentId']: providerPaymentId };
+}

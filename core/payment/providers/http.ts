@@ -1,0 +1,136 @@
+// HTTP client for one slot's provider: own connections, limits on time and size, no redirects, no secrets in
+// errors.
+import { SpanKind } from '@opentelemetry/api';
+import type { Pool } from 'undici';
+import { failSpan, inSpan } from '../../../lib/tracing/span.ts';
+import { HubError } from '../../errors.ts';
+import type { Environment } from '../entities.ts';
+import { type ProviderHttp, ProviderUnavailable } from './driver.ts';
+
+export type ProviderHttpOptions = {
+  /** The slot's base URL: `http:` or `https:`, without credentials and query. */
+  readonly baseUrl: string;
+  readonly environment: Environment;
+  /** The driver's. In production the base URL has to be on one of their hosts, over TLS. */
+  readonly productionUrls: readonly string[];
+  /** The maximum of milliseconds for an exchange, whatever the request says. Default: 30 000. */
+  readonly timeoutMs?: number;
+  /** Aborts all exchanges. */
+  readonly signal?: AbortSignal;
+};
+
+export type ClosableProviderHttp = ProviderHttp & {
+  /** Waits for the exchanges in progress and accepts no new ones. */
+  close(): Promise<void>;
+};
+
+const TIMEOUT_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const MAX_ANSWER_BYTES = 1024 * 1024;
+const MAX_CONNECTIONS = 64;
+
+/** @throws HubError `base_url_invalid` for a production slot whose base URL is not the provider's */
+export function createProviderHttp(options: ProviderHttpOptions): ClosableProviderHttp {
+  const base = new URL(options.baseUrl);
+  if (options.environment === 'production') requireProductionHost(base, options.productionUrls);
+  const { timeoutMs: longestMs = TIMEOUT_MS, signal: ending } = options;
+  const folder = base.pathname.replace(/\/*$/, '/');
+  let pool: Promise<Pool> | undefined;
+  const openPool = async (): Promise<Pool> => {
+    const undici = await import('undici'); // several MB that many hubs never need
+    return new undici.Pool(base.origin, {
+      connections: MAX_CONNECTIONS,
+      // Explicit, because an environment variable could turn it off.
+      connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true },
+      allowH2: false,
+      maxResponseSize: MAX_ANSWER_BYTES,
+      // The signal of each exchange limits its total time, which these per-read timeouts do not.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  };
+
+  const http: ClosableProviderHttp = {
+    async send({ method, url, headers = {}, body, timeoutMs = longestMs }) {
+      const limitMs = Math.min(timeoutMs, longestMs);
+      const target = URL.parse(url);
+      if (target?.origin !== base.origin || !target.pathname.startsWith(folder)) {
+        throw new ProviderUnavailable(`the request is not for an address below ${base.host}${folder}`);
+      }
+      // AbortSignal.timeout and AbortSignal.any keep a timer until the timeout, even after an early answer.
+      const exchange = new AbortController();
+      const abort = (): void => exchange.abort(ending?.reason);
+      const timer = setTimeout(() => exchange.abort(new DOMException('too late', 'TimeoutError')), limitMs);
+      try {
+        if (ending?.aborted) abort();
+        ending?.addEventListener('abort', abort);
+        pool ??= openPool();
+        const answer = await (await pool).request({
+          method,
+          path: target.pathname + target.search,
+          headers: { 'user-agent': 'hubctl', ...headers },
+          body: body ?? null,
+          signal: exchange.signal,
+        });
+        if (answer.statusCode >= 300 && answer.statusCode < 400) {
+          answer.body.on('error', () => {}).destroy(); // the body is not needed
+          throw new ProviderUnavailable(`${base.host} redirects (HTTP ${answer.statusCode})`);
+        }
+        return { status: answer.statusCode, body: await answer.body.text() };
+      } catch (error) {
+        if (error instanceof ProviderUnavailable) throw error;
+        // Without the cause, which may contain the query and headers of the request.
+        throw new ProviderUnavailable(`no answer of ${base.host}: ${reasonOf(error, limitMs)}`);
+      } finally {
+        clearTimeout(timer);
+        ending?.removeEventListener('abort', abort);
+      }
+    },
+    close: async () => (await pool)?.close(),
+  };
+  const send: ProviderHttp['send'] = (request) => {
+    // Neither the path nor the query, which may hold credentials. No trace context is sent to providers.
+    const attributes = { 'http.request.method': request.method, 'server.address': base.hostname };
+    return inSpan(request.method, { kind: SpanKind.CLIENT, attributes }, async (span) => {
+      const response = await http.send(request);
+      span.setAttribute('http.response.status_code', response.status);
+      if (response.status >= 400) failSpan(span, String(response.status));
+      return response;
+    });
+  };
+  return { ...http, send };
+}
+
+function requireProductionHost(base: URL, productionUrls: readonly string[]): void {
+  const origins = productionUrls.map((url) => new URL(url).origin);
+  if (base.protocol === 'https:' && origins.includes(base.origin)) return;
+  throw new HubError('base_url_invalid', `a production slot has to be on ${origins.join(' or ')}`, {
+    field: 'baseUrl',
+  });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'it refused the connection',
+  ENOTFOUND: 'its name is not known',
+  EAI_AGAIN: 'its name cannot be looked up',
+  ETIMEDOUT: 'it cannot be reached',
+  EHOSTUNREACH: 'it cannot be reached',
+  ENETUNREACH: 'it cannot be reached',
+  UND_ERR_CONNECT_TIMEOUT: 'it cannot be reached',
+  ECONNRESET: 'it closed the connection',
+  EPIPE: 'it closed the connection',
+  UND_ERR_SOCKET: 'it closed the connection',
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'what it sent is larger than 1 MiB',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'what it sent is cut off',
+};
+
+function reasonOf(error: unknown, limitMs: number): string {
+  if (!(error instanceof Error)) return 'the exchange failed';
+  if (error.name === 'AbortError') return 'the hub is stopping';
+  if (error.name === 'TimeoutError') return `it took longer than ${limitMs} ms`;
+  if (error.name === 'HTTPParserError') return 'it does not speak HTTP';
+  const code = 'code' in error ? String(error.code) : '';
+  if (/CERT|SIGNATURE|^ERR_TLS/.test(code)) return `its TLS certificate is not trusted (${code})`;
+  // Only codes of Node.js, OpenSSL and undici are shown.
+  return REASONS[code] ?? `the exchange failed${/^[A-Z][A-Z0-9_]*$/.test(code) ? ` (${code})` : ''}`;
+}

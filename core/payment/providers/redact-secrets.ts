@@ -1,0 +1,85 @@
+// Redacts a slot's secrets from a driver's errors, verdicts and steps, even if the provider repeats them.
+import {
+  type PaymentDriver,
+  type ProviderAccess,
+  ProviderRefused,
+  ProviderUnavailable,
+  type TokenCache,
+} from './driver.ts';
+
+/** Wraps a driver so that credentials and access tokens are replaced by `***`. */
+export function redactSecrets(driver: PaymentDriver): PaymentDriver {
+  return {
+    ...driver,
+    createCheckout: (access, checkout) =>
+      withRedaction(access, (own) => driver.createCheckout(own, checkout)),
+    verify: (access, question) =>
+      withRedaction(access, async (own, redact) => {
+        const verdict = await driver.verify(own, question);
+        const detail = redact(verdict.detail);
+        if (verdict.kind !== 'paid' || verdict.risk === undefined) return { ...verdict, detail };
+        const { level, title } = verdict.risk;
+        return { ...verdict, detail, risk: { level, title: redact(title) } };
+      }),
+    findPayments: (access, question) =>
+      withRedaction(access, async (own, redact) => {
+        const { payments, unanswered } = await driver.findPayments(own, question);
+        return { payments, unanswered: new Map([...unanswered].map(([id, reason]) => [id, redact(reason)])) };
+      }),
+    testCredentials: (access) =>
+      withRedaction(access, async (own, redact) => ({
+        detail: redact((await driver.testCredentials(own)).detail),
+      })),
+  };
+}
+
+const LONGEST = 300;
+
+async function withRedaction<T>(
+  access: ProviderAccess,
+  work: (access: ProviderAccess, redact: (text: string) => string) => Promise<T>,
+): Promise<T> {
+  const secrets = new Set(Object.values(access.credentials.reveal()).flatMap(spellings));
+  const learn = (token: string): string => {
+    for (const spelling of spellings(token)) secrets.add(spelling);
+    return token;
+  };
+  const tokens: TokenCache = {
+    async get(grant, rejected) {
+      const learningGrant = async () => {
+        const granted = await grant();
+        learn(granted.token);
+        return granted;
+      };
+      return learn(await access.tokens.get(learningGrant, rejected));
+    },
+  };
+  const redact = (text: string): string => {
+    // Longest first, because one secret may be part of another. Truncated last, because half a secret would
+    // not match.
+    const redacted = [...secrets]
+      .sort((one, other) => other.length - one.length)
+      .reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
+    // PostgreSQL cannot store half of a surrogate pair.
+    return redacted
+      .replace(/\p{C}+/gu, ' ')
+      .slice(0, LONGEST)
+      .toWellFormed();
+  };
+  try {
+    const observe: ProviderAccess['observe'] = (step) =>
+      access.observe({ ...step, detail: redact(step.detail) });
+    return await work({ ...access, tokens, observe }, redact);
+  } catch (error) {
+    if (error instanceof ProviderUnavailable) throw new ProviderUnavailable(redact(error.message));
+    if (error instanceof ProviderRefused) throw new ProviderRefused(redact(error.message));
+    throw error;
+  }
+}
+
+/** The secret as plain text, and as encoded in a URL, a form and JSON. */
+function spellings(secret: string): string[] {
+  if (secret === '') return [];
+  const form = new URLSearchParams({ '': secret }).toString().slice(1);
+  return [secret, encodeURIComponent(secret), form, JSON.stringify(secret).slice(1, -1)];
+}

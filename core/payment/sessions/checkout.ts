@@ -1,0 +1,115 @@
+// Creates the checkout of a charge session at its provider.
+import type { Pool } from 'pg';
+import type { Clock } from '../../clock.ts';
+import { HubError } from '../../errors.ts';
+import { formatId } from '../../ids.ts';
+import type { ChargeStatusName } from '../entities.ts';
+import type { PaymentMetrics } from '../metrics.ts';
+import {
+  type CheckoutRequest,
+  ProviderRefused,
+  ProviderUnavailable,
+  type VerificationStep,
+} from '../providers/driver.ts';
+import { recordSteps } from '../settlement/record-steps.ts';
+import type { Settle } from '../settlement/settle.ts';
+import { canHaveCheckout } from '../settlement/status-machine.ts';
+import type { VerificationLease } from '../verification/lease.ts';
+import { nextCheck, type SweepSchedule } from '../verification/schedule.ts';
+import type { Providers } from '../verification/verify.ts';
+
+export type CheckoutOptions = {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly providers: Providers;
+  readonly schedule: SweepSchedule;
+  readonly settle: Settle;
+  readonly metrics: PaymentMetrics;
+};
+
+/**
+ * Creates the checkout of a session that needs one. Run it under the session's verification lease, so that
+ * concurrent calls create only one. Resolves with false if the lease was lost before the settlement.
+ *
+ * @throws HubError `slot_disabled`, `provider_refused` or `provider_unavailable`
+ */
+export function createCheckout(
+  { pool, clock, providers, schedule, settle, metrics }: CheckoutOptions,
+  id: string,
+  request: Omit<CheckoutRequest, 'sessionId' | 'merchantTransactionId'>,
+) {
+  const sessionId = formatId('chs', id);
+  return async ({ limitHttp, fence, markEnded }: VerificationLease): Promise<boolean> => {
+    const session = await readCheckoutState(pool, id);
+    if (!needsCheckoutNow(session)) return true;
+    if (session.disabled) {
+      throw new HubError('slot_disabled', 'the slot is disabled', { field: 'slot', sessionId });
+    }
+    const steps: VerificationStep[] = [];
+    const finding = { sessionId: id, callbackIds: [], steps };
+    try {
+      const checkout = await metrics.checkout(session.slot, async () => {
+        const { driver, access } = await providers.forSlot(session.slotId, (step) => steps.push(step));
+        return driver.createCheckout(
+          { ...access, http: limitHttp(access.http) },
+          { ...request, sessionId, merchantTransactionId: session.merchantTransactionId },
+        );
+      });
+      // The schedule starts now, because the customer can pay only from now on.
+      const now = clock();
+      const checkAt = nextCheck(schedule, now, now);
+      const verdict = { kind: 'checkout_made', checkout, checkAt, detail: WAITING } as const;
+      const settlement = await settle({ ...finding, verdict, fence });
+      markEnded();
+      return settlement !== undefined;
+    } catch (error) {
+      if (error instanceof ProviderRefused) {
+        const verdict = { kind: 'checkout_refused', detail: error.message } as const;
+        const settlement = await settle({ ...finding, verdict, fence });
+        markEnded();
+        if (settlement === undefined) return false;
+        throw new HubError('provider_refused', `slot ${session.slot}: ${error.message}`, { sessionId });
+      }
+      if (!(error instanceof ProviderUnavailable)) throw error;
+      if (steps.length > 0) await pool.query(recordSteps([finding]));
+      throw new HubError('provider_unavailable', `slot ${session.slot}: ${error.message}`, { sessionId });
+    }
+  };
+}
+
+const WAITING = 'waiting for the customer';
+
+/** Whether a session has no checkout and can still be paid. */
+export async function needsCheckout(pool: Pool, id: string): Promise<boolean> {
+  return needsCheckoutNow(await readCheckoutState(pool, id));
+}
+
+type CheckoutState = {
+  readonly slotId: string;
+  /** The name of the slot. */
+  readonly slot: string;
+  readonly merchantTransactionId: string;
+  readonly status: ChargeStatusName;
+  readonly verified: boolean;
+  readonly made: boolean;
+  readonly disabled: boolean;
+};
+
+function needsCheckoutNow(session: CheckoutState): boolean {
+  return !session.made && canHaveCheckout(session);
+}
+
+async function readCheckoutState(pool: Pool, id: string): Promise<CheckoutState> {
+  const { rows } = await pool.query<CheckoutState>({
+    name: 'checkout_state',
+    text: `select c.slot_id as "slotId", s.name as slot, c.merchant_transaction_id as
+           "merchantTransactionId", c.status,
+                  c.status_verified as verified, c.checkout_url is not null as made, s.disabled_at is not
+                    null as disabled
+           from charge_session c join slot s on s.id = c.slot_id where c.id = $1`,
+    values: [id],
+  });
+  const [session] = rows;
+  if (session === undefined) throw new Error(`charge session ${id} is gone`);
+  return session;
+}

@@ -1,0 +1,139 @@
+// Inserts a charge session, or finds the one that an earlier call with the same idempotency key inserted.
+import { createHash } from 'node:crypto';
+import type { Pool } from 'pg';
+import type { Actor } from '../../access/caller.ts';
+import { recordChangeNow } from '../../audit/record.ts';
+import { HubError } from '../../errors.ts';
+import { formatId, newUuid } from '../../ids.ts';
+import { inTransaction } from '../../storage/sql/transaction.ts';
+import type { PaymentMetrics } from '../metrics.ts';
+import { formatMoney, type Money } from '../money.ts';
+import type { CheckoutRequest } from '../providers/driver.ts';
+import type { SessionSlot } from './find-slot.ts';
+
+export type CreateSessionRequest = {
+  readonly slot: string;
+  readonly amount: Money;
+  readonly orderReference: string;
+  readonly customer: CheckoutRequest['customer'];
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly idempotencyKey: string | undefined;
+};
+
+export type InsertOptions = {
+  readonly pool: Pool;
+  readonly slot: SessionSlot;
+  readonly actor: Actor;
+  readonly now: Date;
+  /** When the sweep first verifies it. */
+  readonly firstCheck: Date | undefined;
+  readonly metrics: Pick<PaymentMetrics, 'sessionCreated'>;
+};
+
+/** Resolves with the id. @throws HubError `slot_disabled`, `idempotency_key_reused` */
+export async function insertSession(request: CreateSessionRequest, options: InsertOptions): Promise<string> {
+  const { idempotencyKey } = request;
+  const requestHash = hashRequest(request);
+  const find = () =>
+    idempotencyKey === undefined
+      ? undefined
+      : findByKey(options.pool, { slotId: options.slot.id, key: idempotencyKey }, requestHash);
+  const earlier = await find();
+  if (earlier !== undefined) return earlier;
+  if (options.slot.disabled) {
+    throw new HubError('slot_disabled', 'the slot is disabled', { field: 'slot' });
+  }
+  const inserted = await insert(request, requestHash, options);
+  if (inserted !== undefined) options.metrics.sessionCreated(request.slot);
+  const id = inserted ?? (await find());
+  if (id === undefined) throw new Error('a charge session was neither inserted nor found');
+  return id;
+}
+
+/** Resolves with undefined if a concurrent call with the same idempotency key inserted it first. */
+async function insert(
+  request: CreateSessionRequest,
+  requestHash: Buffer,
+  { pool, slot, actor, now, firstCheck }: InsertOptions,
+): Promise<string | undefined> {
+  const { amount, orderReference, customer, metadata, idempotencyKey } = request;
+  const id = newUuid();
+  const sessionId = formatId('chs', id);
+  return inTransaction(pool, async (client) => {
+    const { rowCount } = await client.query({
+      name: 'insert_session',
+      // charge_session_idempotency_key. The sweep knows it from the start: the hub may die before the
+      // checkout.
+      text: `insert into charge_session (id, slot_id, status, status_verified, status_reason,
+             status_changed_at,
+               amount_minor, currency, order_reference, customer, metadata, merchant_transaction_id,
+                 idempotency_key,
+               request_hash, created_at, checks, next_check_at)
+             values ($1, $2, 'pending', false, 'no checkout yet', $3, $4, $5, $6, $7, $8, $9, $10, $11, $3,
+               0, $12)
+             on conflict (slot_id, idempotency_key) where idempotency_key is not null do nothing`,
+      values: [
+        id,
+        slot.id,
+        now,
+        amount.minor,
+        amount.currency,
+        orderReference,
+        JSON.stringify(customer),
+        JSON.stringify(metadata),
+        sessionId.slice('chs_'.length).toUpperCase(),
+        idempotencyKey ?? null,
+        idempotencyKey === undefined ? null : requestHash,
+        firstCheck ?? null,
+      ],
+    });
+    if (rowCount === 0) return undefined;
+    await recordChangeNow(client, actor, now, {
+      action: 'charge_session.create',
+      subject: sessionId,
+      before: null,
+      after: { status: 'pending', slot: request.slot, amount: formatMoney(amount), orderReference },
+    });
+    return id;
+  });
+}
+
+/** Keys are unique per slot, so a token for one slot learns nothing about the keys of another. */
+async function findByKey(
+  pool: Pool,
+  { slotId, key }: { slotId: string; key: string },
+  requestHash: Buffer,
+): Promise<string | undefined> {
+  const { rows } = await pool.query<{ id: string; same: boolean }>({
+    name: 'session_by_key',
+    // charge_session_idempotency_key
+    text: `select id, request_hash = $3 as same from charge_session
+           where slot_id = $1 and idempotency_key = $2`,
+    values: [slotId, key, requestHash],
+  });
+  const [row] = rows;
+  if (row === undefined || row.same) return row?.id;
+  throw new HubError(
+    'idempotency_key_reused',
+    'this idempotency key came with another request for this slot before: repeat that request, or ' +
+      'use a new key',
+    { field: 'idempotencyKey' },
+  );
+}
+
+/** Equal requests have equal hashes, in any order of their maps. */
+function hashRequest({ slot, amount, orderReference, customer, metadata }: CreateSessionRequest): Buffer {
+  const parts = [
+    slot,
+    String(amount.minor),
+    amount.currency,
+    orderReference,
+    sorted(customer),
+    sorted(metadata),
+  ];
+  return createHash('sha256').update(JSON.stringify(parts)).digest();
+}
+
+function sorted(map: Readonly<Record<string, string | undefined>>): [string, string | undefined][] {
+  return Object.entries(map).sort(([one], [other]) => (one < other ? -1 : 1));
+}

@@ -1,0 +1,149 @@
+// Reads charge sessions for operators and internal services.
+import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
+import { HubError } from '../../errors.ts';
+import { parseId } from '../../ids.ts';
+import type { Database } from '../../storage/database.ts';
+import {
+  laterInList,
+  latestFirst,
+  type Page,
+  type PageRequest,
+  readPage,
+  readSpanPage,
+} from '../../storage/sql/page.ts';
+import { type CallbackCount, countCallbacks } from '../callbacks/counts.ts';
+import {
+  type ChargeSession,
+  ChargeSessionSchema,
+  type ChargeStatusName,
+  type DuplicatePayment,
+  DuplicatePaymentSchema,
+  type Verification,
+  VerificationSchema,
+} from '../entities.ts';
+import { listStatusChanges, type StatusChange } from '../settlement/status-history.ts';
+import { findSlot } from '../slots/admin.ts';
+import { readSessionUsage, type UsageLogWithFees } from '../usage/queries.ts';
+
+export type SessionFilter = {
+  readonly slot: string | undefined;
+  readonly status: ChargeStatusName | undefined;
+  readonly orderReference: string | undefined;
+  readonly createdFrom: Date | undefined;
+  readonly createdTo: Date | undefined;
+  /** Only sessions held for review. */
+  readonly held: boolean;
+};
+
+/**
+ * A session with everything recorded about it except callbacks. Growing lists have their first page, newest
+ * first.
+ */
+export type SessionDetails = {
+  readonly session: ChargeSession;
+  readonly statusChanges: Page<StatusChange>;
+  readonly callbackCounts: readonly CallbackCount[];
+  readonly verifications: Page<Verification>;
+  readonly usageLogs: readonly UsageLogWithFees[];
+  readonly duplicates: readonly DuplicatePayment[];
+};
+
+/** A session hardly ever has two. */
+const MOST_DUPLICATES = 100;
+const FIRST_PAGE: PageRequest = { pageSize: 0, pageToken: '' };
+
+export function createSessions(db: Database) {
+  /** verification_session_idx */
+  const readVerifications = (
+    em: EntityManager,
+    session: ChargeSession,
+    request: PageRequest,
+  ): Promise<Page<Verification>> =>
+    readPage(request, 'ver', (after, limit) =>
+      em.find(
+        VerificationSchema,
+        { session, ...(after && { id: { $lt: after } }) },
+        { orderBy: { id: 'desc' }, limit },
+      ),
+    );
+
+  return {
+    /** @throws HubError `session_unknown` */
+    get(sessionId: string): Promise<ChargeSession> {
+      return findSession(db.em(), sessionId);
+    },
+
+    /**
+     * Newest first. With `createdFrom` or `createdTo` by charge_session_created_idx.
+     *
+     * @throws HubError `slot_unknown`, `page_token_invalid`
+     */
+    async list(filter: SessionFilter, request: PageRequest): Promise<Page<ChargeSession>> {
+      const em = db.em();
+      const conditions: FilterQuery<ChargeSession>[] = [];
+      if (filter.slot !== undefined) {
+        conditions.push({ slot: await findSlot(em, filter.slot) });
+      }
+      if (filter.status !== undefined) conditions.push({ status: filter.status });
+      if (filter.orderReference !== undefined) conditions.push({ orderReference: filter.orderReference });
+      if (filter.createdFrom !== undefined) conditions.push({ createdAt: { $gte: filter.createdFrom } });
+      if (filter.createdTo !== undefined) conditions.push({ createdAt: { $lt: filter.createdTo } });
+      // charge_session_held_idx
+      if (filter.held) conditions.push({ heldAt: { $ne: null } });
+      const populate = ['slot'] as const;
+      if (filter.createdFrom === undefined && filter.createdTo === undefined) {
+        return readPage(request, 'chs', (after, limit) => {
+          if (after) conditions.push({ id: { $lt: after } });
+          const orderBy = { id: 'desc' } as const;
+          return em.find(ChargeSessionSchema, { $and: conditions }, { orderBy, limit, populate });
+        });
+      }
+      return readSpanPage(request, 'chs', 'createdAt', (after, limit) => {
+        if (after) conditions.push(laterInList('createdAt', after));
+        const orderBy = latestFirst('createdAt');
+        return em.find(ChargeSessionSchema, { $and: conditions }, { orderBy, limit, populate });
+      });
+    },
+
+    /** @throws HubError `session_unknown` */
+    async inspect(sessionId: string): Promise<SessionDetails> {
+      const em = db.em();
+      const session = await findSession(em, sessionId);
+      const statusChanges = await listStatusChanges(db.pool, session.id, FIRST_PAGE);
+      const callbackCounts = await countCallbacks(db.pool, session.id);
+      const verifications = await readVerifications(em, session, FIRST_PAGE);
+      const usageLogs = await readSessionUsage(em, session.id);
+      // duplicate_payment_session_idx
+      const duplicates = await em.find(
+        DuplicatePaymentSchema,
+        { session },
+        { orderBy: { id: 'asc' }, populate: ['slot'], limit: MOST_DUPLICATES },
+      );
+      return { session, statusChanges, callbackCounts, verifications, usageLogs, duplicates };
+    },
+
+    /**
+     * Provider calls about a session, newest first.
+     *
+     * @throws HubError `session_unknown`, `page_token_invalid`
+     */
+    async verifications(sessionId: string, request: PageRequest): Promise<Page<Verification>> {
+      const em = db.em();
+      return readVerifications(em, await findSession(em, sessionId), request);
+    },
+
+    /** Newest first. @throws HubError `session_unknown`, `page_token_invalid` */
+    async statusChanges(sessionId: string, request: PageRequest): Promise<Page<StatusChange>> {
+      const { id } = await findSession(db.em(), sessionId);
+      return listStatusChanges(db.pool, id, request);
+    },
+  };
+}
+
+/** @throws HubError `session_unknown` */
+export async function findSession(em: EntityManager, sessionId: string): Promise<ChargeSession> {
+  const id = parseId('chs', sessionId);
+  const session = id ? await em.findOne(ChargeSessionSchema, { id }, { populate: ['slot'] }) : null;
+  if (session !== null) return session;
+  throw new HubError('session_unknown', 'there is no charge session with this id', { field: 'sessionId' });
+}

@@ -1,0 +1,157 @@
+// Reads the columns of charge sessions that callbacks and settlements need, in one prepared statement each.
+import type { Pool, PoolClient, QueryConfig } from 'pg';
+import type { ChargeStatusName } from '../entities.ts';
+import type { Money } from '../money.ts';
+import { RISK_COLUMNS } from '../settlement/risk.ts';
+
+export type SessionFacts = {
+  readonly id: string;
+  readonly slotId: string;
+  /** The name of the slot. */
+  readonly slot: string;
+  readonly gateway: string;
+  readonly status: ChargeStatusName;
+  /** Whether the provider itself said so. */
+  readonly verified: boolean;
+  readonly statusReason: string;
+  /** How often a callback's claim has changed the status. */
+  readonly claims: number;
+  readonly amount: Money;
+  readonly merchantTransactionId: string;
+  /** Undefined until the checkout exists. */
+  readonly providerPaymentId: string | undefined;
+  readonly orderReference: string;
+  /** Of the payment that settled it; undefined unless it was paid. */
+  readonly gatewayTransactionId: string | undefined;
+  /** Counts how often its verification lease was taken. */
+  readonly fencingNumber: number;
+  /** Milliseconds until a callback may cause a question about it again; 0: now. */
+  readonly verificationInMs: number;
+  /**
+   * Whether a payment that the provider rates risky is held for review: the slot wants it, and nobody has
+   * released it.
+   */
+  readonly holdsRisky: boolean;
+};
+
+type Row = Omit<SessionFacts, 'amount' | 'providerPaymentId' | 'gatewayTransactionId'> & {
+  amountMinor: string;
+  currency: string;
+  providerPaymentId: string | null;
+  gatewayTransactionId: string | null;
+};
+
+/** Of `charge_session c` and its `slot s`. */
+export const SESSION_COLUMNS = `c.id, c.slot_id as "slotId", s.name as slot, s.gateway,
+  c.status, c.status_verified as verified, c.status_reason as "statusReason", c.status_claims as claims,
+  c.amount_minor as "amountMinor", c.currency,
+  c.merchant_transaction_id as "merchantTransactionId", c.provider_payment_id as "providerPaymentId",
+  c.order_reference as "orderReference", c.gateway_transaction_id as "gatewayTransactionId",
+  c.fencing_number as "fencingNumber",
+  greatest(0, extract(epoch from c.question_after - now()) * 1000)::float8 as "verificationInMs",
+    ${RISK_COLUMNS}`;
+
+/** Reads a session by id (charge_session_pkey). */
+export function readSession(db: Pool | PoolClient, id: string): Promise<SessionFacts | undefined> {
+  return readOne(db, { name: 'read_session', condition: 'c.id = $1', values: [id] });
+}
+
+/**
+ * By the id that the provider gave the hub (charge_session_provider_payment_id_key). Two slots may be
+ * accounts at providers that number alike: an id that fits two sessions resolves neither.
+ */
+export async function readSessionByPayment(
+  db: Pool,
+  gateway: string,
+  providerPaymentId: string,
+): Promise<SessionFacts | undefined> {
+  const found = await read(db, {
+    name: 'read_session_by_payment',
+    condition: 'c.provider_payment_id = $1 and s.gateway = $2 limit 2',
+    values: [providerPaymentId, gateway],
+  });
+  return found.length === 1 ? found[0] : undefined;
+}
+
+/**
+ * Locks the rows of the sessions until the end of the transaction, in the order of their ids so that
+ * concurrent batches cannot deadlock. With `skipLocked`, rows that another transaction has locked are left
+ * out.
+ */
+export function lockSessions(
+  client: PoolClient,
+  ids: readonly string[],
+  { skipLocked }: { readonly skipLocked: boolean },
+): Promise<Map<string, SessionFacts>> {
+  return readSessionsBy(client, {
+    name: skipLocked ? 'lock_sessions' : 'lock_sessions_waiting',
+    // charge_session_pkey
+    text: `select c.id as key, ${SESSION_COLUMNS} from charge_session c join slot s on s.id = c.slot_id
+           where c.id = any($1) order by c.id for no key update of c ${skipLocked ? 'skip locked' : ''}`,
+    values: [ids],
+  });
+}
+
+/** Holds the session's row until the end of the transaction. */
+export function lockSession(client: PoolClient, id: string): Promise<SessionFacts | undefined> {
+  return readOne(client, {
+    name: 'lock_session',
+    condition: 'c.id = $1 for no key update of c',
+    values: [id],
+  });
+}
+
+type Wanted = { readonly name: string; readonly condition: string; readonly values: unknown[] };
+
+async function readOne(db: Pool | PoolClient, wanted: Wanted): Promise<SessionFacts | undefined> {
+  const [session] = await read(db, wanted);
+  return session;
+}
+
+async function read(db: Pool | PoolClient, { name, condition, values }: Wanted): Promise<SessionFacts[]> {
+  const text = `select ${SESSION_COLUMNS} from charge_session c
+                join slot s on s.id = c.slot_id where ${condition}`;
+  const { rows } = await db.query<Row>({ name, text, values });
+  return rows.map(factsOf);
+}
+
+type Asked = Wanted & { readonly asked: string };
+
+/**
+ * Many at once: for each position of `asked`, the session that the condition finds, if any.
+ */
+export async function readSessionsAt(
+  db: Pool,
+  count: number,
+  { name, asked, condition, values }: Asked,
+): Promise<(SessionFacts | undefined)[]> {
+  const text = `select t.position as key, ${SESSION_COLUMNS}
+                from ${asked} join charge_session c on true join slot s on s.id = c.slot_id where
+                  ${condition}`;
+  const found = await readSessionsBy(db, { name, text, values });
+  return Array.from({ length: count }, (_, index) => found.get(String(index + 1)));
+}
+
+/** By whatever the statement selects as `key`, besides `SESSION_COLUMNS`. */
+export async function readSessionsBy(
+  db: Pool | PoolClient,
+  statement: QueryConfig,
+): Promise<Map<string, SessionFacts>> {
+  const { rows } = await db.query<Row & { key: string }>(statement);
+  return new Map(rows.map(({ key, ...row }) => [key, factsOf(row)]));
+}
+
+function factsOf({
+  amountMinor,
+  currency,
+  providerPaymentId,
+  gatewayTransactionId,
+  ...session
+}: Row): SessionFacts {
+  return {
+    ...session,
+    gatewayTransactionId: gatewayTransactionId ?? undefined,
+    amount: { minor: BigInt(amountMinor), currency },
+    providerPaymentId: providerPaymentId ?? undefined,
+  };
+}

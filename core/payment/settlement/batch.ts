@@ -1,0 +1,190 @@
+// One settlement transaction, for any number of findings about different sessions.
+import type { Pool, PoolClient, QueryResult } from 'pg';
+import { recordChanges } from '../../audit/record.ts';
+import { combineWrites } from '../../storage/sql/combine-writes.ts';
+import { inTransaction, type Send } from '../../storage/sql/transaction.ts';
+import { finishing, type Outcome } from '../callbacks/finish.ts';
+import { finishWaiting } from '../callbacks/finish-waiting.ts';
+import { markOtherPayments } from '../duplicates/other-payments.ts';
+import type { FeeRuleFacts } from '../fees/match.ts';
+import { applyRules, readRulesInForce } from '../fees/rules.ts';
+import { lockSessions, type SessionFacts } from '../sessions/row.ts';
+import { SETTLEMENT } from './audit.ts';
+import { type Decision, decide } from './decide.ts';
+import { type Finding, isFenced, isPaid } from './finding.ts';
+import {
+  type ClaimedProof,
+  claimProofs,
+  hasPaidAnother,
+  isFullyClaimed,
+  type ProofState,
+  releaseProofs,
+} from './proof.ts';
+import { recordSteps } from './record-steps.ts';
+import { updateSessions } from './session-update.ts';
+import { closeDuplicates, logFees, logUsages, type UsageEntry, usageEntry } from './usage-log.ts';
+
+export type BatchOptions = {
+  readonly pool: Pool;
+  readonly at: Date;
+  /**
+   * Leave out findings that would hold up the others: those with a locked row, or with a proof that is not
+   * new.
+   */
+  readonly isShared: boolean;
+};
+
+/** A finding, and its session before the settlement. */
+type Judged = {
+  readonly finding: Finding;
+  readonly session: SessionFacts;
+  readonly proof?: ProofState | undefined;
+  /** Undefined if the finding is fenced. */
+  readonly decision?: Decision;
+};
+
+type Settled = Judged & { readonly decision: Decision };
+
+export type SettledBatch = {
+  readonly judged: readonly Judged[];
+  readonly finishedCallbacks: readonly { readonly gateway: string; readonly state: Outcome['state'] }[];
+};
+
+/** How long a shared batch waits for any lock, such as that of a proof which another hub is settling by. */
+const LOCK_TIMEOUT_MS = 1_000;
+
+export async function settleBatch(
+  findings: readonly Finding[],
+  { pool, at, isShared }: BatchOptions,
+): Promise<SettledBatch> {
+  const work = async (client: PoolClient, send: Send) => {
+    const payments = findings.filter(isPaid);
+    const ids = findings.map(({ sessionId }) => sessionId);
+    // In one round trip. The statements after the lock see what was committed before it was granted.
+    const [sessions, claimed, rules] = await Promise.all([
+      lockSessions(client, ids, { skipLocked: isShared }),
+      claimProofs(client, payments),
+      payments.length > 0 ? readRulesInForce(client, at) : [],
+    ]);
+    const judged: Judged[] = [];
+    for (const finding of findings.toSorted(bySessionId)) {
+      const session = sessions.get(finding.sessionId);
+      const one = session && (await judge(client, { finding, session, claimed, at, isShared }));
+      if (one !== undefined) judged.push(one);
+    }
+    const settled = judged.filter((one): one is Settled => one.decision !== undefined);
+    const paying = new Set(settled.flatMap(({ session, decision }) => (decision.usage ? session.id : [])));
+    const unused = claimed.filter(({ sessionId }) => !paying.has(sessionId));
+    if (unused.length > 0) send(releaseProofs(unused));
+
+    const usages = settled.flatMap((one) => usageOf(one, rules, at));
+    const closed = await closeDuplicates(client, usages, at);
+    const updates = settled.flatMap(updateOf);
+    if (updates.length > 0 || judged.some(({ finding }) => finding.steps.length > 0)) {
+      send(
+        combineWrites({
+          name: 'settle_sessions',
+          writes: [
+            recordSteps(judged.map(({ finding }) => finding)),
+            logUsages(usages, at),
+            logFees(usages),
+            updateSessions(updates, at),
+            recordChanges(SETTLEMENT, at, [
+              ...settled.flatMap(({ decision }) => decision.change ?? []),
+              ...closed,
+            ]),
+          ],
+        }),
+      );
+    }
+    return { judged, finished: finishCallbacks(send, settled, at) };
+  };
+  const { judged, finished } = await inTransaction(
+    pool,
+    work,
+    isShared ? { lockTimeoutMs: LOCK_TIMEOUT_MS } : {},
+  );
+  return { judged, finishedCallbacks: (await Promise.all(finished)).flatMap(({ rows }) => rows) };
+}
+
+/** The order in which concurrent transactions lock the rows that belong to sessions. */
+function bySessionId(one: Finding, other: Finding): number {
+  return one.sessionId < other.sessionId ? -1 : 1;
+}
+
+type Candidate = {
+  readonly finding: Finding;
+  readonly session: SessionFacts;
+  readonly claimed: readonly ClaimedProof[];
+  readonly at: Date;
+  readonly isShared: boolean;
+};
+
+/** Undefined if the finding must be settled in a batch of its own. */
+async function judge(client: PoolClient, candidate: Candidate): Promise<Judged | undefined> {
+  const { finding, session, claimed, at, isShared } = candidate;
+  if (isFenced(finding, session)) return { finding, session };
+  let proof: ProofState | undefined;
+  if (isPaid(finding) && session.status !== 'success') {
+    const isNew = isFullyClaimed(finding, claimed);
+    if (!isNew && isShared) return undefined;
+    proof = isNew ? 'new' : (await hasPaidAnother(client, session, finding)) ? 'used' : 'again';
+  }
+  return { finding, session, proof, decision: decide({ finding, session, at }, proof) };
+}
+
+/**
+ * A payment that is made again after its reversal costs no fees again: they were charged when it was first
+ * made.
+ */
+function usageOf(
+  { session, proof, decision: { usage } }: Settled,
+  rules: readonly FeeRuleFacts[],
+  at: Date,
+): UsageEntry[] {
+  if (usage === undefined) return [];
+  const { gateway, slotId, amount } = session;
+  const fees = proof === 'new' ? applyRules(rules, { gateway, slotId, amount, at }) : undefined;
+  return [usageEntry(usage, session, fees)];
+}
+
+function updateOf({ finding, session: { id }, decision: { next, changed, update } }: Settled) {
+  const leaseHolder = finding.fence?.holder;
+  const isNeeded = changed || leaseHolder !== undefined || Object.keys(update).length > 0;
+  return isNeeded ? [{ id, next, update, leaseHolder }] : [];
+}
+
+/**
+ * Also marks the paid sessions whose callbacks name other payments. Each result has the finished callbacks.
+ */
+function finishCallbacks(send: Send, settled: readonly Settled[], at: Date): Promise<QueryResult>[] {
+  const outcomes = settled.flatMap(({ finding, decision }) =>
+    finding.callbackIds.map((id) => ({ id, ...decision.outcome })),
+  );
+  const results = outcomes.length > 0 ? [send({ name: 'finish_callbacks', ...finishing(outcomes, at) })] : [];
+  const paid = settled.filter(isPaidNow);
+  for (const { finding, session, decision } of paid) {
+    const marking = markOtherPayments(
+      session,
+      finding.namedPayments,
+      at,
+      decision.usage?.gatewayTransactionId,
+    );
+    if (marking !== undefined) send(marking);
+  }
+  // A statement of its own: some of the waiting callbacks are finished by the one above.
+  if (paid.length > 0)
+    results.push(
+      send(
+        finishWaiting(
+          paid.map(({ session }) => session.id),
+          at,
+        ),
+      ),
+    );
+  return results;
+}
+
+function isPaidNow({ finding: { verdict }, decision }: Settled): boolean {
+  return (verdict.kind === 'paid' || verdict.kind === 'paid_before') && decision.outcome.state === 'settled';
+}

@@ -1,0 +1,132 @@
+// Decides what a finding changes about its session. Pure: reads and writes nothing.
+import type { Change } from '../../audit/record.ts';
+import type { Outcome } from '../callbacks/finish.ts';
+import type { SessionFacts } from '../sessions/row.ts';
+import { EARLY_CHECK_MS } from '../verification/advance-check.ts';
+import { settlementChange } from './audit.ts';
+import { type Finding, PAID_BEFORE } from './finding.ts';
+import type { ProofState } from './proof.ts';
+import type { SessionUpdate } from './session-update.ts';
+import { isContested, nextState, type SessionState, type StatusEvent } from './status-machine.ts';
+import type { UsageEntry } from './usage-log.ts';
+
+export type Decision = {
+  readonly outcome: Outcome;
+  /** The session's state after the settlement. */
+  readonly next: SessionState;
+  /** Whether the status changed or became verified. */
+  readonly changed: boolean;
+  readonly update: SessionUpdate;
+  /** The audit entry of a new status or status reason. */
+  readonly change?: Change;
+  /** The usage log entry to add. */
+  readonly usage?: Pick<UsageEntry, 'kind' | 'gatewayTransactionId'>;
+};
+
+const STAYS_PAID = 'the session is paid, and stays so';
+
+type Context = { readonly session: SessionFacts; readonly finding: Finding; readonly at: Date };
+
+/**
+ * `session` is locked. `proof` is the state of the proof of a `paid` finding, if the session is not paid yet.
+ */
+export function decide(context: Context, proof: ProofState | undefined): Decision {
+  const { session, finding, at } = context;
+  const { verdict, callbackIds } = finding;
+  const isPaid = session.status === 'success';
+  switch (verdict.kind) {
+    case 'paid_before':
+      return keep(context, 'settled', verdict.detail);
+    case 'paid': {
+      if (isPaid) return keep(context, 'settled', PAID_BEFORE.detail);
+      if (proof === 'used') return mismatch(context, 'the payment it points at has paid another session');
+      const { gatewayTransactionId, risk } = verdict;
+      const decision = transition(context, 'paid', { gatewayTransactionId, rating: { risk } });
+      // Not by the usage log: the first entry may have been pruned.
+      const kind = session.gatewayTransactionId === undefined ? 'payment' : 'later_payment';
+      return { ...decision, usage: { kind, gatewayTransactionId } };
+    }
+    case 'held': {
+      if (isPaid) return keep(context, 'settled', PAID_BEFORE.detail);
+      // Released, or the option changed, during the verification: the next verification settles it.
+      if (!session.holdsRisky) {
+        const reason = "no longer held (released, or the slot's option changed): it is asked again";
+        return keep(context, 'ignored', reason, { checkAt: at });
+      }
+      const decision = transition(context, 'held', { rating: { risk: verdict.risk }, isHeld: true });
+      return decision.changed ? decision : explain(context, decision, verdict.detail);
+    }
+    case 'not_paid':
+      return isPaid ? keep(context, 'ignored', STAYS_PAID) : transition(context, verdict.status);
+    case 'claimed':
+      return claim(context, verdict.status);
+    case 'reversed': {
+      // Also for a session that the hub never knew to be paid.
+      const decision = transition(context, 'reversed');
+      const { gatewayTransactionId = '' } = session;
+      return isPaid ? { ...decision, usage: { kind: 'reversal', gatewayTransactionId } } : decision;
+    }
+    case 'pending': {
+      const checkAt = new Date(at.getTime() + EARLY_CHECK_MS);
+      return keep(context, 'ignored', verdict.detail, callbackIds.length > 0 ? { checkAt } : {});
+    }
+    case 'mismatch':
+      return mismatch(context, verdict.detail);
+    case 'checkout_made': {
+      const { checkout, checkAt, detail } = verdict;
+      if (session.providerPaymentId !== undefined) return transition(context, 'checkout_made');
+      const reason = session.status === 'pending' ? { reason: detail } : {};
+      return transition(context, 'checkout_made', { checkout, checkAt, ...reason });
+    }
+    case 'checkout_refused':
+      return transition(context, 'checkout_refused');
+  }
+}
+
+/** The status stays. */
+function keep(
+  { session }: Context,
+  state: Outcome['state'],
+  reason: string,
+  update: SessionUpdate = {},
+): Decision {
+  return { outcome: { state, reason, sessionId: session.id }, next: session, changed: false, update };
+}
+
+/** Applies an event to the status machine; the event may change nothing. */
+function transition(context: Context, event: StatusEvent, update: SessionUpdate = {}): Decision {
+  const { session, finding } = context;
+  const reason = finding.verdict.detail;
+  const kept = keep(context, 'settled', reason, update);
+  const next = nextState(session, event);
+  if (next === session) return kept;
+  const change = settlementChange(session, next, reason, finding.callbackIds[0]);
+  return { ...kept, next, changed: true, update: { ...update, reason }, change };
+}
+
+/** Replaces the reason of a status that stays. */
+function explain({ session, finding }: Context, decision: Decision, reason: string): Decision {
+  if (reason === session.statusReason) return decision;
+  const change = settlementChange(session, session, reason, finding.callbackIds[0]);
+  return { ...decision, update: { ...decision.update, reason }, change };
+}
+
+function mismatch(context: Context, detail: string): Decision {
+  const decision = keep(context, 'mismatch', detail);
+  if (context.session.status === 'success') return decision;
+  return explain(context, decision, `a payment that does not fit was found: ${detail}`);
+}
+
+function claim(context: Context, status: 'failed' | 'cancelled'): Decision {
+  const { session } = context;
+  const decision = transition(context, `claimed_${status}`);
+  if (decision.changed || session.status === status) return decision;
+  if (session.status === 'success') return keep(context, 'ignored', STAYS_PAID);
+  return keep(
+    context,
+    'ignored',
+    isContested(session)
+      ? 'the callbacks of the session contradict each other'
+      : 'the provider itself said otherwise',
+  );
+}

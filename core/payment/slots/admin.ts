@@ -1,0 +1,176 @@
+// Administers payment slots: the merchant's accounts at providers.
+import { type EntityManager, LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+import type { Actor } from '../../access/caller.ts';
+import { recordChange } from '../../audit/record.ts';
+import type { Clock } from '../../clock.ts';
+import { HubError } from '../../errors.ts';
+import { formatId, newUuid } from '../../ids.ts';
+import { isResourceName } from '../../resource-name.ts';
+import type { Database } from '../../storage/database.ts';
+import type { Sealer } from '../../storage/secrets/sealing.ts';
+import { type Environment, ProviderTokenSchema, type Slot, SlotSchema } from '../entities.ts';
+import type { PaymentDriver } from '../providers/driver.ts';
+import { type Credentials, sealCredentials } from './credentials.ts';
+import { checkBaseUrl, checkCredentials, checkOptions, withDefaults } from './settings.ts';
+
+export type NewSlot = {
+  /** Lower-case letters, digits and inner dashes, guaranteed by contract validation. */
+  readonly name: string;
+  readonly gateway: string;
+  readonly environment: Environment;
+  /** Empty: the provider's production URL. */
+  readonly baseUrl: string;
+  readonly credentials: Credentials;
+  readonly options: Readonly<Record<string, string>>;
+};
+
+export type SlotsOptions = {
+  readonly db: Database;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  /** @throws HubError `gateway_unknown` */
+  readonly driverOf: (gateway: string) => PaymentDriver;
+};
+
+/** Slots are listed without pages, and each has its own metrics. */
+const MOST_SLOTS = 1_000;
+
+export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
+  /** Changes a slot under its lock. */
+  const change = <T>(name: string, work: (em: EntityManager, slot: Slot) => Promise<T> | T): Promise<T> =>
+    db.em().transactional(async (em) => {
+      const slot = await findSlot(em, name);
+      await em.lock(slot, LockMode.PESSIMISTIC_WRITE);
+      // Another transaction may have changed the slot before the lock was granted.
+      await em.refresh(slot);
+      return work(em, slot);
+    });
+
+  return {
+    /**
+     * @throws HubError `slot_exists`, `too_many`, `gateway_unknown`, `credentials_invalid`,
+     * `base_url_invalid`, `slot_option_invalid`
+     */
+    async add(request: NewSlot, actor: Actor): Promise<Slot> {
+      const { name, gateway, environment } = request;
+      const driver = driverOf(gateway);
+      const baseUrl = checkBaseUrl(driver, environment, request.baseUrl);
+      const options = checkOptions(driver, request.options);
+      const credentials = checkCredentials(driver, request.credentials);
+      const [id, now] = [newUuid(), clock()];
+      try {
+        return await db.em().transactional(async (em) => {
+          if ((await em.count(SlotSchema)) >= MOST_SLOTS) {
+            throw new HubError('too_many', `a hub has at most ${MOST_SLOTS} slots`, { field: 'name' });
+          }
+          const slot = em.create(SlotSchema, {
+            id,
+            name,
+            gateway,
+            environment,
+            baseUrl,
+            options,
+            sealedCredentials: sealCredentials(sealer, id, credentials),
+            createdAt: now,
+            rotatedAt: now,
+          });
+          recordChange(em, actor, now, {
+            action: 'slot.add',
+            subject: formatId('slot', id),
+            before: null,
+            after: { name, gateway, environment, baseUrl, options },
+          });
+          return slot;
+        });
+      } catch (error) {
+        if (!(error instanceof UniqueConstraintViolationException)) throw error;
+        throw new HubError('slot_exists', `there is a slot "${name}" already`, { field: 'name' });
+      }
+    },
+
+    /** @throws HubError `slot_unknown` */
+    get(name: string): Promise<Slot> {
+      return findSlot(db.em(), name);
+    },
+
+    /** All slots by name. */
+    list(): Promise<Slot[]> {
+      return db.em().find(SlotSchema, {}, { orderBy: { name: 'asc' } });
+    },
+
+    /** Replaces all credentials. @throws HubError `slot_unknown`, `credentials_invalid` */
+    rotate(name: string, credentials: Credentials, actor: Actor): Promise<Slot> {
+      return change(name, async (em, slot) => {
+        const checked = checkCredentials(driverOf(slot.gateway), credentials);
+        slot.sealedCredentials = sealCredentials(sealer, slot.id, checked);
+        const { rotatedAt } = slot;
+        slot.rotatedAt = clock();
+        // The access token was granted to the old credentials.
+        await em.nativeDelete(ProviderTokenSchema, { slot });
+        recordChange(em, actor, slot.rotatedAt, {
+          action: 'slot.rotate',
+          subject: formatId('slot', slot.id),
+          before: { rotatedAt },
+          after: { rotatedAt: slot.rotatedAt },
+          detail: { name },
+        });
+        return slot;
+      });
+    },
+
+    /** Changes the given options only. @throws HubError `slot_unknown`, `slot_option_invalid` */
+    setOptions(
+      name: string,
+      options: NewSlot['options'],
+      actor: Actor,
+    ): Promise<{ readonly slot: Slot; readonly unchanged: boolean }> {
+      return change(name, (em, slot) => {
+        const driver = driverOf(slot.gateway);
+        const before = withDefaults(driver, slot.options);
+        const after = checkOptions(driver, { ...slot.options, ...options });
+        const unchanged = Object.entries(after).every(([option, value]) => before[option] === value);
+        if (unchanged) return { slot, unchanged };
+        slot.options = after;
+        recordChange(em, actor, clock(), {
+          action: 'slot.update',
+          subject: formatId('slot', slot.id),
+          before: { options: before },
+          after: { options: after },
+          detail: { name },
+        });
+        return { slot, unchanged };
+      });
+    },
+
+    /**
+     * Disabling a disabled slot, or enabling an enabled one, changes nothing.
+     *
+     * @throws HubError `slot_unknown`
+     */
+    setDisabled(
+      name: string,
+      disabled: boolean,
+      actor: Actor,
+    ): Promise<{ readonly slot: Slot; readonly unchanged: boolean }> {
+      return change(name, (em, slot) => {
+        if (disabled === (slot.disabledAt != null)) return { slot, unchanged: true };
+        slot.disabledAt = disabled ? clock() : null;
+        recordChange(em, actor, clock(), {
+          action: disabled ? 'slot.disable' : 'slot.enable',
+          subject: formatId('slot', slot.id),
+          before: { disabled: !disabled },
+          after: { disabled },
+          detail: { name },
+        });
+        return { slot, unchanged: false };
+      });
+    },
+  };
+}
+
+/** @throws HubError `slot_unknown` */
+export async function findSlot(em: EntityManager, name: string): Promise<Slot> {
+  const slot = isResourceName(name) ? await em.findOne(SlotSchema, { name }) : null;
+  if (slot === null) throw new HubError('slot_unknown', 'there is no slot with this name', { field: 'slot' });
+  return slot;
+}

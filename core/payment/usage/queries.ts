@@ -1,0 +1,99 @@
+// Reads the usage log: payments and their fees.
+import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
+import type { Database } from '../../storage/database.ts';
+import {
+  laterInList,
+  latestFirst,
+  type Page,
+  type PageRequest,
+  readSpanPage,
+} from '../../storage/sql/page.ts';
+import { type FeeLine, FeeLineSchema, type UsageLog, UsageLogSchema } from '../entities.ts';
+import { findSlot } from '../slots/admin.ts';
+
+export type UsageLogWithFees = {
+  readonly usageLog: UsageLog;
+  readonly fees: readonly FeeLine[];
+  /** The time of its reversal; undefined if there is none. */
+  readonly reversedAt: Date | undefined;
+};
+
+export type UsageFilter = {
+  /** Name of the slot. */
+  readonly slot: string | undefined;
+  /** Inclusive start of the settlement time. */
+  readonly settledFrom: Date | undefined;
+  /** Exclusive end. */
+  readonly settledTo: Date | undefined;
+};
+
+export function createUsage(db: Database) {
+  return {
+    /**
+     * The latest settled first (usage_log_settled_idx, usage_log_slot_idx).
+     *
+     * @throws HubError `slot_unknown`, `page_token_invalid`
+     */
+    async list(filter: UsageFilter, request: PageRequest): Promise<Page<UsageLogWithFees>> {
+      const em = db.em();
+      const conditions: FilterQuery<UsageLog>[] = [];
+      if (filter.slot !== undefined) conditions.push({ slot: await findSlot(em, filter.slot) });
+      if (filter.settledFrom) conditions.push({ settledAt: { $gte: filter.settledFrom } });
+      if (filter.settledTo) conditions.push({ settledAt: { $lt: filter.settledTo } });
+      const page = await readSpanPage(request, 'use', 'settledAt', (after, limit) => {
+        if (after) conditions.push(laterInList('settledAt', after));
+        return em.find(
+          UsageLogSchema,
+          { $and: conditions },
+          { orderBy: latestFirst('settledAt'), limit, populate: ['slot'] },
+        );
+      });
+      return { ...page, items: await completeEntries(em, page.items) };
+    },
+  };
+}
+
+/** A provider reverses a payment once or twice at most. */
+const MOST_OF_SESSION = 99;
+
+/** The entries of a session, the oldest first (usage_log_pkey, usage_log_session_idx). */
+export async function readSessionUsage(em: EntityManager, sessionId: string): Promise<UsageLogWithFees[]> {
+  const populate = { populate: ['slot'] } as const;
+  const payment = await em.find(UsageLogSchema, { id: sessionId }, populate);
+  const others = await em.find(
+    UsageLogSchema,
+    { session: sessionId, kind: { $ne: 'payment' } },
+    { ...populate, orderBy: { id: 'asc' }, limit: MOST_OF_SESSION },
+  );
+  return completeEntries(em, [...payment, ...others]);
+}
+
+async function completeEntries(em: EntityManager, entries: readonly UsageLog[]): Promise<UsageLogWithFees[]> {
+  const fees = await feesOf(em, entries);
+  const reversals = await reversalsOf(em, entries);
+  return entries.map((usageLog) => ({
+    usageLog,
+    fees: fees.get(usageLog.id) ?? [],
+    reversedAt: reversals.get(usageLog.id),
+  }));
+}
+
+/** When the entries were taken back, of those that were, in one query (usage_log_session_idx). */
+async function reversalsOf(em: EntityManager, entries: readonly UsageLog[]): Promise<Map<string, Date>> {
+  const sessions = [...new Set(entries.map(({ session }) => session.id))];
+  const reversals = await em.find(UsageLogSchema, {
+    session: { $in: sessions },
+    $and: [{ kind: { $ne: 'payment' } }, { kind: 'reversal' }],
+  });
+  return new Map(reversals.map(({ reverses, settledAt }) => [reverses ?? '', settledAt]));
+}
+
+/** The fee lines of each usage log in one query (fee_line_pkey), by the names of their rules. */
+async function feesOf(em: EntityManager, usageLogs: readonly UsageLog[]): Promise<Map<string, FeeLine[]>> {
+  const lines = await em.find(
+    FeeLineSchema,
+    { usageLogId: { $in: usageLogs.map(({ id }) => id) } },
+    { orderBy: { rule: 'asc' } },
+  );
+  return Map.groupBy(lines, (line) => line.usageLogId);
+}

@@ -1,0 +1,181 @@
+// Verification leases: one hub at a time calls the provider about a session, without an open transaction.
+import { setTimeout } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { newUuid } from '../../ids.ts';
+import { createBatcher } from '../../storage/sql/batcher.ts';
+import { type ProviderHttp, ProviderUnavailable } from '../providers/driver.ts';
+import type { SessionFacts } from '../sessions/row.ts';
+import { endLeases, type LeaseHolder, type LeaseRequest, takeLeases } from './lease-statements.ts';
+
+export type VerificationLeases = {
+  /**
+   * Runs `task.work` under the verification lease of the session. Resolves with undefined, without running
+   * it, if the lease is taken for all of `waitMs`, or if too many callers wait. The lease of a hub that is
+   * killed expires.
+   */
+  run<T>(sessionId: string, task: VerificationTask<T>): Promise<T | undefined>;
+  /** Leases that this process holds. */
+  readonly held: number;
+  /** Ends leases. Resolves after the first attempt; failed attempts are repeated in the background. */
+  end(leases: readonly LeaseHolder[]): Promise<void>;
+};
+
+export type VerificationTask<T> = {
+  readonly work: (lease: VerificationLease) => Promise<T>;
+  readonly waitMs: number;
+  /** Called while the lease is taken. A result ends the wait, because another holder has done the work. */
+  readonly alreadyDone: () => Promise<T | undefined>;
+  /** The lease, if the caller already has it. */
+  readonly taken?: TakenVerificationLease | undefined;
+  /** Whether the lease counts towards the rate limit of callbacks and waits for it. */
+  readonly rateLimited?: boolean;
+};
+
+/** A lease taken by another statement. It expires if it is not run. */
+export type TakenVerificationLease = {
+  readonly holder: string;
+  readonly session: SessionFacts;
+  /** When it was requested, by `performance.now()`. */
+  readonly requestedAt: number;
+};
+
+export type VerificationLease = {
+  /** The session under the lease. */
+  readonly session: SessionFacts;
+  /** For the settlement, which ends the lease in its own transaction; call `markEnded` then. */
+  readonly fence: Fence;
+  markEnded(): void;
+  /** Requests time out when the lease expires, because another hub may call the provider then. */
+  limitHttp(http: ProviderHttp): ProviderHttp;
+};
+
+/**
+ * Identifies a lease to the settlement. Every lease of a session gets the next fencing number, so a hub that
+ * was frozen until its lease expired settles nothing.
+ */
+export type Fence = { readonly holder: string; readonly fencingNumber: number };
+
+export type LeaseOptions = {
+  readonly pool: Pool;
+  /** Longer than all provider calls of one verification usually take together. */
+  readonly leaseMs: number;
+};
+
+const POLL_MS = 100;
+/** Callers that wait for the same session. No provider sends that many callbacks at the same time. */
+const MAX_WAITING = 64;
+/** From the end of the last provider call to the expiry of its lease. */
+const MARGIN_MS = 500;
+const END_RETRY_MS = 500;
+
+export function createVerificationLeases({ pool, leaseMs }: LeaseOptions): VerificationLeases {
+  const takeTogether = createBatcher<LeaseRequest, SessionFacts | undefined>({
+    maxSize: 64,
+    maxInFlight: 2,
+    run: (requests) => takeLeases(pool, requests, leaseMs),
+  });
+  const waiters = countWaiters();
+  let held = 0;
+
+  const take = async (request: LeaseRequest, isFirstTry: boolean): Promise<SessionFacts | undefined> => {
+    try {
+      const session = await takeTogether(request);
+      if (session !== undefined || !isFirstTry) return session;
+      // A batch skips locked rows. The first try waits for the row, apart from the other requests.
+      const [single] = await takeLeases(pool, [request], leaseMs);
+      return single;
+    } catch (error) {
+      await end([request]); // the lease may have been taken before the connection was lost
+      throw error;
+    }
+  };
+
+  const acquire = async <T>(sessionId: string, task: VerificationTask<T>): Promise<Acquired<T>> => {
+    const { waitMs, alreadyDone, rateLimited = false } = task;
+    const holder = newUuid();
+    const waitUntil = performance.now() + waitMs;
+    for (let isFirstTry = true; ; isFirstTry = false) {
+      const requestedAt = performance.now();
+      const session = await take({ sessionId, holder, rateLimited }, isFirstTry);
+      if (session !== undefined) return { lease: { holder, session, requestedAt } };
+      const result = await alreadyDone();
+      if (result !== undefined || performance.now() >= waitUntil) return { result };
+      if (waiters.count(sessionId) >= MAX_WAITING) return { result: undefined };
+      await waiters.pause(sessionId);
+    }
+  };
+
+  /**
+   * Retries without blocking the caller, so that an outage does not block the session until its lease
+   * expires.
+   */
+  const end = async (leases: readonly LeaseHolder[]): Promise<void> => {
+    if (leases.length > 0 && !(await tryEnd(leases))) void retryEnd(leases);
+  };
+  const retryEnd = async (leases: readonly LeaseHolder[]): Promise<void> => {
+    const expiresAt = performance.now() + leaseMs;
+    do await setTimeout(END_RETRY_MS, undefined, { ref: false });
+    while (performance.now() < expiresAt && !(await tryEnd(leases)));
+  };
+  const tryEnd = (leases: readonly LeaseHolder[]): Promise<boolean> =>
+    pool.query(endLeases(leases)).then(
+      () => true,
+      () => false,
+    );
+
+  return {
+    async run(sessionId, task) {
+      const acquired = task.taken ? { lease: task.taken } : await acquire(sessionId, task);
+      if (acquired.lease === undefined) return acquired.result;
+      const { holder, session, requestedAt } = acquired.lease;
+      const remainingMs = () => requestedAt + leaseMs - MARGIN_MS - performance.now();
+      let isEnded = false;
+      held += 1;
+      try {
+        return await task.work({
+          session,
+          fence: { holder, fencingNumber: session.fencingNumber },
+          markEnded: () => {
+            isEnded = true;
+          },
+          limitHttp: (http) => limitHttp(http, remainingMs),
+        });
+      } finally {
+        held -= 1;
+        if (!isEnded) await end([{ sessionId, holder }]);
+      }
+    },
+    end,
+    get held() {
+      return held;
+    },
+  };
+}
+
+type Acquired<T> =
+  | { readonly lease: TakenVerificationLease }
+  | { readonly lease?: undefined; readonly result: T | undefined };
+
+function countWaiters() {
+  const counts = new Map<string, number>();
+  const count = (sessionId: string): number => counts.get(sessionId) ?? 0;
+  return {
+    count,
+    async pause(sessionId: string): Promise<void> {
+      counts.set(sessionId, count(sessionId) + 1);
+      await setTimeout(POLL_MS);
+      counts.set(sessionId, count(sessionId) - 1);
+      if (count(sessionId) === 0) counts.delete(sessionId);
+    },
+  };
+}
+
+function limitHttp(http: ProviderHttp, remainingMs: () => number): ProviderHttp {
+  return {
+    async send(request) {
+      const leftMs = Math.floor(remainingMs());
+      if (leftMs <= 0) throw new ProviderUnavailable('the earlier calls of this verification took too long');
+      return http.send({ ...request, timeoutMs: Math.min(request.timeoutMs ?? leftMs, leftMs) });
+    },
+  };
+}

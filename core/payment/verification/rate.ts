@@ -1,0 +1,22 @@
+// How often callbacks may trigger the verification of one session: a few times at once, then at most once a
+// minute.
+//
+// The limit is stored with the session and follows the database's clock, because the clocks of hubs may
+// differ. The statement that takes the verification lease for a callback counts it.
+
+/** Verifications without a pause: providers repeat their callbacks, and so do browsers. */
+const AT_ONCE = 5;
+/** Then pauses of 5, 10, 20 and 40 seconds, and 60 seconds from there on. */
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 60_000;
+const DOUBLINGS = 4;
+
+/** SQL: whether a callback may trigger a verification of `charge_session c` now. */
+export const VERIFICATION_ALLOWED = `(c.question_after is null or c.question_after <= now())`;
+
+/**
+ * SQL: when a callback may trigger the verification of `charge_session c` after the one that is counted now.
+ */
+export const NEXT_VERIFICATION_AT = `case when c.callback_questions + 1 >= ${AT_ONCE} then
+  now() + interval '1 millisecond' * least(${LONGEST_PAUSE_MS},
+    ${FIRST_PAUSE_MS} * power(2, least(c.callback_questions + 1 - ${AT_ONCE}, ${DOUBLINGS}))) end`;

@@ -1,0 +1,55 @@
+// Verifies a session for a caller who wants the provider's answer now.
+import type { Pool } from 'pg';
+import type { Actor } from '../../access/caller.ts';
+import { recordChangeNow } from '../../audit/record.ts';
+import type { Clock } from '../../clock.ts';
+import { HubError } from '../../errors.ts';
+import { parseId } from '../../ids.ts';
+import type { FindDuplicates } from '../duplicates/find-duplicates.ts';
+import type { VerificationStep } from '../providers/driver.ts';
+import { readSession } from '../sessions/row.ts';
+import type { VerifySession } from './verify.ts';
+
+export type RecheckOptions = {
+  readonly pool: Pool;
+  readonly verifySession: VerifySession;
+  readonly findDuplicates: FindDuplicates;
+  readonly clock: Clock;
+  /** Milliseconds to wait for the verification lease. */
+  readonly busyWaitMs: number;
+};
+
+/**
+ * Resolves with the provider calls. Rejects with HubError `session_unknown` or `provider_unavailable`; the
+ * latter also if the verification lease is taken for all of `busyWaitMs`.
+ */
+export function createRecheck({ pool, verifySession, findDuplicates, clock, busyWaitMs }: RecheckOptions) {
+  return async (sessionId: string, actor: Actor): Promise<readonly VerificationStep[]> => {
+    const id = parseId('chs', sessionId);
+    const before = id && (await readSession(pool, id));
+    if (!before) {
+      throw new HubError('session_unknown', 'there is no charge session with this id', {
+        field: 'sessionId',
+      });
+    }
+    const result = await verifySession({ sessionId: id, includePaid: true, waitMs: busyWaitMs });
+    if (result.kind !== 'settled') {
+      const isBusy = result.kind !== 'unavailable';
+      const reason = isBusy ? 'the provider is being asked about this session already' : result.reason;
+      throw new HubError('provider_unavailable', reason);
+    }
+    // Failing to look for duplicate payments does not fail the recheck.
+    if ((await readSession(pool, id))?.status === 'success') await findDuplicates(id, busyWaitMs);
+    if (!result.settlement.changed) return result.steps;
+    // The settlement has recorded the change; this entry names the caller.
+    const after = await readSession(pool, id);
+    await recordChangeNow(pool, actor, clock(), {
+      action: 'charge_session.recheck',
+      subject: sessionId,
+      before: { status: before.status },
+      after: { status: after?.status ?? before.status },
+      detail: { outcome: result.settlement.outcome.reason },
+    });
+    return result.steps;
+  };
+}

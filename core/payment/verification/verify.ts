@@ -1,0 +1,287 @@
+// Verifies a session: calls its provider under the verification lease and settles by the answer.
+import type { Pool } from 'pg';
+import { inSpan } from '../../../lib/tracing/span.ts';
+import { formatId } from '../../ids.ts';
+import { commonValidationId, type WaitingCallback, type WaitingCallbacks } from '../callbacks/waiting.ts';
+import { namedBy } from '../duplicates/other-payments.ts';
+import type { PaymentMetrics } from '../metrics.ts';
+import type { PaymentDriver, ProviderAccess } from '../providers/driver.ts';
+import {
+  ProviderUnavailable,
+  type Verdict,
+  type VerificationQuestion,
+  type VerificationStep,
+} from '../providers/driver.ts';
+import type { FindSession } from '../sessions/find.ts';
+import type { SessionFacts } from '../sessions/row.ts';
+import { type Finding, PAID_BEFORE, type Settlement } from '../settlement/finding.ts';
+import { recordSteps } from '../settlement/record-steps.ts';
+import { withholdRisky } from '../settlement/risk.ts';
+import type { Settle } from '../settlement/settle.ts';
+import type { ProviderConcurrency } from './concurrency.ts';
+import type { TakenVerificationLease, VerificationLease, VerificationLeases } from './lease.ts';
+
+/** Opens a slot: its driver and its credentials. */
+export type Providers = {
+  forSlot(
+    slotId: string,
+    observe: (step: VerificationStep) => void,
+  ): Promise<{ readonly driver: PaymentDriver; readonly access: ProviderAccess }>;
+};
+
+export type VerifyResult =
+  | {
+      readonly kind: 'settled';
+      readonly settlement: Settlement;
+      readonly steps: readonly VerificationStep[];
+    }
+  /** The provider did not answer; the session is unchanged. */
+  | {
+      readonly kind: 'unavailable';
+      readonly reason: string;
+      readonly steps: readonly VerificationStep[];
+      /** When to verify again for the waiting callbacks; undefined if none wait. */
+      readonly nextInMs?: number | undefined;
+    }
+  /** The verification lease is taken. */
+  | { readonly kind: 'busy' }
+  /** The callbacks of the session have reached their rate limit. */
+  | { readonly kind: 'spent'; readonly nextInMs: number };
+
+export type VerifyOptions = {
+  readonly pool: Pool;
+  readonly findSession: FindSession;
+  readonly leases: VerificationLeases;
+  readonly concurrency: ProviderConcurrency;
+  readonly providers: Providers;
+  readonly settle: Settle;
+  readonly waiting: WaitingCallbacks;
+  readonly metrics: PaymentMetrics;
+};
+
+export type VerifyRequest = {
+  readonly sessionId: string;
+  /** The session, if the caller has just read it. */
+  readonly session?: SessionFacts;
+  /** The verification lease, if the caller has it. */
+  readonly lease?: TakenVerificationLease | undefined;
+  /** The callback that triggers the verification. The answer also settles all callbacks that wait. */
+  readonly callback?: WaitingCallback;
+  /** Verify a paid session too, because it may have been reversed. */
+  readonly includePaid?: boolean;
+  /** Apply the rate limit. For verifications that anybody can trigger by sending callbacks. */
+  readonly rateLimited?: boolean;
+  /** Milliseconds to wait for the verification lease. Default: 0. */
+  readonly waitMs?: number;
+};
+
+/** Rejects only with errors that are neither the provider's nor the session's. */
+export type VerifySession = (request: VerifyRequest) => Promise<VerifyResult>;
+
+export function createVerifySession(options: VerifyOptions): VerifySession {
+  return async (request) => {
+    const result = (await guard(options, request)) ?? (await verifyWithRetries(options, request)) ?? BUSY;
+    if (result.kind === 'busy' || result.kind === 'spent') options.metrics.verificationDeferred(result.kind);
+    return result;
+  };
+}
+
+/** Skips the lease if no provider call is needed or allowed, so that a flood of callbacks only reads. */
+async function guard(options: VerifyOptions, request: VerifyRequest): Promise<VerifyResult | undefined> {
+  if (request.lease !== undefined) return undefined;
+  return resultWithoutCall(options, request, request.session ?? (await readSession(options, request)));
+}
+
+const BUSY: VerifyResult = { kind: 'busy' };
+/** Another hub took the verification lease before the answer was settled. */
+const FENCED = Symbol('fenced');
+/** Whenever this hub loses the lease, another one has it and verifies too. */
+const MAX_RETRIES = 3;
+
+/** Undefined if the lease is taken. */
+async function verifyWithRetries(
+  options: VerifyOptions,
+  request: VerifyRequest,
+): Promise<VerifyResult | undefined> {
+  let result = await verifyUnderLease(options, request);
+  for (let retries = 0; result === FENCED && retries < MAX_RETRIES; retries++) {
+    const session = await readSession(options, request);
+    result =
+      (await resultWithoutCall(options, request, session)) ??
+      (await verifyUnderLease(options, { ...request, lease: undefined }));
+  }
+  return result === FENCED ? undefined : result;
+}
+
+function verifyUnderLease(
+  options: VerifyOptions,
+  request: VerifyRequest,
+): Promise<VerifyResult | typeof FENCED | undefined> {
+  const { sessionId, lease: taken, rateLimited = false, waitMs = 0 } = request;
+  return options.leases.run(sessionId, {
+    work: (lease) => verify(options, request, lease),
+    alreadyDone: async () => resultWithoutCall(options, request, await readSession(options, request)),
+    taken,
+    rateLimited,
+    waitMs,
+  });
+}
+
+async function verify(
+  options: VerifyOptions,
+  request: VerifyRequest,
+  lease: VerificationLease,
+): Promise<VerifyResult | typeof FENCED> {
+  const { session } = lease;
+  if (isSettled(request, session)) return settlePaidBefore(options, session.id, ownCallback(request));
+  const steps: VerificationStep[] = [];
+  const opening = options.providers.forSlot(session.slotId, (step) => steps.push(step));
+  opening.catch(() => {}); // awaited in callProvider
+  const round = { ...(await gatherCallbacks(options, request)), steps, sessionId: session.id };
+  try {
+    const answer = await callProvider(options, lease, opening, questionOf(session, round.validationId));
+    return await settle(options, lease, round, answer);
+  } catch (error) {
+    if (error instanceof ProviderUnavailable) return defer(options, round, error.message);
+    await options.waiting.putOff(session.id, round.others, HUB_IN_TROUBLE);
+    throw error;
+  }
+}
+
+/** The provider calls of one verification, and the callbacks that they answer. */
+type Round = {
+  readonly sessionId: string;
+  /** The callback that triggers the verification comes first. */
+  readonly callbacks: readonly WaitingCallback[];
+  /** The callbacks that waited. */
+  readonly others: readonly WaitingCallback[];
+  /** The validation id to look up first. */
+  readonly validationId: string | undefined;
+  readonly steps: readonly VerificationStep[];
+};
+
+/**
+ * Must run before the provider call: its answer may be older than a callback that arrives during the call.
+ */
+async function gatherCallbacks(
+  { waiting }: VerifyOptions,
+  { sessionId, callback }: VerifyRequest,
+): Promise<Pick<Round, 'callbacks' | 'others' | 'validationId'>> {
+  const others = (await waiting.of(sessionId)).filter(({ id }) => id !== callback?.id);
+  const callbacks = callback ? [callback, ...others] : others;
+  return { callbacks, others, validationId: callback?.validationId ?? commonValidationId(others) };
+}
+
+function callProvider(
+  { concurrency, metrics }: VerifyOptions,
+  { session: { id, slot }, limitHttp }: VerificationLease,
+  opening: ReturnType<Providers['forSlot']>,
+  question: VerificationQuestion,
+): Promise<Verdict> {
+  const call = async (): Promise<Verdict> => {
+    const { driver, access } = await opening;
+    return driver.verify({ ...access, http: limitHttp(access.http) }, question);
+  };
+  return inSpan(
+    'verify',
+    { attributes: { 'hub.slot': slot, 'hub.session.id': formatId('chs', id) } },
+    async (span) => {
+      const verdict = await concurrency.run(slot, () => metrics.verification(slot, call));
+      span.setAttribute('hub.verification.outcome', verdict.kind);
+      return verdict;
+    },
+  );
+}
+
+async function settle(
+  options: VerifyOptions,
+  { session, fence, markEnded }: VerificationLease,
+  round: Round,
+  answer: Verdict,
+): Promise<VerifyResult | typeof FENCED> {
+  const verdict = withoutCheckout(session, answer) ?? withholdRisky(session, answer) ?? answer;
+  const settlement = await options.settle({ ...findingOf(round), verdict, fence });
+  markEnded();
+  if (settlement === undefined) return FENCED;
+  return { kind: 'settled', settlement, steps: round.steps };
+}
+
+/** Leaves the callbacks waiting for the next verification. */
+async function defer(options: VerifyOptions, round: Round, reason: string): Promise<VerifyResult> {
+  const { sessionId, callbacks, steps } = round;
+  if (steps.length > 0) await options.pool.query(recordSteps([findingOf(round)]));
+  const { paid, nextInMs } = await options.waiting.putOff(sessionId, callbacks, reason);
+  if (paid) return settlePaidBefore(options, sessionId, callbacks);
+  return { kind: 'unavailable', reason, steps, nextInMs };
+}
+
+async function resultWithoutCall(
+  options: VerifyOptions,
+  request: VerifyRequest,
+  session: SessionFacts,
+): Promise<VerifyResult | undefined> {
+  if (isSettled(request, session)) return settlePaidBefore(options, session.id, ownCallback(request));
+  const { verificationInMs } = session;
+  return request.rateLimited && verificationInMs > 0
+    ? { kind: 'spent', nextInMs: verificationInMs }
+    : undefined;
+}
+
+function isSettled({ includePaid = false }: VerifyRequest, { status }: SessionFacts): boolean {
+  return status === 'success' && !includePaid;
+}
+
+async function settlePaidBefore(
+  options: VerifyOptions,
+  sessionId: string,
+  callbacks: readonly WaitingCallback[],
+): Promise<VerifyResult> {
+  const finding = findingOf({ sessionId, callbacks, steps: [] });
+  const settlement = await options.settle({ ...finding, verdict: PAID_BEFORE });
+  return { kind: 'settled', settlement, steps: [] };
+}
+
+async function readSession(
+  { findSession }: VerifyOptions,
+  { sessionId }: VerifyRequest,
+): Promise<SessionFacts> {
+  const session = await findSession.byId(sessionId);
+  if (session === undefined) throw new Error(`charge session ${sessionId} is gone`);
+  return session;
+}
+
+function ownCallback({ callback }: VerifyRequest): readonly WaitingCallback[] {
+  return callback ? [callback] : [];
+}
+
+function findingOf({
+  sessionId,
+  callbacks,
+  steps,
+}: Pick<Round, 'sessionId' | 'callbacks' | 'steps'>): Omit<Finding, 'verdict' | 'fence'> {
+  return {
+    sessionId,
+    callbackIds: callbacks.map(({ id }) => id),
+    namedPayments: namedBy(callbacks),
+    steps,
+  };
+}
+
+/** Nobody can pay without a checkout. A repeated call that creates one sets the session to pending again. */
+function withoutCheckout({ providerPaymentId }: SessionFacts, { kind }: Verdict): Verdict | undefined {
+  if (kind !== 'pending' || providerPaymentId !== undefined) return undefined;
+  return { kind: 'not_paid', status: 'failed', detail: 'no checkout was made' };
+}
+
+/** The journal's reason for callbacks that failed because of an error of the hub. */
+export const HUB_IN_TROUBLE = 'the hub could not deal with it: see its log';
+
+function questionOf(session: SessionFacts, validationId: string | undefined): VerificationQuestion {
+  return {
+    merchantTransactionId: session.merchantTransactionId,
+    providerPaymentId: session.providerPaymentId ?? '',
+    amount: session.amount,
+    settled: session.status === 'success',
+    ...(validationId && { validationId }),
+  };
+}

@@ -1,0 +1,90 @@
+// Wires the journal and the processing of callbacks.
+import { inTaskSpan } from '../../lib/tracing/callback-spans.ts';
+import { formatId } from '../ids.ts';
+import { createCountCallback } from './callbacks/count-unjournaled.ts';
+import { createJobs } from './callbacks/jobs.ts';
+import { createJournal } from './callbacks/journal.ts';
+import { createProcessCallback, type ProcessCallback } from './callbacks/process.ts';
+import { createReceiveCallback } from './callbacks/receive.ts';
+import { startStrays } from './callbacks/stray.ts';
+import { createFinishOtherCheckout } from './duplicates/finish-other-checkout.ts';
+import { DAY_MS, type PaymentContext, RETRY_DELAY_MAX_MS } from './options.ts';
+import type { Verification } from './wire-verification.ts';
+
+/** More would only wait for each other, for connections and for the provider. */
+const MAX_INLINE = 256;
+const CLOSE_GRACE_MS = 5_000;
+
+export async function wireCallbacks(context: PaymentContext, verification: Verification) {
+  const { pool, clock, logger, tasks, undo, inlineMs } = context;
+  const jobs = await wireJobs(context);
+  const { process, receiveCallback } = wireProcessing(context, verification);
+  await jobs.work(workOn(process, context));
+  const strays = startStrays({ pool, jobs, clock, logger, task: tasks.of('strays'), afterMs: inlineMs });
+  undo.defer(() => strays.stop());
+  return { jobs, process, receiveCallback };
+}
+
+async function wireJobs({ pool, db, config, logger, undo, leaseMs, inlineMs }: PaymentContext) {
+  const jobs = await createJobs({
+    pool,
+    schema: db.schema,
+    startAfterMs: inlineMs,
+    expireAfterMs: leaseMs + 5_000,
+    retryDelayMs: config.retryDelayMs,
+    retryDelayMaxMs: RETRY_DELAY_MAX_MS,
+    onError: (err) => logger.warn({ err }, 'the job queue is in trouble'),
+  });
+  undo.defer(() => jobs.stop(CLOSE_GRACE_MS));
+  return jobs;
+}
+
+function wireProcessing(context: PaymentContext, verification: Verification) {
+  const { pool, clock, logger, config, leaseMs, undo, paymentMetrics: metrics } = context;
+  const { leases, findSession } = verification;
+  const journal = createJournal({
+    pool,
+    clock,
+    leaseMs,
+    leases,
+    findSession,
+    limit: config.sessionCallbacks,
+    count: createCountCallback({ pool, clock, logger }),
+  });
+  const process = createProcessCallback({
+    ...verification,
+    journal,
+    finishOtherCheckout: createFinishOtherCheckout({ pool, clock }),
+    metrics,
+    clock,
+    giveUpAfterMs: DAY_MS,
+    busyWaitMs: config.callbackBudgetMs,
+  });
+  const receiveCallback = createReceiveCallback({
+    journal,
+    process,
+    metrics,
+    logger,
+    budgetMs: config.callbackBudgetMs,
+    maxInline: MAX_INLINE,
+  });
+  undo.defer(() => receiveCallback.settled());
+  context.metrics.gauge(
+    { name: 'hub_callbacks_under_way', help: 'Callbacks being processed by the request that brought them.' },
+    () => receiveCallback.underWay,
+  );
+  return { process, receiveCallback };
+}
+
+function workOn(process: ProcessCallback, { logger }: PaymentContext) {
+  const work = async (id: string): Promise<void> => {
+    try {
+      await process.byId(id, 'job');
+    } catch (error) {
+      // pg-boss does not report the error.
+      logger.error({ callbackId: formatId('cb', id), err: error }, 'callback could not be dealt with');
+      throw error;
+    }
+  };
+  return (id: string) => inTaskSpan('callback job', formatId('cb', id), () => work(id));
+}

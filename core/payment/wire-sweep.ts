@@ -1,0 +1,44 @@
+// Wires the sweep and its check for duplicate payments.
+
+import { createFindDuplicates } from './duplicates/find-duplicates.ts';
+import { createSweepDuplicates } from './duplicates/sweep-duplicates.ts';
+import { DAY_MS, type PaymentConfig, type PaymentContext, RETRY_DELAY_MAX_MS } from './options.ts';
+import { startSweep } from './verification/sweep.ts';
+import type { Verification } from './wire-verification.ts';
+
+export function wireSweep(context: PaymentContext, verification: Verification) {
+  const { pool, clock, logger, tasks, config, leaseMs, undo, paymentMetrics: metrics } = context;
+  const findDuplicates = createFindDuplicates({ pool, clock, metrics, logger, ...verification });
+  const schedule = { afterMs: config.sweepAfterMs, untilMs: DAY_MS };
+  const sweep = startSweep({
+    pool,
+    verifySession: verification.verifySession,
+    sweepDuplicates: createSweepDuplicates({
+      pool,
+      clock,
+      logger,
+      metrics,
+      findDuplicates,
+      retryDelayMs: config.retryDelayMs,
+      retryDelayMaxMs: RETRY_DELAY_MAX_MS,
+      giveUpAfterMs: DAY_MS,
+    }),
+    clock,
+    logger,
+    metrics,
+    task: tasks.of('sweep'),
+    schedule,
+    // The other places are for verifications that callbacks trigger.
+    concurrency: Math.ceil(config.providerQuestions / 2),
+    intervalMs: sweepInterval(config),
+    reservationMs: leaseMs,
+  });
+  undo.defer(() => sweep.stop());
+  return { findDuplicates, schedule };
+}
+
+/** Short enough for the first check of a session, and for retries, to be about on time. */
+function sweepInterval({ sweepAfterMs }: PaymentConfig): number {
+  const [first = DAY_MS] = sweepAfterMs;
+  return Math.min(Math.max(first / 4, 250), 1_000);
+}

@@ -1,0 +1,86 @@
+// Wires the verification and settlement of sessions.
+
+import { createWaitingCallbacks } from './callbacks/waiting.ts';
+import { DAY_MS, type PaymentContext, RETRY_DELAY_MAX_MS } from './options.ts';
+import { createProviderHttp } from './providers/http.ts';
+import { driverOf } from './providers/registry.ts';
+import { createSessionEvents } from './sessions/events.ts';
+import { createFindSession } from './sessions/find.ts';
+import { createSettle } from './settlement/settle.ts';
+import { createSlotAccess } from './slots/provider-access.ts';
+import { createTokenCache } from './slots/token-cache.ts';
+import { createProviderConcurrency, type ProviderConcurrency } from './verification/concurrency.ts';
+import { createVerificationLeases, type VerificationLeases } from './verification/lease.ts';
+import { createVerifySession } from './verification/verify.ts';
+
+export type Verification = ReturnType<typeof wireVerification>;
+
+export function wireVerification(context: PaymentContext) {
+  const { pool, clock, logger, leaseMs, config, paymentMetrics: metrics } = context;
+  const events = wireEvents(context);
+  const providers = wireProviders(context);
+  const settle = createSettle({ pool, clock, metrics, logger, onChange: (id) => events.announce(id) });
+  const waiting = createWaitingCallbacks({
+    pool,
+    metrics,
+    clock,
+    logger,
+    giveUpAfterMs: DAY_MS,
+    retryDelayMs: config.retryDelayMs,
+    retryDelayMaxMs: RETRY_DELAY_MAX_MS,
+  });
+  const findSession = createFindSession(pool);
+  const leases = createVerificationLeases({ pool, leaseMs });
+  const concurrency = createProviderConcurrency(config.providerQuestions, metrics.verificationRejected);
+  const parts = { events, providers, settle, waiting, findSession, leases, concurrency };
+  observe(context, parts);
+  return { ...parts, verifySession: createVerifySession({ pool, metrics, ...parts }) };
+}
+
+function wireEvents({ pool, address, logger, undo }: PaymentContext) {
+  const events = createSessionEvents({
+    pool,
+    address,
+    onError: (error) => logger.warn({ reason: error.message }, 'status changes are not announced'),
+  });
+  undo.defer(() => events.close());
+  return events;
+}
+
+function wireProviders({ pool, sealer, clock, config, ending, undo }: PaymentContext) {
+  const access = createSlotAccess({
+    pool,
+    sealer,
+    clock,
+    driverOf,
+    openHttp: (slot) => createProviderHttp({ ...slot, timeoutMs: config.providerTimeoutMs, signal: ending }),
+    openTokens: (slotId) => createTokenCache({ pool, sealer, clock, slotId, signal: ending }),
+  });
+  undo.defer(() => access.close());
+  return access;
+}
+
+function observe(
+  { metrics, paymentMetrics }: PaymentContext,
+  { leases, concurrency }: { readonly leases: VerificationLeases; readonly concurrency: ProviderConcurrency },
+): void {
+  metrics.gauge(
+    { name: 'hub_leases_held', help: 'Verification leases held by this process.' },
+    () => leases.held,
+  );
+  metrics.gauge(
+    {
+      name: 'hub_provider_questions',
+      labelNames: ['slot', 'state'],
+      help: 'Verifications of a slot, running and waiting.',
+    },
+    () =>
+      Array.from(paymentMetrics.slots()).flatMap((slot) => {
+        const { running, waiting } = concurrency.load(slot);
+        return [
+          { labels: { slot, state: 'under_way' }, value: running },
+          { labels: { slot, state: 'waiting' }, value: waiting },
+        ];
+      }),
+  );
+}

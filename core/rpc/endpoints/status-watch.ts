@@ -1,0 +1,52 @@
+// Notifies all watchers of a status when it changes, with one check per second for all of them.
+
+import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../../gen/grpc/health/v1/health_pb.ts';
+import { LinkedList } from '../../../lib/net/linked-list.ts';
+
+const POLL_MS = 1_000;
+
+export type StatusWatch = {
+  /** The next status other than `last`; `last` itself when the watch ends. */
+  next(last: ServingStatus, until: { signal: AbortSignal; endsAt: number }): Promise<ServingStatus>;
+};
+
+type Watcher = {
+  readonly last: ServingStatus;
+  readonly endsAt: number;
+  readonly notify: (status: ServingStatus) => void;
+};
+
+/** @param check Returns the current status. Never throws. */
+export function createStatusWatch(check: () => Promise<ServingStatus>): StatusWatch {
+  const watchers = new LinkedList<Watcher>();
+  let isPolling = false;
+  const poll = (): void => {
+    isPolling = true;
+    setTimeout(async () => {
+      const status = await check();
+      const now = performance.now();
+      for (const { last, endsAt, notify } of watchers) {
+        if (last === ServingStatus.SERVICE_UNKNOWN || last === status) {
+          if (now >= endsAt) notify(last);
+        } else notify(status);
+      }
+      if (watchers.size > 0) poll();
+      else isPolling = false;
+    }, POLL_MS).unref();
+  };
+  return {
+    next: (last, { signal, endsAt }) =>
+      new Promise((resolve) => {
+        const notify = (status: ServingStatus): void => {
+          watchers.remove(link);
+          signal.removeEventListener('abort', end);
+          resolve(status);
+        };
+        const end = (): void => notify(last);
+        const link = watchers.add({ last, endsAt, notify });
+        signal.addEventListener('abort', end, { once: true });
+        if (signal.aborted) end();
+        else if (!isPolling) poll();
+      }),
+  };
+}

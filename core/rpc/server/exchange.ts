@@ -1,0 +1,39 @@
+// The HTTP request and response of a call, for resources that are held until both are closed.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import { createContextKey } from '@connectrpc/connect';
+import { clientKey } from '../../../lib/net/client-key.ts';
+
+export type Exchange = {
+  /** The same object for all exchanges of a connection. */
+  readonly connection: object;
+  /** An IPv4 address or an IPv6 /64. */
+  readonly client: string;
+  /**
+   * Calls back once the response is sent or its connection is closed; at once if that has happened.
+   */
+  onClose(listener: () => void): void;
+};
+
+/** Set for every call over the network. */
+export const exchangeKey = createContextKey<Exchange | undefined>(undefined, { description: 'exchange' });
+
+export function exchangeOf(
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
+): Exchange {
+  let listeners: (() => void)[] | undefined = [];
+  response.once('close', () => {
+    const pending = listeners ?? [];
+    listeners = undefined;
+    for (const listener of pending) listener();
+  });
+  return {
+    connection: ('stream' in request ? request.stream.session : undefined) ?? request.socket,
+    client: clientKey(request.socket.remoteAddress ?? ''),
+    onClose(listener) {
+      if (listeners === undefined) listener();
+      else listeners.push(listener);
+    },
+  };
+}

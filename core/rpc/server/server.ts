@@ -1,0 +1,94 @@
+// The internal RPC port: Connect, gRPC and gRPC-Web on one listener.
+import type { DescMethod } from '@bufbuild/protobuf';
+import { createConnectRouter, type HandlerContext, type Interceptor } from '@connectrpc/connect';
+import type { UniversalHandler } from '@connectrpc/connect/protocol';
+import type { ConnectionCap } from '../../../lib/net/connection-cap.ts';
+import { accessRule } from '../../access/authorize.ts';
+import type { ServiceEntry } from '../../service-entry.ts';
+import { createBodyMemory } from '../body/body-memory.ts';
+import { COMPRESSIONS } from '../body/decompression.ts';
+import { jsonTextOf } from '../body/json-text.ts';
+import { boundedBody } from '../body/request-body.ts';
+import { withHealthRoutes } from '../endpoints/health-routes.ts';
+import { createAdapter } from './adapter.ts';
+import { createCallLimits } from './call-limits.ts';
+import type { Handler } from './handler.ts';
+import { createListener, type Listener } from './listener.ts';
+import type { TlsSource } from './tls.ts';
+
+// An issue of 1000 licenses with 64 limits each stays well below.
+const MAX_MESSAGE_BYTES = 1024 * 1024;
+/** For calls that need no token: they carry the name of a service. */
+const MAX_PUBLIC_MESSAGE_BYTES = 4 * 1024;
+const MAX_TIMEOUT_MS = 60_000;
+
+export type RpcListenerOptions = {
+  readonly services: readonly ServiceEntry[];
+  readonly interceptors: Interceptor[];
+  /** Runs before the body of a request is read; an error it throws is the response. */
+  readonly gate?: (context: HandlerContext) => Promise<void>;
+  /** The result of /readyz. Never throws. Default: always true. */
+  readonly isReady?: () => Promise<boolean>;
+  /** Wraps the whole handler, for requests that are not RPCs. */
+  readonly wrap?: (handler: Handler) => Handler;
+  /** Called for calls that failed outside of all interceptors. */
+  readonly onFailure?: (error: unknown) => void;
+  /** Without it, the port speaks plaintext. */
+  readonly tls?: TlsSource | undefined;
+  readonly admit?: ConnectionCap;
+  /** Called for each call that a limit on open calls or received bytes refuses. */
+  readonly onRefusal?: () => void;
+};
+
+export function createRpcListener({
+  services,
+  interceptors,
+  gate,
+  isReady = async () => true,
+  wrap = (handler) => handler,
+  onFailure = () => {},
+  tls,
+  admit,
+  onRefusal = () => {},
+}: RpcListenerOptions): Listener {
+  const shutdown = new AbortController();
+  const limits = createCallLimits(onRefusal);
+  const memory = createBodyMemory(onRefusal);
+  const options = {
+    interceptors,
+    acceptCompression: [...COMPRESSIONS],
+    async requestGate(context: HandlerContext) {
+      limits.admitPublic(context);
+      await gate?.(context);
+      limits.admitStream(context);
+    },
+    maxTimeoutMs: MAX_TIMEOUT_MS,
+    // Ends streams that never end by themselves (Health/Watch). Unary calls finish.
+    shutdownSignal: shutdown.signal,
+    // No CORS: the console has the same origin.
+  };
+  // One router for each method: its input type decides how JSON is read, and its size limit.
+  const handlersOf = ({ service, implementation }: ServiceEntry): UniversalHandler[] =>
+    service.methods.flatMap((method) => {
+      const maxBytes = maxMessageBytes(method);
+      const jsonOptions = { ignoreUnknownFields: true, textDecoder: jsonTextOf(method.input) };
+      const router = createConnectRouter({ ...options, jsonOptions, readMaxBytes: maxBytes });
+      router.service({ ...service, methods: [method] }, implementation);
+      return router.handlers.map((handler) => boundedBody(handler, maxBytes, memory));
+    });
+  const handlers = services.flatMap(handlersOf);
+  const handler = withHealthRoutes(wrap(createAdapter(handlers, onFailure)), isReady);
+  const listener = createListener(handler, { tls, ...(admit && { admit }) });
+  return {
+    server: listener.server,
+    drain: listener.drain,
+    close(graceMs) {
+      shutdown.abort();
+      return listener.close(graceMs);
+    },
+  };
+}
+
+function maxMessageBytes(method: DescMethod): number {
+  return accessRule(method).public ? MAX_PUBLIC_MESSAGE_BYTES : MAX_MESSAGE_BYTES;
+}

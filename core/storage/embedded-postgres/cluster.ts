@@ -1,0 +1,174 @@
+// Creates and opens the cluster of the embedded PostgreSQL on disk.
+//
+// `<dataDir>/postgres` is the cluster's home, or a link to it: `data` (PGDATA), `password`, perhaps copied
+// binaries.
+import { randomBytes } from 'node:crypto';
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { makeDirectory } from '../../../lib/files/make-directory.ts';
+import { canEnter, runsAsRoot, unprivilegedAccount } from './account.ts';
+import { type Binaries, type PackagedBinaries, usableBinaries } from './binaries.ts';
+import { type Account, runCommand } from './run-command.ts';
+
+/** A cluster ready to be started. The server runs as `account`, the hub's own user if undefined. */
+export type Cluster = {
+  readonly home: string;
+  readonly account: Account | undefined;
+  readonly binaries: Binaries;
+  readonly password: string;
+};
+
+/** For clusters whose data directory the server's user cannot enter. */
+const SPARE_ROOT = '/var/lib/hubctl';
+
+/** Opens the cluster of a data directory. Calls `onCreate` and creates it if there is none. */
+export async function openCluster(
+  dataDir: string,
+  packaged: PackagedBinaries,
+  onCreate: () => void,
+): Promise<Cluster> {
+  const path = join(dataDir, 'postgres');
+  if (!(await exists(path))) {
+    onCreate();
+    await createCluster(dataDir, packaged);
+  }
+  const home = await realpath(path).catch((error) => {
+    const remedy = 'Bring that directory back, or remove the link to start with an empty database';
+    throw new Error(`${path} links to a directory that is gone. ${remedy}`, { cause: error });
+  });
+  const data = join(home, 'data');
+  const account = await ownerOf(data);
+  const binaries = await usableBinaries(packaged, home, account);
+  const major = (await readFile(join(data, 'PG_VERSION'), 'utf8')).trim();
+  if (major !== binaries.major) {
+    throw new Error(
+      `${data} was made by PostgreSQL ${major}, and this hub brings PostgreSQL ${binaries.major}. ` +
+        'Start the hub version that made it, dump the database, and restore the dump into a new ' +
+        'data directory',
+    );
+  }
+  return { home, account, binaries, password: await readFile(join(home, 'password'), 'utf8') };
+}
+
+/**
+ * Creates a cluster beside its final place and renames it when it is complete, so that a crash leaves nothing
+ * to repair.
+ */
+async function createCluster(dataDir: string, packaged: PackagedBinaries): Promise<void> {
+  const account = await unprivilegedAccount();
+  const homeMode = account ? 0o711 : 0o700;
+  await makeDirectory(dataDir, homeMode);
+  const unfinished = join(dataDir, 'postgres.new');
+  await removeUnfinished(unfinished);
+  if (await canEnter(dataDir, account)) await mkdir(unfinished);
+  else await symlink(await spareHome(), unfinished);
+
+  const home = await realpath(unfinished);
+  await chmod(home, homeMode);
+  await requireReachable(home, account);
+  await initialize(home, await usableBinaries(packaged, home, account), account);
+  await sync(dirname(home));
+  await rename(unfinished, join(dataDir, 'postgres'));
+  await sync(dataDir);
+}
+
+async function initialize(home: string, binaries: Binaries, account: Account | undefined): Promise<void> {
+  const data = join(home, 'data');
+  const password = join(home, 'password');
+  await mkdir(data, { mode: 0o700 });
+  await writeFile(password, randomBytes(24).toString('hex'), { mode: 0o600, flush: true });
+  if (account) {
+    for (const path of [data, password]) await chown(path, account.uid, account.gid);
+  }
+
+  // The builtin locale sorts the same on every machine.
+  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+  const access = ['--username=hub', '--pwfile=password', '--auth=scram-sha-256'];
+  const initdb = ['-D', 'data', '--no-instructions', ...access, ...locale];
+  const createDatabase = ['--single', '-D', 'data', '-c', 'exit_on_error=on', 'postgres'];
+  const outcomes = [
+    () => runCommand(join(binaries.root, 'bin/initdb'), initdb, { account, cwd: home }),
+    () =>
+      runCommand(join(binaries.root, 'bin/postgres'), createDatabase, {
+        account,
+        cwd: home,
+        input: 'CREATE DATABASE hub\n',
+      }),
+  ];
+  for (const run of outcomes) {
+    const { ok, output } = await run();
+    if (!ok) throw new Error(`PostgreSQL could not make a cluster in ${home}: ${output}`);
+  }
+  await sync(home);
+}
+
+/** The account that owns a cluster, and must run it. */
+async function ownerOf(data: string): Promise<Account | undefined> {
+  const { uid, gid } = await stat(data);
+  const root = runsAsRoot();
+  if (root && uid === 0) {
+    throw new Error(
+      `${data} belongs to root, and PostgreSQL refuses to run as root: give it back to its owner ` +
+        'with chown -R',
+    );
+  }
+  if (!root && uid !== process.geteuid?.()) {
+    throw new Error(`${data} belongs to user number ${uid}: run the hub as that user or as root`);
+  }
+  const account = root ? { uid, gid } : undefined;
+  await requireReachable(data, account);
+  return account;
+}
+
+async function requireReachable(directory: string, account: Account | undefined): Promise<void> {
+  if (await canEnter(directory, account)) return;
+  throw new Error(
+    `${directory} cannot be reached by user number ${account?.uid ?? process.geteuid?.()}, as whom ` +
+      'PostgreSQL runs: ' +
+      'let that user pass through the directories above it (chmod o+x), or choose another data directory',
+  );
+}
+
+async function spareHome(): Promise<string> {
+  if (await mkdir(SPARE_ROOT, { recursive: true })) await chmod(SPARE_ROOT, 0o755);
+  return await mkdtemp(join(SPARE_ROOT, 'cluster-'));
+}
+
+async function removeUnfinished(path: string): Promise<void> {
+  // The initdb of a hub that was killed may still be writing.
+  const everything = { recursive: true, force: true, maxRetries: 10 };
+  const target = await readlink(path).catch(() => undefined); // not there, or not a link
+  if (target && dirname(target) === SPARE_ROOT) await rm(target, everything);
+  await rm(path, everything);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    () => true,
+    (error) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+}
+
+/** Makes the names in a directory durable. */
+async function sync(directory: string): Promise<void> {
+  await using handle = await open(directory, 'r');
+  await handle.sync();
+}

@@ -1,0 +1,149 @@
+// Starts and stops the embedded PostgreSQL, or finds one that is still running.
+import { readFile, rename, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { packagedBinaries } from './binaries.ts';
+import { type Cluster, openCluster } from './cluster.ts';
+import { freePort } from './free-port.ts';
+import { type RunningServer, removeForeignLock, runningServer } from './lock-file.ts';
+import { type CommandResult, runCommand } from './run-command.ts';
+
+export type EmbeddedPostgres = {
+  /** `postgres://hub:<password>@127.0.0.1:<port>/hub`, without TLS. The user is the cluster's superuser. */
+  readonly url: string;
+  /** Whether the server was already running, after its hub was killed. */
+  readonly reused: boolean;
+  /** The directory of the cluster: `<dataDir>/postgres`, or the target of that link. */
+  readonly location: string;
+  /** Shuts the server down and closes its connections. Can be called again. */
+  stop(): Promise<void>;
+};
+
+export type EmbeddedPostgresOptions = {
+  /** Created if it does not exist. Only one hub may use it at a time. */
+  readonly dataDir: string;
+  readonly log?: (line: string) => void;
+  /** Returns a TCP port of 127.0.0.1, another one for each call. */
+  readonly pickPort?: () => Promise<number>;
+  /** For a server that is started; a running one keeps its setting. */
+  readonly maxConnections?: number;
+};
+
+const MAX_CONNECTIONS = 100;
+
+/**
+ * Starts PostgreSQL on the cluster in `dataDir`, which the first start creates. As root the server runs as an
+ * unprivileged user, and the cluster lives under /var/lib/hubctl if that user cannot enter `dataDir`.
+ * @throws Error that says what to do, with the end of the server's log if the server did not start
+ */
+export async function startEmbeddedPostgres({
+  dataDir,
+  log = () => {},
+  pickPort = freePort,
+  maxConnections = MAX_CONNECTIONS,
+}: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const directory = resolve(dataDir);
+  const cluster = await openCluster(directory, await packagedBinaries(), () =>
+    log(`making a PostgreSQL cluster in ${directory}`),
+  );
+  const orphan = await settledServer(cluster);
+  const port = orphan?.port ?? (await startServer(cluster, pickPort, maxConnections));
+  log(
+    `PostgreSQL ${cluster.binaries.major} ${orphan ? 'was already running' : 'runs'} on 127.0.0.1:${port}, ` +
+      `data in ${cluster.home}`,
+  );
+  let stopped: Promise<void> | undefined;
+  return {
+    url: `postgres://hub:${cluster.password}@127.0.0.1:${port}/hub?sslmode=disable`,
+    reused: orphan !== undefined,
+    location: cluster.home,
+    stop() {
+      stopped ??= stopServer(cluster);
+      return stopped;
+    },
+  };
+}
+
+/** Temporary failures: another program took the port; processes of a killed server still hold its lock. */
+const TEMPORARY = /Address already in use|lock file .* already exists|pre-existing shared memory block/;
+const ATTEMPTS = 40;
+const POLL_MS = 250;
+
+async function startServer(
+  cluster: Cluster,
+  pickPort: () => Promise<number>,
+  maxConnections: number,
+): Promise<number> {
+  const log = join(cluster.home, 'data/server.log');
+  // Keeps one old log, so that the log does not grow without limit.
+  await rename(log, `${log}.old`).catch(() => {}); // there is none before the first start
+  for (let attempt = 1; ; attempt++) {
+    await removeForeignLock(join(cluster.home, 'data'));
+    const port = await pickPort();
+    const logged = await stat(log).then(
+      ({ size }) => size,
+      () => 0,
+    );
+    const args = ['-w', '-t', '120', '-l', 'data/server.log', '-o', settings(port, maxConnections)];
+    const { ok, output } = await control(cluster, 'start', args);
+    if (ok) return port;
+    const said = (await readFile(log).catch(() => Buffer.alloc(0))).subarray(logged).toString();
+    if (attempt === ATTEMPTS || !TEMPORARY.test(said)) {
+      const end = said.trimEnd().split('\n').slice(-15).join('\n');
+      throw new Error(`PostgreSQL did not start in ${cluster.home}: ${output}\nThe end of ${log}:\n${end}`);
+    }
+    await setTimeout(POLL_MS);
+  }
+}
+
+/**
+ * The server's settings as arguments without spaces. The server listens only on the loopback interface,
+ * without a socket.
+ */
+function settings(port: number, maxConnections: number): string {
+  return [
+    `--port=${port}`,
+    '--listen_addresses=127.0.0.1',
+    '--unix_socket_directories=',
+    `--max_connections=${maxConnections}`,
+    '--shared_buffers=128MB',
+    '--fsync=on',
+    '--timezone=UTC',
+    '--log_timezone=UTC',
+    '--log_checkpoints=off',
+    // Without it the log would show values that violate a constraint.
+    '--log_error_verbosity=terse',
+    // No failed statements: the ORM writes values into them, sealed secrets too.
+    '--log_min_error_statement=panic',
+  ].join(' ');
+}
+
+/** The running server, after it has finished starting or stopping; undefined if there is none. */
+async function settledServer(cluster: Cluster): Promise<RunningServer | undefined> {
+  const data = join(cluster.home, 'data');
+  for (let attempt = 1; attempt <= 10 * ATTEMPTS; attempt++) {
+    const server = await runningServer(data);
+    if (!server || server.ready) return server;
+    await setTimeout(POLL_MS);
+  }
+  throw new Error(`a PostgreSQL server in ${data} neither starts nor stops: see server.log there`);
+}
+
+async function stopServer(cluster: Cluster): Promise<void> {
+  const data = join(cluster.home, 'data');
+  if (!(await runningServer(data))) return;
+  const { ok, output } = await control(cluster, 'stop', ['-w', '-t', '60', '-m', 'fast']);
+  if (!ok && (await runningServer(data))) throw new Error(`PostgreSQL in ${data} did not stop: ${output}`);
+}
+
+/**
+ * Runs pg_ctl in the cluster's home: it passes paths to a shell, so the operator's paths must not appear in
+ * them.
+ */
+function control(cluster: Cluster, command: string, args: readonly string[]): Promise<CommandResult> {
+  const { account, binaries, home } = cluster;
+  return runCommand(join(binaries.root, 'bin/pg_ctl'), [command, '-D', 'data', ...args], {
+    account,
+    cwd: home,
+  });
+}

@@ -1,0 +1,87 @@
+// Runs the embedded PostgreSQL for one hub: locks its data directory, and restarts the server if it dies.
+import { setTimeout } from 'node:timers/promises';
+import type pg from 'pg';
+import { dedicatedClient } from '../connection/dedicated-client.ts';
+import type { DataDir } from '../data-dir.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './start.ts';
+
+export type OwnedPostgres = {
+  readonly url: string;
+  /** Shuts the server down and unlocks the data directory. */
+  stop(): Promise<void>;
+};
+
+export type OwnOptions = {
+  readonly dataDir: DataDir;
+  /** As in `startEmbeddedPostgres`. */
+  readonly maxConnections?: number;
+  readonly log: (line: string) => void;
+  /** Called if the server died and could not be restarted, or another hub has taken it over. */
+  readonly onLost: (error: Error) => void;
+};
+
+// An advisory lock, because it must last as long as its connection. Only users who can read the data
+// directory can connect to this server, and no session waits for the lock. The constant is arbitrary.
+const OWNER_LOCK = 4_715_100;
+const RESTARTS = 5;
+const RESTART_DELAY_MS = 1_000;
+
+/** @throws Error if another hub runs on this data directory. */
+export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOptions): Promise<OwnedPostgres> {
+  const path = dataDir.path;
+  let server = await startEmbeddedPostgres({ dataDir: path, log, ...limits });
+  let stopping = false;
+  let restarting: Promise<void> = Promise.resolve();
+
+  const restart = async (): Promise<void> => {
+    for (let attempt = 1; ; attempt++) {
+      await setTimeout(RESTART_DELAY_MS);
+      if (stopping) return;
+      try {
+        // On the same port, which the hub's pool uses.
+        const port = Number(new URL(server.url).port);
+        server = await startEmbeddedPostgres({ dataDir: path, log, pickPort: async () => port, ...limits });
+        lock = await takeLock(server, path, onGone);
+        return log('PostgreSQL is back');
+      } catch (error) {
+        if (attempt < RESTARTS) continue;
+        return onLost(new Error(`PostgreSQL in ${path} died and does not come back`, { cause: error }));
+      }
+    }
+  };
+  const onGone = (): void => {
+    if (stopping) return;
+    log('PostgreSQL is gone: starting it again');
+    restarting = restart();
+  };
+
+  let lock = await takeLock(server, path, onGone).catch(async (error) => {
+    if (!server.reused) await server.stop();
+    throw error;
+  });
+  return {
+    url: server.url,
+    async stop() {
+      stopping = true;
+      await restarting;
+      await lock.end().catch(() => {}); // it may be gone already
+      await server.stop();
+    },
+  };
+}
+
+/** The lock ends with its connection, so a hub that was killed leaves none behind. */
+async function takeLock(server: EmbeddedPostgres, path: string, onGone: () => void): Promise<pg.Client> {
+  const client = dedicatedClient(server.url, 'hub owner');
+  client.on('error', () => {}); // 'end' follows
+  await client.connect();
+  const { rows } = await client.query('select pg_try_advisory_lock($1) as mine', [OWNER_LOCK]);
+  if (!rows[0].mine) {
+    await client.end();
+    throw new Error(
+      `another hub runs on the data directory ${path}: stop it, or choose another with --data-dir`,
+    );
+  }
+  client.once('end', onGone);
+  return client;
+}

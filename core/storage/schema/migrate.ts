@@ -1,0 +1,108 @@
+// Applies the migrations of the schema. Hubs that start together take turns under a lock.
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { ClientBase, Pool, PoolClient } from 'pg';
+import type { Database } from '../database.ts';
+import { takeBootstrapLock } from '../hub-lock.ts';
+
+export type MigrationStatus = { applied: { name: string; at: Date }[]; pending: string[] };
+
+export type MigrateOptions = {
+  /** Name of the last migration to apply. Default: all. */
+  readonly to?: string;
+  /** Runs in the same transaction with the names of the last migration before, if any, and after. */
+  readonly record?: (em: EntityManager, before: string | undefined, after: string) => Promise<void>;
+};
+
+type Run = (statement: string) => Promise<{ rows: { [column: string]: unknown }[] }>;
+
+/** Applies the pending migrations in one transaction and returns their names, in order. */
+export async function migrateUp(db: Database, { to, record }: MigrateOptions = {}): Promise<string[]> {
+  using _ = withoutReadTimeout(db.pool);
+  return await db.em().transactional(async (em) => {
+    const connection = em.getConnection();
+    const transaction = em.getTransactionContext();
+    const run: Run = async (statement) => ({
+      rows: await connection.execute(statement, [], 'all', transaction),
+    });
+    // The migration of another hub can take longer than other statements may.
+    await run('set local statement_timeout = 0');
+    await takeBootstrapLock(run, 'schema');
+    const before = (await migrationStatus(db)).applied.at(-1)?.name;
+    const applied = await db.orm.migrator.up({ ...(to && { to }), ...(transaction && { transaction }) });
+    const names = applied.map(({ name }) => name);
+    await markCompatible(names, run);
+    const last = names.at(-1);
+    if (last !== undefined) await record?.(em, before, last);
+    return names;
+  });
+}
+
+/** Marks the compatible ones in hub_migration, where older hubs read it. */
+async function markCompatible(names: readonly string[], run: Run): Promise<void> {
+  for (const name of names) {
+    // The name of a file: word characters only.
+    if (await isCompatible(name)) {
+      await run(`update hub_migration set is_compatible = true where name = '${name}'`);
+    }
+  }
+}
+
+/** Whether hubs that do not know the migration can serve on its schema. */
+export async function isCompatible(name: string): Promise<boolean> {
+  const extension = import.meta.filename.slice(-2); // .ts in a checkout, .js in a package
+  const module: Record<string, unknown> = await import(`./migrations/${name}.${extension}`);
+  const migration = module[name];
+  return typeof migration === 'function' && 'isCompatible' in migration && migration.isCompatible === true;
+}
+
+/**
+ * Lifts the driver's own time-out, which applies whatever the time-outs of the server are, from connections
+ * that are taken from the pool until it is disposed of.
+ */
+function withoutReadTimeout(pool: Pool): Disposable {
+  const changed = new Set<{ query_timeout: number }>();
+  const liftTimeout = (client: PoolClient): void => {
+    // Missing from the types.
+    const { connectionParameters } = client as unknown as { connectionParameters: { query_timeout: number } };
+    connectionParameters.query_timeout = 0;
+    changed.add(connectionParameters);
+  };
+  pool.on('acquire', liftTimeout);
+  return {
+    [Symbol.dispose]() {
+      pool.off('acquire', liftTimeout);
+      for (const parameters of changed) parameters.query_timeout = pool.options.query_timeout ?? 0;
+    },
+  };
+}
+
+/** Which migrations of this version the database has. It only reads: the ORM would create its table. */
+export async function migrationStatus({ pool }: Database): Promise<MigrationStatus> {
+  const known = await knownMigrations();
+  if (!(await hasMigrations(pool))) return { applied: [], pending: known };
+  // As a number: on the ORM's pool a timestamp is text.
+  const { rows } = await pool.query<{ name: string; ms: number }>(
+    'select name, (extract(epoch from executed_at) * 1000)::float8 as ms from hub_migration order by id',
+  );
+  const names = new Set(rows.map(({ name }) => name));
+  return {
+    applied: rows.map(({ name, ms }) => ({ name, at: new Date(ms) })),
+    pending: known.filter((name) => !names.has(name)),
+  };
+}
+
+/** Whether the schema has the table of migrations. */
+export async function hasMigrations(db: Pool | ClientBase): Promise<boolean> {
+  const { rows } = await db.query<{ exists: boolean }>(
+    `select to_regclass('hub_migration') is not null as exists`,
+  );
+  return rows[0]?.exists === true;
+}
+
+/** Migrations are named after their files, which are TypeScript in a checkout and JavaScript in a package. */
+export async function knownMigrations(): Promise<string[]> {
+  const files = await readdir(join(import.meta.dirname, 'migrations'));
+  return files.flatMap((file) => /^(Migration\d+_\w+)\.[jt]s$/.exec(file)?.[1] ?? []).sort();
+}

@@ -1,0 +1,162 @@
+// Combines concurrent requests into batches, so that they share a statement and a commit.
+import { type Context, context } from '@opentelemetry/api';
+import { inBatchSpan } from '../../../lib/tracing/batch-span.ts';
+import { overloaded } from '../../errors.ts';
+
+export type Batcher<Q, A> = (request: Q) => Promise<A>;
+
+export type BatcherOptions<Q, A> = {
+  /** Returns for every request, in order, its result or an Error to reject it with. Throwing rejects all. */
+  readonly run: (requests: readonly Q[]) => Promise<readonly (A | Error)[]>;
+  readonly maxSize: number;
+  /**
+   * Batches that run at the same time. Beside a running batch requests gather, unless it is small, until they
+   * fill a batch or the running one is late.
+   */
+  readonly maxInFlight: number;
+  /** Requests that may wait for a batch. Default: 2000. */
+  readonly maxWaiting?: number;
+  /** Milliseconds a request may wait. Default: 2000. */
+  readonly maxWaitMs?: number;
+  /** Milliseconds after which a batch is late. Default: 10. */
+  readonly patienceMs?: number;
+};
+
+const MAX_WAITING = 2_000;
+const MAX_WAIT_MS = 2_000;
+/** Most batches take less, and two half-full batches cost nearly twice as much as a full one. */
+const PATIENCE_MS = 10;
+/** Requests do not gather beside a batch of this size or smaller: two clients would only take turns. */
+const SMALL_BATCH = 4;
+
+/**
+ * Rejects with HubError `overloaded` if the queue is full, has stalled, or a request has waited for too long.
+ */
+export function createBatcher<Q, A>(options: BatcherOptions<Q, A>): Batcher<Q, A> {
+  const queue = new BatchQueue(options);
+  return (request) => queue.add(request);
+}
+
+type Waiting<Q, A> = {
+  readonly request: Q;
+  readonly since: number;
+  readonly context: Context;
+  readonly resolve: (answer: A) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** When the next batch starts. */
+type NextBatch =
+  /** Not planned: nothing waits, or as many batches run as may. */
+  | { readonly state: 'unplanned' }
+  /** Once it is full, or when the timer says that the running batches are late. */
+  | { readonly state: 'gathering'; readonly timer: NodeJS.Timeout }
+  /** After the events of this tick, which may add to it. */
+  | { readonly state: 'due' };
+
+class BatchQueue<Q, A> {
+  readonly #options: Required<BatcherOptions<Q, A>>;
+  readonly #waiting: Waiting<Q, A>[] = [];
+  /** For each running batch, the time when it is late; -Infinity if it is small. */
+  readonly #running: number[] = [];
+  #next: NextBatch = { state: 'unplanned' };
+  #overdueTimer: NodeJS.Timeout | undefined;
+  /** Since a request waited for too long, until a batch returns. */
+  #hasStalled = false;
+
+  constructor(options: BatcherOptions<Q, A>) {
+    this.#options = {
+      maxWaiting: MAX_WAITING,
+      maxWaitMs: MAX_WAIT_MS,
+      patienceMs: PATIENCE_MS,
+      ...options,
+    };
+  }
+
+  add(request: Q): Promise<A> {
+    return new Promise((resolve, reject) => {
+      if (this.#hasStalled || this.#waiting.length >= this.#options.maxWaiting) return reject(overloaded());
+      this.#waiting.push({
+        request,
+        since: performance.now(),
+        context: context.active(),
+        resolve,
+        reject,
+      });
+      this.#plan();
+    });
+  }
+
+  #plan(): void {
+    const { maxInFlight, maxSize } = this.#options;
+    if (this.#running.length >= maxInFlight) {
+      this.#watchOverdue();
+      return;
+    }
+    if (this.#next.state === 'due' || this.#waiting.length === 0) return;
+    const lateInMs = Math.max(...this.#running) - performance.now(); // -Infinity if none runs
+    if (lateInMs > 0 && this.#waiting.length < maxSize) {
+      this.#gather(lateInMs);
+      return;
+    }
+    if (this.#next.state === 'gathering') clearTimeout(this.#next.timer);
+    this.#next = { state: 'due' };
+    setImmediate(() => {
+      this.#next = { state: 'unplanned' };
+      void this.#run(this.#waiting.splice(0, maxSize));
+      this.#plan();
+    });
+  }
+
+  #gather(ms: number): void {
+    if (this.#next.state === 'gathering') return;
+    // The running batch keeps the process alive.
+    const timer = setTimeout(() => {
+      this.#next = { state: 'unplanned' };
+      this.#plan();
+    }, ms).unref();
+    this.#next = { state: 'gathering', timer };
+  }
+
+  async #run(batch: readonly Waiting<Q, A>[]): Promise<void> {
+    if (batch.length === 0) return;
+    const lateAt = batch.length <= SMALL_BATCH ? -Infinity : performance.now() + this.#options.patienceMs;
+    this.#running.push(lateAt);
+    try {
+      const answers = await inBatchSpan(
+        batch.map((each) => each.context),
+        () => this.#options.run(batch.map(({ request }) => request)),
+      );
+      batch.forEach(({ resolve, reject }, index) => {
+        const answer = answers[index];
+        if (answer instanceof Error) reject(answer);
+        else resolve(answer as A); // `run` answers every request
+      });
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    } finally {
+      this.#running.splice(this.#running.indexOf(lateAt), 1);
+      this.#hasStalled = false;
+      this.#plan();
+    }
+  }
+
+  #watchOverdue(): void {
+    const [oldest] = this.#waiting;
+    if (this.#overdueTimer !== undefined || oldest === undefined) return;
+    const ms = Math.max(1, oldest.since + this.#options.maxWaitMs - performance.now());
+    this.#overdueTimer = setTimeout(() => {
+      this.#overdueTimer = undefined;
+      this.#rejectOverdue();
+      this.#plan();
+    }, ms);
+  }
+
+  #rejectOverdue(): void {
+    const latest = performance.now() - this.#options.maxWaitMs;
+    while (this.#waiting[0] !== undefined && this.#waiting[0].since <= latest) {
+      this.#hasStalled = true;
+      this.#waiting.shift()?.reject(overloaded());
+    }
+  }
+}

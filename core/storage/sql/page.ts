@@ -1,0 +1,112 @@
+// Paging, newest first. The position in a list is the last item of the page before: its id, and in lists of a
+// span of time its time. Callers never see a position: the RPC port seals it into a page token
+// (core/rpc/page-tokens.ts).
+//
+// Lists of a span of time are in the order of that time, and of ids where it is the same: so each page is
+// read where the one before ended, however much lies before and after the span. Other lists are in the order
+// of ids.
+import type { FilterQuery } from '@mikro-orm/postgresql';
+import { HubError } from '../../errors.ts';
+import { formatId, type IdPrefix, parseId, type Uuid } from '../../ids.ts';
+
+const DEFAULT_PAGE_SIZE = 50;
+
+export type PageRequest = {
+  /** At most so many; 0 means 50. */
+  readonly pageSize: number;
+  /** The position, opened; empty for the first page. */
+  readonly pageToken: string;
+};
+
+export type Page<T> = {
+  readonly items: readonly T[];
+  /** The position after this page; empty on the last page. */
+  readonly nextPageToken: string;
+};
+
+/** A position in a list of a span of time. */
+export type SpanPosition = { readonly at: Date; readonly id: Uuid };
+
+/**
+ * Reads one page of a list in the order of ids. `read` returns up to `limit` items with ids below `after`,
+ * the largest id first.
+ * @throws HubError `page_token_invalid`
+ */
+export function readPage<T extends { id: string }>(
+  request: PageRequest,
+  prefix: IdPrefix,
+  read: (after: Uuid | undefined, limit: number) => Promise<T[]>,
+): Promise<Page<T>> {
+  return readFrom(request, {
+    parse: (position) => parseId(prefix, position),
+    format: ({ id }) => formatId(prefix, id),
+    read,
+  });
+}
+
+/**
+ * Reads one page of a list of a span of time. `read` returns up to `limit` items in the order of
+ * `latestFirst(time)`, those that `laterInList(time, after)` describes.
+ * @throws HubError `page_token_invalid`
+ */
+export function readSpanPage<K extends string, T extends { id: string } & Record<K, Date>>(
+  request: PageRequest,
+  prefix: IdPrefix,
+  time: K,
+  read: (after: SpanPosition | undefined, limit: number) => Promise<T[]>,
+): Promise<Page<T>> {
+  return readFrom(request, {
+    parse: (position) => parseSpanPosition(prefix, position),
+    format: (last) => `${last[time].getTime()}.${formatId(prefix, last.id)}`,
+    read,
+  });
+}
+
+async function readFrom<T, P>(
+  { pageSize, pageToken }: PageRequest,
+  list: {
+    parse(position: string): P | undefined;
+    format(last: T): string;
+    read(after: P | undefined, limit: number): Promise<T[]>;
+  },
+): Promise<Page<T>> {
+  const after = pageToken === '' ? undefined : list.parse(pageToken);
+  if (pageToken !== '' && after === undefined) throw pageTokenInvalid();
+  const size = pageSize || DEFAULT_PAGE_SIZE;
+  // One more than asked for tells whether there is another page.
+  const found = await list.read(after, size + 1);
+  const items = found.slice(0, size);
+  const last = items.at(-1);
+  return { items, nextPageToken: found.length > size && last ? list.format(last) : '' };
+}
+
+function parseSpanPosition(prefix: IdPrefix, position: string): SpanPosition | undefined {
+  const [, ms = '', text = ''] = /^(\d{1,15})\.(\w+)$/.exec(position) ?? [];
+  const id = parseId(prefix, text);
+  return id && { at: new Date(Number(ms)), id };
+}
+
+/**
+ * The same for every page token that does not continue this list, so that it tells nothing about what exists.
+ */
+export function pageTokenInvalid(): HubError {
+  return new HubError(
+    'page_token_invalid',
+    'pass the next_page_token of the page before, unchanged and with the same filters, or leave it ' +
+      'out to begin again',
+    { field: 'pageToken' },
+  );
+}
+
+/** The order of lists of a span of time, by the property with that time. */
+export function latestFirst<K extends string>(time: K): { [T in K]: 'desc' } & { id: 'desc' } {
+  // A computed name loses its type.
+  return { [time]: 'desc', id: 'desc' } as { [T in K]: 'desc' } & { id: 'desc' };
+}
+
+/** What comes after a position in that order. */
+export function laterInList<T>(time: keyof T & string, { at, id }: SpanPosition): FilterQuery<T> {
+  // The first condition is what the index is entered by.
+  const condition: object = { [time]: { $lte: at }, $or: [{ [time]: { $lt: at } }, { id: { $lt: id } }] };
+  return condition as FilterQuery<T>; // a computed name loses its type
+}

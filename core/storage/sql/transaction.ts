@@ -1,0 +1,97 @@
+// Runs a transaction of prepared statements on one pooled connection.
+import { setTimeout } from 'node:timers/promises';
+import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
+import { isDatabaseUnavailable } from './transient-errors.ts';
+
+export type TransactionOptions = {
+  /** Milliseconds to wait for any lock; then SQLSTATE 55P03. Default: as long as a statement may take. */
+  readonly lockTimeoutMs?: number;
+  /** Milliseconds that each statement may take; then SQLSTATE 57014. Default: that of `openDatabase`. */
+  readonly statementTimeoutMs?: number;
+};
+
+/**
+ * Sends a statement without waiting for its result, so that it shares a round trip with the following
+ * statements and the commit. If it fails, the transaction fails.
+ */
+export type Send = (query: QueryConfig | string) => Promise<QueryResult>;
+
+/**
+ * Commits `work`, or rolls it back and throws its error, or that of the first statement it sent that failed.
+ */
+export async function inTransaction<T>(
+  pool: Pool,
+  work: (client: PoolClient, send: Send) => Promise<T>,
+  { lockTimeoutMs, statementTimeoutMs }: TransactionOptions = {},
+): Promise<T> {
+  const client = await pool.connect();
+  const sent: Promise<unknown>[] = [];
+  const send: Send = (query) => {
+    const answer = client.query(query);
+    answer.catch(() => {}); // handled below
+    sent.push(answer);
+    return answer;
+  };
+  let broken: unknown;
+  try {
+    const settings = [
+      ...(lockTimeoutMs === undefined ? [] : [`set local lock_timeout = ${lockTimeoutMs}`]),
+      ...(statementTimeoutMs === undefined ? [] : [`set local statement_timeout = ${statementTimeoutMs}`]),
+    ];
+    // Waits for the answer: if it failed, each of the next statements would be a transaction of its own.
+    await client.query(['begin', ...settings].join('; '));
+    const result = await work(client, send);
+    const committed = client.query('commit');
+    sent.push(committed);
+    await Promise.all(sent);
+    // PostgreSQL answers ROLLBACK if a statement failed, even if `work` caught the error.
+    if ((await committed).command !== 'COMMIT') throw new Error('the transaction was rolled back');
+    return result;
+  } catch (error) {
+    // The statements after a failed one fail because of it.
+    const [first = error] = (await Promise.allSettled(sent)).flatMap((answer) =>
+      answer.status === 'rejected' ? [answer.reason] : [],
+    );
+    await client.query('rollback').catch((rollbackError) => {
+      broken = rollbackError;
+    });
+    throw first;
+  } finally {
+    client.release(broken !== undefined);
+  }
+}
+
+export type Patience = { readonly attempts: number; readonly lockTimeoutMs: number };
+
+/**
+ * Runs a transaction that locks whole tables, which others read and write: it gives up its locks and tries
+ * again. Keep `lockTimeoutMs` below PostgreSQL's `deadlock_timeout`, one second by default, so that in a
+ * deadlock this transaction is the one that gives up.
+ */
+export async function inPatientTransaction<T>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<T>,
+  { attempts, lockTimeoutMs }: Patience,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await inTransaction(pool, work, { lockTimeoutMs });
+    } catch (error) {
+      if (attempt === attempts || !isLockTrouble(error)) throw error;
+      await setTimeout(attempt * 50);
+    }
+  }
+}
+
+/**
+ * A lock was not granted in time, or there was a deadlock. The same work may succeed later, or on its own.
+ */
+export function isLockTrouble(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === '55P03' || code === '40P01';
+}
+
+/** Whether one item of a batch may have caused the error, so that the others can succeed without it. */
+export function mayBeOfOne(error: unknown): boolean {
+  return isLockTrouble(error) || !isDatabaseUnavailable(error);
+}

@@ -1,0 +1,143 @@
+// Reads a request body as JSON or a form, and checks its content type, size, arrival time and text.
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { fieldProblem, Problem } from '../problem.ts';
+import { type FormFields, parseForm } from './form.ts';
+import { parseJsonObject } from './strict-json.ts';
+
+export type JsonMembers = { readonly [name: string]: unknown };
+
+export type BodyLimits = {
+  maxBytes: number;
+  /** Time for the whole body to arrive. */
+  timeoutMs: number;
+};
+
+/** The client disconnected before its request was complete, so no response is sent. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone';
+}
+
+/**
+ * Returns the members of the JSON object in the body. `invite` is called after the headers are checked,
+ * before the body is read.
+ * @throws Problem unsupported_media_type, body_too_large, request_timeout, invalid_json or invalid_request
+ * @throws ClientGone
+ */
+export async function readJsonBody(
+  req: IncomingMessage,
+  limits: BodyLimits,
+  invite: () => void,
+): Promise<JsonMembers> {
+  const bytes = await readBytes(req, 'application/json', limits, invite);
+  if (!isUtf8(bytes)) throw new Problem('invalid_json', NOT_UTF8);
+  return parseJsonObject(bytes.toString('utf8'));
+}
+
+/**
+ * Returns the fields of the form in the body; none if there is no body.
+ * @throws Problem unsupported_media_type, body_too_large, request_timeout or invalid_request
+ * @throws ClientGone
+ */
+export async function readFormBody(
+  req: IncomingMessage,
+  limits: BodyLimits,
+  invite: () => void,
+): Promise<FormFields> {
+  const { 'content-type': type, 'content-length': length = '0', 'transfer-encoding': coding } = req.headers;
+  if (type === undefined && length === '0' && coding === undefined) return parseForm('');
+  const bytes = await readBytes(req, 'application/x-www-form-urlencoded', limits, invite);
+  if (!isUtf8(bytes)) throw new Problem('invalid_request', NOT_UTF8);
+  return parseForm(bytes.toString('utf8'));
+}
+
+/**
+ * Returns a text member of the body; undefined if absent or null.
+ * @throws Problem invalid_request for another type
+ */
+export function textMember(body: JsonMembers, name: string): string | undefined {
+  const value = Object.hasOwn(body, name) ? body[name] : undefined;
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string') return value;
+  throw fieldProblem(name, `must be a string, got ${kindOf(value)}`);
+}
+
+const NOT_UTF8 = 'The body is not valid UTF-8.';
+
+function checkContentType(header: string | undefined, wanted: string): void {
+  if (header === wanted) return;
+  const [type = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim().toLowerCase());
+  if (type !== wanted) {
+    throw new Problem('unsupported_media_type', `Send the body with Content-Type: ${wanted}.`);
+  }
+  const charsets = parameters.filter((parameter) => parameter.startsWith('charset='));
+  if (charsets.some((charset) => charset !== 'charset=utf-8' && charset !== 'charset="utf-8"')) {
+    throw new Problem('unsupported_media_type', 'Send the body in UTF-8: the charset must be utf-8.');
+  }
+}
+
+function checkContentEncoding(header: string | undefined): void {
+  if (header === undefined || header.toLowerCase() === 'identity') return;
+  throw new Problem('unsupported_media_type', 'Send the body as it is, without a Content-Encoding.');
+}
+
+async function readBytes(
+  req: IncomingMessage,
+  contentType: string,
+  limits: BodyLimits,
+  invite: () => void,
+): Promise<Buffer> {
+  checkContentType(req.headers['content-type'], contentType);
+  checkContentEncoding(req.headers['content-encoding']);
+  if (Number(req.headers['content-length'] ?? 0) > limits.maxBytes) throw tooLarge(limits.maxBytes);
+  invite();
+  return await collect(req, limits);
+}
+
+function collect(req: IncomingMessage, { maxBytes, timeoutMs }: BodyLimits): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const settle = (finish: () => void): void => {
+      clearTimeout(timer);
+      req.off('data', onData).off('end', onEnd).off('close', onClose);
+      finish();
+    };
+    const fail = (error: Error): void =>
+      settle(() => {
+        req.pause();
+        reject(error);
+      });
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size > maxBytes) fail(tooLarge(maxBytes));
+      else chunks.push(chunk);
+    };
+    const onEnd = (): void => settle(() => resolve(joined(chunks)));
+    const onClose = (): void => fail(new ClientGone());
+    const timer = setTimeout(() => fail(tooSlow(timeoutMs)), timeoutMs);
+    if (req.destroyed) onClose();
+    else req.on('data', onData).on('end', onEnd).on('close', onClose);
+  });
+}
+
+function joined(chunks: readonly Buffer[]): Buffer {
+  const [only] = chunks;
+  return only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
+}
+
+function tooLarge(maxBytes: number): Problem {
+  return new Problem('body_too_large', `A body may have at most ${maxBytes} bytes.`, { closes: true });
+}
+
+function tooSlow(timeoutMs: number): Problem {
+  return new Problem('request_timeout', `The body did not arrive within ${timeoutMs / 1000} seconds.`, {
+    closes: true,
+  });
+}
+
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'object') return 'an object';
+  return `a ${typeof value}`;
+}

@@ -1,0 +1,155 @@
+// Limits wrong guesses at license keys and fingerprints, beyond the rate limit of a client.
+import { hash } from 'node:crypto';
+import type { Counter } from 'prom-client';
+import { RateLimiterRes } from 'rate-limiter-flexible';
+import { Problem, type ProblemCode } from '../problem.ts';
+import type { Answer } from '../routes/routes.ts';
+import { toProblem } from '../rpc-problem.ts';
+import type { Limiter, LimitStore } from './limit-store.ts';
+
+export type Guess = {
+  /** The client's key, from `clientKey`. */
+  readonly client: string;
+  /** The license that is guessed at, from `keySubject` or `licenseSubject`. */
+  readonly subject: string;
+};
+
+export type GuessLimit = {
+  /**
+   * Runs `ask` and counts its refusals. Once the guesses are used up, no response tells whether a guess was
+   * right.
+   * @throws Problem `rate_limited`, before `ask` runs or in place of the result of a read
+   */
+  guard(guess: Guess, kind: 'read' | 'write', ask: () => Promise<Answer>): Promise<Answer>;
+};
+
+export type GuessLimitOptions = {
+  /** Wrong guesses per client in ten minutes. All unknown clients together have five times as many. */
+  readonly wrongGuesses: number;
+  readonly store: LimitStore;
+  readonly refusals: Counter.Internal;
+};
+
+/** Problems that show that a guess was wrong. */
+const WRONG: ReadonlySet<ProblemCode> = new Set([
+  'license_key_unknown',
+  'seat_limit_reached',
+  'seat_unknown',
+  'seat_not_active',
+]);
+const WINDOW_SECONDS = 600;
+const UNKNOWN_CLIENTS_FACTOR = 5;
+/** A client that guessed right is known for this long. */
+const KNOWN_SECONDS = 30 * 24 * 60 * 60;
+
+/**
+ * Unknown clients share one allowance per license, so that more addresses do not help an attacker. A client
+ * that guessed right before has its own allowance, so that unknown clients cannot lock it out.
+ */
+export function createGuessLimit({ wrongGuesses, store, refusals }: GuessLimitOptions): GuessLimit {
+  const window = { seconds: WINDOW_SECONDS };
+  const few = store.limiter({ ...window, name: 'guess', points: wrongGuesses });
+  const many = store.limiter({ ...window, name: 'guesses', points: wrongGuesses * UNKNOWN_CLIENTS_FACTOR });
+  const blocks = createBlocks();
+
+  const count = async (limiter: Limiter, key: string): Promise<void> => {
+    try {
+      blocks.record(key, await limiter.consume(key));
+    } catch (refused) {
+      if (!(refused instanceof RateLimiterRes)) throw refused;
+      blocks.record(key, refused);
+      throw tooManyGuesses(refused.msBeforeNext / 1_000);
+    }
+  };
+  const countWrong = async ({ client, subject }: Guess, code: ProblemCode): Promise<void> => {
+    const pair = `${client}/${subject}`;
+    if (await store.remembers(pair)) return count(many, `known/${pair}`);
+    await Promise.all([count(few, pair), count(many, subject)]);
+    if (code === 'license_key_unknown') await count(few, client);
+  };
+
+  return {
+    async guard(guess, kind, ask) {
+      const { client, subject } = guess;
+      const pair = `${client}/${subject}`;
+      const shared = [pair, subject, client];
+      const own = `known/${pair}`;
+      const refuseIfBlocked = async (): Promise<void> => {
+        const sharedSeconds = blocks.secondsLeft(shared);
+        const isUnknown = sharedSeconds > 0 && !(await store.remembers(pair));
+        const seconds = isUnknown ? sharedSeconds : blocks.secondsLeft([own]);
+        if (seconds === 0) return;
+        refusals.inc();
+        throw tooManyGuesses(seconds);
+      };
+
+      if (blocks.isAny()) await refuseIfBlocked();
+      try {
+        const answer = await ask();
+        // Concurrent guesses are treated as consecutive ones.
+        if (kind === 'read' && blocks.isAny()) await refuseIfBlocked();
+        store.remember(pair, KNOWN_SECONDS);
+        return answer;
+      } catch (failure) {
+        const { code } = toProblem(failure);
+        if (!WRONG.has(code)) throw failure;
+        await refuseIfBlocked();
+        await countWrong(guess, code).catch((refused: unknown) => {
+          refusals.inc();
+          throw refused;
+        });
+        throw failure;
+      }
+    },
+  };
+}
+
+/**
+ * Normalizes at least as much as the hub does, so that all spellings of a key are one subject. Only the hash
+ * is kept.
+ */
+export function keySubject(licenseKey: string): string {
+  const bare = licenseKey.replace(/[^0-9A-Za-z]/g, '').toUpperCase();
+  return hash('sha256', `key:${bare.replaceAll('O', '0').replace(/[IL]/g, '1')}`, 'base64url');
+}
+
+export function licenseSubject(licenseId: string): string {
+  return hash('sha256', `license:${licenseId}`, 'base64url');
+}
+
+const MAX_BLOCKED = 50_000;
+
+type Blocks = {
+  isAny(): boolean;
+  /** Returns the seconds until the last block of `keys` ends; 0 if none is blocked. */
+  secondsLeft(keys: readonly string[]): number;
+  /** Blocks the key until its window ends, if it has no points left. */
+  record(key: string, result: RateLimiterRes): void;
+};
+
+/** Keeps the exhausted keys that this process has seen, so that only wrong guesses cost a call to Redis. */
+function createBlocks(): Blocks {
+  const blockedUntil = new Map<string, number>();
+  let lastEndsAt = 0;
+  return {
+    isAny: () => blockedUntil.size > 0 && performance.now() < lastEndsAt,
+    secondsLeft(keys) {
+      const now = performance.now();
+      return Math.max(0, ...keys.map((key) => ((blockedUntil.get(key) ?? 0) - now) / 1_000));
+    },
+    record(key, { remainingPoints, msBeforeNext }) {
+      if (remainingPoints > 0) return;
+      if (blockedUntil.size >= MAX_BLOCKED) blockedUntil.clear(); // the counters stay in the store
+      const until = performance.now() + msBeforeNext;
+      blockedUntil.set(key, until);
+      lastEndsAt = Math.max(lastEndsAt, until);
+    },
+  };
+}
+
+function tooManyGuesses(forSeconds: number): Problem {
+  const seconds = Math.max(1, Math.ceil(forSeconds));
+  return new Problem('rate_limited', `Too many wrong guesses. Try again in ${seconds} s.`, {
+    headers: ['Retry-After', String(seconds)],
+  });
+}

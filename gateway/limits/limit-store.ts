@@ -1,0 +1,135 @@
+// Stores counters and known clients in Redis; in memory without Redis or while it is down.
+import type { Cluster, Redis } from 'ioredis';
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { MORE_THAN_ANYBODY_TAKES } from './max-points.ts';
+
+export type LimitStore = {
+  /** Creates a limiter with one counter per key. `name` is part of the Redis key. */
+  limiter(window: { name: string; points: number; seconds: number }): Limiter;
+  /** Remembers a key for at most `seconds`: in this process at once, in Redis soon after. */
+  remember(key: string, seconds: number): void;
+  remembers(key: string): Promise<boolean>;
+};
+
+export type Limiter = {
+  /** Takes points of a key (default: 1). Rejects with a RateLimiterRes if fewer are left in the window. */
+  consume(key: string, points?: number): Promise<RateLimiterRes>;
+  /** Returns the state of a key's window; null if no points are taken. */
+  get(key: string): Promise<RateLimiterRes | null>;
+};
+
+/** Delay between attempts to use Redis again: with a frozen Redis each attempt costs a timeout. */
+const RETRY_MS = 1_000;
+/** Keys remembered in this process. */
+const MAX_REMEMBERED = 50_000;
+
+/**
+ * Takes ARGV[1] points of a key in a window of ARGV[2] seconds. Returns the points taken and the milliseconds
+ * until the window ends. Resets a value that no limiter writes (wrong type, not a number, too large, or
+ * without an expiry inside the window), so that it cannot lock out a client.
+ */
+const COUNT_SCRIPT = `
+local count = redis.pcall('get', KEYS[1])
+if count then
+  local left = redis.call('pttl', KEYS[1])
+  local ours = type(count) == 'string' and #count < 10 and count:find('^%d+$')
+  if not ours or left < 0 or left > 1000 * ARGV[2] then redis.call('del', KEYS[1]) end
+end
+redis.call('set', KEYS[1], 0, 'EX', ARGV[2], 'NX')
+return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1])}
+`;
+
+/** The same check for `get`. A value of another type has no number. */
+function isOurs({ consumedPoints, msBeforeNext }: RateLimiterRes, seconds: number): boolean {
+  const isCount = consumedPoints >= 0 && consumedPoints < MORE_THAN_ANYBODY_TAKES;
+  return isCount && msBeforeNext >= 0 && msBeforeNext <= 1_000 * seconds;
+}
+
+/** `onWithout` is called for each operation that uses memory because Redis is down. */
+export function createLimitStore(
+  redis: Redis | Cluster | undefined,
+  onWithout: () => void = () => {},
+): LimitStore {
+  let retryAt: number | undefined;
+
+  /** Rejects only with a RateLimiterRes, which is a result and not a failure of Redis. */
+  const viaRedis = async <T>(work: () => Promise<T>, inMemory: () => T | Promise<T>): Promise<T> => {
+    const without = (): T | Promise<T> => {
+      onWithout();
+      return inMemory();
+    };
+    if (retryAt !== undefined) {
+      if (performance.now() < retryAt) return without();
+      retryAt = performance.now() + RETRY_MS; // this request tries Redis; concurrent ones use memory
+    }
+    try {
+      const result = await work();
+      retryAt = undefined;
+      return result;
+    } catch (error) {
+      if (error instanceof RateLimiterRes) {
+        retryAt = undefined;
+        throw error;
+      }
+      retryAt = performance.now() + RETRY_MS;
+      return without();
+    }
+  };
+
+  const remembered = new Map<string, number>();
+  const remembersHere = (key: string): boolean => (remembered.get(key) ?? 0) > performance.now();
+
+  return {
+    limiter({ name, points, seconds }) {
+      const window = { points, duration: seconds, keyPrefix: `hub:rate:${name}` };
+      const memory = new RateLimiterMemory(window);
+      if (redis === undefined) return memory;
+      const shared = new RateLimiterRedis({
+        ...window,
+        storeClient: redis,
+        rejectIfRedisNotReady: true,
+        customIncrTtlLuaScript: COUNT_SCRIPT,
+        // Refuse a client without points from memory until its window ends.
+        inMemoryBlockOnConsumed: points,
+      });
+      const countOf = async (key: string): Promise<RateLimiterRes | null> => {
+        const found = await shared.get(key);
+        return found !== null && isOurs(found, seconds) ? found : null;
+      };
+      return {
+        consume: (key, points) =>
+          viaRedis(
+            () => shared.consume(key, points),
+            () => memory.consume(key, points),
+          ),
+        get: (key) =>
+          viaRedis(
+            () => countOf(key),
+            () => memory.get(key),
+          ),
+      };
+    },
+
+    remember(key, seconds) {
+      if (remembersHere(key)) return;
+      const [oldest] = remembered.keys();
+      if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
+      // The local entry lives half as long, so that a key in use is written to Redis again before it expires.
+      remembered.set(key, performance.now() + 500 * seconds);
+      if (redis === undefined) return;
+      void viaRedis(
+        async () => void (await redis.set(`hub:known:${key}`, '1', 'EX', seconds)),
+        () => {},
+      );
+    },
+
+    async remembers(key) {
+      if (remembersHere(key)) return true;
+      if (redis === undefined) return false;
+      return viaRedis(
+        async () => (await redis.exists(`hub:known:${key}`)) === 1,
+        () => false,
+      );
+    },
+  };
+}

@@ -1,0 +1,94 @@
+// Builds the OpenAPI Operation Object of one provider's callback from its driver.
+import { type DescField, getOption } from '@bufbuild/protobuf';
+import { field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import { LONGEST_READ, parseClaim } from '../../core/payment/callbacks/claim.ts';
+import { CallbackMalformed, type PaymentDriver } from '../../core/payment/providers/driver.ts';
+import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts';
+import type { CallbackOperation, JsonSchema } from '../routes/operation.ts';
+import type { Example } from './examples.ts';
+import { fieldSchema, type Parts, textKeywords } from './message-schema.ts';
+import { OF_ANY_BODY, problemResponses } from './problem-responses.ts';
+
+export function callbackId({ gateway }: PaymentDriver): string {
+  return `${gateway.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())}Callback`;
+}
+
+export function callbackObject(
+  driver: PaymentDriver,
+  about: CallbackOperation,
+  example: Example | undefined,
+  parts: Parts,
+): JsonSchema {
+  const { gateway, callback } = driver;
+  const { method, acknowledgement } = callback;
+  const { sessionId, fields } = CallbackService.method.receiveCallback.input.field;
+  const { description, ...sessionSchema } = fieldSchema(sessionId, parts);
+  const unread = unreadText(fields);
+  const read = { ...unread, maxLength: LONGEST_READ };
+  const parameter = (name: string, required: boolean, schema: JsonSchema): JsonSchema => {
+    const value = example?.parameters?.[name];
+    return { name, in: 'query', required, schema, ...(value !== undefined && { example: value }) };
+  };
+  return {
+    operationId: callbackId(driver),
+    tags: [about.tag],
+    summary: `The callback of ${gateway}`,
+    description: `${parts.comments.ofMethod(about.rpc)}\n\nIt may have other fields, which are journaled.`,
+    parameters: [
+      { ...parameter('session_id', false, sessionSchema), description },
+      ...(method === 'GET'
+        ? callback.reads.map((name) => parameter(name, isRequired(driver, name), read))
+        : []),
+    ],
+    ...(method === 'POST' && {
+      requestBody: {
+        required: true,
+        content: {
+          'application/x-www-form-urlencoded': {
+            schema: {
+              type: 'object',
+              properties: Object.fromEntries(callback.reads.map((name) => [name, read])),
+              required: callback.reads.filter((name) => isRequired(driver, name)),
+              additionalProperties: unread,
+            },
+            ...(example?.body && { example: example.body }),
+          },
+        },
+      },
+    }),
+    responses: {
+      200: {
+        description: 'What the provider is told, whatever comes of it.',
+        headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
+        content: { [acknowledgement.contentType]: { schema: schemaOf(acknowledgement) } },
+      },
+      ...problemResponses([...about.problems, ...(method === 'POST' ? OF_ANY_BODY : [])], parts),
+    },
+  };
+}
+
+/** Whether the driver rejects every callback without this field. */
+function isRequired(driver: PaymentDriver, name: string): boolean {
+  const others = driver.callback.reads.filter((each) => each !== name);
+  try {
+    parseClaim(driver, Object.fromEntries(others.map((each) => [each, 'x'])));
+    return false;
+  } catch (error) {
+    if (error instanceof CallbackMalformed && error.field === name) return true;
+    throw error;
+  }
+}
+
+/** The contract's rules for any field of a callback. */
+function unreadText(fields: DescField): JsonSchema {
+  const { type } = getOption(fields, fieldRules);
+  const values = type.case === 'map' ? type.value.values?.type : undefined;
+  return { type: 'string', ...(values?.case === 'string' && textKeywords(values.value)) };
+}
+
+/** A schema that accepts only this value. */
+function schemaOf({ body, contentType }: PaymentDriver['callback']['acknowledgement']): JsonSchema {
+  return contentType === 'application/json'
+    ? { type: 'object', const: JSON.parse(body) }
+    : { type: 'string', const: body };
+}

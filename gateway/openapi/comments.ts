@@ -1,0 +1,40 @@
+// Reads the comments of the contract, which the generated code does not contain.
+import { execFileSync } from 'node:child_process';
+import { createFileRegistry, type DescField, type DescMethod, fromBinary } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { getComments } from '@bufbuild/protoplugin';
+
+export type Comments = {
+  /** Returns the comment of an RPC without its list of errors: REST documents errors as problems. */
+  ofMethod(method: DescMethod): string;
+  ofField(field: DescField): string;
+};
+
+/** Parses the contract with `buf`, which must be in PATH (`npm run` sets it). */
+export function readComments(): Comments {
+  const image = execFileSync('buf', ['build', 'proto', '-o', '-']);
+  const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, image));
+  return {
+    ofMethod({ parent, name }) {
+      const method = registry.getService(parent.typeName)?.methods.find((each) => each.name === name);
+      return method === undefined
+        ? ''
+        : paragraphs(getComments(method).leading).filter(saysWhatItDoes).join('\n\n');
+    },
+    ofField({ parent, name }) {
+      const field = registry.getMessage(parent.typeName)?.fields.find((each) => each.name === name);
+      return field === undefined ? '' : paragraphs(getComments(field).leading).join('\n\n');
+    },
+  };
+}
+
+function saysWhatItDoes(paragraph: string): boolean {
+  return !paragraph.startsWith('Errors');
+}
+
+function paragraphs(comment = ''): string[] {
+  return comment
+    .trim()
+    .split(/\n\s*\n/)
+    .map((paragraph) => paragraph.replace(/\s+/g, ' ').trim());
+}

@@ -1,0 +1,15 @@
+// Examples of requests and responses per operation, recorded from a running hub.
+import { readFileSync } from 'node:fs';
+
+export type Example = {
+  readonly parameters?: { readonly [name: string]: string };
+  /** Request body. */
+  readonly body?: object;
+  /** Response body. */
+  readonly answer?: unknown;
+};
+
+/** By operation id. */
+export const EXAMPLES: { readonly [operationId: string]: Example } = JSON.parse(
+  readFileSync(new URL('examples.json', import.meta.url), 'utf8'),
+);

@@ -1,0 +1,65 @@
+// Serves the health probes: liveness of the process and readiness of the hub.
+import { createClient, type Transport } from '@connectrpc/connect';
+import { Health, HealthCheckResponse_ServingStatus } from '../../gen/grpc/health/v1/health_pb.ts';
+import { coalesce } from '../../lib/net/coalesce.ts';
+import { unavailable } from '../rpc-problem.ts';
+import type { Operation } from './operation.ts';
+import type { Answer, Route } from './routes.ts';
+
+/**
+ * `/healthz` and `/readyz`. Readiness calls grpc.health.v1.Health through `transport`, and fails while
+ * requests are shed or the hub drains. The probes are not rate-limited, so concurrent ones share one check.
+ */
+export function healthRoutes(transport: Transport, isUnavailable: () => boolean): Route[] {
+  const health = createClient(Health, transport);
+
+  const look = coalesce(() => health.check({}, { timeoutMs: TIMEOUT_MS }), MAX_AGE_MS);
+
+  const ready = async (): Promise<Answer> => {
+    if (isUnavailable()) throw unavailable(new Error('requests are shed, or the hub starts or stops'));
+    const { status } = await look().catch((failure: unknown) => {
+      throw unavailable(failure);
+    });
+    if (status !== HealthCheckResponse_ServingStatus.SERVING) {
+      throw unavailable(new Error(`the hub reports health status ${status}`));
+    }
+    return OK;
+  };
+
+  return [
+    { method: 'GET', pattern: '/healthz', limited: false, isProbe: true, about: ABOUT.up, handle: () => OK },
+    { method: 'GET', pattern: '/readyz', limited: false, isProbe: true, about: ABOUT.ready, handle: ready },
+  ];
+}
+
+/** Probes usually time out after a few seconds. */
+const TIMEOUT_MS = 2_000;
+/** Probes usually repeat every few seconds, at most once a second. */
+const MAX_AGE_MS = 500;
+
+const OK: Answer = { status: 200, contentType: 'application/json', body: '{"ok":true}' };
+
+const ANSWER = {
+  description: 'It is.',
+  contentType: OK.contentType,
+  members: { ok: { type: 'boolean', const: true } },
+};
+const ABOUT = {
+  up: {
+    id: 'isUp',
+    tag: 'Health',
+    summary: 'Whether the process is up',
+    description: 'For whoever restarts it: says nothing about the database.',
+    answer: ANSWER,
+    problems: [],
+  },
+  ready: {
+    id: 'isReady',
+    tag: 'Health',
+    summary: 'Whether the hub can do its work',
+    description:
+      'Point load balancers here. It is not ready while requests are shed, nor once the hub was told to stop.',
+    answer: ANSWER,
+    problems: ['unavailable'],
+  },
+} as const satisfies { [name: string]: Operation };

@@ -1,0 +1,158 @@
+// OpenAPI descriptions of the license endpoints.
+import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
+import type { JsonSchema, Operation } from './operation.ts';
+
+const { activate, deactivate, checkStatus, getPublicKey, getJwks, getFreeLimits } = LicenseService.method;
+
+const JSON_TYPE = 'application/json';
+const OK: JsonSchema = { type: 'boolean', const: true };
+const INSTANT: JsonSchema = { type: 'string', format: 'date-time' };
+const SLUG: JsonSchema = { type: 'string', pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' };
+const LICENSE_ID: JsonSchema = { type: 'string', pattern: '^lic_[0-9a-z]{26}$' };
+/** Base64url of a SHA-256. */
+const KEY_ID: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' };
+/** -1 means unlimited. JSON numbers are exact up to 2^53 - 1. */
+const LIMITS: JsonSchema = {
+  type: 'object',
+  additionalProperties: { type: 'integer', format: 'int64', minimum: -1, maximum: Number.MAX_SAFE_INTEGER },
+};
+
+/** The payload that core/license/keys/signed-license.ts signs. Later versions may add signed members. */
+const SIGNED_LICENSE: JsonSchema = {
+  title: 'SignedLicense',
+  type: 'object',
+  description:
+    'What an application keeps and verifies offline. Signed is the RFC 8785 form of the object without its `signature` member: keep all members, those you do not know too.',
+  properties: {
+    licenseId: { ...LICENSE_ID, description: 'License identifier.' },
+    app: { ...SLUG, description: 'Slug of the app.' },
+    seatId: { type: 'string', pattern: '^seat_[0-9a-z]{26}$', description: 'Seat of this machine.' },
+    machineFingerprint: { type: 'string', description: 'As the application sent it.' },
+    customer: { type: 'string', description: 'Whom the license was issued to.' },
+    limits: { ...LIMITS, description: 'Limits by name; -1 means unlimited.' },
+    issuedAt: { ...INSTANT, description: 'When this copy was signed.' },
+    expiresAt: { ...INSTANT, description: 'When the license expires; never if absent.' },
+    leaseExpiresAt: {
+      ...INSTANT,
+      description: 'Until when this copy is good without contact to the hub; activating again renews it.',
+    },
+    kid: { ...KEY_ID, description: 'Id of the key that signs: its RFC 7638 thumbprint.' },
+    alg: { type: 'string', const: 'ES256' },
+    signature: {
+      type: 'string',
+      pattern: '^[A-Za-z0-9_-]{86}$',
+      description: 'Base64url of the 64-byte r||s (IEEE P1363) ECDSA P-256 signature with SHA-256.',
+    },
+  },
+  required: ['licenseId', 'app', 'seatId', 'machineFingerprint', 'issuedAt', 'kid', 'alg', 'signature'],
+};
+
+/** RFC 7518 section 6.2. */
+const JWK: JsonSchema = {
+  type: 'object',
+  properties: {
+    kty: { type: 'string', const: 'EC' },
+    crv: { type: 'string', const: 'P-256' },
+    x: {
+      type: 'string',
+      pattern: '^[A-Za-z0-9_-]{43}$',
+      description: 'X coordinate: 32 bytes in base64url.',
+    },
+    y: {
+      type: 'string',
+      pattern: '^[A-Za-z0-9_-]{43}$',
+      description: 'Y coordinate: 32 bytes in base64url.',
+    },
+    kid: { ...KEY_ID, description: 'RFC 7638 thumbprint.' },
+    alg: { type: 'string', const: 'ES256' },
+    use: { type: 'string', const: 'sig' },
+  },
+  required: ['kty', 'crv', 'x', 'y', 'kid', 'alg', 'use'],
+};
+
+export const LICENSE_OPERATIONS = {
+  activate: {
+    id: 'activate',
+    tag: 'Licenses',
+    summary: 'Bind a machine to a license',
+    rpc: activate,
+    answer: {
+      description: 'The machine has a seat.',
+      contentType: JSON_TYPE,
+      members: { ok: OK, license: SIGNED_LICENSE },
+    },
+    problems: ['license_key_unknown', 'seat_limit_reached', 'license_expired', 'license_revoked'],
+  },
+  deactivate: {
+    id: 'deactivate',
+    tag: 'Licenses',
+    summary: 'Release the seat of a machine',
+    rpc: deactivate,
+    answer: { description: 'The machine has no seat any more.', contentType: JSON_TYPE, members: { ok: OK } },
+    problems: ['license_key_unknown', 'seat_unknown'],
+  },
+  status: {
+    id: 'checkStatus',
+    tag: 'Licenses',
+    summary: 'Ask whether a license, and a machine on it, is good now',
+    rpc: checkStatus,
+    answer: {
+      description: 'The license is good, and the machine has a seat if one was named.',
+      contentType: JSON_TYPE,
+      members: {
+        ok: OK,
+        licenseId: LICENSE_ID,
+        state: {
+          type: 'string',
+          const: 'active',
+          description: 'Always `active`: the other states are problems.',
+        },
+        limits: LIMITS,
+      },
+      optional: ['expiresAt', 'limits'],
+    },
+    problems: ['license_unknown', 'license_expired', 'license_revoked', 'seat_not_active'],
+  },
+  publicKey: {
+    id: 'getPublicKey',
+    tag: 'Keys and limits',
+    summary: "The public half of an app's active signing key",
+    rpc: getPublicKey,
+    answer: {
+      description: 'The key.',
+      contentType: 'application/x-pem-file',
+      schema: { type: 'string', description: 'SubjectPublicKeyInfo in PEM.' },
+      tagged: true,
+    },
+    problems: ['app_unknown'],
+  },
+  jwks: {
+    id: 'getJwks',
+    tag: 'Keys and limits',
+    summary: 'All keys that verify licenses of an app',
+    rpc: getJwks,
+    answer: {
+      description: 'A JSON Web Key Set.',
+      contentType: 'application/jwk-set+json',
+      members: { keys: { type: 'array', items: JWK } },
+      tagged: true,
+    },
+    problems: ['app_unknown'],
+  },
+  freeLimits: {
+    id: 'getFreeLimits',
+    tag: 'Keys and limits',
+    summary: 'The caps of a client without a license',
+    rpc: getFreeLimits,
+    answer: {
+      description: 'The limits.',
+      contentType: JSON_TYPE,
+      members: {
+        app: { ...SLUG, description: 'Slug of the app.' },
+        profile: { type: 'string', const: 'free' },
+        limits: LIMITS,
+      },
+    },
+    problems: ['app_unknown', 'limit_profile_unknown'],
+  },
+} as const satisfies { [name: string]: Operation };

@@ -1,0 +1,164 @@
+// The license endpoints: each translates a REST request to one RPC and its response to JSON.
+import { hash } from 'node:crypto';
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { type Client, createClient, type Transport } from '@connectrpc/connect';
+import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
+import { textMember } from '../body/read-body.ts';
+import { type Guess, type GuessLimit, keySubject, licenseSubject } from '../limits/guess-limit.ts';
+import { tagged } from '../server/conditional-response.ts';
+import { LICENSE_OPERATIONS as about } from './license-operations.ts';
+import { type Answer, type Call, queryParameter, type Route } from './routes.ts';
+
+/** Routes under /v1, answered by the LicenseService behind `transport`. */
+export function licenseRoutes(transport: Transport, guesses: GuessLimit | undefined): Route[] {
+  const licenses = createClient(LicenseService, transport);
+  const guard = (guess: Guess, kind: 'read' | 'write', ask: () => Promise<Answer>): Promise<Answer> =>
+    guesses === undefined ? ask() : guesses.guard(guess, kind, ask);
+  const byKey = (call: Call, ask: () => Promise<Answer>): Promise<Answer> => {
+    const subject = keySubject(textMember(call.body, 'licenseKey') ?? '');
+    return guard({ client: call.client, subject }, 'write', ask);
+  };
+  const checkStatus = (call: Call): Promise<Answer> => {
+    const fingerprint = queryParameter(call.query, 'fp');
+    const ask = (): Promise<Answer> => status(licenses, call, fingerprint);
+    // Without a fingerprint there is nothing to guess.
+    if (fingerprint === undefined) return ask();
+    return guard({ client: call.client, subject: licenseSubject(call.param) }, 'read', ask);
+  };
+  const open = { limited: true, crossOrigin: true } as const;
+  const ofApp = { ...open, method: 'GET', fieldNames: { app: 'slug' } } as const;
+  return [
+    {
+      ...open,
+      method: 'POST',
+      pattern: '/v1/activate',
+      about: about.activate,
+      handle: (call) => byKey(call, () => activate(licenses, call)),
+    },
+    {
+      ...open,
+      method: 'POST',
+      pattern: '/v1/deactivate',
+      about: about.deactivate,
+      handle: (call) => byKey(call, () => deactivate(licenses, call)),
+    },
+    {
+      ...open,
+      method: 'GET',
+      pattern: '/v1/status/{licenseId}',
+      fieldNames: { machine_fingerprint: 'fp' },
+      about: about.status,
+      handle: checkStatus,
+    },
+    {
+      ...ofApp,
+      pattern: '/v1/apps/{slug}/public-key',
+      about: about.publicKey,
+      handle: (call) => publicKey(licenses, call),
+    },
+    {
+      ...ofApp,
+      pattern: '/v1/apps/{slug}/jwks.json',
+      about: about.jwks,
+      handle: (call) => jwks(licenses, call),
+    },
+    {
+      ...ofApp,
+      pattern: '/v1/apps/{slug}/limits/free',
+      about: about.freeLimits,
+      handle: (call) => freeLimits(licenses, call),
+    },
+  ];
+}
+
+type Licenses = Client<typeof LicenseService>;
+
+async function activate(licenses: Licenses, { body, requestId }: Call): Promise<Answer> {
+  const machineLabel = textMember(body, 'machineLabel');
+  const appVersion = textMember(body, 'appVersion');
+  const request = {
+    licenseKey: textMember(body, 'licenseKey') ?? '',
+    machineFingerprint: textMember(body, 'machineFingerprint') ?? '',
+    ...(machineLabel !== undefined && { machineLabel }),
+    ...(appVersion !== undefined && { appVersion }),
+  };
+  const { license, publicKeyPem } = await licenses.activate(request, write(requestId));
+  if (license === undefined) throw new Error('Activate answered without a license');
+  return json({ ok: true, license, publicKeyPem });
+}
+
+async function deactivate(licenses: Licenses, { body, requestId }: Call): Promise<Answer> {
+  const request = {
+    licenseKey: textMember(body, 'licenseKey') ?? '',
+    machineFingerprint: textMember(body, 'machineFingerprint') ?? '',
+  };
+  const { released } = await licenses.deactivate(request, write(requestId));
+  return json({ ok: true, released });
+}
+
+async function status(
+  licenses: Licenses,
+  call: Call,
+  machineFingerprint: string | undefined,
+): Promise<Answer> {
+  const found = await licenses.checkStatus(
+    { licenseId: call.param, ...(machineFingerprint !== undefined && { machineFingerprint }) },
+    read(call),
+  );
+  const { seats, expiresAt, checkedAt } = found;
+  if (seats === undefined || checkedAt === undefined)
+    throw new Error('CheckStatus answered without seats or time');
+  const limits = limitsOf(found.limits);
+  return json({
+    ok: true,
+    licenseId: found.licenseId,
+    state: 'active', // the other states are errors of the RPC
+    seats: { limit: seats.limit, used: seats.used },
+    expiresAt: expiresAt && rfc3339(expiresAt),
+    limits: Object.keys(limits).length > 0 ? limits : undefined,
+    checkedAt: rfc3339(checkedAt),
+    recheckAfterSeconds: found.recheckAfterSeconds,
+  });
+}
+
+async function publicKey(licenses: Licenses, call: Call): Promise<Answer> {
+  const { publicKeyPem, kid } = await licenses.getPublicKey({ app: call.param }, read(call));
+  return tagged(call, kid, 'application/x-pem-file', publicKeyPem);
+}
+
+async function jwks(licenses: Licenses, call: Call): Promise<Answer> {
+  const { keys } = await licenses.getJwks({ app: call.param }, read(call));
+  const body = JSON.stringify({
+    keys: keys.map(({ kty, crv, x, y, kid, alg, use }) => ({ kty, crv, x, y, kid, alg, use })),
+  });
+  return tagged(call, hash('sha256', body, 'base64url'), 'application/jwk-set+json', body);
+}
+
+async function freeLimits(licenses: Licenses, call: Call): Promise<Answer> {
+  const { limits } = await licenses.getFreeLimits({ app: call.param }, read(call));
+  return json({ app: call.param, profile: 'free', limits: limitsOf(limits) });
+}
+
+// Writes get no signal: one that has begun may be committed already, so it completes after the client
+// disconnects and the client's retry gets its result.
+function write(requestId: string): { headers: { 'x-request-id': string } } {
+  return { headers: { 'x-request-id': requestId } };
+}
+
+function read({ requestId, signal }: Call): { headers: { 'x-request-id': string }; signal?: AbortSignal } {
+  return { headers: { 'x-request-id': requestId }, ...(signal && { signal }) };
+}
+
+function json(value: object): Answer {
+  return { status: 200, contentType: 'application/json', body: JSON.stringify(value) };
+}
+
+/** The contract limits these to ±(2^53−1), so a JSON number holds them exactly. */
+function limitsOf(limits: { readonly [name: string]: bigint }): { [name: string]: number } {
+  return Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, Number(value)]));
+}
+
+/** UTC with milliseconds. */
+function rfc3339(time: Timestamp): string {
+  return timestampDate(time).toISOString();
+}

@@ -1,0 +1,239 @@
+// The public HTTP/1.1 server: its options, wiring and shutdown.
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { promisify } from 'node:util';
+import type { Transport } from '@connectrpc/connect';
+import type { Cluster, Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import { createMetrics, type Metrics } from '../../lib/metrics/metrics.ts';
+import type { Availability } from '../../lib/net/availability.ts';
+import { createConnectionCap, MAX_CONNECTIONS } from '../../lib/net/connection-cap.ts';
+import { createFallbackCount, createLimitRefusals } from '../../lib/net/limit-metrics.ts';
+import { createRequestCap } from '../../lib/net/request-cap.ts';
+import { createSlowClientWatchdog } from '../../lib/net/slow-client-watchdog.ts';
+import { createGuessLimit, type GuessLimit } from '../limits/guess-limit.ts';
+import { createLimitStore } from '../limits/limit-store.ts';
+import { createRateLimit, type RateLimit, WINDOW_SECONDS } from '../limits/rate-limit.ts';
+import { createLoad } from '../limits/shedding.ts';
+import { createHttpMetrics } from '../metrics.ts';
+import { Problem } from '../problem.ts';
+import { healthRoutes } from '../routes/health-routes.ts';
+import { licenseRoutes } from '../routes/license-routes.ts';
+import { referenceRoutes } from '../routes/reference-routes.ts';
+import type { Route } from '../routes/routes.ts';
+import { webhookRoutes } from '../routes/webhook-routes.ts';
+import { createClientErrorListener, createRefuse } from './client-error.ts';
+import { createClientIp, createIsProxy, type ProxyHeader } from './client-ip.ts';
+import { createCors } from './cors.ts';
+import { createRequestListener } from './request.ts';
+
+export type GatewayOptions = {
+  /** Transport to the core's RPCs. It sets their deadline. */
+  transport: Transport;
+  logger: Logger;
+  /** Registry of the gateway's metrics. Default: a private one. */
+  metrics?: Metrics;
+  /** Requests per client and minute over the license endpoints; 0: no limit. */
+  ratePerMinute: number;
+  /** Wrong guesses at keys and fingerprints per client in ten minutes; 0: no limit. */
+  wrongGuesses: number;
+  /** License requests in flight; further ones are shed. */
+  maxInFlight: number;
+  /** Whether to cancel a read RPC when its client disconnects. Default: true. */
+  abandonsReads?: boolean;
+  /** Connections per client that is not a trusted proxy; 0: no limit. */
+  connectionsPerClient: number;
+  /** Shares the limits between gateways; the caller closes it. Without it each gateway counts in memory. */
+  redis?: Redis | Cluster;
+  /** Addresses and CIDR ranges, from `parseTrustedProxies`. */
+  trustedProxies: readonly string[];
+  /** The header in which trusted proxies forward the client's address. */
+  proxyHeader: ProxyHeader;
+  /** Origins whose pages may call the license endpoints, from `parseOrigins`. Default: none. */
+  corsOrigins?: readonly string[];
+  /** Whether to serve /docs and /openapi.json. Default: true. */
+  docs?: boolean;
+  /** Readiness. Default: always ready. */
+  availability?: Pick<Availability, 'state'>;
+  /** Default: 65536. */
+  maxBodyBytes?: number;
+  /** Timeout of the headers and, after them, of the body. Default: 10000. */
+  bodyTimeoutMs?: number;
+  /** Timeout for the client to read a response. Default: 30000. */
+  answerTimeoutMs?: number;
+};
+
+export type Gateway = {
+  /** Not listening yet. */
+  server: Server;
+  /**
+   * Stops accepting connections, finishes requests in flight with `Connection: close`, and closes the remaining
+   * connections after `graceMs`. Resolves when every connection is closed.
+   */
+  close(graceMs: number): Promise<void>;
+};
+
+/** All routes of the gateway. */
+export function gatewayRoutes(
+  transport: Transport,
+  {
+    guesses,
+    isUnavailable = () => false,
+    docs = true,
+  }: { guesses?: GuessLimit | undefined; isUnavailable?: () => boolean; docs?: boolean } = {},
+): Route[] {
+  return [
+    ...licenseRoutes(transport, guesses),
+    ...webhookRoutes(transport),
+    ...healthRoutes(transport, isUnavailable),
+    ...(docs ? referenceRoutes() : []),
+  ];
+}
+
+/** The connections of one client beyond its cap that get a response; further ones are closed at once. */
+const SURPLUS_ANSWERED = 20;
+const SURPLUS_MS = 1_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Longer than the 60 s for which load balancers usually keep an idle connection, so that they close it first. */
+const KEEP_ALIVE_MS = 65_000;
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const { transport, logger, metrics = createMetrics(), docs = true } = options;
+  const { maxBodyBytes = 65_536, bodyTimeoutMs = 10_000, answerTimeoutMs = 30_000 } = options;
+  const { availability = { state: 'serving' } } = options;
+  let closing = false;
+
+  const refusals = createLimitRefusals(metrics);
+  const { guesses, rateLimit } = createLimits(options, metrics, refusals);
+  const load = createLoad(options.maxInFlight);
+  metrics.gauge(
+    { name: 'hub_http_in_flight', help: 'License requests at the public gateway that are worked on.' },
+    () => load.inFlight,
+  );
+  const meter = createHttpMetrics(metrics);
+  const refuse = createRefuse(logger, meter);
+  const isExempt = createIsProxy(options.trustedProxies);
+  const mayServe = createRequestCap({ isExempt });
+  const watchdog = createSlowClientWatchdog<ServerResponse>({
+    requestMs: 2 * bodyTimeoutMs,
+    answerMs: answerTimeoutMs,
+  });
+
+  const server = createHttpServer(bodyTimeoutMs);
+  metrics.gauge({ name: 'hub_http_connections', help: 'Open connections to the public gateway.' }, () =>
+    promisify(server.getConnections.bind(server))(),
+  );
+  const isSurplus = capConnections(
+    server,
+    createConnectionCap({ perClient: options.connectionsPerClient, isExempt, logger }),
+    refusals('connections'),
+  );
+  const listener = createRequestListener({
+    routes: gatewayRoutes(transport, {
+      guesses,
+      isUnavailable: () => load.isShedding() || availability.state !== 'serving',
+      docs,
+    }),
+    clientIp: createClientIp(options),
+    load,
+    cors: createCors(options.corsOrigins ?? []),
+    rateLimit,
+    bodyLimits: { maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutMs },
+    logger,
+    meter,
+    abandonsReads: options.abandonsReads ?? true,
+    isDraining: () => closing || availability.state === 'draining',
+    isSurplus,
+  });
+
+  const closeIfIdle = (): void => {
+    if (watchdog.size === 0) server.closeAllConnections();
+  };
+  const serve = (req: ServerResponse['req'], res: ServerResponse): void => {
+    if (!mayServe(req, res)) return;
+    watchdog.begin(req, res);
+    if (closing) res.once('close', closeIfIdle);
+    listener(req, res);
+  };
+  server.on('request', serve);
+  // The body reader answers `Expect: 100-continue`; other expectations may be ignored (RFC 9110 section 10.1.1).
+  server.on('checkContinue', serve);
+  server.on('checkExpectation', serve);
+  server.on('clientError', createClientErrorListener(watchdog.responses, refuse));
+  server.on('connect', (_req, socket) => {
+    socket.on('error', () => socket.destroy());
+    refuse(socket, new Problem('not_found', 'This is no proxy.'));
+  });
+
+  const close = (graceMs: number): Promise<void> =>
+    new Promise((resolve) => {
+      closing = true;
+      const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+      // An error only means that the server was not listening.
+      server.close(() => {
+        clearTimeout(cut);
+        watchdog.stop();
+        resolve();
+      });
+      for (const res of watchdog.responses()) res.once('close', closeIfIdle);
+      closeIfIdle();
+    });
+  return { server, close };
+}
+
+/** Creates the limits that are switched on. */
+function createLimits(
+  { ratePerMinute, wrongGuesses, redis, logger }: GatewayOptions,
+  metrics: Metrics,
+  refusals: ReturnType<typeof createLimitRefusals>,
+): { guesses: GuessLimit | undefined; rateLimit: RateLimit | undefined } {
+  const store = createLimitStore(redis, createFallbackCount(metrics));
+  const guesses =
+    wrongGuesses > 0 ? createGuessLimit({ wrongGuesses, store, refusals: refusals('guesses') }) : undefined;
+  if (ratePerMinute <= 0) return { guesses, rateLimit: undefined };
+  const limiter = store.limiter({ name: 'license', points: ratePerMinute, seconds: WINDOW_SECONDS });
+  const rateLimit = createRateLimit({ ratePerMinute, limiter, logger, refusals: refusals('requests') });
+  return { guesses, rateLimit };
+}
+
+function createHttpServer(bodyTimeoutMs: number): Server {
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: bodyTimeoutMs,
+    // A backstop: headers and body have a timeout each.
+    requestTimeout: 2 * bodyTimeoutMs + 1_000,
+    connectionsCheckingInterval: 500,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // The request listener responds to a missing Host with a problem document.
+    requireHostHeader: false,
+    insecureHTTPParser: false,
+  });
+  server.maxHeadersCount = 100;
+  server.maxConnections = MAX_CONNECTIONS;
+  return server;
+}
+
+/**
+ * Applies the connection cap. A connection beyond it gets a response to its first request and a short time for it.
+ * Returns whether a socket is such a connection.
+ */
+function capConnections(
+  server: Server,
+  countExcess: (socket: Socket) => number,
+  refusals: { inc(): void },
+): (socket: Socket) => boolean {
+  const surplus = new WeakSet<Socket>();
+  server.on('connection', (socket) => {
+    const excess = countExcess(socket);
+    if (excess === 0) return;
+    refusals.inc();
+    if (excess > SURPLUS_ANSWERED) {
+      socket.destroy();
+      return;
+    }
+    surplus.add(socket);
+    const timer = setTimeout(() => socket.destroy(), SURPLUS_MS);
+    socket.once('close', () => clearTimeout(timer));
+  });
+  return (socket) => surplus.has(socket);
+}

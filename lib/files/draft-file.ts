@@ -1,0 +1,62 @@
+// Names temporary files beside their final path, and removes those that a killed process left.
+import { createHash, randomUUID } from 'node:crypto';
+import { readlinkSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+
+/** Drafts that this process is writing. */
+const live = new Set<string>();
+
+/**
+ * Calls `write` with a temporary path in the directory of `path`, and removes the file afterwards unless it
+ * was renamed. First removes drafts of dead processes from the directory (see `sweepDrafts`).
+ */
+export async function withDraft<T>(path: string, write: (draft: string) => Promise<T>): Promise<T> {
+  await sweepDrafts(dirname(path));
+  const name = `${basename(path)}.${place()}-${process.pid}-${randomUUID().slice(0, 8)}.part`;
+  const draft = join(dirname(path), name);
+  live.add(name);
+  try {
+    return await write(draft);
+  } finally {
+    await rm(draft, { force: true });
+    live.delete(name);
+  }
+}
+
+const DRAFT = /\.([0-9a-f]{8})-(\d+)-[0-9a-f]{8}\.part$/;
+
+/**
+ * Removes the drafts in a directory whose process no longer runs. A draft's name contains its process id and
+ * a hash of the machine and process namespace, so that a draft of another machine or container is kept.
+ */
+export async function sweepDrafts(directory: string): Promise<void> {
+  const names = await readdir(directory).catch(() => []); // the caller's own write reports the error
+  for (const name of names) {
+    const [, where, pid] = DRAFT.exec(name) ?? [];
+    if (where !== place() || live.has(name)) continue;
+    if (Number(pid) !== process.pid && isRunning(Number(pid))) continue;
+    await rm(join(directory, name), { force: true }).catch(() => {}); // belongs to another user, who removes it
+  }
+}
+
+/** A hash of the host name and, on Linux, the process namespace. */
+function place(): string {
+  let namespace = '';
+  try {
+    namespace = readlinkSync('/proc/self/ns/pid');
+  } catch {
+    // not on Linux
+  }
+  return createHash('sha256').update(`${hostname()} ${namespace}`).digest('hex').slice(0, 8);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+  }
+}

@@ -1,0 +1,93 @@
+// Metrics of the process: CPU, memory, open files, event loop delay.
+import { readdir, readFile } from 'node:fs/promises';
+import { performance } from 'node:perf_hooks';
+import type { Metrics } from './metrics.ts';
+
+export type ProcessFacts = {
+  /** The version of the hub. */
+  readonly version: string;
+  /** The role of this process: `all`, `core` or `gateway`. */
+  readonly role: string;
+};
+
+export type ProcessMetrics = { stop(): void };
+
+/** The interval at which the delay of the event loop is sampled. */
+const LOOK_MS = 100;
+const LATE_BOUNDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** The names that begin with `process_` and `nodejs_` are those of prom-client's default metrics. */
+export function measureProcess(metrics: Metrics, { version, role }: ProcessFacts): ProcessMetrics {
+  metrics.gauge(
+    {
+      name: 'hub_build_info',
+      help: 'What runs here; always 1.',
+      aggregator: 'max',
+      labelNames: ['version', 'role', 'node'],
+    },
+    () => [{ labels: { version, role, node: process.versions.node }, value: 1 }],
+  );
+  metrics.observedCounter(
+    { name: 'process_cpu_seconds_total', help: 'Processor time, of user and system together.' },
+    () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1e6;
+    },
+  );
+  metrics.observedCounter(
+    {
+      name: 'nodejs_eventloop_active_seconds_total',
+      help: 'Time in which the event loop was at work instead of waiting for something to do.',
+    },
+    () => performance.eventLoopUtilization().active / 1_000,
+  );
+  const late = metrics.histogram({
+    name: 'hub_event_loop_delay_seconds',
+    help: 'How late the event loop is to what is due, by ten looks a second.',
+    buckets: LATE_BOUNDS,
+  });
+  metrics.gauge(
+    {
+      name: 'process_start_time_seconds',
+      help: 'When the process started, in seconds since 1970; of several the first.',
+      aggregator: 'min',
+    },
+    () => performance.timeOrigin / 1_000,
+  );
+  metrics.gauge({ name: 'process_resident_memory_bytes', help: 'Resident memory.' }, () =>
+    process.memoryUsage.rss(),
+  );
+  metrics.gauge(
+    { name: 'nodejs_heap_size_used_bytes', help: 'Of the heap of JavaScript, used.' },
+    () => process.memoryUsage().heapUsed,
+  );
+  metrics.gauge({ name: 'process_open_fds', help: 'Open file descriptors, on Linux.' }, openFiles);
+  metrics.gauge(
+    {
+      name: 'process_max_fds',
+      help: 'File descriptors that a process may have, on Linux; of several the least.',
+      aggregator: 'min',
+    },
+    maxOpenFiles,
+  );
+
+  let due = performance.now() + LOOK_MS;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    late.observe(Math.max(0, now - due) / 1_000);
+    due = now + LOOK_MS;
+  }, LOOK_MS);
+  timer.unref();
+  return { stop: () => clearInterval(timer) };
+}
+
+async function openFiles(): Promise<number | undefined> {
+  if (process.platform !== 'linux') return undefined;
+  return (await readdir('/proc/self/fd')).length - 1; // the one it is read by
+}
+
+async function maxOpenFiles(): Promise<number | undefined> {
+  if (process.platform !== 'linux') return undefined;
+  const [, soft] = /^Max open files +(\d+)/m.exec(await readFile('/proc/self/limits', 'utf8')) ?? [];
+  return soft === undefined ? undefined : Number(soft);
+}

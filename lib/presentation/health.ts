@@ -1,0 +1,242 @@
+// Health checks of a running hub: its metrics against the thresholds of docs/operations/alerts.yml.
+import type { Reading } from './metric-reading.ts';
+
+export type HealthFinding =
+  | { readonly check: string; readonly state: 'ok'; readonly detail: string }
+  | HealthProblem;
+export type HealthProblem = { readonly check: string } & Trouble;
+
+type Trouble = { readonly state: 'warning' | 'failed'; readonly detail: string; readonly remedy: string };
+
+type Check = {
+  readonly check: string;
+  /** Text if the check passes. */
+  readonly well: string;
+  readonly trouble: (reading: Reading, nowMs: number) => Trouble | undefined;
+};
+
+const DAY_S = 86_400;
+
+const CHECKS: readonly Check[] = [
+  {
+    check: 'processes',
+    well: 'all workers respond; memory, files and connections are within limits',
+    trouble: ({ value, extreme }) => {
+      const wanted = value('hub_workers', { state: 'wanted' }) ?? 1;
+      const answering = value('hub_workers', { state: 'answering' }) ?? 1;
+      if (answering < wanted)
+        return warning(
+          `${answering} of ${wanted} workers respond`,
+          'look in the log for why the others ended',
+        );
+      const files = (value('process_open_fds') ?? 0) / wanted;
+      const most = extreme('min', 'process_max_fds') ?? Number.POSITIVE_INFINITY;
+      if (files > 0.8 * most)
+        return failure(
+          `${Math.round(files)} of ${most} file descriptors are open`,
+          'raise LimitNOFILE or ulimit -n',
+        );
+      const connections = (value('hub_http_connections') ?? 0) / wanted;
+      if (connections > 8_000)
+        return failure(
+          `a process has ${Math.round(connections)} of 10000 connections`,
+          'see the runbook HubConnectionsRunOut',
+        );
+      const memory = (value('process_resident_memory_bytes') ?? 0) / wanted;
+      if (memory > 1e9)
+        return warning(`a process holds ${Math.round(memory / 1e6)} MB`, 'see the runbook HubMemoryHigh');
+      return undefined;
+    },
+  },
+  {
+    check: 'connections to the database',
+    well: 'no requests are waiting for a connection',
+    trouble: ({ value, extreme }) => {
+      if (extreme('min', 'hub_database_up') === 0)
+        return failure(
+          'the hub cannot reach the database',
+          'check that the database is running, and look in the log of the hub',
+        );
+      const waiting = value('hub_pg_pool_waiting') ?? 0;
+      if (waiting === 0) return undefined;
+      return warning(
+        `${waiting} requests are waiting for a connection`,
+        'look for slow statements in pg_stat_activity, or raise HUB_DATABASE_POOL',
+      );
+    },
+  },
+  {
+    check: 'Redis of the hub',
+    well: 'responds, or is not configured',
+    trouble: ({ extreme }) => {
+      if (extreme('min', 'hub_redis_up') === 0)
+        return warning(
+          'does not respond: each process counts requests by itself',
+          'start Redis, or correct REDIS_URL',
+        );
+      if (extreme('min', 'hub_redis_takes_writes') === 0)
+        return warning(
+          'refuses writes: each process counts requests by itself',
+          'set REDIS_URL to a primary with free memory; the log has the reason',
+        );
+      return undefined;
+    },
+  },
+  {
+    check: 'log',
+    well: 'all lines were written',
+    trouble: ({ value, extreme }) => {
+      const lost = value('hub_log_lost_lines_total') ?? 0;
+      if (extreme('min', 'hub_log_writable') === 0)
+        return failure(
+          `cannot be written: ${lost} lines are lost`,
+          'free disk space, or restart the program that reads the log; the hub keeps serving',
+        );
+      if (lost > 0)
+        return warning(
+          `${lost} lines were lost since the hub started`,
+          'look for the reason in the standard error of the hub; a restart resets the count',
+        );
+      return undefined;
+    },
+  },
+  {
+    check: 'tasks',
+    well: 'all succeeded in the last 5 minutes',
+    trouble: ({ samples }, nowMs) => {
+      const late = samples
+        .filter(({ name, labels }) => name === LAST_SUCCESS && labels['task'] !== 'partitions')
+        .map(({ labels, value }) => ({
+          task: labels['task'],
+          seconds: Math.round(nowMs / 1000 - value),
+        }))
+        .filter(({ seconds }) => seconds > 300);
+      if (late.length === 0) return undefined;
+      const overdue = late.map(({ task, seconds }) => `${task} for ${seconds} s`).join(', ');
+      return failure(`have not succeeded: ${overdue}`, 'look in the log for the reason');
+    },
+  },
+  {
+    check: 'sweep',
+    well: 'verifies every session on time',
+    trouble: ({ extreme }) => {
+      const seconds = Math.round(extreme('max', 'hub_sweep_overdue_seconds') ?? 0);
+      if (seconds <= 600) return undefined;
+      return warning(
+        `is ${seconds} s late`,
+        'run hubctl slot test for each slot, and raise HUB_PROVIDER_QUESTIONS',
+      );
+    },
+  },
+  {
+    check: 'held payments',
+    well: 'none has been held for review for over an hour',
+    trouble: ({ extreme }) => {
+      const minutes = Math.round((extreme('max', 'hub_sessions_oldest_held_seconds') ?? 0) / 60);
+      if (minutes <= 60) return undefined;
+      const held = extreme('max', 'hub_sessions_held') ?? 0;
+      return warning(
+        `${held} held for review, the oldest for ${minutes} minutes`,
+        'run hubctl session list --held, and release the payments or refund the customers',
+      );
+    },
+  },
+  {
+    check: 'strays',
+    well: 'no stray callbacks are waiting',
+    trouble: ({ extreme }) => {
+      const seconds = Math.round(extreme('max', 'hub_callbacks_oldest_stray_seconds') ?? 0);
+      if (seconds <= 60) return undefined;
+      return failure(
+        `a stray callback has been waiting for ${seconds} s`,
+        'look in the log for the reason; restart the core',
+      );
+    },
+  },
+  {
+    check: 'partitions',
+    well: 'the partitions of the next month exist',
+    trouble: ({ extreme }) =>
+      (extreme('min', 'hub_partition_months_ahead') ?? 1) < 1
+        ? warning(
+            'the partitions of the next month are missing',
+            'look in the log for why the task partitions fails',
+          )
+        : undefined,
+  },
+  {
+    check: 'audit chain',
+    well: 'is complete as far as the hub knows, and up to date',
+    trouble: ({ extreme }) => {
+      if (extreme('max', 'hub_audit_head_lost') === 1)
+        return failure(
+          'has lost entries that the hub knows',
+          'run hubctl audit verify: it names the first lost entry',
+        );
+      if (extreme('max', 'hub_audit_chain_stopped') === 1)
+        return failure(
+          'cannot continue: its key or its head is missing',
+          'run hubctl audit verify: it says which; see the runbook HubAuditChainStopped',
+        );
+      const waited = Math.round(extreme('max', 'hub_audit_oldest_unlinked_seconds') ?? 0);
+      if (waited > 300)
+        return failure(
+          `an entry has been waiting for its link for ${waited} s`,
+          'look in the log for the reason; see the runbook HubAuditEntriesUnlinked',
+        );
+      const unlinked = extreme('max', 'hub_audit_unlinked_entries') ?? 0;
+      if (unlinked <= 5_000) return undefined;
+      return warning(
+        `at least ${unlinked} entries are not linked yet`,
+        'look in the log for why the task audit_chain fails',
+      );
+    },
+  },
+  {
+    check: 'clock of the hub',
+    well: 'matches the clock of the database',
+    trouble: ({ extreme }) => {
+      const ahead = extreme('max', 'hub_clock_ahead_seconds') ?? 0;
+      const behind = -(extreme('min', 'hub_clock_ahead_seconds') ?? 0);
+      const seconds = Math.round(Math.max(ahead, behind));
+      if (seconds <= 60) return undefined;
+      return warning(
+        `is ${seconds} s ${ahead > behind ? 'ahead of' : 'behind'} the clock of the database`,
+        'synchronize the clocks (NTP)',
+      );
+    },
+  },
+  {
+    check: 'certificate',
+    well: 'is valid for more than two weeks, or not configured',
+    trouble: ({ extreme }, nowMs) => {
+      const until = extreme('min', 'hub_rpc_certificate_expires_timestamp_seconds');
+      const days = until === undefined ? Number.POSITIVE_INFINITY : (until - nowMs / 1000) / DAY_S;
+      if (days > 14) return undefined;
+      const detail = days < 0 ? 'has expired' : `expires in ${Math.floor(days)} days`;
+      return {
+        state: days < 0 ? 'failed' : 'warning',
+        detail,
+        remedy: 'replace the files of HUB_RPC_TLS_CERT and HUB_RPC_TLS_KEY',
+      };
+    },
+  },
+];
+
+const LAST_SUCCESS = 'hub_task_last_success_timestamp_seconds';
+
+/** Runs all checks. `now` is the hub's time, because the caller's clock may be wrong. */
+export function checkHealth(reading: Reading, now: Date): HealthFinding[] {
+  return CHECKS.map(({ check, well, trouble }) => {
+    const found = trouble(reading, now.getTime());
+    return found === undefined ? { check, state: 'ok', detail: well } : { check, ...found };
+  });
+}
+
+function warning(detail: string, remedy: string): Trouble {
+  return { state: 'warning', detail, remedy };
+}
+
+function failure(detail: string, remedy: string): Trouble {
+  return { state: 'failed', detail, remedy };
+}

@@ -1,0 +1,172 @@
+// The history of a charge session as a chronological list of events, for hubctl and the console.
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import type {
+  Callback,
+  DuplicatePayment,
+  Money,
+  StatusChange,
+  UsageLog,
+} from '../../gen/hub/payment/v1/payment_pb.ts';
+import type { InspectChargeSessionResponse } from '../../gen/hub/payment/v1/payment_service_pb.ts';
+import { formatDecimal } from './money.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES, USAGE_KINDS, wordFor } from './words.ts';
+
+/** One event. */
+export type SessionEvent = {
+  /** Undefined for a callback that is still waiting. */
+  readonly at: Timestamp | undefined;
+  /** `callback`: received or replayed; `request`: request to the provider; `outcome`: result of a callback. */
+  readonly kind: 'session' | 'callback' | 'request' | 'status' | 'money' | 'outcome' | 'waiting';
+  readonly what: string;
+  readonly detail: string;
+};
+
+/** Oldest first. Events of the same millisecond are in causal order. */
+export function listSessionEvents(reply: InspectChargeSessionResponse): SessionEvent[] {
+  const { session, callbacks, verifications, usageLogs, duplicatePayments } = reply;
+  const lines: SessionEvent[] = [
+    {
+      at: session?.createdAt,
+      kind: 'session',
+      what: 'created',
+      detail: `${moneyText(session?.amount)} through ${session?.slot} (${session?.gateway})`,
+    },
+    ...callbacks.map(
+      ({ callbackId, receivedAt, fields }): SessionEvent => ({
+        at: receivedAt,
+        kind: 'callback',
+        what: 'callback',
+        detail: `${callbackId}: ${essentials(fields)}`,
+      }),
+    ),
+    ...callbacks.flatMap(({ callbackId, replayedAt }) =>
+      replayedAt.map((at): SessionEvent => ({ at, kind: 'callback', what: 'replayed', detail: callbackId })),
+    ),
+    ...verifications.map(
+      ({ askedAt, operation, outcome, detail, durationMs }): SessionEvent => ({
+        at: askedAt,
+        kind: 'request',
+        what: `request: ${operation}`,
+        detail: `${outcome} after ${durationMs} ms: ${detail}`,
+      }),
+    ),
+    ...statuses(reply),
+    ...usageLogs.flatMap(usageLines),
+    ...duplicatePayments.flatMap(duplicateLines),
+    ...callbacks
+      .filter(({ finishedAt }) => finishedAt !== undefined)
+      .map(
+        (callback): SessionEvent => ({
+          at: callback.finishedAt,
+          kind: 'outcome',
+          what: outcomeOf(callback),
+          detail: `${callback.callbackId} at attempt ${callback.attempts}: ${callback.reason}`,
+        }),
+      ),
+  ];
+  // A stable sort keeps the causal order.
+  const sorted = lines.sort((one, other) => milliseconds(one.at) - milliseconds(other.at));
+  const waiting = callbacks.filter(({ finishedAt }) => finishedAt === undefined);
+  return [
+    ...sorted,
+    ...waiting.map(
+      ({ callbackId, reason, attempts }): SessionEvent => ({
+        at: undefined,
+        kind: 'waiting',
+        what: 'waiting',
+        detail: `${callbackId} after ${attempts} attempts: ${reason}`,
+      }),
+    ),
+  ];
+}
+
+/** The suffix of a status that the provider has not confirmed. */
+export function unconfirmedText(status: string, verified: boolean): string {
+  return status === 'pending' || verified ? '' : ' (the provider has not confirmed it)';
+}
+
+/** `settled (failed)`: a settled callback does not imply a payment. */
+export function outcomeText(state: string, sessionStatus: string | undefined): string {
+  return sessionStatus === undefined ? state : `${state} (${sessionStatus})`;
+}
+
+/** `ignored: 24 900 (24 800 only counted)`. */
+export function callbackCountText(count: {
+  readonly state: string;
+  readonly kept: number;
+  readonly onlyCounted: number;
+}): string {
+  const { state, kept, onlyCounted } = count;
+  const counted = onlyCounted > 0 ? ` (${grouped(onlyCounted)} only counted)` : '';
+  return `${state}: ${grouped(kept + onlyCounted)}${counted}`;
+}
+
+function grouped(count: number): string {
+  return count.toLocaleString('en').replaceAll(',', ' ');
+}
+
+function outcomeOf({ state, sessionStatus }: Callback): string {
+  const status = sessionStatus === 0 ? undefined : wordFor(CHARGE_STATUSES, sessionStatus);
+  return outcomeText(wordFor(CALLBACK_STATES, state), status);
+}
+
+function statusLine({ at, to, verified, reason, callbackId }: StatusChange): SessionEvent {
+  const what = wordFor(CHARGE_STATUSES, to);
+  const by = callbackId === '' ? '' : `, by ${callbackId}`;
+  return { at, kind: 'status', what, detail: `${reason}${by}${unconfirmedText(what, verified)}` };
+}
+
+/** Adds the current status, unless the last change has it. */
+function statuses({ session, statusChanges }: InspectChargeSessionResponse): SessionEvent[] {
+  const lines = statusChanges.map(statusLine);
+  const last = statusChanges.at(-1);
+  if (session === undefined || (last?.to === session.status && last.reason === session.statusReason))
+    return lines;
+  const what = wordFor(CHARGE_STATUSES, session.status);
+  return [...lines, { at: session.statusChangedAt, kind: 'status', what, detail: session.statusReason }];
+}
+
+function usageLines(entry: UsageLog): SessionEvent[] {
+  const { settledAt: at, usageLogId, kind, reversesUsageLogId } = entry;
+  const line = (what: string, detail: string): SessionEvent => ({ at, kind: 'money', what, detail });
+  if (kind === USAGE_KINDS.reversal) {
+    return [line('reversed', `${usageLogId}: ${moneyText(entry.amount)}, reverses ${reversesUsageLogId}`)];
+  }
+  const what = kind === USAGE_KINDS.later_payment ? 'paid again' : 'usage log';
+  return [
+    line(
+      what,
+      `${usageLogId}: ${moneyText(entry.amount)}, provider transaction ${entry.gatewayTransactionId}`,
+    ),
+    ...entry.fees.map(({ rule, ruleVersion, amount }) =>
+      line('fee', `${moneyText(amount)} by ${rule}, version ${ruleVersion}`),
+    ),
+    line('total fees', moneyText(entry.feeTotal)),
+  ];
+}
+
+function duplicateLines(duplicate: DuplicatePayment): SessionEvent[] {
+  const { foundAt, resolvedAt, duplicatePaymentId, resolution, amount, gatewayTransactionId } = duplicate;
+  const found = `${duplicatePaymentId}: ${moneyText(amount)}, provider transaction ${gatewayTransactionId}`;
+  const lines: SessionEvent[] = [{ at: foundAt, kind: 'money', what: 'duplicate payment', detail: found }];
+  if (resolvedAt === undefined) return lines;
+  const handled = `${duplicatePaymentId}: ${resolution}`;
+  return [...lines, { at: resolvedAt, kind: 'money', what: 'duplicate handled', detail: handled }];
+}
+
+function moneyText(money: Money | undefined): string {
+  return money === undefined ? '' : `${formatDecimal(money.minorUnits, money.currency)} ${money.currency}`;
+}
+
+function milliseconds(at: Timestamp | undefined): number {
+  return at === undefined ? 0 : Number(at.seconds) * 1000 + Math.floor(at.nanos / 1e6);
+}
+
+/** Fields that show the claimed outcome and the payment. */
+const ESSENTIAL = ['status', 'tran_id', 'val_id', 'paymentID', 'paymentId', 'amount', 'currency'];
+
+function essentials(fields: Readonly<Record<string, string>>): string {
+  const shown = ESSENTIAL.flatMap((name) => (Object.hasOwn(fields, name) ? [`${name}=${fields[name]}`] : []));
+  const more = Object.keys(fields).length - shown.length;
+  return [...shown, ...(more > 0 ? [`(${more} more fields)`] : [])].join(' ') || 'no fields';
+}

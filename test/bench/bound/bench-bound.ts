@@ -1,0 +1,64 @@
+// `npm run bench -- bound`: the hub and its peer against the peer's statements, joined, and nothing else.
+import { parseArgs } from 'node:util';
+import { checkAgreement } from '../agreement.ts';
+import { createCases } from '../cases.ts';
+import { interruptible, type Start } from '../interruptible.ts';
+import { type CaseResult, measureCase, untilCalm } from '../measure.ts';
+import { PLANS } from '../plan.ts';
+import { rateRatio } from '../report/results.ts';
+import { microsText, ratioText } from '../report/words.ts';
+import { startJoined } from '../sides/floor.ts';
+import { startGround } from '../sides/ground.ts';
+import { startHub } from '../sides/hub.ts';
+import { startPeer } from '../sides/peer.ts';
+import { makeLicenses } from '../stock.ts';
+
+const { values } = parseArgs({ options: { smoke: { type: 'boolean', default: false } } });
+const PLAN = values.smoke
+  ? { ...PLANS.smoke, latencyRounds: 0 }
+  : { ...PLANS.full, connections: [1, 32], rounds: 5, latencyRounds: 0 };
+/** Those of one statement and nothing besides. */
+const CASES = ['status', 'public_key', 'callback'];
+/** Nobody asks it anything: no case has something to verify. */
+const NO_PROVIDER = 'http://127.0.0.1:9';
+
+const HEAD = `| | connections | hub | peer | joined | joined over peer | hub over joined | µs of CPU a request, and of PostgreSQL: hub | peer | joined |
+|---|---|---|---|---|---|---|---|---|---|`;
+
+process.stdout.write(await interruptible(measure));
+
+async function measure(start: Start): Promise<string> {
+  const { directory, redisUrl, begin } = await startGround(start);
+  const common = { directory, providerUrl: NO_PROVIDER };
+  const hub = await begin(() => startHub({ ...common, redisUrl }));
+  const peer = await begin(() => startPeer({ ...common, redisUrl }));
+  const joined = await begin(() => startJoined(directory));
+  const licenses = makeLicenses(PLAN.licenses);
+  for (const { warehouse } of [hub, peer, joined]) await warehouse?.addLicenses(licenses);
+
+  const cases = createCases(licenses).filter(({ name }) => CASES.includes(name));
+  await checkAgreement(cases, joined, peer);
+
+  const sides = [hub, peer, joined];
+  const calm = (): Promise<void> => untilCalm(sides, PLAN.calmWithinMs);
+  const rows: string[] = [];
+  for (const each of cases) {
+    process.stderr.write(`measuring: ${each.title}\n`);
+    rows.push(rowsOf(each.title, await measureCase(each, sides, { plan: PLAN, calm, onStep: () => {} })));
+  }
+  return [HEAD, ...rows, ''].join('\n');
+}
+
+function rowsOf(title: string, { hub, peer, joined }: CaseResult): string {
+  const sides = [hub, peer, joined];
+  const rows = PLAN.connections.map((connections) => {
+    const ratios = [rateRatio(joined, peer, connections), rateRatio(hub, joined, connections)];
+    const cells = [
+      ...sides.map((side) => side?.perSecond[connections]?.toFixed(0)),
+      ...ratios.map(ratioText),
+      ...sides.map((side) => microsText(side?.cost[connections])),
+    ];
+    return `| ${[title, connections, ...cells].join(' | ')} |`;
+  });
+  return rows.join('\n');
+}

@@ -1,0 +1,72 @@
+// `npm run bench`: the hub against a hand-written peer and against the floor of the machine.
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { bar, createProgress } from '../../cli/output/progress.ts';
+import type { CaseName } from './cases.ts';
+import { interruptible } from './interruptible.ts';
+import { PLANS } from './plan.ts';
+import { resultsChart } from './report/chart.ts';
+import { resultsPage, withFigures } from './report/page.ts';
+import type { Results } from './report/results.ts';
+import { resultsTable } from './report/table.ts';
+import { runBench } from './run-bench.ts';
+
+const RESULTS = join(import.meta.dirname, 'results');
+const README = join(import.meta.dirname, 'README.md');
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    smoke: { type: 'boolean', default: false },
+    /** Names of cases, separated by commas. */
+    only: { type: 'string' },
+    /** Where the results go. */
+    out: { type: 'string', default: RESULTS },
+    /** Measures nothing: tells again what a file of results says. */
+    from: { type: 'string' },
+    /** A directory for the CPU profiles. */
+    profile: { type: 'string' },
+  },
+});
+const results =
+  values.from === undefined ? await measure() : (JSON.parse(await readFile(values.from, 'utf8')) as Results); // its own file
+process.stdout.write(resultsTable(results));
+// Figures of a part of the cases are not for keeping.
+if (values.only === undefined) await keep(results);
+
+async function measure(): Promise<Results> {
+  await mkdir(values.out, { recursive: true }); // rather than fail at the end
+  const progress = createProgress(process, process.env);
+  const now = { line: '' };
+  const shown = progress.show(() => now.line);
+  let title = '';
+  const say = (line: string): void => {
+    progress.clear();
+    process.stderr.write(`${line}\n`);
+    title = line;
+    now.line = '';
+  };
+  const options = {
+    plan: values.smoke ? PLANS.smoke : values.quick ? PLANS.quick : PLANS.full,
+    only: values.only?.split(',') as CaseName[] | undefined,
+    keepProfilesIn: values.profile,
+    say,
+    onStep: (done: number, total: number) => {
+      now.line = bar(title, done, total);
+    },
+  };
+  try {
+    return await interruptible((start) => runBench(options, start));
+  } finally {
+    shown.end();
+  }
+}
+
+async function keep(found: Results): Promise<void> {
+  const file = (ending: string): string => join(values.out, `${found.plan}.${ending}`);
+  await writeFile(file('json'), `${JSON.stringify(found, null, 2)}\n`);
+  await writeFile(file('svg'), resultsChart(found));
+  if (values.out !== RESULTS) await writeFile(file('md'), resultsPage(found));
+  else if (found.plan === 'full') await writeFile(README, withFigures(await readFile(README, 'utf8'), found));
+}

@@ -1,0 +1,44 @@
+// The peer: an afternoon's work with Fastify and pg, without batching. `HUB_BENCH_WORK=same` makes it do what a hub does
+// for every request: a rate limit in Redis and a log line. Without it this is the bare peer.
+import { parse } from 'node:querystring';
+import rateLimit from '@fastify/rate-limit';
+import Fastify from 'fastify';
+import { Redis } from 'ioredis';
+import { activate } from './activate.ts';
+import { receiveCallback } from './callback.ts';
+import { openPool } from './pool.ts';
+import { publicKey } from './public-key.ts';
+import { checkStatus } from './status.ts';
+
+const isBare = process.env['HUB_BENCH_WORK'] !== 'same';
+const pool = openPool();
+const app = isBare ? Fastify({ logger: false }) : Fastify({ logger: true, disableRequestLogging: true });
+app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
+  done(null, parse(body.toString())),
+);
+if (!isBare) await doTheSameWork();
+activate(app, pool);
+checkStatus(app, pool);
+publicKey(app, pool);
+receiveCallback(app, pool, process.env['PROVIDER_URL'] ?? '');
+
+const address = await app.listen({ host: '127.0.0.1', port: 0 });
+process.stdout.write(`${JSON.stringify({ ready: 'peer', port: Number(new URL(address).port) })}\n`);
+process.on('SIGTERM', () => process.exit(0));
+
+/** The limit is as high as the hub's: it counts each request, and refuses none. */
+async function doTheSameWork(): Promise<void> {
+  const redisUrl = process.env['REDIS_URL'];
+  await app.register(rateLimit, {
+    max: Number(process.env['RATE_PER_MINUTE']),
+    timeWindow: '1 minute',
+    ...(redisUrl !== undefined && { redis: new Redis(redisUrl) }),
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const { method, url, ip, id } = request;
+    request.log.info(
+      { requestId: id, method, url, ip, status: reply.statusCode, ms: reply.elapsedTime },
+      'request',
+    );
+  });
+}

@@ -1,0 +1,61 @@
+// The results as a picture: for each case a bar for the hub, the peer and the floor.
+import type { MeasuredCase, Results } from './results.ts';
+import { SIDES, sideName } from './words.ts';
+
+const WIDTH = 760;
+const LABEL_WIDTH = 230;
+const BAR_HEIGHT = 14;
+const CASE_GAP = 18;
+const TOP = 64;
+/** Dark enough on white, light enough on GitHub's dark page. */
+const COLORS = { hub: '#2f81f7', peer: '#8b949e', bare: '#b6bec8', floor: '#d29922' } as const;
+
+type Bar = { readonly name: keyof typeof COLORS; readonly label: string; readonly perSecond: number };
+
+/** Each case has a scale of its own: what is compared are the bars of one case. */
+export function resultsChart({ cases, connections, machine, at }: Results): string {
+  let y = TOP;
+  const groups = cases.map((measured) => {
+    const bars = barsOf(measured, connections);
+    const group = caseGroup(measured, bars, y);
+    y += bars.length * (BAR_HEIGHT + 2) + CASE_GAP;
+    return group;
+  });
+  const about = `${connections} connections, ${machine.cores} cores (${machine.cpu}), ${at.slice(0, 10)}`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" width="${WIDTH}" height="${y}" role="img" font-family="system-ui, sans-serif" font-size="12" fill="#768390">
+<title>Requests per second: the hub, a hand-written peer, and the floor of the machine</title>
+<text x="0" y="18" font-size="15" font-weight="600">Requests per second</text>
+<text x="0" y="36">${escaped(about)}</text>
+${legend()}
+${groups.join('\n')}
+</svg>
+`;
+}
+
+function barsOf(measured: MeasuredCase, connections: number): Bar[] {
+  return SIDES.flatMap((name) => {
+    const perSecond = measured.sides[name]?.perSecond[connections];
+    const label = sideName(name, measured);
+    return perSecond === undefined ? [] : [{ name, label, perSecond }];
+  });
+}
+
+function caseGroup({ title }: MeasuredCase, bars: readonly Bar[], top: number): string {
+  const room = WIDTH - LABEL_WIDTH - 150;
+  const most = Math.max(...bars.map(({ perSecond }) => perSecond));
+  const lines = bars.map(({ name, label, perSecond }, index) => {
+    const y = top + index * (BAR_HEIGHT + 2);
+    const width = Math.max(1, Math.round((perSecond / most) * room));
+    const text = `${Math.round(perSecond).toLocaleString('en-US')}  ${label}`;
+    return `<rect x="${LABEL_WIDTH}" y="${y}" width="${width}" height="${BAR_HEIGHT}" fill="${COLORS[name]}"/><text x="${LABEL_WIDTH + width + 6}" y="${y + 11}">${text}</text>`;
+  });
+  return `<text x="0" y="${top + 11}" font-weight="600">${escaped(title)}</text>\n${lines.join('\n')}`;
+}
+
+function legend(): string {
+  return `<text x="0" y="54">The peer does the same work with Fastify and pg; the bare peer neither limits nor logs; bare node:http and SQL do only a part.</text>`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+}

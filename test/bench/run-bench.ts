@@ -1,0 +1,109 @@
+// Starts everything, measures case after case, stops everything.
+import { mkdir } from 'node:fs/promises';
+import { Redis } from 'ioredis';
+import { checkAgreement } from './agreement.ts';
+import { type CaseName, createCases } from './cases.ts';
+import type { Start } from './interruptible.ts';
+import { describeMachine, howBusy } from './machine.ts';
+import { measureCase, untilCalm } from './measure.ts';
+import { mainConnections, type Plan } from './plan.ts';
+import { connectProfiler } from './profile/inspector.ts';
+import { type Profile, profileCase } from './profile/profile-case.ts';
+import { busyWarning, type Results } from './report/results.ts';
+import { startProgram } from './sides/child.ts';
+import { startBareHttp, startBareSql } from './sides/floor.ts';
+import { startGround } from './sides/ground.ts';
+import { RATE_PER_MINUTE, startHub } from './sides/hub.ts';
+import { startBarePeer, startPeer } from './sides/peer.ts';
+import { makeLicenses } from './stock.ts';
+
+export type BenchOptions = {
+  readonly plan: Plan;
+  /** Undefined: all. */
+  readonly only: readonly CaseName[] | undefined;
+  /** A directory for the whole CPU profiles. */
+  readonly keepProfilesIn: string | undefined;
+  /** Told what is going on. */
+  readonly say: (line: string) => void;
+  /** Told how far it is with that. */
+  readonly onStep: (done: number, total: number) => void;
+};
+
+/** @throws Error if a server does not start, or answers anything but 200 */
+export async function runBench(
+  { plan, only, keepProfilesIn, say, onStep }: BenchOptions,
+  start: Start,
+): Promise<Results> {
+  if (keepProfilesIn !== undefined) await mkdir(keepProfilesIn, { recursive: true });
+  const names = createCases([]).map(({ name }) => name);
+  const unknown = only?.find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new Error(`there is no case ${unknown}, only ${names.join(', ')}`);
+  const begun = performance.now();
+  const busy = await howBusy();
+  const { directory, redisUrl, begin } = await startGround(start);
+  const provider = await begin(() =>
+    startProgram(directory, { name: 'provider', file: '../provider.ts', env: {} }),
+  );
+  const providerUrl = `http://127.0.0.1:${provider.port}`;
+  const hub = await begin(() => startHub({ directory, redisUrl, providerUrl }));
+  const peer = await begin(() => startPeer({ directory, providerUrl, redisUrl }));
+  const barePeer = await begin(() => startBarePeer({ directory, providerUrl }));
+  const bareHttp = await begin(() => startBareHttp(directory, hub.publicKeyPem));
+  const bareSql = await begin(() => startBareSql(directory));
+
+  const machine = await describeMachine(peer.databaseUrl, busy);
+  const warning = busyWarning(machine);
+  if (warning !== undefined) say(warning);
+  const licenses = makeLicenses(plan.licenses);
+  for (const { warehouse } of [hub, peer, barePeer, bareSql]) await warehouse?.addLicenses(licenses);
+  const cases = createCases(licenses).filter(({ name }) => only?.includes(name) ?? true);
+  await checkAgreement(cases, hub, peer);
+  await checkAgreement(cases, hub, barePeer);
+
+  const calm = (): Promise<void> => untilCalm([hub, peer, barePeer], plan.calmWithinMs);
+  const measured = [];
+  for (const each of cases) {
+    say(`measuring: ${each.title}`);
+    const sides = [hub, peer, barePeer, each.floor === 'http' ? bareHttp : bareSql];
+    measured.push({ each, sides: await measureCase(each, sides, { plan, calm, onStep }) });
+  }
+  // An inspector that is open may cost time: only now.
+  const profiled = [];
+  for (const server of [hub, peer]) {
+    const connect = async () => connectProfiler(await server.inspect());
+    profiled.push({ server, profiler: await start(connect, async (profiler) => profiler.close()) });
+  }
+  say('profiling');
+  const profiles: Profile[][] = [];
+  for (const { each, sides } of measured) {
+    profiles.push(await profileCase(each, profiled, sides, { plan, calm, keepIn: keepProfilesIn }));
+    onStep(profiles.length, cases.length);
+  }
+  return {
+    plan: plan.name,
+    at: new Date().toISOString(),
+    seconds: (performance.now() - begun) / 1_000,
+    machine,
+    hub: { ratePerMinute: RATE_PER_MINUTE, countsIn: await countsIn(redisUrl) },
+    connections: mainConnections(plan),
+    cases: measured.map(({ each: { name, title, mark, floor }, sides }, index) => ({
+      name,
+      title,
+      mark,
+      floor,
+      sides,
+      profiles: profiles[index] ?? [],
+    })),
+  };
+}
+
+/** Where the hub counts requests and guesses. */
+async function countsIn(redisUrl: string): Promise<string> {
+  if (redisUrl === '') return 'memory';
+  const redis = new Redis(redisUrl);
+  try {
+    return `Redis ${/redis_version:(\S+)/.exec(await redis.info('server'))?.[1] ?? ''}`.trim();
+  } finally {
+    redis.disconnect();
+  }
+}

@@ -1,0 +1,43 @@
+// `npm run bench -- scale`: hubs on databases of ten thousand to ten million licenses.
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { discard } from '../../support/hub/data-dir.ts';
+import { asSuperuser, createDatabase, startFlushingPostgres } from '../../support/postgres/databases.ts';
+import { findRedis, foundRedis } from '../../support/redis/redis.ts';
+import { interruptible } from '../interruptible.ts';
+import { prepare } from './prepare.ts';
+import { writeReport } from './report.ts';
+import { type PreparedDatabase, runScale } from './run-scale.ts';
+
+const { values } = parseArgs({
+  options: {
+    /** Numbers of licenses, the smallest first, separated by commas. Ten million take 12 GB and a quarter of an hour. */
+    licenses: { type: 'string', default: '10000,1000000' },
+    rounds: { type: 'string', default: '3' },
+    /** Writes docs/scale-figures.md, docs/scale-plans.md and test/bench/results/scale.json. */
+    write: { type: 'boolean', default: false },
+  },
+});
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+await interruptible(async (start) => {
+  await start(startFlushingPostgres, (stop) => stop());
+  await start(findRedis, (stop) => stop());
+  const prepared: PreparedDatabase[] = [];
+  for (const licenses of values.licenses.split(',').map(Number)) {
+    const databaseUrl = asSuperuser(await createDatabase());
+    const dataDir = await start(() => mkdtemp(join(tmpdir(), 'hub-scale-')), discard);
+    const log = (line: string): void => say(`${licenses}: ${line}`);
+    const { population } = await prepare({ databaseUrl, dataDir, licenses, log });
+    prepared.push({ databaseUrl, dataDir, population });
+  }
+  const options = { prepared, redisUrl: foundRedis(), rounds: Number(values.rounds), say };
+  const { figures, plans, json } = writeReport(await runScale(options, start));
+  if (values.write) {
+    const root = join(import.meta.dirname, '../..');
+    await writeFile(join(root, 'docs/scale-figures.md'), figures);
+    await writeFile(join(root, 'docs/scale-plans.md'), plans);
+    await writeFile(join(root, 'test/bench/results/scale.json'), json);
+  } else process.stdout.write(figures);
+});

@@ -1,0 +1,296 @@
+// Makes a hub do all that it does often, and everything that looks at much: so that its statements are seen.
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import { formatId, newUuid } from '../../../core/ids.ts';
+import { ActorKind, AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
+import { LicenseState } from '../../../gen/hub/license/v1/license_pb.ts';
+import { CallbackState, type ChargeSession, ChargeStatus } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { fetchMetrics } from '../../support/hub/metrics.ts';
+import {
+  callBack,
+  callbackFields,
+  createSession,
+  GATEWAYS,
+  inspect,
+  type Payments,
+  pay,
+  payQuietly,
+  SLOTS,
+  untilStatus,
+} from '../../support/hub/payment.ts';
+import { activate, checkStatus, deactivate } from '../../support/network/rest.ts';
+import { until } from '../../support/until.ts';
+import {
+  fingerprintAt,
+  keyAt,
+  licenseAt,
+  type Population,
+  sessionAt,
+  shopTokenOf,
+  siteMachineAt,
+} from './population.ts';
+
+/** Until the sweep has asked about all that is due. */
+const SWEEP_MS = 60_000;
+
+/** Ids that no session has. */
+const NOBODY = { sessionId: 'chs_unknown', merchantTransactionId: 'unknown', providerPaymentId: 'unknown' };
+
+/** More often than PostgreSQL looks at the values before it settles for a plan: five times on a connection. */
+const TIMES = 16;
+
+/** Callbacks that a session keeps. */
+export const SESSION_CALLBACKS = 10;
+
+export async function drive(payments: Payments, population: Population): Promise<void> {
+  await driveLicenses(payments, population);
+  await drivePayments(payments);
+  await driveReviews(payments);
+  await driveReversals(payments);
+  await driveAdministration(payments, population);
+  await driveLists(payments, population);
+  await fetchMetrics(payments.hub);
+}
+
+async function driveLicenses({ hub }: Payments, population: Population): Promise<void> {
+  const { gatewayUrl } = hub;
+  const { licenses } = population;
+  const ask = async (index: number, seated: string, another: string): Promise<void> => {
+    const key = keyAt(index);
+    const licenseId = formatId('lic', licenseAt(population, index).id);
+    await checkStatus(gatewayUrl, licenseId, seated);
+    await activate(gatewayUrl, key, seated);
+    await activate(gatewayUrl, key, another);
+    await activate(gatewayUrl, key, another, { appVersion: '2.0' });
+    await deactivate(gatewayUrl, key, another);
+    await deactivate(gatewayUrl, key, another);
+    await checkStatus(gatewayUrl, licenseId);
+  };
+  const one = async (turn: number): Promise<void> => {
+    const index = Math.floor((licenses * (turn + 0.5)) / TIMES);
+    await ask(index, fingerprintAt(index), `another-${index}`);
+    await ask(licenses, siteMachineAt(turn * 1_000), `another-${turn}`);
+    for (const path of ['public-key', 'jwks.json', 'limits/free'])
+      await fetch(`${gatewayUrl}/v1/apps/scale/${path}`);
+  };
+  for (let turn = 0; turn < TIMES; turn++) await one(turn);
+  // And many at once, which share their statements.
+  await Promise.all(Array.from({ length: TIMES }, (_, turn) => one(turn)));
+}
+
+async function drivePayments(payments: Payments): Promise<void> {
+  const { gatewayUrl } = payments.hub;
+  const overdue: ChargeSession[] = [];
+  for (let turn = 0; turn < TIMES; turn++) {
+    for (const gateway of GATEWAYS) {
+      const session = await createSession(payments, gateway);
+      await callBack(gatewayUrl, gateway, callbackFields(session, 'failed'));
+      await pay(payments, session);
+      await untilStatus(payments, session, 'success');
+      // Once more, and without the session's id: resolved by the transaction or the payment.
+      const { session_id: _, ...reference } = callbackFields(session, 'paid');
+      await callBack(gatewayUrl, gateway, reference);
+      await payments.sessions.recheckChargeSession({ sessionId: session.sessionId });
+      await inspect(payments, session);
+      for await (const _first of payments.sessions.watchChargeSession({ sessionId: session.sessionId }))
+        break;
+
+      const left = await createSession(payments, gateway);
+      await callBack(gatewayUrl, gateway, callbackFields(left, 'cancelled'));
+      const unknown = { ...callbackFields(left, 'paid'), session_id: 'chs_unknown' };
+      await callBack(gatewayUrl, gateway, unknown);
+      await callBack(gatewayUrl, gateway, callbackFields({ ...left, ...NOBODY }, 'paid'));
+      await callBack(gatewayUrl, gateway, { ...callbackFields(left, 'paid'), status: 'EXPIRED' });
+      // Paid, and nobody calls back: the sweep finds out.
+      payQuietly(payments, left);
+      overdue.push(left);
+    }
+  }
+  // Many at once, which share their statements.
+  const many = await Promise.all(
+    Array.from({ length: TIMES / 2 }, () => createSession(payments, 'gateway_one')),
+  );
+  await Promise.all(many.map((session) => pay(payments, session)));
+  for (const session of many) await untilStatus(payments, session, 'success');
+  // The provider is away when a callback comes: it waits for the next question.
+  const waiting = await createSession(payments, 'gateway_one');
+  const proof = payQuietly(payments, waiting);
+  payments.simulator.faults.add({ kind: 'error_500', ref: waiting.merchantTransactionId, times: 3 });
+  await callBack(gatewayUrl, 'gateway_one', callbackFields(waiting, 'paid', proof));
+  overdue.push(waiting);
+  // More callbacks than a session keeps.
+  const flooded = await createSession(payments, 'gateway_one');
+  for (let turn = 0; turn < SESSION_CALLBACKS + TIMES; turn++) {
+    await callBack(gatewayUrl, 'gateway_one', callbackFields(flooded, 'cancelled'));
+  }
+  for (const session of overdue) await untilStatus(payments, session, 'success', SWEEP_MS);
+  // Paid twice: the sweep finds the second payment.
+  await Promise.all(
+    GATEWAYS.map(async (gateway) => {
+      const session = await createSession(payments, gateway);
+      await pay(payments, session);
+      payments.simulator.payAgain(session.providerPaymentId);
+      const isFound = async () => (await inspect(payments, session)).duplicatePayments.length > 0;
+      await until(isFound, 'the duplicate payment is found', SWEEP_MS);
+    }),
+  );
+  await payments.sessions.createChargeSession({
+    slot: SLOTS.gateway_one,
+    amount: { minorUnits: 100n, currency: 'BDT' },
+    orderReference: 'ORD-KEY',
+    idempotencyKey: randomUUID(),
+  });
+}
+
+/** Payments that are held for review, and released but for the last few. */
+async function driveReviews(payments: Payments): Promise<void> {
+  const { admin, simulator } = payments;
+  // From now on: the sweep settles what is held once the slot holds no more.
+  await admin.updateSlot({ slot: SLOTS.gateway_one, options: { riskyPayments: 'hold' } });
+  for (let turn = 0; turn < TIMES; turn++) {
+    const session = await createSession(payments, 'gateway_one');
+    const ref = session.providerPaymentId;
+    simulator.faults.add({ kind: 'risky', operation: 'gateway_one.validate', ref });
+    simulator.faults.add({ kind: 'risky', operation: 'gateway_one.query', ref, times: MANY });
+    await pay(payments, session);
+    const isHeld = async () => (await inspect(payments, session)).session?.heldAt !== undefined;
+    await until(isHeld, 'the payment is held', SWEEP_MS);
+    if (turn >= TIMES - LEFT_HELD) continue;
+    await admin.releaseChargeSession({ sessionId: session.sessionId, reason: 'driven' });
+    await untilStatus(payments, session, 'success');
+  }
+}
+/** Enough for two pages. */
+const LEFT_HELD = 3;
+/** More questions than the sweep asks about a session meanwhile. */
+const MANY = 100;
+
+/** Payments that are taken back, and stand again. */
+async function driveReversals(payments: Payments): Promise<void> {
+  const { sessions, simulator } = payments;
+  for (let turn = 0; turn < TIMES; turn++) {
+    const session = await createSession(payments, turn % 2 === 0 ? 'gateway_one' : 'gateway_two');
+    const { sessionId, providerPaymentId } = session;
+    await pay(payments, session);
+    await untilStatus(payments, session, 'success');
+    simulator.reverse(providerPaymentId);
+    await sessions.recheckChargeSession({ sessionId });
+    simulator.standAgain(providerPaymentId);
+    await sessions.recheckChargeSession({ sessionId });
+    await untilStatus(payments, session, 'success');
+  }
+}
+
+async function driveAdministration({ hub, admin }: Payments, population: Population): Promise<void> {
+  for (let turn = 0; turn < TIMES; turn++) {
+    const licenseId = formatId('lic', licenseAt(population, turn).id);
+    await hub.admin.getLicense({ licenseId });
+    await hub.admin.revokeLicense({ licenseId, reason: 'driven' });
+    await hub.admin.reinstateLicense({ licenseId });
+    await hub.admin.issueLicenses({ app: 'scale', seatLimit: 1, count: 10 });
+    const { seats } = await hub.admin.listSeats({ licenseId, includeReleased: true });
+    await hub.admin.releaseSeat({ seatId: seats[0]?.seatId ?? '' });
+  }
+  const { callbacks } = await admin.listCallbacks({ state: CallbackState.MISMATCH, pageSize: TIMES });
+  for (const { callbackId } of callbacks) {
+    await admin.getCallback({ callbackId });
+    await admin.replayCallback({ callbackId });
+  }
+  const { duplicatePayments } = await admin.listDuplicatePayments({ slot: SLOTS.gateway_one, pageSize: 1 });
+  for (const { duplicatePaymentId } of duplicatePayments)
+    await admin.resolveDuplicatePayment({ duplicatePaymentId, resolution: 'driven' });
+}
+
+/** The first page, and one that follows it. */
+async function twoPages(read: (pageToken: string) => Promise<{ nextPageToken: string }>): Promise<void> {
+  const { nextPageToken } = await read('');
+  if (nextPageToken !== '') await read(nextPageToken);
+}
+
+async function driveLists({ hub, admin, sessions }: Payments, population: Population): Promise<void> {
+  const audit = createClient(AuditService, hub.transport);
+  const { from, to } = population;
+  const time = (share: number) => {
+    const ms = from + share * (to - from);
+    return { seconds: BigInt(Math.floor(ms / 1_000)), nanos: 0 };
+  };
+  const [early, late] = [time(0.2), time(0.3)];
+  const old = sessionAt(population, Math.floor(population.sessions / 3));
+  const { id } = licenseAt(population, 4);
+  const { license } = await hub.admin.getLicense({ licenseId: formatId('lic', id) });
+  for (let turn = 0; turn < 2; turn++) {
+    for (const filter of [
+      {},
+      { app: 'scale' },
+      { app: 'scale', state: LicenseState.ACTIVE },
+      { customer: 'customer 7' },
+      { keyHint: license?.keyHint ?? '' },
+    ]) {
+      await twoPages((pageToken) => hub.admin.listLicenses({ ...filter, pageToken }));
+    }
+    for (const filter of [
+      {},
+      { slot: 'scale-one' },
+      { orderReference: 'ORD-1' },
+      { status: ChargeStatus.SUCCESS },
+      { createdFrom: early, createdTo: late },
+      { slot: 'scale-one', createdFrom: early, createdTo: late },
+      { held: true, pageSize: LEFT_HELD - 1 },
+      { held: true, slot: SLOTS.gateway_one, pageSize: LEFT_HELD - 1 },
+      { held: true, slot: 'scale-one' },
+      { held: true, createdFrom: early, createdTo: late },
+    ]) {
+      await twoPages((pageToken) => sessions.listChargeSessions({ ...filter, pageToken }));
+    }
+    for (const filter of [
+      {},
+      { state: CallbackState.DEAD },
+      { sessionId: old.sessionId },
+      { gateway: old.gateway },
+    ]) {
+      await twoPages((pageToken) => admin.listCallbacks({ ...filter, pageToken }));
+    }
+    for (const filter of [
+      {},
+      { slot: 'scale-one' },
+      { includeResolved: true },
+      { slot: 'scale-one', includeResolved: true },
+    ]) {
+      await twoPages((pageToken) => admin.listDuplicatePayments({ ...filter, pageToken }));
+    }
+    for (const filter of [
+      {},
+      { slot: 'scale-one' },
+      { settledFrom: early, settledTo: late },
+      { slot: 'scale-one', settledFrom: early, settledTo: late },
+    ]) {
+      await twoPages((pageToken) => admin.listUsageLogs({ ...filter, pageSize: 100, pageToken }));
+    }
+    for (const filter of [{}, { slot: 'scale-one' }]) {
+      await admin.summarizeUsage({ ...filter, settledFrom: early, settledTo: time(0.201) });
+    }
+    for (const filter of [
+      {},
+      { subject: old.sessionId },
+      { actor: 'settlement' },
+      { actor: 'nobody' },
+      { actorKind: ActorKind.LOCAL },
+      { actorKind: ActorKind.HUB },
+      { actorTokenId: formatId('tok', newUuid()) },
+      { actorTokenId: formatId('tok', shopTokenOf(population)) },
+      { actor: 'settlement', actorKind: ActorKind.HUB },
+      { action: 'charge_session.settle' },
+      { since: early, until: late },
+      { actor: 'shop', since: early, until: late },
+    ]) {
+      await twoPages((pageToken) => audit.listAuditEntries({ ...filter, pageToken }));
+    }
+    for await (const _first of audit.exportAuditLog({})) break;
+    if (turn === 0) await audit.verifyAuditLog({});
+    const { sessionId } = old;
+    await sessions.inspectChargeSession({ sessionId });
+    await sessions.listVerifications({ sessionId });
+    await sessions.listStatusChanges({ sessionId });
+    await hub.admin.listApps({});
+  }
+}

@@ -1,0 +1,303 @@
+// The rows of each table that grows, as the hub itself would have written them.
+import { hash } from 'node:crypto';
+import type { ChainedEntry } from '../../../core/audit/chain.ts';
+import { formatId } from '../../../core/ids.ts';
+import { licenseKeyHint } from '../../../core/license/keys/license-key.ts';
+import { feeAmount } from '../../../core/payment/fees/amount.ts';
+import { formatMoney } from '../../../core/payment/money.ts';
+import type { Field } from './copy-rows.ts';
+import {
+  digest,
+  fingerprintAt,
+  keyAt,
+  licenseAt,
+  type MadeSession,
+  type Population,
+  SITE,
+  sessionAt,
+  shopTokenOf,
+  siteMachineAt,
+  storedKey,
+  uuidAt,
+} from './population.ts';
+
+/** What the rows refer to, and the hub has made before. Ids are bare UUIDs. */
+export type Surroundings = {
+  readonly appId: string;
+  readonly limitProfileId: string;
+  readonly slotIds: Readonly<Record<MadeSession['gateway'], string>>;
+  /** They apply to every payment. */
+  readonly feeRules: readonly FeeRule[];
+};
+
+export type FeeRule = {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly basisPoints: number;
+  readonly fixedMinor: bigint;
+};
+
+export type MadeTable = {
+  readonly table: string;
+  readonly columns: string;
+  readonly rows: () => Iterable<readonly Field[]>;
+};
+
+export const CURRENCY = 'BDT';
+const SEATS = 5;
+/** Licenses that belong to the same customer. */
+const LICENSES_PER_CUSTOMER = 4;
+/** Of so many sessions one of each gateway was paid twice, and the money has gone back. */
+const SESSIONS_PER_DUPLICATE = 10;
+
+export function tablesOf(population: Population, surroundings: Surroundings): MadeTable[] {
+  const { licenses, sessions } = population;
+  const { appId, limitProfileId, slotIds, feeRules } = surroundings;
+  const ofSessions = (rows: (session: MadeSession, index: number) => readonly (readonly Field[])[]) => () =>
+    madeMany(sessions, (index) => rows(sessionAt(population, index), index));
+  const paid = (rows: (session: MadeSession, index: number) => readonly (readonly Field[])[]) =>
+    ofSessions((session, index) => (session.status === 'success' ? rows(session, index) : []));
+
+  return [
+    {
+      table: 'license',
+      columns:
+        'id, app_id, key_hash, key_hint, customer, seat_limit, seats_used, limit_profile_id, created_at',
+      rows: () =>
+        made(licenses + 1, (index) => {
+          const { id, createdAt } = licenseAt(population, index);
+          const [seats, taken] = index < licenses ? [SEATS, 1] : [SITE.seats, SITE.taken];
+          const { hash: keyHash, normalized } = storedKey(keyAt(index));
+          const customer = `customer ${Math.floor(index / LICENSES_PER_CUSTOMER)}`;
+          const profile = index % 10 === 0 ? limitProfileId : null;
+          return [
+            id,
+            appId,
+            keyHash,
+            licenseKeyHint(normalized),
+            customer,
+            seats,
+            taken,
+            profile,
+            new Date(createdAt),
+          ];
+        }),
+    },
+    {
+      table: 'seat',
+      columns: 'id, license_id, machine_fingerprint, machine_label, app_version, activated_at, last_seen_at',
+      rows: () =>
+        made(licenses + SITE.taken, (index) => {
+          const isOfSite = index >= licenses;
+          const { id, createdAt } = licenseAt(population, Math.min(index, licenses));
+          const machine = isOfSite ? siteMachineAt(index - licenses) : fingerprintAt(index);
+          const activated = new Date(createdAt);
+          const seatId = uuidAt(createdAt, digest('seat', index));
+          return [seatId, id, machine, `desk ${index % 1000}`, '2.14.0', activated, activated];
+        }),
+    },
+    {
+      table: 'charge_session',
+      columns: `id, slot_id, status, status_verified, status_reason, status_changed_at, amount_minor, currency,
+        order_reference, customer, metadata, merchant_transaction_id, provider_payment_id, checkout_url,
+        idempotency_key, request_hash, gateway_transaction_id, created_at, checks`,
+      rows: ofSessions((session, index) => {
+        const { id, gateway, status, amountMinor, createdAt, settledAt, merchantTransactionId } = session;
+        const { providerPaymentId, proof } = session;
+        const checkout = `https://pay.example/${gateway}/${providerPaymentId}`;
+        const pending = status === 'pending';
+        const changedAt = new Date(pending ? createdAt : settledAt);
+        const key = `order-${index}`;
+        const requestHash = hash('sha256', key, 'buffer');
+        // biome-ignore format: one row, in the order of the columns
+        return [[id, slotIds[gateway], status, !pending, reasonOf(session), changedAt, amountMinor, CURRENCY,
+          `ORD-${index}`, { name: `customer ${index}`, email: `customer-${index}@example.com` }, { cart: String(index) },
+          merchantTransactionId, providerPaymentId, checkout, key, requestHash, status === 'success' ? proof : null,
+          new Date(createdAt), 0]];
+      }),
+    },
+    {
+      table: 'callback',
+      columns: `id, gateway, claimed_session_id, fields, received_at, session_id, state, reason, attempts, tried_since,
+        finished_at`,
+      rows: ofSessions((session, index) => {
+        if (session.status === 'pending') return [];
+        const { id, sessionId, gateway, settledAt } = session;
+        const at = new Date(settledAt);
+        const fields = fieldsOf(session);
+        // biome-ignore format: one row, in the order of the columns
+        return [[callbackId(session, index), gateway, sessionId, fields, at, id, 'settled', reasonOf(session), 1, null, at]];
+      }),
+    },
+    {
+      table: 'callback_count',
+      columns: 'session_id, kept, ignored, mismatch, asked_for_at',
+      rows: ofSessions(({ id, status }) => (status === 'pending' ? [] : [[id, 1, 0, 0, null]])),
+    },
+    {
+      table: 'duplicate_payment',
+      columns: `id, session_id, slot_id, gateway, gateway_transaction_id, bank_transaction_id, provider_payment_id,
+        amount_minor, currency, found_at, resolved_at, resolution`,
+      rows: paid(({ id, gateway, providerPaymentId, amountMinor, settledAt }, index) => {
+        if (index % SESSIONS_PER_DUPLICATE > 1) return [];
+        const entropy = digest('duplicate', index);
+        const proof = entropy.slice(44, 64).toUpperCase();
+        const at = new Date(settledAt);
+        const bank = gateway === 'gateway_one' ? `B${proof}` : null;
+        // biome-ignore format: one row, in the order of the columns
+        return [[uuidAt(settledAt, entropy), id, slotIds[gateway], gateway, proof, bank, providerPaymentId, amountMinor,
+          CURRENCY, at, at, 'refunded']];
+      }),
+    },
+    {
+      table: 'verification',
+      columns: 'id, session_id, callback_id, operation, outcome, detail, asked_at, duration_ms',
+      rows: ofSessions((session, index) => {
+        if (session.status === 'pending') return [];
+        const { id, gateway, settledAt } = session;
+        const operation = gateway === 'gateway_one' ? 'validate' : 'execute';
+        const verificationId = uuidAt(settledAt, digest('verification', index));
+        const callback = callbackId(session, index);
+        // biome-ignore format: one row, in the order of the columns
+        return [[verificationId, id, callback, operation, session.status, reasonOf(session), new Date(settledAt), 180]];
+      }),
+    },
+    {
+      table: 'payment_proof',
+      columns: 'gateway, kind, value, session_id',
+      rows: paid(({ id, gateway, proof }) => {
+        const payment = [gateway, 'payment', proof, id];
+        return gateway === 'gateway_one' ? [['gateway_one', 'bank', `B${proof}`, id], payment] : [payment];
+      }),
+    },
+    {
+      table: 'usage_log',
+      columns: `id, kind, session_id, slot_id, gateway, gateway_transaction_id, amount_minor, currency, fee_total_minor,
+        order_reference, settled_at`,
+      rows: paid(({ id, gateway, proof, amountMinor, settledAt }, index) => {
+        const fees = feeRules.reduce((sum, rule) => sum + feeOf(rule, amountMinor), 0n);
+        const at = new Date(settledAt);
+        return [
+          [
+            id,
+            'payment',
+            id,
+            slotIds[gateway],
+            gateway,
+            proof,
+            amountMinor,
+            CURRENCY,
+            fees,
+            `ORD-${index}`,
+            at,
+          ],
+        ];
+      }),
+    },
+    {
+      table: 'fee_line',
+      columns: 'usage_log_id, fee_rule_id, rule, rule_version, amount_minor',
+      rows: paid(({ id, amountMinor }) =>
+        feeRules.map((rule) => [id, rule.id, rule.name, rule.version, feeOf(rule, amountMinor)]),
+      ),
+    },
+    {
+      table: 'audit_entry',
+      columns:
+        'id, at, actor, actor_kind, actor_token_id, action, subject, before, after, detail, request_id',
+      rows: function* () {
+        for (const entry of auditEntries(population)) {
+          const { id, at, actor, actorKind = null, actorTokenId = null, action, subject } = entry;
+          const { before, after, detail, requestId } = entry;
+          yield [id, at, actor, actorKind, actorTokenId, action, subject, before, after, detail, requestId];
+        }
+      },
+    },
+  ];
+}
+
+/** The entries of all sessions, in the order in which they are linked: of a session's creation, and of its settlement. */
+export function* auditEntries(population: Population): Generator<ChainedEntry> {
+  for (let index = 0; index < population.sessions; index++) {
+    const session = sessionAt(population, index);
+    const { sessionId, status, gateway, createdAt, settledAt } = session;
+    const amount = formatMoney({ minor: BigInt(session.amountMinor), currency: CURRENCY });
+    yield {
+      id: uuidAt(createdAt, digest('created', index)),
+      at: new Date(createdAt).toISOString(),
+      actor: 'shop',
+      actorKind: 'token',
+      actorTokenId: shopTokenOf(population),
+      action: 'charge_session.create',
+      subject: sessionId,
+      before: null,
+      after: { status: 'pending', slot: gateway, amount, orderReference: `ORD-${index}` },
+      detail: {},
+      requestId: digest('request', index).slice(0, 32),
+    };
+    if (status === 'pending') continue;
+    yield {
+      id: uuidAt(settledAt, digest('settled', index)),
+      at: new Date(settledAt).toISOString(),
+      actor: 'settlement',
+      actorKind: 'hub',
+      action: 'charge_session.settle',
+      subject: sessionId,
+      before: { status: 'pending', verified: false },
+      after: { status, verified: true, reason: reasonOf(session) },
+      detail: { amount, callback: formatId('cb', callbackId(session, index)) },
+      requestId: '',
+    };
+  }
+}
+
+function* made<T>(count: number, one: (index: number) => T): Generator<T> {
+  for (let index = 0; index < count; index++) yield one(index);
+}
+
+function* madeMany<T>(count: number, some: (index: number) => readonly T[]): Generator<T> {
+  for (let index = 0; index < count; index++) yield* some(index);
+}
+
+function callbackId({ settledAt }: MadeSession, index: number): string {
+  return uuidAt(settledAt, digest('callback', index));
+}
+
+function reasonOf({ status, gateway }: MadeSession): string {
+  if (status === 'pending') return 'the customer has not paid yet';
+  const answer = status === 'success' ? 'VALID' : status.toUpperCase();
+  return `${gateway === 'gateway_one' ? 'validate' : 'execute'}: ${answer}`;
+}
+
+/** What the provider called back with: gateway_one tells a lot. */
+function fieldsOf({
+  gateway,
+  status,
+  merchantTransactionId,
+  providerPaymentId,
+  proof,
+  amountMinor,
+}: MadeSession) {
+  if (gateway === 'gateway_two') {
+    return { paymentID: providerPaymentId, status: status === 'success' ? 'success' : 'failure' };
+  }
+  return {
+    status: status === 'success' ? 'VALID' : status.toUpperCase(),
+    tran_id: merchantTransactionId,
+    val_id: proof,
+    amount: (amountMinor / 100).toFixed(2),
+    currency: CURRENCY,
+    card_type: 'VISA-Dutch Bangla',
+    card_no: '432149XXXXXX0667',
+    bank_tran_id: `B${proof}`,
+    card_issuer: 'STANDARD CHARTERED BANK',
+    card_brand: 'VISA',
+    risk_level: '0',
+    risk_title: 'Safe',
+  };
+}
+
+function feeOf({ basisPoints, fixedMinor }: FeeRule, amountMinor: number): bigint {
+  return feeAmount({ basisPoints, fixedMinor, minMinor: null, maxMinor: null }, BigInt(amountMinor));
+}

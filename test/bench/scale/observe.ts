@@ -1,0 +1,77 @@
+// All statements of a hub at work on a populated database, each with the plans that PostgreSQL ran for it.
+import { startPayments } from '../../support/hub/payment.ts';
+import { query, readServerLog } from '../../support/postgres/databases.ts';
+import { drive, SESSION_CALLBACKS } from './drive.ts';
+import { type ExecutedPlan, forceGenericPlans, logPlans, type PlanNode, plansIn } from './explain-log.ts';
+import { blocksOf } from './judge-plan.ts';
+import type { Population } from './population.ts';
+import { noteStatementNames } from './statement-names.ts';
+
+export type Statement = {
+  /** Undefined for what is not prepared. */
+  readonly name: string | undefined;
+  readonly text: string;
+  /** As the server chose them, and then for prepared statements those that fit any values. */
+  readonly executed: readonly ExecutedPlan[];
+  /** The one that touched the most blocks. */
+  readonly worst: PlanNode;
+};
+
+export type ObserveOptions = {
+  /** The test server's: its log is read. */
+  readonly databaseUrl: string;
+  /** Of the hub that prepared the database. */
+  readonly dataDir: string;
+  readonly population: Population;
+};
+
+/**
+ * So few that each connection sees each statement often. The sweep asks at once, and again: on a slow machine a session is
+ * a second old before it is paid.
+ */
+const SETTINGS = {
+  databasePool: 2,
+  sweepAfterMs: [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 3_600_000],
+  sessionCallbacks: SESSION_CALLBACKS,
+};
+
+export async function observe({ databaseUrl, dataDir, population }: ObserveOptions): Promise<Statement[]> {
+  await logPlans(databaseUrl);
+  const names = noteStatementNames();
+  const payments = await startPayments({
+    settings: { ...SETTINGS, databaseUrl },
+    beside: { databaseUrl, dataDir },
+  });
+  try {
+    // What a hub does when it starts is not looked at.
+    const before = (await readServerLog()).length;
+    await drive(payments, population);
+    const chosen = plansIn((await readServerLog()).slice(before));
+    await forceGenericPlans(databaseUrl);
+    await renewConnections(databaseUrl);
+    const between = (await readServerLog()).length;
+    await drive(payments, population);
+    const generic = plansIn((await readServerLog()).slice(between)).filter(({ text }) =>
+      names.byText.has(text),
+    );
+
+    const byText = Map.groupBy([...chosen, ...generic], ({ text }) => text);
+    return [...byText].map(([text, executed]) => {
+      const plans = executed.map(({ plan }) => plan);
+      const worst = plans.reduce((one, other) => (blocksOf(other) > blocksOf(one) ? other : one));
+      return { name: names.byText.get(text), text, executed, worst };
+    });
+  } finally {
+    names.stop();
+    await payments.stop();
+  }
+}
+
+/** Settings of a database hold from the next connection on. */
+async function renewConnections(databaseUrl: string): Promise<void> {
+  await query(
+    databaseUrl,
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and application_name = 'hub'`,
+  );
+}

@@ -1,0 +1,116 @@
+// What the hub asks PostgreSQL, on a database with months of work in it: nothing it does may grow with what is there.
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
+import { asSuperuser, createDatabase } from '../../support/postgres/databases.ts';
+import { blocksOf, faultsOf, yieldOf } from './judge-plan.ts';
+import { observe, type Statement } from './observe.ts';
+import { keyAt, licenseAt, type Population, storedKey } from './population.ts';
+import { prepare } from './prepare.ts';
+
+const LICENSES = 50_000;
+/** So many that a month of the journal has more blocks than a statement may touch. */
+const SESSIONS = 20_000;
+
+/** Blocks that any statement may touch; reading all licenses would be five times as many. */
+const MOST_BLOCKS = 300;
+/** And for each row that it answers with or writes: an index, and the row, in each month; or each index, and the row. */
+const MOST_BLOCKS_PER_ROW = 10;
+
+/** Versions of the row of one license that those who change its seats at the same time leave for a moment. */
+const MOST_VERSIONS = 20;
+
+/** Prepared statements that take a rare event, and need not be seen. All others have to be. */
+const NOT_DRIVEN = [
+  'advance_check', // moves the next check of a session forward; a session by its id
+  'advance_verification', // the row of a session with counted callbacks is locked; a session by its id
+  'allocate_locked_seats', // another transaction has locked a license; a license by its id
+  'find_certificate_caller', // a client certificate: one small table
+  'join_callbacks', // more than 256 callbacks of one session wait
+  'mark_counted', // likewise, and the session is paid; a session by its id
+  'postpone_callback', // the hub itself is in trouble; a callback by its id
+  'write_last_used', // once a minute at most; a token by its id
+];
+
+/** The queue looks after itself: every second it reads what is in it, which is what hubs have not finished. */
+const HOUSEKEEPING = /^BEGIN; SET LOCAL lock_timeout = \d+; .* "public"\.(job|queue)/;
+
+describe('the plans of the statements of a hub', function () {
+  this.timeout(300_000);
+  let dataDir: string;
+  let statements: Statement[];
+  let population: Population;
+  before(async () => {
+    const databaseUrl = asSuperuser(await createDatabase());
+    dataDir = await makeDataDir();
+    ({ population } = await prepare({ databaseUrl, dataDir, licenses: LICENSES, sessions: SESSIONS }));
+    statements = await observe({ databaseUrl, dataDir, population });
+  });
+  after(() => discard(dataDir));
+
+  it('read by indexes, in their order, and touch no more blocks than the answer needs', () => {
+    const faulty = statements
+      .filter(({ text }) => !HOUSEKEEPING.test(text))
+      .flatMap(({ name, text, executed }) => {
+        const faults = executed.flatMap(({ plan }) =>
+          faultsOf(plan, MOST_BLOCKS + MOST_BLOCKS_PER_ROW * yieldOf(plan)),
+        );
+        return faults.length > 0
+          ? [`${name ?? 'a statement'} ${[...new Set(faults)].join(', ')}: ${text}`]
+          : [];
+      });
+    expect(faulty).to.deep.equal([]);
+  });
+
+  it('touch a few dozen blocks for one license, and no more if it has 90 000 taken seats', () => {
+    const site = licenseAt(population, LICENSES).id;
+    const siteKey = storedKey(keyAt(LICENSES)).hash.toString('hex');
+    for (const [name, { ofSite, most }] of Object.entries({
+      check_status_of_one: { ofSite: site, most: 20 },
+      lookup_licenses: { ofSite: siteKey, most: 40 },
+      allocate_seats: { ofSite: site, most: 80 },
+      deactivate: { ofSite: siteKey, most: 60 },
+    })) {
+      const { executed = [] } = statements.find((statement) => statement.name === name) ?? {};
+      // Those that are about one license.
+      const alone = executed.filter(({ parameters }) => /^\$1 = '[^,]*'(, \$|$)/.test(parameters));
+      const blocks = (about: boolean) =>
+        alone
+          .filter(({ parameters }) => parameters.includes(ofSite) === about)
+          .map(({ plan }) => blocksOf(plan));
+      expect(blocks(true), name).to.have.length.above(10);
+      expect(Math.max(...blocks(false)), `${name}: ${blocks(false)}`).to.be.at.most(most);
+      expect(Math.max(...blocks(true)), `${name}: ${blocks(true)} and ${blocks(false)}`).to.be.at.most(
+        Math.max(...blocks(false)) + MOST_VERSIONS,
+      );
+    }
+  });
+
+  it('are those of all prepared statements there are', () => {
+    const seen = new Set(statements.flatMap(({ name }) => name?.replace(/_\d+$/, '') ?? []));
+    const known = namesInCode();
+    expect(known).to.include.members(NOT_DRIVEN);
+    expect(known.filter((name) => !seen.has(name) && !NOT_DRIVEN.includes(name))).to.deep.equal([]);
+    // And a statement is named in no other way than those that are looked for.
+    expect([...seen].filter((name) => !known.includes(name))).to.deep.equal([]);
+  });
+});
+
+/**
+ * What stands in the code after `name:`, without the number that some end with. One word by itself may name anything, and
+ * has to stand before the text of a statement; metrics, which begin with `hub_`, and indexes have names as well.
+ */
+function namesInCode(): string[] {
+  const core = join(import.meta.dirname, '../../../core');
+  const exclude = ['storage/schema/migrations', '**/*entities.ts'];
+  const names = globSync('**/*.ts', { cwd: core, exclude }).flatMap((file) => {
+    const code = readFileSync(join(core, file), 'utf8');
+    return [...code.matchAll(NAME)].flatMap(
+      ([, name, word, one, other]) => name ?? word ?? [one ?? '', other ?? ''],
+    );
+  });
+  return [...new Set(names)].filter((name) => !name.startsWith('hub_')).sort();
+}
+const NAME =
+  /\bname: (?:['`](?:([a-z]+(?:_[a-z]+)+)(?:_\$\{\w+\})?['`]|([a-z]+)['`],(?:\s*\/\/[^\n]*)*\s*text[:,])|\w+ \? '([a-z_]+)' : '([a-z_]+)')/g;

@@ -1,0 +1,114 @@
+// The made-up customers of a populated database: everything follows from a number, so that nothing has to be remembered.
+import { hash } from 'node:crypto';
+import { formatId } from '../../../core/ids.ts';
+import {
+  hashLicenseKey,
+  newLicenseKey,
+  normalizeLicenseKey,
+} from '../../../core/license/keys/license-key.ts';
+
+/** How much there is of what; each license has a seat, and there is one more, for a whole site. `from` and `to`: the time over which it has come in, in milliseconds since 1970. */
+export type Population = {
+  readonly licenses: number;
+  readonly sessions: number;
+  readonly from: number;
+  readonly to: number;
+};
+
+/** 32 bytes that look random, in hex, and are the same each time. */
+export function digest(kind: string, index: number): string {
+  return hash('sha256', `${kind}:${index}`);
+}
+
+/** A UUIDv7 (RFC 9562) of this time; what else is in it comes from `entropy`, 19 hexadecimal digits or more. */
+export function uuidAt(ms: number, entropy: string): string {
+  const time = Math.floor(ms).toString(16).padStart(12, '0');
+  const variant = '89ab'.charAt(Number.parseInt(entropy.charAt(3), 16) & 3);
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${entropy.slice(0, 3)}-${variant}${entropy.slice(4, 7)}-${entropy.slice(7, 19)}`;
+}
+
+export type MadeLicense = { readonly id: string; readonly createdAt: number };
+
+export function licenseAt({ licenses, from, to }: Population, index: number): MadeLicense {
+  const createdAt = from + Math.floor(((to - from) * index) / licenses);
+  return { id: uuidAt(createdAt, digest('license', index)), createdAt };
+}
+
+export function keyAt(index: number): string {
+  const bytes = Buffer.from(digest('key', index), 'hex');
+  return newLicenseKey((size) => bytes.subarray(0, size));
+}
+
+/** As the hub stores a key: its SHA-256, and its last symbols. */
+export function storedKey(key: string): { readonly hash: Buffer; readonly normalized: string } {
+  const normalized = normalizeLicenseKey(key) ?? '';
+  return { hash: hashLicenseKey(normalized), normalized };
+}
+
+/** The machine that has the license's seat. */
+export function fingerprintAt(index: number): string {
+  return digest('machine', index);
+}
+
+/** The license for a site: its number comes after those of all others. */
+export const SITE = { seats: 100_000, taken: 90_000 } as const;
+
+/** A machine that has a seat of the site's license. */
+export function siteMachineAt(index: number): string {
+  return digest('site-machine', index);
+}
+
+export type MadeSession = {
+  readonly id: string;
+  /** As the hub shows it. */
+  readonly sessionId: string;
+  readonly gateway: 'gateway_one' | 'gateway_two';
+  readonly status: 'success' | 'failed' | 'cancelled' | 'pending';
+  readonly amountMinor: number;
+  readonly createdAt: number;
+  readonly settledAt: number;
+  readonly merchantTransactionId: string;
+  readonly providerPaymentId: string;
+  /** By which the provider names the payment. */
+  readonly proof: string;
+};
+
+/** The service token that has created all sessions, as a bare UUID. */
+export function shopTokenOf({ from }: Population): string {
+  return uuidAt(from, digest('token', 0));
+}
+
+const SETTLED_AFTER_MS = 90_000;
+
+export function sessionAt({ sessions, from, to }: Population, index: number): MadeSession {
+  const entropy = digest('session', index);
+  const createdAt = from + Math.floor(((to - from) * index) / sessions);
+  const id = uuidAt(createdAt, entropy);
+  const sessionId = formatId('chs', id);
+  return {
+    id,
+    sessionId,
+    gateway: index % 2 === 0 ? 'gateway_one' : 'gateway_two',
+    status: statusAt(index),
+    amountMinor: 1_000 + (Number.parseInt(entropy.slice(40, 48), 16) % 500_000),
+    createdAt,
+    settledAt: createdAt + SETTLED_AFTER_MS,
+    merchantTransactionId: sessionId.slice('chs_'.length).toUpperCase(),
+    providerPaymentId: entropy.slice(20, 44).toUpperCase(),
+    proof: entropy.slice(44, 64).toUpperCase(),
+  };
+}
+
+/** Of twenty, seventeen are paid. */
+function statusAt(index: number): MadeSession['status'] {
+  switch (index % 20) {
+    case 7:
+      return 'failed';
+    case 13:
+      return 'cancelled';
+    case 19:
+      return 'pending';
+    default:
+      return 'success';
+  }
+}

@@ -1,0 +1,143 @@
+// A database of a hub that has been at work for months: an app, two slots and fee rules made by a hub, the rest by COPY.
+import { createClient } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import pg from 'pg';
+import { createLogger } from '../../../cli/serve/logger.ts';
+import { runHub } from '../../../cli/serve/run-hub.ts';
+import { readSettings } from '../../../cli/serve/settings.ts';
+import { readChainKey } from '../../../core/audit/chain-key.ts';
+import { openDataDir } from '../../../core/storage/data-dir.ts';
+import { loadKeyRing } from '../../../core/storage/secrets/key-ring.ts';
+import { createSealer } from '../../../core/storage/secrets/sealing.ts';
+import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { CURRENCY, type FeeRule, type Surroundings } from './made-rows.ts';
+import { populate } from './populate.ts';
+import type { Population } from './population.ts';
+
+export type PrepareOptions = {
+  /** Of an empty database; the user has to be a superuser. */
+  readonly databaseUrl: string;
+  /** Where the hub keeps its master key: the one that serves this database later needs it. */
+  readonly dataDir: string;
+  readonly licenses: number;
+  /** Charge sessions; of ten licenses one has one, if not said otherwise. */
+  readonly sessions?: number;
+  readonly log?: (message: string) => void;
+};
+
+export type Prepared = {
+  readonly population: Population;
+  /** Slug of the app that all licenses belong to. */
+  readonly app: string;
+};
+
+/** How long the hub has been at work. */
+const MONTHS = 6;
+
+export async function prepare({
+  databaseUrl,
+  dataDir,
+  licenses,
+  sessions = Math.floor(licenses / 10),
+  log,
+}: PrepareOptions): Promise<Prepared> {
+  const to = new Date();
+  const from = new Date(Date.UTC(to.getUTCFullYear(), to.getUTCMonth() - MONTHS + 1, 1));
+  // As if it had been set up then: its audit log begins before what is made up.
+  await setUp(databaseUrl, dataDir, from);
+  const population = { licenses, sessions, from: from.getTime(), to: to.getTime() };
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+  try {
+    const { keys } = await loadKeyRing({}, await openDataDir(dataDir));
+    const auditKey = await readChainKey(pool, createSealer(keys));
+    const surroundings = await readSurroundings(pool);
+    await populate({ databaseUrl, population, surroundings, auditKey, ...(log && { log }) });
+    await fillQueue(pool, Math.min(population.sessions, MOST_JOBS));
+  } finally {
+    await pool.end();
+  }
+  return { population, app: APP };
+}
+
+const APP = 'scale';
+const SLOTS = { gateway_one: 'scale-one', gateway_two: 'scale-two' } as const;
+const CREDENTIALS = {
+  gateway_one: { storeId: 'scale', storePassword: 'scale-password' },
+  gateway_two: { username: 'scale', password: 'scale-password', appKey: 'scale', appSecret: 'scale-secret' },
+} as const;
+
+async function setUp(databaseUrl: string, dataDir: string, at: Date): Promise<void> {
+  const settings = readSettings({ port: '0', rpcPort: '0', role: 'core' }, { DATABASE_URL: databaseUrl });
+  const hub = await runHub(settings, {
+    dataDir,
+    logger: createLogger('silent', process.stderr),
+    clock: () => at,
+  });
+  try {
+    if (hub.core === undefined) throw new Error('a hub in the role core has a core');
+    const authorization = `Bearer ${hub.core.adminToken.reveal()}`;
+    const transport = createConnectTransport({
+      baseUrl: hub.core.rpcUrl,
+      httpVersion: '1.1',
+      interceptors: [
+        (next) => (request) => {
+          request.header.set('authorization', authorization);
+          return next(request);
+        },
+      ],
+    });
+    const licenses = createClient(LicenseAdminService, transport);
+    await licenses.createApp({ slug: APP, name: 'Scale' });
+    await licenses.setLimitProfile({ app: APP, name: 'pro', limits: { projects: -1n } });
+    const payments = createClient(PaymentAdminService, transport);
+    for (const gateway of ['gateway_one', 'gateway_two'] as const) {
+      await payments.addSlot({
+        name: SLOTS[gateway],
+        gateway,
+        environment: SlotEnvironment.SANDBOX,
+        baseUrl: `http://127.0.0.1:9/${gateway}`,
+        credentials: CREDENTIALS[gateway],
+      });
+    }
+    await payments.addFeeRule({ rule: { name: 'gateway', basisPoints: 150 } });
+    await payments.addFeeRule({
+      rule: { name: 'platform', basisPoints: 25, currency: CURRENCY, fixedMinorUnits: 100n },
+    });
+  } finally {
+    await hub.stop(5_000);
+  }
+}
+
+async function readSurroundings(pool: pg.Pool): Promise<Surroundings> {
+  const one = async (text: string, values: unknown[]): Promise<string> => {
+    const { rows } = await pool.query<{ id: string }>(text, values);
+    if (rows[0] === undefined) throw new Error(`nothing was set up: ${text}`);
+    return rows[0].id;
+  };
+  const slot = (name: string) => one('select id from slot where name = $1', [name]);
+  const { rows: rules } = await pool.query<Omit<FeeRule, 'fixedMinor'> & { fixedMinor: string }>(
+    'select id, name, version, basis_points as "basisPoints", fixed_minor as "fixedMinor" from fee_rule order by name',
+  );
+  return {
+    appId: await one('select id from app where slug = $1', [APP]),
+    limitProfileId: await one('select id from limit_profile where name = $1', ['pro']),
+    slotIds: { gateway_one: await slot(SLOTS.gateway_one), gateway_two: await slot(SLOTS.gateway_two) },
+    feeRules: rules.map(({ fixedMinor, ...rule }) => ({ ...rule, fixedMinor: BigInt(fixedMinor) })),
+  };
+}
+
+/** However many callbacks come, a job is there for the time of a callback, or an hour: see core/payment/callbacks/jobs.ts. */
+const MOST_JOBS = 20_000;
+
+/** Jobs that are done, and not cleared away yet. */
+async function fillQueue(pool: pg.Pool, count: number): Promise<void> {
+  await pool.query(
+    `insert into job (name, data, state, started_on, completed_on, keep_until)
+     select name, '{}', 'completed', now(), now(), now() + interval '1 hour'
+     from queue cross join generate_series(1, $1) where name = 'callback'`,
+    [count],
+  );
+  await pool.query(`analyze job`);
+}

@@ -1,0 +1,132 @@
+// Measures hubs on prepared databases of different sizes: throughput, latency, sizes, plans, and how long pruning takes.
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from '@connectrpc/connect';
+import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
+import { transportTo } from '../../support/hub/hub.ts';
+import { HUBCTL } from '../../support/hub/hub-process.ts';
+import type { Start } from '../interruptible.ts';
+import { describeMachine, howBusy } from '../machine.ts';
+import type { Machine } from '../report/results.ts';
+import { type Child, startChild } from '../sides/child.ts';
+import { RATE_PER_MINUTE } from '../sides/hub.ts';
+import { type Figures, measureScale } from './measure-scale.ts';
+import { observe, type Statement } from './observe.ts';
+import type { Population } from './population.ts';
+import type { Operation } from './requests.ts';
+import { type Size, sizesOf } from './sizes.ts';
+import { watchLocks } from './watch-locks.ts';
+
+export type PreparedDatabase = {
+  readonly databaseUrl: string;
+  readonly dataDir: string;
+  readonly population: Population;
+};
+
+export type ScaleResults = {
+  readonly at: string;
+  readonly machine: Machine;
+  readonly databases: readonly DatabaseResults[];
+  /** Of the largest database. */
+  readonly plansOf: { readonly licenses: number; readonly statements: readonly Statement[] };
+};
+
+export type DatabaseResults = {
+  readonly population: Population;
+  readonly figures: Readonly<Record<Operation, Figures>>;
+  readonly sizes: readonly Size[];
+  /** Of the oldest month: all of it, and of that how long others had to wait for a table. */
+  readonly prune: {
+    readonly bytes: number;
+    readonly partitions: number;
+    readonly ms: number;
+    readonly lockedMs: number;
+  };
+};
+
+export type RunOptions = {
+  readonly prepared: readonly PreparedDatabase[];
+  readonly redisUrl: string;
+  readonly rounds: number;
+  readonly say: (line: string) => void;
+};
+
+export async function runScale(
+  { prepared, redisUrl, rounds, say }: RunOptions,
+  start: Start,
+): Promise<ScaleResults> {
+  const [first] = prepared;
+  const largest = prepared.at(-1);
+  if (first === undefined || largest === undefined) throw new Error('there is no database to measure');
+  const machine = await describeMachine(first.databaseUrl, await howBusy());
+  const directory = await start(
+    () => mkdtemp(join(tmpdir(), 'hub-scale-')),
+    (path) => rm(path, { recursive: true }),
+  );
+  const hubs: Child[] = [];
+  for (const { databaseUrl, dataDir } of prepared) {
+    const logFile = join(directory, `${hubs.length}.log`);
+    hubs.push(
+      await start(
+        () => startHub(databaseUrl, dataDir, redisUrl, logFile),
+        (hub) => hub.stop(),
+      ),
+    );
+  }
+  const candidates = prepared.map(({ databaseUrl, population }, index) => {
+    const { pid = 0, ready = '{}' } = hubs[index] ?? {};
+    return { databaseUrl, population, pid, port: Number(new URL(JSON.parse(ready).gateway).port) };
+  });
+  const figures = await measureScale(candidates, rounds, say);
+  const sizes = await Promise.all(prepared.map(({ databaseUrl }) => sizesOf(databaseUrl)));
+  const plansOf = { licenses: largest.population.licenses, statements: await observe(largest) };
+  const databases: DatabaseResults[] = [];
+  for (const [index, database] of prepared.entries()) {
+    const prune = await pruneOldest(database, JSON.parse(hubs[index]?.ready ?? '{}').rpc);
+    say(
+      `${database.population.licenses}: ${prune.partitions} partitions pruned in ${prune.ms.toFixed(0)} ms`,
+    );
+    const measured = figures[index];
+    if (measured === undefined) continue;
+    databases.push({
+      population: database.population,
+      figures: measured,
+      sizes: sizes[index] ?? [],
+      prune,
+    });
+  }
+  return { at: new Date().toISOString(), machine, databases, plansOf };
+}
+
+function startHub(databaseUrl: string, dataDir: string, redisUrl: string, logFile: string): Promise<Child> {
+  return startChild({
+    name: 'the hub',
+    args: [HUBCTL, 'serve', '--port', '0', '--rpc-port', '0', '--data-dir', dataDir],
+    env: {
+      DATABASE_URL: databaseUrl,
+      ...(redisUrl !== '' && { REDIS_URL: redisUrl }),
+      HUB_LICENSE_RATE_PER_MINUTE: String(RATE_PER_MINUTE),
+    },
+    logFile,
+    readyMark: 'hub is ready',
+  });
+}
+
+/** As `hubctl retention prune` does it. */
+async function pruneOldest(
+  { databaseUrl, dataDir, population }: PreparedDatabase,
+  rpc: string,
+): Promise<DatabaseResults['prune']> {
+  const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+  const retention = createClient(RetentionService, transportTo(rpc, token));
+  const from = new Date(population.from);
+  const next = new Date(Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + 1, 1));
+  const locks = await watchLocks(databaseUrl);
+  const begun = performance.now();
+  const { partitions } = await retention.pruneMonths({ before: next.toISOString().slice(0, 7) });
+  const ms = performance.now() - begun;
+  const lockedMs = await locks.stop();
+  const bytes = partitions.reduce((sum, partition) => sum + Number(partition.bytes), 0);
+  return { bytes, partitions: partitions.length, ms, lockedMs };
+}

@@ -1,0 +1,119 @@
+// The hub as its users run it: `hubctl serve` with everything on, its log in a file.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createClient } from '@connectrpc/connect';
+import { newUuid } from '../../../core/ids.ts';
+import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { transportTo } from '../../support/hub/hub.ts';
+import { HUBCTL } from '../../support/hub/hub-process.ts';
+import { createDatabase, query } from '../../support/postgres/databases.ts';
+import { APP, CUSTOMER, countOf, LIMITS, MACHINE, machineOf, SEATS, type Warehouse } from '../stock.ts';
+import { startChild } from './child.ts';
+import type { Server } from './side.ts';
+
+export type HubSide = Server & { readonly warehouse: Warehouse; readonly publicKeyPem: string };
+
+export type HubOptions = {
+  readonly directory: string;
+  readonly redisUrl: string;
+  readonly providerUrl: string;
+};
+
+/**
+ * The rate limit stays on, raised to the highest there is: all requests come from one client here, and of half of its
+ * limit a minute nobody has to ask Redis first. All else is as it is by default.
+ */
+export const RATE_PER_MINUTE = 100_000_000;
+
+export async function startHub({ directory, redisUrl, providerUrl }: HubOptions): Promise<HubSide> {
+  const databaseUrl = await createDatabase();
+  const dataDir = join(directory, 'hub');
+  const child = await startChild({
+    name: 'the hub',
+    args: [HUBCTL, 'serve', '--port', '0', '--rpc-port', '0', '--data-dir', dataDir],
+    env: {
+      DATABASE_URL: databaseUrl,
+      ...(redisUrl !== '' && { REDIS_URL: redisUrl }),
+      HUB_LICENSE_RATE_PER_MINUTE: String(RATE_PER_MINUTE),
+    },
+    logFile: join(directory, 'hub.log'),
+    readyMark: 'hub is ready',
+  });
+  const { gateway, rpc } = JSON.parse(child.ready);
+  const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+  const transport = transportTo(rpc, token);
+  const { app } = await createClient(LicenseAdminService, transport).createApp({ slug: APP });
+  const payments = createClient(PaymentAdminService, transport);
+  const { slot } = await payments.addSlot({
+    name: 'store',
+    gateway: 'gateway_one',
+    environment: SlotEnvironment.SANDBOX,
+    baseUrl: `${providerUrl}/gateway_one`,
+    credentials: { storeId: 'store', storePassword: 'secret' },
+  });
+  await payments.addFeeRule({ rule: { name: 'gateway', basisPoints: 250 } });
+  await payments.addFeeRule({
+    rule: { name: 'platform', basisPoints: 100, currency: 'BDT', fixedMinorUnits: 5n },
+  });
+  return {
+    ...child,
+    name: 'hub',
+    port: Number(new URL(gateway).port),
+    publicKeyPem: app?.signingKeys[0]?.publicKeyPem ?? '',
+    warehouse: warehouseOf(databaseUrl, slot?.name ?? ''),
+  };
+}
+
+function warehouseOf(databaseUrl: string, slot: string): Warehouse {
+  return {
+    async addLicenses(licenses) {
+      await query(
+        databaseUrl,
+        `insert into license (id, app_id, key_hash, key_hint, customer, seat_limit, limits, created_at)
+         select t.id, app.id, t.key_hash, 'bench', $3, $4, $5, now()
+         from unnest($1::uuid[], $2::bytea[]) as t (id, key_hash), app where app.slug = $6`,
+        [
+          licenses.map(({ uuid }) => uuid),
+          licenses.map(({ keyHash }) => keyHash),
+          CUSTOMER,
+          SEATS,
+          LIMITS,
+          APP,
+        ],
+      );
+      await query(databaseUrl, 'analyze');
+    },
+    async resetSeats(licenses) {
+      await query(databaseUrl, 'truncate seat');
+      await query(
+        databaseUrl,
+        `insert into seat (id, license_id, machine_fingerprint, machine_label, app_version, activated_at, last_seen_at)
+         select id, license_id, $3, $4, $5, now(), now() from unnest($1::uuid[], $2::uuid[]) as t (id, license_id)`,
+        [
+          licenses.map(() => newUuid()),
+          licenses.map(({ uuid }) => uuid),
+          machineOf(0),
+          MACHINE.label,
+          MACHINE.appVersion,
+        ],
+      );
+      await query(databaseUrl, 'analyze');
+    },
+    async addSessions(sessions) {
+      await query(
+        databaseUrl,
+        `insert into charge_session (id, slot_id, status, status_reason, status_changed_at, amount_minor, currency,
+                                     order_reference, customer, metadata, merchant_transaction_id, provider_payment_id,
+                                     checkout_url, created_at, next_check_at, checks)
+         select t.id, slot.id, 'pending', '', now(), 10000, 'BDT', '', '{}', '{}', t.transaction_id, t.transaction_id,
+                'http://provider/checkout', now(), now() + interval '30 minutes', 0
+         from unnest($1::uuid[], $2::text[]) as t (id, transaction_id), slot where slot.name = $3`,
+        [sessions.map(({ uuid }) => uuid), sessions.map(({ transactionId }) => transactionId), slot],
+      );
+      await query(databaseUrl, 'analyze');
+    },
+    count: (sql) => countOf(databaseUrl, sql),
+  };
+}

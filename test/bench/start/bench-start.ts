@@ -1,0 +1,102 @@
+// `npm run bench -- start`: how soon a hub is ready, what it holds while it is idle, how soon hubctl answers. Medians.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
+import { HUBCTL, type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
+import { createDatabase, startFlushingPostgres } from '../../support/postgres/databases.ts';
+import { interruptible, type Start } from '../interruptible.ts';
+import { median } from '../median.ts';
+
+/** A hub that has been idle for so long is idle. */
+const IDLE_MS = 5_000;
+
+type Memory = { readonly rss: number; readonly pss: number; readonly own: number };
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '10' },
+    /** The hubctl.js to measure: of a package that was built and unpacked, for example. */
+    program: { type: 'string', default: HUBCTL },
+  },
+});
+
+process.stdout.write(await interruptible(measure));
+
+async function measure(start: Start): Promise<string> {
+  await start(startFlushingPostgres, (stop) => stop());
+  const dataDir = await start(makeDataDir, discard);
+  const settings = { HUB_DATA_DIR: dataDir, DATABASE_URL: await createDatabase() };
+  const startHub = (): Promise<HubProcess> =>
+    start(
+      () => spawnHub(settings, undefined, values.program),
+      (hub) => hub.stop().then(() => {}),
+    );
+  // The first start makes the schema; and fills the cache of compiled code where there is one, as the first one after an update does.
+  await (await startHub()).stop();
+  await hubctl(dataDir, 'app', 'list').catch(() => {}); // no hub runs: it fills the cache only
+
+  const ready: number[] = [];
+  const memory: Memory[] = [];
+  const help: number[] = [];
+  const first: number[] = [];
+  const command: number[] = [];
+  for (let round = 0; round < Number(values.rounds); round++) {
+    help.push(await timed(() => hubctl(dataDir, '--help')));
+    const begun = performance.now();
+    const hub = await startHub();
+    ready.push(performance.now() - begun);
+    await setTimeout(IDLE_MS);
+    memory.push(await memoryOf(hub.child.pid));
+    first.push(await timed(() => hubctl(dataDir, 'app', 'list')));
+    command.push(await timed(() => hubctl(dataDir, 'app', 'list')));
+    await hub.stop();
+  }
+  const each = (name: keyof Memory): number[] => memory.map((one) => one[name]);
+  return `
+| what | median of ${values.rounds} | least | most | mark |
+|---|---|---|---|---|
+${row('hub ready, external database, ms', ready, '< 1500')}
+${row('resident while idle (RSS), MB', each('rss'), '< 120')}
+${row('its share of it (PSS), MB', each('pss'), '')}
+${row('private to it, MB', each('own'), '')}
+${row('`hubctl --help`, ms', help, '< 150')}
+${row('`hubctl app list` at a running hub, ms', command, '< 300')}
+${row('the first since its start, ms', first, '< 300')}
+`;
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+async function hubctl(dataDir: string, ...args: string[]): Promise<void> {
+  const child = spawn(process.execPath, [values.program, ...args], {
+    env: { HUB_DATA_DIR: dataDir },
+    stdio: 'ignore',
+  });
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`hubctl ${args.join(' ')} exited with ${code}`);
+}
+
+/** As Linux counts it; in MB of 1000 kB, as marks are written. */
+async function memoryOf(pid: number | undefined): Promise<Memory> {
+  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const megabytes = (name: string): number =>
+    (Number(new RegExp(`^${name}: +(\\d+) kB`, 'm').exec(text)?.[1]) * 1024) / 1e6;
+  return {
+    rss: megabytes('Rss'),
+    pss: megabytes('Pss'),
+    own: megabytes('Private_Clean') + megabytes('Private_Dirty'),
+  };
+}
+
+function row(what: string, values: readonly number[], mark: string): string {
+  const sorted = values.toSorted((a, b) => a - b);
+  const cells = [median(values), sorted[0] ?? 0, sorted.at(-1) ?? 0].map((value) => value.toFixed(0));
+  return `| ${[what, ...cells, mark].join(' | ')} |`;
+}

@@ -1,0 +1,152 @@
+// `npm run bench -- workers`: throughput against the number of workers, and of hubs on one database; who uses the processors.
+import { readdirSync, readFileSync } from 'node:fs';
+import { createClient } from '@connectrpc/connect';
+import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
+import { transportTo } from '../../support/hub/hub.ts';
+import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
+import { createDatabase, startFlushingPostgres } from '../../support/postgres/databases.ts';
+import { interruptible, type Start } from '../interruptible.ts';
+import { closedLoop } from '../load/closed-loop.ts';
+import { median } from '../median.ts';
+import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
+import { warmUp } from '../warm-up.ts';
+
+/** As the hubs are started: processes of one hub, or hubs of one process each. */
+const SETUPS = [
+  { name: '1 worker', hubs: 1, workers: 1 },
+  { name: '2 workers', hubs: 1, workers: 2 },
+  { name: '3 workers', hubs: 1, workers: 3 },
+  { name: '2 hubs', hubs: 2, workers: 1 },
+];
+const ROUNDS = 3;
+const SECONDS = 2;
+const CONNECTIONS = 32;
+const WARM_UP = { windowSeconds: 1, windowsAtMost: 6 };
+
+type Load = { readonly name: string; readonly request: () => string };
+type Sample = {
+  readonly perSecond: number;
+  readonly hub: number;
+  readonly postgres: number;
+  readonly client: number;
+};
+
+const samples = new Map<string, Sample[]>();
+await interruptible(async (start) => {
+  await start(startFlushingPostgres, (stop) => stop());
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const setup of SETUPS) await measure(setup, start);
+  }
+});
+process.stdout.write(table());
+
+async function measure({ name, hubs: count, workers }: (typeof SETUPS)[number], start: Start): Promise<void> {
+  const dataDir = await start(makeDataDir, discard);
+  const settings = {
+    HUB_DATA_DIR: dataDir,
+    DATABASE_URL: await createDatabase(),
+    HUB_WORKERS: String(workers),
+    HUB_FAILED_ATTEMPTS_PER_MINUTE: '0',
+  };
+  const hubs: HubProcess[] = [];
+  for (let index = 0; index < count; index++) {
+    hubs.push(
+      await start(
+        () => spawnHub(settings),
+        (hub) => hub.stop().then(() => {}),
+      ),
+    );
+  }
+  const [first] = hubs;
+  const token = readFileSync(`${dataDir}/admin-token`, 'utf8').trim();
+  for (const load of await prepare(transportTo(first?.rpcUrl ?? '', token))) {
+    const drive = async (seconds: number): Promise<number> => {
+      const results = await Promise.all(
+        hubs.map((hub) =>
+          closedLoop({
+            port: Number(new URL(hub.gatewayUrl).port),
+            connections: CONNECTIONS / hubs.length,
+            seconds,
+            next: load.request,
+          }),
+        ),
+      );
+      return results.reduce((sum, { perSecond }) => sum + perSecond, 0);
+    };
+    await warmUp(WARM_UP, drive);
+    const before = processors(hubs);
+    const begun = performance.now();
+    const perSecond = await drive(SECONDS);
+    const elapsed = (performance.now() - begun) / 1_000;
+    const after = processors(hubs);
+    const key = `${load.name} | ${name}`;
+    samples.set(key, [
+      ...(samples.get(key) ?? []),
+      {
+        perSecond,
+        hub: (after.hub - before.hub) / elapsed,
+        postgres: (after.postgres - before.postgres) / elapsed,
+        client: (after.client - before.client) / elapsed,
+      },
+    ]);
+  }
+  for (const hub of hubs) await hub.stop();
+}
+
+/** A status check, and activations that take new seats. */
+async function prepare(transport: ReturnType<typeof transportTo>): Promise<Load[]> {
+  const admin = createClient(LicenseAdminService, transport);
+  await admin.createApp({ slug: 'bench' });
+  const { licenses } = await admin.issueLicenses({ app: 'bench', seatLimit: -1, count: 1_000 });
+  let turn = 0;
+  const next = () => licenses[turn++ % licenses.length];
+  return [
+    {
+      name: 'status',
+      request: () => `GET /v1/status/${next()?.license?.licenseId} HTTP/1.1\r\nHost: hub\r\n\r\n`,
+    },
+    {
+      name: 'activate',
+      request: () => {
+        const body = JSON.stringify({
+          licenseKey: next()?.licenseKey,
+          machineFingerprint: `machine-${turn}`,
+        });
+        return `POST /v1/activate HTTP/1.1\r\nHost: hub\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+      },
+    },
+  ];
+}
+
+/** Seconds of CPU used so far by the hubs with their workers, by the processes of this PostgreSQL, and by this program. */
+function processors(hubs: readonly HubProcess[]): { hub: number; postgres: number; client: number } {
+  const seconds = (pid: number): number => usageOf(pid)?.cpuSeconds ?? 0;
+  const heads = hubs.map(({ child }) => child.pid);
+  const sum = { hub: 0, postgres: postgresCpuSeconds() ?? 0, client: seconds(process.pid) };
+  for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    const [, parent] = /^\d+ \(.*\) \S (\d+)/.exec(statOf(entry)) ?? [];
+    if (heads.includes(Number(entry)) || heads.includes(Number(parent))) sum.hub += seconds(Number(entry));
+  }
+  return sum;
+}
+
+function statOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    return ''; // it has ended
+  }
+}
+
+function table(): string {
+  const lines = [...samples].map(([key, all]) => {
+    const figures = [
+      median(all.map(({ perSecond }) => perSecond)).toFixed(0),
+      ...(['hub', 'postgres', 'client'] as const).map((who) => median(all.map((one) => one[who])).toFixed(2)),
+    ];
+    return `| ${[key, ...figures].join(' | ')} |`;
+  });
+  const head = '| what | as | a second | hub, processors | PostgreSQL | client |\n|---|---|---|---|---|---|';
+  return `${[head, ...lines.toSorted()].join('\n')}\n`;
+}

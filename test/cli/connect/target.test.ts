@@ -1,0 +1,190 @@
+// Which hub is called, and which token it is sent.
+
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { expect } from 'chai';
+import { resolveTarget } from '../../../cli/connect/target.ts';
+import { describeConnectError } from '../../../cli/errors/describe-connect-error.ts';
+import { hubctl } from '../spawn-hubctl.ts';
+
+const flag = (value: string) => ({ value, from: '--flag' });
+
+/** The message of the error that the promise ends with. */
+async function failure(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => 'no error',
+    (error: Error) => error.message,
+  );
+}
+
+describe('what answers and is no hub', function () {
+  this.timeout(30_000); // it starts programs
+
+  const answers: Record<string, RequestListener> = {
+    'HTTP 302': (_, response) => response.writeHead(302, { location: 'https://login.example' }).end(),
+    'HTTP 403': (_, response) => response.writeHead(403).end('no'),
+    'HTTP 502': (_, response) =>
+      response.writeHead(502, { 'content-type': 'text/html' }).end('<p>Bad Gateway'),
+    'unsupported content type text/html': (_, response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Sign in'),
+    'parse binary: .*': (_, response) =>
+      response.writeHead(200, { 'content-type': 'application/proto' }).end(Buffer.alloc(100, 255)),
+    'message size is larger .*': (_, response) => {
+      const endless = Readable.from(Array.from({ length: 200 }, () => Buffer.alloc(1024 * 1024, 10)));
+      endless.pipe(response.writeHead(200, { 'content-type': 'application/proto' }));
+    },
+  };
+  for (const [said, answer] of Object.entries(answers)) {
+    it(`is told to be none: ${said}`, async () => {
+      const server = createServer(answer).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo; // it listens on a port
+      const url = `http://127.0.0.1:${port}`;
+      const { code, stderr } = await hubctl(['app', 'list', '--server', url, '--token', 'hub_secret']);
+      server.close();
+      server.closeAllConnections();
+      expect(stderr).to.match(
+        new RegExp(`^hubctl: What answers at ${url} is no hub, nor leads to one \\(${said}\\)\\.\n$`),
+      );
+      expect(code).to.equal(3);
+    });
+  }
+});
+
+describe('a data directory that was named', function () {
+  this.timeout(30_000); // it starts programs
+
+  let elsewhere: Server;
+  let dir: string;
+  const told: string[] = [];
+  before(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'hubctl-target-'));
+    // What listens at the default address, if nobody has it: whoever connects is noted, with his token.
+    elsewhere = createServer((request, response) => {
+      told.push(request.headers.authorization ?? '');
+      response.end();
+    });
+    elsewhere.on('error', () => {}).listen(5100, '127.0.0.1');
+  });
+  after(async () => {
+    elsewhere.close();
+    await rm(dir, { recursive: true });
+  });
+
+  for (const how of ['--data-dir', 'HUB_DATA_DIR']) {
+    const run = (value: string) =>
+      how === '--data-dir'
+        ? hubctl(['app', 'list', how, value], { HUBCTL_TOKEN: 'hub_secret', HUB_DATA_DIR: '' })
+        : hubctl(['app', 'list'], { HUBCTL_TOKEN: 'hub_secret', [how]: value });
+
+    it(`by ${how} and is not there is wrong usage, and no other hub is called`, async () => {
+      const { code, stderr } = await run(join(dir, 'mistyped'));
+      expect({ code, stderr }).to.deep.equal({
+        code: 2,
+        stderr: `hubctl: ${how}: there is no directory ${join(dir, 'mistyped')}.\n`,
+      });
+      expect(told).to.deep.equal([]);
+    });
+
+    it(`by ${how} and has no hub that runs is told, with exit code 3, and no other hub is called`, async () => {
+      const { code, stderr } = await run(dir);
+      expect(code).to.equal(3);
+      expect(stderr).to.contain(`hubctl: ${how}: no hub runs on ${dir}. Start one there`);
+      expect(told).to.deep.equal([]);
+    });
+  }
+});
+
+describe('the target of a command', () => {
+  let dataDir: string;
+  const hubJson = (content: string) => writeFile(join(dataDir, 'hub.json'), content);
+
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'hubctl-target-'));
+    await hubJson('{"pid":1,"gateway":"http://127.0.0.1:7099","rpc":"http://127.0.0.1:7100"}');
+    await writeFile(join(dataDir, 'admin-token'), 'local-secret\n');
+  });
+  afterEach(() => rm(dataDir, { recursive: true }));
+
+  it('is the hub of the data directory, with its token, if nothing else is given', async () => {
+    const target = await resolveTarget({ dataDir });
+    expect(target.server).to.equal('http://127.0.0.1:7100');
+    expect(target.token).to.deep.equal({ value: 'local-secret', from: join(dataDir, 'admin-token') });
+  });
+
+  it('is the default address if the data directory knows no running hub', async () => {
+    await rm(join(dataDir, 'hub.json'));
+    expect((await resolveTarget({ dataDir })).server).to.equal('http://127.0.0.1:5100');
+    expect(await resolveTarget({ dataDir: join(dataDir, 'none') })).to.deep.equal({
+      server: 'http://127.0.0.1:5100',
+      token: undefined,
+      guessedFor: join(dataDir, 'none'),
+      withheld: undefined,
+    });
+  });
+
+  it('is not said to be at the default address alone if the data directory knows no running hub', async () => {
+    const empty = join(dataDir, 'none');
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    const error = new ConnectError('no', Code.Unavailable, undefined, undefined, refused);
+    const about = { target: await resolveTarget({ dataDir: empty }), givenFor: () => undefined };
+    expect(describeConnectError(error, about).message).to.match(
+      new RegExp(
+        `^No hub runs on the data directory ${empty}, and none answers at .*--data-dir, --context or --server`,
+      ),
+    );
+  });
+
+  it('never gets the token of the data directory at another address', async () => {
+    for (const server of [
+      'http://127.0.0.1:7101',
+      'https://127.0.0.1:7100',
+      'http://localhost:7100',
+      'http://127.0.0.1:7100/x',
+    ]) {
+      const target = await resolveTarget({ server: flag(server), dataDir });
+      expect(target.token, server).to.equal(undefined);
+      expect(target.withheld, server).to.contain('goes nowhere else');
+    }
+    await rm(join(dataDir, 'hub.json'));
+    expect((await resolveTarget({ server: flag('http://127.0.0.1:5100'), dataDir })).token).to.equal(
+      undefined,
+    );
+  });
+
+  it('gets that token at the address of that very hub, however it is written', async () => {
+    const target = await resolveTarget({ server: flag('HTTP://127.0.0.1:7100/'), dataDir });
+    expect(target.token?.value).to.equal('local-secret');
+  });
+
+  it('gets the token that is given rather than the local one', async () => {
+    const target = await resolveTarget({ token: flag(' given '), dataDir });
+    expect(target.token).to.deep.equal({ value: 'given', from: '--flag' });
+  });
+
+  it('is refused if the address is none, with the place it came from', async () => {
+    for (const server of ['localhost:5100', 'ftp://hub', 'http://user:pw@hub', 'http://hub?x=1', 'hub']) {
+      expect(await failure(resolveTarget({ server: flag(server), dataDir })), server).to.contain(
+        'The server in --flag',
+      );
+    }
+  });
+
+  it('is refused if the token cannot be a header, without repeating it', async () => {
+    const message = await failure(resolveTarget({ token: flag('two\nlines'), dataDir }));
+    expect(message).to.contain('The token in --flag is not one').and.not.to.contain('two');
+  });
+
+  it('is refused if hub.json is broken', async () => {
+    for (const content of ['', '{', '[]', 'null', '{"rpc":5100}']) {
+      await hubJson(content);
+      expect(await failure(resolveTarget({ dataDir })), content).to.contain('hub.json names no hub');
+    }
+  });
+});

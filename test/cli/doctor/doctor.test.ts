@@ -1,0 +1,338 @@
+// hubctl doctor: a healthy hub, and each single thing that can be wrong with one.
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { createClient } from '@connectrpc/connect';
+import { expect } from 'chai';
+import pg from 'pg';
+import { examine } from '../../../cli/doctor/checks.ts';
+import { createProgram } from '../../../cli/program.ts';
+import type { Finding } from '../../../cli/views/operations/finding.ts';
+import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { startHub, type TestHub } from '../../support/hub/hub.ts';
+import { createApp } from '../../support/hub/license.ts';
+import { createDatabase, query } from '../../support/postgres/databases.ts';
+import { requireRedis } from '../../support/redis/redis.ts';
+import { until } from '../../support/until.ts';
+import { expectPrinted } from '../expect-schema.ts';
+import { hubctl } from '../spawn-hubctl.ts';
+
+const NOWHERE = 'http://127.0.0.1:1';
+const OF_A_RUNNING_HUB = [
+  'processes: ok',
+  'connections to the database: ok',
+  'Redis of the hub: ok',
+  'log: ok',
+  'tasks: ok',
+  'sweep: ok',
+  'held payments: ok',
+  'strays: ok',
+  'partitions: ok',
+  'audit chain: ok',
+  'clock of the hub: ok',
+  'certificate: ok',
+];
+
+describe('hubctl doctor', function () {
+  this.timeout(30_000); // the first test to ask starts PostgreSQL
+  let hub: TestHub;
+  let scratch: string;
+  before(async () => {
+    scratch = await mkdtemp(join(tmpdir(), 'hub-test-'));
+    hub = await startHub();
+    await createApp(hub.admin); // with a signing key
+    await createClient(PaymentAdminService, hub.transport).addSlot({
+      name: 'main',
+      gateway: 'gateway_one',
+      environment: SlotEnvironment.SANDBOX,
+      baseUrl: NOWHERE,
+      credentials: { storeId: 'store', storePassword: 'password' },
+    });
+  });
+  after(async () => {
+    await hub?.stop();
+    await rm(scratch, { recursive: true, force: true });
+  });
+
+  /** What it finds with the settings of the hub, but for these. */
+  async function look(
+    environment: Record<string, string> = {},
+    options: { dataDir?: string; server?: string; token?: string } = {},
+  ): Promise<Finding[]> {
+    const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+    const { program, tools } = createProgram(streams);
+    for (const [name, value] of Object.entries({ dataDir: hub.dataDir, ...options })) {
+      program.setOptionValueWithSource(name, value, 'cli');
+    }
+    const findings = await examine({}, { DATABASE_URL: hub.databaseUrl, ...environment }, tools);
+    expectPrinted('doctor', findings);
+    return findings;
+  }
+
+  /** The names of what failed, each of which has to come with a remedy. */
+  function failures(findings: readonly Finding[]): string[] {
+    const failed = findings.filter(({ state }) => state === 'failed');
+    for (const { check, detail, remedy } of failed) {
+      expect(detail, check).to.have.length.above(5);
+      expect(remedy, check).to.have.length.above(5);
+    }
+    return failed.map(({ check }) => check);
+  }
+
+  const only = (findings: readonly Finding[], check: string): Finding => {
+    const [found, ...more] = findings.filter((finding) => finding.check === check);
+    if (found === undefined || more.length > 0) throw new Error(`${more.length} findings on ${check}`);
+    return found;
+  };
+
+  it('finds a healthy hub well, in words and in JSON, and exits with 0', async () => {
+    const env = { DATABASE_URL: hub.databaseUrl, HUB_DATA_DIR: hub.dataDir };
+    const [words, json] = await Promise.all([
+      hubctl(['doctor'], env),
+      hubctl(['doctor', '--output', 'json'], env),
+    ]);
+    expect(words).to.include({ code: 0, stderr: '' });
+    expect(words.stdout).to.match(/^signing keys +ok +all 1 can be opened$/m);
+    expect(json).to.include({ code: 0, stderr: '' });
+    const findings: Finding[] = JSON.parse(json.stdout);
+    expect(findings.map(({ check, state }) => `${check}: ${state}`)).to.deep.equal([
+      'Node.js: ok',
+      'configuration: ok',
+      'data directory: ok',
+      'master key: ok',
+      'database: ok',
+      'database clock: ok',
+      'schema: ok',
+      'signing keys: ok',
+      'credentials: ok',
+      'audit log: ok',
+      'callbacks: ok',
+      'duplicate payments: ok',
+      'backlog: ok',
+      'Redis: skipped',
+      'hub: ok',
+      ...OF_A_RUNNING_HUB,
+    ]);
+  });
+
+  it('exits with 1 and says how to mend what failed', async () => {
+    const env = { DATABASE_URL: 'postgres://hub:correct-horse@127.0.0.1:1/hub', HUB_DATA_DIR: hub.dataDir };
+    const [words, json] = await Promise.all([
+      hubctl(['doctor'], env),
+      hubctl(['doctor', '--output', 'json'], env),
+    ]);
+    expect(words).to.include({ code: 1, stderr: 'hubctl: 1 of 19 checks failed.\n' });
+    expect(words.stdout).to.match(/^database +failed .*ECONNREFUSED.*Remedy: start it/m);
+    expect(json.code).to.equal(1);
+    expect(JSON.parse(json.stderr).error.code).to.equal('unhealthy');
+    expect(failures(JSON.parse(json.stdout))).to.deep.equal(['database']);
+    expect(words.stdout + json.stdout).not.to.contain('correct-horse');
+  });
+
+  it('reports each wrong setting, and looks no further', async () => {
+    const findings = await look({ HUB_PORT: 'x', HUB_LOG_LEVEL: 'loud' });
+    expect(failures(findings)).to.deep.equal(['configuration', 'configuration']);
+    expect(findings.map(({ detail }) => detail.split(':')[0])).to.include.members([
+      'HUB_PORT',
+      'HUB_LOG_LEVEL',
+    ]);
+  });
+
+  it('finds a master key file that is missing or open to others', async () => {
+    const file = join(scratch, 'keys');
+    const missing = await look({ HUB_MASTER_KEY_FILE: file });
+    expect(failures(missing)).to.deep.equal(['master key']);
+    expect(only(missing, 'master key').detail).to.equal(`there is no file ${file}`);
+    await copyFile(join(hub.dataDir, 'master.key'), file);
+    await chmod(file, 0o644);
+    const open = await look({ HUB_MASTER_KEY_FILE: file });
+    expect(failures(open)).to.deep.equal(['master key']);
+    expect(only(open, 'master key').detail).to.contain('open to other users');
+    expect(only(open, 'signing keys').state).to.equal('skipped');
+  });
+
+  it('finds a master key that is not the one of the database', async () => {
+    const key = randomBytes(32).toString('base64');
+    const findings = await look({ HUB_MASTER_KEY: key });
+    expect(failures(findings)).to.deep.equal(['signing keys', 'credentials']);
+    expect(JSON.stringify(findings)).not.to.contain(key);
+    const none = await look({}, { dataDir: scratch, server: hub.rpcUrl, token: hub.token });
+    expect(failures(none)).to.deep.equal(['signing keys', 'credentials']);
+    expect(only(none, 'signing keys').detail).to.contain('there is no master key');
+  });
+
+  it('finds credentials that cannot be opened, though the keys of the apps can', async () => {
+    const flip =
+      'update slot set sealed_credentials = set_byte(sealed_credentials, 40, get_byte(sealed_credentials, 40) # 1)';
+    await query(hub.databaseUrl, flip);
+    const findings = await look();
+    await query(hub.databaseUrl, flip);
+    expect(failures(findings)).to.deep.equal(['credentials']);
+  });
+
+  it('finds an audit log whose key or head is gone, and entries that have waited for their link', async () => {
+    for (const [table, row] of [
+      ['audit_key', 'id, sealed_key, created_at'],
+      ['audit_head', 'id, seq, hash, mac, key_id'],
+    ] as const) {
+      await query(hub.databaseUrl, `create table kept as table ${table}; delete from ${table}`);
+      const findings = await look();
+      await query(hub.databaseUrl, `insert into ${table} (${row}) select ${row} from kept; drop table kept`);
+      expect(only(findings, 'audit log')).to.deep.include({ state: 'failed' });
+      expect(only(findings, 'audit log').detail).to.contain(`(${table})`);
+    }
+    const holder = new pg.Client({ connectionString: hub.databaseUrl });
+    await holder.connect();
+    await holder.query(`begin; select from hub_lock where name = 'audit_chain' for update`);
+    await query(
+      hub.databaseUrl,
+      `insert into audit_entry (id, at, actor, action, subject, detail)
+       values (gen_random_uuid(), now() - interval '6 minutes', 'Ada', 'app.create', 'x', '{}')`,
+    );
+    const { state, detail } = only(await look(), 'audit log');
+    await holder.end();
+    expect(state).to.equal('warning');
+    expect(detail).to.match(/^1 entry waits for a link, the oldest for 36\d s$/);
+    await until(
+      async () => only(await look(), 'audit chain').state === 'ok',
+      'the hub has linked it',
+      30_000,
+    );
+  });
+
+  it('warns of callbacks that were given up while their session is not paid', async () => {
+    await query(
+      hub.databaseUrl,
+      `insert into callback (id, gateway, fields, received_at, state, reason, attempts)
+       values (partition_floor(date_trunc('month', now())::date), 'gateway_one', '{}', now(), 'dead', '', 30)`,
+    );
+    const { state, detail, remedy } = only(await look(), 'callbacks');
+    expect({ state, detail }).to.deep.equal({
+      state: 'warning',
+      detail: '1 was given up, of sessions that are not paid',
+    });
+    expect(remedy).to.contain('hubctl callback replay');
+  });
+
+  it('warns of duplicate payments that nobody has handled', async () => {
+    const id = `(select id from slot where name = 'main')`;
+    await query(
+      hub.databaseUrl,
+      `with session as (
+         insert into charge_session (id, slot_id, status, status_reason, status_changed_at, amount_minor, currency,
+           order_reference, customer, metadata, merchant_transaction_id, created_at, checks)
+         values (gen_random_uuid(), ${id}, 'success', '', now(), 10000, 'BDT', '', '{}', '{}', 'TWICE', now(), 0)
+         returning id, slot_id
+       )
+       insert into duplicate_payment (id, session_id, slot_id, gateway, gateway_transaction_id, provider_payment_id,
+         amount_minor, currency, found_at, resolution)
+       select gen_random_uuid(), id, slot_id, 'gateway_one', 'V2', '', 10000, 'BDT', now(), '' from session`,
+    );
+    const { state, detail, remedy } = only(await look(), 'duplicate payments');
+    expect({ state, detail }).to.deep.equal({
+      state: 'warning',
+      detail: '1 is open: the session was paid by another payment',
+    });
+    expect(remedy).to.contain('hubctl session resolve-duplicate');
+    await query(hub.databaseUrl, 'update duplicate_payment set resolved_at = now()');
+    expect(only(await look(), 'duplicate payments').state).to.equal('ok');
+  });
+
+  it('tells what waits and for how long, and warns if that is too long', async () => {
+    const wait = (ago: string) =>
+      query(
+        hub.databaseUrl,
+        `insert into callback (id, gateway, fields, received_at, state, reason, attempts)
+         select id, 'gateway_one', '{}', now() - interval '${ago}', 'received', '', 1
+         from (select gen_random_uuid() as id) made`,
+      );
+    expect(only(await look(), 'backlog').detail).to.equal('nothing waits');
+    await wait('2 hours');
+    const { state, detail } = only(await look(), 'backlog');
+    expect(state).to.equal('warning');
+    expect(detail).to.match(/^1 callback waits, the oldest for 72\d\d s; \d+ jobs$/);
+    await query(hub.databaseUrl, `delete from callback where state = 'received'`);
+    // The hub may have counted it meanwhile, and tells what it counted for some seconds.
+    await until(async () => only(await look(), 'strays').state === 'ok', 'the hub has counted again', 30_000);
+  });
+
+  it('finds a secret in the data directory that other users can read', async () => {
+    const file = join(hub.dataDir, 'admin-token');
+    await chmod(file, 0o644);
+    const findings = await look();
+    await chmod(file, 0o600);
+    expect(failures(findings)).to.deep.equal(['data directory']);
+    expect(only(findings, 'data directory').remedy).to.equal(`chmod 600 ${file}`);
+  });
+
+  it('warns of migrations that are pending, which are no failure, and makes nothing', async () => {
+    const DATABASE_URL = await createDatabase();
+    const findings = await look({ DATABASE_URL });
+    expect(failures(findings)).to.deep.equal([]);
+    expect(only(findings, 'schema')).to.include({
+      state: 'warning',
+      remedy: 'hubctl migration apply, or start the hub',
+    });
+    expect(await query(DATABASE_URL, `select from pg_tables where schemaname = 'public'`)).to.deep.equal([]);
+  });
+
+  it('finds Redis well, or away', async function () {
+    const away = await look({ REDIS_URL: 'redis://:correct-horse@127.0.0.1:1' });
+    expect(failures(away)).to.deep.equal(['Redis']);
+    expect(JSON.stringify(away)).not.to.contain('correct-horse');
+    const well = await look({ REDIS_URL: await requireRedis(this) });
+    expect(only(well, 'Redis').state).to.equal('ok');
+  });
+
+  it('finds a token that the hub does not accept', async () => {
+    const findings = await look({}, { token: 'hub_of-another-hub' });
+    expect(failures(findings)).to.deep.equal(['hub']);
+    expect(JSON.stringify(findings)).not.to.contain('hub_of-another-hub');
+  });
+
+  it('takes a hub that does not run for none of its own failures, but a core for one of its gateway', async () => {
+    const stopped = await look({}, { server: NOWHERE, token: hub.token });
+    expect(failures(stopped)).to.deep.equal([]);
+    expect(only(stopped, 'hub').state).to.equal('warning');
+    expect(only(stopped, 'hub').remedy).to.contain('--data-dir');
+
+    const gateway = { HUB_ROLE: 'gateway', HUB_CORE_TOKEN: hub.token };
+    const fed = await look({ ...gateway, HUB_CORE_URL: hub.rpcUrl });
+    expect(fed.map(({ check, state }) => `${check}: ${state}`)).to.deep.equal([
+      'Node.js: ok',
+      'configuration: ok',
+      'Redis: skipped',
+      'hub: ok',
+      ...OF_A_RUNNING_HUB,
+    ]);
+    const starved = await look({ ...gateway, HUB_CORE_URL: NOWHERE });
+    expect(failures(starved)).to.deep.equal(['hub']);
+    expect(only(starved, 'hub').remedy).to.contain('HUB_CORE_URL');
+    const refused = await look({ ...gateway, HUB_CORE_URL: hub.rpcUrl, HUB_CORE_TOKEN: 'hub_other' });
+    expect(failures(refused)).to.deep.equal(['hub']);
+  });
+
+  it('finds what answers and is no hub', async () => {
+    const proxy = createServer((_, response) => response.writeHead(502).end()).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const { port } = proxy.address() as AddressInfo; // it listens on a port
+    const findings = await look({}, { server: `http://127.0.0.1:${port}`, token: hub.token });
+    proxy.close();
+    expect(failures(findings)).to.deep.equal(['hub']);
+    expect(only(findings, 'hub').detail).to.contain(`127.0.0.1:${port} is no hub`);
+  });
+
+  it('finds nothing wrong where no hub has been started yet, and makes nothing', async () => {
+    const dataDir = join(scratch, 'not-there');
+    const findings = await look({ DATABASE_URL: '' }, { dataDir, server: NOWHERE });
+    expect(failures(findings)).to.deep.equal([]);
+    expect(existsSync(dataDir)).to.equal(false);
+  });
+});

@@ -1,0 +1,154 @@
+// The story of a session: everything in the order in which it happened.
+import { create } from '@bufbuild/protobuf';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { expect } from 'chai';
+import { sessionStoryView } from '../../../cli/views/payments/session-story.ts';
+import { CallbackState, ChargeStatus, UsageLogKind } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { InspectChargeSessionResponseSchema } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import { listSessionEvents } from '../../../lib/presentation/session-timeline.ts';
+
+const at = (second: number) => timestampFromDate(new Date(Date.UTC(2026, 2, 1, 10, 0, second)));
+const money = (minorUnits: bigint) => ({ minorUnits, currency: 'BDT' });
+
+const session = {
+  sessionId: 'chs_1',
+  slot: 'main',
+  gateway: 'gateway_one',
+  status: ChargeStatus.PENDING,
+  statusReason: 'waiting for the customer',
+  amount: money(10_000n),
+  createdAt: at(0),
+  statusChangedAt: at(0),
+};
+
+const lines = (reply: Parameters<typeof create<typeof InspectChargeSessionResponseSchema>>[1]) =>
+  listSessionEvents(create(InspectChargeSessionResponseSchema, reply)).map(({ at: time, what, detail }) => {
+    const second = time && timestampDate(time).toISOString().slice(17, 19);
+    return `${second ?? ''} ${what}: ${detail}`;
+  });
+
+describe('the story of a session', () => {
+  it('goes from its creation over callbacks and questions to its fees and its reversal', () => {
+    const callback = { gateway: 'gateway_one', sessionId: 'chs_1', attempts: 1 };
+    expect(
+      lines({
+        session: {
+          ...session,
+          status: ChargeStatus.CANCELLED,
+          statusReason: 'reversed',
+          statusChangedAt: at(9),
+        },
+        callbacks: [
+          {
+            ...callback,
+            callbackId: 'cb_1',
+            state: CallbackState.IGNORED,
+            reason: 'of no consequence',
+            fields: { extra: 'x', status: 'UNATTEMPTED', more: 'y' },
+            receivedAt: at(1),
+            finishedAt: at(2),
+          },
+          {
+            ...callback,
+            callbackId: 'cb_2',
+            state: CallbackState.RECEIVED,
+            attempts: 3,
+            reason: 'no answer',
+            receivedAt: at(3),
+          },
+          {
+            ...callback,
+            callbackId: 'cb_3',
+            state: CallbackState.SETTLED,
+            sessionStatus: ChargeStatus.FAILED,
+            reason: 'a callback said FAILED',
+            receivedAt: at(2),
+            finishedAt: at(3),
+            replayedAt: [at(6)],
+          },
+        ],
+        statusChanges: [
+          {
+            at: at(3),
+            from: ChargeStatus.PENDING,
+            to: ChargeStatus.FAILED,
+            reason: 'a callback said FAILED',
+            callbackId: 'cb_3',
+          },
+          { at: at(5), from: ChargeStatus.FAILED, to: ChargeStatus.SUCCESS, verified: true, reason: 'VALID' },
+          {
+            at: at(9),
+            from: ChargeStatus.SUCCESS,
+            to: ChargeStatus.CANCELLED,
+            verified: true,
+            reason: 'reversed',
+          },
+        ],
+        verifications: [
+          { operation: 'validate', outcome: 'paid', detail: 'VALID', askedAt: at(4), durationMs: 12 },
+          { operation: 'query', outcome: 'reversed', detail: 'REFUNDED', askedAt: at(8), durationMs: 9 },
+        ],
+        usageLogs: [
+          {
+            usageLogId: 'use_1',
+            kind: UsageLogKind.PAYMENT,
+            gatewayTransactionId: 'V1',
+            amount: money(10_000n),
+            fees: [{ rule: 'processing', ruleVersion: 2, amount: money(150n) }],
+            feeTotal: money(150n),
+            settledAt: at(5),
+            reversedAt: at(9),
+          },
+          {
+            usageLogId: 'use_2',
+            kind: UsageLogKind.REVERSAL,
+            gatewayTransactionId: 'V1',
+            amount: money(-10_000n),
+            feeTotal: money(0n),
+            settledAt: at(9),
+            reversesUsageLogId: 'use_1',
+          },
+        ],
+        duplicatePayments: [
+          {
+            duplicatePaymentId: 'dup_1',
+            gatewayTransactionId: 'V2',
+            amount: money(10_000n),
+            foundAt: at(7),
+            resolvedAt: at(10),
+            resolution: 'refunded',
+          },
+        ],
+      }),
+    ).to.deep.equal([
+      '00 created: 100.00 BDT through main (gateway_one)',
+      '01 callback: cb_1: status=UNATTEMPTED (2 more fields)',
+      '02 callback: cb_3: no fields',
+      '02 ignored: cb_1 at attempt 1: of no consequence',
+      '03 callback: cb_2: no fields',
+      '03 failed: a callback said FAILED, by cb_3 (the provider has not confirmed it)',
+      '03 settled (failed): cb_3 at attempt 1: a callback said FAILED',
+      '04 request: validate: paid after 12 ms: VALID',
+      '05 success: VALID',
+      '05 usage log: use_1: 100.00 BDT, provider transaction V1',
+      '05 fee: 1.50 BDT by processing, version 2',
+      '05 total fees: 1.50 BDT',
+      '06 replayed: cb_3',
+      '07 duplicate payment: dup_1: 100.00 BDT, provider transaction V2',
+      '08 request: query: reversed after 9 ms: REFUNDED',
+      '09 cancelled: reversed',
+      '09 reversed: use_2: -100.00 BDT, reverses use_1',
+      '10 duplicate handled: dup_1: refunded',
+      ' waiting: cb_2 after 3 attempts: no answer',
+    ]);
+  });
+
+  it('of a session that waits is short, and has no usage log and no fees', () => {
+    expect(lines({ session })).to.deep.equal([
+      '00 created: 100.00 BDT through main (gateway_one)',
+      '00 pending: waiting for the customer',
+    ]);
+    const view = sessionStoryView(create(InspectChargeSessionResponseSchema, { session }));
+    expect(view).to.deep.include({ usageLog: null, fees: [], callbacks: [], verifications: [] });
+  });
+});

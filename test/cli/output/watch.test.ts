@@ -1,0 +1,168 @@
+// Lists and sessions that are watched: what is drawn on a terminal, what is printed elsewhere, and a hub that is away.
+import type { ChildProcess } from 'node:child_process';
+import { PassThrough } from 'node:stream';
+import { createClient } from '@connectrpc/connect';
+import { expect } from 'chai';
+import type { Column } from '../../../cli/output/table.ts';
+import { watchItems } from '../../../cli/output/watch-list.ts';
+import { createProgram } from '../../../cli/program.ts';
+import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import { createSession, type Payments, pay, startPayments } from '../../support/hub/payment.ts';
+import { startTcpProxy, type TcpProxy } from '../../support/network/tcp-proxy.ts';
+import { until } from '../../support/until.ts';
+import { expectPrinted } from '../expect-schema.ts';
+import { ended, start } from '../spawn-hubctl.ts';
+
+type Item = { readonly id: string; readonly state: string };
+const COLUMNS: readonly Column<Item>[] = [
+  { title: 'ID', cell: (item) => item.id },
+  { title: 'STATE', cell: (item) => item.state },
+];
+const LISTING = { columns: COLUMNS, id: (item: Item) => item.id, newestFirst: true, none: 'Nothing yet.' };
+
+/** Watches what each look sees, in turn, and answers what was printed by then. */
+async function watched(
+  looks: readonly (readonly Item[])[],
+  terminal: { rows: number; columns: number } | undefined,
+) {
+  const stdout = Object.assign(new PassThrough(), terminal && { isTTY: true, ...terminal });
+  const { tools } = createProgram({ stdin: new PassThrough(), stdout, stderr: new PassThrough() });
+  let next = 0;
+  const look = async () => looks[next++] ?? Promise.reject(new Error('seen enough'));
+  const end = await watchItems(tools, { look, ...LISTING }, 0.01).catch((error: Error) => error.message);
+  expect(end).to.equal('seen enough');
+  return String(stdout.read() ?? '');
+}
+
+const item = (id: string, state: string): Item => ({ id, state });
+
+describe('a watched list', () => {
+  it('is a line for each that is there, the oldest first, then for each that is new or has changed', async () => {
+    const looks = [
+      [item('b', 'new'), item('a', 'new')],
+      [item('b', 'new'), item('a', 'new')],
+      [item('c', 'new'), item('b', 'done'), item('a', 'new')],
+      [],
+    ];
+    expect(await watched(looks, undefined)).to.equal('ID  STATE\na   new\nb   new\nb   done\nc   new\n');
+  });
+
+  it('is drawn in its place on a terminal, as much of it as fits', async () => {
+    const many = ['e', 'd', 'c', 'b', 'a'].map((id) => item(id, `state-${id}-which-is-long`));
+    const printed = await watched([[], many, [item('x', 'only')]], { rows: 7, columns: 20 });
+    const [nothing = '', all = '', one = ''] = printed.split('\x1b[J');
+    const lines = (frame: string) => frame.split('\x1b[K\n').slice(0, -1);
+    expect(lines(nothing).slice(1)).to.deep.equal(['', 'Nothing yet.']);
+    expect(all.startsWith('\x1b[3A\r')).to.equal(true);
+    expect(lines(all).slice(1)).to.deep.equal([
+      '',
+      'ID  STATE',
+      'e   state-e-which-i',
+      'd   state-d-which-i',
+      'c   state-c-which-i',
+    ]);
+    expect(one.startsWith('\x1b[6A\r')).to.equal(true);
+    expect(lines(one).slice(2)).to.deep.equal(['ID  STATE', 'x   only']);
+  });
+});
+
+describe('what is watched at a hub', function () {
+  this.timeout(60_000); // it starts hubs and programs
+  let payments: Payments;
+  let proxy: TcpProxy;
+  const running = new Set<ChildProcess>();
+  before(async () => {
+    payments = await startPayments();
+    proxy = await startTcpProxy(payments.hub.rpcUrl);
+  });
+  afterEach(() => {
+    for (const child of running) child.kill('SIGKILL');
+    running.clear();
+  });
+  after(async () => {
+    await proxy?.down();
+    await payments?.stop();
+  });
+
+  const watch = (...words: string[]) => {
+    const child = start(words, { HUBCTL_SERVER: proxy.url, HUBCTL_TOKEN: payments.hub.token });
+    running.add(child);
+    const printed = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name]?.on('data', (chunk: Buffer) => {
+        printed[name] += chunk;
+      });
+    }
+    return { child, printed, end: ended(child) };
+  };
+
+  it('goes on after the hub was away, and ends quietly with Ctrl-C', async () => {
+    const first = await createSession(payments, 'gateway_one');
+    const { child, printed, end } = watch('session', 'list', '--watch', '--interval', '1');
+    await until(() => printed.stdout.includes(first.sessionId), 'the first session is shown');
+    await proxy.down();
+    await until(() => printed.stderr.includes('trying again'), 'the hub is missed');
+    const second = await createSession(payments, 'gateway_one');
+    await proxy.up();
+    await until(() => printed.stdout.includes(second.sessionId), 'the second session is shown');
+    child.kill('SIGINT');
+    const { signal } = await end;
+    expect(signal).to.equal('SIGINT');
+    expect(printed.stdout.match(/^chs_/gm)).to.have.length(2);
+    expect(printed.stderr).to.match(/^No hub answers at \S+: trying again\.\nThe hub answers again\.\n$/);
+  });
+
+  it('is JSON line by line, and nothing else', async () => {
+    const { child, printed, end } = watch(
+      'callback',
+      'list',
+      '--watch',
+      '--interval',
+      '1',
+      '--output',
+      'json',
+    );
+    const session = await createSession(payments, 'gateway_one');
+    await pay(payments, session);
+    await until(() => printed.stdout.includes('"settled"'), 'the callback is settled');
+    child.kill('SIGINT');
+    await end;
+    const lines = printed.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expectPrinted('callback list', lines);
+    expect(printed.stderr).to.equal('');
+  });
+
+  it('is told of what happened to a session while the hub was away', async () => {
+    const session = await createSession(payments, 'gateway_one');
+    const { printed, end } = watch('session', 'watch', session.sessionId, '--until-final');
+    await until(() => printed.stdout.includes('pending'), 'the session is shown as it is');
+    await proxy.down();
+    await until(() => printed.stderr.includes('trying again'), 'the hub is missed');
+    await pay(payments, session);
+    const sessions = createClient(PaymentService, payments.hub.transport);
+    const { sessionId } = session;
+    await until(
+      async () => (await sessions.getChargeSession({ sessionId })).session?.statusVerified === true,
+      'it is paid',
+    );
+    await proxy.up();
+    expect((await end).code).to.equal(0);
+    const statuses = printed.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ +/)[1]);
+    expect(statuses).to.deep.equal(['pending', 'success']);
+  });
+
+  it('ends at once if there is no hub at first, or it refuses', async () => {
+    await proxy.down();
+    const none = await watch('slot', 'list', '--watch').end;
+    expect(none.code).to.equal(3);
+    await proxy.up();
+    const refused = await watch('seat', 'list', 'lic_x', '--watch').end;
+    expect(refused.code).to.equal(1);
+  });
+});

@@ -1,0 +1,68 @@
+// Amounts of money, as typed and as shown, held to the hub's own.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { parseDecimal } from '../../../cli/parse/parse-amount.ts';
+import {
+  formatDecimal as hubFormat,
+  MoneyError,
+  minorDigits,
+  parseMoney,
+} from '../../../core/payment/money.ts';
+import { formatDecimal } from '../../../lib/presentation/money.ts';
+
+/** Every code of three letters that the hub takes for a currency. */
+const CURRENCIES = codes().filter((code) => {
+  try {
+    return minorDigits(code) >= 0;
+  } catch (error) {
+    if (error instanceof MoneyError) return false;
+    throw error;
+  }
+});
+
+function codes(): string[] {
+  const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+  return letters.flatMap((one) => letters.flatMap((two) => letters.map((three) => one + two + three)));
+}
+
+describe('decimal amounts', () => {
+  it('have the digits that the hub gives each currency', () => {
+    expect(CURRENCIES).to.include.members(['BDT', 'JPY', 'KWD', 'CLF']);
+    for (const currency of CURRENCIES) {
+      expect(formatDecimal(12_345n, currency), currency).to.equal(hubFormat({ minor: 12_345n, currency }));
+    }
+  });
+
+  it('have their sign in front', () => {
+    const shown = [-5n, -1234n, 0n, 1n].map((minor) => formatDecimal(minor, 'BDT'));
+    expect(shown).to.deep.equal(['-0.05', '-12.34', '0.00', '0.01']);
+    expect(formatDecimal(-7n, 'JPY')).to.equal('-7');
+  });
+
+  it('are read as the hub reads them, and come back as they were', () => {
+    const amount = fc.bigInt({ min: 0n, max: BigInt(Number.MAX_SAFE_INTEGER) });
+    fc.assert(
+      fc.property(amount, fc.constantFrom('BDT', 'JPY', 'KWD', 'CLF'), (minor, currency) => {
+        const decimal = formatDecimal(minor, currency);
+        return parseDecimal(decimal, currency) === minor && parseMoney(decimal, currency).minor === minor;
+      }),
+    );
+  });
+
+  it('may be short or have zeros beyond, and nothing else', () => {
+    expect(parseDecimal('100', 'BDT')).to.equal(10_000n);
+    expect(parseDecimal('100.5', 'BDT')).to.equal(10_050n);
+    expect(parseDecimal('100.5000', 'BDT')).to.equal(10_050n);
+    expect(parseDecimal('7.00', 'JPY')).to.equal(7n);
+    for (const text of ['', '.5', '1.', '-1', '+1', '1e3', '1,000', '1 000', '0x10', '١', 'NaN']) {
+      expect(() => parseDecimal(text, 'BDT'), text).to.throw('Give a decimal amount such as 100.00.');
+    }
+  });
+
+  it('are refused with more digits than the currency has, and beyond 2^53-1 minor units', () => {
+    expect(() => parseDecimal('0.001', 'BDT')).to.throw('BDT has only 2 digits after the decimal point.');
+    expect(() => parseDecimal('1.5', 'JPY')).to.throw('JPY has no digits after the decimal point.');
+    expect(parseDecimal('90071992547409.91', 'BDT')).to.equal(9_007_199_254_740_991n);
+    expect(() => parseDecimal('90071992547409.92', 'BDT')).to.throw('The amount is too large: the most is ');
+  });
+});

@@ -1,0 +1,59 @@
+// Numbers and limits as they are typed.
+import { expect } from 'chai';
+import {
+  addLimit,
+  addPair,
+  parseCount,
+  parseInteger,
+  parsePort,
+  parseSeats,
+} from '../../../cli/parse/parse-number.ts';
+
+describe('quantities on the command line', () => {
+  it('reads seats as a number or as unlimited', () => {
+    expect(parseSeats('3')).to.equal(3);
+    expect(parseSeats('unlimited')).to.equal(-1);
+    for (const text of ['-1', '0', 'none']) expect(() => parseSeats(text), text).to.throw('unlimited');
+  });
+
+  it('refuses what is no whole number or does not fit', () => {
+    for (const text of ['', ' 3', '3.5', '1e3', 'x', '99999999999']) {
+      expect(() => parseInteger(text), text).to.throw('whole number');
+    }
+    expect(() => parseCount('0')).to.throw('from 1');
+  });
+
+  it('collects limits, the first = being the separator', () => {
+    const limits = addLimit('exports=unlimited', addLimit('projects=10', undefined));
+    expect(limits).to.deep.equal({ projects: 10n, exports: -1n });
+    expect(() => addLimit('a=b=1', undefined)).to.throw('name=value');
+  });
+
+  it('refuses a limit without a name or a value, one too large to be exact, and one given twice', () => {
+    for (const text of ['projects', '=1', 'projects=', 'projects=1.5', 'projects=9007199254740992']) {
+      expect(() => addLimit(text, undefined), text).to.throw('name=value');
+    }
+    expect(() => addLimit('a=2', { a: 1n })).to.throw('The limit a is given twice.');
+  });
+
+  it('takes a limit named like a member of Object for a limit', () => {
+    expect(Object.entries(addLimit('__proto__=1', { constructor: 2n }))).to.deep.equal([
+      ['constructor', 2n],
+      ['__proto__', 1n],
+    ]);
+  });
+
+  it('collects pairs of a name and any text, each name once', () => {
+    expect(addPair('b=', addPair('a=x=y'))).to.deep.equal({ a: 'x=y', b: '' });
+    expect(Object.entries(addPair('__proto__=1'))).to.deep.equal([['__proto__', '1']]);
+    for (const text of ['a', '=1', '']) expect(() => addPair(text), text).to.throw('name=value');
+    expect(() => addPair('a=2', { a: '1' })).to.throw('a is given twice.');
+  });
+
+  it('reads a port', () => {
+    expect([parsePort('0'), parsePort('65535')]).to.deep.equal([0, 65_535]);
+    for (const text of ['65536', '-1', '', '80a']) {
+      expect(() => parsePort(text), text).to.throw('from 0 to 65535');
+    }
+  });
+});

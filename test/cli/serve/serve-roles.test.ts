@@ -1,0 +1,131 @@
+// The tiers apart: a core and a gateway in processes of their own answer as one process does.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
+import { startHub, type TestHub } from '../../support/hub/hub.ts';
+import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
+import { issueLicense } from '../../support/hub/license.ts';
+import { scrape } from '../../support/hub/metrics.ts';
+import { activate, checkStatus, deactivate, post, type RestAnswer } from '../../support/network/rest.ts';
+import { until } from '../../support/until.ts';
+
+describe('a gateway and a core in two processes', function () {
+  this.timeout(60_000); // it starts hubs
+  let whole: TestHub;
+  let dataDir: string;
+  let core: HubProcess;
+  let gateway: HubProcess;
+  before(async () => {
+    whole = await startHub();
+    dataDir = await makeDataDir();
+    core = await spawnHub({
+      HUB_ROLE: 'core',
+      HUB_DATA_DIR: dataDir,
+      DATABASE_URL: whole.databaseUrl,
+      HUB_MASTER_KEY_FILE: join(whole.dataDir, 'master.key'),
+    });
+    const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    gateway = await spawnHub({
+      HUB_ROLE: 'gateway',
+      HUB_DATA_DIR: '/nonexistent/hub',
+      HUB_CORE_URL: core.rpcUrl,
+      HUB_CORE_TOKEN: token,
+    });
+  });
+  after(async () => {
+    await gateway?.stop();
+    await core?.stop();
+    await whole?.stop();
+    await discard(dataDir);
+  });
+
+  /** What a desktop application and its mistakes get to see, from a license of one seat. */
+  async function story(url: string): Promise<RestAnswer[]> {
+    const { licenseKey, licenseId, app } = await issueLicense(whole.admin, { seatLimit: 1 });
+    const answers = [
+      await activate(url, licenseKey, 'machine-1', { machineLabel: 'Laptop', appVersion: '1.2' }),
+      await activate(url, licenseKey, 'machine-2'),
+      await activate(url, licenseKey, '', { appVersion: 'one' }),
+      await activate(
+        url,
+        licenseKey.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+        'machine-1',
+      ),
+      await post(url, '/v1/activate', { licenseKey, machineFingerprint: 7 }),
+      await checkStatus(url, licenseId, 'machine-1'),
+      await checkStatus(url, licenseId, 'machine-2'),
+      await checkStatus(url, 'lic_unknown'),
+      await deactivate(url, licenseKey, 'machine-1'),
+      await deactivate(url, licenseKey, 'machine-3'),
+    ];
+    await whole.admin.revokeLicense({ licenseId, reason: 'charged back' });
+    answers.push(await activate(url, licenseKey, 'machine-1'), await checkStatus(url, licenseId));
+    const own = new RegExp(`${licenseId}|${app}`, 'g');
+    return answers.map(({ status, body }) => ({ status, body: withoutChance(body, own) }));
+  }
+
+  it('answer activations and mistakes as one process does', async () => {
+    const [apart, together] = await Promise.all([story(gateway.gatewayUrl), story(whole.gatewayUrl)]);
+    expect(apart.map(({ status }) => status)).to.deep.equal([
+      200, 409, 400, 404, 400, 200, 403, 404, 200, 404, 410, 410,
+    ]);
+    expect(apart[1]?.body).to.deep.include({ code: 'seat_limit_reached', seats: { limit: 1, used: 1 } });
+    const fields = apart[2]?.body.errors.map(({ field }: { field: string }) => field);
+    expect(fields).to.have.members(['machineFingerprint', 'appVersion']);
+    expect(apart).to.deep.equal(together);
+  });
+
+  it('log the same request id, which the client is told as well', async () => {
+    const { headers } = await fetch(`${gateway.gatewayUrl}/v1/apps/nothing-here/public-key`);
+    const id = headers.get('x-request-id') ?? 'no request id';
+    for (const process of [gateway, core]) {
+      await until(() => process.lines.some((line) => line.includes(id)), `${id} is in the log`);
+    }
+  });
+
+  it('tell each their own metrics, to the same callers', async () => {
+    const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    const [ofGateway, ofCore] = await Promise.all(
+      [gateway.metricsUrl, core.rpcUrl].map((rpcUrl) => scrape({ rpcUrl, token })),
+    );
+    expect(ofGateway?.sum('hub_http_requests_total', { route: '/v1/activate' })).to.be.above(0);
+    expect(ofGateway?.families.has('hub_callbacks_total')).to.equal(false);
+    expect(ofCore?.sum('hub_rpc_requests_total', { method: 'Activate' })).to.be.above(0);
+    expect(ofCore?.families.has('hub_http_requests_total')).to.equal(false);
+    expect([ofGateway, ofCore].map((told) => told?.samples[0]?.labels['role'])).to.deep.equal([
+      'gateway',
+      'core',
+    ]);
+    const refused = [];
+    for (const headers of [{}, { authorization: 'Bearer hub_wrong' }]) {
+      refused.push((await fetch(`${gateway.metricsUrl}/metrics`, { headers })).status);
+    }
+    refused.push((await fetch(`${gateway.metricsUrl}/`)).status);
+    expect(refused).to.deep.equal([401, 401, 404]);
+  });
+
+  it('show a gateway that is alive and not ready while the core is away', async () => {
+    const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    const ready = async () => (await fetch(`${gateway.gatewayUrl}/readyz`)).status;
+    expect(await ready()).to.equal(200);
+    expect(await core.stop()).to.equal(0);
+    // What was found a moment ago is told for half a second.
+    await until(async () => (await ready()) === 503, 'the gateway is not ready');
+    expect((await fetch(`${gateway.gatewayUrl}/healthz`)).status).to.equal(200);
+    const { status, body } = await activate(gateway.gatewayUrl, 'any', 'machine-1');
+    expect({ status, code: body.code }).to.deep.equal({ status: 503, code: 'unavailable' });
+    // Whoever was let in before still sees what is wrong.
+    const told = await scrape({ rpcUrl: gateway.metricsUrl, token });
+    expect(told.sum('hub_http_problems_total', { code: 'unavailable' })).to.be.at.least(1);
+    expect(await gateway.stop()).to.equal(0);
+  });
+});
+
+/** A body without what differs from license to license and from request to request. */
+function withoutChance(body: object, own: RegExp): RestAnswer['body'] {
+  const chance = new Set(['signature', 'issuedAt', 'seatId', 'kid', 'publicKeyPem', 'checkedAt', 'instance']);
+  return JSON.parse(
+    JSON.stringify(body, (name, value) => (chance.has(name) ? typeof value : value)).replace(own, 'its own'),
+  );
+}

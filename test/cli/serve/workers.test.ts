@@ -1,0 +1,259 @@
+// A hub of several processes: what they share, and what becomes of it when one of them dies.
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { connectionRoom, crowding } from '../../../cli/serve/check-pool-size.ts';
+import { discard, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
+import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
+import { issueLicense } from '../../support/hub/license.ts';
+import { growth, type Scrape, scrape } from '../../support/hub/metrics.ts';
+import {
+  callBack,
+  callbackFields,
+  createSession,
+  journal,
+  type Payments,
+  payQuietly,
+  startPayments,
+  untilStatus,
+} from '../../support/hub/payment.ts';
+import { activate } from '../../support/network/rest.ts';
+import { beginRequest } from '../../support/network/slow-request.ts';
+import {
+  asSuperuser,
+  createDatabase,
+  createMigratedDatabase,
+  query,
+} from '../../support/postgres/databases.ts';
+import { until } from '../../support/until.ts';
+import { hubctl } from '../spawn-hubctl.ts';
+
+/** Lines of the log with this message, of one worker or of all. */
+function logged(hub: HubProcess, message: string, worker?: number) {
+  const entries = hub.lines.map((line) => JSON.parse(line));
+  return entries.filter(
+    (entry) => entry.msg === message && (worker === undefined || entry.worker === worker),
+  );
+}
+
+/** The process that is this worker now. */
+const pidOf = (hub: HubProcess, worker: number): number => logged(hub, 'worker starts', worker).at(-1)?.pid;
+
+const refused = (url: string): Promise<boolean> =>
+  fetch(url).then(
+    () => false,
+    () => true,
+  );
+
+describe('a hub of several workers', function () {
+  this.timeout(240_000); // it starts many processes
+  let dataDir: string;
+  let payments: Payments;
+  let hub: HubProcess;
+  before(async () => {
+    dataDir = await makeDataDir();
+    const databaseUrl = await createDatabase();
+    hub = await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL: databaseUrl, HUB_WORKERS: '3' });
+    // Beside it, for its simulator and its clients; it takes no callback. By the same schedule: a check that is further
+    // away than its own would be recalled by the hub, which would then ask about sessions that are being made.
+    const sweepAfterMs = [120_000, 600_000, 3_600_000];
+    const masterKeyFile = `${dataDir}/master.key`;
+    payments = await startPayments({ settings: { databaseUrl, masterKeyFile, sweepAfterMs } });
+  });
+  after(async () => {
+    await payments?.stop();
+    await hub?.stop();
+    await discard(dataDir);
+  });
+
+  it('serves one pair of ports with all of them, and tells in its log which did what', async () => {
+    const { licenseKey } = await issueLicense(payments.hub.admin, { seatLimit: 2 });
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => activate(hub.gatewayUrl, licenseKey, `machine-${index}`)),
+    );
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 200, ...Array(10).fill(409)]);
+    const served = () => new Set(logged(hub, 'request').map(({ worker }) => worker));
+    await until(() => served().size === 3, 'each of three workers has served a request');
+    expect([...served()].sort()).to.deep.equal([1, 2, 3]);
+    const { rpc, gateway, workers } = logged(hub, 'hub is ready')[0] ?? {};
+    expect({ rpc, gateway, workers }).to.deep.equal({ rpc: hub.rpcUrl, gateway: hub.gatewayUrl, workers: 3 });
+  });
+
+  it('prepares the database once, and is found by hubctl under the process that was started', async () => {
+    const token = await hubctl(['app', 'list', '--output', 'json'], { HUB_DATA_DIR: dataDir });
+    expect({ code: token.code, stderr: token.stderr }).to.deep.equal({ code: 0, stderr: '' });
+    expect(logged(hub, 'schema brought up to date').map(({ worker }) => worker)).to.deep.equal([1]);
+    expect(logged(hub, 'created partitions').map(({ worker }) => worker)).to.deep.equal([1]);
+    const tokens = await query(
+      payments.hub.databaseUrl,
+      `select from service_token where name = 'local admin'`,
+    );
+    // Its own, and that of the hub beside it.
+    expect(tokens).to.have.length(2);
+  });
+
+  const read = async (): Promise<Scrape> => {
+    const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    return scrape({ rpcUrl: hub.rpcUrl, token });
+  };
+
+  it('tells the metrics of all workers, whichever of them is asked', async () => {
+    const before = await read();
+    const headers = { connection: 'close' }; // each by another worker
+    await Promise.all(Array.from({ length: 24 }, () => fetch(`${hub.gatewayUrl}/healthz`, { headers })));
+    const told = await Promise.all(Array.from({ length: 6 }, read));
+    const route = { route: '/healthz', status: '200' };
+    for (const { sum } of told) {
+      expect(sum('hub_http_requests_total', route) - before.sum('hub_http_requests_total', route)).to.equal(
+        24,
+      );
+      expect(sum('hub_workers', { state: 'answering' })).to.equal(3);
+      expect(sum('hub_pg_pool_limit')).to.equal(30);
+      expect(sum('hub_licenses')).to.equal(1);
+    }
+  });
+
+  it('loses nothing when a worker is killed, and starts another', async () => {
+    const before = await read();
+    const sessions = await Promise.all(
+      Array.from({ length: 40 }, () => createSession(payments, 'gateway_one')),
+    );
+    let answered = 0;
+    // A provider repeats a callback that got no answer.
+    const callUntilAnswered = async (fields: Record<string, string>): Promise<number> => {
+      for (;;) {
+        const answer = await callBack(hub.gatewayUrl, 'gateway_one', fields).catch(() => undefined);
+        if (answer === undefined) continue;
+        answered += 1;
+        if (answered === 10) process.kill(pidOf(hub, 2), 'SIGKILL');
+        return answer.status;
+      }
+    };
+    const statuses = await Promise.all(
+      sessions.map((session) =>
+        callUntilAnswered(callbackFields(session, 'paid', payQuietly(payments, session))),
+      ),
+    );
+    expect(new Set(statuses)).to.deep.equal(new Set([200]));
+    // What the worker had begun to ask the provider about is taken over when its lease ends.
+    for (const session of sessions) await untilStatus(payments, session, 'success', 90_000);
+    const isOver = async () => (await journal(payments)).every(({ state }) => state !== 'received');
+    await until(isOver, 'all callbacks are dealt with', 90_000);
+    expect(new Set((await journal(payments)).map(({ sessionId }) => sessionId)).size).to.equal(
+      sessions.length,
+    );
+    expect(await query(payments.hub.databaseUrl, 'select from usage_log')).to.have.length(sessions.length);
+    await until(() => logged(hub, 'worker is ready', 2).length === 2, 'another worker 2 is ready', 60_000);
+    expect(logged(hub, 'a worker died')).to.have.length(1);
+    expect(logged(hub, 'a worker died')[0]).to.include({ worker: 2, reason: 'killed by SIGKILL' });
+    // To Prometheus a sum that falls would be a restart of all of them.
+    const after = await read();
+    const counters = (key: string) => /^\w+(_total|_bucket|_sum|_count)\{/.test(key);
+    const fallen = [...growth(before, after)].filter(([key, by]) => counters(key) && by < 0);
+    expect(fallen).to.deep.equal([]);
+    expect(after.sum('hub_worker_deaths_total')).to.equal(1);
+    expect(after.sum('hub_workers', { state: 'serving' })).to.equal(3);
+  });
+
+  it('answers on SIGTERM what is under way, takes nothing new, and exits with 0', async () => {
+    const slow = await beginRequest(hub.gatewayUrl);
+    const exited = once(hub.child, 'exit');
+    hub.child.kill('SIGTERM');
+    await until(() => refused(hub.gatewayUrl), 'new connections are refused');
+    expect(await slow.finish())
+      .to.match(/^HTTP\/1\.1 404 /)
+      .and.contain('license_key_unknown');
+    expect(await exited).to.deep.equal([0, null]);
+    expect(logged(hub, 'worker has stopped')).to.have.length(3);
+    expect(logged(hub, 'a worker died')).to.have.length(1);
+    const lost = await hubctl(['app', 'list'], { HUB_DATA_DIR: dataDir });
+    expect(lost.code, 'exit code of hubctl when no hub is announced').to.equal(3);
+  });
+});
+
+describe('workers on the embedded PostgreSQL', function () {
+  this.timeout(240_000); // it makes a cluster and starts many processes
+  let dataDir: string;
+  let hub: HubProcess;
+  before(async () => {
+    dataDir = await makeDataDir();
+    hub = await spawnHub({ HUB_DATA_DIR: dataDir, HUB_WORKERS: '2' });
+  });
+  after(async () => {
+    await hub?.stop();
+    await discard(dataDir);
+  });
+
+  it('end when one of them dies again and again, and their PostgreSQL with them', async () => {
+    const exited = once(hub.child, 'exit');
+    for (let death = 1; death <= 5; death++) {
+      await until(() => logged(hub, 'worker starts', 1).length === death, `worker 1 starts, time ${death}`);
+      expect(await postgresRuns(dataDir)).to.equal(true);
+      process.kill(pidOf(hub, 1), 'SIGKILL');
+    }
+    expect(await exited).to.deep.equal([1, null]);
+    expect(hub.complaints()).to.equal('hubctl: worker 1 died 5 times within a minute: killed by SIGKILL\n');
+    expect(await postgresRuns(dataDir)).to.equal(false);
+  });
+});
+
+describe('workers that cannot start', function () {
+  this.timeout(60_000); // it starts a hub
+
+  it('say why once, as a single process does', async () => {
+    const dataDir = await makeDataDir();
+    const hub = await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL: await createMigratedDatabase() });
+    const { port } = new URL(hub.rpcUrl);
+    const second = await hubctl(['serve', '--workers', '2', '--port', '0', '--rpc-port', port], {
+      HUB_DATA_DIR: dataDir,
+      DATABASE_URL: await createMigratedDatabase(),
+    });
+    await hub.stop();
+    await discard(dataDir);
+    expect({ code: second.code, stderr: second.stderr }).to.deep.equal({
+      code: 1,
+      stderr: `hubctl: cannot listen on 127.0.0.1:${port}: the port is in use: stop the program that uses it, or choose another with --rpc-port or HUB_RPC_PORT (0 takes any free port)\n`,
+    });
+  });
+});
+
+describe('workers with more connections than PostgreSQL allows', function () {
+  this.timeout(60_000); // it starts a hub of two
+
+  it('warn of it, and name the settings', async () => {
+    const dataDir = await makeDataDir();
+    const hub = await spawnHub({
+      HUB_DATA_DIR: dataDir,
+      DATABASE_URL: await createMigratedDatabase(),
+      HUB_WORKERS: '2',
+      HUB_DATABASE_POOL: '300',
+    });
+    await hub.stop();
+    await discard(dataDir);
+    const warnings = hub.lines.map((line) => JSON.parse(line)).filter(({ by }) => by !== undefined);
+    expect(warnings).to.have.length(1);
+    expect(warnings[0]).to.include({ level: 40, workers: 2, databasePool: 300, by: 'max_connections' });
+    expect(warnings[0].msg)
+      .to.contain('can open 602 connections')
+      .and.contain('HUB_DATABASE_POOL')
+      .and.contain('HUB_WORKERS');
+  });
+
+  it('count by what the role or the database allows, where that is less', async () => {
+    const databaseUrl = await createMigratedDatabase();
+    const { pathname, username: role } = new URL(databaseUrl);
+    const database = pathname.slice(1);
+    await query(asSuperuser(databaseUrl), `alter role ${role} connection limit 30`);
+    const byRole = await connectionRoom(databaseUrl);
+    expect(byRole).to.deep.equal({ allowed: 30, by: 'the connection limit of the role' });
+    await query(databaseUrl, `alter database ${database} connection limit 21`);
+    const byDatabase = await connectionRoom(databaseUrl);
+    expect(byDatabase).to.deep.equal({ allowed: 21, by: 'the connection limit of the database' });
+    expect(crowding({ workers: 3, databasePool: 6 }, byDatabase)).to.equal(undefined);
+    expect(crowding({ workers: 3, databasePool: 7 }, byDatabase)).to.contain('24 connections');
+    expect(crowding({ workers: 1, databasePool: 21 }, byDatabase))
+      .to.contain('22 connections')
+      .and.not.to.contain('HUB_WORKERS');
+  });
+});

@@ -1,0 +1,139 @@
+// Allocation decides by the state of the license under its lock, whatever was read before.
+import { expect } from 'chai';
+import pg from 'pg';
+import { parseId } from '../../../../core/ids.ts';
+import {
+  type AllocateOptions,
+  type Allocation,
+  allocateSeats,
+  type SeatRequest,
+} from '../../../../core/license/activation/allocate-seats.ts';
+import { SigningKeyState } from '../../../../gen/hub/license/v1/license_pb.ts';
+import { startHub, type TestHub } from '../../../support/hub/hub.ts';
+import { issueLicense, miscounted, type TestLicense } from '../../../support/hub/license.ts';
+import { query } from '../../../support/postgres/databases.ts';
+
+describe('allocating seats', () => {
+  let hub: TestHub;
+  let pool: pg.Pool;
+  before(async () => {
+    hub = await startHub();
+    pool = new pg.Pool({ connectionString: hub.databaseUrl });
+  });
+  after(async () => {
+    await pool.end();
+    await hub.stop();
+  });
+
+  function requestFor({ licenseId }: TestLicense, machineFingerprint: string): SeatRequest {
+    return {
+      licenseId: parseId('lic', licenseId) ?? '',
+      machineFingerprint,
+      machineLabel: '',
+      appVersion: '',
+    };
+  }
+
+  function options(): AllocateOptions {
+    return { pool, clock: () => new Date(), seatsTaken: { inc() {} } };
+  }
+
+  /** Messages for errors, undefined for what is not allocated. */
+  async function allocate(requests: readonly SeatRequest[]): Promise<(Allocation | string | undefined)[]> {
+    const results = await allocateSeats(requests, 'wait', options());
+    return results.map((result) => (result instanceof Error ? result.message : result));
+  }
+
+  it('returns the terms that the license has under its lock', async () => {
+    const license = await issueLicense(hub.admin, { customer: 'Ada' });
+    const request = requestFor(license, 'machine');
+    await hub.admin.rotateSigningKey({ app: license.app });
+    await query(
+      hub.databaseUrl,
+      "update license set customer = 'Grace', lease_days = 9 where customer = 'Ada'",
+    );
+    const { app } = await hub.admin.getApp({ app: license.app });
+
+    const [allocation] = await allocate([request]);
+    expect(allocation)
+      .to.have.property('license')
+      .that.deep.includes({
+        licenseId: request.licenseId,
+        app: license.app,
+        customer: 'Grace',
+        leaseDays: 9,
+        kid: app?.signingKeys.find(({ state }) => state === SigningKeyState.ACTIVE)?.kid,
+      });
+  });
+
+  it('allocates nothing on a license that is revoked, expired or full', async () => {
+    const licenses = await Promise.all(
+      [{}, { customer: 'whose license ends' }, { seatLimit: 1 }].map((each) => issueLicense(hub.admin, each)),
+    );
+    const requests = licenses.map((license) => requestFor(license, 'machine'));
+    const [revoked, , full] = licenses as [TestLicense, TestLicense, TestLicense];
+    await hub.admin.revokeLicense({ licenseId: revoked.licenseId, reason: 'test' });
+    await query(
+      hub.databaseUrl,
+      "update license set expires_at = now() - interval '1 second' where customer = 'whose license ends'",
+    );
+    await allocate([requestFor(full, 'another machine')]);
+
+    expect(await allocate(requests)).to.deep.equal([undefined, undefined, undefined]);
+    expect(await miscounted(hub.databaseUrl)).to.deep.equal([]);
+  });
+
+  it('skips a license that another transaction has locked, or waits for it', async () => {
+    const licenses = await Promise.all([issueLicense(hub.admin), issueLicense(hub.admin)]);
+    const requests = licenses.map((license) => requestFor(license, 'machine'));
+    const holder = await pool.connect();
+    await holder.query('begin');
+    await holder.query('select from license where id = $1 for update', [requests[0]?.licenseId]);
+    const [locked, free] = await allocateSeats(requests, 'skip', options());
+    expect(locked).to.equal(undefined);
+    expect(free).to.have.property('seatId');
+
+    const waiting = allocateSeats(requests.slice(0, 1), 'wait', options());
+    await holder.query('commit');
+    holder.release();
+    expect((await waiting)[0]).to.have.property('seatId');
+  });
+
+  it('seats the rest of a batch when the database refuses one machine', async () => {
+    await query(
+      hub.databaseUrl,
+      `create function refuse() returns trigger language plpgsql as $$
+       begin
+         if new.machine_fingerprint = 'cursed' then raise exception 'it is cursed'; end if;
+         return new;
+       end $$`,
+    );
+    await query(
+      hub.databaseUrl,
+      'create trigger refuse before insert on seat for each row execute function refuse()',
+    );
+    const license = await issueLicense(hub.admin);
+    const machines = ['one', 'cursed', 'other'];
+    const requests = machines.map((machine) => requestFor(license, machine));
+
+    const [one, cursed, other] = await allocate(requests);
+    expect(cursed).to.equal('it is cursed');
+    for (const allocation of [one, other]) expect(allocation).to.have.property('seatId');
+    expect(await miscounted(hub.databaseUrl)).to.deep.equal([]);
+  });
+
+  it('counts the seats of its own batch, and gives a machine one seat', async () => {
+    const license = await issueLicense(hub.admin, { seatLimit: 3 });
+    await allocate([requestFor(license, 'a')]);
+    for (const machines of [
+      ['b', 'b', 'c', 'd', 'e'],
+      ['c', 'd', 'e'],
+    ]) {
+      await allocate(machines.map((machine) => requestFor(license, machine)));
+    }
+    const { seats } = await hub.admin.listSeats({ licenseId: license.licenseId });
+    expect(new Set(seats.map(({ machineFingerprint }) => machineFingerprint))).to.have.property('size', 3);
+    expect(seats).to.have.length(3);
+    expect(await miscounted(hub.databaseUrl)).to.deep.equal([]);
+  });
+});

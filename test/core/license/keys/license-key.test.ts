@@ -1,0 +1,126 @@
+// License keys: their shape, what typing errors they forgive and which they catch.
+import { expect } from 'chai';
+import {
+  hashLicenseKey,
+  licenseKeyHint,
+  newLicenseKey,
+  newLicenseKeys,
+  normalizeLicenseKey,
+} from '../../../../core/license/keys/license-key.ts';
+
+const ALPHABET = [...'0123456789ABCDEFGHJKMNPQRSTVWXYZ'];
+
+/** The bare symbols of the key whose 24 random symbols have these values. */
+function keyOf(values: readonly number[]): string[] {
+  return [...newLicenseKey(() => Uint8Array.from(values)).replaceAll('-', '')];
+}
+
+const VALUES = Array.from({ length: 24 }, (_, place) => (place * 7 + 3) % 32);
+
+describe('license key', () => {
+  it('is five groups of five upper-case Crockford base32 symbols', () => {
+    expect(newLicenseKey()).to.match(/^[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){4}$/);
+  });
+
+  it('takes five bits of each of 24 random bytes', () => {
+    const sizes: number[] = [];
+    const key = newLicenseKey((size) => {
+      sizes.push(size);
+      return Uint8Array.from({ length: size }, (_, place) => place + 224);
+    });
+    expect(sizes).to.deep.equal([24]);
+    expect(key.slice(0, 28)).to.equal('01234-56789-ABCDE-FGHJK-MNPQ');
+  });
+
+  it('is different each time', () => {
+    expect(new Set(Array.from({ length: 1000 }, () => newLicenseKey()))).to.have.property('size', 1000);
+    expect(new Set(newLicenseKeys(1000))).to.have.property('size', 1000);
+  });
+
+  it('uses every symbol in every random place', () => {
+    const seen = Array.from({ length: 24 }, () => new Set<string>());
+    for (let made = 0; made < 2000; made++) {
+      const symbols = newLicenseKey().replaceAll('-', '');
+      for (const [place, symbolsSeen] of seen.entries()) symbolsSeen.add(symbols.charAt(place));
+    }
+    expect(seen.map(({ size }) => size)).to.deep.equal(seen.map(() => 32));
+  });
+
+  it('is read back from its printed form', () => {
+    const key = newLicenseKey();
+    expect(normalizeLicenseKey(key)).to.equal(key.replaceAll('-', ''));
+  });
+
+  it('is read whatever its case, spaces and dashes', () => {
+    const symbols = keyOf(VALUES).join('');
+    const groups = symbols.match(/.{5}/g) ?? [];
+    expect(normalizeLicenseKey(`  ${groups.join(' ').toLowerCase()}\r\n`)).to.equal(symbols);
+    expect(normalizeLicenseKey(groups.join('\u2011'))).to.equal(symbols);
+    expect(normalizeLicenseKey(groups.join('\u00a0\u2013 '))).to.equal(symbols);
+  });
+
+  it('reads O as 0 and I and L as 1', () => {
+    const symbols = keyOf([0, 1, 1, ...VALUES.slice(3)]).join('');
+    for (const typed of ['OIL', 'oil', 'oli', 'OlI']) {
+      expect(normalizeLicenseKey(typed + symbols.slice(3)), typed).to.equal(symbols);
+    }
+  });
+
+  it('catches every single wrong symbol', () => {
+    const symbols = keyOf(VALUES);
+    const missed = symbols.flatMap((right, place) =>
+      ALPHABET.filter((wrong) => wrong !== right)
+        .map((wrong) => symbols.with(place, wrong).join(''))
+        .filter((typed) => normalizeLicenseKey(typed) !== undefined),
+    );
+    expect(missed).to.deep.equal([]);
+  });
+
+  it('catches every swap of two neighbours, whichever two symbols they are', () => {
+    const missed: string[] = [];
+    for (let place = 0; place < 24; place++) {
+      for (let pair = 0; pair < 32 * 32; pair++) {
+        // The check symbol cannot be chosen; two others before it make every pair with it.
+        const symbols = keyOf(
+          VALUES.with(Math.min(place, 22), pair >> 5).with(Math.min(place + 1, 23), pair & 31),
+        );
+        const [left = '', right = ''] = symbols.slice(place, place + 2);
+        const typed = symbols
+          .with(place, right)
+          .with(place + 1, left)
+          .join('');
+        if (left !== right && normalizeLicenseKey(typed) !== undefined) missed.push(typed);
+      }
+    }
+    expect(missed).to.deep.equal([]);
+  });
+
+  it('is not read from a text of another length', () => {
+    const symbols = keyOf(VALUES).join('');
+    for (const typed of ['', symbols.slice(1), `${symbols}0`, `0${symbols}`]) {
+      expect(normalizeLicenseKey(typed), typed).to.equal(undefined);
+    }
+  });
+
+  it('is not read from letters outside the alphabet, ASCII or not', () => {
+    const rest = keyOf([1, ...VALUES.slice(1)])
+      .join('')
+      .slice(1);
+    expect(normalizeLicenseKey(`1${rest}`), 'the key itself').to.be.a('string');
+    // A dotless i upper-cases to I, a fullwidth 1 looks like 1; U is not in the alphabet.
+    for (const typed of ['\u0131', '\uff11', 'U', '_', '\0']) {
+      expect(normalizeLicenseKey(typed + rest), JSON.stringify(typed)).to.equal(undefined);
+    }
+  });
+
+  it('is stored as the SHA-256 of its bare symbols', () => {
+    // printf 0123456789ABCDEFGHJKMNPQRS | sha256sum
+    expect(hashLicenseKey('0123456789ABCDEFGHJKMNPQRS').toString('hex')).to.equal(
+      'f5f69e3261dbfad2110670e539999eab56d4b1f0ce2e613dca4fd2e1f70faf44',
+    );
+  });
+
+  it('is hinted at by its last five symbols', () => {
+    expect(licenseKeyHint('0123456789ABCDEFGHJKMNPQR')).to.equal('MNPQR');
+  });
+});

@@ -1,0 +1,50 @@
+// Checks the limit of callbacks that are processed inline, and that others are journaled and answered at once.
+
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { newUuid } from '../../../../core/ids.ts';
+import type { Journal } from '../../../../core/payment/callbacks/journal.ts';
+import { createReceiveCallback } from '../../../../core/payment/callbacks/receive.ts';
+import { createPaymentMetrics } from '../../../../core/payment/metrics.ts';
+import { createMetrics } from '../../../../lib/metrics/metrics.ts';
+
+describe('receiving callbacks', () => {
+  it('processes a limited number at a time, and leaves the others to jobs without a wait', async () => {
+    const held = Promise.withResolvers<void>();
+    const [journaled, processed]: string[][] = [[], []];
+    const journal: Pick<Journal, 'append'> = {
+      append: async (callback) => {
+        const id = newUuid();
+        journaled?.push(id);
+        return {
+          kind: 'received',
+          callback: { ...callback, id, state: 'received', triedSince: undefined, waits: false },
+        };
+      },
+    };
+    const { receive, settled } = createReceiveCallback({
+      journal,
+      process: {
+        inline: async ({ id }) => {
+          processed?.push(id);
+          await held.promise;
+        },
+      },
+      metrics: createPaymentMetrics(createMetrics(), []),
+      logger: pino({ level: 'silent' }),
+      budgetMs: 60_000,
+      maxInline: 2,
+    });
+    const request = { gateway: 'gateway_two', method: 'GET', sessionId: undefined, fields: {} };
+    const waiting = [receive(request), receive(request)];
+    expect((await receive(request)).body).to.equal('ok');
+    expect((await receive(request)).body).to.equal('ok');
+    expect(journaled).to.have.length(4);
+    expect(processed).to.deep.equal(journaled?.slice(0, 2));
+    held.resolve();
+    await Promise.all(waiting);
+    await settled();
+    await receive(request);
+    expect(processed).to.have.length(3);
+  });
+});

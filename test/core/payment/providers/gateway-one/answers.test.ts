@@ -1,0 +1,196 @@
+// gateway_one's answers: which of them settle a session.
+import { expect } from 'chai';
+import { ProviderRefused, ProviderUnavailable } from '../../../../../core/payment/providers/driver.ts';
+import {
+  judgeQuery,
+  judgeValidation,
+  readCheckout,
+} from '../../../../../core/payment/providers/gateway-one/answers.ts';
+import { transaction } from '../sample-answers.ts';
+import { question } from '../test-access.ts';
+
+describe('a validation by gateway_one', () => {
+  const judge = (changes: Record<string, unknown>, about = question()) =>
+    judgeValidation(transaction(changes), about);
+
+  for (const status of ['VALID', 'VALIDATED']) {
+    it(`settles by ${status}, with the provider's own validation id and the bank's`, () => {
+      expect(judge({ status })).to.deep.equal({
+        kind: 'paid',
+        gatewayTransactionId: '2611211200001zTk5W3rlDPbwn4',
+        bankTransactionId: '26112112000015pM4yYw',
+        risk: { level: 0, title: 'Safe' },
+        detail: `the provider says ${status}: 100.00 BDT`,
+      });
+    });
+  }
+
+  it('compares what the customer was asked for, not what the store is credited', () => {
+    const inDollars = { amount: '11900.00', currency: 'BDT', currency_amount: '100', currency_type: 'USD' };
+    const amount = { minor: 10_000n, currency: 'USD' };
+    expect(judge(inDollars, question({ amount })).kind).to.equal('paid');
+    expect(judge(inDollars).kind).to.equal('mismatch');
+  });
+
+  it('compares amount and currency where the provider gives no other', () => {
+    expect(judge({ currency_amount: undefined, currency_type: undefined }).kind).to.equal('paid');
+    expect(judge({ currency_amount: '', currency_type: '', amount: '99' }).kind).to.equal('mismatch');
+  });
+
+  const mismatches = {
+    'another transaction': { tran_id: '01K7ANOTHER' },
+    'a transaction id in another case': { tran_id: '01k7transaction' },
+    'an amount one minor unit short': { currency_amount: '99.99' },
+    'an amount one minor unit over': { currency_amount: '100.01' },
+    'another currency': { currency_type: 'USD' },
+  };
+  for (const [what, changes] of Object.entries(mismatches)) {
+    it(`does not settle by ${what}`, () => {
+      expect(judge(changes).kind).to.equal('mismatch');
+      expect(judge({ ...changes, status: 'VALIDATED' }).kind).to.equal('mismatch');
+    });
+  }
+
+  it('does not settle by a validation id that the provider does not know', () => {
+    expect(judgeValidation({ status: 'INVALID_TRANSACTION', APIConnect: 'DONE' }, question()).kind).to.equal(
+      'mismatch',
+    );
+  });
+
+  const unreadable = {
+    'no transaction id': { tran_id: undefined },
+    'no validation id': { val_id: '' },
+    'no status': { status: null },
+    'a status that is no text': { status: ['VALID'] },
+    'an amount that is no amount': { currency_amount: '1,000.00' },
+    'more decimals than the currency has': { currency_amount: '100.001' },
+    'a currency that is none': { currency_type: 'taka' },
+    'a refusal of the question': { APIConnect: 'INVALID_REQUEST' },
+  };
+  for (const [what, changes] of Object.entries(unreadable)) {
+    it(`says nothing with ${what}`, () => {
+      expect(() => judge(changes)).to.throw(ProviderUnavailable);
+    });
+  }
+});
+
+describe('a query of gateway_one', () => {
+  const judge = (...elements: unknown[]) =>
+    judgeQuery(
+      { APIConnect: 'DONE', no_of_trans_found: String(elements.length), element: elements },
+      question(),
+    );
+  const attempt = (status: string, changes: Record<string, unknown> = {}) =>
+    transaction({ status, ...changes });
+
+  it('settles by one valid attempt among several, wherever it stands', () => {
+    const others = [
+      attempt('FAILED'),
+      attempt('CANCELLED'),
+      attempt('PENDING'),
+      attempt('VALID', { tran_id: 'X' }),
+      7,
+    ];
+    for (let place = 0; place <= others.length; place++) {
+      expect(judge(...others.toSpliced(place, 0, attempt('VALIDATED'))).kind).to.equal('paid');
+    }
+  });
+
+  it('does not rely on the count', () => {
+    const answer = { APIConnect: 'DONE', element: [attempt('VALID')] };
+    for (const count of ['0', '1', undefined]) {
+      expect(judgeQuery({ ...answer, no_of_trans_found: count }, question()).kind).to.equal('paid');
+    }
+  });
+
+  it('leaves a session open that the provider knows no transaction of', () => {
+    expect(judge().kind).to.equal('pending');
+    expect(judgeQuery({ APIConnect: 'DONE', no_of_trans_found: '0' }, question()).kind).to.equal('pending');
+  });
+
+  it('says nothing without a list of transactions', () => {
+    for (const element of [undefined, {}, 'none']) {
+      const answer = { APIConnect: 'DONE', no_of_trans_found: '1', element };
+      expect(() => judgeQuery(answer, question())).to.throw(
+        ProviderUnavailable,
+        '"element" of the answer is not a list',
+      );
+    }
+  });
+
+  it('takes an attempt for ours that cannot be read, until one settles', () => {
+    expect(() => judge(attempt('FAILED'), attempt('VALID', { currency_amount: 'x' }))).to.throw(
+      ProviderUnavailable,
+    );
+    expect(() => judge('VALID')).to.throw(ProviderUnavailable, 'a transaction is not a JSON object');
+  });
+
+  it('does not fail a session while an attempt is under way', () => {
+    expect(judge(attempt('FAILED'), attempt('PENDING')).kind).to.equal('pending');
+    expect(judge(attempt('FAILED'), attempt('UNATTEMPTED')).kind).to.equal('pending');
+    expect(judge(attempt('SOMETHING_NEW')).kind).to.equal('pending');
+  });
+
+  it('ends a session whose attempts all came to nothing', () => {
+    expect(judge(attempt('FAILED'))).to.include({ kind: 'not_paid', status: 'failed' });
+    expect(judge(attempt('CANCELLED'))).to.include({ kind: 'not_paid', status: 'cancelled' });
+    expect(judge(attempt('EXPIRED'))).to.include({ kind: 'not_paid', status: 'cancelled' });
+  });
+
+  it("does not end a session by another transaction's failure", () => {
+    expect(judge(attempt('FAILED', { tran_id: '01K7ANOTHER' })).kind).to.equal('pending');
+  });
+
+  for (const status of ['REFUNDED', 'REVERSED', 'CHARGEBACK']) {
+    it(`takes ${status} for a reversal, unless another attempt stands`, () => {
+      expect(judge(attempt(status)).kind).to.equal('reversed');
+      expect(judge(attempt(status), attempt('VALID')).kind).to.equal('paid');
+      expect(judge(attempt(status, { currency_amount: '1.00' })).kind).to.equal('mismatch');
+    });
+  }
+
+  it('does not take a partial refund, a failure or silence for a reversal', () => {
+    for (const elements of [
+      [attempt('PARTIALLY_REFUNDED')],
+      [attempt('FAILED')],
+      [attempt('CANCELLED')],
+      [],
+    ]) {
+      expect(judge(...elements).kind).to.not.equal('reversed');
+    }
+  });
+});
+
+describe('a checkout of gateway_one', () => {
+  const answer = {
+    status: 'SUCCESS',
+    failedreason: '',
+    sessionkey: 'SK1',
+    GatewayPageURL: 'https://pay.example/c',
+  };
+
+  it('has a session key and an address', () => {
+    expect(readCheckout(answer)).to.deep.equal({
+      providerPaymentId: 'SK1',
+      checkoutUrl: 'https://pay.example/c',
+    });
+  });
+
+  it('is refused with a reason', () => {
+    expect(() => readCheckout({ status: 'FAILED', failedreason: 'Invalid total_amount' })).to.throw(
+      ProviderRefused,
+      'the provider makes no checkout: Invalid total_amount',
+    );
+  });
+
+  for (const changes of [
+    { status: 'OK' },
+    { status: '' },
+    { sessionkey: '' },
+    { GatewayPageURL: 'javascript:x' },
+  ]) {
+    it(`is not made with ${JSON.stringify(changes)}`, () => {
+      expect(() => readCheckout({ ...answer, ...changes })).to.throw(ProviderUnavailable);
+    });
+  }
+});

@@ -1,0 +1,244 @@
+// gateway_two's answers: envelopes, codes, and which payments settle a session.
+import { expect } from 'chai';
+import {
+  ProviderRefused,
+  ProviderUnavailable,
+  type Verdict,
+} from '../../../../../core/payment/providers/driver.ts';
+import {
+  judgeExecution,
+  judgeQuery,
+  type Reply,
+  readCheckout,
+  readGrant,
+  readReply,
+} from '../../../../../core/payment/providers/gateway-two/answers.ts';
+import { payment } from '../sample-answers.ts';
+import { question } from '../test-access.ts';
+
+const reply = (body: unknown, status = 200): Reply => readReply(status, JSON.stringify(body));
+const code = (statusCode: string): Reply => reply({ statusCode, statusMessage: 'Said so' });
+
+const judges: Record<string, (reply: Reply) => Verdict> = {
+  execute: (answer) => judgeExecution(answer, question()),
+  query: (answer) => judgeQuery(answer, question()),
+};
+for (const [operation, judge] of Object.entries(judges)) {
+  const judged = (changes: Record<string, unknown>) => judge(reply(payment(changes)));
+
+  describe(`the answer of gateway_two to ${operation}`, () => {
+    it('settles by a completed payment that is the session’s in every respect', () => {
+      expect(judged({})).to.deep.equal({
+        kind: 'paid',
+        gatewayTransactionId: 'BKL30A9ULZ',
+        detail: 'the provider says Completed: 100.00 BDT',
+      });
+    });
+
+    it('may spell payment id and invoice either way', () => {
+      expect(judged({ paymentID: undefined, paymentId: 'PAY-1' }).kind).to.equal('paid');
+      expect(judged({ merchantInvoiceNumber: undefined, merchantInvoice: '01K7TRANSACTION' }).kind).to.equal(
+        'paid',
+      );
+      expect(() => judged({ paymentId: 'PAY-2' })).to.throw(ProviderUnavailable, 'differ');
+    });
+
+    const mismatches = {
+      'another payment': { paymentID: 'PAY-2' },
+      'another invoice': { merchantInvoiceNumber: '01K7ANOTHER' },
+      'an amount one minor unit short': { amount: '99.99' },
+      'another currency': { currency: 'USD' },
+    };
+    for (const [what, changes] of Object.entries(mismatches)) {
+      it(`does not settle by ${what}`, () => {
+        expect(judged(changes).kind).to.equal('mismatch');
+      });
+    }
+
+    const unreadable = {
+      'no payment id': { paymentID: undefined },
+      'no invoice': { merchantInvoiceNumber: '' },
+      'no amount': { amount: null },
+      'an amount that is no amount': { amount: '1e2' },
+      'no currency': { currency: undefined },
+      'no transaction id': { trxID: '' },
+      'no transaction status': { transactionStatus: undefined },
+      'a transaction status that is no text': { transactionStatus: true },
+      'the end of another payment': { paymentID: 'PAY-2', transactionStatus: 'Cancelled' },
+    };
+    for (const [what, changes] of Object.entries(unreadable)) {
+      it(`says nothing with ${what}`, () => {
+        expect(() => judged(changes)).to.throw(ProviderUnavailable);
+      });
+    }
+
+    it('leaves a payment open that the customer may still make', () => {
+      expect(judged({ transactionStatus: 'Initiated', trxID: undefined }).kind).to.equal('pending');
+      expect(judged({ transactionStatus: 'Something new' }).kind).to.equal('pending');
+    });
+
+    it('ends a payment that came to nothing', () => {
+      expect(judged({ transactionStatus: 'Cancelled' })).to.include({
+        kind: 'not_paid',
+        status: 'cancelled',
+      });
+      expect(judged({ transactionStatus: 'Expired' })).to.include({ kind: 'not_paid', status: 'cancelled' });
+      expect(judged({ transactionStatus: 'Failed' })).to.include({ kind: 'not_paid', status: 'failed' });
+      expect(judged({ transactionStatus: 'Declined' })).to.include({ kind: 'not_paid', status: 'failed' });
+    });
+
+    it('tells a reversal of this payment', () => {
+      expect(judged({ transactionStatus: 'Refunded' }).kind).to.equal('reversed');
+      expect(judged({ transactionStatus: 'Reversed' }).kind).to.equal('reversed');
+      expect(judged({ transactionStatus: 'Reversed', paymentID: 'PAY-2' }).kind).to.equal('mismatch');
+    });
+
+    for (const final of ['2002', '2014', '2015', '2023']) {
+      it(`fails a payment by ${final}`, () => {
+        expect(judge(code(final))).to.include({ kind: 'not_paid', status: 'failed' });
+      });
+    }
+
+    for (const transient of ['2003', '2020', '2024', '503']) {
+      it(`says nothing by ${transient}`, () => {
+        expect(() => judge(code(transient))).to.throw(
+          ProviderUnavailable,
+          `the provider answered ${transient} Said so`,
+        );
+      });
+    }
+
+    it('is no success by HTTP 200 alone', () => {
+      const bare = payment({ statusCode: undefined });
+      expect(outcomeOf(() => judge(reply(bare)))).to.not.equal('paid');
+      expect(outcomeOf(() => judge(reply(payment({ statusCode: '0' }))))).to.not.equal('paid');
+      expect(outcomeOf(() => judge(reply(payment({ errorCode: '0000', statusCode: '2056' }))))).to.not.equal(
+        'paid',
+      );
+    });
+  });
+}
+
+describe('the answer of gateway_two to execute', () => {
+  for (const open of ['2062', '2068', '2116', '2117', '2119', '2056', '2060', '9999']) {
+    it(`is to be asked about after ${open}, in any envelope`, () => {
+      expect(judgeExecution(code(open), question()).kind).to.equal('pending');
+      const error = reply({ errorCode: open, errorMessage: 'Said so' });
+      expect(judgeExecution(error, question())).to.deep.equal({
+        kind: 'pending',
+        detail: `the provider answered ${open} Said so`,
+      });
+    });
+  }
+
+  it('is to be asked about after a bare message', () => {
+    const bare = reply({ message: 'Endpoint request timed out' });
+    expect(judgeExecution(bare, question()).detail).to.equal(
+      'the provider answered HTTP 200 Endpoint request timed out',
+    );
+  });
+});
+
+describe('the answer of gateway_two to the query', () => {
+  for (const unheardOf of ['2056', '2062', '9999']) {
+    it(`says nothing by ${unheardOf}`, () => {
+      expect(() => judgeQuery(code(unheardOf), question())).to.throw(ProviderUnavailable);
+    });
+  }
+});
+
+describe('a reply of gateway_two', () => {
+  for (const status of [500, 502, 503, 504, 408, 429]) {
+    it(`is none with HTTP ${status}, whatever it says`, () => {
+      expect(() => reply(payment(), status)).to.throw(ProviderUnavailable, `HTTP ${status}`);
+    });
+  }
+});
+
+describe('a grant of gateway_two', () => {
+  const granted = { statusCode: '0000', id_token: 'eyJ.a.b', token_type: 'Bearer', expires_in: 3600 };
+
+  it('lasts as long as it says, in a number or in text', () => {
+    for (const expires_in of [3600, '3600']) {
+      expect(readGrant(reply({ ...granted, expires_in }))).to.deep.equal({
+        token: 'eyJ.a.b',
+        expiresInSeconds: 3600,
+      });
+    }
+  });
+
+  it('needs no status code', () => {
+    expect(readGrant(reply({ ...granted, statusCode: undefined })).token).to.equal('eyJ.a.b');
+  });
+
+  for (const changes of [
+    { id_token: '' },
+    { id_token: 'a\r\nb' },
+    { expires_in: 0 },
+    { expires_in: '1h' },
+    { expires_in: -1 },
+  ]) {
+    it(`is none with ${JSON.stringify(changes)}`, () => {
+      expect(() => readGrant(reply({ ...granted, ...changes }))).to.throw(ProviderUnavailable);
+    });
+  }
+
+  it('is refused to credentials that are wrong', () => {
+    expect(() => readGrant(code('2001'))).to.throw(ProviderRefused, '2001 Said so');
+    expect(() => readGrant(reply({ message: 'Unauthorized' }, 401))).to.throw(
+      ProviderRefused,
+      'HTTP 401 Unauthorized',
+    );
+  });
+
+  it('is put off when there were too many', () => {
+    expect(() => readGrant(reply({ errorCode: '2003', errorMessage: 'Too many' }))).to.throw(
+      ProviderUnavailable,
+    );
+  });
+});
+
+describe('a checkout of gateway_two', () => {
+  const created = {
+    statusCode: '0000',
+    paymentID: 'PAY-1',
+    bkashURL: 'https://pay.example/c',
+    transactionStatus: 'Initiated',
+  };
+
+  it('has a payment id and an address', () => {
+    expect(readCheckout(reply(created))).to.deep.equal({
+      providerPaymentId: 'PAY-1',
+      checkoutUrl: 'https://pay.example/c',
+    });
+  });
+
+  it('is refused with a reason', () => {
+    expect(() => readCheckout(code('2001'))).to.throw(
+      ProviderRefused,
+      'the provider makes no checkout: 2001 Said so',
+    );
+    expect(() => readCheckout(reply({ message: 'Forbidden' }, 403))).to.throw(
+      ProviderRefused,
+      'HTTP 403 Forbidden',
+    );
+  });
+
+  it('is put off by a transient code, and by a message that says nothing', () => {
+    expect(() => readCheckout(code('2003'))).to.throw(ProviderUnavailable);
+    expect(() => readCheckout(reply({ message: 'Internal server error' }))).to.throw(ProviderUnavailable);
+  });
+
+  it('is none without payment id or address', () => {
+    expect(() => readCheckout(reply({ ...created, paymentID: '' }))).to.throw(ProviderUnavailable);
+    expect(() => readCheckout(reply({ ...created, bkashURL: 'javascript:x' }))).to.throw(ProviderUnavailable);
+  });
+});
+
+function outcomeOf(judge: () => Verdict): string {
+  try {
+    return judge().kind;
+  } catch (error) {
+    return (error as Error).name; // thrown by our own code
+  }
+}

@@ -1,0 +1,190 @@
+// Secrets of a slot: in nothing that a driver says, whatever the provider does or repeats.
+import { inspect } from 'node:util';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import type { PaymentDriver, ProviderAccess } from '../../../../core/payment/providers/driver.ts';
+import { DRIVERS } from '../../../../core/payment/providers/registry.ts';
+import {
+  hangUp,
+  json,
+  raw,
+  type Scripted,
+  type ScriptedProvider,
+  silence,
+  startScriptedProvider,
+} from './scripted-provider.ts';
+import { createTestAccess, question, type TestAccess } from './test-access.ts';
+
+// What any spelling of a canary contains.
+const CANARY = 'canary7q';
+
+const OPERATIONS: Record<string, (driver: PaymentDriver, access: ProviderAccess) => Promise<unknown>> = {
+  createCheckout: (driver, access) =>
+    driver.createCheckout(access, {
+      sessionId: 'chs_1',
+      merchantTransactionId: '01K7TRANSACTION',
+      amount: { minor: 10_000n, currency: 'BDT' },
+      callbackUrl: 'https://hub.example/v1/webhooks/x?session_id=chs_1',
+      orderReference: 'ORD-1',
+      customer: {},
+    }),
+  verify: (driver, access) => driver.verify(access, question({ validationId: 'V1' })),
+  'verify a paid session': (driver, access) => driver.verify(access, question({ settled: true })),
+  testCredentials: (driver, access) => driver.testCredentials(access),
+};
+
+/** Repeats everything it was sent: query, headers and body. */
+const everything: (received: Parameters<Scripted>[1]) => string = ({ query, headers, body }) =>
+  [...query.values(), JSON.stringify(headers), body].join(' ');
+
+const BEHAVIOURS: Record<string, Scripted> = {
+  'hangs up': hangUp,
+  'stays silent': silence,
+  'answers with HTTP 500': (response, received) => raw(500, everything(received))(response, received),
+  'answers with HTML': (response, received) => raw(200, `<p>${everything(received)}</p>`)(response, received),
+  'refuses with HTTP 400': (response, received) =>
+    json({ message: everything(received) }, 400)(response, received),
+  'accepts no token': (response, received) =>
+    received.path.endsWith('/token/grant')
+      ? json({ id_token: `${CANARY}-token`, expires_in: 60 })(response, received)
+      : json({ message: everything(received) }, 401)(response, received),
+  redirects: (response, { query }) => response.writeHead(302, { location: `/elsewhere?${query}` }).end(),
+  'breaks off': (response, received) => {
+    response.writeHead(200, { 'content-length': '100000' }).write(everything(received));
+    setImmediate(() => response.destroy());
+  },
+  'sends broken headers': (response, received) =>
+    response.socket?.end(`HTTP/1.1 200 OK\r\n${everything(received)}\r\n\r\n`),
+  'repeats them in every field of its answer': (response, received) => {
+    const said = everything(received);
+    const fields = [
+      ...['status', 'failedreason', 'APIConnect', 'amount', 'currency', 'currency_type', 'currency_amount'],
+      ...[
+        'statusCode',
+        'statusMessage',
+        'errorCode',
+        'transactionStatus',
+        'id_token',
+        'expires_in',
+        'bkashURL',
+      ],
+    ];
+    json(Object.fromEntries(fields.map((name) => [name, said])))(response, received);
+  },
+  'repeats them in the reason of its refusal': (response, received) => {
+    const said = everything(received);
+    const refusal = { status: 'FAILED', failedreason: said, statusCode: '2001', statusMessage: said };
+    json(received.path.endsWith('/token/grant') ? { id_token: `${CANARY}-token`, expires_in: 60 } : refusal)(
+      response,
+      received,
+    );
+  },
+  'repeats them in a status, behind so much text that a cut would halve them': (response, received) => {
+    const said = `${'x'.repeat(270)} ${everything(received)}`;
+    const answer = { ...ours, status: said, transactionStatus: said, statusCode: '0000' };
+    const isGrant = received.path.endsWith('/token/grant');
+    json(isGrant ? { id_token: `${CANARY}-token`, expires_in: 60 } : { ...answer, element: [answer] })(
+      response,
+      received,
+    );
+  },
+  'repeats them where an amount should be': (response, received) => {
+    const said = everything(received);
+    const isGrant = received.path.endsWith('/token/grant');
+    const answer = {
+      ...ours,
+      status: 'VALID',
+      statusCode: '0000',
+      transactionStatus: 'Completed',
+      trxID: said,
+    };
+    const unreadable = {
+      ...answer,
+      amount: said,
+      currency: said,
+      merchantInvoice: '01K7TRANSACTION',
+      val_id: said,
+    };
+    json(
+      isGrant ? { id_token: `${CANARY}-token`, expires_in: 60 } : { ...unreadable, element: [unreadable] },
+    )(response, received);
+  },
+};
+const ours = { tran_id: '01K7TRANSACTION', paymentID: 'PAY-1', APIConnect: 'DONE' };
+
+for (const driver of DRIVERS) {
+  describe(`the credentials of ${driver.gateway}`, () => {
+    let provider: ScriptedProvider;
+    let access: TestAccess;
+
+    beforeEach(async () => {
+      provider = await startScriptedProvider();
+      // Letters that URLs, forms and JSON each spell in their own way.
+      const credentials = driver.credentials.map((name) => [name, `${CANARY} "${name}"/+&=é\\'`] as const);
+      access = createTestAccess({
+        baseUrl: provider.url,
+        credentials: Object.fromEntries(asHeaders(driver, credentials)),
+        timeoutMs: 300,
+      });
+    });
+    afterEach(async () => {
+      await provider.close();
+      await access.http.close();
+    });
+
+    for (const [behaviour, scripted] of Object.entries(BEHAVIOURS)) {
+      for (const [operation, run] of Object.entries(OPERATIONS)) {
+        it(`stay secret when a provider that is asked to ${operation} ${behaviour}`, async () => {
+          for (const path of PATHS) provider.on(path, scripted);
+          const said = await run(driver, access).catch((error: unknown) => error);
+          expect(provider.received.map(everything).join(), 'the provider was sent secrets').to.include(
+            CANARY,
+          );
+          expect(access.steps, 'something was noted').to.have.length.greaterThan(0);
+          for (const text of everyForm([said, ...access.steps])) expect(text).to.not.include(CANARY);
+        });
+      }
+    }
+
+    it('stay secret when nobody listens', async () => {
+      await provider.close();
+      for (const run of Object.values(OPERATIONS)) {
+        const said = await run(driver, access).catch((error: unknown) => error);
+        expect(said).to.be.instanceOf(Error);
+        for (const text of everyForm([said, ...access.steps])) expect(text).to.not.include(CANARY);
+      }
+      provider = await startScriptedProvider();
+    });
+  });
+}
+
+const PATHS = [
+  ...['/gwprocess/v4/api.php', '/validator/api/validationserverAPI.php'],
+  ...[
+    '/validator/api/merchantTransIDvalidationAPI.php',
+    '/token/grant',
+    '/create',
+    '/execute',
+    '/payment/status',
+  ],
+];
+
+/** gateway_two sends credentials in headers, which cannot hold every letter. */
+function asHeaders(driver: PaymentDriver, credentials: (readonly [string, string])[]) {
+  if (driver.gateway !== 'gateway_two') return credentials;
+  return credentials.map(([name, value]) => [name, value.replace('é', '')] as const);
+}
+
+/** All that could reach a log, an answer or a journal. */
+function everyForm(values: readonly unknown[]): string[] {
+  let logged = '';
+  const logger = pino({ level: 'trace' }, { write: (line: string) => (logged += line) });
+  const texts = values.flatMap((value) => {
+    logger.error({ err: value, value }, 'said');
+    const shown = inspect(value, { depth: 10, showHidden: true, getters: true });
+    const chain: unknown[] = [];
+    for (let each = value; each instanceof Error; each = each.cause) chain.push(each.message, each.stack);
+    return [shown, JSON.stringify(value), ...chain.map(String)];
+  });
+  return [...texts, logged];
+}

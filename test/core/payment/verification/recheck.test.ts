@@ -1,0 +1,156 @@
+import { expect } from 'chai';
+import { type ChargeSession, ChargeStatus } from '../../../../gen/hub/payment/v1/payment_pb.ts';
+import {
+  callBack,
+  callbackFields,
+  createSession,
+  GATEWAYS,
+  inspect,
+  journal,
+  type Payments,
+  pay,
+  payQuietly,
+  startPayments,
+  statusOf,
+} from '../../../support/hub/payment.ts';
+import { until } from '../../../support/until.ts';
+import { refusal } from '../refusal.ts';
+
+describe('a recheck', () => {
+  let payments: Payments;
+  before(async () => {
+    payments = await startPayments();
+  });
+  after(() => payments.stop());
+
+  const recheck = ({ sessionId }: ChargeSession) => payments.sessions.recheckChargeSession({ sessionId });
+
+  for (const gateway of GATEWAYS) {
+    it(`settles a session of ${gateway} whose callback was lost, and says what the provider answered`, async () => {
+      const session = await createSession(payments, gateway);
+      expect((await recheck(session)).verification).to.include({ operation: 'query', outcome: 'pending' });
+      expect(await statusOf(payments, session)).to.equal('pending');
+      payQuietly(payments, session);
+      const { session: now, verification } = await recheck(session);
+      expect(now?.gatewayTransactionId).to.not.equal('');
+      expect(verification).to.include({ outcome: 'paid' });
+      expect(await statusOf(payments, session)).to.equal('success');
+    });
+
+    it(`alone finds that a payment at ${gateway} was reversed`, async () => {
+      const session = await createSession(payments, gateway);
+      await pay(payments, session);
+      payments.simulator.reverse(session.providerPaymentId);
+      const proof = (await inspect(payments, session)).session?.gatewayTransactionId;
+      for (const claim of ['failed', 'cancelled', 'paid'] as const) {
+        await callBack(payments.hub.gatewayUrl, gateway, callbackFields(session, claim, proof));
+      }
+      expect(await statusOf(payments, session)).to.equal('success');
+      const { verification } = await recheck(session);
+      expect(verification).to.include({ operation: 'query', outcome: 'reversed' });
+      expect(await statusOf(payments, session)).to.equal('cancelled');
+      const { usageLog } = await inspect(payments, session);
+      expect(usageLog?.reversedAt).to.not.equal(undefined);
+
+      await callBack(payments.hub.gatewayUrl, gateway, callbackFields(session, 'paid', proof));
+      expect(await statusOf(payments, session), 'after a callback that repeats the success').to.equal(
+        'cancelled',
+      );
+    });
+
+    it(`leaves a payment at ${gateway} that stands as it is, and moves no money`, async () => {
+      const session = await createSession(payments, gateway);
+      await pay(payments, session);
+      const before = await inspect(payments, session);
+      payments.tap.forget();
+      expect((await recheck(session)).verification).to.include({ operation: 'query', outcome: 'paid' });
+      // gateway_one is asked for further payments as well.
+      expect(payments.tap.calls).to.have.length(gateway === 'gateway_one' ? 2 : 1);
+      expect(payments.tap.calls).to.not.include('/gateway_two/execute');
+      const { usageLog, session: after } = await inspect(payments, session);
+      expect(after).to.deep.equal(before.session);
+      expect(usageLog).to.deep.equal(before.usageLog);
+    });
+  }
+
+  it('cancels a session whose payment was reversed before the hub knew of it', async () => {
+    const session = await createSession(payments, 'gateway_one');
+    payQuietly(payments, session);
+    payments.simulator.reverse(session.providerPaymentId);
+    expect((await recheck(session)).verification).to.include({ outcome: 'reversed' });
+    expect(await statusOf(payments, session)).to.equal('cancelled');
+    expect((await inspect(payments, session)).usageLog).to.equal(undefined);
+  });
+
+  for (const gateway of GATEWAYS) {
+    it(`keeps what ${gateway} said of a reversed payment from callbacks that say otherwise`, async () => {
+      const session = await createSession(payments, gateway);
+      await pay(payments, session);
+      payments.simulator.reverse(session.providerPaymentId);
+      const { session: reversed } = await recheck(session);
+      expect(reversed).to.include({ status: ChargeStatus.CANCELLED, statusVerified: true });
+      await callBack(payments.hub.gatewayUrl, gateway, callbackFields(session, 'failed'));
+      expect((await inspect(payments, session)).session).to.deep.equal(reversed);
+      expect((await journal(payments, session))[0]).to.include({
+        state: 'ignored',
+        reason: 'the provider itself said otherwise',
+      });
+    });
+  }
+
+  it('keeps a failure that the provider confirmed from callbacks, and says that it is confirmed', async () => {
+    const session = await createSession(payments, 'gateway_one');
+    payments.simulator.faults.add({ kind: 'lost', operation: 'callback', ref: session.providerPaymentId });
+    payments.simulator.fail(session.providerPaymentId);
+    const claim = (said: 'failed' | 'cancelled') =>
+      callBack(payments.hub.gatewayUrl, 'gateway_one', callbackFields(session, said));
+    await claim('failed');
+    const { session: claimed } = await inspect(payments, session);
+    expect(claimed).to.include({ status: ChargeStatus.FAILED, statusVerified: false });
+    const { session: confirmed } = await recheck(session);
+    expect(confirmed).to.deep.include({
+      status: ChargeStatus.FAILED,
+      statusVerified: true,
+      statusReason: 'the provider says FAILED',
+      statusChangedAt: claimed?.statusChangedAt,
+    });
+    await claim('cancelled');
+    await claim('failed');
+    expect((await inspect(payments, session)).session).to.deep.equal(confirmed);
+    expect((await journal(payments, session)).map(({ state }) => state)).to.deep.equal([
+      'settled',
+      'ignored',
+      'settled',
+    ]);
+  });
+
+  it('says that the provider did not answer, and leaves the session as it is', async () => {
+    const session = await createSession(payments, 'gateway_one');
+    payments.simulator.faults.add({ kind: 'html', operation: 'gateway_one.query' });
+    const { code, message } = await refusal(recheck(session));
+    expect(code).to.equal('provider_unavailable');
+    expect(message).to.equal("the provider's answer is not JSON");
+    expect(await statusOf(payments, session)).to.equal('pending');
+    expect((await inspect(payments, session)).verifications.at(-1)).to.include({ outcome: 'unavailable' });
+  });
+
+  it('waits for a callback that is being dealt with, and does not ask at the same time', async () => {
+    const session = await createSession(payments, 'gateway_two');
+    payQuietly(payments, session);
+    payments.tap.forget();
+    payments.tap.hold();
+    const callback = callBack(payments.hub.gatewayUrl, 'gateway_two', callbackFields(session, 'paid'));
+    await until(() => payments.tap.held() === 1, 'the provider was asked');
+    const rechecks = [recheck(session), recheck(session)];
+    payments.tap.release();
+    await Promise.all([callback, ...rechecks]);
+    expect(payments.tap.peak()).to.equal(1);
+    expect(payments.tap.calls).to.deep.equal([
+      '/gateway_two/execute',
+      '/gateway_two/payment/status',
+      '/gateway_two/payment/status',
+    ]);
+    expect(await statusOf(payments, session)).to.equal('success');
+    expect((await journal(payments, session))[0]).to.include({ state: 'settled' });
+  });
+});

@@ -1,0 +1,134 @@
+import { expect } from 'chai';
+import type { ChargeSession } from '../../../../gen/hub/payment/v1/payment_pb.ts';
+import { startHub } from '../../../support/hub/hub.ts';
+import {
+  callBack,
+  callbackFields,
+  createSession,
+  GATEWAYS,
+  inspect,
+  journal,
+  type Payments,
+  payQuietly,
+  startPayments,
+  statusOf,
+  untilStatus,
+} from '../../../support/hub/payment.ts';
+import { until } from '../../../support/until.ts';
+
+const FIRST_MS = 1_000; // the hub looks four times in it
+const MINUTE_MS = 60_000;
+const SETTINGS = { sweepAfterMs: [FIRST_MS, 10 * MINUTE_MS, 20 * MINUTE_MS] };
+
+describe('the sweep', () => {
+  let payments: Payments;
+  /** How far the hub's clock is ahead. */
+  let aheadMs: number;
+  const clock = () => new Date(Date.now() + aheadMs);
+  before(async () => {
+    aheadMs = 0;
+    payments = await startPayments({ settings: SETTINGS, clock });
+  });
+  after(() => payments.stop());
+
+  const questionsAbout = async (session: ChargeSession): Promise<number> =>
+    (await inspect(payments, session)).verifications.filter(({ operation }) => operation === 'query').length;
+
+  for (const gateway of GATEWAYS) {
+    it(`settles a session of ${gateway} whose callback was lost`, async () => {
+      const session = await createSession(payments, gateway);
+      payQuietly(payments, session);
+      aheadMs += FIRST_MS;
+      await untilStatus(payments, session, 'success');
+      const { callbacks, verifications, usageLog } = await inspect(payments, session);
+      expect(callbacks).to.deep.equal([]);
+      expect(verifications.at(-1)).to.include({ outcome: 'paid', callbackId: '' });
+      expect(usageLog?.amount).to.include({ minorUnits: 10_000n });
+    });
+
+    it(`settles a session of ${gateway} that a forged failure came for, alone`, async () => {
+      const session = await createSession(payments, gateway);
+      await callBack(payments.hub.gatewayUrl, gateway, callbackFields(session, 'failed'));
+      expect(await statusOf(payments, session)).to.equal('failed');
+      payQuietly(payments, session);
+      aheadMs += FIRST_MS;
+      await untilStatus(payments, session, 'success');
+    });
+
+    it(`notes that a checkout of ${gateway} was cancelled, and settles it if it is paid after all`, async () => {
+      const session = await createSession(payments, gateway);
+      payments.simulator.faults.add({ kind: 'lost', operation: 'callback', ref: session.providerPaymentId });
+      payments.simulator.cancel(session.providerPaymentId);
+      aheadMs += FIRST_MS;
+      await untilStatus(payments, session, 'cancelled');
+      if (gateway === 'gateway_two') return; // its checkouts are over then
+      payQuietly(payments, session);
+      aheadMs += 10 * MINUTE_MS;
+      await untilStatus(payments, session, 'success');
+    });
+  }
+
+  it('asks again at the next time if the provider did not answer', async () => {
+    const session = await createSession(payments, 'gateway_one');
+    const ref = session.providerPaymentId;
+    payments.simulator.faults.add({ kind: 'error_500', operation: 'gateway_one.query', ref });
+    payQuietly(payments, session);
+    aheadMs += FIRST_MS;
+    await until(async () => (await questionsAbout(session)) === 1, 'the provider was asked');
+    expect(await statusOf(payments, session)).to.equal('pending');
+    aheadMs += 10 * MINUTE_MS;
+    await untilStatus(payments, session, 'success');
+  });
+
+  it('asks about a session that is not paid at its times only', async () => {
+    const session = await createSession(payments, 'gateway_one');
+    aheadMs += FIRST_MS;
+    await until(async () => (await questionsAbout(session)) === 1, 'it was asked about');
+    aheadMs += MINUTE_MS;
+    const later = await createSession(payments, 'gateway_one');
+    aheadMs += FIRST_MS;
+    await until(async () => (await questionsAbout(later)) === 1, 'a later one was asked about');
+    expect(await questionsAbout(session)).to.equal(1);
+    aheadMs += 9 * MINUTE_MS;
+    await until(async () => (await questionsAbout(session)) === 2, 'it was asked about again');
+  });
+
+  it('asks again soon after a callback that came before the provider knew', async () => {
+    const session = await createSession(payments, 'gateway_two');
+    aheadMs += FIRST_MS;
+    await until(async () => (await questionsAbout(session)) === 1, 'it was asked about');
+    await callBack(payments.hub.gatewayUrl, 'gateway_two', callbackFields(session, 'paid'));
+    expect((await journal(payments, session))[0]).to.include({ state: 'ignored' });
+    payQuietly(payments, session);
+    aheadMs += MINUTE_MS / 2;
+    await untilStatus(payments, session, 'success');
+  });
+
+  it('does not ask about what is paid', async () => {
+    const session = await createSession(payments, 'gateway_one');
+    payQuietly(payments, session);
+    aheadMs += FIRST_MS;
+    await untilStatus(payments, session, 'success');
+    const asked = await questionsAbout(session);
+    aheadMs += 20 * MINUTE_MS;
+    const later = await createSession(payments, 'gateway_one');
+    aheadMs += FIRST_MS;
+    await until(async () => (await questionsAbout(later)) === 1, 'a later one was asked about');
+    expect(await questionsAbout(session)).to.equal(asked);
+  });
+
+  it('of two hubs asks about each session once', async () => {
+    const beside = await startHub({ beside: payments.hub, clock, settings: SETTINGS });
+    try {
+      const sessions = await Promise.all(
+        Array.from({ length: 12 }, () => createSession(payments, 'gateway_one')),
+      );
+      aheadMs += FIRST_MS;
+      const asked = () => Promise.all(sessions.map(questionsAbout));
+      await until(async () => (await asked()).every((times) => times > 0), 'all were asked about');
+      expect(await asked()).to.deep.equal(sessions.map(() => 1));
+    } finally {
+      await beside.stop();
+    }
+  });
+});

@@ -1,0 +1,92 @@
+// The one port for both protocols: how it tells them apart.
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { createListener, listen } from '../../../../core/rpc/server/listener.ts';
+import { until } from '../../../support/until.ts';
+import { EMPTY_SETTINGS, getBy, PREFACE, TestListener, write } from './test-listener.ts';
+
+const SETTINGS_TYPE = 4;
+
+describe('listener', function () {
+  this.timeout(5_000);
+  let server: TestListener;
+
+  beforeEach(async () => {
+    server = await TestListener.start();
+  });
+  afterEach(() => server.stop());
+
+  it('answers HTTP/1.1 and HTTP/2 on the same port', async () => {
+    const session = await server.openSession();
+    expect(await Promise.all([server.get('/'), getBy(session, '/')])).to.deep.equal(['1.1', '2.0']);
+    expect(await Promise.all([getBy(session, '/'), server.get('/')])).to.deep.equal(['2.0', '1.1']);
+  });
+
+  it('knows HTTP/2 by its whole preface, in however many pieces it comes', async () => {
+    const socket = await server.openSocket();
+    const answered = once(socket, 'data');
+    for (const byte of Buffer.concat([PREFACE, EMPTY_SETTINGS])) await write(socket, Buffer.of(byte));
+    const [frame]: Buffer[] = await answered;
+    expect(frame?.at(3), 'type of the first frame').to.equal(SETTINGS_TYPE);
+  });
+
+  it('knows HTTP/1.1 by the first byte that differs from the preface', async () => {
+    const socket = await server.openSocket();
+    const answered = once(socket, 'data');
+    for (const piece of ['P', 'R', 'OPFIND / HTTP/1.1\r\nHost: hub\r\n\r\n']) await write(socket, piece);
+    expect(String(await answered)).to.match(/^HTTP\/1\.1 200 /);
+  });
+
+  it('refuses what is neither', async () => {
+    const socket = await server.openSocket();
+    const answered = once(socket, 'data');
+    socket.write('\x16\x03\x01 hello\r\n\r\n');
+    expect(String(await answered)).to.match(/^HTTP\/1\.1 400 /);
+  });
+
+  it('cuts a session that continues with garbage after the preface, and serves the others', async () => {
+    const session = await server.openSession();
+    const socket = await server.openSocket();
+    socket.write(Buffer.concat([PREFACE, Buffer.alloc(64, 'x')]));
+    await once(socket, 'close');
+    expect(await getBy(session, '/')).to.equal('2.0');
+  });
+
+  it('cuts a connection that says nothing, or only half of the preface', async () => {
+    await server.stop();
+    server = await TestListener.start({ peekTimeoutMs: 100 });
+    const [silent, hesitant] = [await server.openSocket(), await server.openSocket()];
+    hesitant.write(PREFACE.subarray(0, 10));
+    await Promise.all([once(silent, 'close'), once(hesitant, 'close')]);
+    // On a busy machine a good client, too, may once be too late for so short a time.
+    const isServed = () => server.get('/').catch(() => undefined);
+    await until(async () => (await isServed()) === '1.1', 'others are served');
+  });
+
+  it('drops a connection that ends in the middle of the preface', async () => {
+    const socket = await server.openSocket({ allowHalfOpen: true });
+    socket.end(PREFACE.subarray(0, 10));
+    await once(socket, 'end');
+  });
+
+  it('closes the connection of an HTTP/2 client that has ended', async () => {
+    const socket = await server.openSocket({ allowHalfOpen: true });
+    const greeted = once(socket, 'data');
+    socket.write(Buffer.concat([PREFACE, EMPTY_SETTINGS]));
+    await greeted;
+    const ended = once(socket, 'end');
+    socket.end();
+    await ended;
+  });
+
+  it('names the address and the fix when its port is taken', async () => {
+    const second = createListener(() => {});
+    const failure = await listen(second.server, server.port, '127.0.0.1', '--port').then(
+      () => 'listened',
+      (error: Error) => error.message,
+    );
+    expect(failure).to.equal(
+      `cannot listen on 127.0.0.1:${server.port}: the port is in use: stop the program that uses it, or choose another with --port (0 takes any free port)`,
+    );
+  });
+});

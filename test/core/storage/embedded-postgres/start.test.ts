@@ -1,0 +1,367 @@
+// The embedded PostgreSQL, really started: first starts, restarts, and what is left after things were killed.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  access,
+  appendFile,
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Client } from 'pg';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../../../core/storage/embedded-postgres/start.ts';
+
+const root = process.geteuid?.() === 0;
+
+describe('embedded PostgreSQL', function () {
+  this.timeout(30_000);
+  let directory: string;
+  let dataDir: string;
+
+  beforeEach(async () => {
+    directory = await temporaryDirectory();
+    dataDir = join(directory, 'hub');
+  });
+  afterEach(() => discard(directory, dataDir));
+
+  it('starts from nothing, with the database and the user "hub"', async () => {
+    const postgres = await startEmbeddedPostgres({ dataDir });
+    expect(postgres.reused).to.equal(false);
+    expect(new URL(postgres.url)).to.include({ hostname: '127.0.0.1', username: 'hub', pathname: '/hub' });
+    const [row] = await query(
+      postgres.url,
+      `SELECT current_user AS "user", current_database() AS database,
+        current_setting('fsync') AS fsync, current_setting('timezone') AS timezone,
+        current_setting('listen_addresses') AS addresses, current_setting('unix_socket_directories') AS sockets`,
+    );
+    expect(row).to.deep.equal({
+      user: 'hub',
+      database: 'hub',
+      fsync: 'on',
+      timezone: 'UTC',
+      addresses: '127.0.0.1',
+      sockets: '',
+    });
+  });
+
+  it('takes as many connections as it is told to', async () => {
+    const { url } = await startEmbeddedPostgres({ dataDir, maxConnections: 23 });
+    const [row] = await query(url, `SELECT current_setting('max_connections') AS connections`);
+    expect(row).to.deep.equal({ connections: '23' });
+  });
+
+  (root ? it : it.skip)('runs as root from a directory that only root can enter', async () => {
+    await chmod(directory, 0o700);
+    const first = await startEmbeddedPostgres({ dataDir });
+    await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS number');
+    await first.stop();
+    const second = await startEmbeddedPostgres({ dataDir });
+    expect(await query(second.url, 'SELECT number FROM kept')).to.deep.equal([{ number: 7 }]);
+    expect(second.location).to.equal(await realpath(join(dataDir, 'postgres')));
+    expect(second.location).not.to.include(directory);
+    expect((await stat(directory)).mode & 0o777, 'the mode of the directory').to.equal(0o700);
+    expect((await stat(join(second.location, 'data'))).uid, 'the owner of the data').not.to.equal(0);
+  });
+
+  (root ? it : it.skip)('runs as a user who is not root', async function () {
+    const nobody = { uid: idOf('-u', 'nobody'), gid: idOf('-g', 'nobody') };
+    const probe = spawnSync(process.execPath, ['--version'], { ...nobody, cwd: '/' });
+    if (probe.status !== 0) this.skip(); // this checkout is closed to other users
+    await mkdir(dataDir, { mode: 0o700 });
+    await chown(dataDir, nobody.uid, nobody.gid);
+    const { child, postgres } = await startInChild(dataDir, nobody);
+    expect(await query(postgres.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+    expect(postgres.location).to.equal(join(dataDir, 'postgres'));
+    expect(await stat(join(postgres.location, 'data'))).to.include(nobody);
+    child.stdin?.end();
+    expect(await once(child, 'exit')).to.deep.equal([0, null]);
+    expect(await answers(postgres.url), 'it answers').to.equal(false);
+  });
+
+  it('starts where an earlier first start was cut short', async () => {
+    await mkdir(join(dataDir, 'postgres.new/data/base'), { recursive: true });
+    await writeFile(join(dataDir, 'postgres.new/data/PG_VERSION'), '18\n');
+    const postgres = await startEmbeddedPostgres({ dataDir });
+    expect(await answers(postgres.url)).to.equal(true);
+    expect(await exists(join(dataDir, 'postgres.new'))).to.equal(false);
+  });
+
+  it('names the link if the cluster it leads to is gone', async () => {
+    await mkdir(dataDir);
+    await symlink(join(directory, 'gone'), join(dataDir, 'postgres'));
+    const error = await rejection(startEmbeddedPostgres({ dataDir }));
+    expect(error.message).to.include(`${join(dataDir, 'postgres')} links to a directory that is gone`);
+  });
+});
+
+describe('embedded PostgreSQL on an existing cluster', function () {
+  this.timeout(30_000);
+  let directory: string;
+  let dataDir: string;
+
+  before(async () => {
+    directory = await temporaryDirectory();
+    dataDir = join(directory, 'hub');
+    const postgres = await startEmbeddedPostgres({ dataDir });
+    await query(postgres.url, 'CREATE TABLE kept AS SELECT 7 AS number');
+    await postgres.stop();
+  });
+  afterEach(() => stopLeftOver(dataDir));
+  after(() => discard(directory, dataDir));
+
+  it('starts again with the data it had', async () => {
+    const postgres = await startEmbeddedPostgres({ dataDir });
+    expect(postgres.reused).to.equal(false);
+    expect(await query(postgres.url, 'SELECT number FROM kept')).to.deep.equal([{ number: 7 }]);
+  });
+
+  it('asks for its password, which no other user can read and no command line shows', async () => {
+    const { url, location } = await startEmbeddedPostgres({ dataDir });
+    const { password } = new URL(url);
+    expect(password).to.match(/^[0-9a-f]{48}$/);
+    const error = await rejection(query(url.replace(password, 'guessed'), 'SELECT 1'));
+    expect(error.message).to.include('password authentication failed');
+    expect((await stat(join(location, 'password'))).mode & 0o777).to.equal(0o600);
+    const { stdout } = spawnSync('ps', ['-e', '-o', 'args'], { encoding: 'utf8' });
+    expect(stdout).to.include('--listen_addresses=127.0.0.1');
+    expect(stdout).not.to.include(password);
+  });
+
+  it('logs that a statement failed, and not the values in it', async () => {
+    const { url, location } = await startEmbeddedPostgres({ dataDir });
+    await query(url, 'CREATE TABLE IF NOT EXISTS guarded (secret text CHECK (secret IS NULL))');
+    await rejection(query(url, "INSERT INTO guarded VALUES ('canary-of-a-secret')"));
+    const log = await readFile(join(location, 'data/server.log'), 'utf8');
+    expect(log).to.include('violates check constraint "guarded_secret_check"').and.not.include('canary');
+  });
+
+  it('stops, as often as it is told to', async () => {
+    const postgres = await startEmbeddedPostgres({ dataDir });
+    await Promise.all([postgres.stop(), postgres.stop()]);
+    await postgres.stop();
+    expect(await answers(postgres.url)).to.equal(false);
+  });
+
+  it('closes open connections when it stops', async () => {
+    const postgres = await startEmbeddedPostgres({ dataDir });
+    const client = await connect(postgres.url);
+    const lost = new Promise<void>((resolve) => {
+      client.once('end', resolve);
+    });
+    await postgres.stop();
+    await lost;
+  });
+
+  it('is found and used again after the hub was killed', async () => {
+    const { child, postgres } = await startInChild(dataDir);
+    const client = await connect(postgres.url);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const found = await startEmbeddedPostgres({ dataDir });
+    expect(found).to.include({ reused: true, url: postgres.url, location: postgres.location });
+    expect((await client.query('SELECT number FROM kept')).rows, 'on the old connection').to.deep.equal([
+      { number: 7 },
+    ]);
+    await client.end();
+    await found.stop();
+    expect(await answers(found.url), 'it answers after stop').to.equal(false);
+  });
+
+  it('starts again, with what was committed, after it was killed itself', async () => {
+    const killed = await startEmbeddedPostgres({ dataDir });
+    const client = await connect(killed.url);
+    await client.query('CREATE TABLE IF NOT EXISTS late (number int)');
+    await client.query('INSERT INTO late VALUES (8)');
+    process.kill(await serverPid(killed), 'SIGKILL');
+    const postgres = await startEmbeddedPostgres({ dataDir });
+    expect(postgres.reused).to.equal(false);
+    expect(await query(postgres.url, 'SELECT number FROM late')).to.deep.equal([{ number: 8 }]);
+  });
+
+  it('can be told to stop after it was killed', async () => {
+    const postgres = await startEmbeddedPostgres({ dataDir });
+    process.kill(await serverPid(postgres), 'SIGKILL');
+    await postgres.stop();
+  });
+
+  (process.platform === 'linux' ? it : it.skip)(
+    'starts although the process number in a stale lock file belongs to another program',
+    async () => {
+      const data = await realpath(join(dataDir, 'postgres/data'));
+      const { uid, gid } = await stat(data);
+      const other = spawn('sleep', ['60'], { cwd: '/', ...(root ? { uid, gid } : {}) });
+      try {
+        await once(other, 'spawn');
+        await writeFile(
+          join(data, 'postmaster.pid'),
+          `${other.pid}\n${data}\n1\n5432\n\n127.0.0.1\n1 1\nready   \n`,
+        );
+        const postgres = await startEmbeddedPostgres({ dataDir });
+        expect(postgres.reused).to.equal(false);
+        expect(await answers(postgres.url)).to.equal(true);
+        await postgres.stop();
+        expect(other.exitCode ?? other.signalCode, 'how the other program ended').to.equal(null);
+      } finally {
+        other.kill('SIGKILL');
+      }
+    },
+  );
+
+  it('takes another port if a program has taken the one it chose', async () => {
+    const [taken, free] = await Promise.all([listen(), listen()]);
+    const [takenPort, port] = [portOf(taken), portOf(free)];
+    await close(free);
+    const ports = [takenPort, port];
+    try {
+      const postgres = await startEmbeddedPostgres({ dataDir, pickPort: async () => ports.shift() ?? 0 });
+      expect(new URL(postgres.url).port).to.equal(String(port));
+      expect(await answers(postgres.url)).to.equal(true);
+    } finally {
+      await close(taken);
+    }
+  });
+
+  it('says why it does not start', async () => {
+    const configuration = join(dataDir, 'postgres/data/postgresql.conf');
+    const before = await readFile(configuration, 'utf8');
+    try {
+      await appendFile(configuration, '\nno_such_setting = 1\n');
+      const error = await rejection(startEmbeddedPostgres({ dataDir }));
+      expect(error.message).to.include('unrecognized configuration parameter "no_such_setting"');
+    } finally {
+      await writeFile(configuration, before);
+    }
+  });
+
+  it('refuses a cluster of another major version', async () => {
+    const version = join(dataDir, 'postgres/data/PG_VERSION');
+    const before = await readFile(version, 'utf8');
+    try {
+      await writeFile(version, '17\n');
+      const error = await rejection(startEmbeddedPostgres({ dataDir }));
+      expect(error.message).to.match(/was made by PostgreSQL 17, and this hub brings PostgreSQL \d+/);
+    } finally {
+      await writeFile(version, before);
+    }
+  });
+});
+
+async function temporaryDirectory(): Promise<string> {
+  const directory = await realpath(await mkdtemp(join(tmpdir(), 'hub-postgres-')));
+  await chmod(directory, 0o755);
+  return directory;
+}
+
+const children: ChildProcess[] = [];
+
+/** Ends what a failed test left running, or what its test does not care to end. */
+async function stopLeftOver(dataDir: string): Promise<void> {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  if (!(await exists(join(dataDir, 'postgres/data/postmaster.pid')))) return;
+  await (await startEmbeddedPostgres({ dataDir })).stop();
+}
+
+async function discard(directory: string, dataDir: string): Promise<void> {
+  await stopLeftOver(dataDir);
+  const location = await realpath(join(dataDir, 'postgres')).catch(() => directory); // nothing was started
+  await rm(location, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
+}
+
+async function startInChild(
+  dataDir: string,
+  account: { uid?: number; gid?: number } = {},
+): Promise<{ child: ChildProcess; postgres: EmbeddedPostgres }> {
+  const script = join(import.meta.dirname, 'postgres-child.ts');
+  const child = spawn(process.execPath, [script, dataDir], {
+    ...account,
+    cwd: '/',
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  const [line] = await Promise.race([
+    once(child.stdout, 'data'),
+    once(child, 'exit').then(([code]) => Promise.reject(new Error(`the child ended with status ${code}`))),
+  ]);
+  return { child, postgres: JSON.parse(line) };
+}
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => {}); // the server may be killed under it
+  await client.connect();
+  return client;
+}
+
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = await connect(url);
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  return await query(url, 'SELECT 1').then(
+    () => true,
+    (error) => {
+      if (error.code === 'ECONNREFUSED') return false;
+      throw error;
+    },
+  );
+}
+
+async function serverPid({ location }: EmbeddedPostgres): Promise<number> {
+  return Number((await readFile(join(location, 'data/postmaster.pid'), 'utf8')).split('\n')[0]);
+}
+
+function idOf(flag: string, name: string): number {
+  return Number(spawnSync('id', [flag, name], { encoding: 'utf8' }).stdout);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function listen(): Promise<Server> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port; // it listens on TCP
+}
+
+async function close(server: Server): Promise<void> {
+  server.close();
+  await once(server, 'close');
+}
+
+async function rejection(work: Promise<unknown>): Promise<Error> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof Error) return error;
+  throw new Error('it did not fail');
+}

@@ -1,0 +1,82 @@
+// One hub per data directory: the lock that lives as long as the hub does.
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type DataDir, openDataDir } from '../../../../core/storage/data-dir.ts';
+import { type OwnedPostgres, ownPostgres } from '../../../../core/storage/embedded-postgres/supervise.ts';
+import { discard, makeDataDir, postgresRuns } from '../../../support/hub/data-dir.ts';
+import { query } from '../../../support/postgres/databases.ts';
+import { until } from '../../../support/until.ts';
+
+describe('the PostgreSQL of a data directory', function () {
+  this.timeout(30_000); // it makes a cluster
+  let dataDir: DataDir;
+  before(async () => {
+    dataDir = await openDataDir(await makeDataDir());
+  });
+  after(() => discard(dataDir.path));
+
+  const own = (onLost: (error: Error) => void = () => {}): Promise<OwnedPostgres> =>
+    ownPostgres({ dataDir, log: () => {}, onLost });
+
+  it('belongs to one hub, which a second one does not disturb', async () => {
+    const first = await own();
+    const refusal = await own().catch((error) => error);
+    expect(refusal.message).to.equal(
+      `another hub runs on the data directory ${dataDir.path}: stop it, or choose another with --data-dir`,
+    );
+    expect(await query(first.url, 'select 1 as one')).to.deep.equal([{ one: 1 }]);
+    await first.stop();
+    expect(await postgresRuns(dataDir.path)).to.equal(false);
+  });
+
+  it('is free again when the hub that had it is gone without a word', async () => {
+    const first = await own();
+    // What the end of a process does to its connections.
+    await query(
+      first.url,
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'hub owner'`,
+    );
+    const holders = `select from pg_locks where locktype = 'advisory'`;
+    await until(async () => (await query(first.url, holders)).length === 0, 'the lock is free');
+    const second = await own();
+    expect(second.url).to.equal(first.url);
+    await second.stop();
+    await first.stop();
+  });
+
+  it('comes back at the same address when it is killed, and still belongs to its hub', async () => {
+    const owner = await own();
+    const [pid] = (await readFile(join(dataDir.path, 'postgres/data/postmaster.pid'), 'utf8')).split('\n');
+    process.kill(Number(pid), 'SIGKILL');
+    const answers = () =>
+      query(owner.url, `select from pg_locks where locktype = 'advisory'`).catch(() => []);
+    await until(async () => (await answers()).length === 1, 'PostgreSQL is back, and the lock is held');
+    const refusal = await own().catch((error) => error);
+    expect(refusal.message).to.contain('another hub runs on the data directory');
+    await owner.stop();
+    expect(await postgresRuns(dataDir.path)).to.equal(false);
+  });
+
+  it('tells its hub when it cannot come back', async () => {
+    const lost = Promise.withResolvers<Error>();
+    const owner = await own(lost.resolve);
+    const taker = async (): Promise<OwnedPostgres> => own().catch(taker);
+    const taking = taker();
+    await query(
+      owner.url,
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'hub owner'`,
+    );
+    const second = await taking;
+    expect((await lost.promise).message).to.match(/died and does not come back$/);
+    await second.stop();
+    await owner.stop();
+  });
+
+  it('is stopped again when it was started and cannot be entered', async () => {
+    await writeFile(join(dataDir.path, 'postgres/password'), 'not the one');
+    const refusal = await own().catch((error) => error);
+    expect(refusal.message).to.contain('password authentication failed');
+    expect(await postgresRuns(dataDir.path)).to.equal(false);
+  });
+});

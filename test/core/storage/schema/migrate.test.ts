@@ -1,0 +1,87 @@
+// Migrations: applied once whoever asks, looked at without a trace, and the same schema as the entities describe.
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { openHubDatabase } from '../../../../core/hub/database.ts';
+import type { Database } from '../../../../core/storage/database.ts';
+import { migrateUp, migrationStatus } from '../../../../core/storage/schema/migrate.ts';
+import { createDatabase, query } from '../../../support/postgres/databases.ts';
+
+const open = (url: string): Promise<Database> => openHubDatabase({ url }, 10, pino({ level: 'silent' }));
+
+describe('migrations', function () {
+  this.timeout(30_000); // the first test to ask starts PostgreSQL
+  let url: string;
+  let databases: Database[];
+  beforeEach(async () => {
+    url = await createDatabase();
+    databases = await Promise.all([open(url), open(url)]);
+  });
+  afterEach(() => Promise.all(databases.map((db) => db.close())));
+
+  const tables = () => query(url, `select relname from pg_class where relnamespace = 'public'::regnamespace`);
+
+  it('are listed as pending on an empty database, which stays empty', async () => {
+    const [db] = databases as [Database, Database]; // opened before each test
+    const { applied, pending } = await migrationStatus(db);
+    expect(applied).to.deep.equal([]);
+    expect(pending).to.have.length.above(0);
+    expect(pending).to.deep.equal([...pending].sort());
+    expect(await tables()).to.deep.equal([]);
+  });
+
+  it('are applied once each, however many ask at the same moment', async () => {
+    const [one, two] = databases as [Database, Database];
+    const { pending } = await migrationStatus(one);
+    const asked = Array.from({ length: 8 }, (_, index) => migrateUp(index % 2 ? one : two));
+    const applied = (await Promise.all(asked)).filter((names) => names.length > 0);
+    expect(applied).to.deep.equal([pending]);
+    const rows = await query<{ name: string }>(url, 'select name from hub_migration order by id');
+    expect(rows.map(({ name }) => name)).to.deep.equal(pending);
+  });
+
+  it('are listed with the time they were applied, and not applied again', async () => {
+    const [one, two] = databases as [Database, Database];
+    const names = await migrateUp(one);
+    const { applied, pending } = await migrationStatus(two);
+    expect(pending).to.deep.equal([]);
+    expect(applied.map(({ name }) => name)).to.deep.equal(names);
+    const [{ now } = { now: new Date(0) }] = await query<{ now: Date }>(url, 'select now() as now');
+    for (const { at } of applied) expect(now.getTime() - at.getTime()).to.be.within(0, 60_000);
+    expect(await migrateUp(two)).to.deep.equal([]);
+  });
+
+  it('make exactly the schema that the entities describe', async () => {
+    const [db] = databases as [Database, Database];
+    await migrateUp(db);
+    const difference = await db.orm.schema.getUpdateSchemaSQL({ wrap: false });
+    // Triggers and functions are nothing the entities know.
+    const own = /^drop (trigger|function) if exists "(audit|make|partition|months|seat)_.*;\n*/gm;
+    expect(difference.replace(own, '')).to.equal('');
+  });
+
+  it('take as long as they need', async () => {
+    const [db] = databases as [Database, Database];
+    // The driver would give up after a millisecond.
+    const hurried = (client: unknown): void => {
+      (client as { connectionParameters: { query_timeout: number } }).connectionParameters.query_timeout = 1;
+    };
+    db.pool.on('acquire', hurried);
+    const sleeping = () =>
+      db.pool.query('select pg_sleep(0.2)').then(
+        () => 'answered',
+        (error: Error) => error.message,
+      );
+    expect(await sleeping()).to.equal('Query read timeout');
+    expect(await migrateUp(db)).to.have.length.above(0);
+    expect(await sleeping()).to.equal('Query read timeout');
+  });
+
+  it('let go of their lock when one fails', async () => {
+    const [one, two] = databases as [Database, Database];
+    await query(url, 'create table app (in_the_way int)');
+    const failed = await migrateUp(one).catch((error) => error);
+    expect(failed).to.be.instanceOf(Error);
+    await query(url, 'drop table app');
+    expect(await migrateUp(two)).to.have.length.above(0);
+  });
+});

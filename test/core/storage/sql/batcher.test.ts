@@ -1,0 +1,223 @@
+// The batcher: what shares a batch, how many run at once, and that every request gets its own answer.
+import { setImmediate as nextTick, setTimeout } from 'node:timers/promises';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { HubError } from '../../../../core/errors.ts';
+import { createBatcher } from '../../../../core/storage/sql/batcher.ts';
+import { until } from '../../../support/until.ts';
+
+type Held = { readonly requests: readonly number[]; answer(): void; fail(error: Error): void };
+
+/** Batches that wait until the test answers them, with each number times ten. */
+function heldBatcher(limits: {
+  maxSize: number;
+  maxInFlight: number;
+  maxWaiting?: number;
+  maxWaitMs?: number;
+  patienceMs?: number;
+}) {
+  const held: Held[] = [];
+  const batch = createBatcher<number, number>({
+    ...limits,
+    run: (requests) =>
+      new Promise((resolve, reject) => {
+        held.push({ requests, answer: () => resolve(requests.map((each) => each * 10)), fail: reject });
+      }),
+  });
+  return { held, batch, requests: () => held.map(({ requests }) => requests) };
+}
+
+/** The code of the refusal; undefined if there was none. */
+async function codeOf(asked: Promise<unknown>): Promise<string | undefined> {
+  return asked.then(
+    () => undefined,
+    (error: unknown) => (error instanceof HubError ? error.code : String(error)),
+  );
+}
+
+/** Long enough for everything that can run without an answer to have run. */
+async function settled(): Promise<void> {
+  for (let tick = 0; tick < 10; tick++) await nextTick();
+}
+
+describe('the batcher', () => {
+  it('joins the requests of one tick and answers each with its own answer', async () => {
+    const { held, batch, requests } = heldBatcher({ maxSize: 10, maxInFlight: 1 });
+    const answers = Promise.all([batch(1), batch(2), batch(3)]);
+    await settled();
+    expect(requests()).to.deep.equal([[1, 2, 3]]);
+    held[0]?.answer();
+    expect(await answers).to.deep.equal([10, 20, 30]);
+  });
+
+  it('rejects the one request whose answer is an error', async () => {
+    const refused = new Error('no seat');
+    const batch = createBatcher<number, number>({
+      maxSize: 10,
+      maxInFlight: 1,
+      run: async (requests) => requests.map((each) => (each === 2 ? refused : each)),
+    });
+    expect(await Promise.allSettled([batch(1), batch(2), batch(3)])).to.deep.equal([
+      { status: 'fulfilled', value: 1 },
+      { status: 'rejected', reason: refused },
+      { status: 'fulfilled', value: 3 },
+    ]);
+  });
+
+  it('rejects all requests of a batch that fails, and goes on with the next', async () => {
+    const { held, batch } = heldBatcher({ maxSize: 2, maxInFlight: 1 });
+    const results = Promise.allSettled([batch(1), batch(2), batch(3)]);
+    await settled();
+    const lost = new Error('connection lost');
+    held[0]?.fail(lost);
+    await settled();
+    held[1]?.answer();
+    expect(await results).to.deep.equal([
+      { status: 'rejected', reason: lost },
+      { status: 'rejected', reason: lost },
+      { status: 'fulfilled', value: 30 },
+    ]);
+  });
+
+  it('rejects when running a batch throws at once', async () => {
+    const broken = new Error('no pool');
+    const batch = createBatcher<number, number>({
+      maxSize: 2,
+      maxInFlight: 1,
+      run: () => {
+        throw broken;
+      },
+    });
+    for (const request of [1, 2]) expect(await batch(request).catch((error) => error)).to.equal(broken);
+  });
+
+  it('puts no more into a batch than maxSize, in order', async () => {
+    const { held, batch, requests } = heldBatcher({ maxSize: 2, maxInFlight: 9 });
+    for (const request of [1, 2, 3, 4, 5]) void batch(request);
+    await settled();
+    for (const { answer } of held) answer();
+    await settled();
+    expect(requests()).to.deep.equal([[1, 2], [3, 4], [5]]);
+  });
+
+  it('lets requests gather beside a batch of more than a few, until they fill one', async () => {
+    const { held, batch, requests } = heldBatcher({ maxSize: 6, maxInFlight: 2, patienceMs: 60_000 });
+    const ask = (numbers: readonly number[]) => numbers.forEach((each) => void batch(each));
+    ask([1, 2, 3, 4, 5]);
+    await settled();
+    ask([6, 7, 8, 9, 10]);
+    await settled();
+    expect(requests()).to.deep.equal([[1, 2, 3, 4, 5]]);
+    ask([11, 12]);
+    await settled();
+    expect(requests()).to.deep.equal([
+      [1, 2, 3, 4, 5],
+      [6, 7, 8, 9, 10, 11],
+    ]);
+    for (const { answer } of held) answer();
+    await settled();
+    expect(requests().at(-1)).to.deep.equal([12]);
+  });
+
+  it('lets nobody wait for a batch of a few', async () => {
+    const { batch, requests } = heldBatcher({ maxSize: 6, maxInFlight: 2 });
+    for (const request of [1, 2]) {
+      void batch(request);
+      await settled();
+    }
+    expect(requests()).to.deep.equal([[1], [2]]);
+  });
+
+  it('lets nobody wait for a batch that is late, unless there are maxInFlight', async () => {
+    const { held, batch, requests } = heldBatcher({ maxSize: 6, maxInFlight: 3, patienceMs: 200 });
+    const ask = (numbers: readonly number[]) => numbers.forEach((each) => void batch(each));
+    const batches = [
+      [1, 2, 3, 4, 5],
+      [6, 7, 8, 9, 10],
+      [11, 12, 13, 14, 15],
+    ];
+    for (const [index, numbers] of batches.entries()) {
+      ask(numbers);
+      await until(() => held.length > index, `batch ${index} has begun beside those before it`);
+    }
+    ask([16]);
+    await setTimeout(300);
+    expect(requests()).to.deep.equal(batches);
+    held[1]?.answer();
+    await until(() => held.length === 4, 'there was room for it');
+    expect(requests()).to.deep.equal([...batches, [16]]);
+  });
+
+  it('sheds at once what would wait behind too many others', async () => {
+    const { held, batch } = heldBatcher({ maxSize: 1, maxInFlight: 1, maxWaiting: 2 });
+    const first = batch(1);
+    await settled();
+    const results = Promise.allSettled([first, batch(2), batch(3)]);
+    expect(await codeOf(batch(4))).to.equal('overloaded');
+    held[0]?.answer();
+    await settled();
+    held[1]?.answer();
+    await settled();
+    held[2]?.answer();
+    expect((await results).map(({ status }) => status)).to.deep.equal(Array(3).fill('fulfilled'));
+  });
+
+  it('sheds what waits for too long, and at once what comes until a batch is back', async () => {
+    const { held, batch, requests } = heldBatcher({ maxSize: 1, maxInFlight: 1, maxWaitMs: 20 });
+    const first = batch(1);
+    await settled();
+    expect(await codeOf(batch(2))).to.equal('overloaded');
+    const before = performance.now();
+    expect(await codeOf(batch(3))).to.equal('overloaded');
+    expect(performance.now() - before).to.be.below(20);
+    held[0]?.answer();
+    expect(await first).to.equal(10);
+    const next = batch(4);
+    await settled();
+    held[1]?.answer();
+    expect(await next).to.equal(40);
+    expect(requests()).to.deep.equal([[1], [4]]);
+  });
+
+  it('answers every request once and in turn, however batches fail and requests come', async () => {
+    const arrivals = fc.array(fc.record({ requests: fc.integer({ min: 0, max: 6 }), fails: fc.boolean() }), {
+      maxLength: 12,
+    });
+    const limits = fc.record({
+      maxSize: fc.integer({ min: 1, max: 5 }),
+      maxInFlight: fc.integer({ min: 1, max: 3 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(arrivals, limits, async (waves, { maxSize, maxInFlight }) => {
+        const failing = waves.map(({ fails }) => fails);
+        const seen: number[] = [];
+        let inFlight = 0;
+        const batch = createBatcher<number, number>({
+          maxSize,
+          maxInFlight,
+          run: async (requests) => {
+            expect(requests.length).to.be.within(1, maxSize);
+            expect(++inFlight).to.be.at.most(maxInFlight);
+            seen.push(...requests);
+            await nextTick();
+            inFlight--;
+            if (failing.pop()) throw new Error('this batch failed');
+            return requests.map((each) => (each % 7 === 6 ? new Error(`refused ${each}`) : each));
+          },
+        });
+        const asked: Promise<number | string>[] = [];
+        for (const wave of waves) {
+          for (let each = 0; each < wave.requests; each++) {
+            asked.push(batch(asked.length).catch((error: Error) => error.message));
+          }
+          await nextTick();
+        }
+        for (const [index, said] of (await Promise.all(asked)).entries()) {
+          expect(said).to.be.oneOf(['this batch failed', index % 7 === 6 ? `refused ${index}` : index]);
+        }
+        expect(seen).to.deep.equal(asked.map((_, index) => index));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

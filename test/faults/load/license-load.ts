@@ -1,0 +1,162 @@
+// Customers who activate, release and check their machines all the time, and remember every answer they got.
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { TestLicense } from '../../support/hub/license.ts';
+
+export type LicenseCall = 'activate' | 'deactivate' | 'status';
+
+/** An answered request. Status 0: it was cut off, and nobody knows what came of it. */
+export type LicenseAnswer = {
+  readonly gateway: string;
+  readonly call: LicenseCall;
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly begunAt: number;
+  readonly durationMs: number;
+};
+
+/** One machine of one license, and what its owner knows of its seat. One request at a time. */
+export type Machine = {
+  readonly license: TestLicense;
+  readonly fingerprint: string;
+  /** The seat of the last acknowledged activation, unless its release was acknowledged. */
+  seatId: string | undefined;
+  /** Seats of acknowledged activations; those of acknowledged releases. */
+  readonly granted: Set<string>;
+  readonly released: Set<string>;
+  /** Activations without an answer: each may have taken a seat. */
+  doubtfulActivations: number;
+  /** False after a request without an answer, which may still take effect: until one is answered after the fault. */
+  isSure: boolean;
+};
+
+export type LicenseLoad = {
+  readonly machines: readonly Machine[];
+  readonly answers: readonly LicenseAnswer[];
+  /** Answers that contradict earlier ones. */
+  readonly contradictions: readonly string[];
+  /** The fault is over: what was left without an answer has taken effect by now, or never will. */
+  trust(): void;
+  /** Resolves when the last request is answered. */
+  stop(): Promise<void>;
+};
+
+export type LicenseLoadOptions = {
+  readonly licenses: readonly TestLicense[];
+  /** Where to ask at the moment; the customers take turns. */
+  readonly gateways: () => readonly string[];
+};
+
+const MACHINES_PER_LICENSE = 4;
+const PAUSE_MS = 60;
+
+/** The machines of a license may be more than its seats. Each has an owner who asks again after a refusal. */
+export function startLicenseLoad({ licenses, gateways }: LicenseLoadOptions): LicenseLoad {
+  const machines = licenses.flatMap((license) =>
+    Array.from({ length: MACHINES_PER_LICENSE }, () => newMachine(license)),
+  );
+  const answers: LicenseAnswer[] = [];
+  const contradictions: string[] = [];
+  const stopping = { now: false };
+  let trustedSince = Number.POSITIVE_INFINITY;
+
+  const live = async (machine: Machine, turn: number): Promise<void> => {
+    for (let step = turn; !stopping.now; step++) {
+      await pause(PAUSE_MS);
+      const all = gateways();
+      const gateway = all[step % all.length];
+      if (gateway === undefined) continue;
+      const call = LIFE[step % LIFE.length] ?? 'status';
+      const begunAt = performance.now();
+      const { status, body, retryAfter } = await ask(gateway, call, machine);
+      answers.push({ gateway, call, status, retryAfter, begunAt, durationMs: performance.now() - begunAt });
+      const wrong = note(machine, call, status, body);
+      if (call !== 'status' && status === 200 && begunAt > trustedSince) machine.isSure = true;
+      if (wrong !== undefined) contradictions.push(`${call} of ${machine.fingerprint}: ${wrong}`);
+    }
+  };
+  const lives = machines.map(live);
+  return {
+    machines,
+    answers,
+    contradictions,
+    trust() {
+      trustedSince = performance.now();
+    },
+    async stop() {
+      stopping.now = true;
+      await Promise.all(lives);
+    },
+  };
+}
+
+const LIFE: readonly LicenseCall[] = ['activate', 'status', 'activate', 'status', 'deactivate', 'status'];
+
+function newMachine(license: TestLicense): Machine {
+  return {
+    license,
+    fingerprint: `machine-${randomBytes(6).toString('hex')}`,
+    seatId: undefined,
+    granted: new Set(),
+    released: new Set(),
+    doubtfulActivations: 0,
+    isSure: true,
+  };
+}
+
+type Body = { readonly license?: { readonly seatId: string }; readonly released?: boolean };
+
+async function ask(gateway: string, call: LicenseCall, { license, fingerprint }: Machine) {
+  const { licenseKey, licenseId } = license;
+  const request =
+    call === 'status'
+      ? fetch(`${gateway}/v1/status/${licenseId}?fp=${fingerprint}`)
+      : fetch(`${gateway}/v1/${call}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ licenseKey, machineFingerprint: fingerprint }),
+        });
+  try {
+    const response = await request;
+    const body = (await response.json()) as Body; // the members that are looked at
+    return { status: response.status, body, retryAfter: response.headers.get('retry-after') ?? undefined };
+  } catch {
+    return { status: 0, body: {}, retryAfter: undefined }; // its hub was killed
+  }
+}
+
+/** Ledgers an answer; says what is wrong with it, if anything is. */
+function note(machine: Machine, call: LicenseCall, status: number, body: Body): string | undefined {
+  const { seatId, isSure } = machine;
+  const isLost = isSure && seatId !== undefined;
+  switch (call) {
+    case 'activate': {
+      if (status === 409) return isLost ? `lost its seat ${seatId} to others` : undefined;
+      const granted = body.license?.seatId;
+      if (granted === undefined) {
+        machine.doubtfulActivations += 1;
+        machine.isSure = false;
+        return undefined;
+      }
+      machine.seatId = granted;
+      machine.granted.add(granted);
+      if (machine.released.has(granted)) return `got the released seat ${granted} again`;
+      return isLost && seatId !== granted ? `got the seat ${granted} besides ${seatId}` : undefined;
+    }
+    case 'deactivate': {
+      if (status === 404) return isLost ? `never had its seat ${seatId}` : undefined;
+      if (body.released === undefined) {
+        machine.isSure = false;
+        return undefined;
+      }
+      if (seatId !== undefined) machine.released.add(seatId);
+      machine.seatId = undefined;
+      return isLost && !body.released ? `its seat ${seatId} was gone already` : undefined;
+    }
+    case 'status': {
+      if (status === 403) return isLost ? `lost its seat ${seatId}` : undefined;
+      const isStranger = isSure && status === 200 && seatId === undefined;
+      return isStranger ? 'has a seat that was never granted, or was released' : undefined;
+    }
+  }
+}

@@ -1,0 +1,62 @@
+// Callbacks that somebody sends who knows ids and no secrets: none may do more than make the hub ask the provider.
+import { formatId, newUuid } from '../../../core/ids.ts';
+import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { type Claim, callbackFields } from '../../support/hub/payment.ts';
+
+export const FORGERIES = [
+  'plain',
+  'own proof', // as the provider's own would be
+  'invented proof',
+  'hostile proof', // which a firewall in front of the provider would not let pass
+  "another's proof",
+  'no session', // only the transaction or payment id
+  "another's transaction",
+  'unknown session',
+  'odd status',
+] as const;
+
+export type Forgery = (typeof FORGERIES)[number];
+
+export type ForgeryParts = {
+  readonly claim: Claim;
+  readonly session: ChargeSession;
+  readonly another: ChargeSession;
+  /** The provider's proof that a session was paid, or an empty text. */
+  readonly proofOf: (session: ChargeSession) => string;
+};
+
+/** The fields of the callback, `session_id` among them. */
+export function forgedFields(
+  forgery: Forgery,
+  { claim, session, another, proofOf }: ForgeryParts,
+): Record<string, string> {
+  const plain = callbackFields(session, claim);
+  switch (forgery) {
+    case 'plain':
+      return plain;
+    case 'own proof':
+      return callbackFields(session, claim, proofOf(session));
+    case 'invented proof':
+      return callbackFields(session, claim, 'F'.repeat(20));
+    case 'hostile proof':
+      return callbackFields(session, claim, "' UNION SELECT 1 -- <script>");
+    case "another's proof":
+      return callbackFields(session, claim, proofOf(another));
+    case 'no session': {
+      const { session_id: _, ...nameless } = plain;
+      return nameless;
+    }
+    case "another's transaction":
+      return { ...callbackFields(another, claim), session_id: session.sessionId };
+    case 'unknown session':
+      return { ...plain, session_id: formatId('chs', newUuid()) };
+    case 'odd status':
+      return { ...plain, status: 'UNATTEMPTED' };
+  }
+}
+
+/** Whether the hub can take the callback to be about the session. */
+export function leadsToSession(forgery: Forgery, session: ChargeSession, another: ChargeSession): boolean {
+  if (forgery === "another's transaction") return session.sessionId === another.sessionId;
+  return forgery !== 'odd status';
+}

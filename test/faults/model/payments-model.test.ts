@@ -1,0 +1,42 @@
+// Random callbacks, faults, operators and kills over many sessions at two hub processes, against a reference model.
+import fc from 'fast-check';
+import { GATEWAYS } from '../../support/hub/payment.ts';
+import { comeToRest, createFixture } from '../load/payment-fixture.ts';
+import { type Cluster, startCluster } from '../scenes/cluster.ts';
+import { paymentCommands } from './payment-commands.ts';
+import { newModelSession } from './payment-model.ts';
+
+/** Runs that the seed leads to; each takes about 20 seconds. */
+const RUNS = Number(process.env['HUB_TEST_RUNS'] ?? 2);
+const SEED = process.env['HUB_TEST_SEED'];
+const REST_MS = 45_000;
+
+describe('payments at two hubs that are killed', function () {
+  this.timeout(60_000 + RUNS * 2 * REST_MS);
+  let cluster: Cluster;
+  before(async () => {
+    cluster = await startCluster({ hubs: 2 });
+  });
+  after(() => cluster?.stop());
+
+  it('agree with a reference model and with the provider, whatever is sent, lost, refused or cut off', async () => {
+    const order = fc.record({
+      gateway: fc.constantFrom(...GATEWAYS),
+      minor: fc.integer({ min: 1_000, max: 5_000_000 }),
+    });
+    const orders = fc.array(order, { minLength: 8, maxLength: 16 });
+    const property = fc.asyncProperty(orders, paymentCommands(150), async (ordered, commands) => {
+      const fixture = await createFixture(cluster, ordered);
+      const model = { sessions: ordered.map(({ gateway }) => newModelSession(gateway)) };
+      await fc.asyncModelRun(() => ({ model, real: fixture }), commands);
+      await comeToRest(fixture, model, REST_MS);
+    });
+    // What goes on at the same time never comes in quite the same order again: a smaller case might only be luckier.
+    await fc.assert(property, {
+      numRuns: RUNS,
+      endOnFailure: true,
+      includeErrorInReport: true,
+      ...(SEED && { seed: Number(SEED) }),
+    });
+  });
+});

@@ -1,0 +1,150 @@
+// Sessions are paid, a tenth of them twice, while the hub is killed again and again and a tenth of the callbacks is lost.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { GATEWAYS } from '../../support/hub/payment.ts';
+import { query } from '../../support/postgres/databases.ts';
+import { until } from '../../support/until.ts';
+import { createSession, paymentOf, unreconciled } from '../load/payment-fixture.ts';
+import { bringMissingCallbacks, readDuplicates, standingPayments } from '../load/second-payments.ts';
+import { readSessions, totalsByCurrency } from '../model/reconcile.ts';
+import { type Cluster, startCluster } from '../scenes/cluster.ts';
+
+export type KillRun = {
+  readonly sessions: number;
+  readonly kills: number;
+  /** Leads to the same amounts and the same moments to kill, as far as moments can be the same. */
+  readonly seed: number;
+};
+
+export type KillReport = {
+  readonly successes: number;
+  readonly usageLogs: number;
+  readonly duplicates: number;
+  /** What the provider and the hub say was paid, duplicate payments among it: minor units. */
+  readonly theirTotal: string;
+  readonly ourTotal: string;
+  readonly callbacksLost: number;
+  readonly callbacksAnswered: number;
+  readonly callbacksRefused: number;
+  readonly callbacksJournaled: number;
+  readonly seconds: number;
+  /** What is not as it has to be. */
+  readonly trouble: readonly string[];
+};
+
+const AT_ONCE = 8;
+/** The callback of every tenth is lost. */
+const LOST_EVERY = 10;
+const LONGEST_DELAY_MS = 300;
+const REST_MS = 120_000;
+
+/** Rejects if a hub does not come up again, or ends by itself. */
+export async function killWhilePaying(run: KillRun): Promise<KillReport> {
+  const start = performance.now();
+  const cluster = await startCluster({ hubs: 1 });
+  try {
+    const random = drawing(run.seed);
+    const progress: Progress = { paid: 0, paidAgain: [] };
+    await Promise.all([payAll(cluster, run, random, progress), killAgain(cluster, run, random, progress)]);
+    await cluster.simulator.idle();
+    await bringMissingCallbacks(cluster, progress.paidAgain);
+    let trouble: string[] = [];
+    const atRest = async (): Promise<boolean> => {
+      trouble = [...(await unreconciled(cluster)), ...cluster.deaths];
+      return trouble.length === 0;
+    };
+    await until(atRest, 'all is settled', REST_MS).catch(() => {}); // the trouble is in the report
+    return { ...(await report(cluster)), trouble, seconds: Math.round((performance.now() - start) / 1000) };
+  } finally {
+    await cluster.stop();
+  }
+}
+
+type Progress = { paid: number; readonly paidAgain: ChargeSession[] };
+
+/** Customers come one after the other, some at the same time, and all of them pay. */
+async function payAll(
+  cluster: Cluster,
+  { sessions }: KillRun,
+  random: () => number,
+  progress: Progress,
+): Promise<void> {
+  let next = 0;
+  const customers = async (): Promise<void> => {
+    for (let turn = next++; turn < sessions; turn = next++) {
+      const gateway = GATEWAYS[turn % GATEWAYS.length] ?? 'gateway_one';
+      const minor = 1_000 + Math.floor(random() * 5_000_000);
+      const session = await createSession(cluster, { gateway, minor }, turn);
+      const { providerPaymentId: ref } = session;
+      const { simulator } = cluster;
+      if (turn % LOST_EVERY === 0) simulator.faults.add({ kind: 'lost', operation: 'callback', ref });
+      simulator.pay(ref);
+      progress.paid += 1;
+      if (isPaidAgain(turn)) {
+        const isPaid = () => paymentOf(cluster, session)?.state === 'paid';
+        await until(isPaid, `${ref} is paid`, REST_MS);
+        simulator.payAgain(ref);
+        progress.paidAgain.push(session);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, customers));
+}
+
+/** One of each ten, at both gateways. */
+function isPaidAgain(turn: number): boolean {
+  return turn % 10 === Math.floor(turn / 10) % 10;
+}
+
+/** Kills at random points of the progress, the last one when all is paid and the hub is about to catch up. */
+async function killAgain(
+  cluster: Cluster,
+  { sessions, kills }: KillRun,
+  random: () => number,
+  progress: Progress,
+): Promise<void> {
+  const moments = Array.from({ length: kills - 1 }, () => Math.floor(random() * sessions));
+  for (const moment of [...moments.sort((one, other) => one - other), sessions]) {
+    await until(() => progress.paid >= moment, `${moment} sessions are paid`, 60_000);
+    await pause(random() * LONGEST_DELAY_MS);
+    await cluster.replace(0);
+  }
+}
+
+async function report({ databaseUrl, simulator, door }: Cluster) {
+  const booked = await readSessions(databaseUrl);
+  const usage = booked.flatMap(({ usageMinor, usageCurrency }) =>
+    usageMinor === null || usageCurrency === null
+      ? []
+      : [{ minor: BigInt(usageMinor), currency: usageCurrency }],
+  );
+  const [counted] = await query<{ count: number }>(
+    databaseUrl,
+    'select count(*)::int as count from callback',
+  );
+  const duplicates = await readDuplicates(databaseUrl);
+  const answered = door.passages.filter(({ status }) => status === 200).length;
+  return {
+    successes: booked.filter(({ status }) => status === 'success').length,
+    usageLogs: usage.length,
+    duplicates: duplicates.length,
+    theirTotal: totalsByCurrency(standingPayments(simulator).map(({ amount }) => amount)),
+    ourTotal: totalsByCurrency([
+      ...usage,
+      ...duplicates.map(({ minor, currency }) => ({ minor: BigInt(minor), currency })),
+    ]),
+    callbacksLost: simulator.faults.events().filter(({ kind }) => kind === 'lost').length,
+    callbacksAnswered: answered,
+    callbacksRefused: door.passages.length - answered,
+    callbacksJournaled: counted?.count ?? 0,
+  };
+}
+
+/** Numbers from 0 to 1 (exclusive) that a seed repeats: a linear congruential generator. */
+function drawing(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

@@ -1,0 +1,44 @@
+// npm run fault -- soak: mixed load for five minutes, or as many as are asked for, and what the hub's memory did meanwhile.
+import { parseArgs } from 'node:util';
+import { startPostgres } from '../../support/postgres/databases.ts';
+import { soak } from './soak.ts';
+
+const LATE_MS = 100;
+/** Caches fill up for a while; what leaks goes on. */
+const GROWTH = 1.1;
+
+const { values } = parseArgs({ options: { minutes: { type: 'string', default: '5' } } });
+const minutes = Number(values.minutes);
+if (!(minutes > 0)) throw new Error('--minutes has to be a number above 0');
+const stopPostgres = await startPostgres();
+try {
+  const soaked = await soak(minutes * 60_000);
+  for (const { at, heap, resident, lateP99 } of soaked.readings) {
+    write(
+      `${(at / 1_000).toFixed(0)} s: heap ${megabytes(heap)}, resident ${megabytes(resident)}, late ${lateP99} ms`,
+    );
+  }
+  write(
+    `served ${soaked.served} license requests, refused ${soaked.refused}; ${soaked.paid} payments; in ${soaked.seconds} s`,
+  );
+  write(`heap ${megabytes(soaked.heapBefore)} before, ${megabytes(soaked.heapAfter)} after`);
+  write(`event loop late by ${soaked.lateP99} ms (99 of 100), ${soaked.lateMost} ms at most`);
+  const wrong = [
+    ...soaked.trouble,
+    ...(soaked.heapAfter > GROWTH * soaked.heapBefore ? ['the heap grows'] : []),
+    ...(soaked.refused > 0 ? ['requests were refused'] : []),
+    ...(soaked.lateP99 >= LATE_MS ? ['the event loop is late'] : []),
+  ];
+  for (const each of wrong) write(`WRONG: ${each}`);
+  if (wrong.length > 0) process.exitCode = 1;
+} finally {
+  await stopPostgres();
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+}
+
+function write(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,202 @@
+// Hub processes on one database behind one door, with the provider simulator, to be killed and started again.
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Client, createClient } from '@connectrpc/connect';
+import { type Simulator, startSimulator } from '../../../cli/simulator/simulator.ts';
+import { openDataDir } from '../../../core/storage/data-dir.ts';
+import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
+import { transportTo } from '../../support/hub/hub.ts';
+import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
+import { GATEWAYS, SLOTS } from '../../support/hub/payment.ts';
+import { createMigratedDatabase, query } from '../../support/postgres/databases.ts';
+import { type FrontDoor, openFrontDoor } from './front-door.ts';
+
+export type Cluster = {
+  readonly simulator: Simulator;
+  readonly door: FrontDoor;
+  readonly databaseUrl: string;
+  /** Says what went wrong with hubs that ended although nobody killed them. */
+  readonly deaths: readonly string[];
+  /** The gateways of the hubs that are there. */
+  gateways(): readonly string[];
+  /** A client of one hub, or undefined while that is starting. */
+  hub(index: number): HubClients | undefined;
+  /** SIGKILL, or another signal, and another hub in its place; resolves once that serves. Waits for one that is starting. */
+  replace(index: number, signal?: NodeJS.Signals): Promise<void>;
+  /** SIGSTOP for so long, while every verification lease runs out; another hub may take those of the frozen one. */
+  freeze(index: number, ms: number): Promise<void>;
+  /** Ends all database connections of all hubs, as a failover would. */
+  cutDatabase(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+export type HubClients = {
+  readonly sessions: Client<typeof PaymentService>;
+  readonly admin: Client<typeof PaymentAdminService>;
+  readonly licenses: Client<typeof LicenseAdminService>;
+};
+
+export type ClusterOptions = {
+  readonly hubs: number;
+  /** By default a new database on the server of the test run. */
+  readonly databaseUrl?: string;
+  /** HUB_… variables beside those that let a test be quick. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** How often a hub is started that gives up; by default three times. */
+  readonly startAttempts?: number;
+};
+
+/** Each payment costs two fee lines by these rules. */
+export const FEE_RULES = [
+  { name: 'card', basisPoints: 250 },
+  { name: 'tax', basisPoints: 100 },
+] as const;
+
+/** Has a slot at each gateway, and two fee rules. */
+export async function startCluster({
+  hubs,
+  environment,
+  databaseUrl: given,
+  startAttempts = START_ATTEMPTS,
+}: ClusterOptions): Promise<Cluster> {
+  await using undo = new AsyncDisposableStack();
+  const dataDir = await makeDataDir();
+  undo.defer(() => discard(dataDir));
+  const databaseUrl = given ?? (await createMigratedDatabase());
+  const door = await openFrontDoor();
+  undo.defer(() => door.close());
+  const simulator = await startSimulator({
+    port: 0,
+    grantsPerHour: 100_000, // faults expire tokens all the time
+    retryDelaysMs: [500, 1_000, 2_000],
+  });
+  undo.defer(() => simulator.close());
+
+  const running: (HubProcess | undefined)[] = [];
+  const deaths: string[] = [];
+  const stopped = { yet: false };
+  const gateways = () => running.flatMap((each) => each?.gatewayUrl ?? []);
+  const start = async (index: number): Promise<void> => {
+    const variables = {
+      HUB_DATA_DIR: dataDir,
+      DATABASE_URL: databaseUrl,
+      HUB_PUBLIC_URL: door.url,
+      HUB_CALLBACK_BUDGET_MS: '500',
+      HUB_PROVIDER_TIMEOUT_MS: '1000',
+      HUB_RETRY_DELAY_SECONDS: '1',
+      HUB_SWEEP_AFTER_SECONDS: '1,2',
+      ...environment,
+    };
+    const hub = await spawnStubbornly(variables, startAttempts);
+    running[index] = hub;
+    hub.child.once('exit', (code, signal) => {
+      if (!stopped.yet && running[index] === hub) {
+        deaths.push(`hub ${index} ended with ${code ?? signal}: ${hub.lines.slice(-3).join('\n')}`);
+      }
+    });
+    door.leadTo(gateways());
+  };
+  const starts: Promise<void>[] = [];
+  undo.defer(async () => {
+    stopped.yet = true;
+    await Promise.allSettled(starts);
+    await Promise.all(running.map((hub) => hub?.stop()));
+  });
+  // The first one makes the master key, the tables and the admin token.
+  for (let index = 0; index < hubs; index++) {
+    starts[index] = start(index);
+    await starts[index];
+  }
+  const token = (await (await openDataDir(dataDir)).readAdminToken()) ?? '';
+  const hub = (index: number): HubClients | undefined => {
+    const { rpcUrl } = running[index] ?? {};
+    if (rpcUrl === undefined) return undefined;
+    const transport = transportTo(rpcUrl, token);
+    return {
+      sessions: createClient(PaymentService, transport),
+      admin: createClient(PaymentAdminService, transport),
+      licenses: createClient(LicenseAdminService, transport),
+    };
+  };
+  await addSlotsAndRules(hub(0), simulator);
+  const resources = undo.move();
+
+  const replaceNow = async (index: number, signal: NodeJS.Signals): Promise<void> => {
+    const victim = running[index];
+    running[index] = undefined;
+    door.leadTo(gateways());
+    if (victim !== undefined && victim.child.exitCode === null) {
+      const gone = once(victim.child, 'exit');
+      victim.child.kill(signal);
+      await gone;
+    }
+    if (!stopped.yet) await start(index);
+  };
+  return {
+    simulator,
+    door,
+    databaseUrl,
+    deaths,
+    gateways,
+    hub,
+    replace(index, signal = 'SIGKILL') {
+      const previous = starts[index] ?? Promise.resolve();
+      const next = previous.then(() => replaceNow(index, signal));
+      starts[index] = next;
+      return next;
+    },
+    async freeze(index, ms) {
+      const child = running[index]?.child;
+      child?.kill('SIGSTOP');
+      try {
+        // The time that a lease takes to run out is taken from the lease.
+        await query(
+          databaseUrl,
+          'update charge_session set verifying_until = now() where verifying_by is not null',
+        );
+        await pause(ms);
+      } finally {
+        child?.kill('SIGCONT');
+      }
+    },
+    async cutDatabase() {
+      await query(
+        databaseUrl,
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and application_name like 'hub%'`,
+      );
+    },
+    stop: () => resources.disposeAsync(),
+  };
+}
+
+const START_ATTEMPTS = 3;
+
+/** A hub that loses its database while it starts gives up: its supervisor starts it again. */
+async function spawnStubbornly(environment: Record<string, string>, attempts: number): Promise<HubProcess> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await spawnHub(environment);
+    } catch (error) {
+      if (attempt === attempts) throw error;
+    }
+  }
+}
+
+async function addSlotsAndRules(hub: HubClients | undefined, simulator: Simulator): Promise<void> {
+  if (hub === undefined) throw new Error('there is no hub');
+  for (const gateway of GATEWAYS) {
+    await hub.admin.addSlot({
+      name: SLOTS[gateway],
+      gateway,
+      environment: SlotEnvironment.SANDBOX,
+      baseUrl: `${simulator.url}/${gateway}`,
+      credentials: simulator.credentials[gateway],
+    });
+  }
+  for (const rule of FEE_RULES) await hub.admin.addFeeRule({ rule });
+}

@@ -1,0 +1,104 @@
+// The address that providers know: passes callbacks on to whichever hubs are there, and remembers which were answered.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { keptFields, OTHER_FIELDS } from '../../../core/payment/callbacks/claim.ts';
+import { driverOf } from '../../../core/payment/providers/registry.ts';
+import { parseForm } from '../../../gateway/body/form.ts';
+
+export type FrontDoor = {
+  readonly url: string;
+  /** What callers were told, in the order of the answers. */
+  readonly passages: readonly Passage[];
+  /** From now on callbacks go to these gateways, in turn; without one they are answered 503. */
+  leadTo(gatewayUrls: readonly string[]): void;
+  close(): Promise<void>;
+};
+
+/** A request that came through. It carries its number as the field `passage`. */
+export type Passage = {
+  readonly number: number;
+  /** The digest that the journal keeps of the fields that no driver reads. It is unique: `passage` is one of them. */
+  readonly mark: string | undefined;
+  readonly status: number;
+  readonly durationMs: number;
+  /** Undefined where the answer has no such header. */
+  readonly retryAfter: string | undefined;
+};
+
+export async function openFrontDoor(): Promise<FrontDoor> {
+  let gateways: readonly string[] = [];
+  let count = 0;
+  const passages: Passage[] = [];
+
+  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const number = ++count;
+    const body = await text(request);
+    const start = performance.now();
+    const gateway = gateways[number % gateways.length];
+    const sent = markedRequest(request, body, number);
+    const { status, answer, retryAfter = undefined } = await forward(gateway, sent);
+    passages.push({ number, mark: sent.mark, status, durationMs: performance.now() - start, retryAfter });
+    response.writeHead(status).end(answer);
+  };
+  const server = createServer((request, response) => {
+    pass(request, response).catch(() => response.destroy()); // whoever called has left
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    passages,
+    leadTo(gatewayUrls) {
+      gateways = gatewayUrls;
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+type MarkedRequest = {
+  readonly path: string;
+  readonly init: RequestInit;
+  readonly mark: string | undefined;
+};
+
+/** The request with the field `passage` in its form or, if it has none, in its query. */
+function markedRequest(request: IncomingMessage, body: string, number: number): MarkedRequest {
+  const { method = 'GET', url = '/', headers } = request;
+  const { pathname, searchParams } = new URL(url, 'http://door');
+  const isForm = method === 'POST';
+  if (!isForm) searchParams.set('passage', `${number}`);
+  const form = `${body}&passage=${number}`;
+  const { session_id: _, ...fields } = parseForm(isForm ? form : `${searchParams}`);
+  const { callback } = driverOf(pathname.split('/').at(-1) ?? '');
+  return {
+    path: `${pathname}?${searchParams}`,
+    init: {
+      method,
+      ...(isForm && { body: form, headers: { 'content-type': headers['content-type'] ?? '' } }),
+    },
+    mark: keptFields(callback, fields)[OTHER_FIELDS],
+  };
+}
+
+/** As a load balancer would: once, and 502 if the hub is gone before it has answered. */
+async function forward(
+  gateway: string | undefined,
+  { path, init }: MarkedRequest,
+): Promise<{ status: number; answer: string; retryAfter?: string | undefined }> {
+  if (gateway === undefined) return { status: 503, answer: 'no hub is there' };
+  try {
+    const response = await fetch(new URL(path, gateway), { ...init, redirect: 'manual' });
+    const retryAfter = response.headers.get('retry-after') ?? undefined;
+    return { status: response.status, answer: await response.text(), retryAfter };
+  } catch {
+    return { status: 502, answer: 'the hub did not answer' };
+  }
+}

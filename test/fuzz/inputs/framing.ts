@@ -1,0 +1,36 @@
+// Takes answers apart: frames of streams, and what is compressed.
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import type { Answer } from '../send.ts';
+import type { Protocol } from './input.ts';
+
+/** All that the body says, as text: a secret in a compressed answer is none the less told. */
+export function legibleBody(protocol: Protocol, { headers, body }: Answer): string {
+  if (protocol === 'rest' || protocol === 'bytes' || protocol === 'connect')
+    return `${decoded(body, headers)}`;
+  const coding = headers['grpc-encoding'] ?? headers['connect-content-encoding'];
+  // What is no stream is as it came.
+  return [body, ...frames(body).map((frame) => unframed(frame, coding))].join('\n');
+}
+
+/** The message in a frame, which says whether it is compressed. */
+export function unframed({ flags, data }: Frame, coding = ''): Buffer {
+  return flags & 1 ? decoded(data, { 'content-encoding': coding }) : data;
+}
+
+export function decoded(body: Buffer, { 'content-encoding': coding }: Answer['headers']): Buffer {
+  if (coding === 'gzip') return gunzipSync(body);
+  return coding === 'br' ? brotliDecompressSync(body) : body;
+}
+
+export type Frame = { readonly flags: number; readonly data: Buffer };
+
+export function frames(body: Buffer): Frame[] {
+  const found: Frame[] = [];
+  for (let at = 0; at + 5 <= body.length; ) {
+    const end = at + 5 + body.readUInt32BE(at + 1);
+    if (end > body.length) break; // cut off in the middle
+    found.push({ flags: body.readUInt8(at), data: body.subarray(at + 5, end) });
+    at = end;
+  }
+  return found;
+}

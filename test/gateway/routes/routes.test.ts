@@ -1,0 +1,101 @@
+// How a request target finds its route and gives its parameters.
+import { expect } from 'chai';
+import { Problem } from '../../../gateway/problem.ts';
+import { createMatcher, parseTarget, queryParameter, type Route } from '../../../gateway/routes/routes.ts';
+
+const PATTERNS = [
+  '/healthz',
+  '/v1/status/{licenseId}',
+  '/v1/apps/{slug}/public-key',
+  '/v1/apps/{slug}/limits/free',
+];
+const match = createMatcher(PATTERNS.map((pattern) => route(pattern)));
+
+function route(pattern: string): Route {
+  const answer = { status: 200, contentType: 'text/plain', body: '' };
+  return { method: 'GET', pattern, limited: false, about: { unlisted: 'a test' }, handle: () => answer };
+}
+
+/** The pattern and the parameter that a target leads to. */
+function find(target: string): [string, string] | undefined {
+  const found = match(parseTarget(target).segments);
+  return found && [found.route.pattern, found.param];
+}
+
+describe('the route of a target', () => {
+  it('is found by its path alone', () => {
+    expect(find('/healthz')).to.deep.equal(['/healthz', '']);
+    expect(find('/healthz?a=b/c')).to.deep.equal(['/healthz', '']);
+    expect(find('/v1/apps/demo/limits/free')).to.deep.equal(['/v1/apps/{slug}/limits/free', 'demo']);
+  });
+
+  it('gives the parameter decoded once, an encoded slash included', () => {
+    expect(find('/v1/status/lic_1')).to.deep.equal(['/v1/status/{licenseId}', 'lic_1']);
+    expect(find('/v1/status/a%2Fb%20%C3%A9')).to.deep.equal(['/v1/status/{licenseId}', 'a/b é']);
+    expect(find('/v1/status/%2541')).to.deep.equal(['/v1/status/{licenseId}', '%41']);
+    expect(find('/v1/status/{licenseId}')).to.deep.equal(['/v1/status/{licenseId}', '{licenseId}']);
+  });
+
+  it('is found in the absolute form, too', () => {
+    expect(find('http://hub.example:80/v1/status/x?fp=1')).to.deep.equal(['/v1/status/{licenseId}', 'x']);
+    expect(find('http://hub.example')).to.equal(undefined);
+  });
+
+  it('is none for other paths, a trailing slash and an empty parameter included', () => {
+    for (const target of [
+      '/',
+      '/healthz/',
+      '/Healthz',
+      '//healthz',
+      '/v1/status/',
+      '/v1/status',
+      '/v1/status/x/',
+      '/v1/apps//public-key',
+      '/v1/apps/a%2Fpublic-key',
+      '/v1/status/../status/x',
+      '/v1/%73tatus/x',
+      '/v1%2Fstatus/x',
+      '/%2e/healthz',
+      '\\healthz',
+      '*',
+    ]) {
+      expect(find(target), target).to.equal(undefined);
+    }
+  });
+
+  it('is refused with a broken escape or text that is not UTF-8, in the path or the query', () => {
+    for (const target of [
+      '/%',
+      '/v1/status/%zz',
+      '/v1/status/%C3',
+      '/v1/status/%ED%A0%80',
+      '/healthz?a=%ff',
+      '/é',
+      '/healthz#top',
+    ]) {
+      expect(() => parseTarget(target), target)
+        .to.throw(Problem)
+        .with.property('code', 'invalid_request');
+    }
+  });
+});
+
+describe('a query parameter', () => {
+  it('is decoded like a form', () => {
+    expect(queryParameter('fp=a%2Bb+c', 'fp')).to.equal('a+b c');
+    expect(queryParameter('x=1&f%70=a=b&y', 'fp')).to.equal('a=b');
+  });
+
+  it('is empty when it has no value, and undefined when it is not there', () => {
+    expect(queryParameter('fp', 'fp')).to.equal('');
+    expect(queryParameter('fp=', 'fp')).to.equal('');
+    expect(queryParameter('', 'fp')).to.equal(undefined);
+    expect(queryParameter('fpx=1&FP=2&&', 'fp')).to.equal(undefined);
+  });
+
+  it('is refused when it is given twice or as an array', () => {
+    for (const query of ['fp=a&fp=a', 'fp&fp', 'fp[]=a', 'fp%5B0%5D=a', 'fp=a&f%70=b']) {
+      expect(() => queryParameter(query, 'fp'), query).to.throw(Problem, 'fp: give it once, as fp=…');
+    }
+  });
+});

@@ -1,0 +1,45 @@
+// How often something is looked at on behalf of many.
+import { expect } from 'chai';
+import { coalesce } from '../../../lib/net/coalesce.ts';
+import { until } from '../../support/until.ts';
+
+describe('a shared look', () => {
+  it('is one for all who ask while it lasts', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    let looks = 0;
+    const ask = coalesce(() => {
+      looks += 1;
+      return promise;
+    }, 0);
+    const answers = [ask(), ask(), ask()];
+    resolve('seen');
+    expect(await Promise.all(answers)).to.deep.equal(['seen', 'seen', 'seen']);
+    expect(looks).to.equal(1);
+  });
+
+  it('is good for a while, and then taken again', async () => {
+    let looks = 0;
+    const ask = coalesce(async () => ++looks, 30);
+    expect([await ask(), await ask()]).to.deep.equal([1, 1]);
+    await until(async () => (await ask()) === 2, 'somebody looks again');
+  });
+
+  it('that fails, fails for all who asked, and is taken again', async () => {
+    let looks = 0;
+    const ask = coalesce(async () => {
+      looks += 1;
+      if (looks === 1) throw new Error('nothing to see');
+      return looks;
+    }, 30);
+    const failures = await Promise.allSettled([ask(), ask()]);
+    expect(failures.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected']);
+    await until(
+      () =>
+        ask().then(
+          (seen) => seen === 2,
+          () => false,
+        ),
+      'a later look succeeds',
+    );
+  });
+});

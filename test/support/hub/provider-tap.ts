@@ -1,0 +1,90 @@
+// A proxy in front of a payment provider: it notes each call, and holds answers back when a test says so.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+
+export type ProviderTap = {
+  readonly url: string;
+  /** The paths of all calls so far, in order, without the query: `/gateway_two/execute`. */
+  readonly calls: readonly string[];
+  /** The paths of the calls whose query or form has this text, such as an id. */
+  about(text: string): string[];
+  /** The names of all headers so far. */
+  readonly headers: ReadonlySet<string>;
+  /** The most calls that were under way at the same time. */
+  peak(): number;
+  /** From now on the provider does what calls ask for, but nobody hears of it until `release`. */
+  hold(): void;
+  /** Calls that the provider has answered and whose answers are held back. */
+  held(): number;
+  release(): void;
+  /** Forgets the calls so far. */
+  forget(): void;
+  close(): Promise<void>;
+};
+
+export async function startProviderTap(target: string): Promise<ProviderTap> {
+  let calls: { readonly path: string; text: string }[] = [];
+  const seen = new Set<string>();
+  let [underWay, peak, held] = [0, 0, 0];
+  let gate = Promise.withResolvers<void>();
+  gate.resolve();
+
+  const pass = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const path = incoming.url ?? '/';
+    const call = { path: path.replace(/\?.*/, ''), text: path };
+    calls.push(call);
+    const { method, headers } = incoming;
+    for (const name of Object.keys(headers)) seen.add(name);
+    const onward = request(new URL(path, target), { method, headers });
+    outgoing.once('close', () => onward.destroy());
+    onward.on('error', () => outgoing.destroy()); // the provider hung up, or the hub did
+    const body = await buffer(incoming);
+    call.text += ` ${body}`;
+    onward.end(body);
+    const [answer] = (await once(onward, 'response')) as [IncomingMessage]; // the event's only argument
+    held += 1;
+    await gate.promise;
+    held -= 1;
+    answer.on('error', () => outgoing.destroy());
+    outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(outgoing);
+  };
+  const server = createServer((incoming, outgoing) => {
+    underWay += 1;
+    peak = Math.max(peak, underWay);
+    outgoing.once('close', () => {
+      underWay -= 1;
+    });
+    pass(incoming, outgoing).catch(() => outgoing.destroy()); // cut off by either side
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    about: (text) => calls.filter((call) => call.text.includes(text)).map(({ path }) => path),
+    get calls() {
+      return calls.map(({ path }) => path);
+    },
+    headers: seen,
+    peak: () => peak,
+    hold() {
+      gate = Promise.withResolvers<void>();
+    },
+    held: () => held,
+    release: () => gate.resolve(),
+    forget() {
+      calls = [];
+      peak = underWay;
+    },
+    async close() {
+      gate.resolve();
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,88 @@
+// gateway_one in front of the simulator, with a validation API that answers what a test says.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { type ChargeSession, SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import type { Payments } from './payment.ts';
+
+/** `hangs`: the answer never comes. */
+export type ValidationAnswer = { readonly status: number; readonly body: string } | 'hangs';
+
+export type ValidationApi = {
+  /** The base address of a slot. */
+  readonly url: string;
+  /** Names of the calls so far, in order: `validate`, `query`, `initiate`. */
+  readonly calls: readonly string[];
+  /** What validation answers from now on; undefined: what the simulator does. */
+  answer: (validationId: string) => ValidationAnswer | undefined;
+  close(): Promise<void>;
+};
+
+const NAMES: Readonly<Record<string, string>> = {
+  'validationserverAPI.php': 'validate',
+  'merchantTransIDvalidationAPI.php': 'query',
+  'api.php': 'initiate',
+};
+
+/** @param target The simulator's gateway_one. */
+export async function startValidationApi(target: string): Promise<ValidationApi> {
+  const calls: string[] = [];
+  const api = { answer: (): ValidationAnswer | undefined => undefined } as Pick<ValidationApi, 'answer'>;
+
+  const pass = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const onward = request(`${target}${incoming.url}`, {
+      method: incoming.method,
+      headers: incoming.headers,
+    });
+    onward.end(await buffer(incoming));
+    const [answer] = (await once(onward, 'response')) as [IncomingMessage]; // the event's only argument
+    outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(outgoing);
+  };
+  const server = createServer((incoming, outgoing) => {
+    const { pathname, searchParams } = new URL(incoming.url ?? '/', 'http://provider');
+    const call = NAMES[pathname.split('/').at(-1) ?? ''] ?? pathname;
+    calls.push(call);
+    const answer = call === 'validate' ? api.answer(searchParams.get('val_id') ?? '') : undefined;
+    if (answer === undefined) pass(incoming, outgoing).catch(() => outgoing.destroy());
+    else if (answer !== 'hangs') outgoing.writeHead(answer.status).end(answer.body);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  return Object.assign(api, {
+    url: `http://127.0.0.1:${port}`,
+    calls,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  });
+}
+
+/** A firewall that does not like what it sees. */
+export const FORBIDDEN: ValidationAnswer = {
+  status: 403,
+  body: '<!doctype html><title>403 Forbidden</title><h1>Request blocked</h1>',
+};
+
+const SLOT = 'validated';
+
+/** A slot at this provider, and its sessions of 100.00 BDT. */
+export async function addValidatedSlot({ admin, simulator, sessions }: Payments, { url }: ValidationApi) {
+  await admin.addSlot({
+    name: SLOT,
+    gateway: 'gateway_one',
+    environment: SlotEnvironment.SANDBOX,
+    baseUrl: url,
+    credentials: simulator.credentials.gateway_one,
+  });
+  return async (): Promise<ChargeSession> => {
+    const amount = { minorUnits: 10_000n, currency: 'BDT' };
+    const { session } = await sessions.createChargeSession({ slot: SLOT, amount });
+    if (session === undefined) throw new Error('no session was created');
+    return session;
+  };
+}

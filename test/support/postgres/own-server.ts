@@ -1,0 +1,59 @@
+// A PostgreSQL server that is made and started by the programs of a folder.
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { unprivilegedAccount } from '../../../core/storage/embedded-postgres/account.ts';
+import { usableBinaries } from '../../../core/storage/embedded-postgres/binaries.ts';
+import { freePort } from '../../../core/storage/embedded-postgres/free-port.ts';
+import { runCommand } from '../../../core/storage/embedded-postgres/run-command.ts';
+import { makeDataDir } from '../hub/data-dir.ts';
+
+export type TestServer = {
+  /** Of a superuser. */
+  readonly adminUrl: string;
+  /** The path of its log. */
+  readonly log: string;
+  stop(): Promise<void>;
+};
+
+/** @param bin Has initdb, pg_ctl and postgres. */
+export async function startServerOf(bin: string, maxConnections: number): Promise<TestServer> {
+  const directory = await makeDataDir();
+  const account = await unprivilegedAccount();
+  if (account !== undefined) {
+    await chmod(directory, 0o711);
+    await chown(directory, account.uid, account.gid);
+  }
+  // A package of npm has its libraries without the links between them.
+  const { root } = await usableBinaries({ root: dirname(bin), version: 'of-the-run' }, directory, account);
+  const run = async (command: string, args: readonly string[]): Promise<void> => {
+    const { ok, output } = await runCommand(join(root, 'bin', command), args, { account, cwd: directory });
+    if (!ok) throw new Error(`${join(bin, command)}: ${output}`);
+  };
+  const [data, log, port] = [join(directory, 'data'), join(directory, 'server.log'), await freePort()];
+  const [password, passwordFile] = [randomBytes(12).toString('hex'), join(directory, 'password')];
+  await writeFile(passwordFile, password);
+  const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
+  await run('initdb', ['-D', data, ...access, '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync']);
+  const options = [
+    `--port=${port}`,
+    '--listen_addresses=127.0.0.1',
+    '--unix_socket_directories=',
+    `--max_connections=${maxConnections}`,
+    '--fsync=off',
+    '--timezone=UTC',
+    '--log_timezone=UTC',
+    // As in the embedded server: the log has no values.
+    '--log_error_verbosity=terse',
+    '--log_min_error_statement=panic',
+  ];
+  await run('pg_ctl', ['-D', data, '-o', options.join(' '), '-l', log, '-w', 'start']);
+  return {
+    adminUrl: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+    log,
+    async stop() {
+      await run('pg_ctl', ['-D', data, '-m', 'immediate', '-w', 'stop']);
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -178,7 +178,7 @@ describe('the target of a command', () => {
 
   it('is refused if the token cannot be a header, without repeating it', async () => {
     const message = await failure(resolveTarget({ token: flag('two\nlines'), dataDir }));
-    expect(message).to.contain('The token in --flag is not one').and.not.to.contain('two');
+    expect(message).to.contain('The token in --flag is invalid').and.not.to.contain('two');
   });
 
   it('is refused if hub.json is broken', async () => {

@@ -1,9 +1,10 @@
-// `npm run bench`: compares the hub with a peer; `npm run bench -- bound|bulk|scale|start|workers` measures something else.
+// `npm run bench`: compares the hub with a peer; `npm run bench -- against|bound|bulk|scale|start|workers` measures something else.
 import { runNamedProgram } from '../support/run-named-program.ts';
 
 await runNamedProgram(
   new Map<string, () => Promise<unknown>>([
     ['', () => import('./compare.ts')],
+    ['against', () => import('./against/bench-against.ts')],
     ['bound', () => import('./bound/bench-bound.ts')],
     ['bulk', () => import('./bulk/bench-bulk.ts')],
     ['scale', () => import('./scale/bench-scale.ts')],

@@ -19,6 +19,9 @@ export type HubOptions = {
   readonly directory: string;
   readonly redisUrl: string;
   readonly providerUrl: string;
+  /** For the hub of another checkout. */
+  readonly name?: 'hub' | 'other';
+  readonly hubctl?: string;
 };
 
 /**
@@ -27,18 +30,24 @@ export type HubOptions = {
  */
 export const RATE_PER_MINUTE = 100_000_000;
 
-export async function startHub({ directory, redisUrl, providerUrl }: HubOptions): Promise<HubSide> {
+export async function startHub({
+  directory,
+  redisUrl,
+  providerUrl,
+  name = 'hub',
+  hubctl = HUBCTL,
+}: HubOptions): Promise<HubSide> {
   const databaseUrl = await createDatabase();
-  const dataDir = join(directory, 'hub');
+  const dataDir = join(directory, name);
   const child = await startChild({
-    name: 'the hub',
-    args: [HUBCTL, 'serve', '--port', '0', '--rpc-port', '0', '--data-dir', dataDir],
+    name,
+    args: [hubctl, 'serve', '--port', '0', '--rpc-port', '0', '--data-dir', dataDir],
     env: {
       DATABASE_URL: databaseUrl,
       ...(redisUrl !== '' && { REDIS_URL: redisUrl }),
       HUB_LICENSE_RATE_PER_MINUTE: String(RATE_PER_MINUTE),
     },
-    logFile: join(directory, 'hub.log'),
+    logFile: join(directory, `${name}.log`),
     readyMark: 'hub is ready',
   });
   const { gateway, rpc } = JSON.parse(child.ready);
@@ -59,7 +68,7 @@ export async function startHub({ directory, redisUrl, providerUrl }: HubOptions)
   });
   return {
     ...child,
-    name: 'hub',
+    name,
     port: Number(new URL(gateway).port),
     publicKeyPem: app?.signingKeys[0]?.publicKeyPem ?? '',
     warehouse: warehouseOf(databaseUrl, slot?.name ?? ''),

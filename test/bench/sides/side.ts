@@ -3,7 +3,7 @@ import type { CaseName } from '../cases.ts';
 import type { Throughput } from '../load/closed-loop.ts';
 import type { Warehouse } from '../stock.ts';
 
-export type SideName = 'hub' | 'peer' | 'bare' | 'floor' | 'joined';
+export type SideName = 'hub' | 'other' | 'peer' | 'bare' | 'floor' | 'joined';
 
 type Process = {
   readonly name: SideName;

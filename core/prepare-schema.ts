@@ -5,7 +5,7 @@ import type { Actor } from './access/caller.ts';
 import { IS_USED, isNewLog } from './audit/begin-chain.ts';
 import { recordChange, recordChangeNow } from './audit/record.ts';
 import type { Clock } from './clock.ts';
-import { prepareJobTables } from './payment/callbacks/jobs.ts';
+import { prepareJobTables } from './payment/callbacks/job-queue.ts';
 import type { Database } from './storage/database.ts';
 import { prepareSchema } from './storage/schema/create-schema.ts';
 import { migrateUp, migrationStatus } from './storage/schema/migrate.ts';

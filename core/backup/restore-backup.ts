@@ -6,7 +6,7 @@ import type { Actor } from '../access/caller.ts';
 import { recordChangeNow } from '../audit/record.ts';
 import { systemClock } from '../clock.ts';
 import { newUuid } from '../ids.ts';
-import { prepareQueue } from '../payment/callbacks/jobs.ts';
+import { prepareQueue } from '../payment/callbacks/job-queue.ts';
 import { bringUpToDate } from '../prepare-schema.ts';
 import { type DatabaseAddress, directAddress } from '../storage/connection/database-address.ts';
 import type { DataDir } from '../storage/data-dir.ts';

@@ -2,7 +2,7 @@
 // the backup.
 import { setTimeout } from 'node:timers/promises';
 import type pg from 'pg';
-import { prepareJobTables } from '../payment/callbacks/jobs.ts';
+import { prepareJobTables } from '../payment/callbacks/job-queue.ts';
 import { parseConnectionString } from '../storage/connection/connection-string.ts';
 import type { DatabaseAddress } from '../storage/connection/database-address.ts';
 import type { Database } from '../storage/database.ts';

@@ -1,6 +1,6 @@
 // Reads from the catalog which tables and sequences a backup contains.
 import pg, { type ClientBase } from 'pg';
-import { JOB_TABLES } from '../payment/callbacks/jobs.ts';
+import { JOB_TABLES } from '../payment/callbacks/job-queue.ts';
 import type { SequenceEntry, TableEntry } from './manifest.ts';
 
 export type TableRef = Pick<TableEntry, 'schema' | 'name'>;

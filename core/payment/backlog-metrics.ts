@@ -4,7 +4,7 @@
 import type { ClientBase } from 'pg';
 import type { Clock } from '../clock.ts';
 import type { Figures } from '../storage/database-metrics.ts';
-import { QUEUE } from './callbacks/jobs.ts';
+import { QUEUE } from './callbacks/job-queue.ts';
 
 const MAX_COUNT = 10_000;
 const BOUND = `${MAX_COUNT} means that many or more`;

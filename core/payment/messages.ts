@@ -41,7 +41,7 @@ import type {
   Verification,
 } from './entities.ts';
 import type { FeeBacktest } from './fees/backtest-sums.ts';
-import type { FeeRuleStateName } from './fees/match.ts';
+import type { FeeRuleStateName } from './fees/rules.ts';
 import type { FeeTerms } from './fees/terms.ts';
 import type { FeePeriod, FeeRuleWithState } from './fees/versions.ts';
 import type { Money } from './money.ts';

@@ -3,7 +3,7 @@ import type { Metrics } from '../../lib/metrics/metrics.ts';
 import type { Outcome } from './callbacks/finish.ts';
 import { CALLBACK_STATES, CHARGE_STATUSES, type ChargeStatusName } from './entities.ts';
 import { ProviderRefused, ProviderUnavailable, type Verdict } from './providers/driver.ts';
-import type { SessionFacts } from './sessions/row.ts';
+import type { SessionFacts } from './sessions/read-sessions.ts';
 
 export type PaymentMetrics = {
   /** A callback was committed to the journal. */

@@ -2,11 +2,11 @@
 import { inTaskSpan } from '../../lib/tracing/callback-spans.ts';
 import { formatId } from '../ids.ts';
 import { createCountCallback } from './callbacks/count-unjournaled.ts';
-import { createJobs } from './callbacks/jobs.ts';
+import { startStrays } from './callbacks/enqueue-strays.ts';
+import { createJobs } from './callbacks/job-queue.ts';
 import { createJournal } from './callbacks/journal.ts';
 import { createProcessCallback, type ProcessCallback } from './callbacks/process.ts';
 import { createReceiveCallback } from './callbacks/receive.ts';
-import { startStrays } from './callbacks/stray.ts';
 import { createFinishOtherCheckout } from './duplicates/finish-other-checkout.ts';
 import { DAY_MS, type PaymentContext, RETRY_DELAY_MAX_MS } from './options.ts';
 import type { Verification } from './wire-verification.ts';

@@ -5,11 +5,14 @@ import { DAY_MS, type PaymentContext, RETRY_DELAY_MAX_MS } from './options.ts';
 import { createProviderHttp } from './providers/http.ts';
 import { driverOf } from './providers/registry.ts';
 import { createSessionEvents } from './sessions/events.ts';
-import { createFindSession } from './sessions/find.ts';
+import { createFindSession } from './sessions/read-sessions.ts';
 import { createSettle } from './settlement/settle.ts';
-import { createSlotAccess } from './slots/provider-access.ts';
+import {
+  createProviderConcurrency,
+  createSlotAccess,
+  type ProviderConcurrency,
+} from './slots/provider-access.ts';
 import { createTokenCache } from './slots/token-cache.ts';
-import { createProviderConcurrency, type ProviderConcurrency } from './verification/concurrency.ts';
 import { createVerificationLeases, type VerificationLeases } from './verification/lease.ts';
 import { createVerifySession } from './verification/verify.ts';
 

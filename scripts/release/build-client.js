@@ -62,7 +62,8 @@ function declarationsFor(entry, declared) {
     if (modules.has(name)) return;
     const text = readFileSync(join(declared, `${name}.d.ts`), 'utf8');
     modules.set(name, text);
-    for (const [, imported] of text.matchAll(/\bfrom '(\.[\w./-]+)\.ts'/g)) add(join(dirname(name), imported));
+    for (const [, imported] of text.matchAll(/\bfrom '(\.[\w./-]+)\.ts'/g))
+      add(join(dirname(name), imported));
   };
   add(entry);
   const parts = [...modules].map(([name, text]) => {

@@ -29,7 +29,10 @@ if (missing.length > 0) {
 run('bash', '.ci/run');
 mkdirSync('release', { recursive: true });
 const packages = makePackages('release');
-writeFileSync(join('release', 'sbom.json'), execFileSync(process.execPath, ['scripts/release/sbom.js', '--published']));
+writeFileSync(
+  join('release', 'sbom.json'),
+  execFileSync(process.execPath, ['scripts/release/sbom.js', '--published']),
+);
 writeFileSync(join('release', 'notes.md'), `${notes}\n`);
 // The packages must contain exactly the commit that CI checked.
 if (git('status', '--porcelain') !== '' || git('rev-parse', 'HEAD') !== commit) {

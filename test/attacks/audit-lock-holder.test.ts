@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import pg from 'pg';
-import { withRowLocks } from '../../core/payment/callbacks/jobs.ts';
+import { withRowLocks } from '../../core/payment/callbacks/job-queue.ts';
 import { takeBootstrapLock } from '../../core/storage/hub-lock.ts';
 import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';

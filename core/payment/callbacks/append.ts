@@ -1,7 +1,7 @@
 // Commits callbacks to the journal in one statement, together with the verification leases of their sessions.
 import type { Pool } from 'pg';
 import { newUuid } from '../../ids.ts';
-import { readSessionsBy, SESSION_COLUMNS, type SessionFacts } from '../sessions/row.ts';
+import { readSessionsBy, SESSION_COLUMNS, type SessionFacts } from '../sessions/read-sessions.ts';
 import type { TakenVerificationLease, VerificationLeases } from '../verification/lease.ts';
 import { setVerificationLease, VERIFICATION_LEASE_ALLOWED } from '../verification/lease-statements.ts';
 import { NEXT_VERIFICATION_AT } from '../verification/rate.ts';

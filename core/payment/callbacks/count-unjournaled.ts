@@ -9,8 +9,12 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
-import { isUnknownCheckout, newestCheckouts } from '../duplicates/other-checkouts.ts';
-import { isUnknownPayment, setOtherPayment } from '../duplicates/other-payments.ts';
+import {
+  isUnknownCheckout,
+  isUnknownPayment,
+  newestCheckouts,
+  setOtherPayment,
+} from '../duplicates/other-payments.ts';
 import { NEXT_VERIFICATION_AT, VERIFICATION_ALLOWED } from '../verification/rate.ts';
 
 export type CountedCallback = {

@@ -1,11 +1,12 @@
 // Finishes the callbacks that wait for the verification of sessions that are now paid.
 import type { QueryConfig } from 'pg';
-import { isUnknownCheckout, storeCheckouts } from '../duplicates/other-checkouts.ts';
 import {
+  isUnknownCheckout,
   isUnknownPayment,
   NAMED_CHECKOUT,
   NAMED_PAYMENT,
   setOtherPayment,
+  storeCheckouts,
 } from '../duplicates/other-payments.ts';
 import { PAID_BEFORE } from '../settlement/finding.ts';
 

@@ -1,6 +1,6 @@
 // Records the final state of callbacks.
 import type { Pool, PoolClient } from 'pg';
-import type { Write } from '../../storage/sql/combine-writes.ts';
+import type { Write } from '../../storage/sql/transaction.ts';
 import type { CallbackStateName } from '../entities.ts';
 
 /** The final state of a callback, and the reason that operators see. */

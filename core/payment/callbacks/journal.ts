@@ -6,14 +6,18 @@ import { ASYNC_COMMIT } from '../../storage/sql/async-commit.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import type { CallbackStateName } from '../entities.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
-import type { FindSession } from '../sessions/find.ts';
-import type { SessionFacts } from '../sessions/row.ts';
+import type { FindSession, SessionFacts } from '../sessions/read-sessions.ts';
 import type { TakenVerificationLease, VerificationLeases } from '../verification/lease.ts';
 import { type Appended, appendCallbacks, type Entry } from './append.ts';
-import { claimedSessionId, mayBePaid, parseJournaledClaim, type ReceivedCallback } from './claim.ts';
+import {
+  claimedSessionId,
+  mayBePaid,
+  parseJournaledClaim,
+  type ReceivedCallback,
+  resolveSession,
+} from './claim.ts';
 import type { CountCallback, NamedPayment } from './count-unjournaled.ts';
 import { type Finished, finishing, type Outcome } from './finish.ts';
-import { resolveSession } from './resolve.ts';
 
 export type JournaledCallback = Omit<ReceivedCallback, 'claim'> & {
   readonly id: string;
@@ -54,7 +58,7 @@ export type Journal = {
   /**
    * Commits the callback, or counts it if its session has the limit of journaled callbacks. With `takeLease`
    * the same commit takes the verification lease of the session if it is free. If the caller does not process
-   * a received callback, stray.ts finds it.
+   * a received callback, enqueue-strays.ts finds it.
    */
   append(callback: ReceivedCallback, takeLease: boolean): Promise<JournalResult>;
   read(id: string): Promise<JournaledCallback | undefined>;

@@ -6,16 +6,14 @@ import { namedBy } from '../duplicates/other-payments.ts';
 import type { ChargeStatusName } from '../entities.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
-import type { FindSession } from '../sessions/find.ts';
-import type { SessionFacts } from '../sessions/row.ts';
+import type { FindSession, SessionFacts } from '../sessions/read-sessions.ts';
 import { PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
 import { isContested } from '../settlement/status-machine.ts';
 import { HUB_IN_TROUBLE, type VerifySession } from '../verification/verify.ts';
-import { mayBePaid, reasonIgnored } from './claim.ts';
+import { mayBePaid, reasonIgnored, resolveSession } from './claim.ts';
 import type { Outcome } from './finish.ts';
 import type { Journal, JournaledCallback } from './journal.ts';
-import { resolveSession } from './resolve.ts';
 import type { WaitingCallback, WaitingCallbacks } from './waiting.ts';
 
 export type ProcessOptions = {

@@ -8,7 +8,7 @@ import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import type { PaymentMetrics } from '../metrics.ts';
-import { readSession } from '../sessions/row.ts';
+import { readSession } from '../sessions/read-sessions.ts';
 import { advanceCheck } from '../verification/advance-check.ts';
 import { parseJournaledClaim } from './claim.ts';
 import { finishCallbacks } from './finish.ts';

@@ -15,15 +15,14 @@ import {
   ProviderUnavailable,
   type VerificationStep,
 } from '../providers/driver.ts';
-import { lockSession, type SessionFacts } from '../sessions/row.ts';
+import { lockSession, type SessionFacts } from '../sessions/read-sessions.ts';
 import { SETTLEMENT } from '../settlement/audit.ts';
 import { isFenced } from '../settlement/finding.ts';
 import { recordSteps } from '../settlement/record-steps.ts';
-import type { ProviderConcurrency } from '../verification/concurrency.ts';
+import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
 import type { VerificationLease, VerificationLeases } from '../verification/lease.ts';
 import { endLease } from '../verification/lease-statements.ts';
-import type { Providers } from '../verification/verify.ts';
-import { type CheckoutBatch, dropAnswered, readCheckouts } from './other-checkouts.ts';
+import { type CheckoutBatch, dropAnswered, readCheckouts } from './other-payments.ts';
 
 export type DuplicateCheck =
   /** `left`: payment ids that callbacks named and that are still to be checked. */

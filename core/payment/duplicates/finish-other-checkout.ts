@@ -3,8 +3,7 @@ import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { finishCallbacks, type Outcome } from '../callbacks/finish.ts';
-import { isUnknownCheckout, storeCheckouts } from './other-checkouts.ts';
-import { setOtherPayment } from './other-payments.ts';
+import { isUnknownCheckout, setOtherPayment, storeCheckouts } from './other-payments.ts';
 
 /** If the session is paid, the sweep checks the other checkout, unless that belongs to another session. */
 export type FinishOtherCheckout = (

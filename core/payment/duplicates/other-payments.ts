@@ -1,13 +1,15 @@
 // Callbacks of a paid session that name another payment than the one that settled it: marks the session for
-// the sweep.
+// the sweep, and stores the checkouts that the sweep must check.
 //
 // The mark is stored with the session, so that neither a crash nor an outage of the provider loses it. It
 // counts towards the rate limit of the session: many callbacks cause one check.
-import type { QueryConfig } from 'pg';
+//
+// The checkouts are stored in the session's row of callback_count, because an unjournaled callback leaves
+// nothing else. Anybody can send forged ids, so only the newest are kept, and the newest are checked first.
+import type { Pool, PoolClient, QueryConfig } from 'pg';
 import { DRIVERS } from '../providers/registry.ts';
-import type { SessionFacts } from '../sessions/row.ts';
+import type { SessionFacts } from '../sessions/read-sessions.ts';
 import { NEXT_VERIFICATION_AT } from '../verification/rate.ts';
-import { isUnknownCheckout, storeCheckouts } from './other-checkouts.ts';
 
 /** SQL: the provider's id of the payment that `callback k` names; null if it names none. */
 export const NAMED_PAYMENT = `case k.gateway ${DRIVERS.flatMap(({ gateway, callback }) =>
@@ -89,4 +91,96 @@ export function markOtherPayments(
              where ${isUnknownCheckout('$1', 'n.checkout')} group by m.id`)}`,
     values: [id, gateway, payments, at, checkouts],
   };
+}
+
+/** Payment ids of one check: each takes a provider call of its own if the provider has no list. */
+const MAX_CHECKED = 5;
+/** Payment ids that a session keeps. */
+export const MAX_CHECKOUTS = 50;
+
+/** SQL: the newest distinct elements of an array, the oldest of them first. */
+export function newestCheckouts(all: string): string {
+  return `array(
+    select id from (
+      select u.id, max(u.place) as place from unnest(${all}) with ordinality as u (id, place)
+      group by u.id order by place desc limit ${MAX_CHECKOUTS}
+    ) as newest order by place)`;
+}
+
+/**
+ * SQL: the statement that stores payment ids. `found` selects session ids, each with an array of payment ids.
+ */
+export function storeCheckouts(found: string): string {
+  // callback_count_pkey; in the order of the ids, so that concurrent statements cannot deadlock
+  return `insert into callback_count as k (session_id, kept, ignored, mismatch, other_checkouts)
+    select f.session_id, 0, 0, 0, f.ids from (${found}) as f (session_id, ids) order by f.session_id
+    on conflict (session_id) do update
+    set other_checkouts = ${newestCheckouts('k.other_checkouts || excluded.other_checkouts')}`;
+}
+
+/**
+ * SQL: whether a payment id belongs neither to a session nor to a known duplicate payment of this session.
+ */
+export function isUnknownCheckout(sessionId: string, checkout: string): string {
+  // charge_session_provider_payment_id_key, duplicate_payment_session_idx
+  return `${checkout} is not null
+    and not exists (select from charge_session o where o.provider_payment_id = ${checkout})
+    and not exists (
+      select from duplicate_payment d
+      where d.session_id = ${sessionId} and d.provider_payment_id = ${checkout})`;
+}
+
+/** The payment ids of one check, the newest first. */
+export type CheckoutBatch = {
+  readonly ids: readonly string[];
+  /** The session's count of verifications triggered by callbacks when the ids were read. */
+  readonly verifications: number;
+};
+
+export async function readCheckouts(pool: Pool, sessionId: string): Promise<CheckoutBatch> {
+  const { rows } = await pool.query<{ ids: string[]; verifications: number }>({
+    name: 'read_other_checkouts',
+    // charge_session_pkey, callback_count_pkey
+    text: `select c.callback_questions as verifications,
+                  array(select u.id from unnest(k.other_checkouts) with ordinality as u (id, place)
+                        order by u.place desc limit ${MAX_CHECKED}) as ids
+           from charge_session c left join callback_count k on k.session_id = c.id
+           where c.id = $1`,
+    values: [sessionId],
+  });
+  return rows[0] ?? { ids: [], verifications: 0 };
+}
+
+export type CheckedCheckouts = {
+  readonly batch: CheckoutBatch;
+  /** Ids that the provider did not answer. They are checked again after all others. */
+  readonly unanswered: readonly string[];
+  /** Ids that are stored as duplicate payments. */
+  readonly found: readonly string[];
+};
+
+/**
+ * Drops the ids that the provider has answered; returns how many are left. If a callback has named a payment
+ * since they were read, the answer may be older than the payment: ids that were not found stay for one more
+ * check.
+ */
+export async function dropAnswered(
+  client: PoolClient,
+  sessionId: string,
+  { batch, unanswered, found }: CheckedCheckouts,
+): Promise<number> {
+  const { rows } = await client.query<{ left: number }>({
+    name: 'drop_other_checkouts',
+    // callback_count_pkey, charge_session_pkey
+    text: `update callback_count k
+           set other_checkouts = array(
+             select u.id from unnest(k.other_checkouts) with ordinality as u (id, place)
+             where u.id <> all($2) or u.id = any($3) or (c.callback_questions <> $5 and u.id <> all($4))
+             order by u.id = any($2) desc, u.place)
+           from charge_session c
+           where k.session_id = $1 and c.id = $1 and k.other_checkouts <> '{}'
+           returning cardinality(k.other_checkouts) as "left"`,
+    values: [sessionId, batch.ids, unanswered, found, batch.verifications],
+  });
+  return rows[0]?.left ?? 0;
 }

@@ -1,6 +1,6 @@
 // Sums the payments of a past period and the fees that a rule would have charged for them, in SQL.
 import type { Pool } from 'pg';
-import type { FeeRuleFacts } from './match.ts';
+import type { FeeRuleFacts } from './rules.ts';
 
 /** The result for one currency, in minor units. */
 export type FeeBacktest = {

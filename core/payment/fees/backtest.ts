@@ -4,8 +4,7 @@ import type { Database } from '../../storage/database.ts';
 import { FeeRuleSchema } from '../entities.ts';
 import type { PaymentDriver } from '../providers/driver.ts';
 import { type FeeBacktest, type Part, sumParts } from './backtest-sums.ts';
-import { type FeeRuleFacts, matchRules } from './match.ts';
-import { readRulesOf } from './rules.ts';
+import { type FeeRuleFacts, matchRules, readRulesOf } from './rules.ts';
 import { checkTerms, type FeeTerms, feeRuleInvalid } from './terms.ts';
 
 /** `from` is inclusive, `to` exclusive. */

@@ -9,7 +9,7 @@ import type { Database } from '../../storage/database.ts';
 import { type FeeRule, FeeRuleSchema } from '../entities.ts';
 import type { PaymentDriver } from '../providers/driver.ts';
 import { findSlot } from '../slots/admin.ts';
-import { type FeeRuleFacts, type FeeRuleStateName, matchRules, stateOf, typicalOf } from './match.ts';
+import { type FeeRuleFacts, type FeeRuleStateName, matchRules, stateOf, typicalOf } from './rules.ts';
 import { checkTerms, type FeeTerms, feeRuleInvalid } from './terms.ts';
 
 export type FeeRulesOptions = {

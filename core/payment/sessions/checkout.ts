@@ -14,9 +14,9 @@ import {
 import { recordSteps } from '../settlement/record-steps.ts';
 import type { Settle } from '../settlement/settle.ts';
 import { canHaveCheckout } from '../settlement/status-machine.ts';
+import type { Providers } from '../slots/provider-access.ts';
 import type { VerificationLease } from '../verification/lease.ts';
 import { nextCheck, type SweepSchedule } from '../verification/schedule.ts';
-import type { Providers } from '../verification/verify.ts';
 
 export type CheckoutOptions = {
   readonly pool: Pool;

@@ -3,7 +3,7 @@ import type { Actor } from '../../access/caller.ts';
 import type { Change } from '../../audit/record.ts';
 import { formatId } from '../../ids.ts';
 import { formatMoney } from '../money.ts';
-import type { SessionFacts } from '../sessions/row.ts';
+import type { SessionFacts } from '../sessions/read-sessions.ts';
 import type { SessionState } from './status-machine.ts';
 
 export const SETTLEMENT: Actor = { kind: 'hub', name: 'settlement', requestId: '' };

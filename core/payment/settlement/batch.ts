@@ -1,14 +1,12 @@
 // One settlement transaction, for any number of findings about different sessions.
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { recordChanges } from '../../audit/record.ts';
-import { combineWrites } from '../../storage/sql/combine-writes.ts';
-import { inTransaction, type Send } from '../../storage/sql/transaction.ts';
+import { combineWrites, inTransaction, type Send } from '../../storage/sql/transaction.ts';
 import { finishing, type Outcome } from '../callbacks/finish.ts';
 import { finishWaiting } from '../callbacks/finish-waiting.ts';
 import { markOtherPayments } from '../duplicates/other-payments.ts';
-import type { FeeRuleFacts } from '../fees/match.ts';
-import { applyRules, readRulesInForce } from '../fees/rules.ts';
-import { lockSessions, type SessionFacts } from '../sessions/row.ts';
+import { applyRules, type FeeRuleFacts, readRulesInForce } from '../fees/rules.ts';
+import { lockSessions, type SessionFacts } from '../sessions/read-sessions.ts';
 import { SETTLEMENT } from './audit.ts';
 import { type Decision, decide } from './decide.ts';
 import { type Finding, isFenced, isPaid } from './finding.ts';

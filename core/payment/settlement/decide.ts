@@ -1,7 +1,7 @@
 // Decides what a finding changes about its session. Pure: reads and writes nothing.
 import type { Change } from '../../audit/record.ts';
 import type { Outcome } from '../callbacks/finish.ts';
-import type { SessionFacts } from '../sessions/row.ts';
+import type { SessionFacts } from '../sessions/read-sessions.ts';
 import { EARLY_CHECK_MS } from '../verification/advance-check.ts';
 import { settlementChange } from './audit.ts';
 import { type Finding, PAID_BEFORE } from './finding.ts';

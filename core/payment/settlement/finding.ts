@@ -2,7 +2,7 @@
 import type { Outcome } from '../callbacks/finish.ts';
 import type { NamedPayments } from '../duplicates/other-payments.ts';
 import type { Checkout, Verdict, VerificationStep } from '../providers/driver.ts';
-import type { SessionFacts } from '../sessions/row.ts';
+import type { SessionFacts } from '../sessions/read-sessions.ts';
 import type { Fence } from '../verification/lease.ts';
 import type { Held } from './risk.ts';
 

@@ -1,6 +1,6 @@
 // Proofs of payment: a proof that has paid one session never pays another, not even after a reversal.
 import type { PoolClient, QueryConfig } from 'pg';
-import type { SessionFacts } from '../sessions/row.ts';
+import type { SessionFacts } from '../sessions/read-sessions.ts';
 import type { PaidFinding } from './finding.ts';
 
 /** `again`: a part of the proof paid this session before. `used`: a part of it paid another session. */

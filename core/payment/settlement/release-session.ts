@@ -7,7 +7,7 @@ import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
-import { lockSession } from '../sessions/row.ts';
+import { lockSession } from '../sessions/read-sessions.ts';
 import type { VerifySession } from '../verification/verify.ts';
 
 export type ReleaseOptions = {

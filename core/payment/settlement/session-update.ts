@@ -1,6 +1,6 @@
 // The statement that writes settled sessions.
 
-import type { Write } from '../../storage/sql/combine-writes.ts';
+import type { Write } from '../../storage/sql/transaction.ts';
 import type { Checkout, Risk } from '../providers/driver.ts';
 import type { SessionState } from './status-machine.ts';
 

@@ -10,7 +10,7 @@ import { createBatcher } from '../../storage/sql/batcher.ts';
 import { mayBeOfOne } from '../../storage/sql/transaction.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { ProviderUnavailable } from '../providers/driver.ts';
-import type { SessionFacts } from '../sessions/row.ts';
+import type { SessionFacts } from '../sessions/read-sessions.ts';
 import type { Fence } from '../verification/lease.ts';
 import { settleBatch } from './batch.ts';
 import type { Finding, Settlement } from './finding.ts';

@@ -6,10 +6,10 @@
 import type { PoolClient } from 'pg';
 import type { Change } from '../../audit/record.ts';
 import { formatId, newUuid } from '../../ids.ts';
-import type { Write } from '../../storage/sql/combine-writes.ts';
+import type { Write } from '../../storage/sql/transaction.ts';
 import type { UsageKindName } from '../entities.ts';
 import type { Fees } from '../fees/rules.ts';
-import type { SessionFacts } from '../sessions/row.ts';
+import type { SessionFacts } from '../sessions/read-sessions.ts';
 
 export type UsageEntry = {
   readonly id: string;

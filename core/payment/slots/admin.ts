@@ -10,8 +10,8 @@ import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { type Environment, ProviderTokenSchema, type Slot, SlotSchema } from '../entities.ts';
 import type { PaymentDriver } from '../providers/driver.ts';
-import { type Credentials, sealCredentials } from './credentials.ts';
-import { checkBaseUrl, checkCredentials, checkOptions, withDefaults } from './settings.ts';
+import { type Credentials, sealCredentials, withDefaults } from './provider-access.ts';
+import { checkBaseUrl, checkCredentials, checkOptions } from './settings.ts';
 
 export type NewSlot = {
   /** Lower-case letters, digits and inner dashes, guaranteed by contract validation. */

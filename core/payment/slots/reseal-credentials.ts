@@ -5,7 +5,7 @@ import { recordChangeNow } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
 import { type Resealed, resealSecrets, type SealedColumn } from '../../storage/secrets/reseal.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
-import { sealedFor } from './credentials.ts';
+import { sealedFor } from './provider-access.ts';
 import { tokenSealedFor } from './token-cache.ts';
 
 export type ReencryptOptions = {

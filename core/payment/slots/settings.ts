@@ -3,6 +3,8 @@ import { HubError } from '../../errors.ts';
 import type { Environment } from '../entities.ts';
 import type { PaymentDriver } from '../providers/driver.ts';
 
+import { withDefaults } from './provider-access.ts';
+
 type Texts = Readonly<Record<string, string>>;
 
 // Redacting shorter ones from provider messages would garble them, and they are no secrets.
@@ -61,12 +63,6 @@ export function checkOptions(driver: PaymentDriver, options: Texts): Record<stri
     }
   }
   return withDefaults(driver, options);
-}
-
-/** A slot that is older than an option of its driver has the option's default. */
-export function withDefaults(driver: PaymentDriver, options: Texts): Record<string, string> {
-  const defaults = Object.entries(driver.options).map(([name, [first]]) => [name, first] as const);
-  return { ...Object.fromEntries(defaults), ...options };
 }
 
 function productionUrl(driver: PaymentDriver, baseUrl: string): string {

@@ -1,8 +1,8 @@
 // Tests a slot's credentials by a harmless call to the provider.
 
 import { ProviderRefused, ProviderUnavailable } from '../providers/driver.ts';
-import type { Providers } from '../verification/verify.ts';
 import type { createSlots } from './admin.ts';
+import type { Providers } from './provider-access.ts';
 
 export type SlotTest = {
   readonly ok: boolean;

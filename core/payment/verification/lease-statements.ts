@@ -2,7 +2,7 @@
 // may differ.
 import type { Pool, QueryConfig } from 'pg';
 import { ASYNC_COMMIT } from '../../storage/sql/async-commit.ts';
-import { readSessionsBy, SESSION_COLUMNS, type SessionFacts } from '../sessions/row.ts';
+import { readSessionsBy, SESSION_COLUMNS, type SessionFacts } from '../sessions/read-sessions.ts';
 import { NEXT_VERIFICATION_AT, VERIFICATION_ALLOWED } from './rate.ts';
 
 export type LeaseHolder = { readonly sessionId: string; readonly holder: string };

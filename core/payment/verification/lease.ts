@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import { newUuid } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import { type ProviderHttp, ProviderUnavailable } from '../providers/driver.ts';
-import type { SessionFacts } from '../sessions/row.ts';
+import type { SessionFacts } from '../sessions/read-sessions.ts';
 import { endLeases, type LeaseHolder, type LeaseRequest, takeLeases } from './lease-statements.ts';
 
 export type VerificationLeases = {

@@ -7,7 +7,7 @@ import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import type { FindDuplicates } from '../duplicates/find-duplicates.ts';
 import type { VerificationStep } from '../providers/driver.ts';
-import { readSession } from '../sessions/row.ts';
+import { readSession } from '../sessions/read-sessions.ts';
 import type { VerifySession } from './verify.ts';
 
 export type RecheckOptions = {

@@ -5,29 +5,19 @@ import { formatId } from '../../ids.ts';
 import { commonValidationId, type WaitingCallback, type WaitingCallbacks } from '../callbacks/waiting.ts';
 import { namedBy } from '../duplicates/other-payments.ts';
 import type { PaymentMetrics } from '../metrics.ts';
-import type { PaymentDriver, ProviderAccess } from '../providers/driver.ts';
 import {
   ProviderUnavailable,
   type Verdict,
   type VerificationQuestion,
   type VerificationStep,
 } from '../providers/driver.ts';
-import type { FindSession } from '../sessions/find.ts';
-import type { SessionFacts } from '../sessions/row.ts';
+import type { FindSession, SessionFacts } from '../sessions/read-sessions.ts';
 import { type Finding, PAID_BEFORE, type Settlement } from '../settlement/finding.ts';
 import { recordSteps } from '../settlement/record-steps.ts';
 import { withholdRisky } from '../settlement/risk.ts';
 import type { Settle } from '../settlement/settle.ts';
-import type { ProviderConcurrency } from './concurrency.ts';
+import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
 import type { TakenVerificationLease, VerificationLease, VerificationLeases } from './lease.ts';
-
-/** Opens a slot: its driver and its credentials. */
-export type Providers = {
-  forSlot(
-    slotId: string,
-    observe: (step: VerificationStep) => void,
-  ): Promise<{ readonly driver: PaymentDriver; readonly access: ProviderAccess }>;
-};
 
 export type VerifyResult =
   | {

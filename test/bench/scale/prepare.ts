@@ -128,7 +128,7 @@ async function readSurroundings(pool: pg.Pool): Promise<Surroundings> {
   };
 }
 
-/** However many callbacks come, a job is there for the time of a callback, or an hour: see core/payment/callbacks/jobs.ts. */
+/** However many callbacks come, a job is there for the time of a callback, or an hour: see core/payment/callbacks/job-queue.ts. */
 const MOST_JOBS = 20_000;
 
 /** Jobs that are done, and not cleared away yet. */

@@ -2,6 +2,8 @@
 import { formatMoney, type Money, sameMoney } from '../../money.ts';
 import {
   type Checkout,
+  type FoundPayment,
+  type PaymentsQuestion,
   ProviderRefused,
   ProviderUnavailable,
   type Risk,
@@ -17,9 +19,9 @@ import {
   readObject,
   requiredId,
   requiredText,
-} from '../read-answer.ts';
+} from '../http.ts';
 
-export const STANDING = new Set(['VALID', 'VALIDATED']);
+const STANDING = new Set(['VALID', 'VALIDATED']);
 // The only statuses of a payment that was made and no longer stands. A partial refund has none.
 const REVERSED = new Set(['REFUNDED', 'REVERSED', 'CHARGEBACK']);
 const NOT_PAID: ReadonlyMap<string, 'failed' | 'cancelled'> = new Map([
@@ -92,13 +94,13 @@ export function judgeQuery(answer: Answer, question: VerificationQuestion): Verd
   );
 }
 
-export function requireConnected(answer: Answer): void {
+function requireConnected(answer: Answer): void {
   const complaint = complaintOf(answer);
   if (complaint !== undefined) throw new ProviderUnavailable(complaint);
 }
 
 /** All transactions of the answer. The count, a number or text, matters only if the list is missing. */
-export function elementsOf(answer: Answer): readonly unknown[] {
+function elementsOf(answer: Answer): readonly unknown[] {
   const { element } = answer;
   if (Array.isArray(element)) return element;
   if (element == null && requiredText(answer, 'no_of_trans_found') === '0') return [];
@@ -135,7 +137,7 @@ function judgeTransaction(transaction: Answer, question: VerificationQuestion): 
 }
 
 /** The amount in the customer's currency; `amount` may be converted to the store's currency. */
-export function amountOf(transaction: Answer): Money {
+function amountOf(transaction: Answer): Money {
   const amount = optionalText(transaction, 'currency_amount');
   const currency = optionalText(transaction, 'currency_type');
   if (amount !== undefined && currency !== undefined) return readMoney(amount, currency);
@@ -149,4 +151,30 @@ function riskOf({ risk_level: level, risk_title: title }: Answer): Risk | undefi
   if (typeof level !== 'string' || !/^\d{1,4}$/.test(level)) return undefined;
   const words = typeof title === 'string' ? title.slice(0, LONGEST_TITLE) : '';
   return { level: Number(level), title: words };
+}
+
+/**
+ * All payments of a session: the query by transaction id lists every attempt to pay.
+ *
+ * @throws ProviderUnavailable, also if a payment that stands is unreadable, because it may be unknown
+ */
+export function readPayments(answer: Answer, question: PaymentsQuestion): FoundPayment[] {
+  requireConnected(answer);
+  return elementsOf(answer)
+    .map((element) => readObject(element, 'a transaction'))
+    .filter((transaction) => STANDING.has(requiredText(transaction, 'status')))
+    .map((transaction) => readPayment(transaction, question));
+}
+
+function readPayment(transaction: Answer, question: PaymentsQuestion): FoundPayment {
+  if (requiredText(transaction, 'tran_id') !== question.merchantTransactionId) {
+    throw new ProviderUnavailable('the provider answered about another transaction');
+  }
+  const bankTransactionId = optionalId(transaction, 'bank_tran_id');
+  return {
+    gatewayTransactionId: requiredId(transaction, 'val_id'),
+    ...(bankTransactionId && { bankTransactionId }),
+    providerPaymentId: optionalId(transaction, 'sessionkey') ?? question.providerPaymentId,
+    amount: amountOf(transaction),
+  };
 }

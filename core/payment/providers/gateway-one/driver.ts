@@ -13,11 +13,9 @@ import {
   type Verdict,
   type VerificationQuestion,
 } from '../driver.ts';
-import { type Answer, readAnswer } from '../read-answer.ts';
-import { recordStep } from '../record-step.ts';
-import { redactSecrets } from '../redact-secrets.ts';
-import { complaintOf, judgeQuery, judgeValidation, readCheckout } from './answers.ts';
-import { readPayments } from './payments.ts';
+import { type Answer, readAnswer } from '../http.ts';
+import { recordStep, redactSecrets } from '../record-calls.ts';
+import { complaintOf, judgeQuery, judgeValidation, readCheckout, readPayments } from './answers.ts';
 
 const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
   ['VALID', 'paid'],

@@ -11,7 +11,7 @@ import {
   type Verdict,
   type VerificationQuestion,
 } from '../driver.ts';
-import { redactSecrets } from '../redact-secrets.ts';
+import { redactSecrets } from '../record-calls.ts';
 import { judgeExecution, judgeQuery, readCheckout } from './answers.ts';
 import { accessToken, asUnavailable, callAuthorized, renewToken } from './calls.ts';
 import { findPayments } from './payments.ts';

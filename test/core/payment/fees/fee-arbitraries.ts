@@ -1,7 +1,7 @@
 // Random payments and fee formulas, as operators may enter them.
 import fc from 'fast-check';
 import type { FeeFormula } from '../../../../core/payment/fees/amount.ts';
-import type { FeeRuleFacts } from '../../../../core/payment/fees/match.ts';
+import type { FeeRuleFacts } from '../../../../core/payment/fees/rules.ts';
 
 const LARGEST = BigInt(Number.MAX_SAFE_INTEGER);
 

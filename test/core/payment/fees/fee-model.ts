@@ -1,5 +1,5 @@
 // Which fee rule applies, written down once more in the plainest way: what the order of docs/how-to/change-fees.md says.
-import type { FeeRuleFacts, FeeSubject } from '../../../../core/payment/fees/match.ts';
+import type { FeeRuleFacts, FeeSubject } from '../../../../core/payment/fees/rules.ts';
 
 type Rule = Omit<FeeRuleFacts, 'fixedMinor' | 'minMinor' | 'maxMinor' | 'basisPoints' | 'id' | 'name'>;
 

@@ -2,8 +2,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { FeeSubject } from '../../../../core/payment/fees/match.ts';
-import { computeFees } from '../../../../core/payment/fees/rules.ts';
+import { computeFees, type FeeSubject } from '../../../../core/payment/fees/rules.ts';
 import { FeeRuleState } from '../../../../gen/hub/payment/v1/payment_pb.ts';
 import { addSlot, driverOf, settle } from '../fake-gateway.ts';
 import { type PaymentAdmin, startPaymentAdmin } from '../payment-admin.ts';

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { openQuietly } from '../../../../cli/backup/local-database.ts';
 import { HUB } from '../../../../core/audit/record.ts';
 import { systemClock } from '../../../../core/clock.ts';
-import { JOB_TABLES } from '../../../../core/payment/callbacks/jobs.ts';
+import { JOB_TABLES } from '../../../../core/payment/callbacks/job-queue.ts';
 import { bringUpToDate } from '../../../../core/prepare-schema.ts';
 import { AuditService } from '../../../../gen/hub/access/v1/audit_service_pb.ts';
 import { RetentionService } from '../../../../gen/hub/retention/v1/retention_service_pb.ts';

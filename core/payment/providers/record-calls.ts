@@ -1,10 +1,12 @@
-// Redacts a slot's secrets from a driver's errors, verdicts and steps, even if the provider repeats them.
+// Records the calls of a driver with their results and durations. Redacts the slot's secrets from these
+// records, and from the driver's errors and verdicts, even if the provider repeats them.
 import {
   type PaymentDriver,
   type ProviderAccess,
   ProviderRefused,
   ProviderUnavailable,
   type TokenCache,
+  type VerificationStep,
 } from './driver.ts';
 
 /** Wraps a driver so that credentials and access tokens are replaced by `***`. */
@@ -82,4 +84,31 @@ function spellings(secret: string): string[] {
   if (secret === '') return [];
   const form = new URLSearchParams({ '': secret }).toString().slice(1);
   return [secret, encodeURIComponent(secret), form, JSON.stringify(secret).slice(1, -1)];
+}
+
+/**
+ * Runs `call`; `describe` maps its result to the recorded outcome. Refusals and missing answers are recorded
+ * too.
+ */
+export async function recordStep<T>(
+  { observe, clock }: Pick<ProviderAccess, 'observe' | 'clock'>,
+  operation: string,
+  call: () => Promise<T>,
+  describe: (result: T) => Pick<VerificationStep, 'outcome' | 'detail'>,
+): Promise<T> {
+  const askedAt = clock();
+  const start = performance.now();
+  const report = (result: Pick<VerificationStep, 'outcome' | 'detail'>): void => {
+    const { outcome, detail } = result;
+    observe({ operation, outcome, detail, askedAt, durationMs: Math.round(performance.now() - start) });
+  };
+  try {
+    const result = await call();
+    report(describe(result));
+    return result;
+  } catch (error) {
+    if (error instanceof ProviderUnavailable) report({ outcome: 'unavailable', detail: error.message });
+    if (error instanceof ProviderRefused) report({ outcome: 'not_paid', detail: error.message });
+    throw error;
+  }
 }

@@ -1,5 +1,7 @@
-// Reads the columns of charge sessions that callbacks and settlements need, in one prepared statement each.
+// Reads charge sessions for callbacks and settlements, with one prepared statement each. Concurrent lookups
+// share a statement.
 import type { Pool, PoolClient, QueryConfig } from 'pg';
+import { createBatcher } from '../../storage/sql/batcher.ts';
 import type { ChargeStatusName } from '../entities.ts';
 import type { Money } from '../money.ts';
 import { RISK_COLUMNS } from '../settlement/risk.ts';
@@ -153,5 +155,45 @@ function factsOf({
     gatewayTransactionId: gatewayTransactionId ?? undefined,
     amount: { minor: BigInt(amountMinor), currency },
     providerPaymentId: providerPaymentId ?? undefined,
+  };
+}
+
+export type FindSession = {
+  byId(id: string): Promise<SessionFacts | undefined>;
+  /** By the id that the hub gave the provider. */
+  byTransaction(gateway: string, merchantTransactionId: string): Promise<SessionFacts | undefined>;
+  /** By the id that the provider gave the hub. */
+  byPayment(gateway: string, providerPaymentId: string): Promise<SessionFacts | undefined>;
+};
+
+const BATCHES = { maxSize: 128, maxInFlight: 2 };
+
+export function createFindSession(pool: Pool): FindSession {
+  const byId = createBatcher<string, SessionFacts | undefined>({
+    ...BATCHES,
+    run: (ids) =>
+      readSessionsAt(pool, ids.length, {
+        name: 'read_sessions',
+        // charge_session_pkey
+        asked: 'unnest($1::uuid[]) with ordinality as t (id, position)',
+        condition: 'c.id = t.id',
+        values: [ids],
+      }),
+  });
+  const byTransaction = createBatcher<readonly [gateway: string, id: string], SessionFacts | undefined>({
+    ...BATCHES,
+    run: (asked) =>
+      readSessionsAt(pool, asked.length, {
+        name: 'read_sessions_by_transaction',
+        // charge_session_merchant_transaction_id_key
+        asked: 'unnest($1::text[], $2::text[]) with ordinality as t (gateway, id, position)',
+        condition: 'c.merchant_transaction_id = t.id and s.gateway = t.gateway',
+        values: [asked.map(([gateway]) => gateway), asked.map(([, id]) => id)],
+      }),
+  });
+  return {
+    byId,
+    byTransaction: (gateway, merchantTransactionId) => byTransaction([gateway, merchantTransactionId]),
+    byPayment: (gateway, providerPaymentId) => readSessionByPayment(pool, gateway, providerPaymentId),
   };
 }

@@ -1,7 +1,7 @@
 // The queue's tables, made by hubs that start together.
 import { expect } from 'chai';
 import pg from 'pg';
-import { prepareJobTables } from '../../../../core/payment/callbacks/jobs.ts';
+import { prepareJobTables } from '../../../../core/payment/callbacks/job-queue.ts';
 import { createDatabase } from '../../../support/postgres/databases.ts';
 
 describe('the tables of the queue', function () {

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Task } from '../../../lib/metrics/tasks.ts';
 import type { Clock } from '../../clock.ts';
 import { repeatTask } from '../../repeated-task.ts';
-import type { Jobs } from './jobs.ts';
+import type { Jobs } from './job-queue.ts';
 
 export type StrayOptions = {
   readonly pool: Pool;

@@ -28,7 +28,7 @@ import {
 } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { formatId } from '../ids.ts';
 import { readTimestamp } from '../timestamp.ts';
-import type { CallbackCount } from './callbacks/counts.ts';
+import type { CallbackCount } from './callbacks/count-by-state.ts';
 import type {
   CallbackStateName,
   ChargeSession,

@@ -1,9 +1,9 @@
 // Counts callbacks, sessions and verifications, and measures provider calls.
 import type { Metrics } from '../../lib/metrics/metrics.ts';
-import type { Outcome } from './callbacks/finish.ts';
+import type { Outcome } from './callbacks/journaled-callbacks.ts';
 import { CALLBACK_STATES, CHARGE_STATUSES, type ChargeStatusName } from './entities.ts';
 import { ProviderRefused, ProviderUnavailable, type Verdict } from './providers/driver.ts';
-import type { SessionFacts } from './sessions/read-sessions.ts';
+import type { StoredSession } from './sessions/read-sessions.ts';
 
 export type PaymentMetrics = {
   /** A callback was committed to the journal. */
@@ -13,7 +13,7 @@ export type PaymentMetrics = {
   /** Callbacks reached their final state. */
   finished(gateway: string, state: Outcome['state'], count: number): void;
   sessionCreated(slot: string): void;
-  statusChanged(session: Pick<SessionFacts, 'slot'>, status: ChargeStatusName): void;
+  statusChanged(session: Pick<StoredSession, 'slot'>, status: ChargeStatusName): void;
   /** Runs a verification, and records its duration and verdict. */
   verification<T extends Pick<Verdict, 'kind'>>(slot: string, verify: () => Promise<T>): Promise<T>;
   /** A verification did not run, because too many were waiting. */

@@ -5,6 +5,7 @@ import { createCountCallback } from './callbacks/count-unjournaled.ts';
 import { startStrays } from './callbacks/enqueue-strays.ts';
 import { createJobs } from './callbacks/job-queue.ts';
 import { createJournal } from './callbacks/journal.ts';
+import { createJournaledCallbacks } from './callbacks/journaled-callbacks.ts';
 import { createProcessCallback, type ProcessCallback } from './callbacks/process.ts';
 import { createReceiveCallback } from './callbacks/receive.ts';
 import { createFinishOtherCheckout } from './duplicates/finish-other-checkout.ts';
@@ -53,7 +54,7 @@ function wireProcessing(context: PaymentContext, verification: Verification) {
   });
   const process = createProcessCallback({
     ...verification,
-    journal,
+    journaled: createJournaledCallbacks(pool, clock),
     finishOtherCheckout: createFinishOtherCheckout({ pool, clock }),
     metrics,
     clock,

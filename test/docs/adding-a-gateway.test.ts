@@ -13,7 +13,7 @@ import {
   type ScriptedProvider,
   startScriptedProvider,
 } from '../core/payment/providers/scripted-provider.ts';
-import { createTestAccess, question, rejectionOf } from '../core/payment/providers/test-access.ts';
+import { createTestAccess, expectedPayment, rejectionOf } from '../core/payment/providers/test-access.ts';
 import { discard, makeDataDir } from '../support/hub/data-dir.ts';
 import { spawnHub } from '../support/hub/hub-process.ts';
 import { createMigratedDatabase } from '../support/postgres/databases.ts';
@@ -119,7 +119,7 @@ describe('docs/adding-a-gateway.md', () => {
       json({ ...paid, state: 'refunded' }),
       raw(401, 'key-7'),
     );
-    const verify = () => driver.verify(access, question());
+    const verify = () => driver.verify(access, expectedPayment());
     expect(await verify()).to.include({ kind: 'paid', gatewayTransactionId: 'R-1' });
     for (const kind of ['mismatch', 'mismatch', 'pending', 'reversed'])
       expect((await verify()).kind).to.equal(kind);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { parseId } from '../../ids.ts';
 import { type CallbackClaim, CallbackMalformed, type PaymentDriver } from '../providers/driver.ts';
 import { driverOf } from '../providers/registry.ts';
-import type { FindSession, SessionFacts } from '../sessions/read-sessions.ts';
+import type { FindSession, StoredSession } from '../sessions/read-sessions.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -101,13 +101,13 @@ function summarize(fields: readonly (readonly [name: string, value: string])[]):
 }
 
 export type Resolution =
-  | { readonly kind: 'session'; readonly session: SessionFacts }
+  | { readonly kind: 'session'; readonly session: StoredSession }
   | { readonly kind: 'unresolved'; readonly reason: string }
   /** The callback names two sessions, or one of another gateway. */
   | { readonly kind: 'mismatch'; readonly reason: string; readonly sessionId?: string };
 
 type Resolvable = Pick<ReceivedCallback, 'gateway' | 'claimedSessionId'> & {
-  readonly claimedSession?: SessionFacts | undefined;
+  readonly claimedSession?: StoredSession | undefined;
 };
 
 /**
@@ -138,7 +138,7 @@ export async function resolveSession(
   return { kind: 'session', session };
 }
 
-async function findClaimed(find: FindSession, callback: Resolvable): Promise<SessionFacts | undefined> {
+async function findClaimed(find: FindSession, callback: Resolvable): Promise<StoredSession | undefined> {
   const id = claimedSessionId(callback);
   return callback.claimedSession ?? (id === undefined ? undefined : find.byId(id));
 }
@@ -148,8 +148,8 @@ async function findByTransaction(
   find: FindSession,
   gateway: string,
   { merchantTransactionId: id }: CallbackClaim,
-  found: SessionFacts | undefined,
-): Promise<SessionFacts | undefined> {
+  found: StoredSession | undefined,
+): Promise<StoredSession | undefined> {
   if (!id) return undefined;
   return found?.merchantTransactionId === id ? found : find.byTransaction(gateway, id);
 }
@@ -158,18 +158,18 @@ async function findByPayment(
   find: FindSession,
   gateway: string,
   { providerPaymentId: id }: CallbackClaim,
-  found: SessionFacts | undefined,
-): Promise<SessionFacts | undefined> {
+  found: StoredSession | undefined,
+): Promise<StoredSession | undefined> {
   if (!id) return undefined;
   return found?.providerPaymentId === id ? found : find.byPayment(gateway, id);
 }
 
-function resolved(session: SessionFacts | undefined): Resolution {
+function resolved(session: StoredSession | undefined): Resolution {
   return session === undefined
     ? { kind: 'unresolved', reason: 'no session has the session_id, transaction or payment id it names' }
     : { kind: 'session', session };
 }
 
-function mismatch({ id: sessionId }: SessionFacts, reason: string): Resolution {
+function mismatch({ id: sessionId }: StoredSession, reason: string): Resolution {
   return { kind: 'mismatch', reason, sessionId };
 }

@@ -15,7 +15,10 @@ import {
   newestCheckouts,
   setOtherPayment,
 } from '../duplicates/other-payments.ts';
-import { NEXT_VERIFICATION_AT, VERIFICATION_ALLOWED } from '../verification/rate.ts';
+import type { CallbackClaim } from '../providers/driver.ts';
+import type { StoredSession } from '../sessions/read-sessions.ts';
+import { NEXT_VERIFICATION_AT, VERIFICATION_ALLOWED } from '../verification/rate-limit.ts';
+import { mayBePaid } from './claim.ts';
 
 export type CountedCallback = {
   readonly sessionId: string;
@@ -42,6 +45,28 @@ export type CountedState = (typeof COUNTED_STATES)[number];
 
 /** Resolves once the count and the time of the session's next verification are committed. */
 export type CountCallback = (callback: CountedCallback) => Promise<void>;
+
+/** `isResolved`: all ids of the callback are those of the session. */
+export function countedCallback(
+  claim: CallbackClaim,
+  session: StoredSession,
+  isResolved: boolean,
+): CountedCallback {
+  const sessionId = session.id;
+  if (!isResolved) return { sessionId, state: 'mismatch', asks: false } as const;
+  const names = mayBePaid(claim) ? otherPaymentOf(claim, session) : undefined;
+  return { sessionId, state: 'ignored', asks: claim.outcome !== 'ignored', names } as const;
+}
+
+/** The payment that a callback names, unless it is the session's own checkout. */
+function otherPaymentOf(
+  { validationId, providerPaymentId }: CallbackClaim,
+  session: StoredSession,
+): NamedPayment | undefined {
+  const checkout = providerPaymentId === session.providerPaymentId ? undefined : providerPaymentId;
+  if (!validationId && !checkout) return undefined;
+  return { gateway: session.gateway, payment: validationId || undefined, checkout: checkout || undefined };
+}
 
 /** One batch at a time: in a flood, two would wait for the same session's row. */
 const BATCHES = { maxSize: 512, maxInFlight: 1 };

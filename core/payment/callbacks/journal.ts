@@ -1,38 +1,21 @@
-// The callback journal: commits what providers send before the hub processes it.
+// The callback journal: commits what providers send before the hub processes it, in one statement together
+// with the verification leases of the sessions.
 import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';
 import { newUuid } from '../../ids.ts';
-import { ASYNC_COMMIT } from '../../storage/sql/async-commit.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
-import type { CallbackStateName } from '../entities.ts';
-import type { CallbackClaim } from '../providers/driver.ts';
-import type { FindSession, SessionFacts } from '../sessions/read-sessions.ts';
-import type { TakenVerificationLease, VerificationLeases } from '../verification/lease.ts';
-import { type Appended, appendCallbacks, type Entry } from './append.ts';
 import {
-  claimedSessionId,
-  mayBePaid,
-  parseJournaledClaim,
-  type ReceivedCallback,
-  resolveSession,
-} from './claim.ts';
-import type { CountCallback, NamedPayment } from './count-unjournaled.ts';
-import { type Finished, finishing, type Outcome } from './finish.ts';
-
-export type JournaledCallback = Omit<ReceivedCallback, 'claim'> & {
-  readonly id: string;
-  readonly state: CallbackStateName;
-  /** Undefined if only an older version accepted the fields. */
-  readonly claim: CallbackClaim | undefined;
-  /** When an attempt first failed, since the last replay. */
-  readonly triedSince: Date | undefined;
-  /** Whether it waits for the next verification of its session. */
-  readonly waits: boolean;
-  /** The session named by `session_id`, as of the journal's commit. */
-  readonly claimedSession?: SessionFacts | undefined;
-  /** The verification lease of that session, if the journal's commit took it. */
-  readonly lease?: TakenVerificationLease | undefined;
-};
+  type FindSession,
+  readSessionsBy,
+  SESSION_COLUMNS,
+  type StoredSession,
+} from '../sessions/read-sessions.ts';
+import type { TakenVerificationLease, VerificationLeases } from '../verification/lease.ts';
+import { setVerificationLease, VERIFICATION_LEASE_ALLOWED } from '../verification/lease-statements.ts';
+import { NEXT_VERIFICATION_AT } from '../verification/rate-limit.ts';
+import { claimedSessionId, type ReceivedCallback, reasonIgnored, resolveSession } from './claim.ts';
+import { type CountCallback, countedCallback } from './count-unjournaled.ts';
+import type { JournaledCallback } from './journaled-callbacks.ts';
 
 export type JournalOptions = {
   readonly pool: Pool;
@@ -40,7 +23,7 @@ export type JournalOptions = {
   readonly leaseMs: number;
   readonly leases: Pick<VerificationLeases, 'end'>;
   readonly findSession: FindSession;
-  /** The number of callbacks that the journal stores for one session. */
+  /** The number of callbacks that the journal stores for one session (HUB_SESSION_CALLBACKS). */
   readonly limit: number;
   readonly count: CountCallback;
 };
@@ -61,29 +44,15 @@ export type Journal = {
    * a received callback, enqueue-strays.ts finds it.
    */
   append(callback: ReceivedCallback, takeLease: boolean): Promise<JournalResult>;
-  read(id: string): Promise<JournaledCallback | undefined>;
-  /** Records an attempt that failed because of the hub. */
-  postpone(id: string, reason: string): Promise<void>;
-  /** Records the outcome without a settlement. */
-  finish(id: string, outcome: Outcome): Promise<void>;
 };
 
-const BATCHES = { maxSize: 128, maxInFlight: 2 };
-
 export function createJournal(options: JournalOptions): Journal {
-  const { pool, clock, leaseMs, leases, findSession, limit, count } = options;
+  const { findSession, count } = options;
   const append = createBatcher<Entry, Appended>({
-    ...BATCHES,
-    run: (entries) => appendCallbacks(pool, entries, { at: clock(), leaseMs, limit, endLeases: leases.end }),
+    maxSize: 128,
+    maxInFlight: 2,
+    run: (entries) => appendCallbacks(options, entries),
   });
-  const finish = createBatcher<Finished, void>({
-    ...BATCHES,
-    run: async (finished) => {
-      await pool.query({ name: 'finish_each', ...finishing(finished, clock(), `, ${ASYNC_COMMIT}`) });
-      return finished.map(() => undefined);
-    },
-  });
-
   return {
     async append(callback, takeLease) {
       const id = newUuid();
@@ -104,55 +73,163 @@ export function createJournal(options: JournalOptions): Journal {
         callback: { ...received, id, state: 'received', triedSince: undefined, waits: false, lease },
       };
     },
-
-    async read(id) {
-      const { rows } = await pool.query({
-        name: 'read_callback',
-        text: `select gateway, claimed_session_id as "claimedSessionId", fields, state,
-                      (extract(epoch from tried_since) * 1000)::float8 as "triedSinceMs",
-                      state = 'received' and session_id is not null and tried_since is not null as waits
-               from callback where id = $1`,
-        values: [id],
-      });
-      const [row] = rows;
-      if (row === undefined) return undefined;
-      const { triedSinceMs, claimedSessionId, ...rest } = row;
-      return {
-        ...rest,
-        id,
-        claimedSessionId: claimedSessionId ?? undefined,
-        claim: parseJournaledClaim(rest.gateway, rest.fields),
-        triedSince: triedSinceMs === null ? undefined : new Date(triedSinceMs),
-      };
-    },
-
-    async postpone(id, reason) {
-      await pool.query({
-        name: 'postpone_callback',
-        text: `update callback set attempts = attempts + 1, reason = $2, tried_since = coalesce(tried_since,
-               $3)
-               where id = $1 and state = 'received'`,
-        values: [id, reason, clock()],
-      });
-    },
-
-    finish: (id, outcome) => finish({ id, ...outcome }),
   };
 }
 
-function countedCallback(claim: CallbackClaim, session: SessionFacts, isResolved: boolean) {
-  const sessionId = session.id;
-  if (!isResolved) return { sessionId, state: 'mismatch', asks: false } as const;
-  const names = mayBePaid(claim) ? otherPaymentOf(claim, session) : undefined;
-  return { sessionId, state: 'ignored', asks: claim.outcome !== 'ignored', names } as const;
+type Entry = {
+  readonly id: string;
+  readonly callback: ReceivedCallback;
+  /** Whether to take the verification lease of the session. */
+  readonly takeLease: boolean;
+};
+
+type Appended = {
+  /**
+   * `received`: journaled, to be processed. `ignored`: journaled in its final state, because the hub ignores
+   * the status. `full`: not written, because the session has its `limit` of journaled callbacks.
+   */
+  readonly result: 'received' | 'ignored' | 'full';
+  /** The session that the callback names, as of the statement. */
+  readonly session: StoredSession | undefined;
+  /** Undefined if the lease is taken, or another transaction has locked the session. */
+  readonly lease: TakenVerificationLease | undefined;
+};
+
+async function appendCallbacks(
+  { pool, clock, leaseMs, leases, limit }: JournalOptions,
+  entries: readonly Entry[],
+): Promise<Appended[]> {
+  const at = clock();
+  const requestedAt = performance.now();
+  const rows = entries.map(({ id, callback, takeLease }) => {
+    const { gateway, fields, claim } = callback;
+    const sessionId = claimedSessionId(callback) ?? null;
+    return {
+      id,
+      gateway,
+      claimedSessionId: callback.claimedSessionId ?? null,
+      fields: JSON.stringify(fields),
+      sessionId,
+      transactionId: claim.merchantTransactionId || null,
+      paymentId: claim.providerPaymentId || null,
+      holder: takeLease && sessionId !== null ? newUuid() : null,
+      ignoredReason: claim.outcome === 'ignored' ? reasonIgnored(claim) : null,
+    };
+  });
+  const leasing = rows.flatMap(({ sessionId, holder }) =>
+    sessionId !== null && holder !== null ? [{ sessionId, holder }] : [],
+  );
+  const sessions = await readSessionsBy(pool, {
+    name: 'append_callbacks',
+    text: APPEND,
+    values: [
+      rows.map(({ id }) => id),
+      rows.map(({ gateway }) => gateway),
+      rows.map((row) => row.claimedSessionId),
+      rows.map(({ fields }) => fields),
+      rows.map(({ sessionId }) => sessionId),
+      rows.map(({ transactionId }) => transactionId),
+      rows.map(({ paymentId }) => paymentId),
+      rows.map(({ holder }) => holder),
+      rows.map(({ ignoredReason }) => ignoredReason),
+      at,
+      limit,
+      leasing.map(({ sessionId }) => sessionId),
+      leaseMs,
+    ],
+  }).catch((error) => {
+    // The statement may have committed: a repeated callback must not wait until these leases expire.
+    void leases.end(leasing);
+    throw error;
+  });
+  return rows.map(({ holder }, index): Appended => {
+    const sessionOf = (key: string) => sessions.get(`${key} ${index + 1}`);
+    const leased = sessionOf('leased');
+    if (leased !== undefined && holder !== null) {
+      return { result: 'received', session: leased, lease: { holder, session: leased, requestedAt } };
+    }
+    const result = (['ignored', 'full'] as const).find(sessionOf) ?? 'received';
+    return { result, session: sessionOf(result), lease: undefined };
+  });
 }
 
-/** The payment that a callback names, unless it is the session's own checkout. */
-function otherPaymentOf(
-  { validationId, providerPaymentId }: CallbackClaim,
-  session: SessionFacts,
-): NamedPayment | undefined {
-  const checkout = providerPaymentId === session.providerPaymentId ? undefined : providerPaymentId;
-  if (!validationId && !checkout) return undefined;
-  return { gateway: session.gateway, payment: validationId || undefined, checkout: checkout || undefined };
-}
+/**
+ * Finds the session as `resolveSession` does, so that an invented session id does not evade the limit.
+ * `agrees` is whether all ids of the callback are those of the session.
+ *
+ * The limit: `callback_count` has a row for each session with the number of its journaled callbacks, `kept`.
+ * `nth_last` numbers the callbacks of a session in this statement from the last one, so that `kept -
+ * nth_last` is how many come before. The row of a session at its limit is not written: it is the most
+ * contended one of a flood.
+ *
+ * Lock order: counts and sessions by id, so that concurrent batches cannot deadlock. Sessions that another
+ * transaction has locked are skipped, and so get no lease. Of several callbacks of a session one gets the
+ * lease.
+ *
+ * Indexes: charge_session_pkey, charge_session_merchant_transaction_id_key,
+ * charge_session_provider_payment_id_key, callback_count_pkey. Each row's key is its result and its position.
+ */
+const APPEND = `
+with entry as materialized (
+  select t.*, c.id as session_id, row_number() over (partition by c.id order by t.id desc) as nth_last,
+         c.gateway = t.gateway
+           and (t.transaction_id is null or t.transaction_id = c.merchant_transaction_id)
+           and (t.payment_id is null or t.payment_id = c.provider_payment_id) as agrees
+  from unnest($1::uuid[], $2::text[], $3::text[], $4::jsonb[], $5::uuid[], $6::text[], $7::text[], $8::uuid[],
+              $9::text[]) with ordinality
+    as t (id, gateway, claimed_session_id, fields, named_id, transaction_id, payment_id, holder,
+      ignored_reason,
+          position)
+  left join lateral (
+    (select c.id, c.merchant_transaction_id, c.provider_payment_id, s.gateway
+     from charge_session c join slot s on s.id = c.slot_id where c.id = t.named_id)
+    union all
+    (select c.id, c.merchant_transaction_id, c.provider_payment_id, s.gateway
+     from charge_session c join slot s on s.id = c.slot_id
+     where c.merchant_transaction_id = t.transaction_id and s.gateway = t.gateway)
+    union all
+    (select c.id, c.merchant_transaction_id, c.provider_payment_id, s.gateway
+     from charge_session c join slot s on s.id = c.slot_id
+     where c.provider_payment_id = t.payment_id and s.gateway = t.gateway limit 1)
+    limit 1
+  ) c on true
+), places as (
+  insert into callback_count as k (session_id, kept, ignored, mismatch)
+  select e.session_id, count(*)::int, 0, 0 from entry e
+  where e.session_id is not null
+    and not exists (select from callback_count f where f.session_id = e.session_id and f.kept >= $11)
+  group by e.session_id order by e.session_id
+  on conflict (session_id) do update set kept = k.kept + excluded.kept
+  returning session_id, kept
+), journaled as (
+  insert into callback (id, gateway, claimed_session_id, fields, received_at,
+                        state, reason, attempts, session_id, finished_at)
+  select e.id, e.gateway, e.claimed_session_id, e.fields, $10::timestamptz,
+         case when f.is_final then 'ignored' else 'received' end,
+         case when f.is_final then e.ignored_reason else '' end,
+         case when f.is_final then 1 else 0 end,
+         case when f.is_final then e.session_id end,
+         case when f.is_final then $10::timestamptz end
+  from entry e
+  left join places p on p.session_id = e.session_id
+  cross join lateral (
+    select e.ignored_reason is not null and e.session_id = e.named_id and e.agrees as is_final
+  ) f
+  where e.session_id is null or p.kept - e.nth_last < $11
+  returning id, state
+), free as materialized (
+  select c.id from charge_session c where c.id = any($12) and ${VERIFICATION_LEASE_ALLOWED}
+  order by c.id for no key update skip locked
+), leased as (
+  update charge_session c
+  set ${setVerificationLease('$13')}, callback_questions = c.callback_questions + 1,
+      question_after = ${NEXT_VERIFICATION_AT}
+  from free f, slot s, journaled j, entry t
+  where c.id = f.id and s.id = c.slot_id and j.id = t.id
+    and t.named_id = f.id and t.holder is not null and t.agrees
+  returning 'leased ' || t.position as key, ${SESSION_COLUMNS}
+)
+select coalesce(j.state, 'full') || ' ' || e.position as key, ${SESSION_COLUMNS}
+from entry e join charge_session c on c.id = e.session_id join slot s on s.id = c.slot_id
+left join journaled j on j.id = e.id
+union all select * from leased`;

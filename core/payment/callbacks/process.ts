@@ -6,19 +6,23 @@ import { namedBy } from '../duplicates/other-payments.ts';
 import type { ChargeStatusName } from '../entities.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
-import type { FindSession, SessionFacts } from '../sessions/read-sessions.ts';
+import type { FindSession, StoredSession } from '../sessions/read-sessions.ts';
 import { PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
 import { isContested } from '../settlement/status-machine.ts';
-import { HUB_IN_TROUBLE, type VerifySession } from '../verification/verify.ts';
+import type { VerifySession } from '../verification/verify.ts';
 import { mayBePaid, reasonIgnored, resolveSession } from './claim.ts';
-import type { Outcome } from './finish.ts';
-import type { Journal, JournaledCallback } from './journal.ts';
+import {
+  HUB_IN_TROUBLE,
+  type JournaledCallback,
+  type JournaledCallbacks,
+  type Outcome,
+} from './journaled-callbacks.ts';
 import type { WaitingCallback, WaitingCallbacks } from './waiting.ts';
 
 export type ProcessOptions = {
   readonly findSession: FindSession;
-  readonly journal: Journal;
+  readonly journaled: JournaledCallbacks;
   readonly verifySession: VerifySession;
   readonly settle: Settle;
   readonly finishOtherCheckout: FinishOtherCheckout;
@@ -54,7 +58,7 @@ const BUSY_MS = 1_000;
 export function createProcessCallback(options: ProcessOptions): ProcessCallback {
   return {
     async byId(callbackId, trigger) {
-      const callback = await options.journal.read(callbackId);
+      const callback = await options.journaled.read(callbackId);
       if (callback === undefined || (callback.state !== 'received' && trigger !== 'replay')) return;
       await attempt(options, callback, trigger);
     },
@@ -126,7 +130,7 @@ async function verify(
   options: ProcessOptions,
   callback: JournaledCallback,
   claim: CallbackClaim,
-  session: SessionFacts,
+  session: StoredSession,
   trigger: Trigger,
 ): Promise<void> {
   const result = await options.verifySession({
@@ -150,7 +154,7 @@ async function leaveToSweep(
   options: ProcessOptions,
   callback: JournaledCallback,
   claim: CallbackClaim,
-  session: SessionFacts,
+  session: StoredSession,
 ): Promise<void> {
   if (callback.waits) return; // the sweep knows of it
   const reason = 'the provider is about to be asked';
@@ -164,7 +168,7 @@ async function leave(
   { waiting, settle }: ProcessOptions,
   callback: JournaledCallback,
   claim: CallbackClaim,
-  session: SessionFacts,
+  session: StoredSession,
   wait: { readonly reason: string; readonly inMs: number },
 ): Promise<void> {
   if (await waiting.leave(session.id, [toWaiting(callback, claim)], wait)) return;
@@ -183,18 +187,18 @@ function toWaiting({ id, gateway, triedSince }: JournaledCallback, claim: Callba
 }
 
 async function finish(
-  { journal, metrics }: ProcessOptions,
+  { journaled, metrics }: ProcessOptions,
   { id, gateway }: JournaledCallback,
   outcome: Outcome,
 ): Promise<void> {
-  await journal.finish(id, outcome);
+  await journaled.finish(id, outcome);
   metrics.finished(gateway, outcome.state, 1);
 }
 
 async function recordFailure(options: ProcessOptions, callback: JournaledCallback): Promise<void> {
-  const { clock, giveUpAfterMs, journal } = options;
+  const { clock, giveUpAfterMs, journaled } = options;
   const triedMs = callback.triedSince ? clock().getTime() - callback.triedSince.getTime() : 0;
-  if (triedMs < giveUpAfterMs) await journal.postpone(callback.id, HUB_IN_TROUBLE);
+  if (triedMs < giveUpAfterMs) await journaled.postpone(callback.id, HUB_IN_TROUBLE);
   else await finish(options, callback, { state: 'dead', reason: `given up: ${HUB_IN_TROUBLE}` });
 }
 
@@ -202,14 +206,14 @@ async function recordFailure(options: ProcessOptions, callback: JournaledCallbac
  * Whether claims about the session have contradicted each other, this one included: then only the provider
  * decides.
  */
-function contradicts(status: ChargeStatusName, session: SessionFacts): boolean {
+function contradicts(status: ChargeStatusName, session: StoredSession): boolean {
   return isContested(session) && session.status !== status;
 }
 
 /** Whether the customer may have paid the session again, in another checkout. */
 function namesOtherCheckout(
   claim: CallbackClaim,
-  { status, providerPaymentId }: SessionFacts,
+  { status, providerPaymentId }: StoredSession,
 ): claim is CallbackClaim & { readonly providerPaymentId: string } {
   const named = claim.providerPaymentId;
   return status === 'success' && !!named && named !== providerPaymentId;

@@ -7,7 +7,8 @@ import type { PaymentMetrics } from '../metrics.ts';
 import { type CallbackClaim, CallbackMalformed, type PaymentDriver } from '../providers/driver.ts';
 import { driverOf } from '../providers/registry.ts';
 import { keptFields, mayBePaid, parseClaim } from './claim.ts';
-import type { Journal, JournaledCallback, JournalResult } from './journal.ts';
+import type { Journal, JournalResult } from './journal.ts';
+import type { JournaledCallback } from './journaled-callbacks.ts';
 import type { ProcessCallback } from './process.ts';
 
 export type CallbackRequest = {

@@ -9,10 +9,9 @@ import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { readSession } from '../sessions/read-sessions.ts';
-import { advanceCheck } from '../verification/advance-check.ts';
+import { advanceCheck } from '../verification/schedule.ts';
 import { parseJournaledClaim } from './claim.ts';
-import { finishCallbacks } from './finish.ts';
-import type { JournaledCallback } from './journal.ts';
+import { finishCallbacks, type JournaledCallback } from './journaled-callbacks.ts';
 
 export type WaitingCallback = {
   readonly id: string;
@@ -27,10 +26,13 @@ export type WaitingCallback = {
 
 export type WaitingCallbacks = {
   /**
-   * The callbacks that wait for the verification of the session, the oldest first. If there are more than
-   * `MOST_WAITING`, the newest ones are finished as `ignored`: the verification answers them too.
+   * Gathers the callbacks that a verification of the session answers. Must run before the provider call: its
+   * answer may be older than a callback that arrives during the call. If more than `MOST_WAITING` wait, the
+   * newest ones are finished as `ignored`.
+   *
+   * @param trigger The callback that triggers the verification.
    */
-  of(sessionId: string): Promise<WaitingCallback[]>;
+  gather(sessionId: string, trigger: WaitingCallback | undefined): Promise<GatheredCallbacks>;
   /**
    * Leaves callbacks to the session's next verification, in at most `inMs`. Resolves with false, and does
    * nothing, if the session is paid, because the sweep verifies no paid session.
@@ -40,11 +42,20 @@ export type WaitingCallbacks = {
    * After a verification without an answer: gives up callbacks older than `giveUpAfterMs` and leaves the
    * others to the next verification. The pause is as long as the oldest has waited, so that pauses double.
    */
-  putOff(sessionId: string, callbacks: readonly WaitingCallback[], reason: string): Promise<PutOff>;
+  postpone(sessionId: string, callbacks: readonly WaitingCallback[], reason: string): Promise<Postponed>;
+};
+
+export type GatheredCallbacks = {
+  /** The callback that triggers the verification comes first, then the others, the oldest first. */
+  readonly callbacks: readonly WaitingCallback[];
+  /** The callbacks that waited. */
+  readonly others: readonly WaitingCallback[];
+  /** The validation id to look up first. */
+  readonly validationId: string | undefined;
 };
 
 /** `nextInMs`: when to verify again; undefined if no callback waits. */
-export type PutOff = { readonly paid: boolean; readonly nextInMs?: number };
+export type Postponed = { readonly paid: boolean; readonly nextInMs?: number };
 
 export type Wait = { readonly reason: string; readonly inMs: number };
 
@@ -151,27 +162,31 @@ export function createWaitingCallbacks(options: WaitingOptions): WaitingCallback
   });
 
   return {
-    async of(sessionId) {
+    async gather(sessionId, trigger) {
       const rows = await readWaiting(sessionId);
       const kept = rows.slice(0, MOST_WAITING);
       const last = rows.length > MOST_WAITING ? kept.at(-1) : undefined;
       if (last !== undefined) await finishLaterThan(sessionId, last.id);
-      return kept.map(({ id, gateway, fields, triedSinceMs }) => {
-        const claim = parseJournaledClaim(gateway, fields);
-        return {
-          id,
-          gateway,
-          triedSince: triedSinceMs === null ? undefined : new Date(triedSinceMs),
-          // Not used unless all callbacks agree on it, and not all were read.
-          validationId: last === undefined ? claim?.validationId : undefined,
-          providerPaymentId: claim?.providerPaymentId,
-        };
-      });
+      const others = kept
+        .filter(({ id }) => id !== trigger?.id)
+        .map(({ id, gateway, fields, triedSinceMs }) => {
+          const claim = parseJournaledClaim(gateway, fields);
+          return {
+            id,
+            gateway,
+            triedSince: triedSinceMs === null ? undefined : new Date(triedSinceMs),
+            // Not used unless all callbacks agree on it, and not all were read.
+            validationId: last === undefined ? claim?.validationId : undefined,
+            providerPaymentId: claim?.providerPaymentId,
+          };
+        });
+      const callbacks = trigger ? [trigger, ...others] : others;
+      return { callbacks, others, validationId: trigger?.validationId ?? commonValidationId(others) };
     },
 
     leave,
 
-    async putOff(sessionId, callbacks, reason) {
+    async postpone(sessionId, callbacks, reason) {
       const old = callbacks.filter((callback) => waitedMs(callback) >= giveUpAfterMs);
       if (old.length > 0) {
         const ids = old.map(({ id }) => id);
@@ -199,7 +214,7 @@ type Waiting = Pick<JournaledCallback, 'id' | 'gateway' | 'fields'> & {
 /**
  * The validation id that all callbacks agree on. If they disagree, some are forged, and the hub uses none.
  */
-export function commonValidationId(callbacks: readonly WaitingCallback[]): string | undefined {
+function commonValidationId(callbacks: readonly WaitingCallback[]): string | undefined {
   const ids = new Set(callbacks.flatMap(({ validationId }) => validationId ?? []));
   return ids.size === 1 ? [...ids][0] : undefined;
 }

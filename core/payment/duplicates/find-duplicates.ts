@@ -15,12 +15,10 @@ import {
   ProviderUnavailable,
   type VerificationStep,
 } from '../providers/driver.ts';
-import { lockSession, type SessionFacts } from '../sessions/read-sessions.ts';
-import { SETTLEMENT } from '../settlement/audit.ts';
-import { isFenced } from '../settlement/finding.ts';
-import { recordSteps } from '../settlement/record-steps.ts';
+import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
+import { recordSteps, SETTLEMENT } from '../settlement/write-settlement.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
-import type { VerificationLease, VerificationLeases } from '../verification/lease.ts';
+import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
 import { endLease } from '../verification/lease-statements.ts';
 import { type CheckoutBatch, dropAnswered, readCheckouts } from './other-payments.ts';
 
@@ -138,7 +136,7 @@ type Added = FoundPayment & { readonly id: string };
 /** Stores the payments that have paid no session and are not stored yet. */
 async function addDuplicates(
   client: PoolClient,
-  session: SessionFacts,
+  session: StoredSession,
   payments: readonly FoundPayment[],
   at: Date,
 ): Promise<Added[]> {

@@ -8,8 +8,8 @@
 // nothing else. Anybody can send forged ids, so only the newest are kept, and the newest are checked first.
 import type { Pool, PoolClient, QueryConfig } from 'pg';
 import { DRIVERS } from '../providers/registry.ts';
-import type { SessionFacts } from '../sessions/read-sessions.ts';
-import { NEXT_VERIFICATION_AT } from '../verification/rate.ts';
+import type { StoredSession } from '../sessions/read-sessions.ts';
+import { NEXT_VERIFICATION_AT } from '../verification/rate-limit.ts';
 
 /** SQL: the provider's id of the payment that `callback k` names; null if it names none. */
 export const NAMED_PAYMENT = `case k.gateway ${DRIVERS.flatMap(({ gateway, callback }) =>
@@ -66,7 +66,7 @@ export function setOtherPayment(at: `$${number}`): string {
  * not paid before. Undefined if the callbacks name no other payment.
  */
 export function markOtherPayments(
-  { id, gateway, providerPaymentId }: Pick<SessionFacts, 'id' | 'gateway' | 'providerPaymentId'>,
+  { id, gateway, providerPaymentId }: Pick<StoredSession, 'id' | 'gateway' | 'providerPaymentId'>,
   named: NamedPayments | undefined,
   at: Date,
   settledBy?: string,

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import type { PaymentMetrics } from '../metrics.ts';
-import { NEXT_VERIFICATION_AT } from '../verification/rate.ts';
+import { NEXT_VERIFICATION_AT } from '../verification/rate-limit.ts';
 import type { DuplicateCheck, FindDuplicates } from './find-duplicates.ts';
 
 export type SweepDuplicatesOptions = {

@@ -45,7 +45,7 @@ export type PaymentDriver = {
    *
    * @throws ProviderUnavailable if the answer is unknown; the session's status stays
    */
-  verify(access: ProviderAccess, question: VerificationQuestion): Promise<Verdict>;
+  verify(access: ProviderAccess, expected: ExpectedPayment): Promise<Verdict>;
 
   /**
    * Finds the payments that stand at the provider for a paid session, whatever their amounts. May omit the
@@ -54,7 +54,7 @@ export type PaymentDriver = {
    *
    * @throws ProviderUnavailable if the provider answers nothing
    */
-  findPayments(access: ProviderAccess, question: PaymentsQuestion): Promise<FoundPayments>;
+  findPayments(access: ProviderAccess, search: PaymentSearch): Promise<FoundPayments>;
 
   /** Tests the credentials by a harmless call. @throws ProviderUnavailable, ProviderRefused */
   testCredentials(access: ProviderAccess): Promise<{ readonly detail: string }>;
@@ -132,7 +132,7 @@ export type CustomerField = 'name' | 'email' | 'phone' | 'address' | 'city' | 'p
 
 export type Checkout = { readonly providerPaymentId: string; readonly checkoutUrl: string };
 
-export type VerificationQuestion = {
+export type ExpectedPayment = {
   readonly merchantTransactionId: string;
   /** The stored id, never one from a callback. */
   readonly providerPaymentId: string;
@@ -160,7 +160,7 @@ export type Risk = {
   readonly title: string;
 };
 
-export type PaymentsQuestion = {
+export type PaymentSearch = {
   readonly merchantTransactionId: string;
   /** The stored one. */
   readonly providerPaymentId: string;
@@ -203,6 +203,10 @@ export type VerificationStep = {
   readonly askedAt: Date;
   readonly durationMs: number;
 };
+
+/** The slot option, for providers that rate payments: settle risky payments or hold them. */
+export const RISKY_PAYMENTS = 'riskyPayments';
+export const RISKY_PAYMENTS_VALUES = ['settle', 'hold'] as const satisfies readonly [string, ...string[]];
 
 /** The provider gave no usable answer; try again later. */
 export class ProviderUnavailable extends Error {

@@ -15,17 +15,17 @@ export function redactSecrets(driver: PaymentDriver): PaymentDriver {
     ...driver,
     createCheckout: (access, checkout) =>
       withRedaction(access, (own) => driver.createCheckout(own, checkout)),
-    verify: (access, question) =>
+    verify: (access, expected) =>
       withRedaction(access, async (own, redact) => {
-        const verdict = await driver.verify(own, question);
+        const verdict = await driver.verify(own, expected);
         const detail = redact(verdict.detail);
         if (verdict.kind !== 'paid' || verdict.risk === undefined) return { ...verdict, detail };
         const { level, title } = verdict.risk;
         return { ...verdict, detail, risk: { level, title: redact(title) } };
       }),
-    findPayments: (access, question) =>
+    findPayments: (access, search) =>
       withRedaction(access, async (own, redact) => {
-        const { payments, unanswered } = await driver.findPayments(own, question);
+        const { payments, unanswered } = await driver.findPayments(own, search);
         return { payments, unanswered: new Map([...unanswered].map(([id, reason]) => [id, redact(reason)])) };
       }),
     testCredentials: (access) =>

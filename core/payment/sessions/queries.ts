@@ -11,7 +11,7 @@ import {
   readPage,
   readSpanPage,
 } from '../../storage/sql/page.ts';
-import { type CallbackCount, countCallbacks } from '../callbacks/counts.ts';
+import { type CallbackCount, countCallbacks } from '../callbacks/count-by-state.ts';
 import {
   type ChargeSession,
   ChargeSessionSchema,

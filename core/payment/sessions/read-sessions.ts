@@ -4,9 +4,9 @@ import type { Pool, PoolClient, QueryConfig } from 'pg';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import type { ChargeStatusName } from '../entities.ts';
 import type { Money } from '../money.ts';
-import { RISK_COLUMNS } from '../settlement/risk.ts';
+import { RISKY_PAYMENTS } from '../providers/driver.ts';
 
-export type SessionFacts = {
+export type StoredSession = {
   readonly id: string;
   readonly slotId: string;
   /** The name of the slot. */
@@ -36,7 +36,7 @@ export type SessionFacts = {
   readonly holdsRisky: boolean;
 };
 
-type Row = Omit<SessionFacts, 'amount' | 'providerPaymentId' | 'gatewayTransactionId'> & {
+type Row = Omit<StoredSession, 'amount' | 'providerPaymentId' | 'gatewayTransactionId'> & {
   amountMinor: string;
   currency: string;
   providerPaymentId: string | null;
@@ -51,10 +51,10 @@ export const SESSION_COLUMNS = `c.id, c.slot_id as "slotId", s.name as slot, s.g
   c.order_reference as "orderReference", c.gateway_transaction_id as "gatewayTransactionId",
   c.fencing_number as "fencingNumber",
   greatest(0, extract(epoch from c.question_after - now()) * 1000)::float8 as "verificationInMs",
-    ${RISK_COLUMNS}`;
+  coalesce(s.options->>'${RISKY_PAYMENTS}' = 'hold', false) and c.risk_released_at is null as "holdsRisky"`;
 
 /** Reads a session by id (charge_session_pkey). */
-export function readSession(db: Pool | PoolClient, id: string): Promise<SessionFacts | undefined> {
+export function readSession(db: Pool | PoolClient, id: string): Promise<StoredSession | undefined> {
   return readOne(db, { name: 'read_session', condition: 'c.id = $1', values: [id] });
 }
 
@@ -66,7 +66,7 @@ export async function readSessionByPayment(
   db: Pool,
   gateway: string,
   providerPaymentId: string,
-): Promise<SessionFacts | undefined> {
+): Promise<StoredSession | undefined> {
   const found = await read(db, {
     name: 'read_session_by_payment',
     condition: 'c.provider_payment_id = $1 and s.gateway = $2 limit 2',
@@ -84,7 +84,7 @@ export function lockSessions(
   client: PoolClient,
   ids: readonly string[],
   { skipLocked }: { readonly skipLocked: boolean },
-): Promise<Map<string, SessionFacts>> {
+): Promise<Map<string, StoredSession>> {
   return readSessionsBy(client, {
     name: skipLocked ? 'lock_sessions' : 'lock_sessions_waiting',
     // charge_session_pkey
@@ -95,7 +95,7 @@ export function lockSessions(
 }
 
 /** Holds the session's row until the end of the transaction. */
-export function lockSession(client: PoolClient, id: string): Promise<SessionFacts | undefined> {
+export function lockSession(client: PoolClient, id: string): Promise<StoredSession | undefined> {
   return readOne(client, {
     name: 'lock_session',
     condition: 'c.id = $1 for no key update of c',
@@ -105,12 +105,12 @@ export function lockSession(client: PoolClient, id: string): Promise<SessionFact
 
 type Wanted = { readonly name: string; readonly condition: string; readonly values: unknown[] };
 
-async function readOne(db: Pool | PoolClient, wanted: Wanted): Promise<SessionFacts | undefined> {
+async function readOne(db: Pool | PoolClient, wanted: Wanted): Promise<StoredSession | undefined> {
   const [session] = await read(db, wanted);
   return session;
 }
 
-async function read(db: Pool | PoolClient, { name, condition, values }: Wanted): Promise<SessionFacts[]> {
+async function read(db: Pool | PoolClient, { name, condition, values }: Wanted): Promise<StoredSession[]> {
   const text = `select ${SESSION_COLUMNS} from charge_session c
                 join slot s on s.id = c.slot_id where ${condition}`;
   const { rows } = await db.query<Row>({ name, text, values });
@@ -126,7 +126,7 @@ export async function readSessionsAt(
   db: Pool,
   count: number,
   { name, asked, condition, values }: Asked,
-): Promise<(SessionFacts | undefined)[]> {
+): Promise<(StoredSession | undefined)[]> {
   const text = `select t.position as key, ${SESSION_COLUMNS}
                 from ${asked} join charge_session c on true join slot s on s.id = c.slot_id where
                   ${condition}`;
@@ -138,7 +138,7 @@ export async function readSessionsAt(
 export async function readSessionsBy(
   db: Pool | PoolClient,
   statement: QueryConfig,
-): Promise<Map<string, SessionFacts>> {
+): Promise<Map<string, StoredSession>> {
   const { rows } = await db.query<Row & { key: string }>(statement);
   return new Map(rows.map(({ key, ...row }) => [key, factsOf(row)]));
 }
@@ -149,7 +149,7 @@ function factsOf({
   providerPaymentId,
   gatewayTransactionId,
   ...session
-}: Row): SessionFacts {
+}: Row): StoredSession {
   return {
     ...session,
     gatewayTransactionId: gatewayTransactionId ?? undefined,
@@ -159,17 +159,17 @@ function factsOf({
 }
 
 export type FindSession = {
-  byId(id: string): Promise<SessionFacts | undefined>;
+  byId(id: string): Promise<StoredSession | undefined>;
   /** By the id that the hub gave the provider. */
-  byTransaction(gateway: string, merchantTransactionId: string): Promise<SessionFacts | undefined>;
+  byTransaction(gateway: string, merchantTransactionId: string): Promise<StoredSession | undefined>;
   /** By the id that the provider gave the hub. */
-  byPayment(gateway: string, providerPaymentId: string): Promise<SessionFacts | undefined>;
+  byPayment(gateway: string, providerPaymentId: string): Promise<StoredSession | undefined>;
 };
 
 const BATCHES = { maxSize: 128, maxInFlight: 2 };
 
 export function createFindSession(pool: Pool): FindSession {
-  const byId = createBatcher<string, SessionFacts | undefined>({
+  const byId = createBatcher<string, StoredSession | undefined>({
     ...BATCHES,
     run: (ids) =>
       readSessionsAt(pool, ids.length, {
@@ -180,7 +180,7 @@ export function createFindSession(pool: Pool): FindSession {
         values: [ids],
       }),
   });
-  const byTransaction = createBatcher<readonly [gateway: string, id: string], SessionFacts | undefined>({
+  const byTransaction = createBatcher<readonly [gateway: string, id: string], StoredSession | undefined>({
     ...BATCHES,
     run: (asked) =>
       readSessionsAt(pool, asked.length, {

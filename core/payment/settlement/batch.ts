@@ -2,14 +2,13 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { recordChanges } from '../../audit/record.ts';
 import { combineWrites, inTransaction, type Send } from '../../storage/sql/transaction.ts';
-import { finishing, type Outcome } from '../callbacks/finish.ts';
-import { finishWaiting } from '../callbacks/finish-waiting.ts';
+import { finishing, finishWaiting, type Outcome } from '../callbacks/journaled-callbacks.ts';
 import { markOtherPayments } from '../duplicates/other-payments.ts';
 import { applyRules, type FeeRuleFacts, readRulesInForce } from '../fees/rules.ts';
-import { lockSessions, type SessionFacts } from '../sessions/read-sessions.ts';
-import { SETTLEMENT } from './audit.ts';
+import { lockSessions, type StoredSession } from '../sessions/read-sessions.ts';
+import { isFenced } from '../verification/lease.ts';
 import { type Decision, decide } from './decide.ts';
-import { type Finding, isFenced, isPaid } from './finding.ts';
+import { type Finding, PAID_BEFORE, type PaidFinding } from './finding.ts';
 import {
   type ClaimedProof,
   claimProofs,
@@ -18,9 +17,16 @@ import {
   type ProofState,
   releaseProofs,
 } from './proof.ts';
-import { recordSteps } from './record-steps.ts';
-import { updateSessions } from './session-update.ts';
-import { closeDuplicates, logFees, logUsages, type UsageEntry, usageEntry } from './usage-log.ts';
+import {
+  closeDuplicates,
+  logFees,
+  logUsages,
+  recordSteps,
+  SETTLEMENT,
+  type UsageEntry,
+  updateSessions,
+  usageEntry,
+} from './write-settlement.ts';
 
 export type BatchOptions = {
   readonly pool: Pool;
@@ -35,7 +41,7 @@ export type BatchOptions = {
 /** A finding, and its session before the settlement. */
 type Judged = {
   readonly finding: Finding;
-  readonly session: SessionFacts;
+  readonly session: StoredSession;
   readonly proof?: ProofState | undefined;
   /** Undefined if the finding is fenced. */
   readonly decision?: Decision;
@@ -112,11 +118,15 @@ function bySessionId(one: Finding, other: Finding): number {
 
 type Candidate = {
   readonly finding: Finding;
-  readonly session: SessionFacts;
+  readonly session: StoredSession;
   readonly claimed: readonly ClaimedProof[];
   readonly at: Date;
   readonly isShared: boolean;
 };
+
+function isPaid(finding: Finding): finding is PaidFinding {
+  return finding.verdict.kind === 'paid';
+}
 
 /** Undefined if the finding must be settled in a batch of its own. */
 async function judge(client: PoolClient, candidate: Candidate): Promise<Judged | undefined> {
@@ -176,6 +186,7 @@ function finishCallbacks(send: Send, settled: readonly Settled[], at: Date): Pro
       send(
         finishWaiting(
           paid.map(({ session }) => session.id),
+          PAID_BEFORE.detail,
           at,
         ),
       ),

@@ -1,14 +1,46 @@
-// Decides what a finding changes about its session. Pure: reads and writes nothing.
+// Decides the verdict on a provider's answer, and what a finding changes about its session. Pure: reads and
+// writes nothing.
 import type { Change } from '../../audit/record.ts';
-import type { Outcome } from '../callbacks/finish.ts';
-import type { SessionFacts } from '../sessions/read-sessions.ts';
-import { EARLY_CHECK_MS } from '../verification/advance-check.ts';
-import { settlementChange } from './audit.ts';
-import { type Finding, PAID_BEFORE } from './finding.ts';
+import { formatId } from '../../ids.ts';
+import type { Outcome } from '../callbacks/journaled-callbacks.ts';
+import type { ChargeStatusName, UsageKindName } from '../entities.ts';
+import { formatMoney } from '../money.ts';
+import type { Checkout, Risk, Verdict } from '../providers/driver.ts';
+import type { StoredSession } from '../sessions/read-sessions.ts';
+import { EARLY_CHECK_MS } from '../verification/schedule.ts';
+import { type Finding, type Held, PAID_BEFORE } from './finding.ts';
 import type { ProofState } from './proof.ts';
-import type { SessionUpdate } from './session-update.ts';
 import { isContested, nextState, type SessionState, type StatusEvent } from './status-machine.ts';
-import type { UsageEntry } from './usage-log.ts';
+
+/** Returns `answer`, unless the session has no checkout or the payment is held. */
+export function verdictOf(session: StoredSession, answer: Verdict): Verdict | Held {
+  return withoutCheckout(session, answer) ?? withholdRisky(session, answer) ?? answer;
+}
+
+/** Nobody can pay without a checkout. A repeated call that creates one sets the session to pending again. */
+function withoutCheckout({ providerPaymentId }: StoredSession, { kind }: Verdict): Verdict | undefined {
+  if (kind !== 'pending' || providerPaymentId !== undefined) return undefined;
+  return { kind: 'not_paid', status: 'failed', detail: 'no checkout was made' };
+}
+
+/**
+ * Returns a hold for a verified payment that its slot must not settle yet. Unrated payments are held too: the
+ * query API of some accounts omits the rating, and a forged callback can make the hub use that API.
+ */
+function withholdRisky(
+  { status, holdsRisky }: { readonly status: ChargeStatusName; readonly holdsRisky: boolean },
+  verdict: Verdict,
+): Held | undefined {
+  if (!holdsRisky || status === 'success' || verdict.kind !== 'paid') return undefined;
+  const { risk } = verdict;
+  if (risk?.level === 0) return undefined;
+  const rating = risk ? `risk_level ${riskText(risk)}` : 'the provider does not rate its risk';
+  return { kind: 'held', risk, detail: `held for review: ${verdict.detail}, ${rating}` };
+}
+
+function riskText({ level, title }: Risk): string {
+  return title === '' ? String(level) : `${level} (${title})`;
+}
 
 export type Decision = {
   readonly outcome: Outcome;
@@ -20,12 +52,34 @@ export type Decision = {
   /** The audit entry of a new status or status reason. */
   readonly change?: Change;
   /** The usage log entry to add. */
-  readonly usage?: Pick<UsageEntry, 'kind' | 'gatewayTransactionId'>;
+  readonly usage?: Usage;
+};
+
+/** A payment for the usage log, or a reversal. */
+export type Usage = {
+  readonly kind: Exclude<UsageKindName, 'refund'>;
+  readonly gatewayTransactionId: string;
+};
+
+/** Columns to change besides the state. */
+export type SessionUpdate = {
+  readonly reason?: string;
+  /** The payment that settles the session. */
+  readonly gatewayTransactionId?: string;
+  /** The provider's rating of the verified payment; `risk` is undefined if the provider does not rate it. */
+  readonly rating?: { readonly risk: Risk | undefined };
+  /** Hold the session for review. The sweep verifies it again, because the rating may change. */
+  readonly isHeld?: true;
+  /**
+   * When the sweep verifies the session at the latest. With `checkout`: exactly then, or never if undefined.
+   */
+  readonly checkAt?: Date | undefined;
+  readonly checkout?: Checkout;
 };
 
 const STAYS_PAID = 'the session is paid, and stays so';
 
-type Context = { readonly session: SessionFacts; readonly finding: Finding; readonly at: Date };
+type Context = { readonly session: StoredSession; readonly finding: Finding; readonly at: Date };
 
 /**
  * `session` is locked. `proof` is the state of the proof of a `paid` finding, if the session is not paid yet.
@@ -129,4 +183,22 @@ function claim(context: Context, status: 'failed' | 'cancelled'): Decision {
       ? 'the callbacks of the session contradict each other'
       : 'the provider itself said otherwise',
   );
+}
+
+function settlementChange(
+  session: StoredSession,
+  next: SessionState,
+  reason: string,
+  callbackId: string | undefined,
+): Change {
+  return {
+    action: 'charge_session.settle',
+    subject: formatId('chs', session.id),
+    before: { status: session.status, verified: session.verified },
+    after: { status: next.status, verified: next.verified, reason },
+    detail: {
+      amount: formatMoney(session.amount),
+      ...(callbackId !== undefined && { callback: formatId('cb', callbackId) }),
+    },
+  };
 }

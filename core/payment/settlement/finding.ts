@@ -1,10 +1,8 @@
 // The input and the result of a settlement.
-import type { Outcome } from '../callbacks/finish.ts';
+import type { Outcome } from '../callbacks/journaled-callbacks.ts';
 import type { NamedPayments } from '../duplicates/other-payments.ts';
-import type { Checkout, Verdict, VerificationStep } from '../providers/driver.ts';
-import type { SessionFacts } from '../sessions/read-sessions.ts';
+import type { Checkout, Risk, Verdict, VerificationStep } from '../providers/driver.ts';
 import type { Fence } from '../verification/lease.ts';
-import type { Held } from './risk.ts';
 
 /** A verdict on a session, and the callbacks that it answers. */
 export type Finding = {
@@ -23,6 +21,9 @@ export type PaidFinding = Finding & { readonly verdict: Extract<Verdict, { kind:
 
 /** The session is already paid, so no provider was called. */
 export const PAID_BEFORE = { kind: 'paid_before', detail: 'the session is paid already' } as const;
+
+/** A verified payment that does not settle until an operator releases it or the provider rates it safe. */
+export type Held = { readonly kind: 'held'; readonly detail: string; readonly risk: Risk | undefined };
 
 /** An unverified claim of a callback. */
 type Claimed = {
@@ -47,12 +48,3 @@ export type Settlement = {
   /** Whether the session's status changed or became verified. */
   readonly changed: boolean;
 };
-
-export function isPaid(finding: Finding): finding is PaidFinding {
-  return finding.verdict.kind === 'paid';
-}
-
-/** Whether another hub took the verification lease since. Its answer is newer than this one. */
-export function isFenced({ fence }: Pick<Finding, 'fence'>, { fencingNumber }: SessionFacts): boolean {
-  return fence !== undefined && fence.fencingNumber !== fencingNumber;
-}

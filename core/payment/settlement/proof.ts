@@ -1,6 +1,6 @@
 // Proofs of payment: a proof that has paid one session never pays another, not even after a reversal.
 import type { PoolClient, QueryConfig } from 'pg';
-import type { SessionFacts } from '../sessions/read-sessions.ts';
+import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { PaidFinding } from './finding.ts';
 
 /** `again`: a part of the proof paid this session before. `used`: a part of it paid another session. */
@@ -37,7 +37,7 @@ export function isFullyClaimed(finding: PaidFinding, claimed: readonly ClaimedPr
 /** A statement after claimProofs also sees what was committed while that one waited. */
 export async function hasPaidAnother(
   client: PoolClient,
-  { id, gateway }: SessionFacts,
+  { id, gateway }: StoredSession,
   finding: PaidFinding,
 ): Promise<boolean> {
   const [, kinds, values] = columnsOf(proofsOf(finding));

@@ -10,7 +10,7 @@ import { createBatcher } from '../../storage/sql/batcher.ts';
 import { mayBeOfOne } from '../../storage/sql/transaction.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { ProviderUnavailable } from '../providers/driver.ts';
-import type { SessionFacts } from '../sessions/read-sessions.ts';
+import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { Fence } from '../verification/lease.ts';
 import { settleBatch } from './batch.ts';
 import type { Finding, Settlement } from './finding.ts';
@@ -103,7 +103,7 @@ async function settleEach(
   return results;
 }
 
-function reportFenced({ metrics, logger }: SettleOptions, finding: Finding, session: SessionFacts): void {
+function reportFenced({ metrics, logger }: SettleOptions, finding: Finding, session: StoredSession): void {
   metrics.fenced(session.slot);
   logger.warn(
     {

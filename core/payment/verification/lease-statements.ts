@@ -2,8 +2,8 @@
 // may differ.
 import type { Pool, QueryConfig } from 'pg';
 import { ASYNC_COMMIT } from '../../storage/sql/async-commit.ts';
-import { readSessionsBy, SESSION_COLUMNS, type SessionFacts } from '../sessions/read-sessions.ts';
-import { NEXT_VERIFICATION_AT, VERIFICATION_ALLOWED } from './rate.ts';
+import { readSessionsBy, SESSION_COLUMNS, type StoredSession } from '../sessions/read-sessions.ts';
+import { NEXT_VERIFICATION_AT, VERIFICATION_ALLOWED } from './rate-limit.ts';
 
 export type LeaseHolder = { readonly sessionId: string; readonly holder: string };
 
@@ -35,7 +35,7 @@ export async function takeLeases(
   pool: Pool,
   requests: readonly LeaseRequest[],
   leaseMs: number,
-): Promise<(SessionFacts | undefined)[]> {
+): Promise<(StoredSession | undefined)[]> {
   const isShared = requests.length > 1;
   const sessions = await readSessionsBy(pool, {
     name: isShared ? 'take_leases' : 'take_lease',

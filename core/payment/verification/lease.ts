@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import { newUuid } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import { type ProviderHttp, ProviderUnavailable } from '../providers/driver.ts';
-import type { SessionFacts } from '../sessions/read-sessions.ts';
+import type { StoredSession } from '../sessions/read-sessions.ts';
 import { endLeases, type LeaseHolder, type LeaseRequest, takeLeases } from './lease-statements.ts';
 
 export type VerificationLeases = {
@@ -34,14 +34,14 @@ export type VerificationTask<T> = {
 /** A lease taken by another statement. It expires if it is not run. */
 export type TakenVerificationLease = {
   readonly holder: string;
-  readonly session: SessionFacts;
+  readonly session: StoredSession;
   /** When it was requested, by `performance.now()`. */
   readonly requestedAt: number;
 };
 
 export type VerificationLease = {
   /** The session under the lease. */
-  readonly session: SessionFacts;
+  readonly session: StoredSession;
   /** For the settlement, which ends the lease in its own transaction; call `markEnded` then. */
   readonly fence: Fence;
   markEnded(): void;
@@ -54,6 +54,11 @@ export type VerificationLease = {
  * was frozen until its lease expired settles nothing.
  */
 export type Fence = { readonly holder: string; readonly fencingNumber: number };
+
+/** Whether another hub took the verification lease since. Its answer is newer than this one. */
+export function isFenced({ fence }: { readonly fence?: Fence }, { fencingNumber }: StoredSession): boolean {
+  return fence !== undefined && fence.fencingNumber !== fencingNumber;
+}
 
 export type LeaseOptions = {
   readonly pool: Pool;
@@ -69,7 +74,7 @@ const MARGIN_MS = 500;
 const END_RETRY_MS = 500;
 
 export function createVerificationLeases({ pool, leaseMs }: LeaseOptions): VerificationLeases {
-  const takeTogether = createBatcher<LeaseRequest, SessionFacts | undefined>({
+  const takeTogether = createBatcher<LeaseRequest, StoredSession | undefined>({
     maxSize: 64,
     maxInFlight: 2,
     run: (requests) => takeLeases(pool, requests, leaseMs),
@@ -77,7 +82,7 @@ export function createVerificationLeases({ pool, leaseMs }: LeaseOptions): Verif
   const waiters = countWaiters();
   let held = 0;
 
-  const take = async (request: LeaseRequest, isFirstTry: boolean): Promise<SessionFacts | undefined> => {
+  const take = async (request: LeaseRequest, isFirstTry: boolean): Promise<StoredSession | undefined> => {
     try {
       const session = await takeTogether(request);
       if (session !== undefined || !isFirstTry) return session;

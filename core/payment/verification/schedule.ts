@@ -1,4 +1,5 @@
 // The schedule of the sweep: when it verifies a session next.
+import type { Pool, PoolClient } from 'pg';
 
 /** Milliseconds from a session's creation to each check. The last interval repeats until `untilMs`. */
 export type SweepSchedule = { readonly afterMs: readonly number[]; readonly untilMs: number };
@@ -18,4 +19,17 @@ export function nextCheck({ afterMs, untilMs }: SweepSchedule, createdAt: Date, 
 /** The longest interval between two checks. */
 export function longestInterval({ afterMs, untilMs }: SweepSchedule): number {
   return afterMs.at(-1) ?? untilMs;
+}
+
+/** Gives a provider time to finish a payment that it does not report when it sends its callback. */
+export const EARLY_CHECK_MS = 15_000;
+
+/** The sweep verifies an unpaid session at `at` at the latest. */
+export async function advanceCheck(db: Pool | PoolClient, sessionId: string, at: Date): Promise<void> {
+  await db.query({
+    name: 'advance_check',
+    text: `update charge_session set next_check_at = $2
+           where id = $1 and status <> 'success' and (next_check_at is null or next_check_at > $2)`,
+    values: [sessionId, at],
+  });
 }

@@ -11,7 +11,6 @@ import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import type { SweepDuplicates } from '../duplicates/sweep-duplicates.ts';
 import type { PaymentMetrics } from '../metrics.ts';
-import { EARLY_CHECK_MS } from './advance-check.ts';
 import {
   type NextChecks,
   type ReservedSession,
@@ -19,7 +18,7 @@ import {
   reserveDue,
   scheduleNext,
 } from './due-sessions.ts';
-import { longestInterval, nextCheck, type SweepSchedule } from './schedule.ts';
+import { EARLY_CHECK_MS, longestInterval, nextCheck, type SweepSchedule } from './schedule.ts';
 import type { VerifyResult, VerifySession } from './verify.ts';
 
 export type SweepOptions = {

@@ -2,20 +2,21 @@
 import type { Pool } from 'pg';
 import { inSpan } from '../../../lib/tracing/span.ts';
 import { formatId } from '../../ids.ts';
-import { commonValidationId, type WaitingCallback, type WaitingCallbacks } from '../callbacks/waiting.ts';
+import { HUB_IN_TROUBLE } from '../callbacks/journaled-callbacks.ts';
+import type { GatheredCallbacks, WaitingCallback, WaitingCallbacks } from '../callbacks/waiting.ts';
 import { namedBy } from '../duplicates/other-payments.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import {
+  type ExpectedPayment,
   ProviderUnavailable,
   type Verdict,
-  type VerificationQuestion,
   type VerificationStep,
 } from '../providers/driver.ts';
-import type { FindSession, SessionFacts } from '../sessions/read-sessions.ts';
+import type { FindSession, StoredSession } from '../sessions/read-sessions.ts';
+import { verdictOf } from '../settlement/decide.ts';
 import { type Finding, PAID_BEFORE, type Settlement } from '../settlement/finding.ts';
-import { recordSteps } from '../settlement/record-steps.ts';
-import { withholdRisky } from '../settlement/risk.ts';
 import type { Settle } from '../settlement/settle.ts';
+import { recordSteps } from '../settlement/write-settlement.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
 import type { TakenVerificationLease, VerificationLease, VerificationLeases } from './lease.ts';
 
@@ -52,7 +53,7 @@ export type VerifyOptions = {
 export type VerifyRequest = {
   readonly sessionId: string;
   /** The session, if the caller has just read it. */
-  readonly session?: SessionFacts;
+  readonly session?: StoredSession;
   /** The verification lease, if the caller has it. */
   readonly lease?: TakenVerificationLease | undefined;
   /** The callback that triggers the verification. The answer also settles all callbacks that wait. */
@@ -127,50 +128,38 @@ async function verify(
   const steps: VerificationStep[] = [];
   const opening = options.providers.forSlot(session.slotId, (step) => steps.push(step));
   opening.catch(() => {}); // awaited in callProvider
-  const round = { ...(await gatherCallbacks(options, request)), steps, sessionId: session.id };
+  const gathered = await options.waiting.gather(session.id, request.callback);
+  const round = { ...gathered, steps, sessionId: session.id };
   try {
-    const answer = await callProvider(options, lease, opening, questionOf(session, round.validationId));
+    const answer = await callProvider(
+      options,
+      lease,
+      opening,
+      expectedPaymentOf(session, round.validationId),
+    );
     return await settle(options, lease, round, answer);
   } catch (error) {
     if (error instanceof ProviderUnavailable) return defer(options, round, error.message);
-    await options.waiting.putOff(session.id, round.others, HUB_IN_TROUBLE);
+    await options.waiting.postpone(session.id, round.others, HUB_IN_TROUBLE);
     throw error;
   }
 }
 
 /** The provider calls of one verification, and the callbacks that they answer. */
-type Round = {
+type Round = GatheredCallbacks & {
   readonly sessionId: string;
-  /** The callback that triggers the verification comes first. */
-  readonly callbacks: readonly WaitingCallback[];
-  /** The callbacks that waited. */
-  readonly others: readonly WaitingCallback[];
-  /** The validation id to look up first. */
-  readonly validationId: string | undefined;
   readonly steps: readonly VerificationStep[];
 };
-
-/**
- * Must run before the provider call: its answer may be older than a callback that arrives during the call.
- */
-async function gatherCallbacks(
-  { waiting }: VerifyOptions,
-  { sessionId, callback }: VerifyRequest,
-): Promise<Pick<Round, 'callbacks' | 'others' | 'validationId'>> {
-  const others = (await waiting.of(sessionId)).filter(({ id }) => id !== callback?.id);
-  const callbacks = callback ? [callback, ...others] : others;
-  return { callbacks, others, validationId: callback?.validationId ?? commonValidationId(others) };
-}
 
 function callProvider(
   { concurrency, metrics }: VerifyOptions,
   { session: { id, slot }, limitHttp }: VerificationLease,
   opening: ReturnType<Providers['forSlot']>,
-  question: VerificationQuestion,
+  expected: ExpectedPayment,
 ): Promise<Verdict> {
   const call = async (): Promise<Verdict> => {
     const { driver, access } = await opening;
-    return driver.verify({ ...access, http: limitHttp(access.http) }, question);
+    return driver.verify({ ...access, http: limitHttp(access.http) }, expected);
   };
   return inSpan(
     'verify',
@@ -189,7 +178,7 @@ async function settle(
   round: Round,
   answer: Verdict,
 ): Promise<VerifyResult | typeof FENCED> {
-  const verdict = withoutCheckout(session, answer) ?? withholdRisky(session, answer) ?? answer;
+  const verdict = verdictOf(session, answer);
   const settlement = await options.settle({ ...findingOf(round), verdict, fence });
   markEnded();
   if (settlement === undefined) return FENCED;
@@ -200,7 +189,7 @@ async function settle(
 async function defer(options: VerifyOptions, round: Round, reason: string): Promise<VerifyResult> {
   const { sessionId, callbacks, steps } = round;
   if (steps.length > 0) await options.pool.query(recordSteps([findingOf(round)]));
-  const { paid, nextInMs } = await options.waiting.putOff(sessionId, callbacks, reason);
+  const { paid, nextInMs } = await options.waiting.postpone(sessionId, callbacks, reason);
   if (paid) return settlePaidBefore(options, sessionId, callbacks);
   return { kind: 'unavailable', reason, steps, nextInMs };
 }
@@ -208,7 +197,7 @@ async function defer(options: VerifyOptions, round: Round, reason: string): Prom
 async function resultWithoutCall(
   options: VerifyOptions,
   request: VerifyRequest,
-  session: SessionFacts,
+  session: StoredSession,
 ): Promise<VerifyResult | undefined> {
   if (isSettled(request, session)) return settlePaidBefore(options, session.id, ownCallback(request));
   const { verificationInMs } = session;
@@ -217,7 +206,7 @@ async function resultWithoutCall(
     : undefined;
 }
 
-function isSettled({ includePaid = false }: VerifyRequest, { status }: SessionFacts): boolean {
+function isSettled({ includePaid = false }: VerifyRequest, { status }: StoredSession): boolean {
   return status === 'success' && !includePaid;
 }
 
@@ -234,7 +223,7 @@ async function settlePaidBefore(
 async function readSession(
   { findSession }: VerifyOptions,
   { sessionId }: VerifyRequest,
-): Promise<SessionFacts> {
+): Promise<StoredSession> {
   const session = await findSession.byId(sessionId);
   if (session === undefined) throw new Error(`charge session ${sessionId} is gone`);
   return session;
@@ -257,16 +246,7 @@ function findingOf({
   };
 }
 
-/** Nobody can pay without a checkout. A repeated call that creates one sets the session to pending again. */
-function withoutCheckout({ providerPaymentId }: SessionFacts, { kind }: Verdict): Verdict | undefined {
-  if (kind !== 'pending' || providerPaymentId !== undefined) return undefined;
-  return { kind: 'not_paid', status: 'failed', detail: 'no checkout was made' };
-}
-
-/** The journal's reason for callbacks that failed because of an error of the hub. */
-export const HUB_IN_TROUBLE = 'the hub could not deal with it: see its log';
-
-function questionOf(session: SessionFacts, validationId: string | undefined): VerificationQuestion {
+function expectedPaymentOf(session: StoredSession, validationId: string | undefined): ExpectedPayment {
   return {
     merchantTransactionId: session.merchantTransactionId,
     providerPaymentId: session.providerPaymentId ?? '',

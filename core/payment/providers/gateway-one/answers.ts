@@ -1,14 +1,14 @@
-// Interprets the answers of gateway_one: pure functions of an answer and its question.
+// Interprets the answers of gateway_one: pure functions of an answer and the expected payment.
 import { formatMoney, type Money, sameMoney } from '../../money.ts';
 import {
   type Checkout,
+  type ExpectedPayment,
   type FoundPayment,
-  type PaymentsQuestion,
+  type PaymentSearch,
   ProviderRefused,
   ProviderUnavailable,
   type Risk,
   type Verdict,
-  type VerificationQuestion,
 } from '../driver.ts';
 import {
   type Answer,
@@ -57,9 +57,9 @@ export function complaintOf(answer: Answer): string | undefined {
 }
 
 /** The answer of the validation API about one validation id. @throws ProviderUnavailable */
-export function judgeValidation(answer: Answer, question: VerificationQuestion): Verdict {
+export function judgeValidation(answer: Answer, expected: ExpectedPayment): Verdict {
   requireConnected(answer);
-  if (requiredText(answer, 'status') !== 'INVALID_TRANSACTION') return judgeTransaction(answer, question);
+  if (requiredText(answer, 'status') !== 'INVALID_TRANSACTION') return judgeTransaction(answer, expected);
   return { kind: 'mismatch', detail: 'the provider knows no payment with this validation id' };
 }
 
@@ -69,13 +69,13 @@ export function judgeValidation(answer: Answer, question: VerificationQuestion):
  *
  * @throws ProviderUnavailable
  */
-export function judgeQuery(answer: Answer, question: VerificationQuestion): Verdict {
+export function judgeQuery(answer: Answer, expected: ExpectedPayment): Verdict {
   requireConnected(answer);
   const found: Verdict[] = [];
   let unreadable: ProviderUnavailable | undefined;
   for (const transaction of elementsOf(answer)) {
     try {
-      found.push(judgeTransaction(readObject(transaction, 'a transaction'), question));
+      found.push(judgeTransaction(readObject(transaction, 'a transaction'), expected));
     } catch (error) {
       if (!(error instanceof ProviderUnavailable)) throw error;
       unreadable = error;
@@ -107,16 +107,16 @@ function elementsOf(answer: Answer): readonly unknown[] {
   throw new ProviderUnavailable('"element" of the answer is not a list');
 }
 
-function judgeTransaction(transaction: Answer, question: VerificationQuestion): Verdict {
+function judgeTransaction(transaction: Answer, expected: ExpectedPayment): Verdict {
   const status = requiredText(transaction, 'status');
   if (STANDING.has(status) || REVERSED.has(status)) {
-    if (requiredText(transaction, 'tran_id') !== question.merchantTransactionId) {
+    if (requiredText(transaction, 'tran_id') !== expected.merchantTransactionId) {
       return { kind: 'mismatch', detail: `the provider says ${status} of another transaction` };
     }
     const amount = amountOf(transaction);
     const detail = `the provider says ${status}: ${formatMoney(amount)}`;
-    if (!sameMoney(amount, question.amount)) {
-      return { kind: 'mismatch', detail: `${detail}, not ${formatMoney(question.amount)}` };
+    if (!sameMoney(amount, expected.amount)) {
+      return { kind: 'mismatch', detail: `${detail}, not ${formatMoney(expected.amount)}` };
     }
     if (REVERSED.has(status)) return { kind: 'reversed', detail };
     const gatewayTransactionId = requiredId(transaction, 'val_id');
@@ -130,7 +130,7 @@ function judgeTransaction(transaction: Answer, question: VerificationQuestion): 
       detail,
     };
   }
-  const isOurs = optionalText(transaction, 'tran_id') === question.merchantTransactionId;
+  const isOurs = optionalText(transaction, 'tran_id') === expected.merchantTransactionId;
   const end = isOurs ? NOT_PAID.get(status) : undefined;
   const detail = `the provider says ${status}${isOurs ? '' : ' of another transaction'}`;
   return end === undefined ? { kind: 'pending', detail } : { kind: 'not_paid', status: end, detail };
@@ -158,23 +158,23 @@ function riskOf({ risk_level: level, risk_title: title }: Answer): Risk | undefi
  *
  * @throws ProviderUnavailable, also if a payment that stands is unreadable, because it may be unknown
  */
-export function readPayments(answer: Answer, question: PaymentsQuestion): FoundPayment[] {
+export function readPayments(answer: Answer, search: PaymentSearch): FoundPayment[] {
   requireConnected(answer);
   return elementsOf(answer)
     .map((element) => readObject(element, 'a transaction'))
     .filter((transaction) => STANDING.has(requiredText(transaction, 'status')))
-    .map((transaction) => readPayment(transaction, question));
+    .map((transaction) => readPayment(transaction, search));
 }
 
-function readPayment(transaction: Answer, question: PaymentsQuestion): FoundPayment {
-  if (requiredText(transaction, 'tran_id') !== question.merchantTransactionId) {
+function readPayment(transaction: Answer, search: PaymentSearch): FoundPayment {
+  if (requiredText(transaction, 'tran_id') !== search.merchantTransactionId) {
     throw new ProviderUnavailable('the provider answered about another transaction');
   }
   const bankTransactionId = optionalId(transaction, 'bank_tran_id');
   return {
     gatewayTransactionId: requiredId(transaction, 'val_id'),
     ...(bankTransactionId && { bankTransactionId }),
-    providerPaymentId: optionalId(transaction, 'sessionkey') ?? question.providerPaymentId,
+    providerPaymentId: optionalId(transaction, 'sessionkey') ?? search.providerPaymentId,
     amount: amountOf(transaction),
   };
 }

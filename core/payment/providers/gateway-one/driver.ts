@@ -1,17 +1,18 @@
 // gateway_one: a hosted checkout with an instant payment notification.
 import { formatDecimal } from '../../money.ts';
-import { RISKY_PAYMENTS, RISKY_PAYMENTS_VALUES } from '../../settlement/risk.ts';
 import {
   type CallbackClaim,
   type CallbackFields,
   CallbackMalformed,
   type CheckoutRequest,
+  type ExpectedPayment,
   type PaymentDriver,
   type ProviderAccess,
   ProviderRefused,
   ProviderUnavailable,
+  RISKY_PAYMENTS,
+  RISKY_PAYMENTS_VALUES,
   type Verdict,
-  type VerificationQuestion,
 } from '../driver.ts';
 import { type Answer, readAnswer } from '../http.ts';
 import { recordStep, redactSecrets } from '../record-calls.ts';
@@ -90,26 +91,26 @@ export const gatewayOne: PaymentDriver = redactSecrets({
    * the validation API does not answer, the query by our own transaction id decides, so a forged id hides no
    * payment.
    */
-  async verify(access, question) {
-    const { validationId, settled } = question;
+  async verify(access, expected) {
+    const { validationId, settled } = expected;
     const validated =
-      validationId && !settled ? await tryValidation(access, question, validationId) : undefined;
+      validationId && !settled ? await tryValidation(access, expected, validationId) : undefined;
     const answered = validated instanceof ProviderUnavailable ? undefined : validated;
     if (answered?.kind === 'paid') return answered;
-    const found = await query(access, question);
+    const found = await query(access, expected);
     if (found.kind !== 'pending') return found;
     // The id may be genuine and the query not up to date: the callbacks wait for the next verification.
     if (validated instanceof ProviderUnavailable) throw validated;
     return answered?.kind === 'mismatch' ? answered : found;
   },
 
-  findPayments: (access, question) =>
+  findPayments: (access, search) =>
     recordStep(
       access,
       'query',
       async () => {
-        const answer = await ask(access, QUERY_PATH, { tran_id: question.merchantTransactionId });
-        return { payments: readPayments(answer, question), unanswered: new Map() };
+        const answer = await sendQuery(access, QUERY_PATH, { tran_id: search.merchantTransactionId });
+        return { payments: readPayments(answer, search), unanswered: new Map() };
       },
       ({ payments }) => ({
         outcome: payments.length > 0 ? 'paid' : 'pending',
@@ -122,7 +123,7 @@ export const gatewayOne: PaymentDriver = redactSecrets({
       access,
       'query',
       async () => {
-        const complaint = complaintOf(await ask(access, QUERY_PATH, { tran_id: 'credentials-test' }));
+        const complaint = complaintOf(await sendQuery(access, QUERY_PATH, { tran_id: 'credentials-test' }));
         if (complaint !== undefined) throw new ProviderRefused(complaint);
         return { detail: 'the provider accepts the credentials of the store' };
       },
@@ -136,38 +137,34 @@ const QUERY_PATH = '/validator/api/merchantTransIDvalidationAPI.php';
 /** Resolves with the error if the validation API does not answer about the id. */
 async function tryValidation(
   access: ProviderAccess,
-  question: VerificationQuestion,
+  expected: ExpectedPayment,
   validationId: string,
 ): Promise<Verdict | ProviderUnavailable> {
   try {
-    return await validate(access, question, validationId);
+    return await validate(access, expected, validationId);
   } catch (error) {
     if (error instanceof ProviderUnavailable) return error;
     throw error;
   }
 }
 
-function validate(
-  access: ProviderAccess,
-  question: VerificationQuestion,
-  validationId: string,
-): Promise<Verdict> {
+function validate(access: ProviderAccess, expected: ExpectedPayment, validationId: string): Promise<Verdict> {
   const judge = async () =>
     judgeValidation(
-      await ask(access, VALIDATION_PATH, { val_id: validationId }, VALIDATION_TIMEOUT_MS),
-      question,
+      await sendQuery(access, VALIDATION_PATH, { val_id: validationId }, VALIDATION_TIMEOUT_MS),
+      expected,
     );
   return recordStep(access, 'validate', judge, ({ kind, detail }) => ({ outcome: kind, detail }));
 }
 
-function query(access: ProviderAccess, question: VerificationQuestion): Promise<Verdict> {
-  const fields = { tran_id: question.merchantTransactionId };
-  const judge = async () => judgeQuery(await ask(access, QUERY_PATH, fields), question);
+function query(access: ProviderAccess, expected: ExpectedPayment): Promise<Verdict> {
+  const fields = { tran_id: expected.merchantTransactionId };
+  const judge = async () => judgeQuery(await sendQuery(access, QUERY_PATH, fields), expected);
   return recordStep(access, 'query', judge, ({ kind, detail }) => ({ outcome: kind, detail }));
 }
 
 /** The provider expects the parameters, including the store's password, in the query of the URL. */
-function ask(
+function sendQuery(
   access: ProviderAccess,
   path: string,
   about: Record<string, string>,

@@ -1,12 +1,12 @@
-// What the answers of gateway_two mean: pure functions of an answer and of what was asked.
+// Interprets the answers of gateway_two: pure functions of an answer and the expected payment.
 import { formatMoney, sameMoney } from '../../money.ts';
 import {
   type Checkout,
+  type ExpectedPayment,
   type GrantedToken,
   ProviderRefused,
   ProviderUnavailable,
   type Verdict,
-  type VerificationQuestion,
 } from '../driver.ts';
 import {
   type Answer,
@@ -90,16 +90,16 @@ export function readCheckout({ code, status, answer, summary }: Reply): Checkout
  *
  * @throws ProviderUnavailable
  */
-export function judgeExecution(reply: Reply, question: VerificationQuestion): Verdict {
-  if (reply.code === DONE) return judgePayment(reply.answer, question);
+export function judgeExecution(reply: Reply, expected: ExpectedPayment): Verdict {
+  if (reply.code === DONE) return judgePayment(reply.answer, expected);
   if (reply.code !== undefined && TRANSIENT.has(reply.code))
     throw new ProviderUnavailable(`the provider answered ${reply.summary}`);
   return notPaid(reply) ?? { kind: 'pending', detail: `the provider answered ${reply.summary}` };
 }
 
 /** The answer to the query. @throws ProviderUnavailable */
-export function judgeQuery(reply: Reply, question: VerificationQuestion): Verdict {
-  if (reply.code === DONE) return judgePayment(reply.answer, question);
+export function judgeQuery(reply: Reply, expected: ExpectedPayment): Verdict {
+  if (reply.code === DONE) return judgePayment(reply.answer, expected);
   const verdict = notPaid(reply);
   if (verdict === undefined) throw new ProviderUnavailable(`the provider answered ${reply.summary}`);
   return verdict;
@@ -111,29 +111,29 @@ function notPaid({ code = '', summary }: Reply): Verdict | undefined {
   return { kind: 'not_paid', status: 'failed', detail: `the provider answered ${summary}: ${meaning}` };
 }
 
-function judgePayment(answer: Answer, question: VerificationQuestion): Verdict {
+function judgePayment(answer: Answer, expected: ExpectedPayment): Verdict {
   const status = requiredText(answer, 'transactionStatus');
   const detail = `the provider says ${status}`;
   const wasPaid = status === 'Completed' || REVERSED.has(status);
   if (!wasPaid) {
     // Nothing moved, so only the payment has to be the right one for the answer to count.
-    if (paymentIdOf(answer) !== question.providerPaymentId) {
+    if (paymentIdOf(answer) !== expected.providerPaymentId) {
       throw new ProviderUnavailable('the provider answered about another payment');
     }
     const end = NOT_PAID.get(status);
     return end === undefined ? { kind: 'pending', detail } : { kind: 'not_paid', status: end, detail };
   }
-  if (paymentIdOf(answer) !== question.providerPaymentId) {
+  if (paymentIdOf(answer) !== expected.providerPaymentId) {
     return { kind: 'mismatch', detail: `${detail} of another payment` };
   }
-  if (invoiceOf(answer) !== question.merchantTransactionId) {
+  if (invoiceOf(answer) !== expected.merchantTransactionId) {
     return { kind: 'mismatch', detail: `${detail} of another invoice` };
   }
   const amount = readMoney(requiredText(answer, 'amount'), requiredText(answer, 'currency'));
-  if (!sameMoney(amount, question.amount)) {
+  if (!sameMoney(amount, expected.amount)) {
     return {
       kind: 'mismatch',
-      detail: `${detail}: ${formatMoney(amount)}, not ${formatMoney(question.amount)}`,
+      detail: `${detail}: ${formatMoney(amount)}, not ${formatMoney(expected.amount)}`,
     };
   }
   if (status !== 'Completed') return { kind: 'reversed', detail };

@@ -5,11 +5,11 @@ import {
   type CallbackClaim,
   type CallbackFields,
   CallbackMalformed,
+  type ExpectedPayment,
   type PaymentDriver,
   type ProviderAccess,
   ProviderUnavailable,
   type Verdict,
-  type VerificationQuestion,
 } from '../driver.ts';
 import { redactSecrets } from '../record-calls.ts';
 import { judgeExecution, judgeQuery, readCheckout } from './answers.ts';
@@ -69,12 +69,12 @@ export const gatewayTwo: PaymentDriver = redactSecrets({
       note: () => ({ outcome: 'pending', detail: 'the provider made a checkout' }),
     }),
 
-  verify(access, question) {
-    if (question.providerPaymentId === '') {
+  verify(access, expected) {
+    if (expected.providerPaymentId === '') {
       return Promise.resolve({ kind: 'pending', detail: 'the provider has made no checkout' });
     }
     return asUnavailable(() =>
-      question.settled ? query(access, question) : executeAndQuery(access, question),
+      expected.settled ? query(access, expected) : executeAndQuery(access, expected),
     );
   },
 
@@ -90,48 +90,48 @@ export const gatewayTwo: PaymentDriver = redactSecrets({
  * Executes, then queries if the answer is not final. An execution without a clear answer is never simply
  * repeated.
  */
-async function executeAndQuery(access: ProviderAccess, question: VerificationQuestion): Promise<Verdict> {
+async function executeAndQuery(access: ProviderAccess, expected: ExpectedPayment): Promise<Verdict> {
   // First, because without a token nothing is executed, and there is nothing to query.
   await accessToken(access);
   let unanswered: ProviderUnavailable | undefined;
   try {
-    const executed = await execute(access, question);
+    const executed = await execute(access, expected);
     if (executed.kind !== 'pending') return executed;
   } catch (error) {
     if (!(error instanceof ProviderUnavailable)) throw error;
     unanswered = error;
   }
-  const found = await query(access, question);
+  const found = await query(access, expected);
   // The execution failed, and not because of the customer: another attempt soon may succeed.
   if (found.kind === 'pending' && unanswered !== undefined) throw unanswered;
   return found;
 }
 
-function execute(access: ProviderAccess, question: VerificationQuestion): Promise<Verdict> {
+function execute(access: ProviderAccess, expected: ExpectedPayment): Promise<Verdict> {
   return callAuthorized(access, {
     operation: 'execute',
     path: '/execute',
     timeoutMs: TIMEOUT_MS,
-    body: paymentId(access, question),
-    read: (reply) => judgeExecution(reply, question),
+    body: paymentId(access, expected),
+    read: (reply) => judgeExecution(reply, expected),
     note: ({ kind, detail }) => ({ outcome: kind, detail }),
   });
 }
 
-function query(access: ProviderAccess, question: VerificationQuestion): Promise<Verdict> {
+function query(access: ProviderAccess, expected: ExpectedPayment): Promise<Verdict> {
   return callAuthorized(access, {
     operation: 'query',
     path: '/payment/status',
     timeoutMs: QUERY_TIMEOUT_MS,
-    body: paymentId(access, question),
-    read: (reply) => judgeQuery(reply, question),
+    body: paymentId(access, expected),
+    read: (reply) => judgeQuery(reply, expected),
     note: ({ kind, detail }) => ({ outcome: kind, detail }),
   });
 }
 
 function paymentId(
   { options }: ProviderAccess,
-  { providerPaymentId }: VerificationQuestion,
+  { providerPaymentId }: ExpectedPayment,
 ): Record<string, string> {
   return { [options['paymentIdField'] ?? 'paymentId']: providerPaymentId };
 }

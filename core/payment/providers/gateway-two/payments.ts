@@ -3,7 +3,7 @@
 import {
   type FoundPayment,
   type FoundPayments,
-  type PaymentsQuestion,
+  type PaymentSearch,
   type ProviderAccess,
   ProviderUnavailable,
 } from '../driver.ts';
@@ -17,15 +17,12 @@ const QUERY_TIMEOUT_MS = 15_000;
  * Only payments that callbacks claim; the session's own settled it. Sends queries only and executes nothing.
  * Each id is judged on its own, because a forged one may get any answer.
  */
-export async function findPayments(
-  access: ProviderAccess,
-  question: PaymentsQuestion,
-): Promise<FoundPayments> {
+export async function findPayments(access: ProviderAccess, search: PaymentSearch): Promise<FoundPayments> {
   const payments: FoundPayment[] = [];
   const unanswered = new Map<string, string>();
-  for (const id of question.claimedPaymentIds) {
+  for (const id of search.claimedPaymentIds) {
     try {
-      const payment = await asUnavailable(() => query(access, question, id));
+      const payment = await asUnavailable(() => query(access, search, id));
       if (payment !== undefined) payments.push(payment);
     } catch (error) {
       if (!(error instanceof ProviderUnavailable)) throw error;
@@ -35,17 +32,13 @@ export async function findPayments(
   return { payments, unanswered };
 }
 
-function query(
-  access: ProviderAccess,
-  question: PaymentsQuestion,
-  id: string,
-): Promise<FoundPayment | undefined> {
+function query(access: ProviderAccess, search: PaymentSearch, id: string): Promise<FoundPayment | undefined> {
   return callAuthorized(access, {
     operation: 'query',
     path: '/payment/status',
     timeoutMs: QUERY_TIMEOUT_MS,
     body: { [access.options['paymentIdField'] ?? 'paymentId']: id },
-    read: (reply) => readPayment(reply, question, id),
+    read: (reply) => readPayment(reply, search, id),
     note: (payment) =>
       payment
         ? { outcome: 'paid', detail: `the payment ${id} stands` }
@@ -54,13 +47,13 @@ function query(
 }
 
 /** Only a completed payment whose invoice is the session's counts. */
-export function readPayment(reply: Reply, question: PaymentsQuestion, id: string): FoundPayment | undefined {
+export function readPayment(reply: Reply, search: PaymentSearch, id: string): FoundPayment | undefined {
   const { answer, summary } = reply;
   if (isFinal(reply)) return undefined;
   if (!isDone(reply)) throw new ProviderUnavailable(`the provider answered ${summary}`);
   if (paymentIdOf(answer) !== id)
     throw new ProviderUnavailable('the provider answered about another payment');
-  if (!isCompleted(answer) || invoiceOf(answer) !== question.merchantTransactionId) return undefined;
+  if (!isCompleted(answer) || invoiceOf(answer) !== search.merchantTransactionId) return undefined;
   return {
     gatewayTransactionId: requiredId(answer, 'trxID'),
     providerPaymentId: id,

@@ -13,7 +13,7 @@ import {
   silence,
   startScriptedProvider,
 } from './scripted-provider.ts';
-import { createTestAccess, question, type TestAccess } from './test-access.ts';
+import { createTestAccess, expectedPayment, type TestAccess } from './test-access.ts';
 
 // What any spelling of a canary contains.
 const CANARY = 'canary7q';
@@ -28,8 +28,8 @@ const OPERATIONS: Record<string, (driver: PaymentDriver, access: ProviderAccess)
       orderReference: 'ORD-1',
       customer: {},
     }),
-  verify: (driver, access) => driver.verify(access, question({ validationId: 'V1' })),
-  'verify a paid session': (driver, access) => driver.verify(access, question({ settled: true })),
+  verify: (driver, access) => driver.verify(access, expectedPayment({ validationId: 'V1' })),
+  'verify a paid session': (driver, access) => driver.verify(access, expectedPayment({ settled: true })),
   testCredentials: (driver, access) => driver.testCredentials(access),
 };
 

@@ -2,9 +2,9 @@
 import { systemClock } from '../../../../core/clock.ts';
 import type { Environment } from '../../../../core/payment/entities.ts';
 import type {
+  ExpectedPayment,
   ProviderAccess,
   TokenCache,
-  VerificationQuestion,
   VerificationStep,
 } from '../../../../core/payment/providers/driver.ts';
 import { type ClosableProviderHttp, createProviderHttp } from '../../../../core/payment/providers/http.ts';
@@ -51,7 +51,7 @@ function createMemoryTokens(): TokenCache {
 }
 
 /** About a session of 100.00 BDT. */
-export function question(changes: Partial<VerificationQuestion> = {}): VerificationQuestion {
+export function expectedPayment(changes: Partial<ExpectedPayment> = {}): ExpectedPayment {
   return {
     merchantTransactionId: '01K7TRANSACTION',
     providerPaymentId: 'PAY-1',

@@ -7,10 +7,10 @@ import {
   readCheckout,
 } from '../../../../../core/payment/providers/gateway-one/answers.ts';
 import { transaction } from '../sample-answers.ts';
-import { question } from '../test-access.ts';
+import { expectedPayment } from '../test-access.ts';
 
 describe('a validation by gateway_one', () => {
-  const judge = (changes: Record<string, unknown>, about = question()) =>
+  const judge = (changes: Record<string, unknown>, about = expectedPayment()) =>
     judgeValidation(transaction(changes), about);
 
   for (const status of ['VALID', 'VALIDATED']) {
@@ -28,7 +28,7 @@ describe('a validation by gateway_one', () => {
   it('compares what the customer was asked for, not what the store is credited', () => {
     const inDollars = { amount: '11900.00', currency: 'BDT', currency_amount: '100', currency_type: 'USD' };
     const amount = { minor: 10_000n, currency: 'USD' };
-    expect(judge(inDollars, question({ amount })).kind).to.equal('paid');
+    expect(judge(inDollars, expectedPayment({ amount })).kind).to.equal('paid');
     expect(judge(inDollars).kind).to.equal('mismatch');
   });
 
@@ -52,9 +52,9 @@ describe('a validation by gateway_one', () => {
   }
 
   it('does not settle by a validation id that the provider does not know', () => {
-    expect(judgeValidation({ status: 'INVALID_TRANSACTION', APIConnect: 'DONE' }, question()).kind).to.equal(
-      'mismatch',
-    );
+    expect(
+      judgeValidation({ status: 'INVALID_TRANSACTION', APIConnect: 'DONE' }, expectedPayment()).kind,
+    ).to.equal('mismatch');
   });
 
   const unreadable = {
@@ -78,7 +78,7 @@ describe('a query of gateway_one', () => {
   const judge = (...elements: unknown[]) =>
     judgeQuery(
       { APIConnect: 'DONE', no_of_trans_found: String(elements.length), element: elements },
-      question(),
+      expectedPayment(),
     );
   const attempt = (status: string, changes: Record<string, unknown> = {}) =>
     transaction({ status, ...changes });
@@ -99,19 +99,21 @@ describe('a query of gateway_one', () => {
   it('does not rely on the count', () => {
     const answer = { APIConnect: 'DONE', element: [attempt('VALID')] };
     for (const count of ['0', '1', undefined]) {
-      expect(judgeQuery({ ...answer, no_of_trans_found: count }, question()).kind).to.equal('paid');
+      expect(judgeQuery({ ...answer, no_of_trans_found: count }, expectedPayment()).kind).to.equal('paid');
     }
   });
 
   it('leaves a session open that the provider knows no transaction of', () => {
     expect(judge().kind).to.equal('pending');
-    expect(judgeQuery({ APIConnect: 'DONE', no_of_trans_found: '0' }, question()).kind).to.equal('pending');
+    expect(judgeQuery({ APIConnect: 'DONE', no_of_trans_found: '0' }, expectedPayment()).kind).to.equal(
+      'pending',
+    );
   });
 
   it('says nothing without a list of transactions', () => {
     for (const element of [undefined, {}, 'none']) {
       const answer = { APIConnect: 'DONE', no_of_trans_found: '1', element };
-      expect(() => judgeQuery(answer, question())).to.throw(
+      expect(() => judgeQuery(answer, expectedPayment())).to.throw(
         ProviderUnavailable,
         '"element" of the answer is not a list',
       );

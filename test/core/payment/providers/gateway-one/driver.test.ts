@@ -16,7 +16,7 @@ import {
   silence,
   startScriptedProvider,
 } from '../scripted-provider.ts';
-import { createTestAccess, question, rejectionOf, type TestAccess } from '../test-access.ts';
+import { createTestAccess, expectedPayment, rejectionOf, type TestAccess } from '../test-access.ts';
 
 const INITIATE = '/base/gwprocess/v4/api.php';
 const VALIDATE = '/base/validator/api/validationserverAPI.php';
@@ -42,7 +42,8 @@ describe('gateway_one', () => {
 
   const found = (...element: unknown[]): Scripted =>
     json({ APIConnect: 'DONE', no_of_trans_found: String(element.length), element });
-  const verify = (changes = {}) => gatewayOne.verify(access, question({ validationId: VAL_ID, ...changes }));
+  const verify = (changes = {}) =>
+    gatewayOne.verify(access, expectedPayment({ validationId: VAL_ID, ...changes }));
   const paths = () => provider.received.map(({ path }) => path);
   const outcomes = () => access.steps.map(({ operation, outcome }) => [operation, outcome]);
 
@@ -69,7 +70,7 @@ describe('gateway_one', () => {
 
     it('asks by its own transaction id where there is no validation id', async () => {
       provider.on(QUERY, found(transaction({ status: 'FAILED' }), transaction()));
-      expect(await gatewayOne.verify(access, question())).to.include({
+      expect(await gatewayOne.verify(access, expectedPayment())).to.include({
         kind: 'paid',
         gatewayTransactionId: VAL_ID,
       });

@@ -14,14 +14,14 @@ import {
   readReply,
 } from '../../../../../core/payment/providers/gateway-two/answers.ts';
 import { payment } from '../sample-answers.ts';
-import { question } from '../test-access.ts';
+import { expectedPayment } from '../test-access.ts';
 
 const reply = (body: unknown, status = 200): Reply => readReply(status, JSON.stringify(body));
 const code = (statusCode: string): Reply => reply({ statusCode, statusMessage: 'Said so' });
 
 const judges: Record<string, (reply: Reply) => Verdict> = {
-  execute: (answer) => judgeExecution(answer, question()),
-  query: (answer) => judgeQuery(answer, question()),
+  execute: (answer) => judgeExecution(answer, expectedPayment()),
+  query: (answer) => judgeQuery(answer, expectedPayment()),
 };
 for (const [operation, judge] of Object.entries(judges)) {
   const judged = (changes: Record<string, unknown>) => judge(reply(payment(changes)));
@@ -122,9 +122,9 @@ for (const [operation, judge] of Object.entries(judges)) {
 describe('the answer of gateway_two to execute', () => {
   for (const open of ['2062', '2068', '2116', '2117', '2119', '2056', '2060', '9999']) {
     it(`is to be asked about after ${open}, in any envelope`, () => {
-      expect(judgeExecution(code(open), question()).kind).to.equal('pending');
+      expect(judgeExecution(code(open), expectedPayment()).kind).to.equal('pending');
       const error = reply({ errorCode: open, errorMessage: 'Said so' });
-      expect(judgeExecution(error, question())).to.deep.equal({
+      expect(judgeExecution(error, expectedPayment())).to.deep.equal({
         kind: 'pending',
         detail: `the provider answered ${open} Said so`,
       });
@@ -133,7 +133,7 @@ describe('the answer of gateway_two to execute', () => {
 
   it('is to be asked about after a bare message', () => {
     const bare = reply({ message: 'Endpoint request timed out' });
-    expect(judgeExecution(bare, question()).detail).to.equal(
+    expect(judgeExecution(bare, expectedPayment()).detail).to.equal(
       'the provider answered HTTP 200 Endpoint request timed out',
     );
   });
@@ -142,7 +142,7 @@ describe('the answer of gateway_two to execute', () => {
 describe('the answer of gateway_two to the query', () => {
   for (const unheardOf of ['2056', '2062', '9999']) {
     it(`says nothing by ${unheardOf}`, () => {
-      expect(() => judgeQuery(code(unheardOf), question())).to.throw(ProviderUnavailable);
+      expect(() => judgeQuery(code(unheardOf), expectedPayment())).to.throw(ProviderUnavailable);
     });
   }
 });

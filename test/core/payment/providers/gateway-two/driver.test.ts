@@ -16,7 +16,7 @@ import {
   silence,
   startScriptedProvider,
 } from '../scripted-provider.ts';
-import { createTestAccess, question, rejectionOf, type TestAccess } from '../test-access.ts';
+import { createTestAccess, expectedPayment, rejectionOf, type TestAccess } from '../test-access.ts';
 
 const GRANT = '/base/token/grant';
 const CREATE = '/base/create';
@@ -50,13 +50,13 @@ describe('gateway_two', () => {
   const queried = (changes: Record<string, unknown> = {}): Scripted =>
     json(payment({ merchantInvoiceNumber: undefined, merchantInvoice: '01K7TRANSACTION', ...changes }));
   const initiated = queried({ transactionStatus: 'Initiated', trxID: undefined });
-  const verify = (changes = {}) => gatewayTwo.verify(access, question(changes));
+  const verify = (changes = {}) => gatewayTwo.verify(access, expectedPayment(changes));
   const calls = () => provider.received.map(({ path }) => path.replace('/base', ''));
   const outcomes = () => access.steps.map(({ operation, outcome }) => `${operation}: ${outcome}`);
 
   describe('asked for all payments of a session', () => {
     const find = (...claimedPaymentIds: string[]) => {
-      const { merchantTransactionId, providerPaymentId } = question();
+      const { merchantTransactionId, providerPaymentId } = expectedPayment();
       return gatewayTwo.findPayments(access, {
         merchantTransactionId,
         providerPaymentId,

@@ -76,6 +76,7 @@ describe('the benchmark', () => {
 
   it('leaves no process and no file behind when Ctrl-C ends it', async function () {
     this.timeout(120_000);
+    if (!IS_LONG) return this.skip(); // it starts all sides once more
     const temporary = await mkdtemp(join(tmpdir(), 'bench-interrupted-'));
     // In a process group of its own, all of which is told of a Ctrl-C, as a terminal does it.
     const bench = spawn(process.execPath, [PROGRAM, '--smoke', '--out', temporary], {

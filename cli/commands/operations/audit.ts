@@ -42,14 +42,20 @@ type ListOptions = ListingOptions & {
 };
 
 export function registerAudit(program: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
   const audit = addNoun(program, 'audit', {
     group: 'Administration:',
     summary: 'who changed what',
     description:
       'The log of all changes with the values before and after, and the verification that it is complete.',
   });
+  addList(audit, tools);
+  addVerify(audit, tools);
+  addBeginChain(audit, tools);
+  addExport(audit, tools);
+}
 
+function addList(audit: Command, tools: CommandContext): void {
+  const { hub } = tools;
   const listing = addVerb(audit, 'list', {
     summary: 'list changes',
     description: 'Lists changes, newest first. Filters combine with AND.',
@@ -95,7 +101,10 @@ export function registerAudit(program: Command, tools: CommandContext): void {
       await printList(tools, listed, options);
     },
   );
+}
 
+function addVerify(audit: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(audit, 'verify', {
     summary: 'verify that the log is complete and unaltered',
     description:
@@ -122,7 +131,10 @@ export function registerAudit(program: Command, tools: CommandContext): void {
         `The audit log is not intact (${broken.problem}${where.length > 0 ? ` at ${where.join(', ')}` : ''}): ${broken.detail}.`,
       );
     });
+}
 
+function addBeginChain(audit: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(audit, 'begin-chain', {
     summary: 'begin a new chain when the old one cannot continue',
     description:
@@ -142,7 +154,9 @@ export function registerAudit(program: Command, tools: CommandContext): void {
       const { head } = await client.beginAuditChain({ reason });
       await out.record({ head }, [{ title: 'Head', cell: (item) => item.head }]);
     });
+}
 
+function addExport(audit: Command, tools: CommandContext): void {
   const exporting = addVerb(audit, 'export', {
     summary: 'export the whole log to a file',
     description: 'Exports the log in the order of its chain to a file or to standard output, oldest first.',

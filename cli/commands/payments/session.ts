@@ -63,13 +63,25 @@ type ListOptions = ListingOptions & {
 const EXAMPLE_ID = 'chs_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
 export function registerSession(program: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
   const session = addNoun(program, 'session', {
     group: 'Payments:',
     summary: 'charge sessions',
     description: 'Attempts to charge a customer through the hosted checkout of a payment provider.',
   });
+  addCreate(session, tools);
+  addList(session, tools);
+  addShow(session, tools);
+  addInspect(session, tools);
+  addListVerifications(session, tools);
+  addListChanges(session, tools);
+  addWatchVerb(session, tools);
+  addRelease(session, tools);
+  addRecheck(session, tools);
+  registerDuplicates(session, tools);
+}
 
+function addCreate(session: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(session, 'create', {
     summary: 'create a charge session',
     description:
@@ -106,7 +118,10 @@ export function registerSession(program: Command, tools: CommandContext): void {
       const reply = await payments.createChargeSession(request, NO_DEADLINE);
       await out.record(chargeSessionView(part(reply.session, 'session')), CHARGE_SESSION_FIELDS);
     });
+}
 
+function addList(session: Command, tools: CommandContext): void {
+  const { hub } = tools;
   const listing = addVerb(session, 'list', {
     summary: 'list charge sessions',
     description: 'Lists charge sessions, newest first. Filters combine with AND.',
@@ -146,7 +161,10 @@ export function registerSession(program: Command, tools: CommandContext): void {
       await printList(tools, listed, options);
     },
   );
+}
 
+function addShow(session: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(session, 'show', {
     summary: 'show a charge session',
     description: 'Shows the current state of a charge session. `session inspect` shows its history.',
@@ -159,7 +177,10 @@ export function registerSession(program: Command, tools: CommandContext): void {
       const reply = await payments.getChargeSession({ sessionId });
       await out.record(chargeSessionView(part(reply.session, 'session')), CHARGE_SESSION_FIELDS);
     });
+}
 
+function addInspect(session: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(session, 'inspect', {
     summary: 'show the whole history of a session',
     description:
@@ -179,7 +200,10 @@ export function registerSession(program: Command, tools: CommandContext): void {
       const leftOut = leftOutOf(story);
       if (leftOut.length > 0) await out.text(`\n${leftOut.join('\n')}\n`);
     });
+}
 
+function addListVerifications(session: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(session, 'list-verifications', {
     summary: 'list the verifications of a session',
     description: 'Lists the calls to the provider about a session and the answers, newest first.',
@@ -197,7 +221,10 @@ export function registerSession(program: Command, tools: CommandContext): void {
       const count = await out.list(pages(fetchPage, max), VERIFICATION_COLUMNS);
       if (count === 0) out.note('The session has no verifications yet.');
     });
+}
 
+function addListChanges(session: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(session, 'list-changes', {
     summary: 'list the status changes of a session',
     description: 'Lists the status changes of a session, newest first, as far back as the audit log reaches.',
@@ -215,7 +242,9 @@ export function registerSession(program: Command, tools: CommandContext): void {
       const count = await out.list(pages(fetchPage, max), STATUS_CHANGE_COLUMNS);
       if (count === 0) out.note('The status of this session has not changed yet.');
     });
+}
 
+function addWatchVerb(session: Command, tools: CommandContext): void {
   addVerb(session, 'watch', {
     summary: 'print each change of a session',
     description:
@@ -226,7 +255,10 @@ export function registerSession(program: Command, tools: CommandContext): void {
     .argument('<sessionId>', 'the session, chs_…')
     .option('--until-final', 'exit when the provider has confirmed success, failed or cancelled')
     .action((sessionId: string, options: WatchOptions) => watchSession(tools, sessionId, options));
+}
 
+function addRelease(session: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(session, 'release', {
     summary: 'release a session that is held for review',
     description:
@@ -252,7 +284,10 @@ export function registerSession(program: Command, tools: CommandContext): void {
       if (reply.unchanged) out.note('Nothing changed: the session was already released.');
       if (view.status === 'pending') out.note('The hub will retry the verification.');
     });
+}
 
+function addRecheck(session: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(session, 'recheck', {
     summary: 'ask the provider now',
     description:
@@ -268,6 +303,4 @@ export function registerSession(program: Command, tools: CommandContext): void {
         RECHECKED_FIELDS,
       );
     });
-
-  registerDuplicates(session, tools);
 }

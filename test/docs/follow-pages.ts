@@ -1,32 +1,33 @@
-// The commands of every page, run in order beside a demo, and compared with what the page shows.
+// Runs the commands of pages in order beside a demo, and compares their output with the page.
 //
-// A console block is compared with what its commands print; a block of sh has to succeed. `<!-- given: … -->` in a page is
-// a command that its reader does not see, and `<!-- file: … -->` above a block the name under which its reader saves it.
+// The commands of a console block must print its text; a block of sh must succeed. `<!-- given: … -->` is a command that
+// the reader of the page does not see, and `<!-- file: … -->` the name under which the reader saves the next block.
 import { expect } from 'chai';
 import { createDatabase } from '../support/postgres/databases.ts';
 import { foundRedis } from '../support/redis/redis.ts';
 import { isGenerated, listPages, type Part, readPage, readParts } from './markdown.ts';
 import { type Demo, type Step, startDemo, steady, steps } from './run-doc-commands.ts';
 
-/** A step whose output nobody compares has none. */
+/** Without `output`, a step only has to succeed. */
 type Followed = Pick<Step, 'command'> & Partial<Step>;
 
-/** Programs are started by the dozen. */
+/** A page starts dozens of programs. */
 const PAGE_MS = 180_000;
 
-describe('the commands', function () {
-  this.timeout(PAGE_MS);
+/** Tests the commands of the pages that `isIncluded` selects. Each caller starts a demo of its own. */
+export function followPages(isIncluded: (path: string) => boolean): void {
   let demo: Demo;
   before(async () => {
     demo = await startDemo();
   });
   after(() => demo?.stop());
 
-  for (const path of listPages()) {
+  for (const path of listPages().filter(isIncluded)) {
     const page = readPage(path);
     const followed = isGenerated(page) ? [] : readParts(page).flatMap(stepsOf);
     if (followed.length === 0) continue;
-    it(`of ${path} do what it says`, async () => {
+    it(`of ${path} print the output that the page shows`, async function () {
+      this.timeout(PAGE_MS);
       const stand = {
         'postgres://hub@db/hub': await createDatabase(),
         'redis://redis': foundRedis(),
@@ -42,7 +43,7 @@ describe('the commands', function () {
       });
     });
   }
-});
+}
 
 function stepsOf(part: Part): Followed[] {
   if (part.kind === 'note') {

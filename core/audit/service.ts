@@ -14,8 +14,9 @@ import { beginOf, type ChainOptions, formatHead, parseHead } from './chain.ts';
 import { readChainKey } from './chain-key.ts';
 import { ignoreChainStopped } from './chain-stopped.ts';
 import type { ActorKind, Facts } from './entities.ts';
-import { exportEntries, type LinkedEntry, listEntries } from './entries.ts';
+import { exportEntries, type LinkedEntry } from './export-entries.ts';
 import type { HeadMonitor } from './head-monitor.ts';
+import { listEntries } from './list-entries.ts';
 import { verifyAuditLog } from './verify.ts';
 import type { Break } from './walk-chain.ts';
 

@@ -23,7 +23,7 @@ export type PaymentMetrics = {
   checkout<T>(slot: string, create: () => Promise<T>): Promise<T>;
   /** An answer was discarded, because another hub had taken the verification lease. */
   fenced(slot: string): void;
-  /** A provider was asked for duplicate payments of a session. */
+  /** The hub looked for duplicate payments of a session at its provider. */
   duplicateCheck(result: 'found' | 'none' | 'unavailable' | 'given_up'): void;
   /** The sweep checked a session. */
   swept(result: string): void;

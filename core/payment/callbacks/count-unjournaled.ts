@@ -24,8 +24,7 @@ export type CountedCallback = {
   readonly sessionId: string;
   /** The state that the journal would give it. */
   readonly state: CountedState;
-  /** Whether it needs a verification. */
-  readonly asks: boolean;
+  readonly needsVerification: boolean;
   /** The payment that it names, if that one needs a check. */
   readonly names?: NamedPayment | undefined;
 };
@@ -53,9 +52,9 @@ export function countedCallback(
   isResolved: boolean,
 ): CountedCallback {
   const sessionId = session.id;
-  if (!isResolved) return { sessionId, state: 'mismatch', asks: false } as const;
+  if (!isResolved) return { sessionId, state: 'mismatch', needsVerification: false } as const;
   const names = mayBePaid(claim) ? otherPaymentOf(claim, session) : undefined;
-  return { sessionId, state: 'ignored', asks: claim.outcome !== 'ignored', names } as const;
+  return { sessionId, state: 'ignored', needsVerification: claim.outcome !== 'ignored', names } as const;
 }
 
 /** The payment that a callback names, unless it is the session's own checkout. */
@@ -85,7 +84,7 @@ export function createCountCallback({ pool, clock, logger }: CountOptions): Coun
         if (advanced && !paid) logger.warn({ sessionId: formatId('chs', id) }, message);
       }
       const locked = new Set(late.filter(({ advanced }) => !advanced).map(({ id }) => id));
-      return counted.map(({ sessionId, asks }) => !(asks && locked.has(sessionId)));
+      return counted.map(({ sessionId, needsVerification }) => !(needsVerification && locked.has(sessionId)));
     },
   });
   const inProgress = new Map<string, Promise<void>>();
@@ -169,7 +168,7 @@ async function countEach(
       sessions.map(([sessionId]) => sessionId),
       sessions.map(([, callbacks]) => countOf(callbacks, 'ignored')),
       sessions.map(([, callbacks]) => countOf(callbacks, 'mismatch')),
-      sessions.map(([, callbacks]) => callbacks.some(({ asks }) => asks)),
+      sessions.map(([, callbacks]) => callbacks.some(({ needsVerification }) => needsVerification)),
       at,
       named.map(({ sessionId }) => sessionId),
       named.map(({ gateway }) => gateway),

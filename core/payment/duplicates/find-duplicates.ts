@@ -16,7 +16,7 @@ import {
   type VerificationStep,
 } from '../providers/driver.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
-import { recordSteps, SETTLEMENT } from '../settlement/write-settlement.ts';
+import { recordSteps, SETTLEMENT } from '../settlement/statements.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
 import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
 import { endLease } from '../verification/lease-statements.ts';

@@ -12,8 +12,8 @@ import {
   type VerificationStep,
 } from '../providers/driver.ts';
 import type { Settle } from '../settlement/settle.ts';
+import { recordSteps } from '../settlement/statements.ts';
 import { canHaveCheckout } from '../settlement/status-machine.ts';
-import { recordSteps } from '../settlement/write-settlement.ts';
 import type { Providers } from '../slots/provider-access.ts';
 import type { VerificationLease } from '../verification/lease.ts';
 import { nextCheck, type SweepSchedule } from '../verification/schedule.ts';

@@ -13,7 +13,7 @@ export type StoredSession = {
   readonly slot: string;
   readonly gateway: string;
   readonly status: ChargeStatusName;
-  /** Whether the provider itself said so. */
+  /** Whether the provider confirmed the status. */
   readonly verified: boolean;
   readonly statusReason: string;
   /** How often a callback's claim has changed the status. */
@@ -27,11 +27,11 @@ export type StoredSession = {
   readonly gatewayTransactionId: string | undefined;
   /** Counts how often its verification lease was taken. */
   readonly fencingNumber: number;
-  /** Milliseconds until a callback may cause a question about it again; 0: now. */
+  /** Milliseconds until a callback may trigger a verification again; 0: now. */
   readonly verificationInMs: number;
   /**
-   * Whether a payment that the provider rates risky is held for review: the slot wants it, and nobody has
-   * released it.
+   * Whether a payment that the provider rates risky is held for review: the slot holds such payments, and
+   * nobody has released this one.
    */
   readonly holdsRisky: boolean;
 };
@@ -62,7 +62,7 @@ export function readSession(db: Pool | PoolClient, id: string): Promise<StoredSe
  * By the id that the provider gave the hub (charge_session_provider_payment_id_key). Two slots may be
  * accounts at providers that number alike: an id that fits two sessions resolves neither.
  */
-export async function readSessionByPayment(
+async function readSessionByPayment(
   db: Pool,
   gateway: string,
   providerPaymentId: string,
@@ -117,18 +117,21 @@ async function read(db: Pool | PoolClient, { name, condition, values }: Wanted):
   return rows.map(factsOf);
 }
 
-type Asked = Wanted & { readonly asked: string };
+type Lookup = Wanted & {
+  /** SQL: the rows `t` to find sessions for, with their `position`. */
+  readonly wanted: string;
+};
 
 /**
- * Many at once: for each position of `asked`, the session that the condition finds, if any.
+ * Many at once: for each position of `wanted`, the session that the condition finds, if any.
  */
-export async function readSessionsAt(
+async function readSessionsAt(
   db: Pool,
   count: number,
-  { name, asked, condition, values }: Asked,
+  { name, wanted, condition, values }: Lookup,
 ): Promise<(StoredSession | undefined)[]> {
   const text = `select t.position as key, ${SESSION_COLUMNS}
-                from ${asked} join charge_session c on true join slot s on s.id = c.slot_id where
+                from ${wanted} join charge_session c on true join slot s on s.id = c.slot_id where
                   ${condition}`;
   const found = await readSessionsBy(db, { name, text, values });
   return Array.from({ length: count }, (_, index) => found.get(String(index + 1)));
@@ -175,20 +178,20 @@ export function createFindSession(pool: Pool): FindSession {
       readSessionsAt(pool, ids.length, {
         name: 'read_sessions',
         // charge_session_pkey
-        asked: 'unnest($1::uuid[]) with ordinality as t (id, position)',
+        wanted: 'unnest($1::uuid[]) with ordinality as t (id, position)',
         condition: 'c.id = t.id',
         values: [ids],
       }),
   });
   const byTransaction = createBatcher<readonly [gateway: string, id: string], StoredSession | undefined>({
     ...BATCHES,
-    run: (asked) =>
-      readSessionsAt(pool, asked.length, {
+    run: (names) =>
+      readSessionsAt(pool, names.length, {
         name: 'read_sessions_by_transaction',
         // charge_session_merchant_transaction_id_key
-        asked: 'unnest($1::text[], $2::text[]) with ordinality as t (gateway, id, position)',
+        wanted: 'unnest($1::text[], $2::text[]) with ordinality as t (gateway, id, position)',
         condition: 'c.merchant_transaction_id = t.id and s.gateway = t.gateway',
-        values: [asked.map(([gateway]) => gateway), asked.map(([, id]) => id)],
+        values: [names.map(([gateway]) => gateway), names.map(([, id]) => id)],
       }),
   });
   return {

@@ -3,30 +3,26 @@ import type { Pool, PoolClient, QueryResult } from 'pg';
 import { recordChanges } from '../../audit/record.ts';
 import { combineWrites, inTransaction, type Send } from '../../storage/sql/transaction.ts';
 import { finishing, finishWaiting, type Outcome } from '../callbacks/journaled-callbacks.ts';
-import { markOtherPayments } from '../duplicates/other-payments.ts';
+import { closeDuplicates, markOtherPayments } from '../duplicates/other-payments.ts';
 import { applyRules, type FeeRuleFacts, readRulesInForce } from '../fees/rules.ts';
 import { lockSessions, type StoredSession } from '../sessions/read-sessions.ts';
 import { isFenced } from '../verification/lease.ts';
-import { type Decision, decide } from './decide.ts';
+import { type Decision, decide, type ProofState } from './decide.ts';
 import { type Finding, PAID_BEFORE, type PaidFinding } from './finding.ts';
 import {
   type ClaimedProof,
   claimProofs,
   hasPaidAnother,
   isFullyClaimed,
-  type ProofState,
-  releaseProofs,
-} from './proof.ts';
-import {
-  closeDuplicates,
   logFees,
   logUsages,
   recordSteps,
+  releaseProofs,
   SETTLEMENT,
   type UsageEntry,
   updateSessions,
   usageEntry,
-} from './write-settlement.ts';
+} from './statements.ts';
 
 export type BatchOptions = {
   readonly pool: Pool;
@@ -54,7 +50,7 @@ export type SettledBatch = {
   readonly finishedCallbacks: readonly { readonly gateway: string; readonly state: Outcome['state'] }[];
 };
 
-/** How long a shared batch waits for any lock, such as that of a proof which another hub is settling by. */
+/** How long a shared batch waits for any lock, such as that of a proof that another hub settles by. */
 const LOCK_TIMEOUT_MS = 1_000;
 
 export async function settleBatch(
@@ -82,7 +78,8 @@ export async function settleBatch(
     if (unused.length > 0) send(releaseProofs(unused));
 
     const usages = settled.flatMap((one) => usageOf(one, rules, at));
-    const closed = await closeDuplicates(client, usages, at);
+    const later = usages.filter(({ kind }) => kind === 'later_payment');
+    const closed = await closeDuplicates(client, later, at);
     const updates = settled.flatMap(updateOf);
     if (updates.length > 0 || judged.some(({ finding }) => finding.steps.length > 0)) {
       send(

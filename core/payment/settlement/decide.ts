@@ -9,7 +9,6 @@ import type { Checkout, Risk, Verdict } from '../providers/driver.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { EARLY_CHECK_MS } from '../verification/schedule.ts';
 import { type Finding, type Held, PAID_BEFORE } from './finding.ts';
-import type { ProofState } from './proof.ts';
 import { isContested, nextState, type SessionState, type StatusEvent } from './status-machine.ts';
 
 /** Returns `answer`, unless the session has no checkout or the payment is held. */
@@ -76,6 +75,12 @@ export type SessionUpdate = {
   readonly checkAt?: Date | undefined;
   readonly checkout?: Checkout;
 };
+
+/**
+ * The proof of a payment. `again`: a part of it paid this session before. `used`: a part of it paid another
+ * session.
+ */
+export type ProofState = 'new' | 'again' | 'used';
 
 const STAYS_PAID = 'the session is paid, and stays so';
 

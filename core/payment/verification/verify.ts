@@ -16,7 +16,7 @@ import type { FindSession, StoredSession } from '../sessions/read-sessions.ts';
 import { verdictOf } from '../settlement/decide.ts';
 import { type Finding, PAID_BEFORE, type Settlement } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
-import { recordSteps } from '../settlement/write-settlement.ts';
+import { recordSteps } from '../settlement/statements.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
 import type { TakenVerificationLease, VerificationLease, VerificationLeases } from './lease.ts';
 

@@ -73,7 +73,7 @@ async function readFrom<T, P>(
   const after = pageToken === '' ? undefined : list.parse(pageToken);
   if (pageToken !== '' && after === undefined) throw pageTokenInvalid();
   const size = pageSize || DEFAULT_PAGE_SIZE;
-  // One more than asked for tells whether there is another page.
+  // One more than requested shows whether there is another page.
   const found = await list.read(after, size + 1);
   const items = found.slice(0, size);
   const last = items.at(-1);
@@ -87,7 +87,8 @@ function parseSpanPosition(prefix: IdPrefix, position: string): SpanPosition | u
 }
 
 /**
- * The same for every page token that does not continue this list, so that it tells nothing about what exists.
+ * The same for every page token that does not continue this list, so that it does not reveal which items
+ * exist.
  */
 export function pageTokenInvalid(): HubError {
   return new HubError(

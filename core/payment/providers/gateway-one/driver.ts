@@ -25,7 +25,7 @@ const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
   ['CANCELLED', 'cancelled'],
 ]);
 const READS = ['status', 'tran_id', 'val_id', 'sessionkey'] as const;
-/** Fields that operators need when a customer or the provider asks about a payment. */
+/** Fields that operators need for inquiries of a customer or the provider about a payment. */
 const SHOWS = [
   'amount',
   'currency_amount',

@@ -46,7 +46,7 @@ const NOT_PAID: ReadonlyMap<string, 'failed' | 'cancelled'> = new Map([
 ]);
 const REVERSED = new Set(['Refunded', 'Reversed', 'Charged Back']);
 
-/** @throws ProviderUnavailable for what cannot be read, and for HTTP statuses that ask to come back later */
+/** @throws ProviderUnavailable for an unreadable answer, and for HTTP statuses that request a later retry */
 export function readReply(status: number, body: string): Reply {
   if (status >= 500 || status === 408 || status === 429) {
     throw new ProviderUnavailable(`the provider answered with HTTP ${status}`);
@@ -86,7 +86,7 @@ export function readCheckout({ code, status, answer, summary }: Reply): Checkout
 
 /**
  * The answer to execute. Pending means that it leaves open whether the payment was executed, now or before
- * (2062, 2068, 2116, 2117, 2119), or could not be judged (2056, 2060, codes unheard of): the query will tell.
+ * (2062, 2068, 2116, 2117, 2119), or could not be judged (2056, 2060, unknown codes): the query decides.
  *
  * @throws ProviderUnavailable
  */

@@ -1,6 +1,5 @@
-// Reads the audit log: pages of entries, and the export along the chain.
+// Lists the entries of the audit log.
 import type { FilterQuery } from '@mikro-orm/postgresql';
-import type { Pool } from 'pg';
 import { parseId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
 import {
@@ -11,7 +10,6 @@ import {
   readPage,
   readSpanPage,
 } from '../storage/sql/page.ts';
-import { type ChainedEntry, type ChainHead, readHash, readLinks } from './chain.ts';
 import { type ActorKind, type AuditEntry, AuditEntrySchema } from './entities.ts';
 
 export type AuditFilter = {
@@ -55,39 +53,4 @@ export function listEntries(
     if (after) conditions.push(laterInList('at', after));
     return em.find(AuditEntrySchema, { $and: conditions }, { orderBy: latestFirst('at'), limit });
   });
-}
-
-/** A link and its entry. */
-export type LinkedEntry = ChainHead & {
-  readonly linkedAt: string;
-  readonly previousHash: string;
-  readonly entry: ChainedEntry;
-};
-
-const BATCH = 500;
-
-/**
- * Yields batches of entries in the order of the chain, after link number `after`. Pruned and missing entries
- * are left out.
- *
- * @param begin The start of the current chain; links of an earlier chain may precede it.
- */
-export async function* exportEntries(
-  pool: Pool,
-  after: number,
-  begin: ChainHead,
-): AsyncGenerator<LinkedEntry[]> {
-  let previous: ChainHead = { seq: after, hash: (await readHash(pool, after)) ?? '' };
-  for (;;) {
-    const links = await readLinks(pool, previous.seq, BATCH);
-    const entries: LinkedEntry[] = [];
-    for (const { seq, hash, linkedAt, entry } of links) {
-      if (seq === begin.seq + 1) previous = begin;
-      const previousHash = seq === previous.seq + 1 ? previous.hash : ((await readHash(pool, seq - 1)) ?? '');
-      if (entry !== undefined) entries.push({ seq, hash, linkedAt, previousHash, entry });
-      previous = { seq, hash };
-    }
-    if (entries.length > 0) yield entries;
-    if (links.length < BATCH) return;
-  }
 }

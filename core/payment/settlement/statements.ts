@@ -1,22 +1,95 @@
-// The statements that write a settlement: the session, the provider calls, the usage log and the fee lines.
+// The statements of a settlement: claim the proofs of payment, and write the session, the provider calls, the
+// usage log and the fee lines.
+//
+// A proof that has paid one session never pays another, not even after a reversal.
 //
 // The first payment of a session is a usage log entry of kind `payment` with the session's id. A `reversal`
 // takes back an earlier payment, and a payment after a reversal is a `later_payment`. Each is written under
 // the session's lock, and never changed.
-
 import type { PoolClient, QueryConfig } from 'pg';
 import type { Actor } from '../../access/caller.ts';
-import type { Change } from '../../audit/record.ts';
-import { formatId, newUuid } from '../../ids.ts';
+import { newUuid } from '../../ids.ts';
 import type { Write } from '../../storage/sql/transaction.ts';
 import type { Fees } from '../fees/rules.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { SessionUpdate, Usage } from './decide.ts';
-import type { Finding } from './finding.ts';
+import type { Finding, PaidFinding } from './finding.ts';
 import type { SessionState } from './status-machine.ts';
 
 /** The actor of settlements in the audit log. */
 export const SETTLEMENT: Actor = { kind: 'hub', name: 'settlement', requestId: '' };
+
+type Proof = { readonly sessionId: string; readonly kind: string; readonly value: string };
+export type ClaimedProof = Proof & { readonly gateway: string };
+
+/** Assigns proofs to the sessions; returns those that no session had. */
+export async function claimProofs(
+  client: PoolClient,
+  findings: readonly PaidFinding[],
+): Promise<readonly ClaimedProof[]> {
+  if (findings.length === 0) return [];
+  const { rows } = await client.query<ClaimedProof>({
+    name: 'claim_proofs',
+    // payment_proof_pkey. Concurrent settlements by the same proof wait here, all in the same order.
+    text: `insert into payment_proof (gateway, kind, value, session_id)
+           select s.gateway, t.kind, t.value, c.id
+           from unnest($1::uuid[], $2::text[], $3::text[]) as t (session_id, kind, value)
+           join charge_session c on c.id = t.session_id join slot s on s.id = c.slot_id
+           order by s.gateway, t.kind, t.value
+           on conflict do nothing returning session_id as "sessionId", gateway, kind, value`,
+    values: columnsOf(findings.flatMap(proofsOf)),
+  });
+  return rows;
+}
+
+export function isFullyClaimed(finding: PaidFinding, claimed: readonly ClaimedProof[]): boolean {
+  const own = claimed.filter(({ sessionId }) => sessionId === finding.sessionId);
+  return own.length === proofsOf(finding).length;
+}
+
+/** A statement after claimProofs also sees what was committed while that one waited. */
+export async function hasPaidAnother(
+  client: PoolClient,
+  { id, gateway }: StoredSession,
+  finding: PaidFinding,
+): Promise<boolean> {
+  const [, kinds, values] = columnsOf(proofsOf(finding));
+  const { rowCount } = await client.query(
+    `select from payment_proof
+     where gateway = $1 and session_id <> $2
+       and (kind, value) in (select * from unnest($3::text[], $4::text[]))`,
+    [gateway, id, kinds, values],
+  );
+  return rowCount !== 0;
+}
+
+/** Gives up proofs that this transaction claimed and does not settle by. */
+export function releaseProofs(claimed: readonly ClaimedProof[]): QueryConfig {
+  return {
+    // payment_proof_pkey
+    text: `delete from payment_proof
+           where (gateway, kind, value) in (select * from unnest($1::text[], $2::text[], $3::text[]))`,
+    values: [
+      claimed.map(({ gateway }) => gateway),
+      claimed.map(({ kind }) => kind),
+      claimed.map(({ value }) => value),
+    ],
+  };
+}
+
+function proofsOf({ sessionId, verdict }: PaidFinding): Proof[] {
+  const { gatewayTransactionId, bankTransactionId } = verdict;
+  const payment = { sessionId, kind: 'payment', value: gatewayTransactionId };
+  return bankTransactionId ? [{ sessionId, kind: 'bank', value: bankTransactionId }, payment] : [payment];
+}
+
+function columnsOf(proofs: readonly Proof[]) {
+  return [
+    proofs.map(({ sessionId }) => sessionId),
+    proofs.map(({ kind }) => kind),
+    proofs.map(({ value }) => value),
+  ];
+}
 
 export type SettledSession = {
   readonly id: string;
@@ -167,37 +240,4 @@ export function logFees(entries: readonly UsageEntry[]): Write {
       lines.map((line) => line.amountMinor),
     ],
   };
-}
-
-const SETTLES_NOW = 'it settles the session now';
-
-/** A later payment that settles its session is no longer a duplicate payment. Returns the audit entries. */
-export async function closeDuplicates(
-  client: PoolClient,
-  entries: readonly UsageEntry[],
-  at: Date,
-): Promise<readonly Change[]> {
-  const later = entries.filter(({ kind }) => kind === 'later_payment');
-  if (later.length === 0) return [];
-  const { rows } = await client.query<{ id: string; sessionId: string }>(
-    // duplicate_payment_transaction_key
-    `update duplicate_payment d set resolved_at = $4, resolution = $5
-     from unnest($1::uuid[], $2::text[], $3::text[]) as t (session_id, gateway, gateway_transaction_id)
-     where d.gateway = t.gateway and d.gateway_transaction_id = t.gateway_transaction_id
-       and d.resolved_at is null
-     returning d.id, t.session_id as "sessionId"`,
-    [
-      later.map(({ session }) => session.id),
-      later.map(({ session }) => session.gateway),
-      later.map(({ gatewayTransactionId }) => gatewayTransactionId),
-      at,
-      SETTLES_NOW,
-    ],
-  );
-  return rows.map(({ id, sessionId }) => ({
-    action: 'duplicate_payment.resolve',
-    subject: formatId('dup', id),
-    before: { resolved: false },
-    after: { resolved: true, resolution: SETTLES_NOW, session: formatId('chs', sessionId) },
-  }));
 }

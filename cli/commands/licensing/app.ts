@@ -12,22 +12,22 @@ import { APP, APP_COLUMNS, APP_FIELDS, appView, SIGNING_KEY_COLUMNS } from '../.
 import { DEMO_LICENSE, DEMO_LICENSE_FIELDS } from '../../views/licensing/demo-license.ts';
 
 export function registerApp(program: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
   const app = addNoun(program, 'app', {
     group: 'Licenses:',
     summary: 'apps and their signing keys',
     description:
       'Applications whose licenses the hub issues. Each has one active signing key; retired keys stay published until you withdraw them, so that older licenses still verify.',
   });
+  addCreateVerb(app, tools);
+  addListVerb(app, tools);
+  addShowVerb(app, tools);
+  addRotateKeyVerb(app, tools);
+  addWithdrawKeyVerb(app, tools);
+  addSeedVerb(app, tools);
+}
 
-  const print = async (message: App | undefined) => {
-    const view = appView(part(message, 'app'));
-    await out.record(view, APP_FIELDS);
-    if (out.json()) return;
-    await out.text('\n');
-    await out.list([view.signingKeys], SIGNING_KEY_COLUMNS);
-  };
-
+function addCreateVerb(app: Command, tools: CommandContext): void {
+  const { hub } = tools;
   addVerb(app, 'create', {
     summary: 'create an app',
     description: 'Creates an app together with its first signing key.',
@@ -38,9 +38,12 @@ export function registerApp(program: Command, tools: CommandContext): void {
     .option('--name <text>', 'name for people (default: the slug)')
     .action(async (slug: string, { name }: { name?: string }) => {
       const { admin } = await hub('admin');
-      await print((await admin.createApp({ slug, name: name ?? '' })).app);
+      await printApp(tools, (await admin.createApp({ slug, name: name ?? '' })).app);
     });
+}
 
+function addListVerb(app: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(app, 'list', {
     summary: 'list the apps',
     description: 'Lists the apps, newest first.',
@@ -57,7 +60,10 @@ export function registerApp(program: Command, tools: CommandContext): void {
       const count = await out.list(pages(fetchPage, max), APP_COLUMNS);
       if (count === 0) out.note('No apps yet. Create one with `hubctl app create`.');
     });
+}
 
+function addShowVerb(app: Command, tools: CommandContext): void {
+  const { hub } = tools;
   addVerb(app, 'show', {
     summary: 'show an app and its signing keys',
     description: 'Shows an app with all its signing keys. JSON includes the public keys in PEM.',
@@ -67,9 +73,12 @@ export function registerApp(program: Command, tools: CommandContext): void {
     .argument('<app>', 'slug of the app')
     .action(async (slug: string) => {
       const { admin } = await hub('admin');
-      await print((await admin.getApp({ app: slug })).app);
+      await printApp(tools, (await admin.getApp({ app: slug })).app);
     });
+}
 
+function addRotateKeyVerb(app: Command, tools: CommandContext): void {
+  const { hub } = tools;
   addVerb(app, 'rotate-key', {
     summary: 'create a new signing key',
     description:
@@ -80,9 +89,12 @@ export function registerApp(program: Command, tools: CommandContext): void {
     .argument('<app>', 'slug of the app')
     .action(async (slug: string) => {
       const { admin } = await hub('admin');
-      await print((await admin.rotateSigningKey({ app: slug })).app);
+      await printApp(tools, (await admin.rotateSigningKey({ app: slug })).app);
     });
+}
 
+function addWithdrawKeyVerb(app: Command, tools: CommandContext): void {
+  const { hub } = tools;
   addVerb(app, 'withdraw-key', {
     summary: 'stop publishing a retired signing key',
     description:
@@ -101,9 +113,12 @@ export function registerApp(program: Command, tools: CommandContext): void {
         otherwise: 'Nothing was withdrawn.',
       });
       const { admin } = await hub('admin');
-      await print((await admin.withdrawSigningKey({ app: slug, kid })).app);
+      await printApp(tools, (await admin.withdrawSigningKey({ app: slug, kid })).app);
     });
+}
 
+function addSeedVerb(app: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(app, 'seed', {
     summary: 'create the app demo with a license to try',
     description:
@@ -115,4 +130,12 @@ export function registerApp(program: Command, tools: CommandContext): void {
     const { seedDemo } = await import('../../demo/seed-demo.ts');
     await out.record(await seedDemo(admin), DEMO_LICENSE_FIELDS);
   });
+}
+
+async function printApp({ out }: CommandContext, message: App | undefined): Promise<void> {
+  const view = appView(part(message, 'app'));
+  await out.record(view, APP_FIELDS);
+  if (out.json()) return;
+  await out.text('\n');
+  await out.list([view.signingKeys], SIGNING_KEY_COLUMNS);
 }

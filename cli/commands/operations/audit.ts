@@ -48,13 +48,13 @@ export function registerAudit(program: Command, tools: CommandContext): void {
     description:
       'The log of all changes with the values before and after, and the verification that it is complete.',
   });
-  addList(audit, tools);
-  addVerify(audit, tools);
-  addBeginChain(audit, tools);
-  addExport(audit, tools);
+  addListVerb(audit, tools);
+  addVerifyVerb(audit, tools);
+  addBeginChainVerb(audit, tools);
+  addExportVerb(audit, tools);
 }
 
-function addList(audit: Command, tools: CommandContext): void {
+function addListVerb(audit: Command, tools: CommandContext): void {
   const { hub } = tools;
   const listing = addVerb(audit, 'list', {
     summary: 'list changes',
@@ -103,7 +103,7 @@ function addList(audit: Command, tools: CommandContext): void {
   );
 }
 
-function addVerify(audit: Command, tools: CommandContext): void {
+function addVerifyVerb(audit: Command, tools: CommandContext): void {
   const { hub, out } = tools;
   addVerb(audit, 'verify', {
     summary: 'verify that the log is complete and unaltered',
@@ -133,7 +133,7 @@ function addVerify(audit: Command, tools: CommandContext): void {
     });
 }
 
-function addBeginChain(audit: Command, tools: CommandContext): void {
+function addBeginChainVerb(audit: Command, tools: CommandContext): void {
   const { hub, out } = tools;
   addVerb(audit, 'begin-chain', {
     summary: 'begin a new chain when the old one cannot continue',
@@ -156,7 +156,7 @@ function addBeginChain(audit: Command, tools: CommandContext): void {
     });
 }
 
-function addExport(audit: Command, tools: CommandContext): void {
+function addExportVerb(audit: Command, tools: CommandContext): void {
   const exporting = addVerb(audit, 'export', {
     summary: 'export the whole log to a file',
     description: 'Exports the log in the order of its chain to a file or to standard output, oldest first.',

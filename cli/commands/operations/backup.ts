@@ -16,14 +16,19 @@ import {
 type CreateOptions = { out?: string; force?: boolean; passphraseFile?: string };
 
 export function registerBackup(program: Command, tools: CommandContext): void {
-  const { streams, options, progress, interruption, out: output } = tools;
   const backup = addNoun(program, 'backup', {
     group: 'Administration:',
     summary: 'encrypted backups of a hub',
     description:
       "A consistent snapshot of the hub's data and its key ring in one file, encrypted with a passphrase. Run it on the hub's machine with the settings of serve.",
   });
+  addCreateVerb(backup, tools);
+  addVerifyVerb(backup, tools);
+  addRestoreVerb(backup, tools);
+}
 
+function addCreateVerb(backup: Command, tools: CommandContext): void {
+  const { streams, options, progress, interruption, out } = tools;
   const create = addVerb(backup, 'create', {
     summary: 'create an encrypted backup',
     description:
@@ -50,9 +55,20 @@ export function registerBackup(program: Command, tools: CommandContext): void {
         progress,
         interruption,
       });
-      await output.record(report, BACKUP_FIELDS);
+      await out.record(report, BACKUP_FIELDS);
     });
+  addPassphraseFile(create);
+  addSettings(create, [
+    'databaseUrl',
+    'databaseSchema',
+    'databasePooler',
+    'databaseDirectUrl',
+    'masterKeyFile',
+  ]);
+}
 
+function addVerifyVerb(backup: Command, tools: CommandContext): void {
+  const { streams, progress, interruption, out } = tools;
   const verify = addVerb(backup, 'verify', {
     summary: 'check a backup without restoring it',
     description: 'Reads the whole backup and verifies that it is complete and unaltered. Writes nothing.',
@@ -64,9 +80,13 @@ export function registerBackup(program: Command, tools: CommandContext): void {
       const { runVerify } = await import('../../backup/run-restore.ts');
       const passphrase = () => readPassphrase(streams, passphraseFile, { fresh: false });
       const facts = await runVerify({ file, passphrase, progress, interruption });
-      await output.record(facts, BACKUP_FACTS_FIELDS);
+      await out.record(facts, BACKUP_FACTS_FIELDS);
     });
+  addPassphraseFile(verify);
+}
 
+function addRestoreVerb(backup: Command, tools: CommandContext): void {
+  const { streams, options, progress, interruption, out } = tools;
   const restore = addVerb(backup, 'restore', {
     summary: 'restore a backup into an empty hub',
     description:
@@ -85,25 +105,12 @@ export function registerBackup(program: Command, tools: CommandContext): void {
         progress,
         interruption,
       });
-      await output.record(report, RESTORED_FIELDS);
-      output.note(
+      await out.record(report, RESTORED_FIELDS);
+      out.note(
         'Start the hub with `hubctl serve` and the same settings. The original hub must not run any more.',
       );
     });
-
-  for (const command of [create, verify, restore]) {
-    command.option(
-      '--passphrase-file <file>',
-      'file of mode 0600 with the passphrase in its first line, or - for standard input (default: prompt)',
-    );
-  }
-  addSettings(create, [
-    'databaseUrl',
-    'databaseSchema',
-    'databasePooler',
-    'databaseDirectUrl',
-    'masterKeyFile',
-  ]);
+  addPassphraseFile(restore);
   addSettings(restore, [
     'databaseUrl',
     'databaseSchema',
@@ -112,4 +119,11 @@ export function registerBackup(program: Command, tools: CommandContext): void {
     'masterKeyFile',
     'auditHeadFile',
   ]);
+}
+
+function addPassphraseFile(command: Command): void {
+  command.option(
+    '--passphrase-file <file>',
+    'file of mode 0600 with the passphrase in its first line, or - for standard input (default: prompt)',
+  );
 }

@@ -22,14 +22,22 @@ import {
 import { moneyText, moneyView } from '../../views/payments/money.ts';
 import { FEE_LINE_COLUMNS, feeLineView } from '../../views/payments/usage.ts';
 
-export function registerFee(program: Command, { hub, out }: CommandContext): void {
+export function registerFee(program: Command, tools: CommandContext): void {
   const fee = addNoun(program, 'fee', {
     group: 'Payments:',
     summary: 'fee rules',
     description:
       'Fee rules for payments. A rule has versions: a settled payment keeps the version that charged it.',
   });
+  addAddVerb(fee, tools);
+  addListVerb(fee, tools);
+  addRetireVerb(fee, tools);
+  addPreviewVerb(fee, tools);
+  addBacktestVerb(fee, tools);
+}
 
+function addAddVerb(fee: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   const add = addVerb(fee, 'add', {
     summary: 'add a fee rule or a new version',
     description:
@@ -54,7 +62,10 @@ export function registerFee(program: Command, { hub, out }: CommandContext): voi
       const reply = await paymentAdmin.addFeeRule({ rule });
       await out.record(feeRuleView(part(reply.rule, 'fee rule')), FEE_RULE_FIELDS);
     });
+}
 
+function addListVerb(fee: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(fee, 'list', {
     summary: 'list fee rules',
     description:
@@ -73,7 +84,10 @@ export function registerFee(program: Command, { hub, out }: CommandContext): voi
       const count = await out.list([rules.map(feeRuleView)], FEE_RULE_COLUMNS);
       if (count === 0) out.note('No fee rules. Add one with `hubctl fee add`.');
     });
+}
 
+function addRetireVerb(fee: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(fee, 'retire', {
     summary: 'end a fee rule',
     description: 'Ends a fee rule now. Settled payments keep their fees.',
@@ -87,7 +101,10 @@ export function registerFee(program: Command, { hub, out }: CommandContext): voi
       await out.record(feeRuleView(part(reply.rule, 'fee rule')), FEE_RULE_FIELDS);
       if (reply.unchanged) out.note('Nothing changed: the rule had already ended.');
     });
+}
 
+function addPreviewVerb(fee: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(fee, 'preview', {
     summary: 'calculate the fees of a payment',
     description: 'Calculates the fees of a payment now, per rule and in total.',
@@ -106,7 +123,10 @@ export function registerFee(program: Command, { hub, out }: CommandContext): voi
       if (!out.json() && fees.length > 0) await out.list([fees], FEE_LINE_COLUMNS);
       await out.record({ fees, feeTotal }, [{ title: 'Fees in all', cell: () => moneyText(feeTotal) }]);
     });
+}
 
+function addBacktestVerb(fee: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   const backtest = addVerb(fee, 'backtest', {
     summary: 'calculate the fees of a changed rule for past payments',
     description:

@@ -68,19 +68,19 @@ export function registerSession(program: Command, tools: CommandContext): void {
     summary: 'charge sessions',
     description: 'Attempts to charge a customer through the hosted checkout of a payment provider.',
   });
-  addCreate(session, tools);
-  addList(session, tools);
-  addShow(session, tools);
-  addInspect(session, tools);
-  addListVerifications(session, tools);
-  addListChanges(session, tools);
+  addCreateVerb(session, tools);
+  addListVerb(session, tools);
+  addShowVerb(session, tools);
+  addInspectVerb(session, tools);
+  addListVerificationsVerb(session, tools);
+  addListChangesVerb(session, tools);
   addWatchVerb(session, tools);
-  addRelease(session, tools);
-  addRecheck(session, tools);
+  addReleaseVerb(session, tools);
+  addRecheckVerb(session, tools);
   registerDuplicates(session, tools);
 }
 
-function addCreate(session: Command, tools: CommandContext): void {
+function addCreateVerb(session: Command, tools: CommandContext): void {
   const { hub, out } = tools;
   addVerb(session, 'create', {
     summary: 'create a charge session',
@@ -120,7 +120,7 @@ function addCreate(session: Command, tools: CommandContext): void {
     });
 }
 
-function addList(session: Command, tools: CommandContext): void {
+function addListVerb(session: Command, tools: CommandContext): void {
   const { hub } = tools;
   const listing = addVerb(session, 'list', {
     summary: 'list charge sessions',
@@ -163,7 +163,7 @@ function addList(session: Command, tools: CommandContext): void {
   );
 }
 
-function addShow(session: Command, tools: CommandContext): void {
+function addShowVerb(session: Command, tools: CommandContext): void {
   const { hub, out } = tools;
   addVerb(session, 'show', {
     summary: 'show a charge session',
@@ -179,7 +179,7 @@ function addShow(session: Command, tools: CommandContext): void {
     });
 }
 
-function addInspect(session: Command, tools: CommandContext): void {
+function addInspectVerb(session: Command, tools: CommandContext): void {
   const { hub, out } = tools;
   addVerb(session, 'inspect', {
     summary: 'show the whole history of a session',
@@ -202,7 +202,7 @@ function addInspect(session: Command, tools: CommandContext): void {
     });
 }
 
-function addListVerifications(session: Command, tools: CommandContext): void {
+function addListVerificationsVerb(session: Command, tools: CommandContext): void {
   const { hub, out } = tools;
   addVerb(session, 'list-verifications', {
     summary: 'list the verifications of a session',
@@ -223,7 +223,7 @@ function addListVerifications(session: Command, tools: CommandContext): void {
     });
 }
 
-function addListChanges(session: Command, tools: CommandContext): void {
+function addListChangesVerb(session: Command, tools: CommandContext): void {
   const { hub, out } = tools;
   addVerb(session, 'list-changes', {
     summary: 'list the status changes of a session',
@@ -257,7 +257,7 @@ function addWatchVerb(session: Command, tools: CommandContext): void {
     .action((sessionId: string, options: WatchOptions) => watchSession(tools, sessionId, options));
 }
 
-function addRelease(session: Command, tools: CommandContext): void {
+function addReleaseVerb(session: Command, tools: CommandContext): void {
   const { hub, out } = tools;
   addVerb(session, 'release', {
     summary: 'release a session that is held for review',
@@ -286,7 +286,7 @@ function addRelease(session: Command, tools: CommandContext): void {
     });
 }
 
-function addRecheck(session: Command, tools: CommandContext): void {
+function addRecheckVerb(session: Command, tools: CommandContext): void {
   const { hub, out } = tools;
   addVerb(session, 'recheck', {
     summary: 'ask the provider now',

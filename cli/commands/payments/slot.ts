@@ -54,24 +54,28 @@ function slotOptions({
 }
 
 export function registerSlot(program: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
   const slot = addNoun(program, 'slot', {
     group: 'Payments:',
     summary: 'payment slots',
     description: 'Accounts at payment providers. Their credentials are sealed and never shown again.',
   });
-  const print = async (found: Parameters<typeof slotView>[0] | undefined) =>
-    out.record(slotView(part(found, 'slot')), SLOT_FIELDS);
-  /** The names of the credentials that a gateway needs. */
-  const credentialsOf = async (name: string): Promise<readonly string[]> => {
-    const { paymentAdmin } = await hub('paymentAdmin');
-    const { gateways } = await paymentAdmin.listGateways({});
-    const known = gateways.map(({ gateway }) => gateway).join(', ');
-    const found = gateways.find(({ gateway }) => gateway === name);
-    if (found === undefined) throw usageError(`--gateway ${name}: unknown gateway. Use one of ${known}.`);
-    return found.credentials;
-  };
+  addAddVerb(slot, tools);
+  addListVerb(slot, tools);
+  addShowVerb(slot, tools);
+  addUpdateVerb(slot, tools);
+  addRotateVerb(slot, tools);
+  addSwitchVerb(
+    slot,
+    tools,
+    'disable',
+    'Disables a slot: it takes no new sessions, and still settles old ones.',
+  );
+  addSwitchVerb(slot, tools, 'enable', 'Enables a disabled slot.');
+  addTestVerb(slot, tools);
+}
 
+function addAddVerb(slot: Command, tools: CommandContext): void {
+  const { hub } = tools;
   addVerb(slot, 'add', {
     summary: 'add a payment slot',
     description: 'Adds an account at a payment provider.',
@@ -94,7 +98,9 @@ export function registerSlot(program: Command, tools: CommandContext): void {
     .option('--hold-risky', HOLD_RISKY)
     .action(async (name: string, options: AddOptions) => {
       const { gateway, environment, baseUrl, credentialsFile, option = {}, holdRisky } = options;
-      const credentials = await readCredentials(tools, credentialsFile, () => credentialsOf(gateway));
+      const credentials = await readCredentials(tools, credentialsFile, () =>
+        listCredentialNames(tools, gateway),
+      );
       const { paymentAdmin } = await hub('paymentAdmin');
       const reply = await paymentAdmin.addSlot({
         name,
@@ -104,9 +110,12 @@ export function registerSlot(program: Command, tools: CommandContext): void {
         credentials,
         options: slotOptions({ option, holdRisky }),
       });
-      await print(reply.slot);
+      await printSlot(tools, reply.slot);
     });
+}
 
+function addListVerb(slot: Command, tools: CommandContext): void {
+  const { hub } = tools;
   const listing = addVerb(slot, 'list', {
     summary: 'list payment slots',
     description: 'Lists the payment slots by name.',
@@ -126,7 +135,10 @@ export function registerSlot(program: Command, tools: CommandContext): void {
     };
     await printList(tools, listed, options);
   });
+}
 
+function addShowVerb(slot: Command, tools: CommandContext): void {
+  const { hub } = tools;
   addVerb(slot, 'show', {
     summary: 'show a payment slot',
     description: 'Shows a payment slot, without its credentials.',
@@ -136,9 +148,12 @@ export function registerSlot(program: Command, tools: CommandContext): void {
     .argument('<slot>', 'name of the slot')
     .action(async (name: string) => {
       const { paymentAdmin } = await hub('paymentAdmin');
-      await print((await paymentAdmin.getSlot({ slot: name })).slot);
+      await printSlot(tools, (await paymentAdmin.getSlot({ slot: name })).slot);
     });
+}
 
+function addUpdateVerb(slot: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(slot, 'update', {
     summary: 'change options of a slot',
     description: 'Changes the given options of a slot. They apply from the next call to the provider.',
@@ -156,10 +171,13 @@ export function registerSlot(program: Command, tools: CommandContext): void {
       }
       const { paymentAdmin } = await hub('paymentAdmin');
       const { slot: found, unchanged } = await paymentAdmin.updateSlot({ slot: name, options });
-      await print(found);
+      await printSlot(tools, found);
       if (unchanged) out.note('Nothing changed: the slot already has these options.');
     });
+}
 
+function addRotateVerb(slot: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(slot, 'rotate', {
     summary: 'replace the credentials of a slot',
     description: 'Replaces all credentials of a slot. Calls in progress finish with the old ones.',
@@ -172,30 +190,16 @@ export function registerSlot(program: Command, tools: CommandContext): void {
     .action(async (name: string, { credentialsFile }: { credentialsFile?: string }) => {
       const { paymentAdmin } = await hub('paymentAdmin');
       const { gateway } = part((await paymentAdmin.getSlot({ slot: name })).slot, 'slot');
-      const credentials = await readCredentials(tools, credentialsFile, () => credentialsOf(gateway));
-      await print((await paymentAdmin.rotateSlotCredentials({ slot: name, credentials })).slot);
+      const credentials = await readCredentials(tools, credentialsFile, () =>
+        listCredentialNames(tools, gateway),
+      );
+      await printSlot(tools, (await paymentAdmin.rotateSlotCredentials({ slot: name, credentials })).slot);
       out.note(`Test them with: hubctl slot test ${name}`);
     });
+}
 
-  for (const [verb, disabled, description] of [
-    ['disable', true, 'Disables a slot: it takes no new sessions, and still settles old ones.'],
-    ['enable', false, 'Enables a disabled slot.'],
-  ] as const) {
-    addVerb(slot, verb, {
-      summary: `${verb} a payment slot`,
-      description,
-      examples: [`hubctl slot ${verb} main`],
-      prints: { document: SLOT },
-    })
-      .argument('<slot>', 'name of the slot')
-      .action(async (name: string) => {
-        const { paymentAdmin } = await hub('paymentAdmin');
-        const { slot: found, unchanged } = await paymentAdmin.setSlotDisabled({ slot: name, disabled });
-        await print(found);
-        if (unchanged) out.note(`Nothing changed: the slot is already ${verb}d.`);
-      });
-  }
-
+function addTestVerb(slot: Command, tools: CommandContext): void {
+  const { hub, out } = tools;
   addVerb(slot, 'test', {
     summary: 'test the credentials of a slot',
     description:
@@ -219,4 +223,47 @@ export function registerSlot(program: Command, tools: CommandContext): void {
         throw new CliError('slot_test_failed', EXIT.failed, `The slot ${name} does not work: ${detail}`);
       }
     });
+}
+
+/** `slot disable` and `slot enable`. */
+function addSwitchVerb(
+  slot: Command,
+  tools: CommandContext,
+  verb: 'disable' | 'enable',
+  description: string,
+): void {
+  const { hub, out } = tools;
+  addVerb(slot, verb, {
+    summary: `${verb} a payment slot`,
+    description,
+    examples: [`hubctl slot ${verb} main`],
+    prints: { document: SLOT },
+  })
+    .argument('<slot>', 'name of the slot')
+    .action(async (name: string) => {
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const { slot: found, unchanged } = await paymentAdmin.setSlotDisabled({
+        slot: name,
+        disabled: verb === 'disable',
+      });
+      await printSlot(tools, found);
+      if (unchanged) out.note(`Nothing changed: the slot is already ${verb}d.`);
+    });
+}
+
+async function printSlot(
+  { out }: CommandContext,
+  found: Parameters<typeof slotView>[0] | undefined,
+): Promise<void> {
+  await out.record(slotView(part(found, 'slot')), SLOT_FIELDS);
+}
+
+/** The names of the credentials that a gateway needs. */
+async function listCredentialNames({ hub }: CommandContext, name: string): Promise<readonly string[]> {
+  const { paymentAdmin } = await hub('paymentAdmin');
+  const { gateways } = await paymentAdmin.listGateways({});
+  const known = gateways.map(({ gateway }) => gateway).join(', ');
+  const found = gateways.find(({ gateway }) => gateway === name);
+  if (found === undefined) throw usageError(`--gateway ${name}: unknown gateway. Use one of ${known}.`);
+  return found.credentials;
 }

@@ -23,39 +23,39 @@ import {
 } from '../../views/operations/context.ts';
 
 export function registerContext(program: Command, tools: CommandContext): void {
-  const { hub, out, typed, target, localTarget } = tools;
   const context = addNoun(program, 'context', {
     group: 'hubctl itself:',
     summary: 'hubs by name',
     description:
       'Named connections to hubs. The context local always exists: the hub on this machine, found by its data directory.',
   });
-  const file = () => contextsFile(process.env);
-  const save = async (contexts: StoredContexts): Promise<void> => {
-    tools.interruption.hold(); // leave no draft that contains tokens
-    await writeContexts(file(), contexts);
-  };
-  const localView = async (current: boolean): Promise<ContextView> => {
-    const { server, token } = await localTarget();
-    return contextView(LOCAL, current, { server, ...(token && { token: token.value }) });
-  };
-  const viewOf = async (name: string, stored: StoredContexts, from?: string): Promise<ContextView> => {
-    const current = (stored.current ?? LOCAL) === name;
-    if (name === LOCAL) return localView(current);
-    return contextView(name, current, storedContext(name, stored, from));
-  };
+  addListVerb(context, tools);
+  addAddVerb(context, tools);
+  addUseVerb(context, tools);
+  addShowVerb(context, tools);
+  addCheckVerb(context, tools);
+  addRemoveVerb(context, tools);
+}
 
+function addListVerb(context: Command, tools: CommandContext): void {
+  const { out } = tools;
   addVerb(context, 'list', {
     summary: 'list the contexts',
     description: 'Lists the contexts by name, the local one first. A star marks the current context.',
     examples: ['hubctl context list'],
     prints: { document: list(CONTEXT) },
   }).action(async () => {
-    const stored = readContexts(file());
+    const stored = readContexts(contextsFile(process.env));
     const names = [LOCAL, ...Object.keys(stored.contexts).sort()];
-    await out.list([await Promise.all(names.map((name) => viewOf(name, stored)))], CONTEXT_COLUMNS);
+    await out.list(
+      [await Promise.all(names.map((name) => viewContext(tools, name, stored)))],
+      CONTEXT_COLUMNS,
+    );
   });
+}
 
+function addAddVerb(context: Command, tools: CommandContext): void {
+  const { out } = tools;
   addVerb(context, 'add', {
     summary: 'add a context',
     description:
@@ -71,18 +71,21 @@ export function registerContext(program: Command, tools: CommandContext): void {
     .argument('<name>', 'name of the context: lower-case letters, digits, inner dashes')
     .option('--force', 'replace the context of this name')
     .action(async (name: string, { force }: { force?: true }) => {
-      const stored = readContexts(file());
+      const stored = readContexts(contextsFile(process.env));
       if (name === LOCAL) throw usageError(`${LOCAL}: this context always exists; choose another name.`);
       if (!force && Object.hasOwn(stored.contexts, name)) {
         throw usageError(`${name}: this context exists. Replace it with --force.`);
       }
       const added = await addContext(tools, name);
       const contexts = { ...stored.contexts, [name]: added };
-      await save({ ...stored, contexts });
-      await out.record(await viewOf(name, { ...stored, contexts }), CONTEXT_FIELDS);
+      await saveContexts(tools, { ...stored, contexts });
+      await out.record(await viewContext(tools, name, { ...stored, contexts }), CONTEXT_FIELDS);
       out.note(`Test it: hubctl context check ${name}. Use it: hubctl context use ${name}`);
     });
+}
 
+function addUseVerb(context: Command, tools: CommandContext): void {
+  const { out, typed } = tools;
   addVerb(context, 'use', {
     summary: 'set the current context',
     description:
@@ -92,17 +95,20 @@ export function registerContext(program: Command, tools: CommandContext): void {
   })
     .argument('<context>', 'name of the context')
     .action(async (name: string) => {
-      const { current: _, contexts } = readContexts(file());
+      const { current: _, contexts } = readContexts(contextsFile(process.env));
       const stored = { ...(name !== LOCAL && { current: name }), contexts };
-      const view = await viewOf(name, stored, name);
-      await save(stored);
+      const view = await viewContext(tools, name, stored, name);
+      await saveContexts(tools, stored);
       await out.record(view, CONTEXT_FIELDS);
       const stronger = (['server', 'context', 'dataDir'] as const)
         .map((option) => typed(option))
         .find((option) => option?.source === 'env');
       if (stronger) out.note(`${stronger.from} is set and overrides the current context.`);
     });
+}
 
+function addShowVerb(context: Command, tools: CommandContext): void {
+  const { out } = tools;
   addVerb(context, 'show', {
     summary: 'show a context',
     description: 'Shows a context, without its token.',
@@ -111,10 +117,16 @@ export function registerContext(program: Command, tools: CommandContext): void {
   })
     .argument('[context]', 'name of the context (default: the current context)')
     .action(async (name: string | undefined) => {
-      const stored = readContexts(file());
-      await out.record(await viewOf(name ?? stored.current ?? LOCAL, stored, name), CONTEXT_FIELDS);
+      const stored = readContexts(contextsFile(process.env));
+      await out.record(
+        await viewContext(tools, name ?? stored.current ?? LOCAL, stored, name),
+        CONTEXT_FIELDS,
+      );
     });
+}
 
+function addCheckVerb(context: Command, tools: CommandContext): void {
+  const { hub, out, target } = tools;
   addVerb(context, 'check', {
     summary: 'test the connection and show the caller',
     description:
@@ -124,11 +136,14 @@ export function registerContext(program: Command, tools: CommandContext): void {
   })
     .argument('[context]', 'name of the context (default: the current hub)')
     .action(async (name: string | undefined) => {
-      if (name !== undefined) program.setOptionValueWithSource('context', name, 'cli');
+      if (name !== undefined) context.parent?.setOptionValueWithSource('context', name, 'cli');
       const { access } = await hub('access');
       await out.record(callerView(await access.getCaller({}), await target()), CALLER_FIELDS);
     });
+}
 
+function addRemoveVerb(context: Command, tools: CommandContext): void {
+  const { out } = tools;
   addVerb(context, 'remove', {
     summary: 'remove a context',
     description:
@@ -139,14 +154,31 @@ export function registerContext(program: Command, tools: CommandContext): void {
     .argument('<context>', 'name of the context')
     .action(async (name: string) => {
       if (name === LOCAL) throw usageError(`${LOCAL}: this context always exists.`);
-      const stored = readContexts(file());
-      const view = await viewOf(name, stored, name);
+      const stored = readContexts(contextsFile(process.env));
+      const view = await viewContext(tools, name, stored, name);
       const { [name]: _, ...contexts } = stored.contexts;
       const current = stored.current === name ? undefined : stored.current;
-      await save({ ...(current !== undefined && { current }), contexts });
+      await saveContexts(tools, { ...(current !== undefined && { current }), contexts });
       await out.record({ ...view, current: false }, CONTEXT_FIELDS);
       if (view.tokenId !== undefined)
         out.note(`Its token is still valid. Revoke it: hubctl token revoke ${view.tokenId}`);
       if (view.current) out.note('The current context is local now.');
     });
+}
+
+async function saveContexts({ interruption }: CommandContext, contexts: StoredContexts): Promise<void> {
+  interruption.hold(); // leave no draft that contains tokens
+  await writeContexts(contextsFile(process.env), contexts);
+}
+
+async function viewContext(
+  { localTarget }: CommandContext,
+  name: string,
+  stored: StoredContexts,
+  from?: string,
+): Promise<ContextView> {
+  const current = (stored.current ?? LOCAL) === name;
+  if (name !== LOCAL) return contextView(name, current, storedContext(name, stored, from));
+  const { server, token } = await localTarget();
+  return contextView(LOCAL, current, { server, ...(token && { token: token.value }) });
 }

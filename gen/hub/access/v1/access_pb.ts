@@ -2,8 +2,8 @@
 // @generated from file hub/access/v1/access.proto (package hub.access.v1, syntax proto3)
 /* eslint-disable */
 
-// Who may call what: roles, the option by which every RPC names the roles it admits, and the option by which the fields
-// of its request say what the call is about, for tokens that are limited to an app or a slot.
+// Access rules: the roles, the option that names the roles allowed to call an RPC, and the option that marks
+// the request field naming the app or slot of a call, for tokens limited to an app or a slot.
 
 import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -18,28 +18,28 @@ export const file_hub_access_v1_access: GenFile = /*@__PURE__*/
   fileDesc("ChpodWIvYWNjZXNzL3YxL2FjY2Vzcy5wcm90bxINaHViLmFjY2Vzcy52MSJPCgZBY2Nlc3MSDgoGcHVibGljGAEgASgIEiIKBXJvbGVzGAIgAygOMhMuaHViLmFjY2Vzcy52MS5Sb2xlEhEKCWFueV9zY29wZRgDIAEoCCp0CgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIOCgpST0xFX0FETUlOEAESEQoNUk9MRV9PUEVSQVRPUhACEhAKDFJPTEVfU0VSVklDRRADEg8KC1JPTEVfVklFV0VSEAQSEAoMUk9MRV9NT05JVE9SEAUq7AEKB1N1YmplY3QSFwoTU1VCSkVDVF9VTlNQRUNJRklFRBAAEg8KC1NVQkpFQ1RfQVBQEAESEwoPU1VCSkVDVF9MSUNFTlNFEAISFwoTU1VCSkVDVF9MSUNFTlNFX0tFWRADEhAKDFNVQkpFQ1RfU0VBVBAEEhAKDFNVQkpFQ1RfU0xPVBAFEhoKFlNVQkpFQ1RfQ0hBUkdFX1NFU1NJT04QBhIUChBTVUJKRUNUX0NBTExCQUNLEAcSFAoQU1VCSkVDVF9GRUVfUlVMRRAIEh0KGVNVQkpFQ1RfRFVQTElDQVRFX1BBWU1FTlQQCTpPCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgLMhUuaHViLmFjY2Vzcy52MS5BY2Nlc3NSBmFjY2VzczpRCgdzdWJqZWN0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjShgMgASgOMhYuaHViLmFjY2Vzcy52MS5TdWJqZWN0UgdzdWJqZWN0YgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
- * Who may call an RPC. An RPC without this option is refused to everybody.
+ * Who may call an RPC. The hub refuses every call of an RPC without this option.
  *
  * @generated from message hub.access.v1.Access
  */
 export type Access = Message<"hub.access.v1.Access"> & {
   /**
-   * No token is asked for.
+   * No token is required.
    *
    * @generated from field: bool public = 1;
    */
   public: boolean;
 
   /**
-   * The roles admitted besides ROLE_ADMIN, which is admitted wherever this option stands.
+   * The roles allowed besides ROLE_ADMIN. ROLE_ADMIN is allowed wherever this option is set.
    *
    * @generated from field: repeated hub.access.v1.Role roles = 2;
    */
   roles: Role[];
 
   /**
-   * Open to limited tokens too, although it is about no app and no slot. Without it, and without a field that says what
-   * the call is about, limited tokens are refused.
+   * Allows limited tokens although the call concerns no app and no slot. Without it, and without a field that
+   * names the app or slot, the hub refuses limited tokens.
    *
    * @generated from field: bool any_scope = 3;
    */
@@ -54,13 +54,13 @@ export const AccessSchema: GenMessage<Access> = /*@__PURE__*/
   messageDesc(file_hub_access_v1_access, 0);
 
 /**
- * What the bearer of a service token is trusted with.
+ * What a service token allows its bearer to do.
  *
  * @generated from enum hub.access.v1.Role
  */
 export const Role = {
   /**
-   * Never granted; a token without a role may call nothing.
+   * Never granted. A token without a role can call no RPC.
    *
    * @generated from enum value: ROLE_UNSPECIFIED = 0;
    */
@@ -81,21 +81,21 @@ export const Role = {
   OPERATOR: 2,
 
   /**
-   * A program of ours: the split-off gateway, a shop that asks about licenses.
+   * An internal program: the gateway in a process of its own, or a shop that checks licenses.
    *
    * @generated from enum value: ROLE_SERVICE = 3;
    */
   SERVICE: 3,
 
   /**
-   * Reads, and changes nothing.
+   * Reads, but changes nothing.
    *
    * @generated from enum value: ROLE_VIEWER = 4;
    */
   VIEWER: 4,
 
   /**
-   * Reads the hub's metrics, and nothing else: what watches it.
+   * Reads only the hub's metrics. For monitoring systems.
    *
    * @generated from enum value: ROLE_MONITOR = 5;
    */
@@ -103,7 +103,7 @@ export const Role = {
 } as const;
 
 /**
- * What the bearer of a service token is trusted with.
+ * What a service token allows its bearer to do.
  *
  * @generated from enum hub.access.v1.Role
  */
@@ -116,13 +116,13 @@ export const RoleSchema: GenEnum<Role> = /*@__PURE__*/
   enumDesc(file_hub_access_v1_access, 0);
 
 /**
- * What a request field identifies, and so which app or slot the call is about.
+ * What a request field identifies. The hub derives the app or slot of the call from it.
  *
  * @generated from enum hub.access.v1.Subject
  */
 export const Subject = {
   /**
-   * Says nothing about it.
+   * Identifies nothing.
    *
    * @generated from enum value: SUBJECT_UNSPECIFIED = 0;
    */
@@ -136,21 +136,21 @@ export const Subject = {
   APP: 1,
 
   /**
-   * Identifier of a license of an app.
+   * Identifier of a license. The license belongs to an app.
    *
    * @generated from enum value: SUBJECT_LICENSE = 2;
    */
   LICENSE: 2,
 
   /**
-   * Key of a license of an app.
+   * License key. The license belongs to an app.
    *
    * @generated from enum value: SUBJECT_LICENSE_KEY = 3;
    */
   LICENSE_KEY: 3,
 
   /**
-   * Identifier of a seat of such a license.
+   * Identifier of a seat of a license.
    *
    * @generated from enum value: SUBJECT_SEAT = 4;
    */
@@ -164,14 +164,14 @@ export const Subject = {
   SLOT: 5,
 
   /**
-   * Identifier of a session that is charged through a slot.
+   * Identifier of a session. The session is charged through a slot.
    *
    * @generated from enum value: SUBJECT_CHARGE_SESSION = 6;
    */
   CHARGE_SESSION: 6,
 
   /**
-   * Identifier of a callback of such a session.
+   * Identifier of a callback of a session.
    *
    * @generated from enum value: SUBJECT_CALLBACK = 7;
    */
@@ -185,7 +185,7 @@ export const Subject = {
   FEE_RULE: 8,
 
   /**
-   * Identifier of a duplicate payment of such a session.
+   * Identifier of a duplicate payment of a session.
    *
    * @generated from enum value: SUBJECT_DUPLICATE_PAYMENT = 9;
    */
@@ -193,7 +193,7 @@ export const Subject = {
 } as const;
 
 /**
- * What a request field identifies, and so which app or slot the call is about.
+ * What a request field identifies. The hub derives the app or slot of the call from it.
  *
  * @generated from enum hub.access.v1.Subject
  */
@@ -214,7 +214,7 @@ export const access: GenExtension<MethodOptions, Access> = /*@__PURE__*/
   extDesc(file_hub_access_v1_access, 0);
 
 /**
- * What this field of a request identifies.
+ * What this request field identifies.
  *
  * @generated from extension: hub.access.v1.Subject subject = 50002;
  */

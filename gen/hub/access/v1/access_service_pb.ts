@@ -48,14 +48,14 @@ export type GetCallerResponse = Message<"hub.access.v1.GetCallerResponse"> & {
   role: Role;
 
   /**
-   * Version of the hub that answers.
+   * Version of the hub.
    *
    * @generated from field: string hub_version = 3;
    */
   hubVersion: string;
 
   /**
-   * The hub's clock at the time of the answer.
+   * The hub's clock when it answered.
    *
    * @generated from field: google.protobuf.Timestamp hub_time = 4;
    */
@@ -69,14 +69,14 @@ export type GetCallerResponse = Message<"hub.access.v1.GetCallerResponse"> & {
   tokenId: string;
 
   /**
-   * Slugs of the apps it is limited to. Without apps and slots it is not limited.
+   * Slugs of the apps that it is limited to. A token without apps and slots is not limited.
    *
    * @generated from field: repeated string apps = 6;
    */
   apps: string[];
 
   /**
-   * Names of the slots it is limited to.
+   * Names of the slots that it is limited to.
    *
    * @generated from field: repeated string slots = 7;
    */
@@ -91,14 +91,14 @@ export const GetCallerResponseSchema: GenMessage<GetCallerResponse> = /*@__PURE_
   messageDesc(file_hub_access_v1_access_service, 1);
 
 /**
- * Tells a caller how the hub sees it.
+ * Shows a caller its own identity.
  *
  * @generated from service hub.access.v1.AccessService
  */
 export const AccessService: GenService<{
   /**
-   * Returns the identity behind the bearer token or the client certificate of this call, with the hub's version and clock.
-   * Useful to check an address and a token before relying on them.
+   * Returns the identity behind the bearer token or the client certificate of this call, with the hub's
+   * version and clock. Use it to test an address and a token.
    *
    * @generated from rpc hub.access.v1.AccessService.GetCaller
    */

@@ -22,63 +22,63 @@ export const file_hub_access_v1_audit_service: GenFile = /*@__PURE__*/
  */
 export type ListAuditEntriesRequest = Message<"hub.access.v1.ListAuditEntriesRequest"> & {
   /**
-   * Only those about this, for example the identifier of a license.
+   * Filter: entries about this subject, for example the identifier of a license.
    *
    * @generated from field: optional string subject = 1;
    */
   subject?: string | undefined;
 
   /**
-   * Only those of this actor.
+   * Filter: entries of this actor.
    *
    * @generated from field: optional string actor = 2;
    */
   actor?: string | undefined;
 
   /**
-   * Only those of this action, for example "license.revoke".
+   * Filter: entries of this action, for example "license.revoke".
    *
    * @generated from field: optional string action = 3;
    */
   action?: string | undefined;
 
   /**
-   * Only those from then on.
+   * Filter: at or after this time.
    *
    * @generated from field: google.protobuf.Timestamp since = 4;
    */
   since?: Timestamp | undefined;
 
   /**
-   * Only those before then.
+   * Filter: before this time.
    *
    * @generated from field: google.protobuf.Timestamp until = 5;
    */
   until?: Timestamp | undefined;
 
   /**
-   * At most so many; 0 means 50.
+   * Maximum number of results; 0 means 50.
    *
    * @generated from field: int32 page_size = 6;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, with the same filters; another page_size is fine.
+   * The next_page_token of the previous page. Filters must be the same; page_size may differ.
    *
    * @generated from field: string page_token = 7;
    */
   pageToken: string;
 
   /**
-   * Only those of callers with this service token, "tok_…".
+   * Filter: entries of callers with this service token, "tok_…".
    *
    * @generated from field: optional string actor_token_id = 8;
    */
   actorTokenId?: string | undefined;
 
   /**
-   * Only those of this kind of actor; unset for all.
+   * Filter: entries of this kind of actor; unset for all.
    *
    * @generated from field: hub.access.v1.ActorKind actor_kind = 9;
    */
@@ -137,72 +137,72 @@ export type AuditEntry = Message<"hub.access.v1.AuditEntry"> & {
   at?: Timestamp | undefined;
 
   /**
-   * Who changed it: the name of a service token, "settlement" for what a provider's answer changed. Two tokens may have
-   * one name: actor_kind and actor_token_id tell them apart.
+   * Who made the change: the name of a service token, or "settlement" for a change caused by a provider's
+   * answer. Two tokens can share a name: actor_kind and actor_token_id tell them apart.
    *
    * @generated from field: string actor = 3;
    */
   actor: string;
 
   /**
-   * What was done, as noun.verb: "license.revoke".
+   * Action, as noun.verb: "license.revoke".
    *
    * @generated from field: string action = 4;
    */
   action: string;
 
   /**
-   * Identifier of what was changed.
+   * Identifier of the changed object.
    *
    * @generated from field: string subject = 5;
    */
   subject: string;
 
   /**
-   * What the change was made of, as far as it was changed; unset if there was nothing before.
+   * The changed members before the change; unset if the object is new.
    *
    * @generated from field: google.protobuf.Struct before = 6;
    */
   before?: JsonObject | undefined;
 
   /**
-   * What it made of that; unset if nothing is left.
+   * The changed members after the change; unset if the object is gone.
    *
    * @generated from field: google.protobuf.Struct after = 7;
    */
   after?: JsonObject | undefined;
 
   /**
-   * What else a reader needs to understand the change.
+   * Further data that explains the change.
    *
    * @generated from field: google.protobuf.Struct detail = 8;
    */
   detail?: JsonObject | undefined;
 
   /**
-   * The request that made the change, as the hub's log has it; empty for what no request made.
+   * Identifier of the request that made the change, as in the hub's log; empty if no request did.
    *
    * @generated from field: string request_id = 9;
    */
   requestId: string;
 
   /**
-   * What the actor is; unset in entries from before kinds were recorded.
+   * Kind of the actor; unset in entries from before kinds were recorded.
    *
    * @generated from field: hub.access.v1.ActorKind actor_kind = 10;
    */
   actorKind: ActorKind;
 
   /**
-   * The service token that the actor called with, or that its certificate stands for, "tok_…"; empty for the hub itself,
-   * for commands, and in entries from before tokens were recorded.
+   * The service token of the caller, or the one that its certificate replaces, "tok_…"; empty for the hub
+   * itself, for commands, and in entries from before tokens were recorded.
    *
    * @generated from field: string actor_token_id = 11;
    */
   actorTokenId: string;
 
   /**
-   * Subject of the client certificate that the caller showed, as RFC 4514 writes it; empty without one.
+   * Subject of the caller's client certificate, in the form of RFC 4514; empty without one.
    *
    * @generated from field: string actor_certificate_subject = 12;
    */
@@ -221,7 +221,7 @@ export const AuditEntrySchema: GenMessage<AuditEntry> = /*@__PURE__*/
  */
 export type ExportAuditLogRequest = Message<"hub.access.v1.ExportAuditLogRequest"> & {
   /**
-   * Only what follows the link with this number; 0 for everything.
+   * Only entries after the link with this number; 0 for all.
    *
    * @generated from field: int64 after_seq = 1;
    */
@@ -240,7 +240,7 @@ export const ExportAuditLogRequestSchema: GenMessage<ExportAuditLogRequest> = /*
  */
 export type ExportAuditLogResponse = Message<"hub.access.v1.ExportAuditLogResponse"> & {
   /**
-   * Part of the log, in the order of the chain.
+   * A part of the log, in the order of the chain.
    *
    * @generated from field: repeated hub.access.v1.LinkedAuditEntry entries = 1;
    */
@@ -282,7 +282,7 @@ export type LinkedAuditEntry = Message<"hub.access.v1.LinkedAuditEntry"> & {
   linkedAt?: Timestamp | undefined;
 
   /**
-   * Hash of the link before, in hex; 64 zeros for the first.
+   * Hash of the previous link, in hex; 64 zeros for the first.
    *
    * @generated from field: string previous_hash = 4;
    */
@@ -308,7 +308,7 @@ export const LinkedAuditEntrySchema: GenMessage<LinkedAuditEntry> = /*@__PURE__*
  */
 export type VerifyAuditLogRequest = Message<"hub.access.v1.VerifyAuditLogRequest"> & {
   /**
-   * A head that was noted before, for example "12:9f86d081…": the chain must still have it. Empty for none.
+   * A head noted earlier, for example "12:9f86d081…". The chain must still contain it. Empty for none.
    *
    * @generated from field: string head = 1;
    */
@@ -327,35 +327,35 @@ export const VerifyAuditLogRequestSchema: GenMessage<VerifyAuditLogRequest> = /*
  */
 export type VerifyAuditLogResponse = Message<"hub.access.v1.VerifyAuditLogResponse"> & {
   /**
-   * Whether the chain holds.
+   * Whether the chain is intact.
    *
    * @generated from field: bool ok = 1;
    */
   ok: boolean;
 
   /**
-   * Where it stands, or stood before it broke: number and hash of a link. To be noted outside of the hub.
+   * Head of the chain, or its last intact link: number and hash. Note it outside the hub.
    *
    * @generated from field: string head = 2;
    */
   head: string;
 
   /**
-   * How many entries are linked, as far as the chain holds.
+   * Number of linked entries, up to the first break.
    *
    * @generated from field: int64 entries = 3;
    */
   entries: bigint;
 
   /**
-   * The first row that breaks it.
+   * The first row that breaks the chain.
    *
    * @generated from field: hub.access.v1.AuditBreak broken = 4;
    */
   broken?: AuditBreak | undefined;
 
   /**
-   * How many entries have no link after the hub has tried to link them; 10000 means that many or more.
+   * Number of entries without a link, after the hub tried to link them; 10000 means that many or more.
    *
    * @generated from field: int64 unlinked = 5;
    */
@@ -369,7 +369,7 @@ export type VerifyAuditLogResponse = Message<"hub.access.v1.VerifyAuditLogRespon
   unlinkedSince?: Timestamp | undefined;
 
   /**
-   * Number of the link that this chain begins after; 0 unless BeginAuditChain began it. Links up to that number are not
+   * Number of the link that this chain begins after; 0 unless BeginAuditChain began it. Earlier links are not
    * verified.
    *
    * @generated from field: int64 begins_after = 7;
@@ -389,7 +389,7 @@ export const VerifyAuditLogResponseSchema: GenMessage<VerifyAuditLogResponse> = 
  */
 export type BeginAuditChainRequest = Message<"hub.access.v1.BeginAuditChainRequest"> & {
   /**
-   * Why, for the log.
+   * Reason, stored in the audit log.
    *
    * @generated from field: string reason = 1;
    */
@@ -429,8 +429,8 @@ export const BeginAuditChainResponseSchema: GenMessage<BeginAuditChainResponse> 
  */
 export type AuditBreak = Message<"hub.access.v1.AuditBreak"> & {
   /**
-   * "row_altered", "row_missing", "row_backdated", "row_unlinked", "link_missing", "tail_missing", "head_differs",
-   * "head_altered", "key_missing" or "entries_unlinked".
+   * "row_altered", "row_missing", "row_backdated", "row_unlinked", "link_missing", "tail_missing",
+   * "head_differs", "head_altered", "key_missing" or "entries_unlinked".
    *
    * @generated from field: string problem = 1;
    */
@@ -444,14 +444,14 @@ export type AuditBreak = Message<"hub.access.v1.AuditBreak"> & {
   seq?: bigint | undefined;
 
   /**
-   * Identifier of the row, "aud_…"; empty where nobody can tell any more.
+   * Identifier of the row, "aud_…"; empty if unknown.
    *
    * @generated from field: string audit_entry_id = 3;
    */
   auditEntryId: string;
 
   /**
-   * What is wrong, in a sentence.
+   * What is wrong, as a sentence.
    *
    * @generated from field: string detail = 4;
    */
@@ -466,13 +466,13 @@ export const AuditBreakSchema: GenMessage<AuditBreak> = /*@__PURE__*/
   messageDesc(file_hub_access_v1_audit_service, 10);
 
 /**
- * What an actor is. Only the hub says so: a token cannot pass for another kind by its name.
+ * Kind of an actor. The hub sets it: a token cannot pose as another kind by its name.
  *
  * @generated from enum hub.access.v1.ActorKind
  */
 export const ActorKind = {
   /**
-   * Of an entry from before kinds were recorded.
+   * In entries from before kinds were recorded.
    *
    * @generated from enum value: ACTOR_KIND_UNSPECIFIED = 0;
    */
@@ -486,7 +486,7 @@ export const ActorKind = {
   TOKEN: 1,
 
   /**
-   * A caller whose client certificate stands for a service token.
+   * A caller with a client certificate that replaces a service token.
    *
    * @generated from enum value: ACTOR_KIND_CERTIFICATE = 2;
    */
@@ -500,7 +500,7 @@ export const ActorKind = {
   HUB: 3,
 
   /**
-   * A command of hubctl that works on the database without a hub.
+   * A hubctl command that works on the database without a hub.
    *
    * @generated from enum value: ACTOR_KIND_LOCAL = 4;
    */
@@ -508,7 +508,7 @@ export const ActorKind = {
 } as const;
 
 /**
- * What an actor is. Only the hub says so: a token cannot pass for another kind by its name.
+ * Kind of an actor. The hub sets it: a token cannot pose as another kind by its name.
  *
  * @generated from enum hub.access.v1.ActorKind
  */
@@ -521,16 +521,16 @@ export const ActorKindSchema: GenEnum<ActorKind> = /*@__PURE__*/
   enumDesc(file_hub_access_v1_audit_service, 0);
 
 /**
- * The audit log: who changed what and when, and the proof that nothing of it is missing or was altered.
+ * The audit log: who changed what and when, with a proof that no entry is missing or altered.
  *
- * It holds no secret: whoever may read the lists of the hub may read it too. Refusals carry a
+ * It contains no secrets: every role that may read lists may read it too. Errors carry a
  * hub.error.v1.ErrorDetail.
  *
  * @generated from service hub.access.v1.AuditService
  */
 export const AuditService: GenService<{
   /**
-   * Lists entries, newest first; what is given has to match all at once.
+   * Lists entries, newest first. Entries must match all filters.
    *
    * Errors: page_token_invalid (invalid argument).
    *
@@ -542,7 +542,8 @@ export const AuditService: GenService<{
     output: typeof ListAuditEntriesResponseSchema;
   },
   /**
-   * Sends the whole log along its chain, oldest first. The same part of it is the same whenever it is asked for.
+   * Streams the whole log in the order of its chain, oldest first. Repeated exports of the same links are
+   * identical.
    *
    * @generated from rpc hub.access.v1.AuditService.ExportAuditLog
    */
@@ -552,10 +553,10 @@ export const AuditService: GenService<{
     output: typeof ExportAuditLogResponseSchema;
   },
   /**
-   * Walks the whole chain and names the first row that breaks it. A hub does so for one caller at a time, and stops when
-   * he hangs up.
+   * Verifies the whole chain and names the first row that breaks it. A hub runs one verification at a time
+   * and stops it when the caller disconnects.
    *
-   * Errors: verify_busy (resource exhausted) while it does so for another.
+   * Errors: verify_busy (resource exhausted) while another verification runs.
    *
    * @generated from rpc hub.access.v1.AuditService.VerifyAuditLog
    */
@@ -565,9 +566,9 @@ export const AuditService: GenService<{
     output: typeof VerifyAuditLogResponseSchema;
   },
   /**
-   * Begins a new chain where hubs cannot link entries any more because the key or the head of the chain is gone. The new
-   * chain begins after the last link that is known. It proves entries that have no link yet and later ones, and no
-   * longer those that have one. The log records who began it, why, and what was wrong.
+   * Begins a new chain when hubs cannot link entries because the key or the head of the chain is lost. The
+   * new chain begins after the last known link. It proves later entries and entries without a link, but no
+   * longer the linked ones. The log records the caller, the reason and the damage.
    *
    * Errors: audit_chain_unbroken (failed precondition) while entries can be linked.
    *

@@ -19,48 +19,48 @@ export const file_hub_access_v1_token_service: GenFile = /*@__PURE__*/
   fileDesc("CiFodWIvYWNjZXNzL3YxL3Rva2VuX3NlcnZpY2UucHJvdG8SDWh1Yi5hY2Nlc3MudjEi6gIKDFNlcnZpY2VUb2tlbhIQCgh0b2tlbl9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEiEKBHJvbGUYAyABKA4yEy5odWIuYWNjZXNzLnYxLlJvbGUSDAoEYXBwcxgEIAMoCRINCgVzbG90cxgFIAMoCRIgChNjZXJ0aWZpY2F0ZV9zdWJqZWN0GAYgASgJSACIAQESLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIWChRfY2VydGlmaWNhdGVfc3ViamVjdCKpAgoSQ3JlYXRlVG9rZW5SZXF1ZXN0EhsKBG5hbWUYASABKAlCDbpICnIIyLOusQIBGEASLQoEcm9sZRgCIAEoDjITLmh1Yi5hY2Nlc3MudjEuUm9sZUIKukgHggEEEAEgABIiCgRhcHBzGAMgAygJQhS6SBGSAQ4QQBgBIghyBtizrrECARIjCgVzbG90cxgEIAMoCUIUukgRkgEOEEAYASIIcgbYs66xAgESLgoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoTY2VydGlmaWNhdGVfc3ViamVjdBgGIAEoCUIUukgRcg/Is66xAgHws66xAgEYgAhIAIgBAUIWChRfY2VydGlmaWNhdGVfc3ViamVjdCJdChNDcmVhdGVUb2tlblJlc3BvbnNlEjIKDXNlcnZpY2VfdG9rZW4YASABKAsyGy5odWIuYWNjZXNzLnYxLlNlcnZpY2VUb2tlbhISCgV0b2tlbhgCIAEoCUIDgAEBIl0KEUxpc3RUb2tlbnNSZXF1ZXN0EhUKDWluY2x1ZGVfZW5kZWQYASABKAgSHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygAEhIKCnBhZ2VfdG9rZW4YAyABKAkiYgoSTGlzdFRva2Vuc1Jlc3BvbnNlEjMKDnNlcnZpY2VfdG9rZW5zGAEgAygLMhsuaHViLmFjY2Vzcy52MS5TZXJ2aWNlVG9rZW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIi8KElJldm9rZVRva2VuUmVxdWVzdBIZCgh0b2tlbl9pZBgBIAEoCUIHukgEcgIQASJJChNSZXZva2VUb2tlblJlc3BvbnNlEjIKDXNlcnZpY2VfdG9rZW4YASABKAsyGy5odWIuYWNjZXNzLnYxLlNlcnZpY2VUb2tlbjKfAgoMVG9rZW5TZXJ2aWNlEloKC0NyZWF0ZVRva2VuEiEuaHViLmFjY2Vzcy52MS5DcmVhdGVUb2tlblJlcXVlc3QaIi5odWIuYWNjZXNzLnYxLkNyZWF0ZVRva2VuUmVzcG9uc2UiBIq1GAASVwoKTGlzdFRva2VucxIgLmh1Yi5hY2Nlc3MudjEuTGlzdFRva2Vuc1JlcXVlc3QaIS5odWIuYWNjZXNzLnYxLkxpc3RUb2tlbnNSZXNwb25zZSIEirUYABJaCgtSZXZva2VUb2tlbhIhLmh1Yi5hY2Nlc3MudjEuUmV2b2tlVG9rZW5SZXF1ZXN0GiIuaHViLmFjY2Vzcy52MS5SZXZva2VUb2tlblJlc3BvbnNlIgSKtRgAYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_validate_v1_rules]);
 
 /**
- * What the hub knows of a token.
+ * A service token without its secret.
  *
  * @generated from message hub.access.v1.ServiceToken
  */
 export type ServiceToken = Message<"hub.access.v1.ServiceToken"> & {
   /**
-   * Token identifier; it is also part of the token.
+   * Token identifier. It is part of the token.
    *
    * @generated from field: string token_id = 1;
    */
   tokenId: string;
 
   /**
-   * Name, as it stands in the audit log.
+   * Name, as shown in the audit log.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What it is trusted with.
+   * Role of the token.
    *
    * @generated from field: hub.access.v1.Role role = 3;
    */
   role: Role;
 
   /**
-   * Slugs of the apps it is limited to. Without apps and slots it is not limited.
+   * Slugs of the apps that it is limited to. A token without apps and slots is not limited.
    *
    * @generated from field: repeated string apps = 4;
    */
   apps: string[];
 
   /**
-   * Names of the slots it is limited to.
+   * Names of the slots that it is limited to.
    *
    * @generated from field: repeated string slots = 5;
    */
   slots: string[];
 
   /**
-   * Subject of the certificate that is shown in place of a token; unset for a token.
+   * Subject of the certificate that replaces the token; unset for a token.
    *
    * @generated from field: optional string certificate_subject = 6;
    */
@@ -74,21 +74,21 @@ export type ServiceToken = Message<"hub.access.v1.ServiceToken"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it expires; never if unset.
+   * When it expires; unset if never.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 8;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * When it was revoked; unset unless it was.
+   * When it was revoked; unset if it is not revoked.
    *
    * @generated from field: google.protobuf.Timestamp revoked_at = 9;
    */
   revokedAt?: Timestamp | undefined;
 
   /**
-   * When it was last used, give or take a minute; unset if it never was.
+   * When it was last used, accurate to a minute; unset if never.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 10;
    */
@@ -107,43 +107,43 @@ export const ServiceTokenSchema: GenMessage<ServiceToken> = /*@__PURE__*/
  */
 export type CreateTokenRequest = Message<"hub.access.v1.CreateTokenRequest"> & {
   /**
-   * Name for people and for the audit log: at most 64 printable characters; the name of the role if empty.
+   * Name for people and for the audit log, at most 64 printable characters. Defaults to the name of the role.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What it is trusted with.
+   * Role of the token.
    *
    * @generated from field: hub.access.v1.Role role = 2;
    */
   role: Role;
 
   /**
-   * Slugs of the apps it is limited to.
+   * Slugs of the apps to limit it to.
    *
    * @generated from field: repeated string apps = 3;
    */
   apps: string[];
 
   /**
-   * Names of the slots it is limited to.
+   * Names of the slots to limit it to.
    *
    * @generated from field: repeated string slots = 4;
    */
   slots: string[];
 
   /**
-   * When it expires; never if unset.
+   * When it expires; unset for never.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 5;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * Subject of a client certificate that takes the place of the token, as RFC 4514 writes it ("CN=shop,O=Example"),
-   * the most specific part first. No token is made then.
+   * Subject of a client certificate that replaces the token, in the form of RFC 4514 ("CN=shop,O=Example"),
+   * most specific part first. The hub then creates no token.
    *
    * @generated from field: optional string certificate_subject = 6;
    */
@@ -167,7 +167,7 @@ export type CreateTokenResponse = Message<"hub.access.v1.CreateTokenResponse"> &
   serviceToken?: ServiceToken | undefined;
 
   /**
-   * The token. Shown now and never again; empty if a certificate takes its place.
+   * The token. Shown only now; empty if a certificate replaces it.
    *
    * @generated from field: string token = 2;
    */
@@ -186,21 +186,21 @@ export const CreateTokenResponseSchema: GenMessage<CreateTokenResponse> = /*@__P
  */
 export type ListTokensRequest = Message<"hub.access.v1.ListTokensRequest"> & {
   /**
-   * Whether revoked and expired ones are listed too.
+   * Whether to include revoked and expired tokens.
    *
    * @generated from field: bool include_ended = 1;
    */
   includeEnded: boolean;
 
   /**
-   * At most so many; 0 means 50.
+   * Maximum number of results; 0 means 50.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, with the same filters; another page_size is fine.
+   * The next_page_token of the previous page. Filters must be the same; page_size may differ.
    *
    * @generated from field: string page_token = 3;
    */
@@ -273,15 +273,17 @@ export const RevokeTokenResponseSchema: GenMessage<RevokeTokenResponse> = /*@__P
   messageDesc(file_hub_access_v1_token_service, 6);
 
 /**
- * How admins decide who may call the hub: service tokens, and certificates that stand for one.
+ * Manages service tokens and the client certificates that replace them.
  *
- * Refusals carry a hub.error.v1.ErrorDetail. Lists are newest first; `next_page_token` is empty on the last page.
+ * Errors carry a hub.error.v1.ErrorDetail. Lists are newest first; `next_page_token` is empty on the last
+ * page.
  *
  * @generated from service hub.access.v1.TokenService
  */
 export const TokenService: GenService<{
   /**
-   * Creates a token, or lets a client certificate take the place of one. This is the only time a token is shown.
+   * Creates a token, or accepts a client certificate in place of one. The token is shown only in this
+   * response.
    *
    * Errors: token_name_reserved, expiry_invalid (invalid argument), app_unknown, slot_unknown (not found),
    * certificate_subject_taken (already exists).
@@ -294,7 +296,7 @@ export const TokenService: GenService<{
     output: typeof CreateTokenResponseSchema;
   },
   /**
-   * Lists the tokens, never with what would let anybody use them.
+   * Lists the tokens without their secrets.
    *
    * Errors: page_token_invalid (invalid argument).
    *
@@ -306,10 +308,10 @@ export const TokenService: GenService<{
     output: typeof ListTokensResponseSchema;
   },
   /**
-   * Revokes a token for good: every hub refuses it from the next call on, and streams send no more. Revoking a
+   * Revokes a token permanently. Every hub refuses it from the next call on, and open streams end. Revoking a
    * revoked token changes nothing.
    *
-   * Errors: token_unknown (not found), last_admin (failed precondition: nobody could administer the hub any more).
+   * Errors: token_unknown (not found), last_admin (failed precondition: no admin token would remain).
    *
    * @generated from rpc hub.access.v1.TokenService.RevokeToken
    */

@@ -2,7 +2,7 @@
 // @generated from file hub/error/v1/error.proto (package hub.error.v1, syntax proto3)
 /* eslint-disable */
 
-// The typed detail that every domain error of the hub carries.
+// The typed detail of every domain error of the hub.
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -15,8 +15,8 @@ export const file_hub_error_v1_error: GenFile = /*@__PURE__*/
   fileDesc("ChhodWIvZXJyb3IvdjEvZXJyb3IucHJvdG8SDGh1Yi5lcnJvci52MSJ1CgtFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEiYKBXNlYXRzGAIgASgLMhcuaHViLmVycm9yLnYxLlNlYXRVc2FnZRINCgVmaWVsZBgDIAEoCRINCgVhbGxvdxgEIAEoCRISCgpzZXNzaW9uX2lkGAUgASgJIigKCVNlYXRVc2FnZRINCgVsaW1pdBgBIAEoBRIMCgR1c2VkGAIgASgFYgZwcm90bzM");
 
 /**
- * Attached to the error of an RPC whenever the hub refuses a request for a reason of its own
- * (validation errors carry buf.validate.Violations instead).
+ * Attached to the error of an RPC when the hub refuses a request. Validation errors carry
+ * buf.validate.Violations instead.
  *
  * @generated from message hub.error.v1.ErrorDetail
  */
@@ -29,28 +29,28 @@ export type ErrorDetail = Message<"hub.error.v1.ErrorDetail"> & {
   code: string;
 
   /**
-   * The seats of the license in question, with "seat_limit_reached".
+   * With "seat_limit_reached": the seats of the license.
    *
    * @generated from field: hub.error.v1.SeatUsage seats = 2;
    */
   seats?: SeatUsage | undefined;
 
   /**
-   * The request field that is at fault, where there is one, in lowerCamelCase.
+   * The request field that caused the error, in lowerCamelCase, if any.
    *
    * @generated from field: string field = 3;
    */
   field: string;
 
   /**
-   * The HTTP method that the endpoint takes, with "method_not_allowed".
+   * With "method_not_allowed": the HTTP method that the endpoint accepts.
    *
    * @generated from field: string allow = 4;
    */
   allow: string;
 
   /**
-   * The charge session that the request left behind, where there is one.
+   * The charge session that the request left behind, if any.
    *
    * @generated from field: string session_id = 5;
    */
@@ -65,7 +65,7 @@ export const ErrorDetailSchema: GenMessage<ErrorDetail> = /*@__PURE__*/
   messageDesc(file_hub_error_v1_error, 0);
 
 /**
- * How many seats a license allows and how many are taken.
+ * Number of seats that a license allows, and number taken.
  *
  * @generated from message hub.error.v1.SeatUsage
  */
@@ -78,7 +78,7 @@ export type SeatUsage = Message<"hub.error.v1.SeatUsage"> & {
   limit: number;
 
   /**
-   * Seats active now.
+   * Seats in use.
    *
    * @generated from field: int32 used = 2;
    */

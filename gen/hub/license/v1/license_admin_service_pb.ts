@@ -31,7 +31,7 @@ export type CreateAppRequest = Message<"hub.license.v1.CreateAppRequest"> & {
   slug: string;
 
   /**
-   * Name for people, at most 128 characters; the slug if empty.
+   * Display name, at most 128 characters. Defaults to the slug.
    *
    * @generated from field: string name = 2;
    */
@@ -103,14 +103,14 @@ export const GetAppResponseSchema: GenMessage<GetAppResponse> = /*@__PURE__*/
  */
 export type ListAppsRequest = Message<"hub.license.v1.ListAppsRequest"> & {
   /**
-   * At most so many; 0 means 50.
+   * Maximum number of results; 0 means 50.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, with the same filters; another page_size is fine.
+   * The next_page_token of the previous page. Filters must be the same; page_size may differ.
    *
    * @generated from field: string page_token = 2;
    */
@@ -246,7 +246,8 @@ export type SetLimitProfileRequest = Message<"hub.license.v1.SetLimitProfileRequ
   name: string;
 
   /**
-   * All its limits, by name (a letter, then up to 63 letters, digits, dots, dashes and underscores); -1 means unlimited.
+   * All its limits, by name (a letter, then up to 63 letters, digits, dots, dashes and underscores); -1 means
+   * unlimited.
    *
    * @generated from field: map<string, int64> limits = 3;
    */
@@ -332,42 +333,42 @@ export type IssueLicensesRequest = Message<"hub.license.v1.IssueLicensesRequest"
   seatLimit: number;
 
   /**
-   * Limits of the licenses' own; they override those of the profile. -1 means unlimited.
+   * The licenses' own limits; they override the limits of the profile. -1 means unlimited.
    *
    * @generated from field: map<string, int64> limits = 3;
    */
   limits: { [key: string]: bigint };
 
   /**
-   * The limit profile to take limits from, if any.
+   * The limit profile, if any.
    *
    * @generated from field: optional string limit_profile = 4;
    */
   limitProfile?: string | undefined;
 
   /**
-   * Whom they are issued to, at most 200 printable characters. Part of the signed license.
+   * The customer, at most 200 printable characters. It is part of the signed license.
    *
    * @generated from field: optional string customer = 5;
    */
   customer?: string | undefined;
 
   /**
-   * When they expire; never if unset.
+   * When they expire; unset for never.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 6;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * How many days a signed copy is good without contact to the hub; no bound if unset.
+   * How many days a signed copy stays valid without contact to the hub; unset for no bound.
    *
    * @generated from field: optional int32 lease_days = 7;
    */
   leaseDays?: number | undefined;
 
   /**
-   * How many to issue; 0 means 1.
+   * Number of licenses to issue; 0 means 1.
    *
    * @generated from field: int32 count = 8;
    */
@@ -399,7 +400,7 @@ export const IssueLicensesResponseSchema: GenMessage<IssueLicensesResponse> = /*
   messageDesc(file_hub_license_v1_license_admin_service, 15);
 
 /**
- * A license together with its key.
+ * A license with its key.
  *
  * @generated from message hub.license.v1.IssuedLicense
  */
@@ -410,7 +411,7 @@ export type IssuedLicense = Message<"hub.license.v1.IssuedLicense"> & {
   license?: License | undefined;
 
   /**
-   * The key, 25 symbols in five groups of five. Shown now and never again.
+   * The key: 25 symbols in five groups of five. Shown only now.
    *
    * @generated from field: string license_key = 2;
    */
@@ -465,42 +466,42 @@ export const GetLicenseResponseSchema: GenMessage<GetLicenseResponse> = /*@__PUR
  */
 export type ListLicensesRequest = Message<"hub.license.v1.ListLicensesRequest"> & {
   /**
-   * Only those of the app with this slug.
+   * Filter: the slug of an app.
    *
    * @generated from field: optional string app = 1;
    */
   app?: string | undefined;
 
   /**
-   * Only those in this state.
+   * Filter: licenses in this state.
    *
    * @generated from field: hub.license.v1.LicenseState state = 2;
    */
   state: LicenseState;
 
   /**
-   * Only those issued to exactly this customer.
+   * Filter: exactly this customer.
    *
    * @generated from field: optional string customer = 3;
    */
   customer?: string | undefined;
 
   /**
-   * Only those whose key ends with these five symbols.
+   * Filter: the last five symbols of the key.
    *
    * @generated from field: optional string key_hint = 4;
    */
   keyHint?: string | undefined;
 
   /**
-   * At most so many; 0 means 50.
+   * Maximum number of results; 0 means 50.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, with the same filters; another page_size is fine.
+   * The next_page_token of the previous page. Filters must be the same; page_size may differ.
    *
    * @generated from field: string page_token = 6;
    */
@@ -548,7 +549,7 @@ export type RevokeLicenseRequest = Message<"hub.license.v1.RevokeLicenseRequest"
   licenseId: string;
 
   /**
-   * Why, for the record: 1 to 500 printable characters.
+   * Reason, stored in the audit log: 1 to 500 printable characters.
    *
    * @generated from field: string reason = 2;
    */
@@ -627,21 +628,21 @@ export type ListSeatsRequest = Message<"hub.license.v1.ListSeatsRequest"> & {
   licenseId: string;
 
   /**
-   * Whether released seats are listed too.
+   * Whether to include released seats.
    *
    * @generated from field: bool include_released = 2;
    */
   includeReleased: boolean;
 
   /**
-   * At most so many; 0 means 50.
+   * Maximum number of results; 0 means 50.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, with the same filters; another page_size is fine.
+   * The next_page_token of the previous page. Filters must be the same; page_size may differ.
    *
    * @generated from field: string page_token = 4;
    */
@@ -714,15 +715,16 @@ export const ReleaseSeatResponseSchema: GenMessage<ReleaseSeatResponse> = /*@__P
   messageDesc(file_hub_license_v1_license_admin_service, 28);
 
 /**
- * How operators run the license business: apps, keys, limit profiles, licenses and seats.
+ * Manages apps, signing keys, limit profiles, licenses and seats.
  *
- * Refusals carry a hub.error.v1.ErrorDetail. Lists are newest first; `next_page_token` is empty on the last page.
+ * Errors carry a hub.error.v1.ErrorDetail. Lists are newest first; `next_page_token` is empty on the last
+ * page.
  *
  * @generated from service hub.license.v1.LicenseAdminService
  */
 export const LicenseAdminService: GenService<{
   /**
-   * Creates an app together with its first signing key.
+   * Creates an app with its first signing key.
    *
    * Errors: app_exists (already exists).
    *
@@ -756,10 +758,10 @@ export const LicenseAdminService: GenService<{
     output: typeof ListAppsResponseSchema;
   },
   /**
-   * Makes a new signing key the active one. The key that was active is retired: it signs no more, but stays published,
-   * so that licenses signed with it keep verifying.
+   * Creates a new active signing key. The previous one is retired: it no longer signs, but stays published so
+   * that existing licenses verify.
    *
-   * Errors: app_unknown (not found), too_many (failed precondition; 50 are published).
+   * Errors: app_unknown (not found), too_many (failed precondition; the limit is 50 published keys).
    *
    * @generated from rpc hub.license.v1.LicenseAdminService.RotateSigningKey
    */
@@ -781,9 +783,10 @@ export const LicenseAdminService: GenService<{
     output: typeof WithdrawSigningKeyResponseSchema;
   },
   /**
-   * Creates a limit profile or replaces its limits. Licenses that use it follow at their next activation or check.
+   * Creates a limit profile or replaces its limits. Licenses with this profile get the new limits at their
+   * next activation or check.
    *
-   * Errors: app_unknown (not found), too_many (failed precondition; the app has 100).
+   * Errors: app_unknown (not found), too_many (failed precondition; the limit is 100 per app).
    *
    * @generated from rpc hub.license.v1.LicenseAdminService.SetLimitProfile
    */
@@ -805,8 +808,8 @@ export const LicenseAdminService: GenService<{
     output: typeof ListLimitProfilesResponseSchema;
   },
   /**
-   * Issues licenses. All of a call are issued, or none. This is the only time their keys are shown. A repeat issues more:
-   * if an answer got lost, ListLicenses has its licenses on top, to be revoked.
+   * Issues licenses: all of a call or none. The keys are shown only in this response. A repeated call issues
+   * more licenses: if a response is lost, its licenses are the newest in ListLicenses and can be revoked.
    *
    * Errors: app_unknown, limit_profile_unknown (not found), expiry_invalid (invalid argument).
    *
@@ -842,7 +845,7 @@ export const LicenseAdminService: GenService<{
     output: typeof ListLicensesResponseSchema;
   },
   /**
-   * Revokes a license: activation and status checks answer license_revoked from now on. Its seats stay listed.
+   * Revokes a license. Activation and status checks then fail with license_revoked. Its seats stay listed.
    * Revoking a revoked license changes nothing.
    *
    * Errors: license_unknown (not found).
@@ -855,7 +858,7 @@ export const LicenseAdminService: GenService<{
     output: typeof RevokeLicenseResponseSchema;
   },
   /**
-   * Takes a revocation back. Reinstating a license that is not revoked changes nothing.
+   * Undoes a revocation. Reinstating a license that is not revoked changes nothing.
    *
    * Errors: license_unknown (not found).
    *
@@ -879,7 +882,7 @@ export const LicenseAdminService: GenService<{
     output: typeof ListSeatsResponseSchema;
   },
   /**
-   * Releases a seat, as the machine itself would by Deactivate. Releasing a released seat changes nothing.
+   * Releases a seat, like Deactivate does for the machine. Releasing a released seat changes nothing.
    *
    * Errors: seat_unknown (not found).
    *

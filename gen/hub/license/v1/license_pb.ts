@@ -2,7 +2,7 @@
 // @generated from file hub/license/v1/license.proto (package hub.license.v1, syntax proto3)
 /* eslint-disable */
 
-// Applications, their signing keys and limit profiles, licenses and the seats on them.
+// Apps, their signing keys and limit profiles, licenses and seats.
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -19,7 +19,7 @@ export const file_hub_license_v1_license: GenFile = /*@__PURE__*/
   fileDesc("ChxodWIvbGljZW5zZS92MS9saWNlbnNlLnByb3RvEg5odWIubGljZW5zZS52MSKTAQoDQXBwEg4KBmFwcF9pZBgBIAEoCRIMCgRzbHVnGAIgASgJEgwKBG5hbWUYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMc2lnbmluZ19rZXlzGAUgAygLMhouaHViLmxpY2Vuc2UudjEuU2lnbmluZ0tleSKRAQoKU2lnbmluZ0tleRILCgNraWQYASABKAkSLgoFc3RhdGUYAiABKA4yHy5odWIubGljZW5zZS52MS5TaWduaW5nS2V5U3RhdGUSFgoOcHVibGljX2tleV9wZW0YAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAikgEKDExpbWl0UHJvZmlsZRILCgNhcHAYASABKAkSDAoEbmFtZRgCIAEoCRI4CgZsaW1pdHMYAyADKAsyKC5odWIubGljZW5zZS52MS5MaW1pdFByb2ZpbGUuTGltaXRzRW50cnkaLQoLTGltaXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASKtBAoHTGljZW5zZRISCgpsaWNlbnNlX2lkGAEgASgJEgsKA2FwcBgCIAEoCRIQCghrZXlfaGludBgDIAEoCRIrCgVzdGF0ZRgEIAEoDjIcLmh1Yi5saWNlbnNlLnYxLkxpY2Vuc2VTdGF0ZRImCgVzZWF0cxgFIAEoCzIXLmh1Yi5lcnJvci52MS5TZWF0VXNhZ2USMwoGbGltaXRzGAYgAygLMiMuaHViLmxpY2Vuc2UudjEuTGljZW5zZS5MaW1pdHNFbnRyeRIaCg1saW1pdF9wcm9maWxlGAcgASgJSACIAQESFQoIY3VzdG9tZXIYCCABKAlIAYgBARIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCgpsZWFzZV9kYXlzGAogASgFSAKIAQESLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGgoNcmV2b2tlX3JlYXNvbhgNIAEoCUgDiAEBGi0KC0xpbWl0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAFCEAoOX2xpbWl0X3Byb2ZpbGVCCwoJX2N1c3RvbWVyQg0KC19sZWFzZV9kYXlzQhAKDl9yZXZva2VfcmVhc29uIo4CCgRTZWF0Eg8KB3NlYXRfaWQYASABKAkSEgoKbGljZW5zZV9pZBgCIAEoCRIgChNtYWNoaW5lX2ZpbmdlcnByaW50GAMgASgJQgOAAQESFQoNbWFjaGluZV9sYWJlbBgEIAEoCRITCgthcHBfdmVyc2lvbhgFIAEoCRIwCgxhY3RpdmF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmVsZWFzZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKpIBCg9TaWduaW5nS2V5U3RhdGUSIQodU0lHTklOR19LRVlfU1RBVEVfVU5TUEVDSUZJRUQQABIcChhTSUdOSU5HX0tFWV9TVEFURV9BQ1RJVkUQARIdChlTSUdOSU5HX0tFWV9TVEFURV9SRVRJUkVEEAISHwobU0lHTklOR19LRVlfU1RBVEVfV0lUSERSQVdOEAMqfQoMTGljZW5zZVN0YXRlEh0KGUxJQ0VOU0VfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRMSUNFTlNFX1NUQVRFX0FDVElWRRABEhkKFUxJQ0VOU0VfU1RBVEVfUkVWT0tFRBACEhkKFUxJQ0VOU0VfU1RBVEVfRVhQSVJFRBADYgZwcm90bzM", [file_google_protobuf_timestamp, file_hub_error_v1_error]);
 
 /**
- * An application whose licenses the hub issues and signs.
+ * An application. The hub issues and signs its licenses.
  *
  * @generated from message hub.license.v1.App
  */
@@ -39,7 +39,7 @@ export type App = Message<"hub.license.v1.App"> & {
   slug: string;
 
   /**
-   * Name for people.
+   * Display name.
    *
    * @generated from field: string name = 3;
    */
@@ -53,8 +53,8 @@ export type App = Message<"hub.license.v1.App"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * The signing keys, newest first: those that are published, at most 50, and of the withdrawn ones the newest, at
-   * most 100 in all.
+   * The signing keys, newest first: all published keys (at most 50), then the newest withdrawn keys, at most
+   * 100 keys in all.
    *
    * @generated from field: repeated hub.license.v1.SigningKey signing_keys = 5;
    */
@@ -82,7 +82,7 @@ export type SigningKey = Message<"hub.license.v1.SigningKey"> & {
   kid: string;
 
   /**
-   * What the key is used for now.
+   * Current state.
    *
    * @generated from field: hub.license.v1.SigningKeyState state = 2;
    */
@@ -146,7 +146,7 @@ export const LimitProfileSchema: GenMessage<LimitProfile> = /*@__PURE__*/
   messageDesc(file_hub_license_v1_license, 2);
 
 /**
- * A license as its issuer sees it. The license key is not in it: the hub stores only a hash.
+ * A license as operators see it. It does not contain the license key: the hub stores only a hash.
  *
  * @generated from message hub.license.v1.License
  */
@@ -159,7 +159,7 @@ export type License = Message<"hub.license.v1.License"> & {
   licenseId: string;
 
   /**
-   * Slug of the app it is for.
+   * Slug of its app.
    *
    * @generated from field: string app = 2;
    */
@@ -173,7 +173,7 @@ export type License = Message<"hub.license.v1.License"> & {
   keyHint: string;
 
   /**
-   * The state now.
+   * Current state.
    *
    * @generated from field: hub.license.v1.LicenseState state = 4;
    */
@@ -187,35 +187,35 @@ export type License = Message<"hub.license.v1.License"> & {
   seats?: SeatUsage | undefined;
 
   /**
-   * Limits in force: those of the profile, overridden by the license's own. -1 means unlimited.
+   * Limits in force: the limits of the profile, overridden by the license's own. -1 means unlimited.
    *
    * @generated from field: map<string, int64> limits = 6;
    */
   limits: { [key: string]: bigint };
 
   /**
-   * The limit profile it takes its limits from, if any.
+   * Its limit profile, if any.
    *
    * @generated from field: optional string limit_profile = 7;
    */
   limitProfile?: string | undefined;
 
   /**
-   * Whom it was issued to, if said.
+   * The customer, if any.
    *
    * @generated from field: optional string customer = 8;
    */
   customer?: string | undefined;
 
   /**
-   * When it expires; never if unset.
+   * When it expires; unset if never.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 9;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * How many days a signed copy is good without contact to the hub; no bound if unset.
+   * How many days a signed copy stays valid without contact to the hub; unset for no bound.
    *
    * @generated from field: optional int32 lease_days = 10;
    */
@@ -229,14 +229,14 @@ export type License = Message<"hub.license.v1.License"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was revoked, if it is.
+   * When it was revoked; unset if it is not revoked.
    *
    * @generated from field: google.protobuf.Timestamp revoked_at = 12;
    */
   revokedAt?: Timestamp | undefined;
 
   /**
-   * Why it was revoked, if it is.
+   * Why it was revoked; unset if it is not revoked.
    *
    * @generated from field: optional string revoke_reason = 13;
    */
@@ -299,7 +299,7 @@ export type Seat = Message<"hub.license.v1.Seat"> & {
   activatedAt?: Timestamp | undefined;
 
   /**
-   * When the machine was last heard of.
+   * When the machine last called the hub.
    *
    * @generated from field: google.protobuf.Timestamp last_seen_at = 7;
    */
@@ -339,14 +339,14 @@ export const SigningKeyState = {
   ACTIVE: 1,
 
   /**
-   * Signs nothing any more; published so that older licenses keep verifying.
+   * Signs nothing, but stays published so that older licenses verify.
    *
    * @generated from enum value: SIGNING_KEY_STATE_RETIRED = 2;
    */
   RETIRED: 2,
 
   /**
-   * No longer published: what it signed no longer verifies against the JWKS.
+   * No longer published. Licenses signed with it do not verify against the JWKS.
    *
    * @generated from enum value: SIGNING_KEY_STATE_WITHDRAWN = 3;
    */
@@ -367,7 +367,8 @@ export const SigningKeyStateSchema: GenEnum<SigningKeyState> = /*@__PURE__*/
   enumDesc(file_hub_license_v1_license, 0);
 
 /**
- * State of a license. Expired is derived from `expires_at`; a revoked license counts as revoked even when it has expired.
+ * State of a license. The hub derives "expired" from `expires_at`. A revoked license stays revoked after it
+ * expires.
  *
  * @generated from enum hub.license.v1.LicenseState
  */
@@ -378,14 +379,14 @@ export const LicenseState = {
   UNSPECIFIED: 0,
 
   /**
-   * Good for activation and status checks.
+   * Valid for activation and status checks.
    *
    * @generated from enum value: LICENSE_STATE_ACTIVE = 1;
    */
   ACTIVE: 1,
 
   /**
-   * Withdrawn by an operator.
+   * Revoked by an operator.
    *
    * @generated from enum value: LICENSE_STATE_REVOKED = 2;
    */
@@ -400,7 +401,8 @@ export const LicenseState = {
 } as const;
 
 /**
- * State of a license. Expired is derived from `expires_at`; a revoked license counts as revoked even when it has expired.
+ * State of a license. The hub derives "expired" from `expires_at`. A revoked license stays revoked after it
+ * expires.
  *
  * @generated from enum hub.license.v1.LicenseState
  */

@@ -26,14 +26,15 @@ export const file_hub_license_v1_license_service: GenFile = /*@__PURE__*/
  */
 export type ActivateRequest = Message<"hub.license.v1.ActivateRequest"> & {
   /**
-   * The license key as the customer typed it: case, spaces and dashes do not matter, and O, I and L are read as 0, 1 and 1.
+   * The license key as the customer typed it. Case, spaces and dashes are ignored; O, I and L are read as 0,
+   * 1 and 1.
    *
    * @generated from field: string license_key = 1;
    */
   licenseKey: string;
 
   /**
-   * Fingerprint of the machine: 1 to 256 printable characters, compared as they are.
+   * Fingerprint of the machine: 1 to 256 printable characters, compared byte for byte.
    *
    * @generated from field: string machine_fingerprint = 2;
    */
@@ -66,18 +67,18 @@ export const ActivateRequestSchema: GenMessage<ActivateRequest> = /*@__PURE__*/
  */
 export type ActivateResponse = Message<"hub.license.v1.ActivateResponse"> & {
   /**
-   * The signed license, a JSON object. Its members: licenseId, app, seatId, machineFingerprint, customer?, limits?,
-   * issuedAt, expiresAt?, leaseExpiresAt?, kid, alg ("ES256") and signature. The signature is the base64url of the
-   * 64-byte r||s (IEEE P1363) ECDSA P-256 signature with SHA-256 over the RFC 8785 form of the object without its
-   * signature member. It is an open object rather than a message so that a reader with an older schema can still
-   * verify members it does not know.
+   * The signed license, a JSON object. Its members: licenseId, app, seatId, machineFingerprint, customer?,
+   * limits?, issuedAt, expiresAt?, leaseExpiresAt?, kid, alg ("ES256") and signature. The signature is the
+   * base64url of the 64-byte r||s (IEEE P1363) ECDSA P-256 signature with SHA-256 over the RFC 8785 form of
+   * the object without its signature member. It is an open object rather than a message so that a reader with
+   * an older schema can still verify members it does not know.
    *
    * @generated from field: google.protobuf.Struct license = 1;
    */
   license?: JsonObject | undefined;
 
   /**
-   * The key that verifies it: SubjectPublicKeyInfo in PEM. A client compares it with the key it was built with.
+   * The key that verifies it: SubjectPublicKeyInfo in PEM. A client compares it with its built-in key.
    *
    * @generated from field: string public_key_pem = 2;
    */
@@ -122,7 +123,7 @@ export const DeactivateRequestSchema: GenMessage<DeactivateRequest> = /*@__PURE_
  */
 export type DeactivateResponse = Message<"hub.license.v1.DeactivateResponse"> & {
   /**
-   * Whether this call released the seat; false if it had been released before.
+   * Whether this call released the seat; false if it was released before.
    *
    * @generated from field: bool released = 1;
    */
@@ -141,14 +142,14 @@ export const DeactivateResponseSchema: GenMessage<DeactivateResponse> = /*@__PUR
  */
 export type CheckStatusRequest = Message<"hub.license.v1.CheckStatusRequest"> & {
   /**
-   * License identifier. Anything that is not one is answered as an unknown license.
+   * License identifier. A malformed identifier counts as an unknown license.
    *
    * @generated from field: string license_id = 1;
    */
   licenseId: string;
 
   /**
-   * Fingerprint of the machine; if set, it must be an active seat of the license.
+   * Fingerprint of the machine. If set, the machine must have an active seat of the license.
    *
    * @generated from field: optional string machine_fingerprint = 2;
    */
@@ -174,7 +175,7 @@ export type CheckStatusResponse = Message<"hub.license.v1.CheckStatusResponse"> 
   licenseId: string;
 
   /**
-   * Always LICENSE_STATE_ACTIVE: the other states are errors.
+   * Always LICENSE_STATE_ACTIVE: other states are reported as errors.
    *
    * @generated from field: hub.license.v1.LicenseState state = 2;
    */
@@ -188,7 +189,7 @@ export type CheckStatusResponse = Message<"hub.license.v1.CheckStatusResponse"> 
   seats?: SeatUsage | undefined;
 
   /**
-   * When the license expires; never if unset.
+   * When the license expires; unset if never.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 4;
    */
@@ -202,14 +203,14 @@ export type CheckStatusResponse = Message<"hub.license.v1.CheckStatusResponse"> 
   limits: { [key: string]: bigint };
 
   /**
-   * When this was true.
+   * Time of this check.
    *
    * @generated from field: google.protobuf.Timestamp checked_at = 6;
    */
   checkedAt?: Timestamp | undefined;
 
   /**
-   * When a polite client asks again.
+   * When the client should check again.
    *
    * @generated from field: int32 recheck_after_seconds = 7;
    */
@@ -228,7 +229,7 @@ export const CheckStatusResponseSchema: GenMessage<CheckStatusResponse> = /*@__P
  */
 export type GetPublicKeyRequest = Message<"hub.license.v1.GetPublicKeyRequest"> & {
   /**
-   * Slug of the app. Anything that is not one is answered as an unknown app.
+   * Slug of the app. A malformed slug counts as an unknown app.
    *
    * @generated from field: string app = 1;
    */
@@ -273,7 +274,7 @@ export const GetPublicKeyResponseSchema: GenMessage<GetPublicKeyResponse> = /*@_
  */
 export type GetJwksRequest = Message<"hub.license.v1.GetJwksRequest"> & {
   /**
-   * Slug of the app. Anything that is not one is answered as an unknown app.
+   * Slug of the app. A malformed slug counts as an unknown app.
    *
    * @generated from field: string app = 1;
    */
@@ -288,7 +289,7 @@ export const GetJwksRequestSchema: GenMessage<GetJwksRequest> = /*@__PURE__*/
   messageDesc(file_hub_license_v1_license_service, 8);
 
 /**
- * A JSON Web Key Set (RFC 7517); its JSON form is a JWKS as it stands.
+ * A JSON Web Key Set (RFC 7517). Its JSON form is a valid JWKS.
  *
  * @generated from message hub.license.v1.GetJwksResponse
  */
@@ -376,7 +377,7 @@ export const JwkSchema: GenMessage<Jwk> = /*@__PURE__*/
  */
 export type GetFreeLimitsRequest = Message<"hub.license.v1.GetFreeLimitsRequest"> & {
   /**
-   * Slug of the app. Anything that is not one is answered as an unknown app.
+   * Slug of the app. A malformed slug counts as an unknown app.
    *
    * @generated from field: string app = 1;
    */
@@ -410,17 +411,17 @@ export const GetFreeLimitsResponseSchema: GenMessage<GetFreeLimitsResponse> = /*
   messageDesc(file_hub_license_v1_license_service, 12);
 
 /**
- * What desktop applications call, through the gateway's REST paths.
+ * Called by desktop applications through the gateway's REST paths.
  *
- * Refusals carry a hub.error.v1.ErrorDetail whose code is one of: license_key_unknown, license_unknown,
+ * Errors carry a hub.error.v1.ErrorDetail with one of these codes: license_key_unknown, license_unknown,
  * license_revoked, license_expired, seat_limit_reached, seat_unknown, seat_not_active, app_unknown.
  *
  * @generated from service hub.license.v1.LicenseService
  */
 export const LicenseService: GenService<{
   /**
-   * Binds a machine to a license and returns a signed license for it. Calling it again for the same machine
-   * keeps the seat, refreshes its label, version and last-seen time, and signs anew.
+   * Binds a machine to a license and returns a signed license for it. A repeated call for the same machine
+   * keeps the seat, updates its label, version and last-seen time, and signs a new license.
    *
    * Errors: license_key_unknown (not found), license_revoked and license_expired (failed precondition),
    * seat_limit_reached (resource exhausted, with the seats in the detail).
@@ -433,8 +434,8 @@ export const LicenseService: GenService<{
     output: typeof ActivateResponseSchema;
   },
   /**
-   * Releases the seat of a machine. Safe to repeat: a seat that is released already answers released = false.
-   * Allowed on a revoked or expired license.
+   * Releases the seat of a machine. Safe to repeat: for a released seat the response is released = false.
+   * Also works on a revoked or expired license.
    *
    * Errors: license_key_unknown and seat_unknown (not found; the machine never had a seat).
    *
@@ -446,9 +447,10 @@ export const LicenseService: GenService<{
     output: typeof DeactivateResponseSchema;
   },
   /**
-   * Says whether a license is good now and, if a fingerprint is given, whether that machine has an active seat.
+   * Reports whether a license is valid now. With a fingerprint, also checks that the machine has an active
+   * seat.
    *
-   * Errors, in the order they are looked for: license_unknown (not found), license_revoked and license_expired
+   * Errors, in the order of the checks: license_unknown (not found), license_revoked and license_expired
    * (failed precondition), seat_not_active (permission denied).
    *
    * @generated from rpc hub.license.v1.LicenseService.CheckStatus
@@ -471,8 +473,8 @@ export const LicenseService: GenService<{
     output: typeof GetPublicKeyResponseSchema;
   },
   /**
-   * Returns every published key of an app as a JSON Web Key Set (RFC 7517): the active key first, then the retired
-   * ones that still verify.
+   * Returns all published keys of an app as a JSON Web Key Set (RFC 7517): the active key first, then the
+   * retired keys.
    *
    * Errors: app_unknown (not found).
    *
@@ -484,7 +486,7 @@ export const LicenseService: GenService<{
     output: typeof GetJwksResponseSchema;
   },
   /**
-   * Returns the limits of an app's "free" profile, the caps that a client without a license enforces itself.
+   * Returns the limits of an app's "free" profile. A client without a license applies them itself.
    *
    * Errors: app_unknown, limit_profile_unknown (not found).
    *

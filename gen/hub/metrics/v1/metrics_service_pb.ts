@@ -31,7 +31,7 @@ export const ReadMetricsRequestSchema: GenMessage<ReadMetricsRequest> = /*@__PUR
  */
 export type ReadMetricsResponse = Message<"hub.metrics.v1.ReadMetricsResponse"> & {
   /**
-   * All there are, in the order in which /metrics has them.
+   * All families, in the order of /metrics.
    *
    * @generated from field: repeated hub.metrics.v1.MetricFamily families = 1;
    */
@@ -46,7 +46,7 @@ export const ReadMetricsResponseSchema: GenMessage<ReadMetricsResponse> = /*@__P
   messageDesc(file_hub_metrics_v1_metrics_service, 1);
 
 /**
- * A thing that is measured, and what was found.
+ * A metric and its samples.
  *
  * @generated from message hub.metrics.v1.MetricFamily
  */
@@ -59,21 +59,21 @@ export type MetricFamily = Message<"hub.metrics.v1.MetricFamily"> & {
   name: string;
 
   /**
-   * What it is, in a sentence.
+   * Description, as a sentence.
    *
    * @generated from field: string help = 2;
    */
   help: string;
 
   /**
-   * What its numbers are.
+   * Type of the metric.
    *
    * @generated from field: hub.metrics.v1.MetricType type = 3;
    */
   type: MetricType;
 
   /**
-   * None while there is nothing to tell.
+   * Empty while there is no data.
    *
    * @generated from field: repeated hub.metrics.v1.MetricSample samples = 4;
    */
@@ -94,21 +94,21 @@ export const MetricFamilySchema: GenMessage<MetricFamily> = /*@__PURE__*/
  */
 export type MetricSample = Message<"hub.metrics.v1.MetricSample"> & {
   /**
-   * The name of the family; of a histogram with a suffix.
+   * Name of the family; for a histogram with a suffix.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What it is the number of: "slot" and "result", for example. Never an id, a key or an address.
+   * Labels, for example "slot" and "result". Never an id, a key or an address.
    *
    * @generated from field: map<string, string> labels = 2;
    */
   labels: { [key: string]: string };
 
   /**
-   * The number itself.
+   * The value.
    *
    * @generated from field: double value = 3;
    */
@@ -123,34 +123,35 @@ export const MetricSampleSchema: GenMessage<MetricSample> = /*@__PURE__*/
   messageDesc(file_hub_metrics_v1_metrics_service, 3);
 
 /**
- * What the numbers of a family are.
+ * Type of a metric family.
  *
  * @generated from enum hub.metrics.v1.MetricType
  */
 export const MetricType = {
   /**
-   * Never told.
+   * Never used.
    *
    * @generated from enum value: METRIC_TYPE_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * Only goes up, from when a process started.
+   * Only increases, from the start of a process.
    *
    * @generated from enum value: METRIC_TYPE_COUNTER = 1;
    */
   COUNTER: 1,
 
   /**
-   * As it is now.
+   * A current value.
    *
    * @generated from enum value: METRIC_TYPE_GAUGE = 2;
    */
   GAUGE: 2,
 
   /**
-   * How values are spread: samples with the suffixes _bucket (label "le": at most so much), _sum and _count.
+   * A distribution of values: samples with the suffixes _bucket (label "le": the upper bound), _sum and
+   * _count.
    *
    * @generated from enum value: METRIC_TYPE_HISTOGRAM = 3;
    */
@@ -158,7 +159,7 @@ export const MetricType = {
 } as const;
 
 /**
- * What the numbers of a family are.
+ * Type of a metric family.
  *
  * @generated from enum hub.metrics.v1.MetricType
  */
@@ -171,16 +172,16 @@ export const MetricTypeSchema: GenEnum<MetricType> = /*@__PURE__*/
   enumDesc(file_hub_metrics_v1_metrics_service, 0);
 
 /**
- * What the hub measures of itself, as its /metrics tells Prometheus.
+ * The hub's own metrics, the same as on /metrics for Prometheus.
  *
  * @generated from service hub.metrics.v1.MetricsService
  */
 export const MetricsService: GenService<{
   /**
-   * Reads all of it. With several workers behind the port these are the figures of all of them together.
+   * Returns all metrics. If the hub has several workers, the numbers cover all of them.
    *
-   * What is read from the database is some seconds old at most; while the database does not answer, those families have
-   * no samples, and hub_database_up is 0.
+   * Numbers from the database are at most a few seconds old. While the database does not answer, their
+   * families have no samples and hub_database_up is 0.
    *
    * @generated from rpc hub.metrics.v1.MetricsService.ReadMetrics
    */

@@ -19,7 +19,7 @@ export const file_hub_payment_v1_callback_service: GenFile = /*@__PURE__*/
  */
 export type ReceiveCallbackRequest = Message<"hub.payment.v1.ReceiveCallbackRequest"> & {
   /**
-   * Gateway whose endpoint was called. Anything that is not one is answered as an unknown gateway.
+   * Gateway whose endpoint was called. A malformed name counts as an unknown gateway.
    *
    * @generated from field: string gateway = 1;
    */
@@ -33,14 +33,15 @@ export type ReceiveCallbackRequest = Message<"hub.payment.v1.ReceiveCallbackRequ
   method: string;
 
   /**
-   * `session_id` of the query, if it was given.
+   * `session_id` of the query, if any.
    *
    * @generated from field: optional string session_id = 3;
    */
   sessionId?: string | undefined;
 
   /**
-   * The other fields of the query or the form, each once. Without NUL, which the journal could not keep.
+   * The other fields of the query or the form, each once. NUL characters are refused: the
+   * journal cannot store them.
    *
    * @generated from field: map<string, string> fields = 4;
    */
@@ -59,14 +60,14 @@ export const ReceiveCallbackRequestSchema: GenMessage<ReceiveCallbackRequest> = 
  */
 export type ReceiveCallbackResponse = Message<"hub.payment.v1.ReceiveCallbackResponse"> & {
   /**
-   * What to answer with status 200.
+   * Body of the response, sent with status 200.
    *
    * @generated from field: string body = 1;
    */
   body: string;
 
   /**
-   * Its content type.
+   * Content type of the response.
    *
    * @generated from field: string content_type = 2;
    */
@@ -81,17 +82,17 @@ export const ReceiveCallbackResponseSchema: GenMessage<ReceiveCallbackResponse> 
   messageDesc(file_hub_payment_v1_callback_service, 1);
 
 /**
- * What payment providers call, through the gateway's webhook paths.
+ * Called by payment providers through the gateway's webhook paths.
  *
  * @generated from service hub.payment.v1.CallbackService
  */
 export const CallbackService: GenService<{
   /**
-   * Journals a callback, deals with it as far as the time budget allows, and answers what the provider is to be told.
-   * The answer says nothing about what came of it. Safe to repeat.
+   * Stores a callback in the journal, processes it within the time budget, and returns the response for the
+   * provider. The response does not depend on the outcome. Safe to repeat.
    *
-   * Errors: gateway_unknown (not found), method_not_allowed and callback_malformed (invalid argument): nothing is
-   * stored then.
+   * Errors: gateway_unknown (not found), method_not_allowed and callback_malformed (invalid argument).
+   * Nothing is stored then.
    *
    * @generated from rpc hub.payment.v1.CallbackService.ReceiveCallback
    */

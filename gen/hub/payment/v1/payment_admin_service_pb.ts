@@ -63,21 +63,21 @@ export type Gateway = Message<"hub.payment.v1.Gateway"> & {
   gateway: string;
 
   /**
-   * Names of the credentials that a slot needs; all of them secret.
+   * Names of the credentials that a slot requires. All of them are secret.
    *
    * @generated from field: repeated string credentials = 2;
    */
   credentials: string[];
 
   /**
-   * Options that a slot may have.
+   * Options of a slot.
    *
    * @generated from field: repeated hub.payment.v1.GatewayOption options = 3;
    */
   options: GatewayOption[];
 
   /**
-   * Base addresses that a production slot may have, the default first.
+   * Base URLs allowed for a production slot, the default first.
    *
    * @generated from field: repeated string production_urls = 4;
    */
@@ -92,7 +92,7 @@ export const GatewaySchema: GenMessage<Gateway> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment_admin_service, 2);
 
 /**
- * What may differ between the slots of a gateway.
+ * An option that can differ between the slots of a gateway.
  *
  * @generated from message hub.payment.v1.GatewayOption
  */
@@ -105,7 +105,7 @@ export type GatewayOption = Message<"hub.payment.v1.GatewayOption"> & {
   name: string;
 
   /**
-   * The values it may have, the default first.
+   * Allowed values, the default first.
    *
    * @generated from field: repeated string values = 2;
    */
@@ -138,29 +138,29 @@ export type AddSlotRequest = Message<"hub.payment.v1.AddSlotRequest"> & {
   gateway: string;
 
   /**
-   * Where its payments are real.
+   * Whether it charges real money.
    *
    * @generated from field: hub.payment.v1.SlotEnvironment environment = 3;
    */
   environment: SlotEnvironment;
 
   /**
-   * Base address of the provider's API. May be empty for production: the provider's own. One with a password in it is
-   * refused, and kept out of the log like one.
+   * Base address of the provider's API. For production it may be empty: the default is the provider's own. An
+   * address with a password is refused and not logged.
    *
    * @generated from field: string base_url = 4;
    */
   baseUrl: string;
 
   /**
-   * Credentials by name, as the gateway's driver asks for them.
+   * Credentials by the names that the gateway's driver uses.
    *
    * @generated from field: map<string, string> credentials = 5;
    */
   credentials: { [key: string]: string };
 
   /**
-   * The driver's options, for example how a field is spelled.
+   * Options of the driver, for example the name of a field.
    *
    * @generated from field: map<string, string> options = 6;
    */
@@ -245,7 +245,7 @@ export const ListSlotsRequestSchema: GenMessage<ListSlotsRequest> = /*@__PURE__*
  */
 export type ListSlotsResponse = Message<"hub.payment.v1.ListSlotsResponse"> & {
   /**
-   * By name.
+   * Ordered by name.
    *
    * @generated from field: repeated hub.payment.v1.Slot slots = 1;
    */
@@ -271,7 +271,7 @@ export type RotateSlotCredentialsRequest = Message<"hub.payment.v1.RotateSlotCre
   slot: string;
 
   /**
-   * All credentials by name, as the gateway's driver asks for them.
+   * All credentials, by the names that the gateway's driver uses.
    *
    * @generated from field: map<string, string> credentials = 2;
    */
@@ -338,7 +338,7 @@ export type UpdateSlotResponse = Message<"hub.payment.v1.UpdateSlotResponse"> & 
   slot?: Slot | undefined;
 
   /**
-   * Whether it was so already.
+   * Whether the options had these values already.
    *
    * @generated from field: bool unchanged = 2;
    */
@@ -364,7 +364,7 @@ export type SetSlotDisabledRequest = Message<"hub.payment.v1.SetSlotDisabledRequ
   slot: string;
 
   /**
-   * Whether it is to be disabled.
+   * Whether to disable it.
    *
    * @generated from field: bool disabled = 2;
    */
@@ -388,7 +388,7 @@ export type SetSlotDisabledResponse = Message<"hub.payment.v1.SetSlotDisabledRes
   slot?: Slot | undefined;
 
   /**
-   * Whether it was so already.
+   * Whether it was in that state already.
    *
    * @generated from field: bool unchanged = 2;
    */
@@ -433,21 +433,21 @@ export type TestSlotResponse = Message<"hub.payment.v1.TestSlotResponse"> & {
   ok: boolean;
 
   /**
-   * What the provider said, without secrets.
+   * Summary of the provider's answer, without secrets.
    *
    * @generated from field: string detail = 2;
    */
   detail: string;
 
   /**
-   * How long the answer took, in milliseconds.
+   * Duration of the call in milliseconds.
    *
    * @generated from field: int32 duration_ms = 3;
    */
   durationMs: number;
 
   /**
-   * Whether the provider gave an answer that says something about the credentials. If not, nothing is known of them.
+   * Whether the provider's answer says anything about the credentials. If not, `ok` proves nothing.
    *
    * @generated from field: bool answered = 4;
    */
@@ -466,7 +466,7 @@ export const TestSlotResponseSchema: GenMessage<TestSlotResponse> = /*@__PURE__*
  */
 export type AddFeeRuleRequest = Message<"hub.payment.v1.AddFeeRuleRequest"> & {
   /**
-   * The rule; its id and version are given by the hub. Without valid_from it begins now.
+   * The rule. The hub sets its id and version. Without valid_from it begins now.
    *
    * @generated from field: hub.payment.v1.FeeRule rule = 1;
    */
@@ -502,14 +502,14 @@ export const AddFeeRuleResponseSchema: GenMessage<AddFeeRuleResponse> = /*@__PUR
  */
 export type ListFeeRulesRequest = Message<"hub.payment.v1.ListFeeRulesRequest"> & {
   /**
-   * Whether versions that have ended are listed too: the newest 1000 of them.
+   * Whether to include ended versions: the newest 1000 of them.
    *
    * @generated from field: bool include_ended = 1;
    */
   includeEnded: boolean;
 
   /**
-   * Only those that payments of the slot with this name may be charged by: its own, and those for any slot.
+   * Filter: rules that can charge payments of this slot, that is, its own rules and the rules for any slot.
    *
    * @generated from field: optional string slot = 2;
    */
@@ -528,7 +528,7 @@ export const ListFeeRulesRequestSchema: GenMessage<ListFeeRulesRequest> = /*@__P
  */
 export type ListFeeRulesResponse = Message<"hub.payment.v1.ListFeeRulesResponse"> & {
   /**
-   * By name, then the most specific first, then the newest version first.
+   * Ordered by name, then most specific first, then newest version first.
    *
    * @generated from field: repeated hub.payment.v1.FeeRule rules = 1;
    */
@@ -571,7 +571,7 @@ export type RetireFeeRuleResponse = Message<"hub.payment.v1.RetireFeeRuleRespons
   rule?: FeeRule | undefined;
 
   /**
-   * Whether it had ended before.
+   * Whether it had ended already.
    *
    * @generated from field: bool unchanged = 2;
    */
@@ -590,14 +590,14 @@ export const RetireFeeRuleResponseSchema: GenMessage<RetireFeeRuleResponse> = /*
  */
 export type PreviewFeesRequest = Message<"hub.payment.v1.PreviewFeesRequest"> & {
   /**
-   * Name of the slot the payment would go through.
+   * Name of the payment's slot.
    *
    * @generated from field: string slot = 1;
    */
   slot: string;
 
   /**
-   * What would be paid.
+   * The amount of the payment.
    *
    * @generated from field: hub.payment.v1.Money amount = 2;
    */
@@ -616,14 +616,14 @@ export const PreviewFeesRequestSchema: GenMessage<PreviewFeesRequest> = /*@__PUR
  */
 export type PreviewFeesResponse = Message<"hub.payment.v1.PreviewFeesResponse"> & {
   /**
-   * What each rule that applies would charge.
+   * The fee of each rule that applies.
    *
    * @generated from field: repeated hub.payment.v1.FeeLine fees = 1;
    */
   fees: FeeLine[];
 
   /**
-   * Their sum.
+   * Sum of the fees.
    *
    * @generated from field: hub.payment.v1.Money fee_total = 2;
    */
@@ -642,21 +642,21 @@ export const PreviewFeesResponseSchema: GenMessage<PreviewFeesResponse> = /*@__P
  */
 export type BacktestFeeRuleRequest = Message<"hub.payment.v1.BacktestFeeRuleRequest"> & {
   /**
-   * The rule as it would be; its valid_from and valid_to are ignored.
+   * The changed rule. Its valid_from and valid_to are ignored.
    *
    * @generated from field: hub.payment.v1.FeeRule rule = 1;
    */
   rule?: FeeRule | undefined;
 
   /**
-   * Payments settled from then on.
+   * Start of the period of settlement.
    *
    * @generated from field: google.protobuf.Timestamp from = 2;
    */
   from?: Timestamp | undefined;
 
   /**
-   * Payments settled before then.
+   * End of the period of settlement, exclusive.
    *
    * @generated from field: google.protobuf.Timestamp to = 3;
    */
@@ -675,14 +675,14 @@ export const BacktestFeeRuleRequestSchema: GenMessage<BacktestFeeRuleRequest> = 
  */
 export type BacktestFeeRuleResponse = Message<"hub.payment.v1.BacktestFeeRuleResponse"> & {
   /**
-   * The result for each currency that was paid in.
+   * The result, one entry per currency.
    *
    * @generated from field: repeated hub.payment.v1.FeeBacktest currencies = 1;
    */
   currencies: FeeBacktest[];
 
   /**
-   * Whether there is no rule of this name for the same payments, and has been none: nothing was charged by it.
+   * Whether no rule of this name has ever existed for the same payments, so that nothing was charged by one.
    *
    * @generated from field: bool rule_is_new = 2;
    */
@@ -710,28 +710,28 @@ export type FeeBacktest = Message<"hub.payment.v1.FeeBacktest"> & {
   currency: string;
 
   /**
-   * Payments the rule would have applied to.
+   * Number of payments that the rule would have applied to.
    *
    * @generated from field: int64 payments = 2;
    */
   payments: bigint;
 
   /**
-   * What they amount to, in minor units.
+   * Sum of these payments, in minor units.
    *
    * @generated from field: int64 paid_minor_units = 3;
    */
   paidMinorUnits: bigint;
 
   /**
-   * What the rule of this name charged for them, in minor units.
+   * Fees that the rule of this name charged for them, in minor units.
    *
    * @generated from field: int64 charged_minor_units = 4;
    */
   chargedMinorUnits: bigint;
 
   /**
-   * What the changed rule would have charged, in minor units.
+   * Fees that the changed rule would have charged, in minor units.
    *
    * @generated from field: int64 would_charge_minor_units = 5;
    */
@@ -750,35 +750,35 @@ export const FeeBacktestSchema: GenMessage<FeeBacktest> = /*@__PURE__*/
  */
 export type ListCallbacksRequest = Message<"hub.payment.v1.ListCallbacksRequest"> & {
   /**
-   * Only those in this state.
+   * Filter: callbacks in this state.
    *
    * @generated from field: hub.payment.v1.CallbackState state = 1;
    */
   state: CallbackState;
 
   /**
-   * Only those of this gateway.
+   * Filter: callbacks of this gateway.
    *
    * @generated from field: optional string gateway = 2;
    */
   gateway?: string | undefined;
 
   /**
-   * Only those of this session.
+   * Filter: callbacks of this session.
    *
    * @generated from field: optional string session_id = 3;
    */
   sessionId?: string | undefined;
 
   /**
-   * At most so many; 0 means 50.
+   * Maximum number of results; 0 means 50.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, with the same filters; another page_size is fine.
+   * The next_page_token of the previous page. Filters must be the same; page_size may differ.
    *
    * @generated from field: string page_token = 5;
    */
@@ -843,7 +843,7 @@ export type GetCallbackResponse = Message<"hub.payment.v1.GetCallbackResponse"> 
   callback?: Callback | undefined;
 
   /**
-   * What the provider was asked on its behalf: the latest 200 questions, oldest first.
+   * The requests to the provider that it caused: the latest 200, oldest first.
    *
    * @generated from field: repeated hub.payment.v1.Verification verifications = 2;
    */
@@ -907,7 +907,7 @@ export type ReleaseChargeSessionRequest = Message<"hub.payment.v1.ReleaseChargeS
   sessionId: string;
 
   /**
-   * Why, for the record: 1 to 500 printable characters.
+   * Reason, stored in the audit log: 1 to 500 printable characters.
    *
    * @generated from field: string reason = 2;
    */
@@ -952,28 +952,28 @@ export const ReleaseChargeSessionResponseSchema: GenMessage<ReleaseChargeSession
  */
 export type ListDuplicatePaymentsRequest = Message<"hub.payment.v1.ListDuplicatePaymentsRequest"> & {
   /**
-   * Only those of the slot with this name.
+   * Filter: the name of a slot.
    *
    * @generated from field: optional string slot = 1;
    */
   slot?: string | undefined;
 
   /**
-   * Whether those that are handled are listed too.
+   * Whether to include handled duplicates.
    *
    * @generated from field: bool include_resolved = 2;
    */
   includeResolved: boolean;
 
   /**
-   * At most so many; 0 means 50.
+   * Maximum number of results; 0 means 50.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The next_page_token of the previous page.
    *
    * @generated from field: string page_token = 4;
    */
@@ -1021,7 +1021,7 @@ export type ResolveDuplicatePaymentRequest = Message<"hub.payment.v1.ResolveDupl
   duplicatePaymentId: string;
 
   /**
-   * What was done about it, for example "refunded at the provider": 1 to 500 printable characters.
+   * How it was handled, for example "refunded at the provider": 1 to 500 printable characters.
    *
    * @generated from field: string resolution = 2;
    */
@@ -1045,7 +1045,7 @@ export type ResolveDuplicatePaymentResponse = Message<"hub.payment.v1.ResolveDup
   duplicatePayment?: DuplicatePayment | undefined;
 
   /**
-   * Whether it was handled before. Its resolution stays the first one then.
+   * Whether it was handled before. It then keeps its first resolution.
    *
    * @generated from field: bool unchanged = 2;
    */
@@ -1064,35 +1064,35 @@ export const ResolveDuplicatePaymentResponseSchema: GenMessage<ResolveDuplicateP
  */
 export type ListUsageLogsRequest = Message<"hub.payment.v1.ListUsageLogsRequest"> & {
   /**
-   * Only those of the slot with this name.
+   * Filter: the name of a slot.
    *
    * @generated from field: optional string slot = 1;
    */
   slot?: string | undefined;
 
   /**
-   * Only those settled from then on.
+   * Filter: settled at or after this time.
    *
    * @generated from field: google.protobuf.Timestamp settled_from = 2;
    */
   settledFrom?: Timestamp | undefined;
 
   /**
-   * Only those settled before then.
+   * Filter: settled before this time.
    *
    * @generated from field: google.protobuf.Timestamp settled_to = 3;
    */
   settledTo?: Timestamp | undefined;
 
   /**
-   * At most so many; 0 means 50.
+   * Maximum number of results; 0 means 50.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, with the same filters; another page_size is fine.
+   * The next_page_token of the previous page. Filters must be the same; page_size may differ.
    *
    * @generated from field: string page_token = 5;
    */
@@ -1133,21 +1133,21 @@ export const ListUsageLogsResponseSchema: GenMessage<ListUsageLogsResponse> = /*
  */
 export type SummarizeUsageRequest = Message<"hub.payment.v1.SummarizeUsageRequest"> & {
   /**
-   * Only that of the slot with this name.
+   * Filter: the name of a slot.
    *
    * @generated from field: optional string slot = 1;
    */
   slot?: string | undefined;
 
   /**
-   * Payments settled from then on.
+   * Start of the period of settlement.
    *
    * @generated from field: google.protobuf.Timestamp settled_from = 2;
    */
   settledFrom?: Timestamp | undefined;
 
   /**
-   * Payments settled before then: at most 400 days later.
+   * End of the period, exclusive: at most 400 days after its start.
    *
    * @generated from field: google.protobuf.Timestamp settled_to = 3;
    */
@@ -1179,7 +1179,7 @@ export const SummarizeUsageResponseSchema: GenMessage<SummarizeUsageResponse> = 
   messageDesc(file_hub_payment_v1_payment_admin_service, 44);
 
 /**
- * What the usage log says of one currency on one day: what was paid, what it cost, and what was taken back.
+ * Sums of the usage log for one currency on one day: payments, fees and reversals.
  *
  * @generated from message hub.payment.v1.UsageDay
  */
@@ -1199,42 +1199,42 @@ export type UsageDay = Message<"hub.payment.v1.UsageDay"> & {
   currency: string;
 
   /**
-   * Payments that were settled on the day, later payments included, whether they were reversed since or not.
+   * Number of payments settled on the day, including later payments and payments reversed since.
    *
    * @generated from field: int64 payments = 3;
    */
   payments: bigint;
 
   /**
-   * What they amount to, in minor units.
+   * Sum of these payments, in minor units.
    *
    * @generated from field: int64 paid_minor_units = 4;
    */
   paidMinorUnits: bigint;
 
   /**
-   * Their fees, in minor units.
+   * Sum of their fees, in minor units.
    *
    * @generated from field: int64 fee_minor_units = 5;
    */
   feeMinorUnits: bigint;
 
   /**
-   * Payments of this or an earlier day that were reversed on the day.
+   * Number of payments of this or an earlier day that were reversed on the day.
    *
    * @generated from field: int64 reversed_payments = 6;
    */
   reversedPayments: bigint;
 
   /**
-   * What these amount to, in minor units: positive.
+   * Sum of these payments, in minor units; positive.
    *
    * @generated from field: int64 reversed_minor_units = 7;
    */
   reversedMinorUnits: bigint;
 
   /**
-   * What was paid, less what was reversed, in minor units. Fees are not taken off.
+   * Payments less reversals, in minor units. Fees are not subtracted.
    *
    * @generated from field: int64 net_minor_units = 8;
    */
@@ -1266,14 +1266,14 @@ export const ReencryptSecretsRequestSchema: GenMessage<ReencryptSecretsRequest> 
  */
 export type ReencryptSecretsResponse = Message<"hub.payment.v1.ReencryptSecretsResponse"> & {
   /**
-   * Secrets that were sealed with another key and are sealed with the first one now.
+   * Number of secrets that were re-sealed with the first key.
    *
    * @generated from field: int32 resealed = 1;
    */
   resealed: number;
 
   /**
-   * Id of that key.
+   * Identifier of that key.
    *
    * @generated from field: string master_key_id = 2;
    */
@@ -1288,15 +1288,16 @@ export const ReencryptSecretsResponseSchema: GenMessage<ReencryptSecretsResponse
   messageDesc(file_hub_payment_v1_payment_admin_service, 47);
 
 /**
- * How operators run the payment business: slots, fee rules, callbacks and the usage log.
+ * Operates payments: slots, fee rules, callbacks and the usage log.
  *
- * Refusals carry a hub.error.v1.ErrorDetail. Lists are newest first; `next_page_token` is empty on the last page.
+ * Errors carry a hub.error.v1.ErrorDetail. Lists are newest first; `next_page_token` is empty on the last
+ * page.
  *
  * @generated from service hub.payment.v1.PaymentAdminService
  */
 export const PaymentAdminService: GenService<{
   /**
-   * Lists the gateways this hub knows, and what a slot of each needs.
+   * Lists the gateways of this hub, and what a slot of each requires.
    *
    * @generated from rpc hub.payment.v1.PaymentAdminService.ListGateways
    */
@@ -1308,8 +1309,8 @@ export const PaymentAdminService: GenService<{
   /**
    * Adds a slot and seals its credentials.
    *
-   * Errors: slot_exists (already exists), gateway_unknown (not found), credentials_invalid, base_url_invalid and
-   * slot_option_invalid (invalid argument), too_many (failed precondition; there are 1000).
+   * Errors: slot_exists (already exists), gateway_unknown (not found), credentials_invalid, base_url_invalid
+   * and slot_option_invalid (invalid argument), too_many (failed precondition; the limit is 1000).
    *
    * @generated from rpc hub.payment.v1.PaymentAdminService.AddSlot
    */
@@ -1341,7 +1342,7 @@ export const PaymentAdminService: GenService<{
     output: typeof ListSlotsResponseSchema;
   },
   /**
-   * Replaces a slot's credentials. Calls under way finish with the old ones.
+   * Replaces a slot's credentials. Calls in progress finish with the old ones.
    *
    * Errors: slot_unknown (not found), credentials_invalid (invalid argument).
    *
@@ -1353,7 +1354,8 @@ export const PaymentAdminService: GenService<{
     output: typeof RotateSlotCredentialsResponseSchema;
   },
   /**
-   * Changes options of a slot; those that are not named stay. What changes counts from the next question to the provider.
+   * Changes options of a slot. Options that the request does not name stay unchanged. The change applies from
+   * the next request to the provider on.
    *
    * Errors: slot_unknown (not found), slot_option_invalid (invalid argument).
    *
@@ -1365,7 +1367,7 @@ export const PaymentAdminService: GenService<{
     output: typeof UpdateSlotResponseSchema;
   },
   /**
-   * Disables or enables a slot. A disabled slot takes no new sessions, and still settles old ones.
+   * Disables or enables a slot. A disabled slot takes no new sessions, but settles old ones.
    *
    * Errors: slot_unknown (not found).
    *
@@ -1377,7 +1379,7 @@ export const PaymentAdminService: GenService<{
     output: typeof SetSlotDisabledResponseSchema;
   },
   /**
-   * Makes a harmless call to the provider and says whether the credentials work.
+   * Makes a harmless call to the provider and reports whether the credentials work.
    *
    * Errors: slot_unknown (not found).
    *
@@ -1389,13 +1391,13 @@ export const PaymentAdminService: GenService<{
     output: typeof TestSlotResponseSchema;
   },
   /**
-   * Adds a fee rule, or a new version of the one with the same name, gateway, slot and currency. An open-ended version
-   * ends the open-ended one before it where it begins. A version with valid_to ends nothing: it applies while it is
-   * valid, and then the open-ended one applies again.
+   * Adds a fee rule, or a new version of the rule with the same name, gateway, slot and currency. An
+   * open-ended version ends the previous open-ended version when it begins. A version with valid_to ends
+   * nothing: it applies while it is valid, then the open-ended version applies again.
    *
-   * Errors: gateway_unknown, slot_unknown (not found), fee_rule_invalid (invalid argument), fee_rule_locked (permission
-   * denied; a limited caller, and the rule that applies does not let slots override it), too_many (failed precondition;
-   * 500 are in force or planned).
+   * Errors: gateway_unknown, slot_unknown (not found), fee_rule_invalid (invalid argument), fee_rule_locked
+   * (permission denied; the caller is limited, and slots may not override the rule that applies), too_many
+   * (failed precondition; the limit is 500 current and future rules).
    *
    * @generated from rpc hub.payment.v1.PaymentAdminService.AddFeeRule
    */
@@ -1405,8 +1407,8 @@ export const PaymentAdminService: GenService<{
     output: typeof AddFeeRuleResponseSchema;
   },
   /**
-   * Lists fee rules: those that are valid or will be, at most 500, and those that have ended. The state of each says
-   * whether it is in force.
+   * Lists fee rules: at most 500 that are valid now or later, and those that have ended. The state of each
+   * rule shows whether it is in force.
    *
    * Errors: slot_unknown (not found).
    *
@@ -1420,8 +1422,8 @@ export const PaymentAdminService: GenService<{
   /**
    * Ends a fee rule now. Settled payments keep their fees.
    *
-   * Errors: fee_rule_unknown (not found), fee_rule_locked (permission denied; a limited caller, and a rule that slots may
-   * not override).
+   * Errors: fee_rule_unknown (not found), fee_rule_locked (permission denied; the caller is limited, and
+   * slots may not override the rule).
    *
    * @generated from rpc hub.payment.v1.PaymentAdminService.RetireFeeRule
    */
@@ -1431,7 +1433,7 @@ export const PaymentAdminService: GenService<{
     output: typeof RetireFeeRuleResponseSchema;
   },
   /**
-   * Says what a payment would cost now.
+   * Computes the fees of a payment made now.
    *
    * Errors: slot_unknown (not found), amount_invalid (invalid argument).
    *
@@ -1443,9 +1445,9 @@ export const PaymentAdminService: GenService<{
     output: typeof PreviewFeesResponseSchema;
   },
   /**
-   * Says what a changed rule would have charged over a past period, beside what was charged. Changes nothing. The rule is
-   * taken as an open-ended one, added by this caller before the period; payments that another rule of its name would have
-   * applied to all the same, a more specific or a temporary one, are left out.
+   * Compares the fees that a changed rule would have charged over a past period with the fees charged.
+   * Changes nothing. The rule is evaluated as an open-ended rule that this caller added before the period.
+   * Payments with another applicable rule of the same name, a more specific or a temporary one, are left out.
    *
    * Errors: gateway_unknown, slot_unknown (not found), fee_rule_invalid (invalid argument).
    *
@@ -1469,7 +1471,7 @@ export const PaymentAdminService: GenService<{
     output: typeof ListCallbacksResponseSchema;
   },
   /**
-   * Returns a callback with what the provider was asked on its behalf.
+   * Returns a callback with the requests it caused to the provider.
    *
    * Errors: callback_unknown (not found).
    *
@@ -1481,7 +1483,7 @@ export const PaymentAdminService: GenService<{
     output: typeof GetCallbackResponseSchema;
   },
   /**
-   * Deals with a callback again, from the start. Safe for any callback: settlement happens once.
+   * Processes a callback again from the start. Safe for any callback: settlement happens once.
    *
    * Errors: callback_unknown (not found).
    *
@@ -1493,9 +1495,9 @@ export const PaymentAdminService: GenService<{
     output: typeof ReplayCallbackResponseSchema;
   },
   /**
-   * Releases a session whose payment is held for review, and asks the provider again. The session settles if the provider
-   * still confirms the payment, whatever its risk. If the provider does not answer, the release stands and the sweep asks.
-   * Repeats change nothing.
+   * Releases a session whose payment is held for review, and queries the provider again. The session settles
+   * if the provider still confirms the payment, whatever its risk. If the provider does not answer, the
+   * release remains and the sweep queries the provider later. Repeated calls change nothing.
    *
    * Errors: session_unknown (not found), session_not_held (failed precondition).
    *
@@ -1507,7 +1509,7 @@ export const PaymentAdminService: GenService<{
     output: typeof ReleaseChargeSessionResponseSchema;
   },
   /**
-   * Lists duplicate payments, those found last first.
+   * Lists duplicate payments, most recently found first.
    *
    * Errors: slot_unknown (not found), page_token_invalid (invalid argument).
    *
@@ -1519,7 +1521,7 @@ export const PaymentAdminService: GenService<{
     output: typeof ListDuplicatePaymentsResponseSchema;
   },
   /**
-   * Marks a duplicate payment as handled. It moves no money: refund it at the provider first.
+   * Marks a duplicate payment as handled. It moves no money: refund the payment at the provider first.
    *
    * Errors: duplicate_payment_unknown (not found).
    *
@@ -1531,7 +1533,7 @@ export const PaymentAdminService: GenService<{
     output: typeof ResolveDuplicatePaymentResponseSchema;
   },
   /**
-   * Lists the usage log, the latest settled first.
+   * Lists the usage log, most recently settled first.
    *
    * Errors: slot_unknown (not found), page_token_invalid (invalid argument).
    *
@@ -1543,7 +1545,7 @@ export const PaymentAdminService: GenService<{
     output: typeof ListUsageLogsResponseSchema;
   },
   /**
-   * Sums the usage log up by day and currency, the oldest day first. Days without entries are left out.
+   * Sums the usage log by day and currency, oldest day first. Days without entries are left out.
    *
    * Errors: slot_unknown (not found), period_invalid (invalid argument).
    *
@@ -1555,7 +1557,7 @@ export const PaymentAdminService: GenService<{
     output: typeof SummarizeUsageResponseSchema;
   },
   /**
-   * Re-seals everything that is sealed with the first master key of the hub's key ring, while the hub serves.
+   * Re-seals all secrets with the first master key of the hub's key ring, without downtime.
    *
    * @generated from rpc hub.payment.v1.PaymentAdminService.ReencryptSecrets
    */

@@ -2,7 +2,7 @@
 // @generated from file hub/payment/v1/payment.proto (package hub.payment.v1, syntax proto3)
 /* eslint-disable */
 
-// Charge sessions, the payment slots they run on, provider callbacks, usage logs and fee rules.
+// Charge sessions, payment slots, provider callbacks, usage logs and fee rules.
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -48,7 +48,7 @@ export const MoneySchema: GenMessage<Money> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment, 0);
 
 /**
- * Who pays, as far as the provider has to be told; each at most 200 printable characters.
+ * The customer, as far as the provider needs to know; each field at most 200 printable characters.
  *
  * @generated from message hub.payment.v1.Customer
  */
@@ -131,21 +131,21 @@ export type ChargeSession = Message<"hub.payment.v1.ChargeSession"> & {
   slot: string;
 
   /**
-   * Gateway of that slot, for example "gateway_one".
+   * Gateway of the slot, for example "gateway_one".
    *
    * @generated from field: string gateway = 3;
    */
   gateway: string;
 
   /**
-   * The status now.
+   * Current status.
    *
    * @generated from field: hub.payment.v1.ChargeStatus status = 4;
    */
   status: ChargeStatus;
 
   /**
-   * What the customer is charged.
+   * Amount to charge.
    *
    * @generated from field: hub.payment.v1.Money amount = 5;
    */
@@ -159,49 +159,49 @@ export type ChargeSession = Message<"hub.payment.v1.ChargeSession"> & {
   orderReference: string;
 
   /**
-   * Who pays.
+   * The customer.
    *
    * @generated from field: hub.payment.v1.Customer customer = 7;
    */
   customer?: Customer | undefined;
 
   /**
-   * The caller's own data, kept as it is.
+   * The caller's own data, stored unchanged.
    *
    * @generated from field: map<string, string> metadata = 8;
    */
   metadata: { [key: string]: string };
 
   /**
-   * The id the hub gave the provider for this session.
+   * The session's id at the provider, chosen by the hub.
    *
    * @generated from field: string merchant_transaction_id = 9;
    */
   merchantTransactionId: string;
 
   /**
-   * The id or session key the provider gave the hub; empty until the checkout exists.
+   * The checkout's id or session key, chosen by the provider; empty until the checkout exists.
    *
    * @generated from field: string provider_payment_id = 10;
    */
   providerPaymentId: string;
 
   /**
-   * Where the customer pays; empty until the checkout exists.
+   * URL of the checkout for the customer; empty until the checkout exists.
    *
    * @generated from field: string checkout_url = 11;
    */
   checkoutUrl: string;
 
   /**
-   * The provider's id of the payment that settled it; empty unless it was paid.
+   * The provider's id of the payment that settled the session; empty unless it was paid.
    *
    * @generated from field: string gateway_transaction_id = 12;
    */
   gatewayTransactionId: string;
 
   /**
-   * Why the status is what it is, in a sentence.
+   * Reason of the status, as a sentence.
    *
    * @generated from field: string status_reason = 13;
    */
@@ -222,37 +222,38 @@ export type ChargeSession = Message<"hub.payment.v1.ChargeSession"> & {
   statusChangedAt?: Timestamp | undefined;
 
   /**
-   * Whether the provider itself said so, in answer to the hub. A failed or cancelled session of which only a callback
-   * said so may turn out otherwise: anybody can send a callback. A pending session of which the provider said so is one
-   * that is held for review.
+   * Whether the provider confirmed the status to the hub directly. If only a callback reported it, a failed
+   * or cancelled status can still change: anybody can send a callback. A pending session with this flag is
+   * held for review.
    *
    * @generated from field: bool status_verified = 16;
    */
   statusVerified: boolean;
 
   /**
-   * How risky the provider rates the payment that it last confirmed: 0 is safe. Unset if it has rated none.
+   * The provider's risk level of the payment that it last confirmed; 0 is safe. Unset if the provider rated
+   * none.
    *
    * @generated from field: optional int32 risk_level = 17;
    */
   riskLevel?: number | undefined;
 
   /**
-   * The rating in the provider's words, at most 100 characters; may be empty.
+   * The provider's title of the risk level, at most 100 characters; may be empty.
    *
    * @generated from field: string risk_title = 18;
    */
   riskTitle: string;
 
   /**
-   * Since when a confirmed payment has been held for review, because of its risk. Unset unless one is.
+   * Since when a confirmed payment has been held for review because of its risk. Unset if none is held.
    *
    * @generated from field: google.protobuf.Timestamp held_at = 19;
    */
   heldAt?: Timestamp | undefined;
 
   /**
-   * When an operator released the session: it settles in spite of the risk. Unset if nobody has.
+   * When an operator released the session; it settles despite the risk. Unset if it was not released.
    *
    * @generated from field: google.protobuf.Timestamp released_at = 20;
    */
@@ -267,13 +268,13 @@ export const ChargeSessionSchema: GenMessage<ChargeSession> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment, 2);
 
 /**
- * A finding that changed the status of a session, or what there is to say of it.
+ * A change of a session's status, of its `verified` flag or of its reason.
  *
  * @generated from message hub.payment.v1.StatusChange
  */
 export type StatusChange = Message<"hub.payment.v1.StatusChange"> & {
   /**
-   * When.
+   * When it changed.
    *
    * @generated from field: google.protobuf.Timestamp at = 1;
    */
@@ -294,21 +295,21 @@ export type StatusChange = Message<"hub.payment.v1.StatusChange"> & {
   to: ChargeStatus;
 
   /**
-   * Whether the provider itself had said so then.
+   * Whether the provider had confirmed the status directly.
    *
    * @generated from field: bool verified = 4;
    */
   verified: boolean;
 
   /**
-   * Why, in a sentence.
+   * Reason, as a sentence.
    *
    * @generated from field: string reason = 5;
    */
   reason: string;
 
   /**
-   * The callback that led to it; empty if the hub had asked by itself or for an operator.
+   * The callback that caused the change; empty if the sweep or an operator's recheck did.
    *
    * @generated from field: string callback_id = 6;
    */
@@ -323,7 +324,7 @@ export const StatusChangeSchema: GenMessage<StatusChange> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment, 3);
 
 /**
- * One call of a provider, as it was journaled.
+ * One callback of a provider, as the journal has it.
  *
  * @generated from message hub.payment.v1.Callback
  */
@@ -343,36 +344,36 @@ export type Callback = Message<"hub.payment.v1.Callback"> & {
   gateway: string;
 
   /**
-   * The session it was resolved to; empty if there is none.
+   * The session that it belongs to; empty if none.
    *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
 
   /**
-   * What came of it.
+   * Outcome.
    *
    * @generated from field: hub.payment.v1.CallbackState state = 4;
    */
   state: CallbackState;
 
   /**
-   * The fields that the gateway's driver reads and those that operators need. Of the others a field named
-   * `[other fields]` says how many there were, their size and their SHA-256 digest; credentials are not kept.
+   * The fields that the gateway's driver reads and the fields that operators need. A field named `[other
+   * fields]` gives the number, size and SHA-256 digest of the others. Credentials are never stored.
    *
    * @generated from field: map<string, string> fields = 5;
    */
   fields: { [key: string]: string };
 
   /**
-   * How often the hub has tried to deal with it.
+   * Number of attempts to process it.
    *
    * @generated from field: int32 attempts = 6;
    */
   attempts: number;
 
   /**
-   * Why the state is what it is, in a sentence.
+   * Reason of the state, as a sentence.
    *
    * @generated from field: string reason = 7;
    */
@@ -386,22 +387,22 @@ export type Callback = Message<"hub.payment.v1.Callback"> & {
   receivedAt?: Timestamp | undefined;
 
   /**
-   * When it was dealt with; unset while it is not.
+   * When it was processed; unset until then.
    *
    * @generated from field: google.protobuf.Timestamp finished_at = 9;
    */
   finishedAt?: Timestamp | undefined;
 
   /**
-   * When operators had it dealt with again: the last 20 times, oldest first, as far as the audit log still goes back.
+   * When operators replayed it: the last 20 replays, oldest first, as far back as the audit log goes.
    *
    * @generated from field: repeated google.protobuf.Timestamp replayed_at = 10;
    */
   replayedAt: Timestamp[];
 
   /**
-   * What it was settled with: the status of its session then. Unspecified if it is not settled, or if the audit log does
-   * not go back so far any more.
+   * Status of its session when it was settled. Unspecified if it is not settled, or if the audit log does not
+   * go back that far.
    *
    * @generated from field: hub.payment.v1.ChargeStatus session_status = 11;
    */
@@ -416,7 +417,7 @@ export const CallbackSchema: GenMessage<Callback> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment, 4);
 
 /**
- * How many callbacks of a session are in one state.
+ * Number of callbacks of a session in one state.
  *
  * @generated from message hub.payment.v1.CallbackCount
  */
@@ -436,7 +437,7 @@ export type CallbackCount = Message<"hub.payment.v1.CallbackCount"> & {
   kept: bigint;
 
   /**
-   * Callbacks that were only counted, because the session had as many as the hub keeps of one (HUB_SESSION_CALLBACKS).
+   * Callbacks that were counted but not stored, because the session had reached HUB_SESSION_CALLBACKS.
    *
    * @generated from field: int64 only_counted = 3;
    */
@@ -451,48 +452,48 @@ export const CallbackCountSchema: GenMessage<CallbackCount> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment, 5);
 
 /**
- * One question to a provider and its answer.
+ * One request to a provider and its answer.
  *
  * @generated from message hub.payment.v1.Verification
  */
 export type Verification = Message<"hub.payment.v1.Verification"> & {
   /**
-   * What was asked, for example "create", "validate", "execute" or "query".
+   * Operation, for example "create", "validate", "execute" or "query".
    *
    * @generated from field: string operation = 1;
    */
   operation: string;
 
   /**
-   * What came of it: "paid", "not_paid", "pending", "reversed", "mismatch" or "unavailable".
+   * Result: "paid", "not_paid", "pending", "reversed", "mismatch" or "unavailable".
    *
    * @generated from field: string outcome = 2;
    */
   outcome: string;
 
   /**
-   * What the provider answered, without secrets, in a sentence.
+   * Summary of the provider's answer, as a sentence without secrets.
    *
    * @generated from field: string detail = 3;
    */
   detail: string;
 
   /**
-   * When it was asked.
+   * When the request was sent.
    *
    * @generated from field: google.protobuf.Timestamp asked_at = 4;
    */
   askedAt?: Timestamp | undefined;
 
   /**
-   * How long the answer took, in milliseconds.
+   * Duration of the request in milliseconds.
    *
    * @generated from field: int32 duration_ms = 5;
    */
   durationMs: number;
 
   /**
-   * The callback on whose behalf it was asked; empty for the sweep and for rechecks.
+   * The callback that caused the request; empty for the sweep and for rechecks.
    *
    * @generated from field: string callback_id = 6;
    */
@@ -507,14 +508,15 @@ export const VerificationSchema: GenMessage<Verification> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment, 6);
 
 /**
- * An entry of the usage log. Entries are only added: the sum of the amounts of any entries is what they come to, net of
+ * An entry of the usage log. Entries are only added, so the sum of their amounts is the net of payments and
  * reversals.
  *
  * @generated from message hub.payment.v1.UsageLog
  */
 export type UsageLog = Message<"hub.payment.v1.UsageLog"> & {
   /**
-   * Identifier, "use_" + 26 characters. That of a payment has the characters of its session's.
+   * Identifier, "use_" + 26 characters. The entry of a payment shares the characters of its session's
+   * identifier.
    *
    * @generated from field: string usage_log_id = 1;
    */
@@ -542,8 +544,8 @@ export type UsageLog = Message<"hub.payment.v1.UsageLog"> & {
   gateway: string;
 
   /**
-   * The provider's id of the payment; of a reversal, that of the payment it takes back. The same payment never pays two
-   * sessions of a gateway.
+   * The provider's id of the payment. A reversal has the id of the reversed payment. One payment never pays
+   * two sessions of a gateway.
    *
    * @generated from field: string gateway_transaction_id = 5;
    */
@@ -557,7 +559,8 @@ export type UsageLog = Message<"hub.payment.v1.UsageLog"> & {
   amount?: Money | undefined;
 
   /**
-   * What it cost, by rule. A reversal has none: providers keep their fees. Neither has a payment that stands again.
+   * The fees, by rule. A reversal has none, because providers keep their fees. A reversed payment that is
+   * confirmed again has none either.
    *
    * @generated from field: repeated hub.payment.v1.FeeLine fees = 7;
    */
@@ -585,14 +588,15 @@ export type UsageLog = Message<"hub.payment.v1.UsageLog"> & {
   settledAt?: Timestamp | undefined;
 
   /**
-   * When the provider took this payment back: the time of the reversal's own entry. Unset if there is none.
+   * When the provider reversed this payment: the time of the reversal's own entry. Unset if it was not
+   * reversed.
    *
    * @generated from field: google.protobuf.Timestamp reversed_at = 11;
    */
   reversedAt?: Timestamp | undefined;
 
   /**
-   * What it records.
+   * Kind of the entry.
    *
    * @generated from field: hub.payment.v1.UsageLogKind kind = 12;
    */
@@ -614,8 +618,8 @@ export const UsageLogSchema: GenMessage<UsageLog> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment, 7);
 
 /**
- * A payment that stands at the provider for a session that another payment had paid. It is in no usage log: the customer
- * has paid twice.
+ * A second payment of a session that is paid already: the customer paid twice. The usage log does not contain
+ * it.
  *
  * @generated from message hub.payment.v1.DuplicatePayment
  */
@@ -649,28 +653,28 @@ export type DuplicatePayment = Message<"hub.payment.v1.DuplicatePayment"> & {
   gateway: string;
 
   /**
-   * The provider's id of the payment; unique for a gateway.
+   * The provider's id of the payment; unique within a gateway.
    *
    * @generated from field: string gateway_transaction_id = 5;
    */
   gatewayTransactionId: string;
 
   /**
-   * The bank's id of it; empty if the provider does not tell it.
+   * The bank's id of the payment; empty if the provider does not report it.
    *
    * @generated from field: string bank_transaction_id = 6;
    */
   bankTransactionId: string;
 
   /**
-   * The provider's id of the checkout it was made in.
+   * The provider's id of the payment's checkout.
    *
    * @generated from field: string provider_payment_id = 7;
    */
   providerPaymentId: string;
 
   /**
-   * What was paid, which may differ from the session's amount.
+   * Amount paid. It can differ from the session's amount.
    *
    * @generated from field: hub.payment.v1.Money amount = 8;
    */
@@ -691,7 +695,7 @@ export type DuplicatePayment = Message<"hub.payment.v1.DuplicatePayment"> & {
   resolvedAt?: Timestamp | undefined;
 
   /**
-   * What was done about it; empty while it is open.
+   * How it was handled; empty while it is open.
    *
    * @generated from field: string resolution = 11;
    */
@@ -706,7 +710,7 @@ export const DuplicatePaymentSchema: GenMessage<DuplicatePayment> = /*@__PURE__*
   messageDesc(file_hub_payment_v1_payment, 8);
 
 /**
- * What one fee rule made of a payment.
+ * The fee that one rule charged for a payment.
  *
  * @generated from message hub.payment.v1.FeeLine
  */
@@ -719,7 +723,7 @@ export type FeeLine = Message<"hub.payment.v1.FeeLine"> & {
   rule: string;
 
   /**
-   * Version of the rule that was applied.
+   * Version of the rule.
    *
    * @generated from field: int32 rule_version = 2;
    */
@@ -741,7 +745,8 @@ export const FeeLineSchema: GenMessage<FeeLine> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment, 9);
 
 /**
- * How a fee is computed. Each change makes a new version; settled payments keep the version they were charged by.
+ * How a fee is computed. Each change creates a new version. Settled payments keep the version that charged
+ * them.
  *
  * @generated from message hub.payment.v1.FeeRule
  */
@@ -754,103 +759,104 @@ export type FeeRule = Message<"hub.payment.v1.FeeRule"> & {
   feeRuleId: string;
 
   /**
-   * Name. Of the rules with the same name one applies to a payment: the most specific that matches (slot, then gateway,
-   * then currency); of its versions the one that was added with the shorter validity, so a temporary version while it is
-   * valid and then the open-ended one again; of equal ones the newest.
+   * Name. Of the rules with one name, exactly one applies to a payment: the most specific that matches (slot,
+   * then gateway, then currency). Of its versions, the one added with the shorter validity applies: a
+   * temporary version while it is valid, then the open-ended one again. Of equal versions, the newest
+   * applies.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Counts up for the same name, gateway, slot and currency.
+   * Increases by one for the same name, gateway, slot and currency.
    *
    * @generated from field: int32 version = 3;
    */
   version: number;
 
   /**
-   * Gateway it is limited to; any if empty.
+   * Gateway that it is limited to; empty for any.
    *
    * @generated from field: string gateway = 4;
    */
   gateway: string;
 
   /**
-   * Slot it is limited to; any if empty.
+   * Slot that it is limited to; empty for any.
    *
    * @generated from field: string slot = 5;
    */
   slot: string;
 
   /**
-   * Currency it is limited to; any if empty.
+   * Currency that it is limited to; empty for any.
    *
    * @generated from field: string currency = 6;
    */
   currency: string;
 
   /**
-   * Hundredths of a percent of the amount.
+   * Rate in hundredths of a percent of the amount.
    *
    * @generated from field: int32 basis_points = 7;
    */
   basisPoints: number;
 
   /**
-   * Added to that, in minor units of `currency`.
+   * Fixed part added to the rate, in minor units of `currency`.
    *
    * @generated from field: int64 fixed_minor_units = 8;
    */
   fixedMinorUnits: bigint;
 
   /**
-   * The fee is at least this, in minor units of `currency`.
+   * Minimum fee, in minor units of `currency`.
    *
    * @generated from field: optional int64 min_minor_units = 9;
    */
   minMinorUnits?: bigint | undefined;
 
   /**
-   * The fee is at most this, in minor units of `currency`.
+   * Maximum fee, in minor units of `currency`.
    *
    * @generated from field: optional int64 max_minor_units = 10;
    */
   maxMinorUnits?: bigint | undefined;
 
   /**
-   * It applies to payments settled from then on.
+   * Start of validity. The rule applies to payments settled from then on.
    *
    * @generated from field: google.protobuf.Timestamp valid_from = 11;
    */
   validFrom?: Timestamp | undefined;
 
   /**
-   * It applies to payments settled before; without end if unset. Earlier than it was added with, once the rule is replaced
-   * or retired.
+   * End of validity, exclusive; unset for open-ended. Replacing or retiring the rule makes it earlier than
+   * the value it was added with.
    *
    * @generated from field: google.protobuf.Timestamp valid_to = 12;
    */
   validTo?: Timestamp | undefined;
 
   /**
-   * Whether rules of this name that limited tokens add for their slots may take its place there, and whether they may
-   * replace or retire it if it is one for their slot. Otherwise this rule applies, whatever they add. For callers that
-   * are not limited to set.
+   * Whether limited tokens may override this rule for their slots with rules of the same name, and replace or
+   * retire it if it is a rule for their slot. Without it, this rule applies even if they add one. Only
+   * callers that are not limited may set it.
    *
    * @generated from field: bool slots_may_override = 13;
    */
   slotsMayOverride: boolean;
 
   /**
-   * Whether a limited token added it. Given by the hub.
+   * Whether a limited token added it. Set by the hub.
    *
    * @generated from field: bool added_by_slot = 14;
    */
   addedBySlot: boolean;
 
   /**
-   * What it is now. Given by the hub.
+   * Current state. Set by the hub.
    *
    * @generated from field: hub.payment.v1.FeeRuleState state = 15;
    */
@@ -865,7 +871,7 @@ export const FeeRuleSchema: GenMessage<FeeRule> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment, 10);
 
 /**
- * An account at a provider. Its credentials are sealed and never shown again.
+ * An account at a payment provider. Its credentials are sealed and never shown.
  *
  * @generated from message hub.payment.v1.Slot
  */
@@ -892,7 +898,7 @@ export type Slot = Message<"hub.payment.v1.Slot"> & {
   gateway: string;
 
   /**
-   * Where its payments are real.
+   * Whether it charges real money.
    *
    * @generated from field: hub.payment.v1.SlotEnvironment environment = 4;
    */
@@ -906,7 +912,7 @@ export type Slot = Message<"hub.payment.v1.Slot"> & {
   baseUrl: string;
 
   /**
-   * The driver's options, for example how a field is spelled.
+   * Options of the driver, for example the name of a field.
    *
    * @generated from field: map<string, string> options = 6;
    */
@@ -927,7 +933,8 @@ export type Slot = Message<"hub.payment.v1.Slot"> & {
   rotatedAt?: Timestamp | undefined;
 
   /**
-   * When it was disabled: it takes no new sessions, and settles old ones. Unset while it is enabled.
+   * When it was disabled; unset while it is enabled. A disabled slot takes no new sessions, but settles old
+   * ones.
    *
    * @generated from field: google.protobuf.Timestamp disabled_at = 9;
    */
@@ -960,21 +967,22 @@ export const ChargeStatus = {
   PENDING: 1,
 
   /**
-   * Paid: the provider has confirmed it, and it is in the usage log.
+   * Paid: the provider confirmed the payment, and the usage log has it.
    *
    * @generated from enum value: CHARGE_STATUS_SUCCESS = 2;
    */
   SUCCESS: 2,
 
   /**
-   * The provider reported a failure, or no checkout was made. A later verified success still settles the session.
+   * The provider reported a failure, or the session got no checkout. A later verified success still settles
+   * the session.
    *
    * @generated from enum value: CHARGE_STATUS_FAILED = 3;
    */
   FAILED: 3,
 
   /**
-   * The customer gave up, or the provider says that a payment no longer stands.
+   * The customer cancelled, or the provider reports the payment as reversed.
    *
    * @generated from enum value: CHARGE_STATUS_CANCELLED = 4;
    */
@@ -995,7 +1003,7 @@ export const ChargeStatusSchema: GenEnum<ChargeStatus> = /*@__PURE__*/
   enumDesc(file_hub_payment_v1_payment, 0);
 
 /**
- * What came of a callback.
+ * Outcome of a callback.
  *
  * @generated from enum hub.payment.v1.CallbackState
  */
@@ -1006,21 +1014,21 @@ export const CallbackState = {
   UNSPECIFIED: 0,
 
   /**
-   * Journaled; not dealt with yet, or waiting for the next attempt.
+   * Stored in the journal; not processed yet, or waiting for the next attempt.
    *
    * @generated from enum value: CALLBACK_STATE_RECEIVED = 1;
    */
   RECEIVED: 1,
 
   /**
-   * Dealt with: the session's status is what the provider says.
+   * Processed: the session has the status that the provider reported.
    *
    * @generated from enum value: CALLBACK_STATE_SETTLED = 2;
    */
   SETTLED: 2,
 
   /**
-   * Acknowledged, and of no consequence.
+   * Acknowledged without effect.
    *
    * @generated from enum value: CALLBACK_STATE_IGNORED = 3;
    */
@@ -1034,14 +1042,14 @@ export const CallbackState = {
   UNRESOLVED: 4,
 
   /**
-   * It contradicts itself, or what the provider says does not fit the session.
+   * It contradicts itself, or the provider's answer does not match the session.
    *
    * @generated from enum value: CALLBACK_STATE_MISMATCH = 5;
    */
   MISMATCH: 5,
 
   /**
-   * Given up after a day of attempts; can be replayed.
+   * Given up after a day of attempts. It can be replayed.
    *
    * @generated from enum value: CALLBACK_STATE_DEAD = 6;
    */
@@ -1049,7 +1057,7 @@ export const CallbackState = {
 } as const;
 
 /**
- * What came of a callback.
+ * Outcome of a callback.
  *
  * @generated from enum hub.payment.v1.CallbackState
  */
@@ -1062,7 +1070,7 @@ export const CallbackStateSchema: GenEnum<CallbackState> = /*@__PURE__*/
   enumDesc(file_hub_payment_v1_payment, 1);
 
 /**
- * What an entry of the usage log records.
+ * Kind of an entry of the usage log.
  *
  * @generated from enum hub.payment.v1.UsageLogKind
  */
@@ -1080,21 +1088,21 @@ export const UsageLogKind = {
   PAYMENT: 1,
 
   /**
-   * The provider took a payment back.
+   * The provider reversed a payment.
    *
    * @generated from enum value: USAGE_LOG_KIND_REVERSAL = 2;
    */
   REVERSAL: 2,
 
   /**
-   * The hub had the provider pay money back. Reserved: nothing writes it yet.
+   * The hub had the provider refund a payment. Reserved: nothing writes it yet.
    *
    * @generated from enum value: USAGE_LOG_KIND_REFUND = 3;
    */
   REFUND: 3,
 
   /**
-   * A payment of the session after a reversal: another one, or the same that stands again.
+   * A payment of the session after a reversal: another payment, or the reversed one confirmed again.
    *
    * @generated from enum value: USAGE_LOG_KIND_LATER_PAYMENT = 4;
    */
@@ -1102,7 +1110,7 @@ export const UsageLogKind = {
 } as const;
 
 /**
- * What an entry of the usage log records.
+ * Kind of an entry of the usage log.
  *
  * @generated from enum hub.payment.v1.UsageLogKind
  */
@@ -1115,7 +1123,7 @@ export const UsageLogKindSchema: GenEnum<UsageLogKind> = /*@__PURE__*/
   enumDesc(file_hub_payment_v1_payment, 2);
 
 /**
- * What a version of a fee rule is at the moment.
+ * State of a version of a fee rule.
  *
  * @generated from enum hub.payment.v1.FeeRuleState
  */
@@ -1126,28 +1134,28 @@ export const FeeRuleState = {
   UNSPECIFIED: 0,
 
   /**
-   * It has not begun.
+   * Not valid yet.
    *
    * @generated from enum value: FEE_RULE_STATE_PLANNED = 1;
    */
   PLANNED: 1,
 
   /**
-   * It applies, but for payments that a more specific rule of its name applies to.
+   * It applies, except to payments with a more specific rule of the same name.
    *
    * @generated from enum value: FEE_RULE_STATE_IN_FORCE = 2;
    */
   IN_FORCE: 2,
 
   /**
-   * It is valid and does not apply: a temporary version is in its place, or a rule that slots may not override.
+   * Valid, but overridden by a temporary version or by a rule that slots may not override.
    *
    * @generated from enum value: FEE_RULE_STATE_OVERRIDDEN = 3;
    */
   OVERRIDDEN: 3,
 
   /**
-   * It is over, or was retired before it began.
+   * Ended, or retired before it began.
    *
    * @generated from enum value: FEE_RULE_STATE_ENDED = 4;
    */
@@ -1155,7 +1163,7 @@ export const FeeRuleState = {
 } as const;
 
 /**
- * What a version of a fee rule is at the moment.
+ * State of a version of a fee rule.
  *
  * @generated from enum hub.payment.v1.FeeRuleState
  */
@@ -1168,7 +1176,7 @@ export const FeeRuleStateSchema: GenEnum<FeeRuleState> = /*@__PURE__*/
   enumDesc(file_hub_payment_v1_payment, 3);
 
 /**
- * Where a slot's payments are real.
+ * Whether a slot charges real money.
  *
  * @generated from enum hub.payment.v1.SlotEnvironment
  */
@@ -1186,7 +1194,7 @@ export const SlotEnvironment = {
   SANDBOX: 1,
 
   /**
-   * The provider's own hosts, over TLS only.
+   * The provider's production hosts, over TLS only.
    *
    * @generated from enum value: SLOT_ENVIRONMENT_PRODUCTION = 2;
    */
@@ -1194,7 +1202,7 @@ export const SlotEnvironment = {
 } as const;
 
 /**
- * Where a slot's payments are real.
+ * Whether a slot charges real money.
  *
  * @generated from enum hub.payment.v1.SlotEnvironment
  */

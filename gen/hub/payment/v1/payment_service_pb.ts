@@ -24,14 +24,14 @@ export const file_hub_payment_v1_payment_service: GenFile = /*@__PURE__*/
  */
 export type CreateChargeSessionRequest = Message<"hub.payment.v1.CreateChargeSessionRequest"> & {
   /**
-   * Name of the slot to charge through.
+   * Name of the slot.
    *
    * @generated from field: string slot = 1;
    */
   slot: string;
 
   /**
-   * What to charge: more than nothing, in a currency the hub knows.
+   * Amount to charge: more than zero, in a currency that the hub knows.
    *
    * @generated from field: hub.payment.v1.Money amount = 2;
    */
@@ -45,22 +45,22 @@ export type CreateChargeSessionRequest = Message<"hub.payment.v1.CreateChargeSes
   orderReference: string;
 
   /**
-   * Who pays. Some providers ask for more of it than others.
+   * The customer. Some providers require more fields than others.
    *
    * @generated from field: hub.payment.v1.Customer customer = 4;
    */
   customer?: Customer | undefined;
 
   /**
-   * The caller's own data: at most 32 pairs of at most 500 characters.
+   * The caller's own data: at most 32 pairs with values of at most 500 characters.
    *
    * @generated from field: map<string, string> metadata = 5;
    */
   metadata: { [key: string]: string };
 
   /**
-   * Makes repeats of this call safe: at most 128 printable characters, chosen by the caller for this charge. Keys belong
-   * to their slot: the same key at another slot makes another session.
+   * Makes this call safe to repeat: at most 128 printable characters, chosen by the caller for this charge.
+   * Keys belong to a slot: the same key at another slot creates another session.
    *
    * @generated from field: optional string idempotency_key = 6;
    */
@@ -132,56 +132,56 @@ export const GetChargeSessionResponseSchema: GenMessage<GetChargeSessionResponse
  */
 export type ListChargeSessionsRequest = Message<"hub.payment.v1.ListChargeSessionsRequest"> & {
   /**
-   * Only those of the slot with this name.
+   * Filter: the name of a slot.
    *
    * @generated from field: optional string slot = 1;
    */
   slot?: string | undefined;
 
   /**
-   * Only those in this status.
+   * Filter: sessions in this status.
    *
    * @generated from field: hub.payment.v1.ChargeStatus status = 2;
    */
   status: ChargeStatus;
 
   /**
-   * Only those with exactly this order reference.
+   * Filter: exactly this order reference.
    *
    * @generated from field: optional string order_reference = 3;
    */
   orderReference?: string | undefined;
 
   /**
-   * Only those created from then on.
+   * Filter: created at or after this time.
    *
    * @generated from field: google.protobuf.Timestamp created_from = 4;
    */
   createdFrom?: Timestamp | undefined;
 
   /**
-   * Only those created before then.
+   * Filter: created before this time.
    *
    * @generated from field: google.protobuf.Timestamp created_to = 5;
    */
   createdTo?: Timestamp | undefined;
 
   /**
-   * At most so many; 0 means 50.
+   * Maximum number of results; 0 means 50.
    *
    * @generated from field: int32 page_size = 6;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, with the same filters; another page_size is fine.
+   * The next_page_token of the previous page. Filters must be the same; page_size may differ.
    *
    * @generated from field: string page_token = 7;
    */
   pageToken: string;
 
   /**
-   * Only those whose payment is held for review.
+   * Filter: sessions with a payment held for review.
    *
    * @generated from field: bool held = 8;
    */
@@ -284,7 +284,7 @@ export type RecheckChargeSessionResponse = Message<"hub.payment.v1.RecheckCharge
   session?: ChargeSession | undefined;
 
   /**
-   * What was asked and answered; unset if there is nothing to ask about, because the session has no checkout.
+   * The request to the provider and its answer; unset if the session has no checkout to ask about.
    *
    * @generated from field: hub.payment.v1.Verification verification = 2;
    */
@@ -334,7 +334,7 @@ export type InspectChargeSessionResponse = Message<"hub.payment.v1.InspectCharge
   callbacks: Callback[];
 
   /**
-   * The newest 50 of what the provider was asked and answered, oldest first.
+   * The newest 50 requests to the provider with their answers, oldest first.
    *
    * @generated from field: repeated hub.payment.v1.Verification verifications = 3;
    */
@@ -348,49 +348,49 @@ export type InspectChargeSessionResponse = Message<"hub.payment.v1.InspectCharge
   usageLog?: UsageLog | undefined;
 
   /**
-   * How its status came about: the newest 50 changes, oldest first, as far as the audit log still goes back.
+   * The newest 50 status changes, oldest first, as far back as the audit log goes.
    *
    * @generated from field: repeated hub.payment.v1.StatusChange status_changes = 5;
    */
   statusChanges: StatusChange[];
 
   /**
-   * All its entries in the usage log, oldest first: the payment, and the reversals and payments after it.
+   * All its usage log entries, oldest first: the payment, then reversals and later payments.
    *
    * @generated from field: repeated hub.payment.v1.UsageLog usage_logs = 6;
    */
   usageLogs: UsageLog[];
 
   /**
-   * Further payments that stand at the provider for it, oldest first; at most 100.
+   * Duplicate payments of it, oldest first; at most 100.
    *
    * @generated from field: repeated hub.payment.v1.DuplicatePayment duplicate_payments = 7;
    */
   duplicatePayments: DuplicatePayment[];
 
   /**
-   * How many callbacks it has, by state. States without any are left out.
+   * Number of its callbacks by state. States without callbacks are left out.
    *
    * @generated from field: repeated hub.payment.v1.CallbackCount callback_counts = 8;
    */
   callbackCounts: CallbackCount[];
 
   /**
-   * Whether the journal has more callbacks: ListCallbacks with this session_id has all.
+   * Whether the journal has more callbacks. ListCallbacks with this session_id returns all.
    *
    * @generated from field: bool more_callbacks = 9;
    */
   moreCallbacks: boolean;
 
   /**
-   * Whether there are more: ListVerifications has all.
+   * Whether there are more requests. ListVerifications returns all.
    *
    * @generated from field: bool more_verifications = 10;
    */
   moreVerifications: boolean;
 
   /**
-   * Whether there are more: ListStatusChanges has all.
+   * Whether there are more changes. ListStatusChanges returns all.
    *
    * @generated from field: bool more_status_changes = 11;
    */
@@ -416,14 +416,14 @@ export type ListVerificationsRequest = Message<"hub.payment.v1.ListVerifications
   sessionId: string;
 
   /**
-   * At most so many; 0 means 50.
+   * Maximum number of results; 0 means 50.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The next_page_token of the previous page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -471,14 +471,14 @@ export type ListStatusChangesRequest = Message<"hub.payment.v1.ListStatusChanges
   sessionId: string;
 
   /**
-   * At most so many; 0 means 50.
+   * Maximum number of results; 0 means 50.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The next_page_token of the previous page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -515,22 +515,22 @@ export const ListStatusChangesResponseSchema: GenMessage<ListStatusChangesRespon
   messageDesc(file_hub_payment_v1_payment_service, 15);
 
 /**
- * How internal services charge customers and learn what came of it.
+ * Used by internal services to charge customers and to follow the result.
  *
- * Refusals carry a hub.error.v1.ErrorDetail.
+ * Errors carry a hub.error.v1.ErrorDetail.
  *
  * @generated from service hub.payment.v1.PaymentService
  */
 export const PaymentService: GenService<{
   /**
-   * Creates a charge session and its checkout at the provider. With an idempotency key, a repeat returns the session
-   * of the first call, and makes up for a checkout that the first call did not get. A session that is left without a
-   * checkout fails after a while.
+   * Creates a charge session and its checkout at the provider. With an idempotency key, a repeated call
+   * returns the session of the first call, and creates its checkout if the first call failed to. A session
+   * that stays without a checkout fails after a while.
    *
    * Errors: slot_unknown (not found), slot_disabled (failed precondition), amount_invalid (invalid argument),
-   * idempotency_key_reused (failed precondition; same key, other request), public_url_unset (failed precondition),
-   * provider_refused (failed precondition), provider_unavailable (unavailable; with an idempotency key, repeat the
-   * call). Those that leave a session behind name it.
+   * idempotency_key_reused (failed precondition; same key, different request), public_url_unset (failed
+   * precondition), provider_refused (failed precondition), provider_unavailable (unavailable; with an
+   * idempotency key, repeat the call). Errors that leave a session behind name it.
    *
    * @generated from rpc hub.payment.v1.PaymentService.CreateChargeSession
    */
@@ -564,7 +564,8 @@ export const PaymentService: GenService<{
     output: typeof ListChargeSessionsResponseSchema;
   },
   /**
-   * Streams a session: as it is now, then after each change of its status. The stream ends with the caller.
+   * Streams a session: its current state, then its state after each status change. The stream runs until the
+   * caller ends it.
    *
    * Errors: session_unknown (not found).
    *
@@ -576,8 +577,8 @@ export const PaymentService: GenService<{
     output: typeof WatchChargeSessionResponseSchema;
   },
   /**
-   * Asks the provider now, and settles the session by its answer. The only way by which a paid session is found to be
-   * reversed.
+   * Queries the provider now and settles the session by its answer. Only this call detects the reversal of a
+   * paid session.
    *
    * Errors: session_unknown (not found), provider_unavailable (unavailable).
    *
@@ -589,8 +590,9 @@ export const PaymentService: GenService<{
     output: typeof RecheckChargeSessionResponseSchema;
   },
   /**
-   * Tells the story of a session: the changes of its status, its callbacks, what the provider answered, its usage log
-   * and fees. Of each list the newest 50; ListCallbacks, ListVerifications and ListStatusChanges have the others.
+   * Returns the history of a session: its status changes, its callbacks, the provider's answers, its usage
+   * log and fees. Each list has the newest 50 entries. ListCallbacks, ListVerifications and ListStatusChanges
+   * return all.
    *
    * Errors: session_unknown (not found).
    *
@@ -602,7 +604,7 @@ export const PaymentService: GenService<{
     output: typeof InspectChargeSessionResponseSchema;
   },
   /**
-   * Lists what the provider was asked about a session and what it answered, newest first.
+   * Lists the requests to the provider about a session with their answers, newest first.
    *
    * Errors: session_unknown (not found), page_token_invalid (invalid argument).
    *
@@ -614,7 +616,7 @@ export const PaymentService: GenService<{
     output: typeof ListVerificationsResponseSchema;
   },
   /**
-   * Lists how the status of a session came about, newest first, as far as the audit log still goes back.
+   * Lists the status changes of a session, newest first, as far back as the audit log goes.
    *
    * Errors: session_unknown (not found), page_token_invalid (invalid argument).
    *

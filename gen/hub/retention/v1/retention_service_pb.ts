@@ -20,21 +20,21 @@ export const file_hub_retention_v1_retention_service: GenFile = /*@__PURE__*/
  */
 export type PruneMonthsRequest = Message<"hub.retention.v1.PruneMonthsRequest"> & {
   /**
-   * The first month that is kept, in UTC: "2026-01". At the latest the present one.
+   * The first month to keep, in UTC: "2026-01". At the latest the current month.
    *
    * @generated from field: string before = 1;
    */
   before: string;
 
   /**
-   * Only say what would be dropped.
+   * Only report what would be dropped.
    *
    * @generated from field: bool dry_run = 2;
    */
   dryRun: boolean;
 
   /**
-   * Drop the months even if their audit log does not hold. The record of the pruning says so, and what was broken.
+   * Drop the months even if their audit log is broken. The record of the pruning names the break.
    *
    * @generated from field: bool accept_broken_audit_log = 3;
    */
@@ -53,7 +53,7 @@ export const PruneMonthsRequestSchema: GenMessage<PruneMonthsRequest> = /*@__PUR
  */
 export type PruneMonthsResponse = Message<"hub.retention.v1.PruneMonthsResponse"> & {
   /**
-   * By month and table.
+   * One entry per month and table.
    *
    * @generated from field: repeated hub.retention.v1.PrunedPartition partitions = 1;
    */
@@ -68,7 +68,7 @@ export const PruneMonthsResponseSchema: GenMessage<PruneMonthsResponse> = /*@__P
   messageDesc(file_hub_retention_v1_retention_service, 1);
 
 /**
- * A month of a table.
+ * One month of a table.
  *
  * @generated from message hub.retention.v1.PrunedPartition
  */
@@ -88,14 +88,14 @@ export type PrunedPartition = Message<"hub.retention.v1.PrunedPartition"> & {
   month: string;
 
   /**
-   * On disk, with its indexes.
+   * Size on disk, with indexes.
    *
    * @generated from field: int64 bytes = 3;
    */
   bytes: bigint;
 
   /**
-   * How many rows; unset if they were not counted, as when they are dropped.
+   * Number of rows; unset if they were not counted, as in an actual pruning.
    *
    * @generated from field: optional int64 rows = 4;
    */
@@ -110,19 +110,20 @@ export const PrunedPartitionSchema: GenMessage<PrunedPartition> = /*@__PURE__*/
   messageDesc(file_hub_retention_v1_retention_service, 2);
 
 /**
- * How long the hub keeps what it writes down: callbacks with what providers were asked, usage log, audit log.
+ * Removes old records: callbacks, requests to providers, the usage log and the audit log.
  *
- * Refusals carry a hub.error.v1.ErrorDetail.
+ * Errors carry a hub.error.v1.ErrorDetail.
  *
  * @generated from service hub.retention.v1.RetentionService
  */
 export const RetentionService: GenService<{
   /**
-   * Drops everything of the months before a month, at once and for good, or says what would be dropped. Licenses, seats,
-   * sessions and proofs of payment stay. The audit log can be verified from what is left on, and records the pruning.
+   * Permanently drops all records of the months before a given month, or reports what would be dropped.
+   * Licenses, seats, sessions and proofs of payment stay. The rest of the audit log can still be verified,
+   * and records the pruning.
    *
-   * Errors: month_not_over (invalid argument), months_in_use, audit_log_broken (failed precondition), prune_busy
-   * (unavailable).
+   * Errors: month_not_over (invalid argument), months_in_use, audit_log_broken (failed precondition),
+   * prune_busy (unavailable).
    *
    * @generated from rpc hub.retention.v1.RetentionService.PruneMonths
    */

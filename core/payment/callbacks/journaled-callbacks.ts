@@ -45,7 +45,7 @@ export type Finished = Outcome & { readonly id: string };
 export type JournaledCallbacks = {
   read(id: string): Promise<JournaledCallback | undefined>;
   /** Records an attempt that failed because of the hub. */
-  postpone(id: string, reason: string): Promise<void>;
+  recordFailedAttempt(id: string, reason: string): Promise<void>;
   /** Records the outcome without a settlement. */
   finish(id: string, outcome: Outcome): Promise<void>;
 };
@@ -85,7 +85,7 @@ export function createJournaledCallbacks(pool: Pool, clock: Clock): JournaledCal
       };
     },
 
-    async postpone(id, reason) {
+    async recordFailedAttempt(id, reason) {
       await pool.query({
         name: 'postpone_callback',
         text: `update callback set attempts = attempts + 1, reason = $2, tried_since = coalesce(tried_since,

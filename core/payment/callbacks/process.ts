@@ -198,7 +198,7 @@ async function finish(
 async function recordFailure(options: ProcessOptions, callback: JournaledCallback): Promise<void> {
   const { clock, giveUpAfterMs, journaled } = options;
   const triedMs = callback.triedSince ? clock().getTime() - callback.triedSince.getTime() : 0;
-  if (triedMs < giveUpAfterMs) await journaled.postpone(callback.id, HUB_IN_TROUBLE);
+  if (triedMs < giveUpAfterMs) await journaled.recordFailedAttempt(callback.id, HUB_IN_TROUBLE);
   else await finish(options, callback, { state: 'dead', reason: `given up: ${HUB_IN_TROUBLE}` });
 }
 

@@ -1,5 +1,7 @@
-// The schedule of the sweep: when it verifies a session next.
+// The schedule of the sweep: when it verifies a session next, and the statements by which the sweeps of all
+// hubs share the sessions that are due.
 import type { Pool, PoolClient } from 'pg';
+import { inTransaction } from '../../storage/sql/transaction.ts';
 
 /** Milliseconds from a session's creation to each check. The last interval repeats until `untilMs`. */
 export type SweepSchedule = { readonly afterMs: readonly number[]; readonly untilMs: number };
@@ -31,5 +33,128 @@ export async function advanceCheck(db: Pool | PoolClient, sessionId: string, at:
     text: `update charge_session set next_check_at = $2
            where id = $1 and status <> 'success' and (next_check_at is null or next_check_at > $2)`,
     values: [sessionId, at],
+  });
+}
+
+/** A session that this hub verifies until `reservedUntil`. If the hub dies, another one reserves it then. */
+export type ReservedSession = {
+  readonly id: string;
+  readonly slotId: string;
+  readonly createdAt: Date;
+  /** How often the session was reserved, this time included. */
+  readonly checks: number;
+  readonly reservedAt: Date;
+  readonly reservedUntil: Date;
+  /** For a paid session: when a callback first named another payment. */
+  readonly otherPaymentSince: Date | undefined;
+};
+
+/** Sessions of one slot that one statement recalls. */
+const MAX_RECALLED = 1_000;
+
+/** Makes sessions due that are scheduled beyond `latest`, which a hub with a clock ahead has done. */
+export async function recallMisscheduled(pool: Pool, now: Date, latest: Date): Promise<void> {
+  await pool.query({
+    name: 'recall_misscheduled',
+    // charge_session_slot_check_idx, once for each slot; an array, so that the update looks up its rows by
+    // their ids
+    text: `update charge_session set next_check_at = $1
+           where id = any(array(
+             select stray.id from slot cross join lateral (
+               select id from charge_session where slot_id = slot.id and next_check_at > $2
+               order by next_check_at desc limit ${MAX_RECALLED}
+             ) as stray
+           ))`,
+    values: [now, latest],
+  });
+}
+
+export type Reservation = {
+  readonly now: Date;
+  readonly durationMs: number;
+  /** Sessions of one slot that this hub verifies at the same time. */
+  readonly limit: number;
+  /** How many of these places are taken, by slot id. */
+  readonly running: ReadonlyMap<string, number>;
+};
+
+/**
+ * Reserves as many due sessions of each slot as it has free places, the one that is due for longest first.
+ */
+export async function reserveDue(
+  pool: Pool,
+  { now, durationMs, limit, running }: Reservation,
+): Promise<ReservedSession[]> {
+  const reservedUntil = new Date(now.getTime() + durationMs);
+  const { rows } = await pool.query<{
+    id: string;
+    slotId: string;
+    createdAtMs: number;
+    checks: number;
+    otherPaymentSinceMs: number | null;
+  }>({
+    name: 'reserve_due_sessions',
+    // charge_session_slot_check_idx, once for each slot
+    text: `update charge_session set checks = checks + 1, next_check_at = $2
+           where id = any(array(
+             select due.id
+             from slot
+             left join unnest($4::uuid[], $5::int[]) as busy (slot_id, places) on busy.slot_id = slot.id
+             cross join lateral (
+               select id from charge_session where slot_id = slot.id and next_check_at <= $1
+               order by next_check_at limit $3 - coalesce(busy.places, 0) for update skip locked
+             ) as due
+           ))
+           returning id, slot_id as "slotId", checks,
+             (extract(epoch from created_at) * 1000)::float8 as "createdAtMs",
+             case when status = 'success' then (extract(epoch from other_payment_since) * 1000)::float8 end
+               as "otherPaymentSinceMs"`,
+    values: [now, reservedUntil, limit, [...running.keys()], [...running.values()]],
+  });
+  return rows.map(({ createdAtMs, otherPaymentSinceMs, ...session }) => ({
+    ...session,
+    otherPaymentSince: otherPaymentSinceMs === null ? undefined : new Date(otherPaymentSinceMs),
+    reservedAt: now,
+    createdAt: new Date(createdAtMs),
+    reservedUntil,
+  }));
+}
+
+export type NextChecks = {
+  /** By the schedule; undefined for never. */
+  readonly regular: Date | undefined;
+  /** If callbacks wait, because they arrived during the verification or it failed. */
+  readonly ifWaiting: Date;
+  /** If unjournaled callbacks arrived after `since`. */
+  readonly ifUnjournaled: { readonly since: Date; readonly at: Date };
+  /** If the session is held for review and the schedule has ended. */
+  readonly ifHeld: Date;
+};
+
+/**
+ * Schedules the next check, unless a settlement, a callback or another hub has scheduled it since. The rate
+ * limit of callbacks applies to checks for callbacks.
+ */
+export async function scheduleNext(
+  pool: Pool,
+  { id, reservedUntil }: ReservedSession,
+  { regular, ifWaiting, ifUnjournaled, ifHeld }: NextChecks,
+): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    // A statement after the lock sees the callbacks that were left waiting before.
+    await client.query('select from charge_session where id = $1 for no key update', [id]);
+    await client.query({
+      name: 'schedule_check',
+      // callback_waiting_idx, callback_count_pkey
+      text: `update charge_session c
+             set next_check_at = case
+               when exists (select from callback where session_id = c.id and state = 'received')
+               then least($3, greatest($4, question_after))
+               when exists (select from callback_count k where k.session_id = c.id and k.asked_for_at > $6)
+               then least($3, greatest($7, question_after))
+               when held_at is not null then coalesce($3, $5) else $3 end
+             where id = $1 and next_check_at = $2`,
+      values: [id, reservedUntil, regular ?? null, ifWaiting, ifHeld, ifUnjournaled.since, ifUnjournaled.at],
+    });
   });
 }

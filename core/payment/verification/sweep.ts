@@ -12,13 +12,16 @@ import { formatId } from '../../ids.ts';
 import type { SweepDuplicates } from '../duplicates/sweep-duplicates.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import {
+  EARLY_CHECK_MS,
+  longestInterval,
   type NextChecks,
+  nextCheck,
   type ReservedSession,
   recallMisscheduled,
   reserveDue,
+  type SweepSchedule,
   scheduleNext,
-} from './due-sessions.ts';
-import { EARLY_CHECK_MS, longestInterval, nextCheck, type SweepSchedule } from './schedule.ts';
+} from './schedule.ts';
 import type { VerifyResult, VerifySession } from './verify.ts';
 
 export type SweepOptions = {

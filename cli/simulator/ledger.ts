@@ -61,6 +61,7 @@ export type Ledger = ReturnType<typeof createLedger>;
 /** Limit of payments, which are kept in memory. */
 const MOST_PAYMENTS = 200_000;
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createLedger(now: () => number) {
   const byRef = new Map<string, Payment>();
   const byMerchantId = new Map<string, Payment[]>();

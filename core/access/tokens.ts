@@ -25,6 +25,7 @@ export type NewToken = {
 
 export type TokensOptions = { readonly db: Database; readonly clock: Clock; readonly findOwner: FindOwner };
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createTokens({ db, clock, findOwner }: TokensOptions) {
   /** @throws HubError `app_unknown`, `slot_unknown` */
   const checkScope = async ({ apps, slots }: Scope): Promise<void> => {

@@ -53,6 +53,7 @@ export type PaymentAdminServiceOptions = {
   readonly reencryptSecrets: ReencryptSecrets;
 };
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createPaymentAdminService(
   options: PaymentAdminServiceOptions,
 ): ServiceImpl<typeof PaymentAdminService> {

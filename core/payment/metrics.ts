@@ -38,6 +38,7 @@ const CHECKOUTS = ['made', 'refused', 'unavailable', 'error'];
 /** In seconds. The default timeout of a provider call is half a minute. */
 const BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createPaymentMetrics(metrics: Metrics, gateways: Iterable<string>): PaymentMetrics {
   const received = metrics.counter({
     name: 'hub_callbacks_received_total',

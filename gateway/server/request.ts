@@ -54,6 +54,7 @@ type Exchange = {
 };
 
 /** Creates the server's request listener. It never throws or rejects. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: holds the short steps of a request, in their order
 export function createRequestListener(
   options: RequestListenerOptions,
 ): (req: IncomingMessage, res: ServerResponse) => void {

@@ -4,6 +4,7 @@ import type { Interval, Reading } from './metric-reading.ts';
 export type Throughput = ReturnType<typeof computeThroughput>;
 
 /** Throughput between two readings. Rates are per second. Database figures are absent while the database is down. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: builds one object with many members
 export function computeThroughput(reading: Reading, interval: Interval, at: Date) {
   const { rate } = interval;
   const milliseconds = (share: number, name: string, labels: Record<string, string>) => {

@@ -22,6 +22,7 @@ export type AppsOptions = { readonly db: Database; readonly sealer: Sealer; read
 /** Per app: one response contains all published keys. */
 const MAX_PUBLISHED_KEYS = 50;
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createApps({ db, sealer, clock }: AppsOptions) {
   const addKey = (em: EntityManager, app: App): SigningKey => {
     const id = newUuid();

@@ -78,6 +78,7 @@ export const MOST_WAITING = 256;
 
 const JOINED = 'one of too many callbacks of the session: the verification for the older ones answers it too';
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createWaitingCallbacks(options: WaitingOptions): WaitingCallbacks {
   const { pool, metrics, clock, logger, giveUpAfterMs, retryDelayMs, retryDelayMaxMs } = options;
   const waitedMs = ({ triedSince }: WaitingCallback): number =>

@@ -32,6 +32,7 @@ const MOST_RULES = 500;
 /** The newest ended versions that a list returns. */
 const MOST_ENDED_LISTED = 1_000;
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createFeeRules({ db, clock, driverOf }: FeeRulesOptions) {
   return {
     /**

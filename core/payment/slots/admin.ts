@@ -35,6 +35,7 @@ export type SlotsOptions = {
 /** Slots are listed without pages, and each has its own metrics. */
 const MOST_SLOTS = 1_000;
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
   /** Changes a slot under its lock. */
   const change = <T>(name: string, work: (em: EntityManager, slot: Slot) => Promise<T> | T): Promise<T> =>

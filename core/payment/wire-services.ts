@@ -33,7 +33,7 @@ export function wireServices(context: PaymentContext, parts: Parts): ServiceEntr
   const sessions = createSessions(db);
   const callbacks = createCallbacks({ db, driverOf });
   return [
-    serve(CallbackService, { receiveCallback: (request) => parts.receiveCallback.receive(request) }),
+    serve(CallbackService, { receiveCallback: parts.receiveCallback.receive }),
     serve(PaymentService, wirePaymentService(context, parts, { sessions, callbacks })),
     serve(PaymentAdminService, wireAdminService(context, parts, { sessions, callbacks })),
   ];

@@ -22,7 +22,7 @@ export function wireVerification(context: PaymentContext) {
   const { pool, clock, logger, leaseMs, config, paymentMetrics: metrics } = context;
   const events = wireEvents(context);
   const providers = wireProviders(context);
-  const settle = createSettle({ pool, clock, metrics, logger, onChange: (id) => events.announce(id) });
+  const settle = createSettle({ pool, clock, metrics, logger, onChange: events.announce });
   const waiting = createWaitingCallbacks({
     pool,
     metrics,

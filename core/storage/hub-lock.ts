@@ -4,7 +4,7 @@ import type { ClientBase, QueryResult } from 'pg';
 
 /**
  * `schema`: migrations. `job_tables`: creating the tables of the queue. For the locks of the queue see
- * jobs.ts.
+ * job-queue.ts.
  */
 export type LockName = 'audit_chain' | 'job_tables' | 'partitions' | 'schema';
 

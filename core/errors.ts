@@ -95,5 +95,5 @@ export class HubError extends Error {
 
 /** The error for a hub that cannot keep up with its requests. */
 export function overloaded(): HubError {
-  return new HubError('overloaded', 'the hub has too much to do at the moment; try again in a few seconds');
+  return new HubError('overloaded', 'the hub is overloaded; try again in a few seconds');
 }

@@ -18,12 +18,12 @@ const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 export function createHttpMetrics(metrics: Metrics): HttpMetrics {
   const requests = metrics.counter({
     name: 'hub_http_requests_total',
-    help: 'Requests to the public gateway by route and status; 499: the client left before its answer.',
+    help: 'Requests to the public gateway by route and status; 499: the client disconnected before the response.',
     labelNames: ['route', 'status'],
   });
   const durations = metrics.histogram({
     name: 'hub_http_request_duration_seconds',
-    help: 'From the headers of a request to the public gateway until its answer is handed to the socket.',
+    help: 'Time from the headers of a request to the public gateway until its response is written to the socket.',
     labelNames: ['route'],
     buckets: DURATION_BUCKETS,
   });

@@ -23,7 +23,7 @@ export const PROBLEMS = {
   rate_limited: { status: 429, title: 'Too many requests' },
   headers_too_large: { status: 431, title: 'The request headers are too large' },
   internal: { status: 500, title: 'Internal error' },
-  overloaded: { status: 503, title: 'The service has too much to do' },
+  overloaded: { status: 503, title: 'The service is overloaded' },
   unavailable: { status: 503, title: 'The service is not available' },
 } as const satisfies Record<string, { status: number; title: string }>;
 

@@ -69,7 +69,7 @@ export function unavailable(cause: unknown): Problem {
 
 /** The Problem for a service at its capacity. */
 export function overloaded(cause?: unknown): Problem {
-  return new Problem('overloaded', 'The hub has too much to do at the moment. Try again in a few seconds.', {
+  return new Problem('overloaded', 'The hub is overloaded. Try again in a few seconds.', {
     headers: ['Retry-After', String(SHED_SECONDS)],
     cause,
   });
@@ -79,20 +79,20 @@ export function overloaded(cause?: unknown): Problem {
  * The Problem for a client with too many connections. Not `overloaded`: the hub still serves other clients.
  */
 export function tooManyConnections(): Problem {
-  return new Problem(
-    'rate_limited',
-    'Too many connections from this address. Close some, or use them again.',
-    {
-      headers: ['Retry-After', String(SHED_SECONDS)],
-      closes: true,
-    },
-  );
+  return new Problem('rate_limited', 'Too many connections from this address. Close some or reuse them.', {
+    headers: ['Retry-After', String(SHED_SECONDS)],
+    closes: true,
+  });
 }
 
 function internal(cause: unknown): Problem {
-  return new Problem('internal', 'Something went wrong on our side. The request id tells an operator more.', {
-    cause,
-  });
+  return new Problem(
+    'internal',
+    'Internal error. An operator can find the cause in the log by the request id.',
+    {
+      cause,
+    },
+  );
 }
 
 function fieldError(violation: Violation, { rpc, fieldNames = {} }: CalledRpc): FieldProblem {
@@ -107,7 +107,7 @@ function fieldError(violation: Violation, { rpc, fieldNames = {} }: CalledRpc): 
 // rules have their own.
 function fix({ ruleId, message }: Violation, optional: boolean): string {
   if (ruleId !== 'string.min_len') return message;
-  return optional ? 'must not be empty: leave it out, or give a value' : 'is required and must not be empty';
+  return optional ? 'must not be empty: omit it or give a value' : 'is required and must not be empty';
 }
 
 /** Whether the contract distinguishes a missing field from an empty one. */

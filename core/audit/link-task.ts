@@ -74,7 +74,7 @@ export function startLinkTask({ pool, link, headMonitor, logger, task }: LinkTas
     },
     task,
     logger,
-    complaint: 'audit entries are not linked for now',
+    complaint: 'cannot link audit entries now',
   });
 
   return {

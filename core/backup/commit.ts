@@ -5,7 +5,7 @@ import type { DatabaseAddress } from '../storage/connection/database-address.ts'
 import { reasonOf, takesWrites } from '../storage/database.ts';
 import { openCopyConnection } from './copy-connection.ts';
 
-/** The transaction was rolled back: the database is as empty as before. */
+/** The transaction was rolled back: the database is still empty. */
 export class NotCommitted extends Error {
   override readonly name = 'NotCommitted';
 }
@@ -37,7 +37,7 @@ export async function commitForSure({ client, ...question }: CommitOptions): Pro
   // Also after an error of the server: one that shuts down says so whether it has committed or not.
   if (await askUntilAnswered(question, failure)) return;
   throw new NotCommitted(
-    'the backup is not restored, and the database is as empty as before: the commit failed ' +
+    'the backup is not restored, and the database is still empty: the commit failed ' +
       `(${reasonOf(failure)}). Run it again`,
     { cause: failure },
   );
@@ -55,7 +55,7 @@ async function askUntilAnswered(
       const client = await openCopyConnection(address, 'hubctl backup restore');
       try {
         // A standby may not have the transaction yet.
-        if (!(await takesWrites(client))) throw new Error('the server takes no writes');
+        if (!(await takesWrites(client))) throw new Error('the server accepts no writes');
         return await isThere(client);
       } finally {
         await client.end().catch(() => {}); // the answer is there, or the error says more

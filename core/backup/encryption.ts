@@ -64,7 +64,7 @@ function requireAffordable(stanzas: Stanza[]): null {
   if (factor === undefined || Number(factor) <= WORK_FACTOR) return null;
   throw new UnreadableBackup(
     `the file has the scrypt work factor ${factor.slice(0, 10)}, and a backup has ${WORK_FACTOR}: ` +
-      'name one that hubctl backup create wrote',
+      'give one that hubctl backup create wrote',
   );
 }
 
@@ -75,10 +75,10 @@ function describe(error: unknown): UnreadableBackup {
   if (reason.startsWith('invalid version')) return notOurs();
   const message = /no identity matched/.test(reason)
     ? 'the passphrase is wrong'
-    : `the file is no backup, or it was changed or cut off (${reason}): take another copy of it`;
+    : `the file is not a backup, or it is altered or truncated (${reason}): take another copy of it`;
   return new UnreadableBackup(message, { cause: error });
 }
 
 function notOurs(): UnreadableBackup {
-  return new UnreadableBackup('the file is no backup: name one that hubctl backup create wrote');
+  return new UnreadableBackup('the file is not a backup: give one that hubctl backup create wrote');
 }

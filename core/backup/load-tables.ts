@@ -25,7 +25,7 @@ export async function requireFitting(
   for (const { schema, name, columns, months } of tables) {
     const table = known.find((each) => each.name === name);
     if (table === undefined) {
-      throw unfit(`table ${show(`${schema}.${name}`)}, which is no table of the hub in this database`);
+      throw unfit(`table ${show(`${schema}.${name}`)}, which is not a table of the hub`);
     }
     if (tables.some((each) => each.name === name && each.schema !== schema)) {
       throw unfit(`table ${name} in two schemas`);
@@ -42,13 +42,15 @@ export async function requireFitting(
   const missing = known.find(({ name }) => name !== 'job' && !tables.some((each) => each.name === name));
   if (missing !== undefined) {
     throw new UnreadableBackup(
-      `the backup has no rows of table ${missing.schema}.${missing.name}: it is not whole`,
+      `the backup has no rows of table ${missing.schema}.${missing.name}: it is incomplete`,
     );
   }
   const positions = await readSequences(client);
   const sequence = sequences.find((each) => !positions.some(({ name }) => name === each.name));
   if (sequence !== undefined) {
-    throw unfit(`sequence ${show(`${sequence.schema}.${sequence.name}`)}, which is no sequence of the hub`);
+    throw unfit(
+      `sequence ${show(`${sequence.schema}.${sequence.name}`)}, which is not a sequence of the hub`,
+    );
   }
 }
 

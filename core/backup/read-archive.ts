@@ -68,7 +68,7 @@ function damageOf(error: unknown): UnreadableBackup | undefined {
   if (error instanceof UnreadableBackup) return error;
   const reason = error instanceof Error ? error.message : '';
   if (!/^(Unexpected end of data|Invalid (tar )?header|Header exceeds)/.test(reason)) return undefined;
-  return new UnreadableBackup(`the archive in the backup is not whole, or no tar archive (${reason})`, {
+  return new UnreadableBackup(`the archive in the backup is incomplete, or not a tar archive (${reason})`, {
     cause: error,
   });
 }

@@ -181,7 +181,7 @@ async function commitWithKeys(
     throw new Error(
       `${error.message}. Nothing was removed; the key ring is in ${ring.createdFile ?? 'its place'}. ` +
         'When the database answers, run the same command again: ' +
-        'it says that the backup is whole in this database, or restores it',
+        'it reports that the backup is restored completely, or restores it',
       { cause: error },
     );
   }
@@ -256,7 +256,7 @@ async function requireEmpty(
     await rm(headAside(auditHeadFile ?? place.auditHeadFile), { force: true });
   }
   throw new Error(
-    `the backup of ${restored} is whole in this database already${key}: start the hub, or restore ` +
+    `the backup of ${restored} is restored completely in this database already${key}: start the hub, or restore ` +
       'into a new one',
   );
 }

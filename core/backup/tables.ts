@@ -67,7 +67,7 @@ export async function readTables(client: ClientBase): Promise<TableEntry[]> {
     if (free.length === 0) {
       const names = Array.from(waiting.values(), ({ name }) => name).join(', ');
       throw new Error(
-        `the tables ${names} refer to each other in a circle: they cannot be restored in any order`,
+        `the tables ${names} refer to each other in a cycle: they cannot be restored in any order`,
       );
     }
     for (const table of free) waiting.delete(table.oid);

@@ -56,7 +56,7 @@ export async function takeBackup(options: BackupOptions, file: Writable): Promis
 
 async function requireHub(client: pg.Client): Promise<void> {
   if (!(await hasMigrations(client)))
-    throw new Error('this database is no hub yet: there is nothing to back up');
+    throw new Error('this database has no hub yet: there is nothing to back up');
 }
 
 /**

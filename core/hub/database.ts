@@ -56,7 +56,7 @@ export async function wireDatabase(options: WireDatabaseOptions): Promise<Opened
   metrics.gauge(
     {
       name: 'hub_clock_ahead_seconds',
-      help: "By how much this machine's clock is ahead of the database's, which the hub goes by.",
+      help: "How far this machine's clock is ahead of the database's clock, which the hub uses.",
       aggregator: 'max',
     },
     () => secondsOf(time.aheadMs()),

@@ -116,7 +116,7 @@ function wireAuthentication(
 ): Authenticate {
   const lastUsed = createLastUsed({
     pool: db.pool,
-    onError: (err) => logger.warn({ err }, 'cannot write when a token was last used'),
+    onError: (err) => logger.warn({ err }, 'cannot write the last-used time of a token'),
   });
   undo.defer(() => lastUsed.close());
   return createAuthenticate({

@@ -54,7 +54,7 @@ export function parseMoney(decimal: string, currency: string): Money {
 export function checkedMoney(minor: bigint, currency: string): Money {
   minorDigits(currency);
   if (minor < 0n || minor > LARGEST)
-    throw new MoneyError(`an amount has to lie between 0 and ${LARGEST} minor units`);
+    throw new MoneyError(`an amount must be between 0 and ${LARGEST} minor units`);
   return { minor, currency };
 }
 

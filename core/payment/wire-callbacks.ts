@@ -34,7 +34,7 @@ async function wireJobs({ pool, db, config, logger, undo, leaseMs, inlineMs }: P
     expireAfterMs: leaseMs + 5_000,
     retryDelayMs: config.retryDelayMs,
     retryDelayMaxMs: RETRY_DELAY_MAX_MS,
-    onError: (err) => logger.warn({ err }, 'the job queue is in trouble'),
+    onError: (err) => logger.warn({ err }, 'the job queue reported an error'),
   });
   undo.defer(() => jobs.stop(CLOSE_GRACE_MS));
   return jobs;
@@ -71,7 +71,10 @@ function wireProcessing(context: PaymentContext, verification: Verification) {
   });
   undo.defer(() => receiveCallback.settled());
   context.metrics.gauge(
-    { name: 'hub_callbacks_under_way', help: 'Callbacks being processed by the request that brought them.' },
+    {
+      name: 'hub_callbacks_under_way',
+      help: 'Callbacks being processed within the request that delivered them.',
+    },
     () => receiveCallback.underWay,
   );
   return { process, receiveCallback };
@@ -83,7 +86,7 @@ function workOn(process: ProcessCallback, { logger }: PaymentContext) {
       await process.byId(id, 'job');
     } catch (error) {
       // pg-boss does not report the error.
-      logger.error({ callbackId: formatId('cb', id), err: error }, 'callback could not be dealt with');
+      logger.error({ callbackId: formatId('cb', id), err: error }, 'cannot process the callback');
       throw error;
     }
   };

@@ -44,7 +44,7 @@ function wireEvents({ pool, address, logger, undo }: PaymentContext) {
   const events = createSessionEvents({
     pool,
     address,
-    onError: (error) => logger.warn({ reason: error.message }, 'status changes are not announced'),
+    onError: (error) => logger.warn({ reason: error.message }, 'cannot announce status changes'),
   });
   undo.defer(() => events.close());
   return events;

@@ -38,7 +38,7 @@ export async function openDataDir(path: string): Promise<DataDir> {
   const mode = process.geteuid?.() === 0 ? 0o711 : 0o700;
   await makeDirectory(path, mode).catch((error) => {
     const remedy = 'choose another with --data-dir or HUB_DATA_DIR';
-    throw new DataDirError(`the data directory ${path} cannot be made (${error.code}): ${remedy}`, {
+    throw new DataDirError(`cannot create the data directory ${path} (${error.code}): ${remedy}`, {
       cause: error,
     });
   });

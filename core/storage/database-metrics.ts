@@ -29,7 +29,7 @@ const PATIENCE_MS = 3_000;
 
 const UP: GaugeSpec = {
   name: 'hub_database_up',
-  help: 'Whether the database answered the hub in time; if it is 0, all that is read from it is missing.',
+  help: 'Whether the database answered the hub in time; while it is 0, all metrics read from it are missing.',
 };
 
 export function measureDatabase({ pool, poolSize, metrics, figures }: DatabaseMetricsOptions): void {
@@ -45,11 +45,11 @@ export function measureDatabase({ pool, poolSize, metrics, figures }: DatabaseMe
     ],
   );
   metrics.gauge(
-    { name: 'hub_pg_pool_waiting', help: 'Requests that wait for a connection of the pool.' },
+    { name: 'hub_pg_pool_waiting', help: 'Requests that are waiting for a connection of the pool.' },
     () => pool.waitingCount,
   );
   metrics.gauge(
-    { name: 'hub_pg_pool_limit', help: 'Connections that the pool may have: HUB_DATABASE_POOL.' },
+    { name: 'hub_pg_pool_limit', help: 'Size of the connection pool: HUB_DATABASE_POOL.' },
     () => poolSize,
   );
 

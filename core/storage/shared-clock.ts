@@ -29,7 +29,7 @@ export async function startSharedClock({ pool, logger }: SharedClockOptions): Pr
   const warn = (): void => {
     if (Math.abs(aheadMs()) < NOTABLE_MS) return;
     const seconds = Math.round(aheadMs() / 1000);
-    logger.warn({ seconds }, "this machine's clock is ahead of the database's, which the hub goes by");
+    logger.warn({ seconds }, "this machine's clock is ahead of the database's clock, which the hub uses");
   };
   const synchronize = async (): Promise<void> => {
     const read = await readOrigin(pool);

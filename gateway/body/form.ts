@@ -16,9 +16,9 @@ export function parseForm(text: string): FormFields {
     const { name, value } = decodePair(pair);
     // PostgreSQL cannot store it in text.
     if (name.includes('\0') || value.includes('\0'))
-      throw new Problem('invalid_request', 'A field has a NUL.');
-    if (name in fields) throw fieldProblem(name, 'give it once');
-    if (/[[\]]/.test(name)) throw fieldProblem(name, 'give single fields: brackets would make it an array');
+      throw new Problem('invalid_request', 'A field contains a NUL character.');
+    if (name in fields) throw fieldProblem(name, 'must appear only once');
+    if (/[[\]]/.test(name)) throw fieldProblem(name, 'must be a single field: arrays are not supported');
     fields[name] = value;
   }
   return fields;

@@ -78,7 +78,7 @@ function checkContentType(header: string | undefined, wanted: string): void {
 
 function checkContentEncoding(header: string | undefined): void {
   if (header === undefined || header.toLowerCase() === 'identity') return;
-  throw new Problem('unsupported_media_type', 'Send the body as it is, without a Content-Encoding.');
+  throw new Problem('unsupported_media_type', 'Send the body without a Content-Encoding.');
 }
 
 async function readBytes(

@@ -32,8 +32,8 @@ export function callbackObject(
   return {
     operationId: callbackId(driver),
     tags: [about.tag],
-    summary: `The callback of ${gateway}`,
-    description: `${parts.comments.ofMethod(about.rpc)}\n\nIt may have other fields, which are journaled.`,
+    summary: `Receive a callback of ${gateway}`,
+    description: `${parts.comments.ofMethod(about.rpc)}\n\nOther fields are stored in the journal.`,
     parameters: [
       { ...parameter('session_id', false, sessionSchema), description },
       ...(method === 'GET'
@@ -58,7 +58,7 @@ export function callbackObject(
     }),
     responses: {
       200: {
-        description: 'What the provider is told, whatever comes of it.',
+        description: 'The acknowledgement for the provider. It does not depend on the outcome.',
         headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
         content: { [acknowledgement.contentType]: { schema: schemaOf(acknowledgement) } },
       },

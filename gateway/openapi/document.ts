@@ -39,7 +39,7 @@ export function openApiDocument({ routes, drivers, comments, version }: Document
     openapi: '3.1.1',
     info: {
       title: 'hub',
-      summary: 'License activation for desktop applications, and the callbacks of payment providers.',
+      summary: 'License activation for desktop applications, and callbacks of payment providers.',
       description: DESCRIPTION,
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
       version,
@@ -61,23 +61,23 @@ function at(path: string, method: string, operation: JsonSchema) {
   return { path, method: method.toLowerCase(), operation };
 }
 
-const DESCRIPTION = `Bodies are JSON in UTF-8 unless said otherwise; members that an operation does not know are ignored.
-\`HEAD\` works wherever \`GET\` does, except for callbacks. No credentials are asked for: a license key is one, and a
-callback is believed only after the provider was asked.
+const DESCRIPTION = `Bodies are JSON in UTF-8 unless stated otherwise. Unknown members are ignored.
+\`HEAD\` works wherever \`GET\` does, except for callbacks. No credentials are required: a license key is one, and
+the hub confirms each callback with the provider.
 
-**Errors** are problem documents (RFC 9457) with a stable \`code\`. A path that is not listed here is answered
-\`not_found\`, and another method \`method_not_allowed\`, with \`Allow\`.
+**Errors** are problem documents (RFC 9457) with a stable \`code\`. An unlisted path returns \`not_found\`; another
+method returns \`method_not_allowed\` with \`Allow\`.
 
-**Rate.** A client is an IPv4 address or an IPv6 /64. It has about 60 requests a minute, unless the hub is set up
-otherwise, over all operations whose answers carry \`RateLimit\`. Wrong guesses at keys and fingerprints are limited
-besides.`;
+**Rate limits.** A client is an IPv4 address or an IPv6 /64. Unless the hub is configured otherwise, it has about 60
+requests a minute for all operations whose responses carry \`RateLimit\`. Wrong guesses of keys and fingerprints have
+their own limit.`;
 
 const TAGS: { readonly [tag in Tag]: string } = {
-  Licenses: 'What a desktop application calls to get, keep and give back its seat.',
-  'Keys and limits': 'What a desktop application may be built with, or fetch now and then.',
-  'Payment callbacks': 'What payment providers call when a customer is done at the checkout.',
-  Health: 'What orchestrators and load balancers ask.',
-  Reference: 'This document and a page that shows it.',
+  Licenses: 'Called by desktop applications to get, keep and release their seats.',
+  'Keys and limits': 'Data that a desktop application includes in its build or fetches from time to time.',
+  'Payment callbacks': 'Called by payment providers when a customer leaves the checkout.',
+  Health: 'Called by orchestrators and load balancers.',
+  Reference: 'This document, and a page that displays it.',
 };
 
 const PARAMETERS: JsonSchema = {
@@ -85,19 +85,19 @@ const PARAMETERS: JsonSchema = {
     name: 'If-None-Match',
     in: 'header',
     required: false,
-    description: 'Entity tags of answers that the client has.',
+    description: 'Entity tags of responses that the client has cached.',
     schema: { type: 'string' },
   },
 };
 
 const HEADERS: { readonly [name: string]: JsonSchema } = {
   RequestId: {
-    description: 'Is in the log of the hub, too.',
+    description: 'Identifier of the request. The hub logs it.',
     required: true,
     schema: { type: 'string', format: 'uuid' },
   },
   RetryAfter: {
-    description: 'Seconds until it is worth to try again.',
+    description: 'Seconds to wait before a retry.',
     required: true,
     schema: { type: 'integer', minimum: 1 },
   },
@@ -107,17 +107,17 @@ const HEADERS: { readonly [name: string]: JsonSchema } = {
     schema: { type: 'string', pattern: '^"[^"]+"$' },
   },
   CacheControl: {
-    description: 'How long the answer may be kept.',
+    description: 'How long the response may be cached.',
     required: true,
     schema: { type: 'string' },
   },
   RateLimit: {
     description:
-      'What the client has left (draft-ietf-httpapi-ratelimit-headers): requests, and seconds until there are more. Absent if the hub sets no limit.',
+      'Requests that the client has left, and seconds until they are refilled (draft-ietf-httpapi-ratelimit-headers). Absent if the hub sets no limit.',
     schema: { type: 'string', pattern: '^"license";r=[0-9]+;t=[0-9]+$' },
   },
   RateLimitPolicy: {
-    description: 'How many requests a client has, in how many seconds. Absent if the hub sets no limit.',
+    description: 'Number of requests allowed, and the period in seconds. Absent if the hub sets no limit.',
     schema: { type: 'string', pattern: '^"license";q=[0-9]+;w=[0-9]+$' },
   },
 };

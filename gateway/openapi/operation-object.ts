@@ -97,7 +97,7 @@ function answers({ answer, rpc }: Operation, limited: boolean, example: Example,
   };
   return {
     200: { description, headers, content: { [contentType]: content } },
-    ...(tagged && { 304: { description: 'It is what `If-None-Match` names.', headers } }),
+    ...(tagged && { 304: { description: 'The representation matches `If-None-Match`.', headers } }),
   };
 }
 

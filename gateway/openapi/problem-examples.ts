@@ -19,15 +19,15 @@ const EXAMPLES: { readonly [code in ProblemCode]: Problem } = {
     'The body is not valid JSON. It fails at character 1, counted from 0.',
   ),
   invalid_request: fieldProblem('machineFingerprint', 'is required and must not be empty'),
-  callback_malformed: example('callback_malformed', 'status: status is required, and may not be empty', {
-    errors: [{ field: 'status', detail: 'status is required, and may not be empty' }],
+  callback_malformed: example('callback_malformed', 'status: status is required and must not be empty', {
+    errors: [{ field: 'status', detail: 'status is required and must not be empty' }],
   }),
   seat_not_active: example(
     'seat_not_active',
     'this machine has no active seat on this license; activate it first',
   ),
   not_found: example('not_found', 'There is nothing at this path.'),
-  gateway_unknown: example('gateway_unknown', 'no gateway is called so'),
+  gateway_unknown: example('gateway_unknown', 'unknown gateway'),
   app_unknown: example('app_unknown', 'there is no app with this slug'),
   license_key_unknown: example('license_key_unknown', 'no license has this key'),
   license_unknown: example('license_unknown', 'there is no license with this id'),
@@ -54,7 +54,10 @@ const EXAMPLES: { readonly [code in ProblemCode]: Problem } = {
     'headers_too_large',
     'The request line and headers may have at most 16 KiB and 100 fields.',
   ),
-  internal: example('internal', 'Something went wrong on our side. The request id tells an operator more.'),
+  internal: example(
+    'internal',
+    'Internal error. An operator can find the cause in the log by the request id.',
+  ),
   overloaded: overloaded(),
   unavailable: unavailable(undefined),
 };

@@ -38,7 +38,7 @@ export function problemResponses(codes: readonly ProblemCode[], parts: Parts): J
     }),
   ]);
   const anyRequest = parts.components.response('AnyRequest', {
-    description: `What any request can be refused for:\n\n${descriptionOf(OF_ANY_REQUEST)}`,
+    description: `Errors of any request:\n\n${descriptionOf(OF_ANY_REQUEST)}`,
     headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
     content: contentOf(OF_ANY_REQUEST, undefined, parts),
   });
@@ -81,27 +81,30 @@ function problemSchema(parts: Parts): JsonSchema {
       type: {
         type: 'string',
         format: 'uri',
-        description: 'A name for the kind of problem: `urn:hub:problem:` and the code.',
+        description: 'Identifies the kind of problem: `urn:hub:problem:` and the code.',
       },
-      title: { type: 'string', description: 'The kind of problem in words, always the same for a code.' },
+      title: {
+        type: 'string',
+        description: 'Short description of the kind of problem. A code always has the same title.',
+      },
       status: { type: 'integer', description: 'The HTTP status.' },
-      detail: { type: 'string', description: 'What is wrong with this request, and what to change.' },
+      detail: { type: 'string', description: 'Describes the error in this request and how to correct it.' },
       instance: { type: 'string', format: 'uri', description: 'The request id, as `urn:uuid:`.' },
       ok: { type: 'boolean', const: false },
       code: {
         type: 'string',
         enum: ALL_CODES,
-        description: 'For programs. Codes are never renamed or reused; new ones may come.',
+        description: 'Error code for programs. Codes are never renamed or reused; new codes may be added.',
       },
       seats: answerSchema(SeatUsageSchema, {}, parts),
       errors: {
         type: 'array',
-        description: 'The fields at fault, with `invalid_request` and `callback_malformed`.',
+        description: 'With `invalid_request` and `callback_malformed`: the fields that caused the error.',
         items: {
           type: 'object',
           properties: {
             field: { type: 'string' },
-            detail: { type: 'string', description: 'What to change.' },
+            detail: { type: 'string', description: 'How to correct the field.' },
           },
           required: ['field', 'detail'],
         },

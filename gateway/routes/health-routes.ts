@@ -40,7 +40,7 @@ const MAX_AGE_MS = 500;
 const OK: Answer = { status: 200, contentType: 'application/json', body: '{"ok":true}' };
 
 const ANSWER = {
-  description: 'It is.',
+  description: 'Yes.',
   contentType: OK.contentType,
   members: { ok: { type: 'boolean', const: true } },
 };
@@ -48,17 +48,17 @@ const ABOUT = {
   up: {
     id: 'isUp',
     tag: 'Health',
-    summary: 'Whether the process is up',
-    description: 'For whoever restarts it: says nothing about the database.',
+    summary: 'Check that the process is running',
+    description: 'Use it as a liveness probe. It does not check the database.',
     answer: ANSWER,
     problems: [],
   },
   ready: {
     id: 'isReady',
     tag: 'Health',
-    summary: 'Whether the hub can do its work',
+    summary: 'Check that the hub is ready for requests',
     description:
-      'Point load balancers here. It is not ready while requests are shed, nor once the hub was told to stop.',
+      'Use it as a readiness probe and for load balancers. The hub is not ready while it sheds requests, and after it is asked to stop.',
     answer: ANSWER,
     problems: ['unavailable'],
   },

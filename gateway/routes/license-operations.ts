@@ -22,21 +22,21 @@ const SIGNED_LICENSE: JsonSchema = {
   title: 'SignedLicense',
   type: 'object',
   description:
-    'What an application keeps and verifies offline. Signed is the RFC 8785 form of the object without its `signature` member: keep all members, those you do not know too.',
+    'The application stores it and verifies it offline. The signature covers the RFC 8785 form of the object without its `signature` member, so keep all members, including unknown ones.',
   properties: {
     licenseId: { ...LICENSE_ID, description: 'License identifier.' },
     app: { ...SLUG, description: 'Slug of the app.' },
     seatId: { type: 'string', pattern: '^seat_[0-9a-z]{26}$', description: 'Seat of this machine.' },
     machineFingerprint: { type: 'string', description: 'As the application sent it.' },
-    customer: { type: 'string', description: 'Whom the license was issued to.' },
+    customer: { type: 'string', description: 'The customer.' },
     limits: { ...LIMITS, description: 'Limits by name; -1 means unlimited.' },
     issuedAt: { ...INSTANT, description: 'When this copy was signed.' },
-    expiresAt: { ...INSTANT, description: 'When the license expires; never if absent.' },
+    expiresAt: { ...INSTANT, description: 'When the license expires; absent if never.' },
     leaseExpiresAt: {
       ...INSTANT,
-      description: 'Until when this copy is good without contact to the hub; activating again renews it.',
+      description: 'Until when this copy is valid without contact to the hub. Activating again renews it.',
     },
-    kid: { ...KEY_ID, description: 'Id of the key that signs: its RFC 7638 thumbprint.' },
+    kid: { ...KEY_ID, description: 'Id of the signing key: its RFC 7638 thumbprint.' },
     alg: { type: 'string', const: 'ES256' },
     signature: {
       type: 'string',
@@ -88,16 +88,16 @@ export const LICENSE_OPERATIONS = {
     tag: 'Licenses',
     summary: 'Release the seat of a machine',
     rpc: deactivate,
-    answer: { description: 'The machine has no seat any more.', contentType: JSON_TYPE, members: { ok: OK } },
+    answer: { description: 'The machine has no seat now.', contentType: JSON_TYPE, members: { ok: OK } },
     problems: ['license_key_unknown', 'seat_unknown'],
   },
   status: {
     id: 'checkStatus',
     tag: 'Licenses',
-    summary: 'Ask whether a license, and a machine on it, is good now',
+    summary: 'Check a license, and optionally a machine',
     rpc: checkStatus,
     answer: {
-      description: 'The license is good, and the machine has a seat if one was named.',
+      description: 'The license is valid. If the request names a machine, it has a seat.',
       contentType: JSON_TYPE,
       members: {
         ok: OK,
@@ -105,7 +105,7 @@ export const LICENSE_OPERATIONS = {
         state: {
           type: 'string',
           const: 'active',
-          description: 'Always `active`: the other states are problems.',
+          description: 'Always `active`: other states are reported as problems.',
         },
         limits: LIMITS,
       },
@@ -116,7 +116,7 @@ export const LICENSE_OPERATIONS = {
   publicKey: {
     id: 'getPublicKey',
     tag: 'Keys and limits',
-    summary: "The public half of an app's active signing key",
+    summary: "Get the public half of an app's active signing key",
     rpc: getPublicKey,
     answer: {
       description: 'The key.',
@@ -129,7 +129,7 @@ export const LICENSE_OPERATIONS = {
   jwks: {
     id: 'getJwks',
     tag: 'Keys and limits',
-    summary: 'All keys that verify licenses of an app',
+    summary: 'Get all keys that verify licenses of an app',
     rpc: getJwks,
     answer: {
       description: 'A JSON Web Key Set.',
@@ -142,7 +142,7 @@ export const LICENSE_OPERATIONS = {
   freeLimits: {
     id: 'getFreeLimits',
     tag: 'Keys and limits',
-    summary: 'The caps of a client without a license',
+    summary: 'Get the limits of a client without a license',
     rpc: getFreeLimits,
     answer: {
       description: 'The limits.',

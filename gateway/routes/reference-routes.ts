@@ -87,7 +87,7 @@ const ABOUT = {
   document: {
     id: 'getOpenApi',
     tag: 'Reference',
-    summary: 'This document',
+    summary: 'Get this document',
     answer: {
       description: 'OpenAPI 3.1.',
       contentType: 'application/json',
@@ -108,7 +108,7 @@ const ABOUT = {
   page: {
     id: 'getReference',
     tag: 'Reference',
-    summary: 'The page that shows this document',
+    summary: 'Show this document as a page',
     answer: {
       description: 'A page for browsers.',
       contentType: HTML,

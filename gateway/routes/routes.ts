@@ -69,7 +69,7 @@ export function parseTarget(text: string): Target {
   if (NOT_A_TARGET.test(origin)) {
     throw new Problem(
       'invalid_request',
-      'Percent-encode what is not ASCII, and "#", in the path and the query.',
+      'Percent-encode "#" and all characters beyond ASCII in the path and the query.',
     );
   }
   if (origin.includes('%')) checkEscapes(origin);
@@ -106,7 +106,7 @@ export function queryParameter(query: string, name: string): string | undefined 
     const given = decodePair(pair);
     if (given.name === name && value === undefined) value = given.value;
     else if (given.name === name || given.name.startsWith(`${name}[`)) {
-      throw fieldProblem(name, `give it once, as ${name}=…`);
+      throw fieldProblem(name, `must appear only once, as ${name}=…`);
     }
   }
   return value;

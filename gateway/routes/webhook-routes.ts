@@ -44,6 +44,6 @@ async function receive(callbacks: Client<typeof CallbackService>, call: Call): P
 async function formBeside(query: FormFields, { readForm }: Call): Promise<FormFields> {
   const form = await readForm();
   const twice = Object.keys(query).find((name) => name in form);
-  if (twice !== undefined) throw fieldProblem(twice, 'give it in the query or in the form, not in both');
+  if (twice !== undefined) throw fieldProblem(twice, 'must be in the query or in the form, not in both');
   return form;
 }

@@ -107,7 +107,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { guesses, rateLimit } = createLimits(options, metrics, refusals);
   const load = createLoad(options.maxInFlight);
   metrics.gauge(
-    { name: 'hub_http_in_flight', help: 'License requests at the public gateway that are worked on.' },
+    { name: 'hub_http_in_flight', help: 'License requests in progress at the public gateway.' },
     () => load.inFlight,
   );
   const meter = createHttpMetrics(metrics);
@@ -162,7 +162,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   server.on('clientError', createClientErrorListener(watchdog.responses, refuse));
   server.on('connect', (_req, socket) => {
     socket.on('error', () => socket.destroy());
-    refuse(socket, new Problem('not_found', 'This is no proxy.'));
+    refuse(socket, new Problem('not_found', 'This server is not a proxy.'));
   });
 
   const close = (graceMs: number): Promise<void> =>

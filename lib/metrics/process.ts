@@ -21,7 +21,7 @@ export function measureProcess(metrics: Metrics, { version, role }: ProcessFacts
   metrics.gauge(
     {
       name: 'hub_build_info',
-      help: 'What runs here; always 1.',
+      help: 'Version and platform of the hub; always 1.',
       aggregator: 'max',
       labelNames: ['version', 'role', 'node'],
     },
@@ -37,19 +37,19 @@ export function measureProcess(metrics: Metrics, { version, role }: ProcessFacts
   metrics.observedCounter(
     {
       name: 'nodejs_eventloop_active_seconds_total',
-      help: 'Time in which the event loop was at work instead of waiting for something to do.',
+      help: 'Time that the event loop was busy.',
     },
     () => performance.eventLoopUtilization().active / 1_000,
   );
   const late = metrics.histogram({
     name: 'hub_event_loop_delay_seconds',
-    help: 'How late the event loop is to what is due, by ten looks a second.',
+    help: 'Delay of the event loop, sampled ten times a second.',
     buckets: LATE_BOUNDS,
   });
   metrics.gauge(
     {
       name: 'process_start_time_seconds',
-      help: 'When the process started, in seconds since 1970; of several the first.',
+      help: 'Start time of the process, in seconds since 1970; of several processes the earliest.',
       aggregator: 'min',
     },
     () => performance.timeOrigin / 1_000,
@@ -58,14 +58,14 @@ export function measureProcess(metrics: Metrics, { version, role }: ProcessFacts
     process.memoryUsage.rss(),
   );
   metrics.gauge(
-    { name: 'nodejs_heap_size_used_bytes', help: 'Of the heap of JavaScript, used.' },
+    { name: 'nodejs_heap_size_used_bytes', help: 'Used part of the JavaScript heap.' },
     () => process.memoryUsage().heapUsed,
   );
   metrics.gauge({ name: 'process_open_fds', help: 'Open file descriptors, on Linux.' }, openFiles);
   metrics.gauge(
     {
       name: 'process_max_fds',
-      help: 'File descriptors that a process may have, on Linux; of several the least.',
+      help: 'Limit of file descriptors of a process, on Linux; of several processes the lowest.',
       aggregator: 'min',
     },
     maxOpenFiles,

@@ -10,7 +10,7 @@ export function createTasks(metrics: Metrics): { of(name: string): Task } {
   metrics.gauge(
     {
       name: 'hub_task_last_success_timestamp_seconds',
-      help: 'When a task of the hub last went well, in seconds since 1970 by the clock of its machine; of several processes the earliest.',
+      help: 'Time of the last success of a task of the hub, in seconds since 1970 by the clock of its machine; of several processes the earliest.',
       aggregator: 'min',
       labelNames: ['task'],
     },
@@ -18,7 +18,7 @@ export function createTasks(metrics: Metrics): { of(name: string): Task } {
   );
   const failures = metrics.counter({
     name: 'hub_task_failures_total',
-    help: 'How often a task of the hub failed; each is tried again.',
+    help: 'Failures of a task of the hub. Each failure is retried.',
     labelNames: ['task'],
   });
   return {

@@ -9,7 +9,7 @@ export type Limit = (typeof LIMITS)[number];
 export function createLimitRefusals(metrics: Metrics): (limit: Limit) => Counter.Internal {
   const refusals = metrics.counter({
     name: 'hub_rate_limited_total',
-    help: 'Requests, calls and connections refused because a limit is used up.',
+    help: 'Requests, calls and connections refused because a limit was reached.',
     labelNames: ['limit'],
   });
   for (const limit of LIMITS) refusals.labels(limit).inc(0);
@@ -20,7 +20,7 @@ export function createLimitRefusals(metrics: Metrics): (limit: Limit) => Counter
 export function createFallbackCount(metrics: Metrics): () => void {
   const fallbacks = metrics.counter({
     name: 'hub_redis_fallbacks_total',
-    help: 'Counts that were made in the memory of the process because Redis did not answer.',
+    help: 'Requests counted in the memory of the process because Redis did not answer.',
   });
   return () => fallbacks.inc();
 }

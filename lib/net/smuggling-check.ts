@@ -11,7 +11,7 @@ export function findSmugglingSign({ httpVersion, headers, rawHeaders }: Incoming
   // Node joins repeated header lines with commas.
   const coding = headers['transfer-encoding'] ?? 'chunked';
   if (coding.toLowerCase() === 'chunked' && countHosts(rawHeaders) <= 1) return undefined;
-  return 'Host may be given once, and Transfer-Encoding only as chunked.';
+  return 'Host may appear only once, and Transfer-Encoding only as chunked.';
 }
 
 /** Reads the raw headers: `headers` keeps only the first Host. */

@@ -33,11 +33,11 @@ const QUIET_MS = 60_000;
 
 export function startTracing({ version, role, logger }: TracingOptions): Tracing {
   const warn = (reason: string): void =>
-    logger.warn({ reason }, 'a variable of OpenTelemetry does not do what it says');
+    logger.warn({ reason }, 'an OpenTelemetry variable is not supported');
   logWarnings(warn);
   const { OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: own, OTEL_EXPORTER_OTLP_PROTOCOL: protocol } = process.env;
   if (![own, protocol].every((each = '') => each === '' || each === PROTOCOL)) {
-    warn(`the hub speaks ${PROTOCOL} only, which collectors take on port 4318`);
+    warn(`the hub supports only ${PROTOCOL}, which collectors accept on port 4318`);
   }
   const provider = new BasicTracerProvider({
     resource: defaultResource()
@@ -53,7 +53,7 @@ export function startTracing({ version, role, logger }: TracingOptions): Tracing
     spanProcessors: [new BatchSpanProcessor(loggingFailures(new OTLPTraceExporter(), logger))],
   });
   // From here on the SDK only warns of spans that it drops.
-  logWarnings(throttle(QUIET_MS, (reason) => logger.warn({ reason }, 'some traces are lost')));
+  logWarnings(throttle(QUIET_MS, (reason) => logger.warn({ reason }, 'some traces were lost')));
   context.setGlobalContextManager(createContextManager());
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   trace.setGlobalTracerProvider(provider);
@@ -83,7 +83,7 @@ function logWarnings(warn: (message: string) => void): void {
 /** Adds a throttled warning to an exporter for when the collector does not accept spans. */
 function loggingFailures(exporter: SpanExporter, logger: TracingOptions['logger']): SpanExporter {
   const warn = throttle(QUIET_MS, (reason: string | undefined) =>
-    logger.warn({ reason }, 'traces are not taken by their collector'),
+    logger.warn({ reason }, 'the collector does not accept traces'),
   );
   return {
     export: (spans, done) =>

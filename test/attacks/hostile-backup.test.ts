@@ -113,7 +113,7 @@ describe('a hostile backup', function () {
       withManifest(({ sequences }) =>
         sequences.push({ schema: 'public', name: `x'); copy app ${program}`, lastValue: '1' }),
       ),
-      /has sequence "public\.x'\); copy app .* no sequence of the hub/,
+      /has sequence "public\.x'\); copy app .* not a sequence of the hub/,
     );
     await expectRefused(
       withManifest(({ sequences }) =>
@@ -134,7 +134,7 @@ describe('a hostile backup', function () {
       const added = { schema, name, columns: ['id'], months: [] };
       await expectRefused(
         withManifest(({ tables }) => tables.push(added)),
-        new RegExp(`table "${schema}\\.${name}", which is no table of the hub`),
+        new RegExp(`table "${schema}\\.${name}", which is not a table of the hub`),
       );
     }
     await expectRefused(

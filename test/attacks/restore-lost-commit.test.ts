@@ -104,7 +104,7 @@ describe('a restore whose commit is not answered', function () {
         path,
       );
       if (committed) await outcome;
-      else expect(await messageOf(outcome)).to.contain('the database is as empty as before');
+      else expect(await messageOf(outcome)).to.contain('the database is still empty');
       expect(await files()).to.deep.equal([committed ? 'master.key' : 'audit-head']);
     });
   }
@@ -133,7 +133,7 @@ describe('a restore whose commit is not answered', function () {
   it('finds that nothing was committed, and leaves all as it was', async () => {
     const refused = await messageOf(restore(() => proxy.cutAt('commit', { delivered: false })));
     expect(refused).to.match(
-      /^the backup is not restored, and the database is as empty as before: the commit failed \(.+\)\. Run it again$/,
+      /^the backup is not restored, and the database is still empty: the commit failed \(.+\)\. Run it again$/,
     );
     expect(await apps()).to.equal(0);
     expect(await files()).to.deep.equal(['audit-head']);
@@ -160,7 +160,7 @@ describe('a restore whose commit is not answered', function () {
       const again = await messageOf(restore(() => {}));
       if (committed)
         expect(again).to.contain(
-          `the backup of ${createdAt} is whole in this database already: start the hub`,
+          `the backup of ${createdAt} is restored completely in this database already: start the hub`,
         );
       else expect(again).to.equal('it was restored');
       await expectRestored();

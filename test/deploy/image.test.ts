@@ -119,7 +119,7 @@ describe('the image', function () {
     expect((await fetch(`${gateway}/readyz`)).status).to.equal(200);
     expect((await fetch(`${rpc}/readyz`)).status).to.equal(200);
     expect(
-      container.lines.filter((line) => /schema brought|made a master key|Redis does not/.test(line)),
+      container.lines.filter((line) => /schema brought|created a master key|Redis does not/.test(line)),
     ).to.deep.equal([]);
     expect(readdirSync(data)).to.include.members(['admin-token', 'hub.json']).and.not.include('master.key');
     expect(isHealthy(gateway)).to.equal(true);

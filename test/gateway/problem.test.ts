@@ -93,7 +93,7 @@ describe('a problem', () => {
     it('say of an optional field that it is empty, not that it is required', async () => {
       await start();
       expect(await errorsOf(await gateway.get('/v1/status/x?fp='))).to.deep.equal({
-        fp: 'must not be empty: leave it out, or give a value',
+        fp: 'must not be empty: omit it or give a value',
       });
       expect((await gateway.get('/v1/status/x')).status).to.equal(200);
     });

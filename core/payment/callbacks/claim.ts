@@ -43,7 +43,7 @@ export function parseClaim(
   const tooLong = given.find(([, value]) => value.length > LONGEST_READ && [...value].length > LONGEST_READ);
   if (tooLong !== undefined) {
     const [name] = tooLong;
-    throw new CallbackMalformed(name, `${name} has to be at most ${LONGEST_READ} characters`);
+    throw new CallbackMalformed(name, `${name} must be at most ${LONGEST_READ} characters`);
   }
   return readCallback(Object.fromEntries(given));
 }
@@ -70,7 +70,7 @@ export function mayBePaid({ outcome }: CallbackClaim): boolean {
 
 /** The journal's reason for a callback whose status the hub ignores. */
 export function reasonIgnored({ status }: CallbackClaim): string {
-  return `status ${JSON.stringify(status)} is of no consequence`;
+  return `status ${JSON.stringify(status)} has no effect`;
 }
 
 /**

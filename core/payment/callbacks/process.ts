@@ -90,7 +90,7 @@ async function processOnce(
   if (claim === undefined) {
     return finish(options, callback, {
       state: 'ignored',
-      reason: 'its fields are not what this gateway sends',
+      reason: 'its fields are not those that this gateway sends',
     });
   }
   const resolution = await resolveSession(options.findSession, callback, claim);
@@ -142,10 +142,10 @@ async function verify(
     waitMs: options.busyWaitMs,
   });
   if (result.kind === 'spent') {
-    const reason = 'one of many callbacks of the session: the provider is asked about them all together';
+    const reason = 'one of many callbacks of the session: one verification covers them all';
     await leave(options, callback, claim, session, { reason, inMs: result.nextInMs });
   } else if (result.kind === 'busy') {
-    const reason = 'the provider is being asked about the session';
+    const reason = 'a verification of the session is in progress';
     await leave(options, callback, claim, session, { reason, inMs: BUSY_MS });
   }
 }
@@ -157,7 +157,7 @@ async function leaveToSweep(
   session: StoredSession,
 ): Promise<void> {
   if (callback.waits) return; // the sweep knows of it
-  const reason = 'the provider is about to be asked';
+  const reason = 'waiting for the verification';
   await leave(options, callback, claim, session, { reason, inMs: session.verificationInMs });
 }
 

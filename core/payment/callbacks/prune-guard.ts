@@ -14,7 +14,7 @@ export async function checkNoneUnprocessed(client: PoolClient, floor: string): P
   if (waiting === 0) return;
   throw new HubError(
     'months_in_use',
-    `${waiting} callbacks of these months are not dealt with yet: see hubctl callback list --state received`,
+    `${waiting} callbacks of these months are not processed yet: see hubctl callback list --state received`,
     { field: 'before' },
   );
 }

@@ -78,7 +78,7 @@ export function createReceiveCallback(options: ReceiveOptions): ReceiveCallback 
       const driver = driverOf(gateway);
       const { method: allow, acknowledgement } = driver.callback;
       if (method !== allow) {
-        throw new HubError('method_not_allowed', `${gateway} calls back by ${allow}`, { allow });
+        throw new HubError('method_not_allowed', `${gateway} sends its callbacks by ${allow}`, { allow });
       }
       const claim = parse(driver, fields);
       const received = {

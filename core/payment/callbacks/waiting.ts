@@ -76,7 +76,7 @@ export type WaitingOptions = {
  */
 export const MOST_WAITING = 256;
 
-const JOINED = 'one of too many callbacks of the session: the verification for the older ones answers it too';
+const JOINED = 'one of too many callbacks of the session: the verification for the older ones covers it';
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createWaitingCallbacks(options: WaitingOptions): WaitingCallbacks {

@@ -32,7 +32,7 @@ export function createFeeBacktest({ db, driverOf }: FeeBacktestOptions) {
    */
   return async (terms: FeeTerms, { from, to }: Period, isLimited: boolean): Promise<FeeBacktests> => {
     if (!from || !to || from >= to) {
-      throw feeRuleInvalid('to', 'the period needs a beginning, and an end after it');
+      throw feeRuleInvalid('to', 'the period needs a start, and an end after it');
     }
     const em = db.em();
     const { slot, ...checked } = await checkTerms(em, driverOf, terms);

@@ -43,7 +43,7 @@ export async function checkTerms(
   if (slot && gateway !== null && slot.gateway !== gateway) {
     throw feeRuleInvalid(
       'rule.gateway',
-      `the slot "${slot.name}" is one of ${slot.gateway}: leave the gateway out`,
+      `the slot "${slot.name}" belongs to ${slot.gateway}: omit the gateway`,
     );
   }
   return {
@@ -67,16 +67,16 @@ const LARGEST = BigInt(Number.MAX_SAFE_INTEGER);
 
 function checkFormula({ currency, basisPoints, fixedMinor, minMinor, maxMinor }: FeeTerms): void {
   if (basisPoints < 0 || basisPoints > 10_000) {
-    throw feeRuleInvalid('rule.basisPoints', 'basis points have to lie between 0 and 10000 (100 %)');
+    throw feeRuleInvalid('rule.basisPoints', 'basis points must be between 0 and 10000 (100 %)');
   }
   const amounts = { fixedMinorUnits: fixedMinor, minMinorUnits: minMinor, maxMinorUnits: maxMinor };
   for (const [field, amount] of Object.entries(amounts)) {
     if (amount === null) continue;
     if (amount < 0n || amount > LARGEST) {
-      throw feeRuleInvalid(`rule.${field}`, `it has to lie between 0 and ${LARGEST} minor units`);
+      throw feeRuleInvalid(`rule.${field}`, `it must be between 0 and ${LARGEST} minor units`);
     }
     if (amount > 0n && currency === '') {
-      throw feeRuleInvalid('rule.currency', `an amount (${field}) needs the currency it is meant in`);
+      throw feeRuleInvalid('rule.currency', `an amount (${field}) needs a currency`);
     }
   }
   if (minMinor !== null && maxMinor !== null && minMinor > maxMinor) {

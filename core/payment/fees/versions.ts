@@ -45,7 +45,7 @@ export function createFeeRules({ db, clock, driverOf }: FeeRulesOptions) {
       return db.em().transactional(async (em) => {
         const checked = await checkTerms(em, driverOf, terms);
         if (isLimited && checked.slotsMayOverride) {
-          throw feeRuleInvalid('rule.slotsMayOverride', 'leave this out: it is for callers without limits');
+          throw feeRuleInvalid('rule.slotsMayOverride', 'omit this: it is for callers without limits');
         }
         await lockRules(em);
         // Read after the lock is granted, so that no version begins before one added meanwhile.
@@ -201,13 +201,13 @@ function checkPeriod({ validFrom, validTo }: FeePeriod, now: Date) {
   if (validFrom && validFrom < now) {
     throw feeRuleInvalid(
       'rule.validFrom',
-      'a rule cannot begin in the past: leave this out to begin now, or try the rule on the past ' +
+      'a rule cannot begin in the past: omit this to begin now, or test the rule on past payments ' +
         'with a backtest',
     );
   }
   const from = validFrom ?? now;
   if (validTo && validTo <= from) {
-    throw feeRuleInvalid('rule.validTo', 'the rule has to end after it begins, and after now');
+    throw feeRuleInvalid('rule.validTo', 'the rule must end after it begins and after now');
   }
   return { validFrom: from, validTo: validTo ?? null };
 }

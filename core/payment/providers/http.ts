@@ -58,7 +58,7 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
       const limitMs = Math.min(timeoutMs, longestMs);
       const target = URL.parse(url);
       if (target?.origin !== base.origin || !target.pathname.startsWith(folder)) {
-        throw new ProviderUnavailable(`the request is not for an address below ${base.host}${folder}`);
+        throw new ProviderUnavailable(`the request address is not below ${base.host}${folder}`);
       }
       // AbortSignal.timeout and AbortSignal.any keep a timer until the timeout, even after an early answer.
       const exchange = new AbortController();
@@ -107,14 +107,14 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
 function requireProductionHost(base: URL, productionUrls: readonly string[]): void {
   const origins = productionUrls.map((url) => new URL(url).origin);
   if (base.protocol === 'https:' && origins.includes(base.origin)) return;
-  throw new HubError('base_url_invalid', `a production slot has to be on ${origins.join(' or ')}`, {
+  throw new HubError('base_url_invalid', `a production slot must be on ${origins.join(' or ')}`, {
     field: 'baseUrl',
   });
 }
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'it refused the connection',
-  ENOTFOUND: 'its name is not known',
+  ENOTFOUND: 'its name does not resolve',
   EAI_AGAIN: 'its name cannot be looked up',
   ETIMEDOUT: 'it cannot be reached',
   EHOSTUNREACH: 'it cannot be reached',
@@ -123,15 +123,15 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNRESET: 'it closed the connection',
   EPIPE: 'it closed the connection',
   UND_ERR_SOCKET: 'it closed the connection',
-  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'what it sent is larger than 1 MiB',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'what it sent is cut off',
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'its response is larger than 1 MiB',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'its response is truncated',
 };
 
 function reasonOf(error: unknown, limitMs: number): string {
   if (!(error instanceof Error)) return 'the exchange failed';
   if (error.name === 'AbortError') return 'the hub is stopping';
   if (error.name === 'TimeoutError') return `it took longer than ${limitMs} ms`;
-  if (error.name === 'HTTPParserError') return 'it does not speak HTTP';
+  if (error.name === 'HTTPParserError') return 'it does not use HTTP';
   const code = 'code' in error ? String(error.code) : '';
   if (/CERT|SIGNATURE|^ERR_TLS/.test(code)) return `its TLS certificate is not trusted (${code})`;
   // Only codes of Node.js, OpenSSL and undici are shown.
@@ -179,7 +179,7 @@ export function optionalId(answer: Answer, name: string): string | undefined {
   const value = optionalText(answer, name);
   if (value === undefined || (value.length <= LONGEST_ID && !/\p{C}/u.test(value))) return value;
   throw new ProviderUnavailable(
-    `"${name}" of the answer is no id: it is too long or has invisible characters`,
+    `"${name}" of the answer is not a valid id: it is too long or has invisible characters`,
   );
 }
 

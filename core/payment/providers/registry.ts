@@ -14,7 +14,7 @@ export function driverOf(gateway: string): PaymentDriver {
   if (driver !== undefined) return driver;
   throw new HubError(
     'gateway_unknown',
-    `no gateway is called so; there are ${[...byGateway.keys()].join(', ')}`,
+    `unknown gateway; the gateways are ${[...byGateway.keys()].join(', ')}`,
     { field: 'gateway' },
   );
 }

@@ -115,7 +115,7 @@ async function findByKey(
   if (row === undefined || row.same) return row?.id;
   throw new HubError(
     'idempotency_key_reused',
-    'this idempotency key came with another request for this slot before: repeat that request, or ' +
+    'this idempotency key was used with a different request for this slot: repeat that request or ' +
       'use a new key',
     { field: 'idempotencyKey' },
   );

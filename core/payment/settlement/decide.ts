@@ -19,7 +19,7 @@ export function verdictOf(session: StoredSession, answer: Verdict): Verdict | He
 /** Nobody can pay without a checkout. A repeated call that creates one sets the session to pending again. */
 function withoutCheckout({ providerPaymentId }: StoredSession, { kind }: Verdict): Verdict | undefined {
   if (kind !== 'pending' || providerPaymentId !== undefined) return undefined;
-  return { kind: 'not_paid', status: 'failed', detail: 'no checkout was made' };
+  return { kind: 'not_paid', status: 'failed', detail: 'no checkout was created' };
 }
 
 /**
@@ -82,7 +82,7 @@ export type SessionUpdate = {
  */
 export type ProofState = 'new' | 'again' | 'used';
 
-const STAYS_PAID = 'the session is paid, and stays so';
+const STAYS_PAID = 'the session is paid and stays paid';
 
 type Context = { readonly session: StoredSession; readonly finding: Finding; readonly at: Date };
 
@@ -98,7 +98,7 @@ export function decide(context: Context, proof: ProofState | undefined): Decisio
       return keep(context, 'settled', verdict.detail);
     case 'paid': {
       if (isPaid) return keep(context, 'settled', PAID_BEFORE.detail);
-      if (proof === 'used') return mismatch(context, 'the payment it points at has paid another session');
+      if (proof === 'used') return mismatch(context, 'the payment it names has paid another session');
       const { gatewayTransactionId, risk } = verdict;
       const decision = transition(context, 'paid', { gatewayTransactionId, rating: { risk } });
       // Not by the usage log: the first entry may have been pruned.
@@ -109,7 +109,7 @@ export function decide(context: Context, proof: ProofState | undefined): Decisio
       if (isPaid) return keep(context, 'settled', PAID_BEFORE.detail);
       // Released, or the option changed, during the verification: the next verification settles it.
       if (!session.holdsRisky) {
-        const reason = "no longer held (released, or the slot's option changed): it is asked again";
+        const reason = "no longer held (released, or the slot's option changed): it is verified again";
         return keep(context, 'ignored', reason, { checkAt: at });
       }
       const decision = transition(context, 'held', { rating: { risk: verdict.risk }, isHeld: true });
@@ -173,7 +173,7 @@ function explain({ session, finding }: Context, decision: Decision, reason: stri
 function mismatch(context: Context, detail: string): Decision {
   const decision = keep(context, 'mismatch', detail);
   if (context.session.status === 'success') return decision;
-  return explain(context, decision, `a payment that does not fit was found: ${detail}`);
+  return explain(context, decision, `a payment that does not match was found: ${detail}`);
 }
 
 function claim(context: Context, status: 'failed' | 'cancelled'): Decision {
@@ -186,7 +186,7 @@ function claim(context: Context, status: 'failed' | 'cancelled'): Decision {
     'ignored',
     isContested(session)
       ? 'the callbacks of the session contradict each other'
-      : 'the provider itself said otherwise',
+      : 'the provider answered otherwise',
   );
 }
 

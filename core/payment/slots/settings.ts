@@ -69,8 +69,8 @@ function productionUrl(driver: PaymentDriver, baseUrl: string): string {
   const own = driver.productionUrls.map(plainUrl);
   const url = baseUrl === '' ? own[0] : plainUrl(baseUrl);
   if (url?.startsWith('https://') && own.includes(url)) return url;
-  const choice = own.length > 0 ? `leave it out or take one of ${own.join(', ')}` : 'it has none';
-  throw baseUrlInvalid(`production slots talk to the provider's own addresses over TLS only: ${choice}`);
+  const choice = own.length > 0 ? `leave it out or take one of ${own.join(', ')}` : 'it has no options';
+  throw baseUrlInvalid(`production slots use only the provider's own addresses, over TLS: ${choice}`);
 }
 
 function plainUrl(text: string): string {

@@ -32,7 +32,7 @@ export function createSummarizeUsage(db: Database): SummarizeUsage {
   /** @throws HubError `period_invalid`, `slot_unknown` */
   return async (slot, { from, to }) => {
     if (!from || !to || from >= to || to.getTime() - from.getTime() > MOST_DAYS * DAY_MS) {
-      const message = `the period needs a beginning, and an end after it, at most ${MOST_DAYS} days later`;
+      const message = `the period needs a start, and an end after it, at most ${MOST_DAYS} days later`;
       throw new HubError('period_invalid', message, { field: 'settledTo' });
     }
     const slotId = slot === undefined ? null : (await findSlot(db.em(), slot)).id;

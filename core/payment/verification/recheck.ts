@@ -35,7 +35,7 @@ export function createRecheck({ pool, verifySession, findDuplicates, clock, busy
     const result = await verifySession({ sessionId: id, includePaid: true, waitMs: busyWaitMs });
     if (result.kind !== 'settled') {
       const isBusy = result.kind !== 'unavailable';
-      const reason = isBusy ? 'the provider is being asked about this session already' : result.reason;
+      const reason = isBusy ? 'a verification of this session is in progress already' : result.reason;
       throw new HubError('provider_unavailable', reason);
     }
     // Failing to look for duplicate payments does not fail the recheck.

@@ -94,7 +94,7 @@ export function startSweep(options: SweepOptions): Sweep {
         task.succeeded();
       } catch (error) {
         task.failed();
-        logger.warn({ err: error }, 'sweep could not look for due sessions');
+        logger.warn({ err: error }, 'sweep could not read the due sessions');
       }
       const timer = setTimeout(wake, intervalMs);
       if (!stopped) await woken.promise;
@@ -125,7 +125,7 @@ async function check(
     if (otherPaymentSince !== undefined) {
       const result = await options.sweepDuplicates({ ...session, otherPaymentSince });
       metrics.swept(result);
-      logger.info({ sessionId, result }, 'sweep asked about further payments of a paid session');
+      logger.info({ sessionId, result }, 'sweep checked a paid session for duplicate payments');
       return;
     }
     const result = await options.verifySession({ sessionId: session.id });
@@ -134,10 +134,10 @@ async function check(
     const isCutOff = isStopped() && result.kind === 'unavailable';
     await scheduleNext(options.pool, session, isCutOff ? { ...next, regular: options.clock() } : next);
     metrics.swept(result.kind);
-    logger.info({ sessionId, result: result.kind }, 'sweep asked about a session');
+    logger.info({ sessionId, result: result.kind }, 'sweep verified a session');
   } catch (error) {
     metrics.swept('error');
-    logger.error({ sessionId, err: error }, 'sweep could not ask about a session');
+    logger.error({ sessionId, err: error }, 'sweep could not verify a session');
   }
 }
 

@@ -24,7 +24,7 @@ function withMaxRatio(compression: Compression): Compression {
       } catch (error) {
         if (ConnectError.from(error).code !== Code.ResourceExhausted) throw error;
         throw new ConnectError(
-          `the message unpacks to more than ${MAX_RATIO} times its size; send it uncompressed`,
+          `the message decompresses to more than ${MAX_RATIO} times its size; send it uncompressed`,
           Code.ResourceExhausted,
         );
       }

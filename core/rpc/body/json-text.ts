@@ -19,7 +19,7 @@ export function jsonTextOf(input: DescMessage): { decode(bytes?: Uint8Array): st
       }
       const field = findWrongInt64(input, json);
       if (field === undefined) return text;
-      throw new ConnectError(`${field} has to be a whole number in decimal digits`, Code.InvalidArgument);
+      throw new ConnectError(`${field} must be a whole number in decimal digits`, Code.InvalidArgument);
     },
   };
 }

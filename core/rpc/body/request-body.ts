@@ -85,7 +85,7 @@ async function* inEnvelopes(
   let unpacked = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > STREAM_LIMITS.bytes) throw tooLarge(`a stream may send ${STREAM_LIMITS.bytes} bytes`);
+    if (bytes > STREAM_LIMITS.bytes) throw tooLarge(`a stream may send at most ${STREAM_LIMITS.bytes} bytes`);
     held.add(chunk.length);
     for (let at = 0; at < chunk.length; ) {
       const piece = chunk.subarray(at, at + wanted - envelope.length);
@@ -95,7 +95,7 @@ async function* inEnvelopes(
       if (wanted === HEAD_BYTES) {
         messages += 1;
         if (messages > STREAM_LIMITS.messages) {
-          throw tooLarge(`a stream may send ${STREAM_LIMITS.messages} messages`);
+          throw tooLarge(`a stream may send at most ${STREAM_LIMITS.messages} messages`);
         }
         const length = envelope.peekUint32(1);
         if (length > maxBytes) throw tooLarge(`a message is larger than ${maxBytes} bytes`);
@@ -106,7 +106,7 @@ async function* inEnvelopes(
       const plain = await decompressed(message, compression, maxBytes);
       unpacked += plain.length;
       if (unpacked > STREAM_LIMITS.unpackedBytes) {
-        throw tooLarge(`a stream may send ${STREAM_LIMITS.unpackedBytes} bytes, unpacked`);
+        throw tooLarge(`a stream may send at most ${STREAM_LIMITS.unpackedBytes} bytes, decompressed`);
       }
       held.add(plain.length);
       yield plain;

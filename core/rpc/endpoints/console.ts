@@ -40,7 +40,7 @@ export function serveConsole({ read, onFailure }: ConsoleOptions, next: Handler)
     };
     if (!isRead) {
       response.setHeader('allow', 'GET, HEAD');
-      return answer(405, 'The console is read by GET and HEAD.\n');
+      return answer(405, 'The console accepts only GET and HEAD.\n');
     }
     if (!path.startsWith('/console/')) {
       // Relative, for a proxy that serves this port under another path.
@@ -66,7 +66,7 @@ export function serveConsole({ read, onFailure }: ConsoleOptions, next: Handler)
       })
       .catch((error: unknown) => {
         onFailure(error);
-        answer(503, 'The console cannot be served now; the log of the hub says why.\n');
+        answer(503, 'The console is not available now. The log of the hub has the reason.\n');
       });
   };
 }
@@ -78,7 +78,7 @@ const FILE = /^[\w-]{1,80}\.(html|js|css|svg|txt)$/;
 /** A name with a hash of the content. */
 const HASHED = /-[A-Z0-9]{8}\.\w+$/;
 const IMMUTABLE = 'public, max-age=31536000, immutable';
-const NOT_FOUND = 'There is no such file of the console. It begins at /console/.\n';
+const NOT_FOUND = 'The console has no such file. It starts at /console/.\n';
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',

@@ -34,7 +34,7 @@ export function createRpcMetrics(metrics: Metrics): RpcMetrics {
   const refused = metrics.counter({
     name: 'hub_rpc_refused_total',
     help:
-      'Requests on the internal port that became no RPC, ' +
+      'Requests on the internal port that were refused before they became RPCs, ' +
       'by HTTP status: no token, no such path, no such message.',
     labelNames: ['status'],
   });

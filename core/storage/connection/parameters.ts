@@ -49,7 +49,7 @@ const PARAMETERS = {
   client_encoding: {
     env: 'PGCLIENTENCODING',
     check: (value) =>
-      /^(utf-?8|unicode|auto)$/i.test(value) ? undefined : 'must be UTF8: a hub uses no other',
+      /^(utf-?8|unicode|auto)$/i.test(value) ? undefined : 'must be UTF8: the hub uses no other encoding',
   },
   keepalives: { check: oneOf('0', '1') },
   keepalives_idle: { check: wholeNumber },
@@ -72,7 +72,7 @@ const PARAMETERS = {
     check: (value) =>
       value === 'disable' || value === 'prefer'
         ? undefined
-        : 'must be disable or prefer: a hub has no GSSAPI',
+        : 'must be disable or prefer: the hub does not support GSSAPI',
   },
 } as const satisfies Record<string, Parameter>;
 
@@ -89,10 +89,10 @@ const UNSUPPORTED = new Set(
 
 /** Parameters of other drivers, and what to do with them. */
 const FOREIGN: Readonly<Record<string, string>> = {
-  uselibpqcompat: 'remove it: a hub always reads the address as libpq does',
+  uselibpqcompat: 'remove it: the hub always reads the address like libpq',
   pgbouncer: 'remove it: it belongs to another driver',
   schema: 'remove it: it belongs to another driver',
-  ssl: 'must be true; sslmode says more',
+  ssl: 'must be true; sslmode sets the details',
 };
 
 /** @throws Error that names the parameter, never its value. */

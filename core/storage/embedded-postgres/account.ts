@@ -13,7 +13,7 @@ export async function unprivilegedAccount(): Promise<Account | undefined> {
     if (uid.ok && gid.ok) return { uid: Number(uid.output), gid: Number(gid.output) };
   }
   throw new Error(
-    'PostgreSQL refuses to run as root, and there is neither a user "postgres" nor "nobody" to run it as. ' +
+    'PostgreSQL refuses to run as root, and there is no user "postgres" or "nobody" to run it as. ' +
       'Add one, run the hub as another user, or set DATABASE_URL',
   );
 }

@@ -20,7 +20,7 @@ export async function packagedBinaries(
     entry = fileURLToPath(import.meta.resolve(name));
   } catch (error) {
     throw new Error(
-      `the hub brings no PostgreSQL for ${platform} (npm package ${name} is not installed): ` +
+      `the hub includes no PostgreSQL for ${platform} (npm package ${name} is not installed): ` +
         'set DATABASE_URL to a PostgreSQL server of your own',
       { cause: error },
     );

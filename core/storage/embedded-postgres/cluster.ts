@@ -48,7 +48,7 @@ export async function openCluster(
     await createCluster(dataDir, packaged);
   }
   const home = await realpath(path).catch((error) => {
-    const remedy = 'Bring that directory back, or remove the link to start with an empty database';
+    const remedy = 'Restore that directory, or remove the link to start with an empty database';
     throw new Error(`${path} links to a directory that is gone. ${remedy}`, { cause: error });
   });
   const data = join(home, 'data');
@@ -112,7 +112,7 @@ async function initialize(home: string, binaries: Binaries, account: Account | u
   ];
   for (const run of outcomes) {
     const { ok, output } = await run();
-    if (!ok) throw new Error(`PostgreSQL could not make a cluster in ${home}: ${output}`);
+    if (!ok) throw new Error(`PostgreSQL could not create a cluster in ${home}: ${output}`);
   }
   await sync(home);
 }
@@ -140,7 +140,7 @@ async function requireReachable(directory: string, account: Account | undefined)
   throw new Error(
     `${directory} cannot be reached by user number ${account?.uid ?? process.geteuid?.()}, as whom ` +
       'PostgreSQL runs: ' +
-      'let that user pass through the directories above it (chmod o+x), or choose another data directory',
+      'give that user access through its parent directories (chmod o+x), or choose another data directory',
   );
 }
 

@@ -44,7 +44,7 @@ export async function startEmbeddedPostgres({
 }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const directory = resolve(dataDir);
   const cluster = await openCluster(directory, await packagedBinaries(), () =>
-    log(`making a PostgreSQL cluster in ${directory}`),
+    log(`creating a PostgreSQL cluster in ${directory}`),
   );
   const orphan = await settledServer(cluster);
   const port = orphan?.port ?? (await startServer(cluster, pickPort, maxConnections));
@@ -126,7 +126,7 @@ async function settledServer(cluster: Cluster): Promise<RunningServer | undefine
     if (!server || server.ready) return server;
     await setTimeout(POLL_MS);
   }
-  throw new Error(`a PostgreSQL server in ${data} neither starts nor stops: see server.log there`);
+  throw new Error(`a PostgreSQL server in ${data} neither starts nor stops: see its server.log`);
 }
 
 async function stopServer(cluster: Cluster): Promise<void> {

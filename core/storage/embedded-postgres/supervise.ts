@@ -42,16 +42,16 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
         const port = Number(new URL(server.url).port);
         server = await startEmbeddedPostgres({ dataDir: path, log, pickPort: async () => port, ...limits });
         lock = await takeLock(server, path, onGone);
-        return log('PostgreSQL is back');
+        return log('PostgreSQL is running again');
       } catch (error) {
         if (attempt < RESTARTS) continue;
-        return onLost(new Error(`PostgreSQL in ${path} died and does not come back`, { cause: error }));
+        return onLost(new Error(`PostgreSQL in ${path} stopped and cannot be restarted`, { cause: error }));
       }
     }
   };
   const onGone = (): void => {
     if (stopping) return;
-    log('PostgreSQL is gone: starting it again');
+    log('PostgreSQL stopped: restarting it');
     restarting = restart();
   };
 

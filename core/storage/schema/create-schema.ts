@@ -55,7 +55,7 @@ export async function prepareSchema({
   }
   if (!state.canCreateSchema) {
     throw new Error(
-      `there is no schema ${name} (HUB_DATABASE_SCHEMA), and the role ${role} may not make it: run as an ` +
+      `there is no schema ${name} (HUB_DATABASE_SCHEMA), and the role ${role} may not create it: run as an ` +
         `administrator: create schema ${name} authorization ${role}`,
     );
   }

@@ -31,7 +31,8 @@ export function readMasterKeys(text: string, source = 'master keys'): MasterKey[
       throw new Error(`${source}, line ${line}: the same key as line ${duplicate.line}. Remove one of them`);
     ring.set(key.id, { key, line });
   }
-  if (ring.size === 0) throw new Error(`${source}: there is no key. Make one with: openssl rand -base64 32`);
+  if (ring.size === 0)
+    throw new Error(`${source}: there is no key. Create one with: openssl rand -base64 32`);
   return Array.from(ring.values(), ({ key }) => key);
 }
 

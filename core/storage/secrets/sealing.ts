@@ -58,7 +58,7 @@ export function createSealer(keys: readonly MasterKey[]): Sealer {
       try {
         return Buffer.concat([plaintext, decipher.final()]);
       } catch (error) {
-        throw new Error(`${about} cannot be opened: it was changed, or sealed as something else`, {
+        throw new Error(`${about} cannot be opened: it was altered, or sealed for another purpose`, {
           cause: error,
         });
       }

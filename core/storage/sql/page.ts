@@ -93,8 +93,8 @@ function parseSpanPosition(prefix: IdPrefix, position: string): SpanPosition | u
 export function pageTokenInvalid(): HubError {
   return new HubError(
     'page_token_invalid',
-    'pass the next_page_token of the page before, unchanged and with the same filters, or leave it ' +
-      'out to begin again',
+    'pass the next_page_token of the previous page unchanged and with the same filters, or omit it ' +
+      'to start over',
     { field: 'pageToken' },
   );
 }

@@ -22,7 +22,7 @@ export class ReadOnlyDatabase extends Error {
   readonly code = READ_ONLY;
 
   constructor(remedy = '') {
-    super(`it takes no writes: it is a standby, or default_transaction_read_only is on${remedy}`);
+    super(`it accepts no writes: it is a standby, or default_transaction_read_only is on${remedy}`);
   }
 }
 

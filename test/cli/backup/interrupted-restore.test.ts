@@ -167,7 +167,7 @@ describe('a restore that is killed', function () {
     const { code, stderr } = await restore();
     expect({ code, stderr }).to.deep.equal({
       code: 1,
-      stderr: `hubctl: the backup of ${createdAt} is whole in this database already: start the hub, or restore into a new one\n`,
+      stderr: `hubctl: the backup of ${createdAt} is restored completely in this database already: start the hub, or restore into a new one\n`,
     });
     const hub = await spawnHub(env());
     try {

@@ -76,7 +76,7 @@ describe('hubctl, given something that cannot be', function () {
       [`session inspect ${SESSION_ID.toUpperCase()}`]: `1 ${SESSION_ID.toUpperCase()}: an id is written ${SESSION_ID}: try that`,
       [`callback show ${SESSION_ID}`]: `1 ${SESSION_ID}: this is the id of a charge session: see \`hubctl session inspect\``,
       'callback list --gateway nope':
-        '1 --gateway nope: no gateway is called so; there are gateway_one, gateway_two',
+        '1 --gateway nope: unknown gateway; the gateways are gateway_one, gateway_two',
     });
   });
 

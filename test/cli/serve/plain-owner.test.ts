@@ -49,7 +49,7 @@ describe('a hub without a superuser', function () {
     running = await spawnHub({ DATABASE_URL: databaseUrl, HUB_DATA_DIR: join(directory, dataDir) });
     const entries = running.lines.map((line) => JSON.parse(line));
     const complaints = entries.filter(
-      ({ level, msg }) => level >= 40 && !msg.startsWith('made a master key'),
+      ({ level, msg }) => level >= 40 && !msg.startsWith('created a master key'),
     );
     expect(complaints).to.deep.equal([]);
     // The month of now() has its partition.

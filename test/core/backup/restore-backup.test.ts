@@ -198,7 +198,7 @@ describe('a restored backup', function () {
     const known = await knownMigrations();
     expect(await query(target, 'select from hub_migration')).to.have.length(known.length);
     expect(await messageOf(restore(target, { path }))).to.match(
-      /^the backup of .+ is whole in this database already/,
+      /^the backup of .+ is restored completely in this database already/,
     );
   });
 
@@ -234,7 +234,7 @@ describe('a restored backup', function () {
     for (const [what, bytes] of Object.entries(damaged)) {
       await writeFile(path, bytes);
       const expected =
-        /^(the file is no backup, or it was changed or cut off \(.+\): |the file is no backup: |the passphrase is wrong$)/;
+        /^(the file is not a backup, or it is altered or truncated \(.+\): |the file is not a backup: |the passphrase is wrong$)/;
       expect(await messageOf(restore(databaseUrl, { path })), what).to.match(expected);
       expect(await messageOf(verifyBackup(createReadStream(path), PASSPHRASE)), what).to.match(expected);
       await expectEmpty(databaseUrl);
@@ -248,7 +248,7 @@ describe('a restored backup', function () {
     await writeFile(path, '{"storePassword":"canary-4711"}\n');
     const thrown = await verifyBackup(createReadStream(path), PASSPHRASE).catch((error: unknown) => error);
     expect(inspect(thrown))
-      .to.match(/the file is no backup: name one/)
+      .to.match(/the file is not a backup: give one/)
       .and.not.contain('canary');
   });
 

@@ -214,7 +214,7 @@ describe('pruning', function () {
       'month_not_over: only months that are over can be pruned: 2025-04 is the latest',
     );
     expect(await attempt('2025-03')).to.match(
-      /^months_in_use: 1 callbacks of these months are not dealt with yet/,
+      /^months_in_use: 1 callbacks of these months are not processed yet/,
     );
     expect(await subjects()).to.have.length(7);
     expect(await attempt('2025-02')).to.equal('done');

@@ -95,7 +95,10 @@ describe('a query parameter', () => {
 
   it('is refused when it is given twice or as an array', () => {
     for (const query of ['fp=a&fp=a', 'fp&fp', 'fp[]=a', 'fp%5B0%5D=a', 'fp=a&f%70=b']) {
-      expect(() => queryParameter(query, 'fp'), query).to.throw(Problem, 'fp: give it once, as fp=…');
+      expect(() => queryParameter(query, 'fp'), query).to.throw(
+        Problem,
+        'fp: must appear only once, as fp=…',
+      );
     }
   });
 });

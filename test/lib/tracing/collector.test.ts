@@ -72,8 +72,8 @@ describe('a hub', function () {
       OTEL_BSP_SCHEDULE_DELAY: '10',
       OTEL_BSP_MAX_QUEUE_SIZE: '5',
     });
-    const TROUBLE = 'traces are not taken by their collector';
-    const LOST = 'some traces are lost';
+    const TROUBLE = 'the collector does not accept traces';
+    const LOST = 'some traces were lost';
     await until(async () => {
       await askSome(hub);
       return linesOf(hub, TROUBLE).length > 0 && linesOf(hub, LOST).length > 0;

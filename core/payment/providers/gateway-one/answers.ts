@@ -35,7 +35,7 @@ export function readCheckout(answer: Answer): Checkout {
   const status = requiredText(answer, 'status');
   if (status === 'FAILED') {
     const reason = optionalText(answer, 'failedreason') ?? 'no reason given';
-    throw new ProviderRefused(`the provider makes no checkout: ${reason}`);
+    throw new ProviderRefused(`the provider refused the checkout: ${reason}`);
   }
   if (status !== 'SUCCESS') {
     throw new ProviderUnavailable(`the provider answered with the status ${status}`);

@@ -83,7 +83,7 @@ export const gatewayOne: PaymentDriver = redactSecrets({
             body: new URLSearchParams({ ...store(access), ...checkoutForm(checkout) }).toString(),
           }),
         ),
-      () => ({ outcome: 'pending', detail: 'the provider made a checkout' }),
+      () => ({ outcome: 'pending', detail: 'the provider created a checkout' }),
     ),
 
   /**
@@ -114,7 +114,7 @@ export const gatewayOne: PaymentDriver = redactSecrets({
       },
       ({ payments }) => ({
         outcome: payments.length > 0 ? 'paid' : 'pending',
-        detail: `payments that stand: ${payments.length}`,
+        detail: `valid payments: ${payments.length}`,
       }),
     ),
 
@@ -232,6 +232,6 @@ function checkoutForm({
 
 function requiredField(fields: Read, field: keyof Read): string {
   const value = fields[field] ?? '';
-  if (value === '') throw new CallbackMalformed(field, `${field} is required, and may not be empty`);
+  if (value === '') throw new CallbackMalformed(field, `${field} is required and must not be empty`);
   return value;
 }

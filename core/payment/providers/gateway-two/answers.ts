@@ -68,9 +68,10 @@ export function readGrant(reply: Reply): GrantedToken {
     throw new ProviderUnavailable(`the provider grants no access token: ${summary}`);
   const token = requiredText(answer, 'id_token');
   const seconds = requiredText(answer, 'expires_in');
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new ProviderUnavailable("the provider's access token is not one");
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new ProviderUnavailable("the provider's access token is malformed");
   if (!/^[1-9]\d{0,8}$/.test(seconds))
-    throw new ProviderUnavailable('"expires_in" of the answer is not seconds');
+    throw new ProviderUnavailable('"expires_in" of the answer is not a number of seconds');
   return { token, expiresInSeconds: Number(seconds) };
 }
 
@@ -80,8 +81,8 @@ export function readCheckout({ code, status, answer, summary }: Reply): Checkout
     return { providerPaymentId: paymentIdOf(answer), checkoutUrl: readCheckoutUrl(answer, 'bkashURL') };
   }
   const isTransient = code === undefined ? status < 400 : TRANSIENT.has(code);
-  if (isTransient) throw new ProviderUnavailable(`the provider makes no checkout now: ${summary}`);
-  throw new ProviderRefused(`the provider makes no checkout: ${summary}`);
+  if (isTransient) throw new ProviderUnavailable(`the provider cannot create a checkout now: ${summary}`);
+  throw new ProviderRefused(`the provider refused the checkout: ${summary}`);
 }
 
 /**

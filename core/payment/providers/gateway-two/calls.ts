@@ -80,7 +80,10 @@ function grant(access: ProviderAccess): Promise<GrantedToken> {
       const answer = await post(access, '/token/grant', { username, password }, body, GRANT_TIMEOUT_MS);
       return readGrant(readReply(answer.status, answer.body));
     },
-    ({ expiresInSeconds }) => ({ outcome: 'pending', detail: `an access token for ${expiresInSeconds} s` }),
+    ({ expiresInSeconds }) => ({
+      outcome: 'pending',
+      detail: `the provider granted an access token for ${expiresInSeconds} s`,
+    }),
   );
 }
 

@@ -41,7 +41,10 @@ export const gatewayTwo: PaymentDriver = redactSecrets({
 
   readCallback({ status = '', paymentID, paymentId }: CallbackFields<(typeof READS)[number]>) {
     if (paymentID && paymentId && paymentID !== paymentId) {
-      throw new CallbackMalformed('paymentID', 'paymentID and paymentId differ: give one, or both alike');
+      throw new CallbackMalformed(
+        'paymentID',
+        'paymentID and paymentId differ: give one, or both with the same value',
+      );
     }
     const providerPaymentId = paymentID || paymentId;
     return {
@@ -66,12 +69,12 @@ export const gatewayTwo: PaymentDriver = redactSecrets({
         merchantInvoiceNumber: merchantTransactionId,
       },
       read: readCheckout,
-      note: () => ({ outcome: 'pending', detail: 'the provider made a checkout' }),
+      note: () => ({ outcome: 'pending', detail: 'the provider created a checkout' }),
     }),
 
   verify(access, expected) {
     if (expected.providerPaymentId === '') {
-      return Promise.resolve({ kind: 'pending', detail: 'the provider has made no checkout' });
+      return Promise.resolve({ kind: 'pending', detail: 'the provider has not created a checkout' });
     }
     return asUnavailable(() =>
       expected.settled ? query(access, expected) : executeAndQuery(access, expected),

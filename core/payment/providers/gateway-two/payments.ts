@@ -41,8 +41,8 @@ function query(access: ProviderAccess, search: PaymentSearch, id: string): Promi
     read: (reply) => readPayment(reply, search, id),
     note: (payment) =>
       payment
-        ? { outcome: 'paid', detail: `the payment ${id} stands` }
-        : { outcome: 'pending', detail: `the payment ${id} is none of this session that stands` },
+        ? { outcome: 'paid', detail: `the payment ${id} is valid` }
+        : { outcome: 'pending', detail: `the payment ${id} is not a valid payment of this session` },
   });
 }
 

@@ -242,7 +242,7 @@ describe('the callback journal', () => {
     await pay(payments, session);
     await until(async () => ((await journal(payments))[0]?.attempts ?? 0) > 0, 'an attempt was made');
     const [entry] = await journal(payments);
-    expect(entry).to.include({ state: 'received', reason: 'the hub could not deal with it: see its log' });
+    expect(entry).to.include({ state: 'received', reason: 'the hub could not process it: see its log' });
     aheadMs += DAY_MS;
     const callbackId = entry?.callbackId ?? '';
     const stateOf = async () => (await payments.admin.getCallback({ callbackId })).callback?.state;

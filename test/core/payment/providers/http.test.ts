@@ -101,7 +101,7 @@ describe('HTTP to a provider', () => {
       pour();
     };
     provider.on('/api/x', flood);
-    expect(await complaint(get(`${provider.url}/api/x`))).to.match(/what it sent is larger than 1 MiB$/);
+    expect(await complaint(get(`${provider.url}/api/x`))).to.match(/its response is larger than 1 MiB$/);
     // What the sockets of both ends hold is on its way already.
     expect(written).to.be.lessThan(20 * MIB);
   });
@@ -188,12 +188,12 @@ describe('HTTP to a provider', () => {
     const error = await rejectionOf(mail.send({ method: 'GET', url }));
     await mail.close();
     server.close();
-    expect(error.message).to.match(/it does not speak HTTP$/);
+    expect(error.message).to.match(/it does not use HTTP$/);
   });
 
   for (const path of ['/other', '/api/../other', '/apiary', '/api/%2e%2e/other', '']) {
     it(`does not leave the base URL by "${path}"`, async () => {
-      expect(await complaint(get(`${provider.url}${path}`))).to.match(/is not for an address below/);
+      expect(await complaint(get(`${provider.url}${path}`))).to.match(/address is not below/);
       expect(provider.received).to.deep.equal([]);
     });
   }
@@ -204,7 +204,7 @@ describe('HTTP to a provider', () => {
       `http://a@${new URL(provider.url).host}.evil/api/x`,
       'x',
     ]) {
-      expect(await complaint(get(url))).to.match(/is not for an address below/);
+      expect(await complaint(get(url))).to.match(/address is not below/);
     }
   });
 

@@ -68,7 +68,7 @@ describe('a checkout that could not be made', () => {
       aheadMs += FIRST_MS;
       await untilStatus(payments, session, 'failed');
       const { session: failed } = await inspect(payments, session);
-      expect(failed).to.include({ statusReason: 'no checkout was made', statusVerified: true });
+      expect(failed).to.include({ statusReason: 'no checkout was created', statusVerified: true });
 
       const made = await create(gateway, `swept-${gateway}`);
       expect(made).to.include({
@@ -85,7 +85,10 @@ describe('a checkout that could not be made', () => {
     it(`at ${gateway} is all that a recheck of the session can tell`, async () => {
       const session = await createInVain(gateway, `rechecked-${gateway}`);
       const reply = await payments.sessions.recheckChargeSession({ sessionId: session.sessionId });
-      expect(reply.session).to.include({ statusReason: 'no checkout was made', status: ChargeStatus.FAILED });
+      expect(reply.session).to.include({
+        statusReason: 'no checkout was created',
+        status: ChargeStatus.FAILED,
+      });
       expect(reply.verification?.operation).to.equal(gateway === 'gateway_one' ? 'query' : undefined);
     });
 

@@ -92,7 +92,7 @@ describe('the story of a session', () => {
     await recheck(session);
     const { session: now } = await inspect(payments, session);
     expect(now).to.include({ status: ChargeStatus.PENDING });
-    expect(now?.statusReason).to.match(/^a payment that does not fit was found: /);
+    expect(now?.statusReason).to.match(/^a payment that does not match was found: /);
     expect(await changesOf(session)).to.deep.equal([`pending | pending | false | ${now?.statusReason} | `]);
     const { sessions } = await payments.sessions.listChargeSessions({ status: ChargeStatus.PENDING });
     expect(sessions.find(({ sessionId }) => sessionId === session.sessionId)).to.deep.equal(now);
@@ -104,7 +104,7 @@ describe('the story of a session', () => {
     expect((await inspect(payments, made)).verifications[0]).to.include({
       operation: 'initiate',
       outcome: 'pending',
-      detail: 'the provider made a checkout',
+      detail: 'the provider created a checkout',
     });
     payments.simulator.faults.add({ kind: 'error_500', operation: 'gateway_two.create' });
     const refused = await refusal(createSession(payments, 'gateway_two'));
@@ -120,6 +120,6 @@ describe('the story of a session', () => {
     const query = new URLSearchParams({ session_id: sessionId, paymentID: 'TR001', status: 'success' });
     await fetch(`${payments.hub.gatewayUrl}/v1/webhooks/gateway_two?${query}`);
     const { callbacks } = await payments.sessions.inspectChargeSession({ sessionId });
-    expect(callbacks[0]?.reason).to.equal('no checkout was made');
+    expect(callbacks[0]?.reason).to.equal('no checkout was created');
   });
 });

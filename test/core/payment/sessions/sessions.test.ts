@@ -103,7 +103,7 @@ describe('a charge session', () => {
   it('that the provider refuses has failed, and says why', async () => {
     const orderReference = 'ORD-REFUSED';
     const amount = { minorUnits: 10_000_000_000_000n, currency: 'JPY' };
-    const reason = 'the provider makes no checkout: 2006 Invalid Amount';
+    const reason = 'the provider refused the checkout: 2006 Invalid Amount';
     const refused = await refusal(
       payments.sessions.createChargeSession({ slot: 'wallet', amount, orderReference }),
     );
@@ -171,7 +171,7 @@ describe('a charge session', () => {
     expect(story.session).to.deep.equal(session);
     expect(story.callbacks).to.deep.equal([]);
     expect(story.verifications.map(({ operation, detail }) => [operation, detail])).to.deep.equal([
-      ['initiate', 'the provider made a checkout'],
+      ['initiate', 'the provider created a checkout'],
     ]);
     expect(story.usageLog).to.equal(undefined);
   });

@@ -161,7 +161,7 @@ describe('a payment that the provider rates risky', () => {
     const [callback] = await journal(payments, session);
     expect(callback).to.include({
       state: 'ignored',
-      reason: "no longer held (released, or the slot's option changed): it is asked again",
+      reason: "no longer held (released, or the slot's option changed): it is verified again",
     });
     await untilStatus(payments, session, 'success');
   });

@@ -170,7 +170,7 @@ describe('a settlement', () => {
       expect((await inspect(payments, second)).usageLog).to.equal(undefined);
       expect((await journal(payments, second))[0]).to.include({
         state: 'mismatch',
-        reason: 'the payment it points at has paid another session',
+        reason: 'the payment it names has paid another session',
       });
     };
 

@@ -27,7 +27,7 @@ const FAULTS = {
   dropped: /it closed the connection/,
   empty: /answer is empty/,
   truncated: /it closed the connection|is cut off/,
-  huge: /what it sent is larger than 1 MiB/,
+  huge: /its response is larger than 1 MiB/,
 } as const satisfies Partial<Record<FaultKind, RegExp>>;
 
 const KINDS = Object.keys(FAULTS) as (keyof typeof FAULTS)[]; // the keys of a constant

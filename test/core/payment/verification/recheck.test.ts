@@ -93,7 +93,7 @@ describe('a recheck', () => {
       expect((await inspect(payments, session)).session).to.deep.equal(reversed);
       expect((await journal(payments, session))[0]).to.include({
         state: 'ignored',
-        reason: 'the provider itself said otherwise',
+        reason: 'the provider answered otherwise',
       });
     });
   }

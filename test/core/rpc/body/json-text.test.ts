@@ -25,7 +25,7 @@ describe('a 64-bit number in a JSON request', () => {
     return `${answer.status} ${code}: ${message}`;
   };
   const charge = (minorUnits: unknown) => ({ slot: 'none', amount: { minorUnits, currency: 'BDT' } });
-  const WRONG = '400 invalid_argument: amount.minorUnits has to be a whole number in decimal digits';
+  const WRONG = '400 invalid_argument: amount.minorUnits must be a whole number in decimal digits';
 
   it('is refused, with the field, if it is text other than digits', async () => {
     for (const text of ['0x1', '0b1', '0o7', '', ' 1', '1 ', '+1', '1e3', '1.0', '1n']) {
@@ -41,7 +41,7 @@ describe('a 64-bit number in a JSON request', () => {
     for (const good of ['100', 100, '0100']) {
       expect(await refusalOf(CREATE, charge(good)), JSON.stringify(good)).to.contain('404 not_found');
     }
-    expect(await refusalOf(CREATE, charge('-1'))).to.contain('an amount has to');
+    expect(await refusalOf(CREATE, charge('-1'))).to.contain('an amount must be');
   });
 
   it('is refused in a compressed request, and in an envelope of gRPC-Web', async () => {

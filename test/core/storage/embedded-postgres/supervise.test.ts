@@ -51,7 +51,10 @@ describe('the PostgreSQL of a data directory', function () {
     process.kill(Number(pid), 'SIGKILL');
     const answers = () =>
       query(owner.url, `select from pg_locks where locktype = 'advisory'`).catch(() => []);
-    await until(async () => (await answers()).length === 1, 'PostgreSQL is back, and the lock is held');
+    await until(
+      async () => (await answers()).length === 1,
+      'PostgreSQL is running again, and the lock is held',
+    );
     const refusal = await own().catch((error) => error);
     expect(refusal.message).to.contain('another hub runs on the data directory');
     await owner.stop();
@@ -68,7 +71,7 @@ describe('the PostgreSQL of a data directory', function () {
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'hub owner'`,
     );
     const second = await taking;
-    expect((await lost.promise).message).to.match(/died and does not come back$/);
+    expect((await lost.promise).message).to.match(/stopped and cannot be restarted$/);
     await second.stop();
     await owner.stop();
   });

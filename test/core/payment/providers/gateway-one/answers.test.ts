@@ -181,7 +181,7 @@ describe('a checkout of gateway_one', () => {
   it('is refused with a reason', () => {
     expect(() => readCheckout({ status: 'FAILED', failedreason: 'Invalid total_amount' })).to.throw(
       ProviderRefused,
-      'the provider makes no checkout: Invalid total_amount',
+      'the provider refused the checkout: Invalid total_amount',
     );
   });
 

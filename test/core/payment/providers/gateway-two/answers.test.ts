@@ -216,7 +216,7 @@ describe('a checkout of gateway_two', () => {
   it('is refused with a reason', () => {
     expect(() => readCheckout(code('2001'))).to.throw(
       ProviderRefused,
-      'the provider makes no checkout: 2001 Said so',
+      'the provider refused the checkout: 2001 Said so',
     );
     expect(() => readCheckout(reply({ message: 'Forbidden' }, 403))).to.throw(
       ProviderRefused,

@@ -45,7 +45,7 @@ export function createCommandContext(program: Command, streams: Streams): Comman
     const value: unknown = program.getOptionValue(name);
     const source = program.getOptionValueSource(name);
     if (value === '' && source === 'cli')
-      throw usageError(`${option?.long}: this is empty. Leave it out, or give one.`);
+      throw usageError(`${option?.long}: this is empty. Omit it or give a value.`);
     if (typeof value !== 'string' || value === '') return undefined; // an empty variable counts as unset
     if (source === 'cli') return { value, source: 'cli', from: option?.long ?? name };
     return source === 'env' ? { value, source: 'env', from: option?.envVar ?? name } : undefined;

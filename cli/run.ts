@@ -27,7 +27,7 @@ export function runLine(words: readonly string[], streams: Streams): Line {
     running = command;
     const empty = command.registeredArguments.find((_, index) => command.processedArgs[index] === '');
     if (empty)
-      throw usageError(`${empty.name()}: this is empty, as an unset variable of a script leaves it.`);
+      throw usageError(`${empty.name()}: this is empty, probably because a variable of the script is unset.`);
   });
   const report = async (error: unknown): Promise<number> => {
     if (error instanceof CommanderError && isHelp(error) && error.exitCode === 0)
@@ -51,8 +51,7 @@ export function runLine(words: readonly string[], streams: Streams): Line {
   const run = async (): Promise<number> => {
     const { interruption } = tools;
     const finish = (): void => {
-      if (interruption.signal.aborted)
-        throw interruption.error('Everything that the command was to do is done.');
+      if (interruption.signal.aborted) throw interruption.error('The command has finished its work.');
     };
     const code = await program
       .parseAsync(words, { from: 'user' })

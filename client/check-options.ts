@@ -98,10 +98,10 @@ function parseHubUrl(given: LicenseClientOptions['hubUrl'], allowHttp: boolean):
   }
   assertOption(
     url.protocol === 'https:' || allowHttp || LOOPBACK.test(url.hostname),
-    'hubUrl: use https, or set allowHttp if nobody else is on the way to the hub',
+    'hubUrl: use https, or set allowHttp if the network to the hub is trusted',
   );
   const isBare = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  assertOption(isBare, 'hubUrl: leave out the user, the query and the fragment');
+  assertOption(isBare, 'hubUrl: omit the user, the query and the fragment');
   if (!url.pathname.endsWith('/')) url.pathname += '/';
   return url.href;
 }
@@ -113,7 +113,7 @@ function checkTrust(trust: Trust): void {
   for (const name of ['publicKeyPems', 'thumbprints'] as const) {
     const keys: unknown = trust[name];
     const isGood = keys === undefined || (Array.isArray(keys) && keys.length > 0 && keys.every(isText));
-    assertOption(isGood, `trust.${name}: give an array of one text or more, or leave it out`);
+    assertOption(isGood, `trust.${name}: give an array of at least one text, or omit it`);
   }
 }
 

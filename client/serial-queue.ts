@@ -11,7 +11,7 @@ export function createSerialQueue(): SerialQueue {
   return (task, signal) =>
     new Promise((resolve, reject) => {
       const giveUp = (): void => {
-        reject(new LicenseError('aborted', 'the call was given up', { cause: signal?.reason }));
+        reject(new LicenseError('aborted', 'the call was abandoned', { cause: signal?.reason }));
       };
       if (signal?.aborted) return giveUp();
       signal?.addEventListener('abort', giveUp, { once: true });

@@ -56,7 +56,7 @@ async function licensesOf(inputs: readonly string[]): Promise<string> {
     const text = file ? (await readFile(join(ROOT, folder, file), 'utf8')).trim() : '';
     return `${name} ${version} (${license})\n\n${text || APACHE}`;
   });
-  return `The console contains the work of others:\n\n${(await Promise.all(texts)).join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
+  return `The console contains third-party software:\n\n${(await Promise.all(texts)).join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
 }
 
 const APACHE = 'The text of the Apache License 2.0 is the file LICENSE of this hub.';

@@ -36,20 +36,20 @@ export async function runBackup(
   { dataDir, out: path, force, passphrase, progress, interruption }: RunBackupOptions,
 ): Promise<BackupReport> {
   await access(dataDir, constants.R_OK).catch(() => {
-    throw usageError(`There is no hub in ${dataDir}: name its data directory with --data-dir.`);
+    throw usageError(`There is no hub in ${dataDir}: give its data directory with --data-dir.`);
   });
   const out = await realpath(path).catch(() => path); // keep a link and replace its target
   const found = await stat(out).catch(() => undefined);
   // The backup replaces the path as a whole, so it must be a regular file.
   if (found !== undefined && !found.isFile())
-    throw usageError(`${out} is not a file. Name a file with --out.`);
+    throw usageError(`${out} is not a file. Give another with --out.`);
   if (found !== undefined && !force) throw taken(out);
   const unfinished = (): string => `Nothing was written to ${out}.`;
   interruption.hold(unfinished);
   return withDraft(out, async (draft) => {
     const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
     await once(file, 'open').catch((error) => {
-      throw usageError(`${out} cannot be written (${error.code}). Name another file with --out.`);
+      throw usageError(`${out} cannot be written (${error.code}). Give another file with --out.`);
     });
     file.on('error', () => {}); // the writer gets the error
     const stop = (): void => void file.destroy(interruption.error(unfinished()));
@@ -87,7 +87,7 @@ export async function runBackup(
 }
 
 function taken(out: string): CliError {
-  return usageError(`${out} exists. Name another file with --out, or overwrite it with --force.`);
+  return usageError(`${out} exists. Give another file with --out, or overwrite it with --force.`);
 }
 
 function exists(path: string): Promise<boolean> {

@@ -70,7 +70,7 @@ async function openBackup(
   });
   undo.defer(() => handle.close());
   const about = await handle.stat();
-  if (about.isDirectory()) throw usageError(`${file} is a directory: name the file of the backup.`);
+  if (about.isDirectory()) throw usageError(`${file} is a directory: give the file of the backup.`);
   const chosen = await interruption.race(passphrase(), () => 'Nothing was restored.');
   const stream = createReadStream(file, { fd: handle, autoClose: false });
   const line = progress.show(

@@ -34,7 +34,7 @@ export function listedBy(field: string): string | undefined {
 export function otherKind(field: string, value: string): string | undefined {
   const meant = PREFIX_OF_FIELD[field];
   const better = rewritten(meant, value);
-  if (better !== undefined) return `an id is written ${better}: try that`;
+  if (better !== undefined) return `the id is spelled ${better}: try that`;
   const [, prefix = ''] = /^([a-z]+)_[0-9a-z]{26}$/.exec(value) ?? [];
   if (prefix === meant) return undefined;
   if (prefix === 'slot' || prefix === 'app') {

@@ -35,6 +35,6 @@ function pagesEndless(what: string): CliError {
   return new CliError(
     'pages_endless',
     EXIT.failed,
-    `The hub ${what}, so the list has no end and is incomplete here. Check the hub's version, and what is between it and hubctl.`,
+    `The hub ${what}, so the list is incomplete. Check the hub's version and the proxies between it and hubctl.`,
   );
 }

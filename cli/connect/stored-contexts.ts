@@ -43,7 +43,9 @@ export function readContexts(file: string): StoredContexts {
   }
   const found = parsed(text);
   if (found !== undefined) return found;
-  throw usageError(`The contexts file ${file} is damaged. Mend it, or remove it and add the contexts again.`);
+  throw usageError(
+    `The contexts file ${file} is damaged. Correct it, or remove it and add the contexts again.`,
+  );
 }
 
 /** Replaces the file atomically: a reader finds the old or the new one. */
@@ -60,7 +62,7 @@ export async function writeContexts(file: string, contexts: StoredContexts): Pro
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     throw usageError(
-      `The contexts file ${file} cannot be written (${code}). XDG_CONFIG_HOME names another place.`,
+      `The contexts file ${file} cannot be written (${code}). Set XDG_CONFIG_HOME to use another directory.`,
     );
   } finally {
     await rm(draft, { force: true }).catch(() => {}); // without the directory there is no draft

@@ -60,7 +60,7 @@ async function findTarget(given: Parameters<typeof resolveTarget>[0]): Promise<T
       server,
       token: undefined,
       guessedFor,
-      withheld: `The token in ${file} belongs to ${owner} and goes nowhere else.`,
+      withheld: `The token in ${file} belongs to ${owner} and is not sent to other servers.`,
       ...trust,
     };
   }
@@ -77,7 +77,7 @@ async function findTarget(given: Parameters<typeof resolveTarget>[0]): Promise<T
 export function noHubIn({ value: dataDir, from }: Given): CliError {
   if (!existsSync(dataDir)) return usageError(`${from}: there is no directory ${dataDir}.`);
   const remedy =
-    'Start one there with `hubctl serve`, or name another with --data-dir, --context or --server.';
+    'Start one there with `hubctl serve`, or choose another with --data-dir, --context or --server.';
   return new CliError('hub_unreachable', EXIT.unreachable, `${from}: no hub runs on ${dataDir}. ${remedy}`);
 }
 
@@ -89,7 +89,7 @@ export function checkTrust(server: string, trust: Trust): { trust?: Trust } {
   }
   if (server.startsWith('https:')) return { trust };
   const idle = [ca !== undefined && '--ca', clientCert !== undefined && '--client-cert'].find(Boolean);
-  if (idle) throw usageError(`${idle} is for an https address, and the server is ${server}.`);
+  if (idle) throw usageError(`${idle} needs an https address, but the server is ${server}.`);
   return {};
 }
 
@@ -103,7 +103,7 @@ async function readLocalHub(
   const broken = new CliError(
     'data_dir',
     EXIT.failed,
-    `${file} names no hub. Start the hub again, or give --server.`,
+    `${file} names no hub. Restart the hub, or give --server.`,
   );
   let content: unknown;
   try {
@@ -148,7 +148,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
     throw new CliError(
       'data_dir',
       EXIT.failed,
-      `${file} cannot be read (${code}). Run hubctl as the user the hub runs as, or give --server and --token-file.`,
+      `${file} cannot be read (${code}). Run hubctl as the hub's user, or give --server and --token-file.`,
       { cause: error },
     );
   }

@@ -124,10 +124,7 @@ async function readKeys({ masterKey, masterKeyFile, databaseUrl }: Settings, dat
         : 'the first start creates it';
       return {
         ring: undefined,
-        finding: skipped(
-          'master key',
-          `${file} is not there: ${when}; of a database that has been used, bring it back`,
-        ),
+        finding: skipped('master key', `${file} is missing: ${when}; for an existing database, restore it`),
       };
     }
     return {
@@ -135,7 +132,7 @@ async function readKeys({ masterKey, masterKeyFile, databaseUrl }: Settings, dat
       finding: failed(
         'master key',
         isMissing(error) ? `there is no file ${file}` : messageOf(error),
-        'bring the file back, with mode 0600 and one key per line, or name another in HUB_MASTER_KEY_FILE',
+        'restore the file, with mode 0600 and one key per line, or set HUB_MASTER_KEY_FILE to another',
       ),
     };
   }
@@ -224,7 +221,7 @@ async function checkOpens(
     if (!ring) return failed(check, `${rows.length} are encrypted, and there is no master key`, remedy);
     const sealer = createSealer(ring);
     for (const { id, sealed } of rows) sealer.open(sealed, about(id)).fill(0);
-    return ok(check, `all ${rows.length} can be opened`);
+    return ok(check, `all ${rows.length} can be decrypted`);
   } catch (error) {
     return failed(check, messageOf(error), remedy);
   }
@@ -240,7 +237,7 @@ async function checkAuditLog({ pool }: Database, { ring }: Keys): Promise<Findin
       () => false,
     ));
   if (!fits) return skipped(check, 'the master key comes first');
-  if (await isNewLog(pool)) return ok(check, 'nothing is recorded yet');
+  if (await isNewLog(pool)) return ok(check, 'no entries yet');
   try {
     await requireRecordedHead(pool, await readChainKey(pool, createSealer(ring)));
   } catch (error) {
@@ -287,7 +284,7 @@ async function checkCallbacks(db: Database): Promise<Finding> {
     select count(*)::int as dead from callback c
     where state = 'dead' and not exists (select from usage_log u where u.id = c.session_id)`);
   const dead = rows[0]?.dead ?? 0;
-  if (dead === 0) return ok(check, 'none was given up');
+  if (dead === 0) return ok(check, 'none given up');
   return {
     check,
     state: 'warning',
@@ -303,7 +300,7 @@ async function checkDuplicates(db: Database): Promise<Finding> {
     `select count(*)::int as open from (select from duplicate_payment where resolved_at is null limit ${MOST}) d`,
   );
   const open = rows[0]?.open ?? 0;
-  if (open === 0) return ok(check, 'none is open');
+  if (open === 0) return ok(check, 'none open');
   return {
     check,
     state: 'warning',
@@ -366,7 +363,7 @@ async function checkHub(
       const detail = `${target.server} does not accept the token from ${target.token.from}`;
       return failed('hub', detail, 'give a token of that hub: its data directory has one in admin-token');
     }
-    return failed('hub', message, 'see what the hub has logged');
+    return failed('hub', message, "see the hub's log");
   }
 }
 
@@ -376,7 +373,7 @@ async function checkRunning(findTarget: () => Promise<Target>): Promise<Finding[
     const { families } = await createClient(MetricsService, transportTo(await findTarget())).readMetrics({});
     return checkHealth(createReading(families, 0), new Date()); // the clocks were found to agree
   } catch (error) {
-    return [skipped('processes', `the hub does not tell: ${messageOf(error)}`)];
+    return [skipped('processes', `the hub does not report it: ${messageOf(error)}`)];
   }
 }
 
@@ -405,7 +402,7 @@ function stopped(detail: string): Finding {
     check: 'hub',
     state: 'warning',
     detail,
-    remedy: 'start it, or say where it is: --data-dir, or --server and a token',
+    remedy: 'start it, or locate it with --data-dir, or with --server and a token',
   };
 }
 

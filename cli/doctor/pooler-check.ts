@@ -31,7 +31,7 @@ export async function checkPooler({
       detail: 'by transaction; without HUB_DATABASE_DIRECT_URL status changes are polled',
     };
   }
-  const remedy = 'correct HUB_DATABASE_DIRECT_URL: it leads to the same database, past the pooler';
+  const remedy = 'correct HUB_DATABASE_DIRECT_URL: it must lead to the same database without the pooler';
   try {
     const through = await look(databaseUrl.reveal());
     const direct = await look(databaseDirectUrl.reveal());
@@ -39,7 +39,7 @@ export async function checkPooler({
       return { check, state: 'warning', detail: 'the direct address leads to a pooler', remedy };
     if (direct.identity !== through.identity)
       return { check, state: 'failed', detail: 'the direct address leads to another database', remedy };
-    return { check, state: 'ok', detail: 'by transaction; the direct address leads past it' };
+    return { check, state: 'ok', detail: 'by transaction; the direct address bypasses it' };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return { check, state: 'failed', detail: `the direct address does not answer: ${reason}`, remedy };

@@ -20,7 +20,7 @@ export function describeConnectError(thrown: Error, { target, givenFor }: ErrorC
   if (OF_NO_HUB.test(error.rawMessage) && !SAID_BY_A_HUB_TOO.includes(error.code)) {
     return {
       code: 'not_a_hub',
-      message: `What answers at ${server} is no hub, nor leads to one (${error.rawMessage}).`,
+      message: `The server at ${server} is not a hub and does not lead to one (${error.rawMessage}).`,
       exitCode: EXIT.unreachable,
     };
   }
@@ -42,7 +42,7 @@ export function describeConnectError(thrown: Error, { target, givenFor }: ErrorC
     case Code.Unimplemented:
       return {
         ...failed,
-        message: `${server} does not know this call (${error.rawMessage}). Is it the hub's internal port, and the hub as new as hubctl?`,
+        message: `${server} does not know this call (${error.rawMessage}). Check that it is the hub's internal port, and that the hub is as new as hubctl.`,
       };
     case Code.InvalidArgument:
       return { ...failed, ...refusal(error, givenFor), exitCode: EXIT.usage };
@@ -85,7 +85,7 @@ function refusal(error: ConnectError, givenFor: ErrorContext['givenFor']): Parti
 function leftBehind({ code, sessionId }: ErrorDetail): string {
   const left = `The session ${sessionId} has no checkout`;
   if (code !== 'provider_unavailable') return `${left}.`;
-  return `${left} yet: repeat the call with the same --idempotency-key to make it. Without a key, a repeat makes another session.`;
+  return `${left} yet: repeat the call with the same --idempotency-key to create it. Without a key, a repeat creates another session.`;
 }
 
 /** The error with the option or argument at fault. */
@@ -130,7 +130,7 @@ function unreachable(
   if (/CERT|SIGNATURE|ISSUER/.test(code)) {
     return {
       code: 'hub_untrusted',
-      message: `The certificate of the hub at ${server} is not trusted (${message}). Name who issued it with --ca / HUBCTL_CA.`,
+      message: `The certificate of the hub at ${server} is not trusted (${message}). Give the certificate of its issuer with --ca / HUBCTL_CA.`,
       exitCode: EXIT.unreachable,
     };
   }
@@ -138,20 +138,20 @@ function unreachable(
   // OpenSSL's message for a plaintext answer names its own source files, over two lines.
   if (code === 'EPROTO' && /wrong version number/.test(message)) {
     const plaintext = server.replace(/^https:/, 'http:');
-    return { ...failed, message: `What answers at ${server} does not speak TLS. Try ${plaintext}.` };
+    return { ...failed, message: `The server at ${server} does not use TLS. Try ${plaintext}.` };
   }
   if (/^(ECONNRESET|EPIPE)$/.test(code) && server.startsWith('http:')) {
     const encrypted = server.replace(/^http:/, 'https:');
     return {
       ...failed,
-      message: `What listens at ${server} hangs up. If it speaks TLS, write ${encrypted}.`,
+      message: `The server at ${server} closes the connection. If it uses TLS, try ${encrypted}.`,
     };
   }
-  const reason = code === 'ENOTFOUND' ? 'there is no host of this name' : message || code;
+  const reason = code === 'ENOTFOUND' ? 'the host name does not resolve' : message || code;
   const why = code === 'ECONNREFUSED' ? '' : ` (${reason})`;
   const { context, guessedFor } = target ?? {};
   if (context !== undefined) {
-    const remedy = `If it is somewhere else now, say so: \`hubctl context add ${context} --force\`.`;
+    const remedy = `If its address has changed, run \`hubctl context add ${context} --force\`.`;
     return {
       ...failed,
       message: `No hub answers at ${server}, the address of the context ${context}${why}. ${remedy}`,
@@ -170,12 +170,14 @@ function unreachable(
 function unauthenticated(server: string, target: Target | undefined): string {
   const remedy =
     target?.context === undefined
-      ? 'Give one with --token-file or HUBCTL_TOKEN, or name the data directory of a local hub with --data-dir.'
-      : `Give the context another: \`hubctl context add ${target.context} --server ${server} --force\`.`;
+      ? 'Give one with --token-file or HUBCTL_TOKEN, or give the data directory of a local hub with --data-dir.'
+      : `Replace it: \`hubctl context add ${target.context} --server ${server} --force\`.`;
   if (target?.token !== undefined) {
     return `The hub at ${server} does not accept the token from ${target.token.from}. ${remedy}`;
   }
-  return [`The hub at ${server} wants a token.`, target?.withheld, remedy].filter((part) => part).join(' ');
+  return [`The hub at ${server} requires a token.`, target?.withheld, remedy]
+    .filter((part) => part)
+    .join(' ');
 }
 
 function snakeCase(name: string | undefined): string {

@@ -25,7 +25,7 @@ export async function describeError(error: unknown, about: ErrorContext): Promis
   }
   const message = error instanceof Error ? error.message : String(error);
   if (MISTAKES.some((mistake) => error instanceof mistake)) {
-    const unforeseen = `This should not have happened: ${message.replace(/\.?$/, '.')} --debug tells where it did.`;
+    const unforeseen = `This is a bug in hubctl: ${message.replace(/\.?$/, '.')} --debug shows where.`;
     return { code: 'internal', message: unforeseen, exitCode: EXIT.failed };
   }
   return { code: 'internal', message, exitCode: EXIT.failed };

@@ -13,7 +13,7 @@ import {
 import type { Given } from '../parse/field-names.ts';
 
 const VIOLATION = object('Violation', {
-  field: text('as the command calls it, `--seats` for example'),
+  field: text('name of the option or argument, such as `--seats`'),
   message: text('the rule'),
 });
 /** A request field that breaks a rule of the contract. */
@@ -26,13 +26,13 @@ const SEATS = object('SeatUsage', {
 
 /** The member `error` of what hubctl prints with `--output json`. */
 export const ERROR = object('Error', {
-  code: text('what it is, for programs: `usage`, `hub_unreachable`, `license_unknown`, …'),
-  message: text('what it is, for people'),
-  field: optional(text('the option or argument that is at fault, or the field of the request')),
+  code: text('error code for programs: `usage`, `hub_unreachable`, `license_unknown`, …'),
+  message: text('message for people'),
+  field: optional(text('the option, argument or request field that caused it')),
   sessionId: optional(id('chs', 'the charge session that the request left behind')),
-  licenseIds: optional(list(id('lic'), 'issued licenses, and whose keys are perhaps lost')),
-  seats: optional(withDescription(SEATS, 'the seats of the license in question')),
-  violations: optional(list(VIOLATION, 'the rules of the contract that the request breaks')),
+  licenseIds: optional(list(id('lic'), 'issued licenses whose keys may be lost')),
+  seats: optional(withDescription(SEATS, 'the seats of the license')),
+  violations: optional(list(VIOLATION, 'the validation rules that the request violates')),
   stack: optional(text('the stack trace, with --debug')),
 });
 

@@ -56,7 +56,7 @@ function amongChoices(message: string): string | undefined {
       message,
     ) ?? [];
   if (choices === '') return undefined;
-  return `${option ?? argument}: ${typed || 'an empty text'} is none of ${choices}.`;
+  return `${option ?? argument}: ${typed || 'an empty text'} is not one of ${choices}.`;
 }
 
 function missing(command: Command): string {

@@ -40,11 +40,11 @@ export function interruptedError(message: string): CliError {
 export function outputError(error: NodeJS.ErrnoException, mayLeave: boolean): CliError {
   const { code, message } = error;
   const exitCode = mayLeave && code === 'EPIPE' ? EXIT.ok : EXIT.failed;
-  const done = mayLeave ? '' : ' What the command was to change is changed.';
+  const done = mayLeave ? '' : ' The change was made.';
   return new CliError(
     'output_failed',
     exitCode,
-    `Standard output takes no more (${code ?? message}).${done}`,
+    `Cannot write to standard output (${code ?? message}).${done}`,
     { cause: error },
   );
 }

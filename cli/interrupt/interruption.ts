@@ -28,7 +28,7 @@ type Reporter = {
   readonly fail: (error: CliError) => void;
 };
 
-const UNKNOWN = 'Whether the last change was made is not known.';
+const UNKNOWN = 'It is unknown whether the last change was made.';
 
 export function createInterruption({ note, fail }: Reporter): Interruption {
   const controller = new AbortController();
@@ -41,7 +41,7 @@ export function createInterruption({ note, fail }: Reporter): Interruption {
     new CliError('interrupted', signalExitCode(name), `Interrupted by ${name}. ${done}`.trim());
   const onFirst = (first: NodeJS.Signals): void => {
     name = first;
-    const waiting = `${first}: finishing the call under way. A second signal ends the command at once.`;
+    const waiting = `${first}: finishing the current call. A second signal ends the command at once.`;
     patience = setTimeout(() => note(waiting), NOTE_AFTER_MS).unref();
     controller.abort();
   };

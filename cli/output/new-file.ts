@@ -59,7 +59,7 @@ async function openAny(options: ResultsFileOptions): Promise<Opened> {
   if (found.isFIFO())
     return { file: throughStream(await openPipe(path, interruption), false), opened: 'stream' };
   if (found.isCharacterDevice()) return { file: plainFile(await openToWrite(path)), opened: 'stream' };
-  if (!found.isFile()) throw usageError(`${path} is ${kindOf(found)}. Name another file with --out.`);
+  if (!found.isFile()) throw usageError(`${path} is ${kindOf(found)}. Give another file with --out.`);
   if (!force) throw existing(path);
   return overwrittenFile(options, found);
 }
@@ -138,7 +138,7 @@ async function requireRoom({ path, bytes = 0 }: ResultsFileOptions, freed: numbe
   const left = (process.getuid?.() === 0 ? bfree : bavail) * bsize + freed;
   if (left >= bytes) return;
   throw usageError(
-    `${path}: at least ${megabytes(bytes)} are to be written, and ${megabytes(left)} are free. Nothing was done.`,
+    `${path}: at least ${megabytes(bytes)} are needed, and ${megabytes(left)} are free. Nothing was done.`,
   );
 }
 
@@ -153,16 +153,16 @@ function isStandardOutput({ dev, ino }: Stats): boolean {
 
 function kindOf(found: Stats): string {
   if (found.isDirectory()) return 'a directory';
-  return found.isSocket() ? 'a socket' : 'no file, pipe or terminal';
+  return found.isSocket() ? 'a socket' : 'not a file, pipe or terminal';
 }
 
 function existing(path: string): Error {
-  return usageError(`${path} exists. Name another file with --out, or overwrite it with --force.`);
+  return usageError(`${path} exists. Give another file with --out, or overwrite it with --force.`);
 }
 
 /** Converts an error of the operating system to a usage error: nothing has been done yet. */
 function systemErrorIn(path: string, error: unknown): unknown {
   if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error;
   if (error.code === 'EEXIST') return existing(path);
-  return usageError(`${path} cannot be written (${error.code}). Name another file with --out.`);
+  return usageError(`${path} cannot be written (${error.code}). Give another file with --out.`);
 }

@@ -29,7 +29,7 @@ export async function openPipe(
     if (fd !== undefined) return new Socket({ fd, readable: false, writable: true });
     if (signal.aborted) throw interrupted('Nothing was done.');
     if (performance.now() > latest)
-      throw usageError(`${path} is a pipe that nobody reads. Start the program that reads it first.`);
+      throw usageError(`${path} is a pipe without a reader. Start the reading program first.`);
     await setTimeout(LOOK_EVERY_MS);
   }
 }

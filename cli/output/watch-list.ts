@@ -30,7 +30,7 @@ export type Listing<T> = {
 /** Adds `--watch` and `--interval`. */
 export function addWatch(command: Command): Command {
   return command
-    .option('--watch', 'go on until Ctrl-C, and show what changes')
+    .option('--watch', 'refresh until Ctrl-C, and show changes')
     .addOption(
       new Option('--interval <seconds>', 'with --watch: look so often').argParser(parseCount).default(2),
     );

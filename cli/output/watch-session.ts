@@ -42,7 +42,7 @@ export async function watchSession(
         answered();
         if (await print(chargeSessionView(part(session, 'session')))) return;
       }
-      throw new CliError('stream_ended', EXIT.unreachable, 'The hub stopped telling of changes.');
+      throw new CliError('stream_ended', EXIT.unreachable, 'The hub ended the stream of changes.');
     });
   } finally {
     done.abort();

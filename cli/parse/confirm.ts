@@ -24,7 +24,7 @@ export async function requireYes(
 ): Promise<void> {
   if (yes) return;
   if (!canAsk(streams)) {
-    throw usageError(`Nobody is there to be asked. Give --yes to ${verb} without a question.`);
+    throw usageError(`There is no terminal for the confirmation. Give --yes to ${verb} without it.`);
   }
   const { context } = await target();
   const where = context === undefined ? '' : ` (context ${context})`;

@@ -41,12 +41,12 @@ export function addGlobalOptions(program: Command): void {
       ).env('HUBCTL_TOKEN_FILE'),
     )
     .addOption(
-      new Option('--ca <file>', "PEM: who issued the hub's certificate, for an https address").env(
+      new Option('--ca <file>', 'PEM: certificate authority of the hub, for an https address').env(
         'HUBCTL_CA',
       ),
     )
     .addOption(
-      new Option('--client-cert <file>', 'PEM: certificate to show in place of a token').env(
+      new Option('--client-cert <file>', 'PEM: client certificate instead of a token').env(
         'HUBCTL_CLIENT_CERT',
       ),
     )
@@ -55,11 +55,9 @@ export function addGlobalOptions(program: Command): void {
       new Option('--data-dir <dir>', 'data directory of a local hub').env('HUB_DATA_DIR').default(DATA_DIR),
     )
     .addOption(
-      new Option('-o, --output <format>', 'how results are printed')
-        .choices(['table', 'json'])
-        .default('table'),
+      new Option('-o, --output <format>', 'output format').choices(['table', 'json']).default('table'),
     )
     .addOption(
-      new Option('--debug', 'tell of calls and their times, and print stack traces (env: HUBCTL_DEBUG=1)'),
+      new Option('--debug', 'log calls with their times, and print stack traces (env: HUBCTL_DEBUG=1)'),
     );
 }

@@ -13,9 +13,9 @@ export function parseDecimal(decimal: string, currency: string): bigint {
   const digits = minorDigits(currency);
   const [, whole, fraction = ''] = /^(\d+)(?:\.(\d+))?$/.exec(decimal) ?? [];
   if (whole === undefined) throw new Error('Give a decimal amount such as 100.00.');
-  if (/^0\d/.test(whole)) throw new Error('Leave out the zeros in front.');
+  if (/^0\d/.test(whole)) throw new Error('Omit leading zeros.');
   const tooLarge = () =>
-    new Error(`The amount is too large: the most is ${formatDecimal(LARGEST, currency)}.`);
+    new Error(`The amount is too large: the maximum is ${formatDecimal(LARGEST, currency)}.`);
   if (whole.length > LONGEST) throw tooLarge();
   if (/[1-9]/.test(fraction.slice(digits))) {
     throw new Error(

@@ -25,10 +25,10 @@ export function feeRuleOf(name: string, options: FeeTermOptions) {
     throw usageError('--percent, --basis-points: give one of them, not both');
   }
   if (percent === undefined && basisPoints === undefined && fixed === undefined) {
-    throw usageError('Say what the fee is: --percent, --basis-points or --fixed.');
+    throw usageError('Give the fee with --percent, --basis-points or --fixed.');
   }
   const amount = (option: string, decimal: string): bigint => {
-    if (currency === '') throw usageError(`${option} is an amount of money: give its --currency, too.`);
+    if (currency === '') throw usageError(`${option} is an amount of money: give its --currency as well.`);
     return typedAmount(option, decimal, currency);
   };
   return {

@@ -20,7 +20,7 @@ export function parseCount(text: string): number {
 
 /** Requires a non-empty text: an unset variable of a script leaves an empty one. */
 export function parseText(text: string): string {
-  if (text.trim() === '') throw new InvalidArgumentError('Give a text, or leave the option out.');
+  if (text.trim() === '') throw new InvalidArgumentError('Give a text, or omit the option.');
   return text;
 }
 
@@ -49,7 +49,7 @@ export function addLimit(text: string, before: Record<string, bigint> | undefine
     value === undefined ||
     !Number.isSafeInteger(value === 'unlimited' ? -1 : Number(value))
   ) {
-    throw new InvalidArgumentError('Give name=value, the value a whole number or unlimited.');
+    throw new InvalidArgumentError('Give name=value; the value is a whole number or unlimited.');
   }
   if (before !== undefined && Object.hasOwn(before, name)) {
     throw new InvalidArgumentError(`The limit ${name} is given twice.`);

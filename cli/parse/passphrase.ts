@@ -65,7 +65,7 @@ async function ask(streams: Streams, fresh: boolean): Promise<string> {
       'Give the passphrase with --passphrase-file, a file of mode 0600, or - for standard input.',
     );
   }
-  const [first, again] = fresh ? ['Passphrase', 'The same again'] : ['Passphrase', 'Passphrase'];
+  const [first, again] = fresh ? ['Passphrase', 'Repeat the passphrase'] : ['Passphrase', 'Passphrase'];
   const answers = await askSecrets([...new Set([first, again])], streams);
   const passphrase = answers[first] ?? '';
   if (answers[again] !== passphrase) throw usageError('The two passphrases differ.');

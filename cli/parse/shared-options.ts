@@ -5,9 +5,9 @@ import { parseCount } from './parse-number.ts';
 import { parseBound } from './parse-time.ts';
 
 export const maxOption = (): Option =>
-  new Option('--max <n>', 'at most so many (default: all)').argParser(parseCount);
+  new Option('--max <n>', 'maximum number of results (default: all)').argParser(parseCount);
 
-export const yesOption = (): Option => new Option('--yes', 'do not ask');
+export const yesOption = (): Option => new Option('--yes', 'skip the confirmation');
 
 /**
  * Adds `--from` and `--to`.

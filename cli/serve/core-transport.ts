@@ -99,7 +99,7 @@ function leaveDeadEnds(sessions: Http2SessionManager): Interceptor {
   };
 }
 
-const GONE = 'the core does not take connections';
+const GONE = 'the core does not accept connections';
 
 /**
  * Retries a call that no core has started. A stopping core finishes its calls and refuses new ones: those go

@@ -15,6 +15,6 @@ export async function drain(
   const isTerminal = process.stdin.isTTY || process.stdout.isTTY;
   const seconds = drainSeconds ?? (isTerminal ? 0 : DRAIN_SECONDS);
   if (seconds === 0) return;
-  logger.info({ signal, seconds }, 'hub is draining: it serves on, and is not ready');
+  logger.info({ signal, seconds }, 'hub is draining: it still serves, but is not ready');
   await setTimeout(seconds * 1_000);
 }

@@ -26,7 +26,7 @@ export function createWorkerGather(tell: (message: FromWorker) => void): WorkerG
         const question = ++questions;
         const timer = setTimeout(() => {
           awaited.delete(question);
-          reject(new Error(`the metrics of all workers did not come within ${PATIENCE_MS} ms`));
+          reject(new Error(`the workers did not send their metrics within ${PATIENCE_MS} ms`));
         }, PATIENCE_MS);
         awaited.set(question, (families) => {
           clearTimeout(timer);

@@ -35,13 +35,13 @@ function createLossCount(report: Report) {
     lose(lines: number, reason: string): void {
       if (lostBefore === undefined) {
         lostBefore = lostLines;
-        report(`hubctl: the log cannot be written, the hub serves on without it: ${reason}\n`);
+        report(`hubctl: the log cannot be written, the hub keeps serving without it: ${reason}\n`);
       }
       lostLines += lines;
     },
     written(): void {
       if (lostBefore === undefined) return;
-      report(`hubctl: the log is written again, ${lostLines - lostBefore} lines were lost\n`);
+      report(`hubctl: the log can be written again, ${lostLines - lostBefore} lines were lost\n`);
       lostBefore = undefined;
     },
     get lostLines() {
@@ -130,7 +130,7 @@ export async function logToFile(
   await once(file, 'ready').catch((error: Error) => {
     throw new Error(`HUB_LOG_FILE: cannot write to ${path}: ${error.message}`, { cause: error });
   });
-  let reason = 'the file does not take it as fast as it is written';
+  let reason = 'the disk is slower than the log';
   file.on('error', (error) => {
     reason = error.message; // the next line retries
     losses.lose(0, reason);

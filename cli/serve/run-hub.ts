@@ -77,7 +77,7 @@ export async function runHub(settings: Settings, options: RunOptions): Promise<R
     () => options.log?.lostLines ?? 0,
   );
   metrics.gauge(
-    { name: 'hub_log_writable', help: 'Whether the log could be written last.', aggregator: 'min' },
+    { name: 'hub_log_writable', help: 'Whether the last write of the log succeeded.', aggregator: 'min' },
     () => Number(options.log?.isWritable ?? true),
   );
   const redisConnection = await connectRedis(settings, logger, metrics);
@@ -244,7 +244,7 @@ async function connectRedis(settings: Settings, logger: Logger, metrics: Metrics
   metrics.gauge(
     {
       name: 'hub_redis_up',
-      help: 'Whether the connection to Redis stands; nothing without REDIS_URL.',
+      help: 'Whether the connection to Redis is open; nothing without REDIS_URL.',
       aggregator: 'min',
     },
     () => connection && (connection.health.state === 'away' ? 0 : 1),
@@ -252,7 +252,7 @@ async function connectRedis(settings: Settings, logger: Logger, metrics: Metrics
   metrics.gauge(
     {
       name: 'hub_redis_takes_writes',
-      help: 'Whether a Redis that answers takes writes, as a replica or one with full memory does not; nothing while it is away.',
+      help: 'Whether Redis accepts writes (a replica or a full server does not); nothing while it does not answer.',
       aggregator: 'min',
     },
     () => {

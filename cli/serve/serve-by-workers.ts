@@ -101,7 +101,7 @@ function warnOfLimits({ workers, redisUrl }: Settings, logger: Warnings): void {
   if (redisUrl === undefined) {
     logger.warn(
       { workers },
-      'without REDIS_URL each worker counts requests and guesses for itself: a client may get that many times the limit',
+      'without REDIS_URL each worker counts requests and guesses by itself: a client can get the limit once per worker',
     );
   }
 }

@@ -66,9 +66,7 @@ const LONGEST_PUBLIC_URL = 180;
 export function publicUrl(value: string): string {
   const address = url('http:', 'https:')(value);
   if (address.length > LONGEST_PUBLIC_URL) {
-    throw new Error(
-      `must be at most ${LONGEST_PUBLIC_URL} characters: providers take no longer callback addresses`,
-    );
+    throw new Error(`must be at most ${LONGEST_PUBLIC_URL} characters: providers limit callback addresses`);
   }
   if (/[?#]/.test(address))
     throw new Error('must not have a query or a fragment: the hub adds a path of its own');

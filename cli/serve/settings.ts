@@ -559,13 +559,13 @@ const CONTRADICTIONS: readonly {
   {
     among: ['redisUrl', 'redisCluster'],
     is: ({ redisUrl, redisCluster }) => redisCluster && redisUrl?.reveal().includes('-sentinel:') === true,
-    message: 'REDIS_CLUSTER: a cluster has no Sentinels: leave it out, or name the nodes in REDIS_URL',
+    message: 'REDIS_CLUSTER: a cluster has no Sentinels: omit it, or name the nodes in REDIS_URL',
   },
   {
     among: ['redisUrl', 'redisTlsCa'],
     is: ({ redisUrl, redisTlsCa }) =>
       redisTlsCa !== undefined && redisUrl?.reveal().startsWith('rediss') !== true,
-    message: 'REDIS_TLS_CA: it takes a rediss:// or rediss-sentinel:// address in REDIS_URL',
+    message: 'REDIS_TLS_CA: requires a rediss:// or rediss-sentinel:// address in REDIS_URL',
   },
   {
     among: ['role', 'port', 'rpcPort'],

@@ -39,12 +39,17 @@ type Command = {
 
 /** `ref` names a payment by the provider's or the merchant's id. */
 export const COMMANDS: ReadonlyMap<string, Command> = new Map([
-  command('payments', '', 'lists the payments that merchants asked for', (controls) => ({
+  command('payments', '', 'lists the payments that merchants created', (controls) => ({
     payments: controls.payments().map(paymentView),
   })),
-  command('totals', '', 'says what moved and still stands, in minor units by currency', (controls) => ({
-    totals: texts(controls.totals()),
-  })),
+  command(
+    'totals',
+    '',
+    'sums the payments that are not reversed, in minor units by currency',
+    (controls) => ({
+      totals: texts(controls.totals()),
+    }),
+  ),
   command('deliveries', '', 'lists the attempts to deliver callbacks', (controls) => ({
     deliveries: controls.deliveries(),
   })),
@@ -59,37 +64,37 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
     'the customer authorizes with gateway_two and closes the tab',
     (controls, { ref }) => controls.authorizeAndLeave(word(ref, 'ref')),
   ),
-  command('pay-again', 'ref', 'the customer pays a second time what is paid already', (controls, { ref }) =>
+  command('pay-again', 'ref', 'the customer pays a second time', (controls, { ref }) =>
     controls.payAgain(word(ref, 'ref')),
   ),
-  command('reverse', 'ref', 'the provider takes the money back', (controls, { ref }) =>
+  command('reverse', 'ref', 'the provider reverses the payment', (controls, { ref }) =>
     controls.reverse(word(ref, 'ref')),
   ),
-  command('stand-again', 'ref', 'a reversed payment stands again', (controls, { ref }) =>
+  command('stand-again', 'ref', 'the provider restores a reversed payment', (controls, { ref }) =>
     controls.standAgain(word(ref, 'ref')),
   ),
-  command('pay-all', '', 'pays everything that is open', (controls) => ({ paid: controls.payAll() })),
-  command('forge', 'ref, claim', 'sends a callback that knows no secret', (controls, { ref, claim }) =>
+  command('pay-all', '', 'pays all open payments', (controls) => ({ paid: controls.payAll() })),
+  command('forge', 'ref, claim', 'sends a forged callback, without a secret', (controls, { ref, claim }) =>
     controls.forge(word(ref, 'ref'), oneOf(claim, 'claim', CLAIMS)),
   ),
-  command('idle', '', 'waits until no callback is under way', (controls) => controls.idle()),
+  command('idle', '', 'waits until no callback is in progress', (controls) => controls.idle()),
   command(
     'fault',
     'kind, operation?, ref?, times?, delayMs?',
-    'a fault happens to the next call it fits',
+    'injects a fault into the next matching call',
     (controls, input) => controls.faults.add(faultOf(input)),
   ),
-  command('faults', '', 'lists the faults that have happened', (controls) => ({
+  command('faults', '', 'lists the injected faults', (controls) => ({
     events: controls.faults.events(),
   })),
-  command('plan', 'seed, rate, kinds?', 'faults happen at random from now on', (controls, input) =>
+  command('plan', 'seed, rate, kinds?', 'injects random faults from now on', (controls, input) =>
     controls.faults.plan(planOf(input)),
   ),
-  command('clear', '', 'no more faults', (controls) => controls.faults.clear()),
-  command('down', 'ms, how?', 'the providers cannot be reached for so long', (controls, { ms, how }) =>
+  command('clear', '', 'stops all faults', (controls) => controls.faults.clear()),
+  command('down', 'ms, how?', 'makes the providers unreachable for a time', (controls, { ms, how }) =>
     controls.down(milliseconds(ms, 'ms'), oneOf(how ?? 'dropped', 'how', OUTAGES)),
   ),
-  command('latency', 'ms', 'every answer takes so much longer', (controls, { ms }) =>
+  command('latency', 'ms', 'delays every response', (controls, { ms }) =>
     controls.setLatency(milliseconds(ms, 'ms')),
   ),
 ]);
@@ -122,13 +127,14 @@ const LONGEST_MS = 3_600_000;
 
 /** Web pages can reach this machine too, with a simple cross-site request or a DNS name that points here. */
 function intruder({ socket, method, headers, url = '' }: IncomingMessage): string | undefined {
-  if (!isLoopback(socket.remoteAddress ?? '')) return 'the control interface is for this machine only';
+  if (!isLoopback(socket.remoteAddress ?? ''))
+    return 'the control interface accepts only calls from this machine';
   const host = (headers.host ?? '').replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
   if (!isLoopback(host) && host !== 'localhost')
-    return 'the control interface is called by a loopback address';
+    return 'the control interface must be called by a loopback address';
   if (method === 'GET' && /^\/_control\/?$/.test(url)) return undefined;
   if (method === 'POST' && headers['content-type']?.startsWith('application/json')) return undefined;
-  return 'the control interface takes POST with content-type application/json';
+  return 'the control interface accepts only POST with content-type application/json';
 }
 
 function isLoopback(address: string): boolean {
@@ -191,7 +197,7 @@ function whole(value: unknown, name: string, most: number): number {
 }
 
 function wrong(name: string, what: string): SimulatorError {
-  return new SimulatorError(`${name} has to be ${what}`);
+  return new SimulatorError(`${name} must be ${what}`);
 }
 
 function parsed(body: string): Input {

@@ -31,7 +31,7 @@ export type Page = {
 };
 
 const FORGOTTEN = 'The simulator keeps payments in memory: it may have been restarted.';
-const LEFT = 'Close this tab now: the merchant has not been told, and has to find out.';
+const LEFT = 'Close this tab now. The merchant gets no callback and must query the provider.';
 
 /** The buttons of the page and their outcomes. */
 const PRESSES = new Map<string, Outcome>([
@@ -41,7 +41,7 @@ const PRESSES = new Map<string, Outcome>([
   ['pay_and_close', 'paid'],
 ]);
 
-const BUTTONS = `The field press has to be one of ${[...PRESSES.keys()].join(', ')}.`;
+const BUTTONS = `The field press must be one of ${[...PRESSES.keys()].join(', ')}.`;
 
 export function createCustomer({ ledger, callbacks, providers }: CustomerOptions) {
   /** The contrary outcome, for a forged callback. */
@@ -67,8 +67,7 @@ export function createCustomer({ ledger, callbacks, providers }: CustomerOptions
      * @throws SimulatorError
      */
     authorizeAndLeave(payment: Payment): void {
-      if (payment.gateway !== 'gateway_two')
-        throw new SimulatorError('only gateway_two leaves it to the customer');
+      if (payment.gateway !== 'gateway_two') throw new SimulatorError('only gateway_two supports it');
       ledger.decide(payment, 'paid');
     },
 
@@ -92,15 +91,15 @@ export function createCustomer({ ledger, callbacks, providers }: CustomerOptions
 
     /** Serves a browser: GET shows the page, POST presses a button. */
     browse({ method, body }: Call, payment: Payment | undefined): Page {
-      if (payment === undefined) return page(404, messagePage('No such checkout', FORGOTTEN));
+      if (payment === undefined) return page(404, messagePage('Unknown checkout', FORGOTTEN));
       if (method === 'GET') return page(200, checkoutPage(payment));
       const press = new URLSearchParams(body).get('press') ?? '';
       const outcome = PRESSES.get(press);
-      if (outcome === undefined) return page(400, messagePage('No such button', BUTTONS));
+      if (outcome === undefined) return page(400, messagePage('Unknown button', BUTTONS));
       if (!mayDecide(payment)) {
         return page(
           409,
-          messagePage('Nothing has changed', `This payment is ${payment.state}: its checkout is over.`),
+          messagePage('Nothing has changed', `This payment is ${payment.state}: its checkout is closed.`),
         );
       }
       const attempt = ledger.decide(payment, outcome);

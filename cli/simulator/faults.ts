@@ -100,7 +100,7 @@ export function createFaults(plan: RandomPlan = { seed: 1, rate: 0 }, onFault?: 
       const { kind, operation, times = 1 } = fault;
       if (operation !== undefined && !includes(POSSIBLE[operation], kind)) {
         throw new SimulatorError(
-          `${kind} cannot happen to ${operation}: ${POSSIBLE[operation].join(', ')} can`,
+          `${kind} cannot affect ${operation}: only ${POSSIBLE[operation].join(', ')} can`,
         );
       }
       if (times > 0) requested.push({ fault, left: times });

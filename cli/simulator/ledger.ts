@@ -94,7 +94,7 @@ export function createLedger(now: () => number) {
     /** Presses a button as the customer. A failed or cancelled checkout of gateway_one may be retried. */
     decide(payment: Payment, outcome: Outcome): Attempt {
       if (!mayDecide(payment)) {
-        throw new SimulatorError(`payment ${payment.ref} is ${payment.state}: its checkout is over`);
+        throw new SimulatorError(`payment ${payment.ref} is ${payment.state}: its checkout is closed`);
       }
       const proof = outcome === 'paid' && payment.gateway === 'gateway_one' ? newProof() : undefined;
       const attempt = { outcome, proof, bankId: newProof(), at: new Date(now()), validated: false };
@@ -172,7 +172,7 @@ export function createLedger(now: () => number) {
      */
     find(ref: string): Payment {
       const payment = byRef.get(ref) ?? byMerchantId.get(ref)?.at(-1);
-      if (payment === undefined) throw new SimulatorError(`no payment is called ${JSON.stringify(ref)}`);
+      if (payment === undefined) throw new SimulatorError(`unknown payment ${JSON.stringify(ref)}`);
       return payment;
     },
 

@@ -54,7 +54,7 @@ async function written({ credentials }: Simulator, directory: string): Promise<R
     return await writeCredentialsFiles(credentials, directory);
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? error.code : error;
-    throw usageError(`${directory} cannot be written to (${reason}). Name another with --credentials-dir.`);
+    throw usageError(`${directory} cannot be written to (${reason}). Give another with --credentials-dir.`);
   }
 }
 
@@ -67,14 +67,14 @@ function guide({ url, control, gateways, credentials, credentialsFiles, faults }
   };
   return `The simulator is ready.
 
-  Address      ${url}  (a page with the payments that are open)
+  Address      ${url}  (a page with the open payments)
   gateway_one  ${gateways.gateway_one}
   gateway_two  ${gateways.gateway_two}
   Faults       ${faults.rate === 0 ? 'only on request' : `${faults.rate * 100} % of all operations, seed ${faults.seed}`}
 
 Paste into another terminal:
 
-  # Make payment slots of a hub that talk to it
+  # Add payment slots of a hub that use it
   ${add('gateway_one')}
   ${add('gateway_two')}
 

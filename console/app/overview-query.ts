@@ -97,19 +97,19 @@ export function findingsOf({ serving, backlog, unwell, skewMs, hubTime }: Overvi
   const wait = backlog ? longestWait(backlog, hubTime) : 0;
   const findings: (Finding | false | undefined)[] = [
     !serving && {
-      text: 'The hub does not serve: its database takes no writes.',
-      advice: 'Is PostgreSQL up, and is it the primary? hubctl doctor looks at both.',
+      text: 'The hub does not serve: its database accepts no writes.',
+      advice: 'Check that PostgreSQL runs and is the primary: hubctl doctor checks both.',
     },
     backlog !== undefined &&
       backlog.dead.length > 0 && {
         text: `Callbacks given up after a day of attempts: ${counted(backlog.dead.length)}.`,
-        advice: 'See why, and replay them once the provider answers',
+        advice: 'See the reasons, and replay them when the provider answers again',
         link: linkTo(['callbacks'], { state: 'dead' }),
       },
     backlog !== undefined &&
       wait > LONG_MS && {
         text: `Callbacks waiting: ${counted(backlog.waiting.length)}, one of them for ${spanText(wait)}.`,
-        advice: 'See whether the provider answers',
+        advice: 'Check whether the provider answers',
         link: linkTo(['callbacks'], { state: 'received' }),
       },
     ...unwell.map(({ check, detail }) => ({

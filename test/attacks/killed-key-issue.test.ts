@@ -122,7 +122,7 @@ describe('hubctl key issue that is stopped', function () {
       await blocked();
       child.kill('SIGTERM');
       await until(
-        () => complaint().includes('SIGTERM: finishing the call under way'),
+        () => complaint().includes('SIGTERM: finishing the current call'),
         'it says what it waits for',
       );
       await holder.end();
@@ -143,7 +143,7 @@ describe('hubctl key issue that is stopped', function () {
       child.kill('SIGHUP');
       expect((await exit)[0], complaint()).to.equal(129);
       expect(complaint()).to.contain('Interrupted by SIGHUP. 0 of 5000 licenses were issued');
-      expect(complaint()).to.contain('`hubctl license list` tells');
+      expect(complaint()).to.contain('`hubctl license list` shows');
     });
 
     for (const signal of SIGNALS) {
@@ -158,9 +158,7 @@ describe('hubctl key issue that is stopped', function () {
         await holder.end();
         expect((await exit)[0], complaint()).to.equal(128 + constants.signals[signal]);
         expect(await printed).to.match(/hub_[0-9a-z]{20}/);
-        expect(complaint()).to.contain(
-          `Interrupted by ${signal}. Everything that the command was to do is done.`,
-        );
+        expect(complaint()).to.contain(`Interrupted by ${signal}. The command has finished its work.`);
         const there = await query(hub.databaseUrl, `select from service_token where name = '${signal}'`);
         expect(there).to.have.length(1);
       });

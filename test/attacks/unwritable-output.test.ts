@@ -84,7 +84,7 @@ describe('an output that cannot be written', function () {
           () => 'opened',
           (error: Error) => error.message,
         );
-      const noRoom = /at least \d+\.\d MB are to be written, and \d+\.\d MB are free\. Nothing was done\.$/;
+      const noRoom = /at least \d+\.\d MB are needed, and \d+\.\d MB are free\. Nothing was done\.$/;
       expect(await said(join(dir, 'new.csv'))).to.match(noRoom);
       expect(existsSync(join(dir, 'new.csv'))).to.equal(false);
       await writeFile(join(dir, 'kept.csv'), 'precious');
@@ -94,7 +94,7 @@ describe('an output that cannot be written', function () {
 
     it('a directory, a socket, a link to nowhere, a file of which a part is a file', async () => {
       await mkdir(join(dir, 'folder'));
-      await refused(join(dir, 'folder'), /folder is a directory\. Name another file with --out/, '--force');
+      await refused(join(dir, 'folder'), /folder is a directory\. Give another file with --out/, '--force');
       const socket = createServer().listen(join(dir, 'socket'));
       await refused(join(dir, 'socket'), /socket is a socket/, '--force');
       socket.close();
@@ -268,7 +268,7 @@ describe('an output that cannot be written', function () {
           HUB_DATA_DIR: hub.dataDir,
         });
         expect(code, stderr).to.equal(2);
-        expect(stderr).to.contain(`${path} is not a file. Name a file with --out.`);
+        expect(stderr).to.contain(`${path} is not a file. Give another with --out.`);
       }
       expect((await stat('/dev/null')).isCharacterDevice()).to.equal(true);
     });

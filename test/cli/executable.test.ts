@@ -51,7 +51,7 @@ describe('the hubctl executable', function () {
     ]) {
       const full = await ended(start(words, { HUB_DATA_DIR: '' }, 'ignore', openSync('/dev/full', 'w')));
       expect(full, words.join(' ')).to.include({ code: 1 });
-      expect(full.stderr).to.contain('Standard output takes no more (ENOSPC)');
+      expect(full.stderr).to.contain('Cannot write to standard output (ENOSPC)');
     }
     const left = start(['context', 'list'], { HUB_DATA_DIR: '' });
     left.stdout?.destroy();

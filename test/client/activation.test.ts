@@ -529,7 +529,7 @@ describe('a license client', () => {
       [{ hubUrl: no }, /^hubUrl: give the address/],
       [{ hubUrl: 'licenses.example.com' }, /^hubUrl: give the address/],
       [{ hubUrl: 'http://licenses.example.com' }, /^hubUrl: use https/],
-      [{ hubUrl: 'https://me@licenses.example.com' }, /^hubUrl: leave out/],
+      [{ hubUrl: 'https://me@licenses.example.com' }, /^hubUrl: omit/],
       [{ app: 'Photo Lab' }, /^app: give the slug/],
       [{ app: no }, /^app: /],
       [{ machineFingerprint: '' }, /^machineFingerprint: give 1 to 256/],
@@ -568,9 +568,15 @@ describe('a license client', () => {
       [{ trust: no }, /^trust: give/],
       [{ trust: JSON.parse('{}') }, /^trust: give/],
       [{ trust: { publicKeyPems: no } }, /^trust.publicKeyPems: give an array/],
-      [{ trust: { thumbprints: JSON.parse('"text"') } }, /^trust.thumbprints: give an array of one text/],
-      [{ trust: { publicKeyPems: [] } }, /^trust.publicKeyPems: give an array of one text or more/],
-      [{ trust: { publicKeyPems: ['a key'], thumbprints: [] } }, /^trust.thumbprints: give an array of one/],
+      [
+        { trust: { thumbprints: JSON.parse('"text"') } },
+        /^trust.thumbprints: give an array of at least one text/,
+      ],
+      [{ trust: { publicKeyPems: [] } }, /^trust.publicKeyPems: give an array of at least one text/],
+      [
+        { trust: { publicKeyPems: ['a key'], thumbprints: [] } },
+        /^trust.thumbprints: give an array of at least one/,
+      ],
       [
         { trust: { publicKeyPems: ['-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----'] } },
         /^trust.publicKeyPems: /,

@@ -115,11 +115,11 @@ describe('the console in a browser', function () {
 
     it('and offers nothing that the role may not do', async () => {
       const views = [
-        [`#/sessions/${fixture.sessions.paid.sessionId}`, 'Ask the provider'],
+        [`#/sessions/${fixture.sessions.paid.sessionId}`, 'Verify'],
         ['#/callbacks?state=dead', 'Replay'],
         [`#/licenses/${fixture.license.licenseId}`, 'Revoke'],
         [`#/licenses/${fixture.license.licenseId}`, 'Release'],
-        ['#/slots', 'Ask the provider of store'],
+        ['#/slots', 'Test store'],
       ] as const;
       for (const [token, offered] of [
         [fixture.tokens.operator, true],
@@ -147,7 +147,7 @@ describe('the console in a browser', function () {
       const links = await page.getByRole('navigation', { name: 'Views' }).getByRole('link').allInnerTexts();
       expect(links).to.deep.equal(['Overview', 'Sessions', 'Usage and fees']);
       await here.goTo('#/');
-      await main().getByText('All is well').waitFor();
+      await main().getByText('No problems').waitFor();
       await here.goTo(`#/sessions/${fixture.sessions.paid.sessionId}`);
       expect(await page.getByRole('alert').innerText()).to.contain('has no such session');
     });
@@ -158,13 +158,13 @@ describe('the console in a browser', function () {
       await open('', fixture.tokens.viewer);
       const text = await main().innerText();
       expect(text)
-        .to.contain('One thing needs you')
+        .to.contain('1 problem needs attention')
         .and.to.contain('Callbacks given up after a day of attempts: 1.');
-      const states = (await rows('Callbacks that wait or came to nothing')).map(
+      const states = (await rows('Callbacks that are waiting or failed')).map(
         (row) => /waiting|mismatch|dead/.exec(row)?.[0],
       );
       expect(states.sort()).to.deep.equal(['dead', 'mismatch', 'waiting']);
-      await page.getByRole('link', { name: 'See why, and replay them' }).click();
+      await page.getByRole('link', { name: 'See the reasons, and replay them' }).click();
       await page.getByRole('heading', { name: 'Callbacks' }).waitFor();
       expect(page.url()).to.match(/#\/callbacks\?state=dead$/);
     });
@@ -228,7 +228,7 @@ describe('the console in a browser', function () {
         .nth(49)
         .waitFor();
       expect(await told.filter({ hasText: /^callback$/ }).count()).to.equal(50);
-      await page.getByRole('link', { name: 'List all that the journal keeps' }).click();
+      await page.getByRole('link', { name: 'List all callbacks in the journal' }).click();
       await page.getByRole('table', { name: 'Callbacks' }).waitFor();
       const first = await rows('Callbacks');
       expect(first).to.have.length(50);
@@ -262,7 +262,7 @@ describe('the console in a browser', function () {
       const fields = await rows('Fields of the callback');
       expect(fields).to.have.length(Object.keys(callback?.fields ?? {}).length);
       expect(fields.join('\n')).to.contain(fixture.sessions.waiting.merchantTransactionId);
-      expect((await rows('Questions to the provider'))[0]).to.contain('unavailable');
+      expect((await rows('Requests to the provider'))[0]).to.contain('unavailable');
     });
 
     it('usage and fees, exactly, as charts and as a table', async () => {
@@ -282,7 +282,7 @@ describe('the console in a browser', function () {
       expect(await page.locator('canvas').count()).to.equal(4);
       const drawn = `[...document.querySelectorAll('canvas')].every((each) => new Set(each.getContext('2d').getImageData(0, 0, each.width, each.height).data).size > 4)`;
       expect(await page.evaluate(drawn)).to.equal(true);
-      await page.getByText('The same as a table').first().click();
+      await page.getByText('Show as a table').first().click();
       expect(await rows('Payments in BDT by day (UTC)')).to.have.length(10);
       expect(await rows('Fee rules')).to.have.length(2);
       await page.getByLabel('Slot').selectOption('wallet');
@@ -310,7 +310,7 @@ describe('the console in a browser', function () {
       expect(await rows('Limit profiles of demo')).to.have.length(2);
       await here.goTo('#/slots');
       expect(await rows('Payment slots')).to.have.length(2);
-      await button('Ask the provider of store').click();
+      await button('Test store').click();
       await page.getByText('store: answers').waitFor();
       await here.goTo('#/audit?action=license.revoke');
       await until(async () => (await rows('Changes')).length === 1, 'the revocation is found');
@@ -394,7 +394,7 @@ describe('the console in a browser', function () {
         .and.to.contain('Refunded');
       await button('Reinstate').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Reinstate' }).click();
-      await page.getByText(`The license …${keyHint} is good again.`).waitFor();
+      await page.getByText(`The license …${keyHint} is valid again.`).waitFor();
       expect(await state()).to.equal(LicenseState.ACTIVE);
     });
 
@@ -442,8 +442,8 @@ describe('the console in a browser', function () {
       await main().getByText('settled', { exact: true }).first().waitFor();
 
       await here.goTo(`#/sessions/${waiting.sessionId}`);
-      await button('Ask the provider').click();
-      await page.getByRole('dialog').getByRole('button', { name: 'Ask the provider' }).click();
+      await button('Verify').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Verify' }).click();
       await page.getByText('The session is success.').waitFor();
       expect(await statusOf(fixture.payments, waiting)).to.equal('success');
     });

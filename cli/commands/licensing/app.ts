@@ -35,7 +35,7 @@ function addCreateVerb(app: Command, tools: CommandContext): void {
     prints: { document: APP },
   })
     .argument('<slug>', 'name in URLs and signed licenses: lower-case letters, digits, inner dashes')
-    .option('--name <text>', 'name for people (default: the slug)')
+    .option('--name <text>', 'display name (default: the slug)')
     .action(async (slug: string, { name }: { name?: string }) => {
       const { admin } = await hub('admin');
       await printApp(tools, (await admin.createApp({ slug, name: name ?? '' })).app);

@@ -142,7 +142,7 @@ function hasReaderLeft(error: unknown): boolean {
   return cause instanceof Error && 'code' in cause && (cause.code === 'EPIPE' || cause.code === 'ECONNRESET');
 }
 
-const MORE = '`hubctl license list` tells whether calls that failed or were not answered issued more.';
+const MORE = '`hubctl license list` shows whether failed calls or calls without an answer issued more.';
 
 type Issued = {
   readonly total: number;

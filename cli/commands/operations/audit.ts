@@ -140,12 +140,12 @@ function addBeginChainVerb(audit: Command, tools: CommandContext): void {
     description:
       'Begins a new chain after the key or the head of the chain was lost, so that hubs cannot link entries. The hub refuses it while the chain is usable.',
     notes: [
-      'First find out who removed them: `audit verify` says what is missing. If you can, restore it from a backup: hubs then link again by themselves. Otherwise save the log with `audit export`: the new chain does not verify entries that were linked in the old one. The log records who began the new chain, and the reason.',
+      'First find out who removed them: `audit verify` names the missing part. If you can, restore it from a backup: hubs then link again by themselves. Otherwise save the log with `audit export`: the new chain does not verify entries that were linked in the old one. The log records who began the new chain, and the reason.',
     ],
     examples: ['hubctl audit begin-chain --reason "audit_key was lost with the old server" --yes'],
     prints: { document: BEGUN },
   })
-    .requiredOption('--reason <text>', 'why, for the log')
+    .requiredOption('--reason <text>', 'reason, kept in the audit log')
     .addOption(yesOption())
     .action(async ({ reason, yes }: { reason: string; yes?: true }) => {
       const question = () => 'Begin a new chain? Entries linked in the old chain can no longer be verified.';

@@ -107,7 +107,7 @@ function addRestoreVerb(backup: Command, tools: CommandContext): void {
       });
       await out.record(report, RESTORED_FIELDS);
       out.note(
-        'Start the hub with `hubctl serve` and the same settings. The original hub must not run any more.',
+        'Start the hub with `hubctl serve` and the same settings. The original hub must not run again.',
       );
     });
   addPassphraseFile(restore);

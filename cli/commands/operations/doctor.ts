@@ -27,7 +27,7 @@ export function registerDoctor(program: Command, tools: CommandContext): void {
         interval,
       );
     }
-    const line = tools.progress.show(() => 'Examining the hub');
+    const line = tools.progress.show(() => 'Checking the hub');
     const findings = await examine(flags, process.env, tools).finally(() => line.end());
     await tools.out.list([findings], FINDING_COLUMNS);
     const failed = findings.filter((finding) => finding.state === 'failed').length;

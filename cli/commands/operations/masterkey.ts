@@ -37,7 +37,7 @@ export function registerMasterkey(program: Command, { hub, out }: CommandContext
     const { resealed, masterKeyId } = await paymentAdmin.reencryptSecrets({}, NO_DEADLINE);
     await out.record({ masterKeyId, resealed }, [
       { title: 'Master key', cell: (item) => item.masterKeyId },
-      { title: 'Secrets sealed again', cell: (item) => item.resealed },
+      { title: 'Secrets re-encrypted', cell: (item) => item.resealed },
     ]);
     if (resealed === 0) {
       out.note('All secrets use this key. A hub reads a changed key file when it restarts.');

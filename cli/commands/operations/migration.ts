@@ -21,7 +21,7 @@ import { packageVersion } from '../../version.ts';
 const MIGRATION = object('Migration', {
   name: text('its name, which begins with its time'),
   state: oneOf(['applied', 'pending'], 'whether the database has it'),
-  compatible: optional(boolean('whether hubs that do not know it can serve with its schema')),
+  compatible: optional(boolean('whether hubs without it can serve with its schema')),
   appliedAt: optional(time('when it was applied; absent if this call applied it')),
 });
 type MigrationView = ValueOf<typeof MIGRATION>;
@@ -97,7 +97,7 @@ export function registerMigration(
     const { dataDir } = options();
     // Listing must not create a database.
     const isThere = settings.databaseUrl !== undefined || existsSync(join(dataDir, 'postgres'));
-    const line = progress.show(() => 'Looking at the database');
+    const line = progress.show(() => 'Reading the database');
     const known = await knownMigrations();
     const { applied, pending } = isThere
       ? await withLocalDatabase(settings, dataDir, migrationStatus).finally(() => line.end())

@@ -61,7 +61,7 @@ export function registerDuplicates(session: Command, tools: CommandContext): voi
     prints: { document: DUPLICATE_PAYMENT },
   })
     .argument('<duplicatePaymentId>', 'the duplicate payment, dup_…')
-    .requiredOption('--note <text>', 'what was done about it', parseText)
+    .requiredOption('--note <text>', 'how it was handled', parseText)
     .action(async (duplicatePaymentId: string, { note }: { note: string }) => {
       const { paymentAdmin } = await hub('paymentAdmin');
       const request = { duplicatePaymentId, resolution: note };

@@ -92,7 +92,7 @@ function addCreateVerb(session: Command, tools: CommandContext): void {
     prints: { document: CHARGE_SESSION },
   })
     .requiredOption('--slot <slot>', 'the payment slot to charge through')
-    .requiredOption('--amount <decimal>', 'what to charge: 100.00')
+    .requiredOption('--amount <decimal>', 'amount to charge: 100.00')
     .requiredOption('--currency <code>', 'ISO 4217 code: BDT')
     .option('--order <text>', 'your reference; does not have to be unique', parseText)
     .option('--customer-name <text>', 'who pays', parseText)
@@ -289,7 +289,7 @@ function addReleaseVerb(session: Command, tools: CommandContext): void {
 function addRecheckVerb(session: Command, tools: CommandContext): void {
   const { hub, out } = tools;
   addVerb(session, 'recheck', {
-    summary: 'ask the provider now',
+    summary: 'verify a session with the provider now',
     description:
       'Verifies a session with its provider and settles it by the answer. This is the only way to detect a reversal. For a paid session it also searches for duplicate payments.',
     examples: [`hubctl session recheck ${EXAMPLE_ID}`],

@@ -88,7 +88,7 @@ function addAddVerb(slot: Command, tools: CommandContext): void {
     .argument('<name>', 'name of the slot: lower-case letters, digits, inner dashes')
     .requiredOption('--gateway <gateway>', 'gateway, such as gateway_one')
     .addOption(
-      new Option('--environment <where>', 'where its payments are real')
+      new Option('--environment <where>', 'whether it charges real money')
         .choices(Object.keys(SLOT_ENVIRONMENTS))
         .makeOptionMandatory(),
     )

@@ -23,7 +23,7 @@ export function registerUsage(program: Command, tools: CommandContext): void {
   });
 
   const listing = addVerb(usage, 'list', {
-    summary: 'list what was paid',
+    summary: 'list the usage log',
     description: 'Lists the usage log, newest first.',
     examples: ['hubctl usage list --slot main --from 2026-01-01'],
     prints: { document: list(USAGE_LOG) },
@@ -66,7 +66,7 @@ export function registerUsage(program: Command, tools: CommandContext): void {
         settledTo: timestampOf(to),
       });
       const count = await out.list([days.map(usageDayView)], USAGE_DAY_COLUMNS);
-      if (count === 0) out.note('Nothing was paid then.');
+      if (count === 0) out.note('Nothing was paid in this period.');
     });
 
   const exporting = addVerb(usage, 'export', {
@@ -86,8 +86,7 @@ export function registerUsage(program: Command, tools: CommandContext): void {
   addOutFile(exporting, 'the entries').action(
     (given: Omit<ExportOptions, 'format'> & { format?: Format }) => {
       const asJson = out.json() && given.out === undefined;
-      if (asJson && given.format === 'csv')
-        throw usageError('--format csv is no JSON: leave out --output json.');
+      if (asJson && given.format === 'csv') throw usageError('--format csv is not JSON: omit --output json.');
       return exportUsage(tools, { ...given, format: given.format ?? (asJson ? 'jsonl' : 'csv') });
     },
   );

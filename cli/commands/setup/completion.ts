@@ -21,7 +21,7 @@ export function registerCompletion(program: Command, { out }: CommandContext): v
   })
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
     .action(async (shell: Shell) => {
-      if (out.json()) throw usageError('--output: a completion script is no JSON.');
+      if (out.json()) throw usageError('--output: a completion script is not JSON.');
       const [, program = 'hubctl'] = process.argv;
       await out.text(completionScript(shell, program));
     });

@@ -21,11 +21,11 @@ const PATIENCE_MS = 1_000;
 export const WORKERS: GaugeSpec = {
   name: 'hub_workers',
   labelNames: ['state'],
-  help: 'Worker processes: those there should be, those that serve, and those that answered just now.',
+  help: 'Worker processes: configured, serving, and answering now.',
 };
 export const DEATHS = {
   name: 'hub_worker_deaths_total',
-  help: 'Worker processes that died and were started again.',
+  help: 'Worker processes that died and were restarted.',
 };
 
 /** For the process that starts the workers. `wanted`: how many there should be. */

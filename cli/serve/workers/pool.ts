@@ -108,7 +108,7 @@ export async function stopWorkers(graceMs: number, logger: Logger): Promise<void
   const impatient = setTimeout(graceMs, undefined, { signal: patience.signal }).then(
     () => {
       for (const worker of living()) {
-        logger.warn({ worker: worker.id, pid: worker.process.pid }, 'a worker does not end: it is killed');
+        logger.warn({ worker: worker.id, pid: worker.process.pid }, 'a worker does not stop: killing it');
         worker.process.kill('SIGKILL');
       }
     },

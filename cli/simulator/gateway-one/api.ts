@@ -116,7 +116,7 @@ function complaint(form: URLSearchParams): string | undefined {
     const address = form.get(name);
     return address && (address.length > 255 || !isWebAddress(address));
   });
-  return wrong && `Invalid Information: ${wrong} is no address of at most 255 characters`;
+  return wrong && `Invalid Information: ${wrong} is not an address of at most 255 characters`;
 }
 
 function refused(failedreason: string): JsonAnswer {

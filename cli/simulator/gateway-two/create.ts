@@ -71,9 +71,9 @@ function complaintOf(fields: Readonly<Record<string, unknown>>): string | undefi
   ];
   const missing = names.find((name) => text(fields[name]) === '');
   if (missing !== undefined) return `Mandatory field ${missing} is missing`;
-  if (fields['mode'] !== '0011') return 'mode has to be 0011';
-  if (fields['intent'] !== 'sale') return 'intent has to be sale';
-  return isWebAddress(text(fields['callbackURL'])) ? undefined : 'callbackURL is no address';
+  if (fields['mode'] !== '0011') return 'mode must be 0011';
+  if (fields['intent'] !== 'sale') return 'intent must be sale';
+  return isWebAddress(text(fields['callbackURL'])) ? undefined : 'callbackURL is not an address';
 }
 
 /** Whether an invoice has been or may be paid. */

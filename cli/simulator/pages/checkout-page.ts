@@ -51,8 +51,8 @@ const SAID = {
   },
   paid: { title: 'Paid', tone: 'good', detail: 'The money has moved.' },
   failed: { title: 'Failed', tone: 'bad', detail: 'The payment was declined. No money has moved.' },
-  cancelled: { title: 'Cancelled', tone: 'muted', detail: 'You have cancelled. No money has moved.' },
-  reversed: { title: 'Reversed', tone: 'bad', detail: 'The money was given back.' },
+  cancelled: { title: 'Cancelled', tone: 'muted', detail: 'You cancelled. No money has moved.' },
+  reversed: { title: 'Reversed', tone: 'bad', detail: 'The payment was reversed.' },
 } as const;
 
 function buttons(payment: Payment): string {

@@ -33,7 +33,7 @@ export const LICENSE = object(
     seats: integer('seats allowed; -1 is unlimited'),
     seatsUsed: integer('seats taken'),
     limits: map(integer()),
-    limitProfile: optional(text('the limit profile it takes its limits from')),
+    limitProfile: optional(text('its limit profile')),
     customer: optional(text('the customer')),
     expiresAt: optional(time('when it expires')),
     leaseDays: optional(integer('number of days that a signed license is valid without contacting the hub')),

@@ -8,7 +8,7 @@ export const CONTEXT = object('Context', {
   name: text('name of the context'),
   current: boolean('whether commands use it by default'),
   server: text("address of the hub's internal port"),
-  authentication: oneOf(['token', 'certificate', 'none'], 'what is shown to the hub'),
+  authentication: oneOf(['token', 'certificate', 'none'], 'how hubctl authenticates to the hub'),
   tokenId: optional(id('tok', 'the token, which itself is never shown')),
   ca: optional(text("PEM file: CA of the hub's certificate")),
   clientCert: optional(text('PEM file: client certificate used instead of a token')),

@@ -4,7 +4,7 @@ import type { Column } from '../../output/table.ts';
 
 export const FINDING = object('Finding', {
   check: text('the check'),
-  state: oneOf(['ok', 'warning', 'failed', 'skipped'], 'how it is'),
+  state: oneOf(['ok', 'warning', 'failed', 'skipped'], 'state of the check'),
   detail: text('the result'),
   remedy: optional(text('remedy for a failed check')),
 });

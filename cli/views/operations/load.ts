@@ -30,7 +30,7 @@ const PROVIDER = object('ProviderLoad', {
   p50Ms: ms('median response time'),
   p99Ms: ms('99th percentile'),
   underWay: integer('verifications in progress'),
-  waiting: integer('verifications waiting for a free slot'),
+  waiting: integer('verifications waiting for their turn'),
   sweepOverdueSeconds: optional(number('delay of the sweep')),
 });
 

@@ -20,7 +20,7 @@ export const TOKEN = object(
     role: word(ROLES),
     apps: list(text()),
     slots: list(text()),
-    certificateSubject: optional(text('subject of the certificate that is shown in place of a token')),
+    certificateSubject: optional(text('subject of the certificate that replaces the token')),
     createdAt: time(),
     expiresAt: optional(time('when it expires')),
     revokedAt: optional(time('when it was revoked')),

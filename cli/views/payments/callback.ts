@@ -23,13 +23,13 @@ export const CALLBACK = object(
   {
     callbackId: id('cb'),
     gateway: text(),
-    sessionId: optional(id('chs', 'the session it was resolved to')),
+    sessionId: optional(id('chs', 'the session it belongs to')),
     state: word(CALLBACK_STATES),
     reason: text(),
     fields: map(text()),
     attempts: integer(),
     receivedAt: time(),
-    finishedAt: optional(time('when it was dealt with')),
+    finishedAt: optional(time('when it was processed')),
     sessionStatus: optional(word(CHARGE_STATUSES, 'session status that it was settled with')),
     replayedAt: optional(list(time(), 'when operators replayed it, oldest first')),
   },
@@ -45,7 +45,7 @@ export const VERIFICATION = object(
     detail: text(),
     askedAt: time(),
     durationMs: integer(),
-    callbackId: optional(id('cb', 'the callback on whose behalf it was asked')),
+    callbackId: optional(id('cb', 'the callback that caused the request')),
   },
   { message: 'hub.payment.v1.Verification' },
 );
@@ -79,7 +79,7 @@ export function verificationView(verification: Verification): VerificationView {
     operation,
     outcome,
     detail,
-    askedAt: rfc3339(part(verification.askedAt, 'time of the question')),
+    askedAt: rfc3339(part(verification.askedAt, 'time of the request')),
     durationMs,
     ...(callbackId !== '' && { callbackId }),
   };

@@ -40,7 +40,7 @@ export const CHARGE_SESSION = object(
     riskLevel: optional(
       integer("the provider's risk rating of the payment, 0 is safe; missing without a rating"),
     ),
-    riskTitle: optional(text("the rating in the provider's words")),
+    riskTitle: optional(text("the provider's title of the rating")),
     heldAt: optional(time('since when the payment has been held for review; only while it is')),
     releasedAt: optional(time('when an operator released it despite the risk')),
     customer: map(text(), "the payer's details, if given: `name`, `email`, `phone` …"),

@@ -19,7 +19,7 @@ export const DUPLICATE_PAYMENT = object(
     ...MONEY.properties,
     foundAt: time(),
     resolvedAt: optional(time('when it was marked as handled')),
-    resolution: optional(text('what was done about it')),
+    resolution: optional(text('how it was handled')),
   },
   { message: 'hub.payment.v1.DuplicatePayment' },
 );

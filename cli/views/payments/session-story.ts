@@ -36,7 +36,7 @@ export const STATUS_CHANGE = object(
     to: word(CHARGE_STATUSES),
     verified: boolean(),
     reason: text(),
-    callbackId: optional(id('cb', 'the callback that led to it')),
+    callbackId: optional(id('cb', 'the callback that caused the change')),
   },
   { message: 'hub.payment.v1.StatusChange' },
 );
@@ -52,23 +52,20 @@ export const SESSION_STORY = object('SessionStory', {
   ...CHARGE_SESSION.properties,
   statusChanges: list(
     STATUS_CHANGE,
-    'how its status came about: the newest 50 changes, oldest first, as far as the audit log goes back',
+    'its newest 50 status changes, oldest first, as far back as the audit log goes',
   ),
-  moreStatusChanges: boolean('whether there are more: `session list-changes` has all'),
+  moreStatusChanges: boolean('whether there are more: `session list-changes` lists all'),
   callbacks: list(CALLBACK, 'its newest 50 callbacks, oldest first'),
-  moreCallbacks: boolean('whether the journal has more: `callback list --session` has all'),
+  moreCallbacks: boolean('whether the journal has more: `callback list --session` lists all'),
   callbackCounts: list(CALLBACK_COUNT, 'number of callbacks by state'),
   verifications: list(VERIFICATION, 'the newest 50 verifications with the provider, oldest first'),
-  moreVerifications: boolean('whether there are more: `session list-verifications` has all'),
+  moreVerifications: boolean('whether there are more: `session list-verifications` lists all'),
   usageLog: nullable(USAGE_LOG, 'the usage log entry of its first payment; null unless it was paid'),
   fees: list(FEE_LINE, 'the fees of that entry'),
-  usageLogs: list(
-    USAGE_LOG,
-    'all its usage log entries, oldest first: reversals and payments after them too',
-  ),
+  usageLogs: list(USAGE_LOG, 'all its usage log entries, oldest first, with reversals and later payments'),
   duplicatePayments: list(
     DUPLICATE_PAYMENT,
-    'further payments at the provider that are not reversed, oldest first',
+    'its duplicate payments at the provider that are not reversed, oldest first',
   ),
 });
 export type SessionStoryView = ValueOf<typeof SESSION_STORY>;
@@ -150,8 +147,8 @@ export function leftOutOf(story: SessionStoryView): string[] {
   const { sessionId, moreCallbacks, moreVerifications, moreStatusChanges } = story;
   return [
     ...(moreCallbacks ? [`Earlier callbacks: hubctl callback list --session ${sessionId}`] : []),
-    ...(moreVerifications ? [`Earlier questions: hubctl session list-verifications ${sessionId}`] : []),
-    ...(moreStatusChanges ? [`Earlier changes of the status: hubctl session list-changes ${sessionId}`] : []),
+    ...(moreVerifications ? [`Earlier verifications: hubctl session list-verifications ${sessionId}`] : []),
+    ...(moreStatusChanges ? [`Earlier status changes: hubctl session list-changes ${sessionId}`] : []),
   ];
 }
 

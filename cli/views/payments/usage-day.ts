@@ -10,10 +10,10 @@ export const USAGE_DAY = object(
     day: text(),
     currency: text(),
     payments: integer(),
-    paid: withDescription(MONEY, 'what they amount to'),
-    fees: withDescription(MONEY, 'what they cost'),
+    paid: withDescription(MONEY, 'sum of these payments'),
+    fees: withDescription(MONEY, 'sum of their fees'),
     reversedPayments: integer(),
-    reversed: withDescription(MONEY, 'what these amount to'),
+    reversed: withDescription(MONEY, 'sum of these payments'),
     net: withDescription(MONEY, 'payments less reversals'),
   },
   {

@@ -67,7 +67,7 @@ export function Confirm(props: ConfirmProps) {
             {children}
             {asksReason && (
               <label>
-                <span>Reason, for the record</span>
+                <span>Reason (stored in the audit log)</span>
                 <input
                   value={reason}
                   maxLength={500}

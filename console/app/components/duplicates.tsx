@@ -25,7 +25,7 @@ export function Duplicates({ who, duplicates, onDone }: DuplicatesProps) {
   return (
     <section aria-labelledby="duplicates">
       <h2 id="duplicates">Duplicate payments</h2>
-      <p>The provider says that the customer also made these payments. Nothing is settled by them.</p>
+      <p>The provider reports that the customer also made these payments. They settle nothing.</p>
       <Table
         caption="Duplicate payments of this session"
         rows={duplicates}
@@ -47,7 +47,7 @@ export function Duplicates({ who, duplicates, onDone }: DuplicatesProps) {
                   asksReason
                   run={(reason) => resolve(each.duplicatePaymentId, reason)}
                 >
-                  <p>This moves no money. Refund the payment at the provider first, and say so here.</p>
+                  <p>This moves no money. Refund the payment at the provider first, then describe it here.</p>
                 </Confirm>
               ) : (
                 'open'

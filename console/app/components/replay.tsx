@@ -24,7 +24,7 @@ export function Replay({ who, callback, onDone }: ReplayProps & { readonly callb
     return `Replayed: the callback is ${wordFor(CALLBACK_STATES, reply.callback?.state ?? 0)}.`;
   };
   return (
-    <Confirm action="Replay" question="Deal with this callback again?" run={run}>
+    <Confirm action="Replay" question="Process this callback again?" run={run}>
       <p>
         The hub verifies the session with the provider again and settles it by the answer. A settled session
         is not settled twice.
@@ -50,7 +50,7 @@ export function ReplayAll({
   return (
     <Confirm
       action={`Replay these ${callbacks.length}`}
-      question={`Deal with these ${callbacks.length} callbacks again?`}
+      question={`Process these ${callbacks.length} callbacks again?`}
       run={run}
     >
       <p>

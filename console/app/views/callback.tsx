@@ -47,7 +47,7 @@ export function CallbackView({ who, id }: { readonly who: SignedIn; readonly id:
                 ]}
               />
               <section aria-labelledby="fields">
-                <h2 id="fields">What was in it</h2>
+                <h2 id="fields">Fields</h2>
                 <p class="muted">
                   As anybody can send it: only what the provider answers to the hub’s own question settles a
                   payment.
@@ -64,12 +64,12 @@ export function CallbackView({ who, id }: { readonly who: SignedIn; readonly id:
                 />
               </section>
               <section aria-labelledby="asked">
-                <h2 id="asked">What the provider was asked</h2>
+                <h2 id="asked">Requests to the provider</h2>
                 <Table
-                  caption="Questions to the provider"
+                  caption="Requests to the provider"
                   rows={verifications}
                   keyOf={({ askedAt, operation }) => `${askedAt?.seconds}.${askedAt?.nanos} ${operation}`}
-                  empty="Nothing because of this callback: another one’s answer may have settled it, or it was of no consequence."
+                  empty="This callback caused no requests. Another callback’s verification may have settled it, or it had no effect."
                   columns={[
                     { title: 'Asked', cell: ({ askedAt }) => <Moment at={askedAt} exact /> },
                     { title: 'What', cell: ({ operation }) => operation },

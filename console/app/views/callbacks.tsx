@@ -13,13 +13,13 @@ import type { SignedIn } from '../signed-in.ts';
 const EVERY_MS = 10_000;
 
 const TABS = [
-  ['received', 'Waiting', 'No callback waits: all have been dealt with.'],
-  ['dead', 'Dead', 'None was given up: within a day of attempts every callback has been dealt with.'],
-  ['mismatch', 'Mismatch', 'None contradicts itself or its session.'],
-  ['unresolved', 'Unresolved', 'Each names a session of this hub.'],
-  ['ignored', 'Ignored', 'None was ignored.'],
-  ['settled', 'Settled', 'None has been settled yet.'],
-  ['all', 'All', 'No callback has come yet.'],
+  ['received', 'Waiting', 'No callback is waiting: all are processed.'],
+  ['dead', 'Dead', 'No callback was given up: all were processed within a day of attempts.'],
+  ['mismatch', 'Mismatch', 'No callback contradicts itself or its session.'],
+  ['unresolved', 'Unresolved', 'All callbacks name a session of this hub.'],
+  ['ignored', 'Ignored', 'No callback was ignored.'],
+  ['settled', 'Settled', 'No callback has been settled yet.'],
+  ['all', 'All', 'No callback has arrived yet.'],
 ] as const;
 
 export function CallbacksView({ who }: { readonly who: SignedIn }) {

@@ -62,7 +62,7 @@ function Findings({ findings }: { readonly findings: readonly HealthFinding[] })
       caption="Health of the hub"
       rows={findings}
       keyOf={({ check }) => check}
-      empty="The hub says nothing of itself."
+      empty="The hub reports no health checks."
       columns={[
         { title: 'What', cell: ({ check }) => check },
         { title: 'State', cell: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
@@ -70,7 +70,7 @@ function Findings({ findings }: { readonly findings: readonly HealthFinding[] })
           title: 'Found',
           kind: 'long',
           cell: (finding) =>
-            finding.state === 'ok' ? finding.detail : `${finding.detail}. To mend it: ${finding.remedy}.`,
+            finding.state === 'ok' ? finding.detail : `${finding.detail}. Remedy: ${finding.remedy}.`,
         },
       ]}
     />
@@ -90,13 +90,13 @@ function Now({ history }: { readonly history: readonly Throughput[] }) {
           caption="Requests"
           rows={load.requests}
           keyOf={({ name }) => name}
-          empty="None just now."
+          empty="None now."
           columns={[
             { title: 'Request', kind: 'long', cell: ({ name }) => <code class="value">{name}</code> },
             { title: 'Per second', kind: 'number', cell: ({ perSecond }) => perSecond },
             { title: 'Failed', kind: 'number', cell: ({ errorsPerSecond }) => errorsPerSecond },
-            { title: 'Half within', kind: 'number', wide: true, cell: ({ p50Ms }) => msText(p50Ms) },
-            { title: '99 % within', kind: 'number', cell: ({ p99Ms }) => msText(p99Ms) },
+            { title: 'Median', kind: 'number', wide: true, cell: ({ p50Ms }) => msText(p50Ms) },
+            { title: '99th percentile', kind: 'number', cell: ({ p99Ms }) => msText(p99Ms) },
             {
               title: 'Lately',
               wide: true,
@@ -108,9 +108,9 @@ function Now({ history }: { readonly history: readonly Throughput[] }) {
       </section>
       {load.providers.length > 0 && (
         <section aria-labelledby="providers">
-          <h2 id="providers">Questions to providers</h2>
+          <h2 id="providers">Requests to providers</h2>
           <Table
-            caption="Questions to providers"
+            caption="Requests to providers"
             rows={load.providers}
             keyOf={({ slot }) => slot}
             empty=""
@@ -118,7 +118,7 @@ function Now({ history }: { readonly history: readonly Throughput[] }) {
               { title: 'Slot', cell: ({ slot }) => slot },
               { title: 'Per second', kind: 'number', cell: ({ questionsPerSecond }) => questionsPerSecond },
               { title: 'Failed', kind: 'number', cell: ({ failuresPerSecond }) => failuresPerSecond },
-              { title: '99 % within', kind: 'number', cell: ({ p99Ms }) => msText(p99Ms) },
+              { title: '99th percentile', kind: 'number', cell: ({ p99Ms }) => msText(p99Ms) },
               { title: 'Under way', kind: 'number', wide: true, cell: ({ underWay }) => underWay },
               { title: 'Waiting', kind: 'number', wide: true, cell: ({ waiting }) => waiting },
               {
@@ -134,23 +134,23 @@ function Now({ history }: { readonly history: readonly Throughput[] }) {
         </section>
       )}
       <section aria-labelledby="now">
-        <h2 id="now">At the moment</h2>
+        <h2 id="now">Current rates</h2>
         <Facts
           facts={[
             [
-              'Callbacks a second',
+              'Callbacks per second',
               <>
                 {callbacks.perSecond} {trend((past) => past.callbacks.perSecond)}
               </>,
             ],
             [
-              'Payments a second',
+              'Payments per second',
               <>
                 {sessions.paidPerSecond} {trend((past) => past.sessions.paidPerSecond)}
               </>,
             ],
             [
-              'Activations a second',
+              'Activations per second',
               <>
                 {licenses.activationsPerSecond} {trend((past) => past.licenses.activationsPerSecond)}
               </>,
@@ -169,7 +169,7 @@ function Now({ history }: { readonly history: readonly Throughput[] }) {
               </>,
             ],
             ['Memory', `${Math.round(process.memoryBytes / 1e6)} MB in ${process.workers} serving`],
-            ['Event loop late by', `${msText(process.eventLoopP99Ms)} (99 %)`],
+            ['Event loop delay', `${msText(process.eventLoopP99Ms)} (99 %)`],
           ]}
         />
       </section>

@@ -101,13 +101,11 @@ function LicenseActions({ who, license, onDone }: ActionsProps) {
     const reinstate = async (): Promise<string> => {
       await licenses.reinstateLicense({ licenseId });
       await onDone();
-      return `The license …${keyHint} is good again.`;
+      return `The license …${keyHint} is valid again.`;
     };
     return (
-      <Confirm action="Reinstate" question="Take the revocation back?" run={reinstate}>
-        <p>
-          Machines that have a seat keep it, and are told at their next check that the license is good again.
-        </p>
+      <Confirm action="Reinstate" question="Undo the revocation?" run={reinstate}>
+        <p>Machines keep their seats. Their next check reports the license as valid.</p>
       </Confirm>
     );
   }

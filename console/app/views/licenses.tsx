@@ -60,7 +60,7 @@ export function LicensesView({ who }: { readonly who: SignedIn }) {
               caption="Licenses"
               rows={licenses}
               keyOf={({ licenseId }) => licenseId}
-              empty="No license matches. Customers are found by their exact name, keys by their last five symbols."
+              empty="No license matches. Enter the exact name of a customer or the last five symbols of a key."
               columns={[
                 { title: 'License', cell: ({ licenseId }) => <ShortId id={licenseId} /> },
                 { title: 'State', cell: (it) => <LicenseBadge state={it.state} /> },

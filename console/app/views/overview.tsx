@@ -56,13 +56,15 @@ function Verdict({ seen }: { readonly seen: Overview }) {
   if (findings.length === 0) {
     return (
       <div class="verdict good">
-        <strong>All is well.</strong> The hub serves{seen.backlog && ', and no callback needs anybody'}.
+        <strong>No problems.</strong> The hub serves{seen.backlog && ', and no callback needs attention'}.
       </div>
     );
   }
   return (
     <div class="verdict bad">
-      <strong>{findings.length === 1 ? 'One thing needs you' : `${findings.length} things need you`}</strong>
+      <strong>
+        {findings.length === 1 ? '1 problem needs attention' : `${findings.length} problems need attention`}
+      </strong>
       <ul>
         {findings.map(({ text, advice, link }) => (
           <li key={text}>
@@ -86,7 +88,7 @@ function Tiles({ seen: { backlog, pending, paid, hubTime } }: { readonly seen: O
             note={
               backlog.waiting.length > 0
                 ? `oldest: ${spanText(longestWait(backlog, hubTime))}`
-                : 'all dealt with'
+                : 'all processed'
             }
             link={callbacks('received')}
           />
@@ -99,7 +101,7 @@ function Tiles({ seen: { backlog, pending, paid, hubTime } }: { readonly seen: O
           <Tile
             name="Mismatches"
             value={counted(backlog.mismatch.length)}
-            note={backlog.mismatch.length > 0 ? 'settled nothing' : 'none contradicting'}
+            note={backlog.mismatch.length > 0 ? 'settled nothing' : 'no contradictions'}
             link={callbacks('mismatch')}
           />
         </>
@@ -147,12 +149,12 @@ function Tile({ name, value, note, link }: TileProps) {
 function TroubleTable({ backlog }: { readonly backlog: Backlog }) {
   return (
     <section aria-labelledby="trouble">
-      <h2 id="trouble">Callbacks that wait or came to nothing</h2>
+      <h2 id="trouble">Callbacks that are waiting or failed</h2>
       <Table
-        caption="Callbacks that wait or came to nothing"
+        caption="Callbacks that are waiting or failed"
         rows={troubleOf(backlog)}
         keyOf={({ callbackId }) => callbackId}
-        empty="None: every callback has been dealt with."
+        empty="None: all callbacks are processed."
         columns={[
           { title: 'Received', cell: ({ receivedAt }) => <Moment at={receivedAt} /> },
           { title: 'State', cell: ({ state }) => <StateBadge state={state} /> },

@@ -43,8 +43,8 @@ export function SessionView({ who, id }: { readonly who: SignedIn; readonly id: 
     await live.refresh();
     const status = wordFor(CHARGE_STATUSES, now?.status ?? 0);
     return verification
-      ? `The provider said: ${verification.outcome}. The session is ${status}.`
-      : `There is no checkout to ask about. The session is ${status}.`;
+      ? `Answer of the provider: ${verification.outcome}. The session is ${status}.`
+      : `The session has no checkout. It is ${status}.`;
   };
   return (
     <Page
@@ -53,14 +53,10 @@ export function SessionView({ who, id }: { readonly who: SignedIn; readonly id: 
       actions={
         session &&
         canCall(who.caller, PaymentService.method.recheckChargeSession) && (
-          <Confirm
-            action="Ask the provider"
-            question="Ask the provider about this session now?"
-            run={recheck}
-          >
+          <Confirm action="Verify" question="Verify this session with the provider now?" run={recheck}>
             <p>
-              The session is settled by the answer: one that is paid becomes <b>success</b>, and one whose
-              payment was reversed becomes <b>cancelled</b>.
+              The answer settles the session: a paid one becomes <b>success</b>, and one whose payment was
+              reversed becomes <b>cancelled</b>.
             </p>
           </Confirm>
         )
@@ -72,7 +68,7 @@ export function SessionView({ who, id }: { readonly who: SignedIn; readonly id: 
             <p class="lead">{reply.session?.statusReason}</p>
             {reply.session && <SessionFacts session={reply.session} />}
             <section aria-labelledby="story">
-              <h2 id="story">What happened</h2>
+              <h2 id="story">History</h2>
               <Timeline lines={listSessionEvents(reply)} />
             </section>
             {reply.duplicatePayments.length > 0 && (
@@ -108,10 +104,10 @@ function Callbacks({ who, id, reply }: CallbacksProps) {
   return (
     <section aria-labelledby="callbacks">
       <h2 id="callbacks">Callbacks</h2>
-      <p class="muted">{counts.join(', ') || 'No callback has come yet.'}</p>
+      <p class="muted">{counts.join(', ') || 'No callback has arrived yet.'}</p>
       {mayList && moreCallbacks && query['callbacks'] !== 'all' && (
         <p>
-          <a href={linkTo(path, { callbacks: 'all' })}>List all that the journal keeps</a>
+          <a href={linkTo(path, { callbacks: 'all' })}>List all callbacks in the journal</a>
         </p>
       )}
       {mayList && query['callbacks'] === 'all' && (
@@ -131,7 +127,7 @@ function AllCallbacks({ who, id, after }: AllProps) {
     <Loaded live={live}>
       {({ callbacks, nextPageToken }) => (
         <>
-          <CallbackTable callbacks={callbacks} empty="The journal has no callback of the session." />
+          <CallbackTable callbacks={callbacks} empty="The journal has no callbacks of the session." />
           <Pager next={nextPageToken} />
         </>
       )}

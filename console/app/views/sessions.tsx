@@ -62,7 +62,7 @@ export function SessionsView({ who }: { readonly who: SignedIn }) {
               caption="Charge sessions"
               rows={sessions}
               keyOf={({ sessionId }) => sessionId}
-              empty="No session matches. Look at a longer time, or leave a filter out."
+              empty="No session matches. Choose a longer period or remove a filter."
               columns={[
                 { title: 'Created', cell: ({ createdAt }) => <Moment at={createdAt} /> },
                 {

@@ -88,4 +88,4 @@ const NO_CERTIFICATE =
   'The hub knows no client certificate of this browser. Sign in with a token, or have the certificate registered with hubctl token create --certificate-subject.';
 
 const IN_CLEAR =
-  'This connection is not encrypted: your token would travel in clear. Use a tunnel (ssh -L) or TLS instead; docs/console.md tells how.';
+  'This connection is not encrypted: your token would be sent in plain text. Use a tunnel (ssh -L) or TLS instead; see docs/console.md.';

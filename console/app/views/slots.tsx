@@ -96,13 +96,8 @@ function Test({ who, slot }: { readonly who: SignedIn; readonly slot: string }) 
   };
   return (
     <div class="test">
-      <button
-        type="button"
-        disabled={busy}
-        onClick={() => void test()}
-        aria-label={`Ask the provider of ${slot}`}
-      >
-        {busy ? 'Asking …' : 'Ask'}
+      <button type="button" disabled={busy} onClick={() => void test()} aria-label={`Test ${slot}`}>
+        {busy ? 'Testing …' : 'Test'}
       </button>
       {failure}
       {result && (

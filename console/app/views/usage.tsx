@@ -87,7 +87,7 @@ function CurrencySection({ usage }: { readonly usage: CurrencyUsage }) {
         <BarChart title="Fees" currency={currency} bars={days.map((day) => [day.day, day.feeMinorUnits])} />
       </div>
       <details>
-        <summary>The same as a table</summary>
+        <summary>Show as a table</summary>
         <DayTable days={days} currency={currency} />
       </details>
     </section>
@@ -142,7 +142,7 @@ function FeeRules({ who }: { readonly who: SignedIn }) {
             caption="Fee rules"
             rows={rules}
             keyOf={({ feeRuleId }) => feeRuleId}
-            empty="There are none: payments cost nothing."
+            empty="There are no fee rules: payments cost nothing."
             columns={[
               { title: 'Rule', cell: ({ name }) => name },
               { title: 'Fee', kind: 'long', cell: (rule) => termsText(rule) },

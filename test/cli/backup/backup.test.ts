@@ -241,7 +241,7 @@ describe('a backup', function () {
     const place = await hubctl(['backup', 'verify', directory, '--passphrase-file', passphraseFile]);
     expect({ code: place.code, stderr: place.stderr }).to.deep.equal({
       code: 2,
-      stderr: `hubctl: ${directory} is a directory: name the file of the backup.\n`,
+      stderr: `hubctl: ${directory} is a directory: give the file of the backup.\n`,
     });
     const endless = join(directory, 'endless');
     await writeFile(endless, 'x'.repeat(2 ** 21), { mode: 0o600 });

@@ -248,7 +248,7 @@ describe('hubctl with a hub and payment providers', function () {
     const story = await json('session', 'inspect', sessionId);
     const quoted = await run('session', 'inspect', story.merchantTransactionId);
     expect(quoted.stderr, 'a transaction id as providers quote it').to.contain(
-      `an id is written ${sessionId}`,
+      `the id is spelled ${sessionId}`,
     );
     expect(story.callbacks[0]).to.include({ state: 'settled', sessionId });
     expect(story.verifications.at(-1)).to.include({ operation: 'validate', outcome: 'paid' });

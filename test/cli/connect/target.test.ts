@@ -50,7 +50,7 @@ describe('what answers and is no hub', function () {
       server.close();
       server.closeAllConnections();
       expect(stderr).to.match(
-        new RegExp(`^hubctl: What answers at ${url} is no hub, nor leads to one \\(${said}\\)\\.\n$`),
+        new RegExp(`^hubctl: The server at ${url} is not a hub and does not lead to one \\(${said}\\)\\.\n$`),
       );
       expect(code).to.equal(3);
     });

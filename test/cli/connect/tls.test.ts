@@ -66,7 +66,7 @@ describe('a core that speaks TLS', function () {
     const { code, stderr } = await local('app', 'list', '--server', core.rpcUrl.replace('https:', 'http:'));
     expect({ code, stderr }).to.deep.equal({
       code: 3,
-      stderr: `hubctl: What listens at ${core.rpcUrl.replace('https:', 'http:')} hangs up. If it speaks TLS, write ${core.rpcUrl}.\n`,
+      stderr: `hubctl: The server at ${core.rpcUrl.replace('https:', 'http:')} closes the connection. If it uses TLS, try ${core.rpcUrl}.\n`,
     });
     const plain = createServer().listen(0, '127.0.0.1');
     await once(plain, 'listening');
@@ -75,7 +75,7 @@ describe('a core that speaks TLS', function () {
     plain.close();
     expect(answer).to.include({
       code: 3,
-      stderr: `hubctl: What answers at https://127.0.0.1:${port} does not speak TLS. Try http://127.0.0.1:${port}.\n`,
+      stderr: `hubctl: The server at https://127.0.0.1:${port} does not use TLS. Try http://127.0.0.1:${port}.\n`,
     });
   });
 

@@ -99,7 +99,7 @@ describe('hubctl doctor', function () {
       hubctl(['doctor', '--output', 'json'], env),
     ]);
     expect(words).to.include({ code: 0, stderr: '' });
-    expect(words.stdout).to.match(/^signing keys +ok +all 1 can be opened$/m);
+    expect(words.stdout).to.match(/^signing keys +ok +all 1 can be decrypted$/m);
     expect(json).to.include({ code: 0, stderr: '' });
     const findings: Finding[] = JSON.parse(json.stdout);
     expect(findings.map(({ check, state }) => `${check}: ${state}`)).to.deep.equal([

@@ -53,9 +53,7 @@ describe('hubctl --debug', function () {
       );
     const [plain, json, debug] = await Promise.all([crash(), crash('--output', 'json'), crash('--debug')]);
     expect(plain).to.include({ code: 1, stdout: '' });
-    expect(plain.stderr).to.match(
-      /^hubctl: This should not have happened: .*member.* --debug tells where it did\.\n$/,
-    );
+    expect(plain.stderr).to.match(/^hubctl: This is a bug in hubctl: .*member.* --debug shows where\.\n$/);
     expect(JSON.parse(json.stderr).error)
       .to.have.all.keys('code', 'message')
       .and.include({ code: 'internal' });

@@ -58,12 +58,11 @@ describe('hubctl, given something that cannot be', function () {
     const charge = 'session create --slot main';
     await cases({
       [`${charge} --currency BDT --amount 99999999999999999999`]:
-        '2 --amount: The amount is too large: the most is 90071992547409.91.',
-      [`${charge} --currency BDT --amount 00012`]: '2 --amount: Leave out the zeros in front.',
+        '2 --amount: The amount is too large: the maximum is 90071992547409.91.',
+      [`${charge} --currency BDT --amount 00012`]: '2 --amount: Omit leading zeros.',
       [`${charge} --currency bdt --amount 1`]: '2 --currency: Write BDT.',
       'fee add a --percent 1000': /^2 .*--percent.* Give a percentage from 0 to 100\./,
-      [`${charge} --currency BDT --amount 1 --order _`]:
-        /^2 .*--order.* Give a text, or leave the option out\./,
+      [`${charge} --currency BDT --amount 1 --order _`]: /^2 .*--order.* Give a text, or omit the option\./,
     });
   });
 
@@ -73,7 +72,7 @@ describe('hubctl, given something that cannot be', function () {
       'session create --slot nope --amount 1 --currency BDT':
         '1 --slot nope: there is no slot with this name: see `hubctl slot list`',
       [`session inspect ${SESSION_ID}`]: `1 ${SESSION_ID}: there is no charge session with this id`,
-      [`session inspect ${SESSION_ID.toUpperCase()}`]: `1 ${SESSION_ID.toUpperCase()}: an id is written ${SESSION_ID}: try that`,
+      [`session inspect ${SESSION_ID.toUpperCase()}`]: `1 ${SESSION_ID.toUpperCase()}: the id is spelled ${SESSION_ID}: try that`,
       [`callback show ${SESSION_ID}`]: `1 ${SESSION_ID}: this is the id of a charge session: see \`hubctl session inspect\``,
       'callback list --gateway nope':
         '1 --gateway nope: unknown gateway; the gateways are gateway_one, gateway_two',

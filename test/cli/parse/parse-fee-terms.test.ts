@@ -26,7 +26,7 @@ describe('the terms of a fee rule', () => {
   });
 
   it('say once what the fee is', () => {
-    expect(() => feeRuleOf(NAME, {})).to.throw('Say what the fee is');
+    expect(() => feeRuleOf(NAME, {})).to.throw('Give the fee with');
     expect(() => feeRuleOf(NAME, { percent: 1, basisPoints: 1 })).to.throw('give one of them');
     expect(feeRuleOf(NAME, { basisPoints: 150 }).basisPoints).to.equal(150);
   });

@@ -53,7 +53,7 @@ describe('the control interface', () => {
     expect(await command('totals')).to.deep.include({ totals: {} });
   });
 
-  it('pays everything that is open', async () => {
+  it('pays all open payments', async () => {
     for (const id of ['A', 'B', 'C']) await initiate(id);
     await command('pay', { ref: 'A' });
     expect(await command('pay-all')).to.include({ paid: 2 });
@@ -102,7 +102,7 @@ describe('the control interface', () => {
     };
     expect(await complaint('nothing')).to.match(/^404 there is no nothing: payments, totals/);
     expect(await complaint('pay')).to.equal('409 ref has to be a text');
-    expect(await complaint('pay', { ref: 'none' })).to.equal('409 no payment is called "none"');
+    expect(await complaint('pay', { ref: 'none' })).to.equal('409 unknown payment "none"');
     expect(await complaint('fault', { kind: 'none' })).to.match(/^409 kind has to be one of timeout_before/);
     expect(await complaint('plan', { seed: 1, rate: 2 })).to.equal('409 rate has to be a number from 0 to 1');
     expect(await complaint('latency', { ms: -1 })).to.match(/^409 ms has to be a whole number from 0/);

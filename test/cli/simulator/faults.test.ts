@@ -170,7 +170,7 @@ describe('faults of answers', () => {
 
   it('are refused where they cannot happen', () => {
     const wrong = { kind: 'lost', operation: 'gateway_two.execute' } as const;
-    expect(() => simulator.faults.add(wrong)).to.throw('lost cannot happen to gateway_two.execute');
+    expect(() => simulator.faults.add(wrong)).to.throw('lost cannot affect gateway_two.execute');
   });
 });
 

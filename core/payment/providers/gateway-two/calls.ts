@@ -82,7 +82,7 @@ function grant(access: ProviderAccess): Promise<GrantedToken> {
     },
     ({ expiresInSeconds }) => ({
       outcome: 'pending',
-      detail: `the provider granted an access token for ${expiresInSeconds} s`,
+      detail: `the provider granted the provider granted an access token for ${expiresInSeconds} s`,
     }),
   );
 }

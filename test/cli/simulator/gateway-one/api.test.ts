@@ -207,7 +207,7 @@ describe('the simulated gateway_one', () => {
     simulator.pay(sessionkey);
     expect(() => simulator.pay(sessionkey)).to.throw('checkout is over');
     expect(() => simulator.cancel(sessionkey)).to.throw('checkout is over');
-    expect(() => simulator.pay('no-such')).to.throw('no payment is called "no-such"');
+    expect(() => simulator.pay('no-such')).to.throw('unknown payment "no-such"');
     expect(simulator.payments()[0]).to.include({ state: 'paid', executions: 1 });
   });
 });

@@ -134,7 +134,7 @@ for (const javaScriptEnabled of [true, false]) {
     it('says that a checkout does not exist', async () => {
       const answer = await page.goto(`${simulator.gatewayOneUrl}/checkout/NONE`);
       expect(answer?.status()).to.equal(404);
-      expect(await page.getByRole('heading').innerText()).to.equal('No such checkout');
+      expect(await page.getByRole('heading').innerText()).to.equal('Unknown checkout');
     });
   });
 }

@@ -32,7 +32,7 @@ describe('the pages of the simulator', () => {
     const { body } = await storeOf(simulator, merchant).initiate({ tran_id: 'T1' });
     const odd = await page(body.GatewayPageURL, 'press=odd');
     expect(odd.status).to.equal(400);
-    expect(odd.html).to.contain('No such button').and.contain('pay, fail, cancel');
+    expect(odd.html).to.contain('Unknown button').and.contain('pay, fail, cancel');
     simulator.pay('T1');
     const late = await page(body.GatewayPageURL, 'press=fail');
     expect(late.status).to.equal(409);

@@ -203,7 +203,7 @@ describe('a hostile backup', function () {
           1,
         ),
       ),
-      /the backup has no rows of table public\.license: it is not whole/,
+      /the backup has no rows of table public\.license: it is incomplete/,
     );
   });
 
@@ -245,7 +245,7 @@ describe('a hostile backup', function () {
       content: file('data/public.app.copy'),
       header: { size: 8 ** 11 - 1 },
     };
-    await expectRefused([...honest.slice(0, app), endless], /^the archive in the backup is not whole/);
+    await expectRefused([...honest.slice(0, app), endless], /^the archive in the backup is incomplete/);
   });
 
   it('with other rows than it counts is refused, by verify as well where no server is needed', async () => {
@@ -300,7 +300,7 @@ describe('a hostile backup', function () {
     );
     expect(await refusal()).to.match(/work factor 20, and a backup has 18/);
     await writeFile(path, `age-encryption.org/v1\n${`-> x y\n\n`.repeat(400_000)}`);
-    expect(await refusal()).to.match(/^the file is no backup/);
+    expect(await refusal()).to.match(/^the file is not a backup/);
   });
 
   it('as it was made is restored', async () => {

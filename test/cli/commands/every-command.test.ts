@@ -159,7 +159,7 @@ describe('hubctl with a hub', function () {
       hubctl(['app', 'list', ...server, '--token', 'not-the-token']),
     ]);
     expect(none).to.include({ code: 4, stdout: '' });
-    expect(none.stderr).to.contain('wants a token').and.contain('HUBCTL_TOKEN');
+    expect(none.stderr).to.contain('requires a token').and.contain('HUBCTL_TOKEN');
     expect(wrong).to.include({ code: 4, stdout: '' });
     expect(wrong.stderr).to.contain('the token from --token').and.not.to.contain('not-the-token');
   });

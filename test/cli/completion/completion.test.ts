@@ -218,7 +218,7 @@ describe('completion with a hub', function () {
   it('is refused for a shell it does not know', async () => {
     const { code, stderr } = await hubctl(['completion', 'csh']);
     expect(code).to.equal(2);
-    expect(stderr).to.contain('csh is none of bash, zsh, fish');
+    expect(stderr).to.contain('csh is not one of bash, zsh, fish');
   });
 });
 

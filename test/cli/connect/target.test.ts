@@ -150,7 +150,7 @@ describe('the target of a command', () => {
     ]) {
       const target = await resolveTarget({ server: flag(server), dataDir });
       expect(target.token, server).to.equal(undefined);
-      expect(target.withheld, server).to.contain('goes nowhere else');
+      expect(target.withheld, server).to.contain('is not sent to other servers');
     }
     await rm(join(dataDir, 'hub.json'));
     expect((await resolveTarget({ server: flag('http://127.0.0.1:5100'), dataDir })).token).to.equal(

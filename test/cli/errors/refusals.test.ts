@@ -100,9 +100,9 @@ describe('hubctl, given something that cannot be', function () {
       'key revoke':
         "2 unknown command 'revoke' (Did you mean license revoke or token revoke?). See `hubctl key --help`.",
       list: "2 unknown command 'list'. See `hubctl --help`.",
-      'completion tcsh': '2 shell: tcsh is none of bash, zsh, fish. See `hubctl completion --help`.',
-      'app list -o jsn': /^2 --output: jsn is none of table, json\./,
-      'token create --role admn': /^2 --role: admn is none of admin, /,
+      'completion tcsh': '2 shell: tcsh is not one of bash, zsh, fish. See `hubctl completion --help`.',
+      'app list -o jsn': /^2 --output: jsn is not one of table, json\./,
+      'token create --role admn': /^2 --role: admn is not one of admin, /,
     });
   });
 
@@ -111,7 +111,7 @@ describe('hubctl, given something that cannot be', function () {
       'license show _': /^2 licenseId: this is empty/,
       'app list --server _': /^2 --server: this is empty/,
       'app list --data-dir _': /^2 --data-dir: this is empty/,
-      'license list --state _': /^2 --state: an empty text is none of active, /,
+      'license list --state _': /^2 --state: an empty text is not one of active, /,
     });
   });
 

@@ -101,11 +101,11 @@ describe('the control interface', () => {
       return `${status} ${error}`;
     };
     expect(await complaint('nothing')).to.match(/^404 there is no nothing: payments, totals/);
-    expect(await complaint('pay')).to.equal('409 ref has to be a text');
+    expect(await complaint('pay')).to.equal('409 ref must be a text');
     expect(await complaint('pay', { ref: 'none' })).to.equal('409 unknown payment "none"');
-    expect(await complaint('fault', { kind: 'none' })).to.match(/^409 kind has to be one of timeout_before/);
-    expect(await complaint('plan', { seed: 1, rate: 2 })).to.equal('409 rate has to be a number from 0 to 1');
-    expect(await complaint('latency', { ms: -1 })).to.match(/^409 ms has to be a whole number from 0/);
+    expect(await complaint('fault', { kind: 'none' })).to.match(/^409 kind must be one of timeout_before/);
+    expect(await complaint('plan', { seed: 1, rate: 2 })).to.equal('409 rate must be a number from 0 to 1');
+    expect(await complaint('latency', { ms: -1 })).to.match(/^409 ms must be a whole number from 0/);
   });
 
   it('is not for web pages: neither without leave nor by a name that leads here', async () => {

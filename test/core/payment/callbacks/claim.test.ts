@@ -33,7 +33,7 @@ describe('the fields of a callback', () => {
         for (const character of ['x', '𝕏']) {
           expect(() => read(character.repeat(LONGEST_READ))).to.not.throw();
           expect(() => read(character.repeat(LONGEST_READ + 1)))
-            .to.throw(CallbackMalformed, `${field} has to be at most 255 characters`)
+            .to.throw(CallbackMalformed, `${field} must be at most 255 characters`)
             .with.property('field', field);
         }
       });

@@ -31,7 +31,7 @@ describe('a 64-bit number in a JSON request', () => {
     for (const text of ['0x1', '0b1', '0o7', '', ' 1', '1 ', '+1', '1e3', '1.0', '1n']) {
       expect(await refusalOf(CREATE, charge(text)), JSON.stringify(text)).to.equal(WRONG);
     }
-    expect(await refusalOf(CREATE, { amount: { minor_units: '0x1' } })).to.contain('amount.minor_units has');
+    expect(await refusalOf(CREATE, { amount: { minor_units: '0x1' } })).to.contain('amount.minor_units must');
     expect(await refusalOf(ISSUE, { app: 'none', limits: { projects: '0x1' } })).to.contain(
       'limits.projects has',
     );

@@ -87,7 +87,7 @@ export function createCommandContext(program: Command, streams: Streams): Comman
       streams.stderr.write(failureText(error, json()));
     },
   });
-  const tools: CommandContext = {
+  const commandContext: CommandContext = {
     streams,
     progress,
     interruption,
@@ -106,10 +106,10 @@ export function createCommandContext(program: Command, streams: Streams): Comman
     },
     localTarget: async () => findTarget(() => ({ current: LOCAL, contexts: {} })),
     hub: async (...services) => {
-      const found = await tools.target();
+      const found = await commandContext.target();
       const { connect } = await import('./connect/connection.ts');
       return connect(found, services, callInterceptors(found.server, debug(), progress, interruption));
     },
   };
-  return tools;
+  return commandContext;
 }

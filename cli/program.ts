@@ -38,7 +38,7 @@ const GLOBAL_HELP = '\nOptions of all commands (--context, --output json, --debu
 
 export type Program = {
   readonly program: Command;
-  readonly tools: CommandContext;
+  readonly commandContext: CommandContext;
   /** The text of --help or --version. */
   readonly printed: () => string;
   /** The help for an incomplete command, for standard error. */
@@ -74,34 +74,34 @@ export function createProgram(streams: Streams): Program {
     .exitOverride()
     .addHelpText('afterAll', ({ command }) => (command.parent === null ? '' : GLOBAL_HELP));
   addGlobalOptions(program);
-  const tools = createCommandContext(program, streams);
-  registerServe(program, tools);
-  registerDemo(program, tools);
-  registerSimulate(program, tools);
-  registerConsole(program, tools);
-  registerDoctor(program, tools);
-  registerTop(program, tools);
-  registerApp(program, tools);
-  registerProfile(program, tools);
-  registerKey(program, tools);
-  registerLicense(program, tools);
-  registerSeat(program, tools);
-  registerGateway(program, tools);
-  registerSlot(program, tools);
-  registerSession(program, tools);
-  registerCallback(program, tools);
-  registerFee(program, tools);
-  registerUsage(program, tools);
-  registerAudit(program, tools);
-  registerToken(program, tools);
-  registerRetention(program, tools);
-  registerMasterkey(program, tools);
-  registerBackup(program, tools);
-  registerMigration(program, tools);
-  registerContext(program, tools);
-  registerCompletion(program, tools);
+  const commandContext = createCommandContext(program, streams);
+  registerServe(program, commandContext);
+  registerDemo(program, commandContext);
+  registerSimulate(program, commandContext);
+  registerConsole(program, commandContext);
+  registerDoctor(program, commandContext);
+  registerTop(program, commandContext);
+  registerApp(program, commandContext);
+  registerProfile(program, commandContext);
+  registerKey(program, commandContext);
+  registerLicense(program, commandContext);
+  registerSeat(program, commandContext);
+  registerGateway(program, commandContext);
+  registerSlot(program, commandContext);
+  registerSession(program, commandContext);
+  registerCallback(program, commandContext);
+  registerFee(program, commandContext);
+  registerUsage(program, commandContext);
+  registerAudit(program, commandContext);
+  registerToken(program, commandContext);
+  registerRetention(program, commandContext);
+  registerMasterkey(program, commandContext);
+  registerBackup(program, commandContext);
+  registerMigration(program, commandContext);
+  registerContext(program, commandContext);
+  registerCompletion(program, commandContext);
   registerHelp(program);
-  return { program, tools, printed: () => printed, complaint: () => complaint };
+  return { program, commandContext, printed: () => printed, complaint: () => complaint };
 }
 
 /** `hubctl seat list [options] <licenseId>`, with the required options in place. */

@@ -20,7 +20,7 @@ export type Line = {
 
 /** @param words The words after `hubctl`. */
 export function runLine(words: readonly string[], streams: Streams): Line {
-  const { program, tools, printed, complaint } = createProgram(streams);
+  const { program, commandContext, printed, complaint } = createProgram(streams);
   const started = performance.now();
   let running: Command = program;
   program.hook('preAction', (_, command) => {
@@ -31,25 +31,25 @@ export function runLine(words: readonly string[], streams: Streams): Line {
   });
   const report = async (error: unknown): Promise<number> => {
     if (error instanceof CommanderError && isHelp(error) && error.exitCode === 0)
-      return tools.out.text(printed()).then(() => EXIT.ok, report);
+      return commandContext.out.text(printed()).then(() => EXIT.ok, report);
     if (error instanceof CliError && error.exitCode === EXIT.ok) return EXIT.ok;
-    const { output } = tools.options();
-    const debug = tools.debug();
-    tools.progress.clear();
+    const { output } = commandContext.options();
+    const debug = commandContext.debug();
+    commandContext.progress.clear();
     if (error instanceof CommanderError && isHelp(error) && output !== 'json') {
       streams.stderr.write(complaint());
       return EXIT.usage;
     }
-    const target = await tools.target().catch(() => undefined); // if this fails, `error` says why
+    const target = await commandContext.target().catch(() => undefined); // if this fails, `error` says why
     const refused = error instanceof CommanderError ? usageError(explainUsage(error, program)) : error;
     const about = { target, givenFor: (field: string) => givenFor(running, field) };
-    const failure = await withGuess(await describeError(refused, about), running, tools);
+    const failure = await withGuess(await describeError(refused, about), running, commandContext);
     const stack = debug.on ? debug.stackOf(error) : undefined;
     streams.stderr.write(failureText(failure, output === 'json', stack));
     return failure.exitCode;
   };
   const run = async (): Promise<number> => {
-    const { interruption } = tools;
+    const { interruption } = commandContext;
     const finish = (): void => {
       if (interruption.signal.aborted) throw interruption.error('The command has finished its work.');
     };
@@ -58,7 +58,7 @@ export function runLine(words: readonly string[], streams: Streams): Line {
       .then(finish)
       .then(() => EXIT.ok, report);
     interruption.release();
-    tools.debug().tell('done', { ms: Math.round(performance.now() - started), exitCode: code });
+    commandContext.debug().tell('done', { ms: Math.round(performance.now() - started), exitCode: code });
     return code;
   };
   return { done: run(), report };
@@ -68,12 +68,12 @@ export function runLine(words: readonly string[], streams: Streams): Line {
 async function withGuess(
   { unknown, ...failure }: Failure,
   command: Command,
-  tools: CommandContext,
+  commandContext: CommandContext,
 ): Promise<Failure> {
   if (unknown === undefined) return failure;
   const { knownNames } = await import('./errors/known-names.ts');
   const line = { command: pathOf(command).split(' ').slice(1).join(' '), given: givenByKind(command) };
-  const names = (await knownNames(unknown.kind, tools, line)).map(({ value }) => value);
+  const names = (await knownNames(unknown.kind, commandContext, line)).map(({ value }) => value);
   const guess = didYouMean(unknown.value, names);
   if (guess === '') return failure;
   return { ...failure, message: `${failure.message.replace(/[.]?$/, '.')}${guess}` };

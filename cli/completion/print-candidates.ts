@@ -8,7 +8,7 @@ import { FILES } from './scripts.ts';
 
 /** Never fails and prints no error: the user is typing. */
 export async function printCandidates(words: readonly string[], streams: Streams): Promise<void> {
-  const { program, tools } = createProgram(streams);
+  const { program, commandContext } = createProgram(streams);
   for (const option of program.options) {
     const value = option.envVar === undefined ? undefined : process.env[option.envVar];
     if (value !== undefined) program.setOptionValueWithSource(option.attributeName(), value, 'env');
@@ -17,7 +17,7 @@ export async function printCandidates(words: readonly string[], streams: Streams
     program.setOptionValueWithSource(name, value, 'cli');
   const { names, files } = await complete(program, words, async (kind, line) => {
     const { knownNames } = await import('../errors/known-names.ts');
-    return knownNames(kind, tools, line);
+    return knownNames(kind, commandContext, line);
   });
   const lines = names.map(({ value, about }) => (about === '' ? value : `${value}\t${printable(about)}`));
   streams.stdout.write([...lines, ...(files ? [FILES] : [])].map((line) => `${line}\n`).join(''));

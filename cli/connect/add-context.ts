@@ -2,8 +2,8 @@
 import { resolve } from 'node:path';
 import type { CommandContext } from '../command-context.ts';
 import { usageError } from '../errors/failure.ts';
-import { canAsk } from '../parse/confirm.ts';
-import { askSecrets } from '../parse/secret-prompt.ts';
+import { canPrompt } from '../parse/confirm.ts';
+import { promptSecrets } from '../parse/secret-prompt.ts';
 import type { StoredContext } from './stored-contexts.ts';
 import { baseUrl, checkToken, checkTrust } from './target.ts';
 import { readTokenFile } from './token-file.ts';
@@ -12,12 +12,12 @@ import { readTokenFile } from './token-file.ts';
  * Ignores the environment, which may belong to another hub.
  * @throws CliError (usage) that names the missing or invalid option; (interrupted) on Ctrl-C
  */
-export async function addContext(tools: CommandContext, name: string): Promise<StoredContext> {
+export async function addContext(commandContext: CommandContext, name: string): Promise<StoredContext> {
   if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name)) {
     throw usageError('name: must be 1 to 63 lower-case letters, digits and inner dashes.');
   }
   const given = (option: 'server' | 'token' | 'ca' | 'clientCert' | 'clientKey' | 'tokenFile') => {
-    const found = tools.typed(option);
+    const found = commandContext.typed(option);
     return found?.source === 'cli' ? found : undefined;
   };
   const address = given('server');
@@ -31,7 +31,7 @@ export async function addContext(tools: CommandContext, name: string): Promise<S
   if (given('token')) {
     throw usageError('--token: other users can read the command line. Give the token with --token-file.');
   }
-  const token = clientCert === undefined ? await readToken(tools, given('tokenFile')) : undefined;
+  const token = clientCert === undefined ? await readToken(commandContext, given('tokenFile')) : undefined;
   return {
     server,
     ...(token !== undefined && { token }),
@@ -46,11 +46,11 @@ async function readToken(
   file: Parameters<typeof readTokenFile>[0] | undefined,
 ): Promise<string> {
   if (file !== undefined) return checkToken(readTokenFile(file)).value;
-  if (!canAsk(streams)) {
+  if (!canPrompt(streams)) {
     throw usageError(
       'Give the token with --token-file, a file of mode 0600, or - for standard input; or a certificate with --client-cert.',
     );
   }
-  const { Token: value = '' } = await askSecrets(['Token'], streams);
+  const { Token: value = '' } = await promptSecrets(['Token'], streams);
   return checkToken({ value, from: 'what was typed' }).value;
 }

@@ -20,7 +20,7 @@ export type RetryWhileDown = <T>(call: (answered: () => void) => Promise<T>) => 
  * first answer.
  */
 export function retryWhileDown(
-  tools: CommandContext,
+  commandContext: CommandContext,
   onTrouble: (message: string | undefined) => void,
 ): RetryWhileDown {
   let works = false;
@@ -37,7 +37,7 @@ export function retryWhileDown(
         answered();
         return result;
       } catch (error) {
-        const target = await tools.target().catch(() => undefined); // if this fails, `error` says why
+        const target = await commandContext.target().catch(() => undefined); // if this fails, `error` says why
         const { code, message, exitCode } = await describeError(error, { target, givenFor: () => undefined });
         const isPassing = exitCode === EXIT.unreachable || PASSING.includes(code);
         const isTooLong = awaySince !== undefined && performance.now() - awaySince > PATIENCE_MS;

@@ -1,7 +1,7 @@
 // Creates the sample data of a hub: a demo app, its limit profiles and a license with three seats.
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import type { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { part } from '../connect/require-field.ts';
+import { requireField } from '../connect/require-field.ts';
 import type { DemoLicense } from '../views/licensing/demo-license.ts';
 
 /**
@@ -23,7 +23,7 @@ export async function seedDemo(admin: Client<typeof LicenseAdminService>): Promi
     limitProfile: 'pro',
     customer: 'Demo customer',
   });
-  const { license, licenseKey } = part(licenses[0], 'license');
-  const { licenseId, seats } = part(license, 'license');
-  return { app, licenseId, licenseKey, seats: part(seats, 'seats').limit };
+  const { license, licenseKey } = requireField(licenses[0], 'license');
+  const { licenseId, seats } = requireField(license, 'license');
+  return { app, licenseId, licenseKey, seats: requireField(seats, 'seats').limit };
 }

@@ -50,12 +50,12 @@ const MOST = 10_000;
 const OLD_S = 3_600;
 
 /** Runs every check. Skips a check whose precondition failed. Never throws for a finding. */
-export async function examine(
+export async function runChecks(
   flags: Readonly<Record<string, unknown>>,
   environment: NodeJS.ProcessEnv,
-  tools: CommandContext,
+  commandContext: CommandContext,
 ): Promise<Finding[]> {
-  const { dataDir } = tools.options();
+  const { dataDir } = commandContext.options();
   const findings: Finding[] = [ok('Node.js', process.version)];
   let settings: Settings;
   try {
@@ -77,7 +77,7 @@ export async function examine(
   }
   findings.push(await checkRedis(settings));
   const core = coreOf(settings);
-  const findTarget = core ?? tools.localTarget;
+  const findTarget = core ?? commandContext.localTarget;
   const hub = await checkHub(findTarget, core ? 'failed' : 'skipped');
   return [...findings, hub, ...(hub.state === 'ok' ? await checkRunning(findTarget) : [])];
 }

@@ -37,13 +37,13 @@ const LICENSES_WITH_SEATS = 10;
  */
 export async function knownNames(
   kind: string,
-  tools: Pick<CommandContext, 'hub'>,
+  commandContext: Pick<CommandContext, 'hub'>,
   line: TypedLine,
 ): Promise<KnownName[]> {
   const source = Object.hasOwn(SOURCES, kind) ? SOURCES[kind] : undefined;
   if (source === undefined) return [];
   try {
-    return await source(tools.hub, line);
+    return await source(commandContext.hub, line);
   } catch {
     return [];
   }

@@ -14,15 +14,15 @@ export type ExportOptions = {
 };
 
 export async function exportAudit(
-  tools: CommandContext,
+  commandContext: CommandContext,
   { after = 0n, out: path, force }: ExportOptions,
 ): Promise<void> {
-  const { audit } = await tools.hub('audit');
+  const { audit } = await commandContext.hub('audit');
   const call = new AbortController();
   const found = audit.exportAuditLog({ afterSeq: after }, { ...NO_DEADLINE, signal: call.signal });
   try {
-    if (path === undefined) await writeAll(found, tools.out.text);
-    else await exportToFile(tools, { path, force: force === true }, found, writeAll);
+    if (path === undefined) await writeAll(found, commandContext.out.text);
+    else await exportToFile(commandContext, { path, force: force === true }, found, writeAll);
   } finally {
     call.abort(); // a client stream has no return(); aborting closes it if it is not read to its end
   }

@@ -18,16 +18,16 @@ export type ExportOptions = UsageFilter & {
 };
 
 export async function exportUsage(
-  tools: Pick<CommandContext, 'progress' | 'out' | 'hub' | 'streams' | 'interruption'>,
+  commandContext: Pick<CommandContext, 'progress' | 'out' | 'hub' | 'streams' | 'interruption'>,
   options: ExportOptions,
 ): Promise<void> {
   const { format, out: path, force, ...filter } = options;
-  const found = usagePages(await tools.hub('paymentAdmin'), filter);
+  const found = usagePages(await commandContext.hub('paymentAdmin'), filter);
   if (path === undefined) {
-    await writeAll(found, format, tools.out.text);
+    await writeAll(found, format, commandContext.out.text);
     return;
   }
-  await exportToFile(tools, { path, force: force === true }, found, (pages, write) =>
+  await exportToFile(commandContext, { path, force: force === true }, found, (pages, write) =>
     writeAll(pages, format, write),
   );
 }

@@ -38,11 +38,11 @@ export function addWatch(command: Command): Command {
 
 /** Prints a list once, or with `--watch` until the program is stopped. */
 export async function printList<T extends object>(
-  tools: CommandContext,
+  commandContext: CommandContext,
   { pages, ...listing }: Listing<T>,
   { max, watch, interval = 2 }: ListingOptions,
 ): Promise<void> {
-  const { out } = tools;
+  const { out } = commandContext;
   if (!watch) {
     const count = await out.list(pages(max), listing.columns);
     if (count === 0) out.note(listing.none);
@@ -53,7 +53,7 @@ export async function printList<T extends object>(
     for await (const page of pages(max ?? LOOKED_AT)) items.push(...page);
     return items;
   };
-  await watchItems(tools, { look, ...listing }, interval);
+  await watchItems(commandContext, { look, ...listing }, interval);
 }
 
 export type Watched<T> = Omit<Listing<T>, 'pages'> & {
@@ -66,15 +66,15 @@ export type Watched<T> = Omit<Listing<T>, 'pages'> & {
  * @throws the first poll's error, or one that lasts five minutes
  */
 export async function watchItems<T extends object>(
-  tools: CommandContext,
+  commandContext: CommandContext,
   watched: Watched<T>,
   interval: number,
 ): Promise<never> {
-  const { streams, out, progress } = tools;
+  const { streams, out, progress } = commandContext;
   const quiet = progress.show(undefined); // the list itself reports slow polls
   const isTerminal = streams.stdout.isTTY === true && !out.json();
-  const show = isTerminal ? redrawing(tools, watched, interval) : changes(tools, watched);
-  const hub = retryWhileDown(tools, (message) => show.trouble(message));
+  const show = isTerminal ? redrawing(commandContext, watched, interval) : changes(commandContext, watched);
+  const hub = retryWhileDown(commandContext, (message) => show.trouble(message));
   try {
     for (;;) {
       await show.items(await hub(() => watched.look()));

@@ -14,28 +14,28 @@ const HISTORY_SIZE = 120;
 const TREND = 12;
 
 /** Reads the metrics of the hub. */
-export async function readMetrics(tools: CommandContext): Promise<Reading> {
-  const { metrics } = await tools.hub('metrics');
+export async function readMetrics(commandContext: CommandContext): Promise<Reading> {
+  const { metrics } = await commandContext.hub('metrics');
   const { families } = await metrics.readMetrics({});
   return createReading(families, performance.now());
 }
 
 /** Measures the throughput over `seconds`. */
-export async function lookAtLoad(tools: CommandContext, seconds: number): Promise<Throughput> {
-  const before = await readMetrics(tools);
+export async function lookAtLoad(commandContext: CommandContext, seconds: number): Promise<Throughput> {
+  const before = await readMetrics(commandContext);
   await setTimeout(seconds * 1000);
-  const after = await readMetrics(tools);
+  const after = await readMetrics(commandContext);
   return computeThroughput(after, createInterval(before, after), new Date());
 }
 
 /** Redraws until the program is stopped. @throws the first poll's error, or one that lasts five minutes */
-export async function watchLoad(tools: CommandContext, seconds: number): Promise<never> {
-  const { streams, out, progress } = tools;
+export async function watchLoad(commandContext: CommandContext, seconds: number): Promise<never> {
+  const { streams, out, progress } = commandContext;
   const quiet = progress.show(undefined); // the screen itself reports slow polls
   const screen = createScreen(streams, out);
   const history: Throughput[] = [];
   let trouble: string | undefined;
-  const { server } = await tools.target();
+  const { server } = await commandContext.target();
   const draw = async (): Promise<void> => {
     const latest = history.at(-1);
     const when = `${new Date().toISOString().slice(11, 19)}Z`;
@@ -46,16 +46,16 @@ export async function watchLoad(tools: CommandContext, seconds: number): Promise
       ...(latest === undefined ? ['Counting …'] : fitting(latest, history, rows - 3)),
     ]);
   };
-  const hub = retryWhileDown(tools, (message) => {
+  const hub = retryWhileDown(commandContext, (message) => {
     trouble = message && printable(message);
     void draw();
   });
   try {
-    let before = await hub(() => readMetrics(tools));
+    let before = await hub(() => readMetrics(commandContext));
     for (;;) {
       await draw();
       await setTimeout(seconds * 1000);
-      const after = await hub(() => readMetrics(tools));
+      const after = await hub(() => readMetrics(commandContext));
       history.push(computeThroughput(after, createInterval(before, after), new Date()));
       if (history.length > HISTORY_SIZE) history.shift();
       before = after;

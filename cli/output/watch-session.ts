@@ -2,7 +2,7 @@
 import { unconfirmedText } from '../../lib/presentation/session-timeline.ts';
 import type { CommandContext } from '../command-context.ts';
 import { NO_DEADLINE } from '../connect/call-options.ts';
-import { part } from '../connect/require-field.ts';
+import { requireField } from '../connect/require-field.ts';
 import { retryWhileDown } from '../connect/retry-while-down.ts';
 import { CliError, EXIT } from '../errors/failure.ts';
 import { shortTime } from '../views/cells.ts';
@@ -17,16 +17,16 @@ export type WatchOptions = { readonly untilFinal?: true };
  * is unreachable.
  */
 export async function watchSession(
-  tools: CommandContext,
+  commandContext: CommandContext,
   sessionId: string,
   { untilFinal }: WatchOptions,
 ): Promise<void> {
-  const { out } = tools;
-  const { payments } = await tools.hub('payments');
+  const { out } = commandContext;
+  const { payments } = await commandContext.hub('payments');
   const line = out.json() ? printableJson : textLine;
   // Leaving the loop does not end the call, and its connection would keep the program running.
   const done = new AbortController();
-  const hub = retryWhileDown(tools, (message) => out.note(message ?? 'The hub answers again.'));
+  const hub = retryWhileDown(commandContext, (message) => out.note(message ?? 'The hub answers again.'));
   let last = '';
   /** Prints one change. Returns whether to stop. */
   const print = async (view: ChargeSessionView): Promise<boolean> => {
@@ -40,7 +40,7 @@ export async function watchSession(
       const call = { ...NO_DEADLINE, signal: done.signal };
       for await (const { session } of payments.watchChargeSession({ sessionId }, call)) {
         answered();
-        if (await print(chargeSessionView(part(session, 'session')))) return;
+        if (await print(chargeSessionView(requireField(session, 'session')))) return;
       }
       throw new CliError('stream_ended', EXIT.unreachable, 'The hub ended the stream of changes.');
     });

@@ -4,7 +4,7 @@ import { usageError } from '../errors/failure.ts';
 import { parseDecimal } from './parse-amount.ts';
 
 /** @throws CliError (usage) that names the option */
-export function typedAmount(option: string, decimal: string, currency: string): bigint {
+export function parseAmountOption(option: string, decimal: string, currency: string): bigint {
   const upper = currency.toUpperCase();
   if (/^[A-Z]{3}$/.test(upper) && currency !== upper) throw usageError(`--currency: Write ${upper}.`);
   try {
@@ -18,6 +18,6 @@ export function typedAmount(option: string, decimal: string, currency: string): 
  * Builds Money for a request.
  * @throws CliError (usage)
  */
-export function typedMoney(amount: string, currency: string): { minorUnits: bigint; currency: string } {
-  return { minorUnits: typedAmount('--amount', amount, currency), currency };
+export function parseMoneyOption(amount: string, currency: string): { minorUnits: bigint; currency: string } {
+  return { minorUnits: parseAmountOption('--amount', amount, currency), currency };
 }

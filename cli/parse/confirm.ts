@@ -23,7 +23,7 @@ export async function requireYes(
   { yes, question, verb, otherwise }: Decision,
 ): Promise<void> {
   if (yes) return;
-  if (!canAsk(streams)) {
+  if (!canPrompt(streams)) {
     throw usageError(`There is no terminal for the confirmation. Give --yes to ${verb} without it.`);
   }
   const { context } = await target();
@@ -33,7 +33,7 @@ export async function requireYes(
 }
 
 /** Whether there is a terminal for questions. */
-export function canAsk({ stdin, stderr }: Streams): boolean {
+export function canPrompt({ stdin, stderr }: Streams): boolean {
   return stdin.isTTY === true && stderr.isTTY === true;
 }
 

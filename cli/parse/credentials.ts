@@ -3,8 +3,8 @@ import { open } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { CommandContext } from '../command-context.ts';
 import { usageError } from '../errors/failure.ts';
-import { canAsk } from './confirm.ts';
-import { askSecrets } from './secret-prompt.ts';
+import { canPrompt } from './confirm.ts';
+import { promptSecrets } from './secret-prompt.ts';
 
 export type Credentials = Record<string, string>;
 
@@ -24,10 +24,10 @@ export async function readCredentials(
     if (isOpen) out.note(`Warning: other users can read ${file}. Run: chmod 600 ${file}`);
     return parseCredentials(content, file);
   }
-  if (!canAsk(streams)) {
+  if (!canPrompt(streams)) {
     throw usageError('Give the credentials with --credentials-file, a JSON file, or - for standard input.');
   }
-  return askSecrets(await namesWanted(), streams);
+  return promptSecrets(await namesWanted(), streams);
 }
 
 /** `isOpen`: whether users other than the owner can read the file. */

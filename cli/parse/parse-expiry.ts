@@ -1,6 +1,6 @@
 // Parses the expiry of a license: a day, a time or a duration.
 import { InvalidArgumentError } from 'commander';
-import { readTime } from './parse-time.ts';
+import { parseTime } from './parse-time.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -14,7 +14,7 @@ export function parseExpiry(text: string, now: Date): Date {
   const time =
     amount !== undefined && unit !== undefined
       ? later(now, Number(amount), unit)
-      : readTime(text, '23:59:59.999');
+      : parseTime(text, '23:59:59.999');
   // RFC 3339 ends at the year 9999.
   if (time === undefined || Number.isNaN(time.getTime()) || time.getUTCFullYear() > 9999) {
     throw new InvalidArgumentError(

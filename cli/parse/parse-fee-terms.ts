@@ -1,6 +1,6 @@
 // Builds a fee rule from command options.
 import { usageError } from '../errors/failure.ts';
-import { typedAmount } from './amount-option.ts';
+import { parseAmountOption } from './amount-option.ts';
 
 export type FeeTermOptions = {
   readonly gateway?: string;
@@ -19,7 +19,7 @@ export type FeeTermOptions = {
  * Builds the rule for a request.
  * @throws CliError (usage) for options that contradict or require each other
  */
-export function feeRuleOf(name: string, options: FeeTermOptions) {
+export function parseFeeTerms(name: string, options: FeeTermOptions) {
   const { gateway = '', slot = '', currency = '', percent, basisPoints, fixed, minFee, maxFee } = options;
   if (percent !== undefined && basisPoints !== undefined) {
     throw usageError('--percent, --basis-points: give one of them, not both');
@@ -29,7 +29,7 @@ export function feeRuleOf(name: string, options: FeeTermOptions) {
   }
   const amount = (option: string, decimal: string): bigint => {
     if (currency === '') throw usageError(`${option} is an amount of money: give its --currency as well.`);
-    return typedAmount(option, decimal, currency);
+    return parseAmountOption(option, decimal, currency);
   };
   return {
     name,

@@ -42,7 +42,7 @@ export function parseSeats(text: string): number {
  * Adds a `name=value` to the limits given so far. The value is an integer or `unlimited` (-1).
  * @throws InvalidArgumentError if the text has another form, or the name was given before.
  */
-export function addLimit(text: string, before: Record<string, bigint> | undefined): Record<string, bigint> {
+export function parseLimit(text: string, before: Record<string, bigint> | undefined): Record<string, bigint> {
   const [, name, value] = /^([^=]+)=(-?\d+|unlimited)$/.exec(text) ?? [];
   if (
     name === undefined ||
@@ -63,7 +63,7 @@ export function addLimit(text: string, before: Record<string, bigint> | undefine
  * Adds a `name=value` to the pairs given so far. The value may be empty and contain equals signs.
  * @throws InvalidArgumentError if the text has another form, or the name was given before.
  */
-export function addPair(text: string, before: Record<string, string> = {}): Record<string, string> {
+export function parsePair(text: string, before: Record<string, string> = {}): Record<string, string> {
   const equals = text.indexOf('=');
   if (equals < 1) throw new InvalidArgumentError('Give name=value.');
   const name = text.slice(0, equals);

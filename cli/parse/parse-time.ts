@@ -7,7 +7,7 @@ import { usageError } from '../errors/failure.ts';
  *
  * @param timeOfDay What a day alone means, in UTC: `00:00:00` for example.
  */
-export function readTime(text: string, timeOfDay: string): Date | undefined {
+export function parseTime(text: string, timeOfDay: string): Date | undefined {
   const [, day, clock, zone] =
     /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d:\d\d(?:\.\d{1,9})?)([Zz]|[+-]\d\d:\d\d))?$/.exec(text) ?? [];
   if (day === undefined) return undefined;
@@ -24,7 +24,7 @@ export function readTime(text: string, timeOfDay: string): Date | undefined {
  * @throws InvalidArgumentError if it is no time.
  */
 export function parseBound(text: string): Date {
-  const time = readTime(text, '00:00:00');
+  const time = parseTime(text, '00:00:00');
   if (time !== undefined) return time;
   throw new InvalidArgumentError(
     'Give a day in UTC (2026-12-31) or an RFC 3339 time (2026-12-31T12:00:00Z).',

@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream';
 import { MOST_SECRET_BYTES, readSecretFile } from '../../lib/files/secret-file.ts';
 import { usageError } from '../errors/failure.ts';
 import type { Streams } from '../streams.ts';
-import { canAsk } from './confirm.ts';
-import { askSecrets } from './secret-prompt.ts';
+import { canPrompt } from './confirm.ts';
+import { promptSecrets } from './secret-prompt.ts';
 
 /** Minimum length: an attacker who has the file can try passphrases without limit. */
 const SHORTEST = 12;
@@ -60,13 +60,13 @@ function firstLine(content: string): string {
 }
 
 async function ask(streams: Streams, fresh: boolean): Promise<string> {
-  if (!canAsk(streams)) {
+  if (!canPrompt(streams)) {
     throw usageError(
       'Give the passphrase with --passphrase-file, a file of mode 0600, or - for standard input.',
     );
   }
   const [first, again] = fresh ? ['Passphrase', 'Repeat the passphrase'] : ['Passphrase', 'Passphrase'];
-  const answers = await askSecrets([...new Set([first, again])], streams);
+  const answers = await promptSecrets([...new Set([first, again])], streams);
   const passphrase = answers[first] ?? '';
   if (answers[again] !== passphrase) throw usageError('The two passphrases differ.');
   return passphrase;

@@ -8,7 +8,7 @@ import type { Streams } from '../streams.ts';
  * Prompts for each name on standard error.
  * @throws CliError (interrupted) on Ctrl-C, (usage) if the input ends early.
  */
-export async function askSecrets(
+export async function promptSecrets(
   names: readonly string[],
   { stdin, stderr }: Streams,
 ): Promise<Record<string, string>> {

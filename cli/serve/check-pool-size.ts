@@ -5,7 +5,7 @@ import type { Settings } from './settings.ts';
 /** A worker has one connection besides its pool, which listens for status changes. */
 export const BESIDE_POOL = 1;
 
-export type ConnectionRoom = {
+export type ConnectionLimit = {
   /** The connections that this account can have to this database, with all its clients. */
   readonly allowed: number;
   /** The limit, in PostgreSQL's words. */
@@ -18,18 +18,18 @@ export type ConnectionRoom = {
 export type Warnings = { warn(facts: object, message: string): void };
 
 /** No error: other hubs may need fewer. A pooler has its own connections to the server. */
-export async function warnOfCrowding(settings: Settings, logger: Warnings): Promise<void> {
+export async function warnOfPoolSize(settings: Settings, logger: Warnings): Promise<void> {
   const { databaseUrl, databasePooler, role, workers, databasePool } = settings;
   if (databasePooler !== 'none') return;
   if (databaseUrl === undefined || role === 'gateway') return; // the embedded one starts with enough
   // If the server does not answer, opening the database reports it.
-  const room = await connectionRoom(databaseUrl.reveal()).catch(() => undefined);
-  const warning = room && crowding(settings, room);
-  if (warning !== undefined) logger.warn({ workers, databasePool, ...room }, warning);
+  const limit = await readConnectionLimit(databaseUrl.reveal()).catch(() => undefined);
+  const warning = limit && poolSizeWarning(settings, limit);
+  if (warning !== undefined) logger.warn({ workers, databasePool, ...limit }, warning);
 }
 
 /** @throws Error if the server does not answer within seconds */
-export async function connectionRoom(databaseUrl: string): Promise<ConnectionRoom> {
+export async function readConnectionLimit(databaseUrl: string): Promise<ConnectionLimit> {
   const client = dedicatedClient(databaseUrl, 'hub connection limits');
   client.on('error', () => {}); // the query in progress reports it
   await client.connect();
@@ -44,7 +44,7 @@ export async function connectionRoom(databaseUrl: string): Promise<ConnectionRoo
              case when rolsuper then -1 else datconnlimit end as database
       from pg_roles, pg_database where rolname = current_user and datname = current_database()`);
     const { server = 0, role = -1, database = -1 } = rows[0] ?? {};
-    const limits: ConnectionRoom[] = [
+    const limits: ConnectionLimit[] = [
       { allowed: server, by: 'max_connections' },
       ...(role < 0 ? [] : [{ allowed: role, by: 'the connection limit of the role' } as const]),
       ...(database < 0 ? [] : [{ allowed: database, by: 'the connection limit of the database' } as const]),
@@ -56,9 +56,9 @@ export async function connectionRoom(databaseUrl: string): Promise<ConnectionRoo
 }
 
 /** The warning for so many processes and pools; undefined if all of them fit. */
-export function crowding(
+export function poolSizeWarning(
   { workers, databasePool }: { readonly workers: number; readonly databasePool: number },
-  { allowed, by }: ConnectionRoom,
+  { allowed, by }: ConnectionLimit,
 ): string | undefined {
   const needed = workers * (databasePool + BESIDE_POOL);
   if (needed <= allowed) return undefined;

@@ -5,7 +5,7 @@ import { openDataDir } from '../../core/storage/data-dir.ts';
 import { freePort } from '../../core/storage/embedded-postgres/free-port.ts';
 import { ownPostgres } from '../../core/storage/embedded-postgres/supervise.ts';
 import { firstSignal, stopSignals } from '../interrupt/first-signal.ts';
-import { BESIDE_POOL, type Warnings, warnOfCrowding } from './check-pool-size.ts';
+import { BESIDE_POOL, type Warnings, warnOfPoolSize } from './check-pool-size.ts';
 import { drain } from './drain.ts';
 import { hubFile } from './hub-file.ts';
 import { createLogger } from './logger.ts';
@@ -47,7 +47,7 @@ export async function serveByWorkers(
     }
     const flags = await chosenPorts(settings);
     warnOfLimits(settings, logger);
-    await warnOfCrowding(settings, logger);
+    await warnOfPoolSize(settings, logger);
 
     undo.defer(async () => {
       ending.abort();

@@ -4,7 +4,7 @@ import type { Gather } from '../../lib/metrics/metrics.ts';
 import { CliError, EXIT } from '../errors/failure.ts';
 import { ENDING_SIGNALS, firstSignal, signalExitCode, stopSignals } from '../interrupt/first-signal.ts';
 import { packageVersion } from '../version.ts';
-import { warnOfCrowding } from './check-pool-size.ts';
+import { warnOfPoolSize } from './check-pool-size.ts';
 import { drain } from './drain.ts';
 import type { LogOutput } from './log-output.ts';
 import { createLogger } from './logger.ts';
@@ -78,7 +78,7 @@ export async function serveUntilStopped(
   process.on('uncaughtExceptionMonitor', crashed);
   try {
     logger.info({ ...(worker && { pid: process.pid }), ...addressesOf(hub) }, `${what} is ready`);
-    if (worker === undefined) await warnOfCrowding(settings, logger);
+    if (worker === undefined) await warnOfPoolSize(settings, logger);
     worker?.onAvailability((change) => {
       if (change === 'announced') hub.availability.serve();
       else hub.availability.drain();

@@ -4,30 +4,30 @@ import type { App } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { pages } from '../../connect/pages.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import { list } from '../../output/json-schema.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { maxOption, yesOption } from '../../parse/shared-options.ts';
 import { APP, APP_COLUMNS, APP_FIELDS, appView, SIGNING_KEY_COLUMNS } from '../../views/licensing/app.ts';
 import { DEMO_LICENSE, DEMO_LICENSE_FIELDS } from '../../views/licensing/demo-license.ts';
 
-export function registerApp(program: Command, tools: CommandContext): void {
+export function registerApp(program: Command, commandContext: CommandContext): void {
   const app = addNoun(program, 'app', {
     group: 'Licenses:',
     summary: 'apps and their signing keys',
     description:
       'Applications whose licenses the hub issues. Each has one active signing key; retired keys stay published until you withdraw them, so that older licenses still verify.',
   });
-  addCreateVerb(app, tools);
-  addListVerb(app, tools);
-  addShowVerb(app, tools);
-  addRotateKeyVerb(app, tools);
-  addWithdrawKeyVerb(app, tools);
-  addSeedVerb(app, tools);
+  addCreateVerb(app, commandContext);
+  addListVerb(app, commandContext);
+  addShowVerb(app, commandContext);
+  addRotateKeyVerb(app, commandContext);
+  addWithdrawKeyVerb(app, commandContext);
+  addSeedVerb(app, commandContext);
 }
 
-function addCreateVerb(app: Command, tools: CommandContext): void {
-  const { hub } = tools;
+function addCreateVerb(app: Command, commandContext: CommandContext): void {
+  const { hub } = commandContext;
   addVerb(app, 'create', {
     summary: 'create an app',
     description: 'Creates an app together with its first signing key.',
@@ -38,12 +38,12 @@ function addCreateVerb(app: Command, tools: CommandContext): void {
     .option('--name <text>', 'display name (default: the slug)')
     .action(async (slug: string, { name }: { name?: string }) => {
       const { admin } = await hub('admin');
-      await printApp(tools, (await admin.createApp({ slug, name: name ?? '' })).app);
+      await printApp(commandContext, (await admin.createApp({ slug, name: name ?? '' })).app);
     });
 }
 
-function addListVerb(app: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addListVerb(app: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(app, 'list', {
     summary: 'list the apps',
     description: 'Lists the apps, newest first.',
@@ -62,8 +62,8 @@ function addListVerb(app: Command, tools: CommandContext): void {
     });
 }
 
-function addShowVerb(app: Command, tools: CommandContext): void {
-  const { hub } = tools;
+function addShowVerb(app: Command, commandContext: CommandContext): void {
+  const { hub } = commandContext;
   addVerb(app, 'show', {
     summary: 'show an app and its signing keys',
     description: 'Shows an app with all its signing keys. JSON includes the public keys in PEM.',
@@ -73,12 +73,12 @@ function addShowVerb(app: Command, tools: CommandContext): void {
     .argument('<app>', 'slug of the app')
     .action(async (slug: string) => {
       const { admin } = await hub('admin');
-      await printApp(tools, (await admin.getApp({ app: slug })).app);
+      await printApp(commandContext, (await admin.getApp({ app: slug })).app);
     });
 }
 
-function addRotateKeyVerb(app: Command, tools: CommandContext): void {
-  const { hub } = tools;
+function addRotateKeyVerb(app: Command, commandContext: CommandContext): void {
+  const { hub } = commandContext;
   addVerb(app, 'rotate-key', {
     summary: 'create a new signing key',
     description:
@@ -89,12 +89,12 @@ function addRotateKeyVerb(app: Command, tools: CommandContext): void {
     .argument('<app>', 'slug of the app')
     .action(async (slug: string) => {
       const { admin } = await hub('admin');
-      await printApp(tools, (await admin.rotateSigningKey({ app: slug })).app);
+      await printApp(commandContext, (await admin.rotateSigningKey({ app: slug })).app);
     });
 }
 
-function addWithdrawKeyVerb(app: Command, tools: CommandContext): void {
-  const { hub } = tools;
+function addWithdrawKeyVerb(app: Command, commandContext: CommandContext): void {
+  const { hub } = commandContext;
   addVerb(app, 'withdraw-key', {
     summary: 'stop publishing a retired signing key',
     description:
@@ -106,19 +106,19 @@ function addWithdrawKeyVerb(app: Command, tools: CommandContext): void {
     .argument('<kid>', 'key id, as `hubctl app show` lists it')
     .addOption(yesOption())
     .action(async (slug: string, kid: string, { yes }: { yes?: true }) => {
-      await requireYes(tools, {
+      await requireYes(commandContext, {
         yes,
         verb: 'withdraw',
         question: () => `Withdraw the key ${kid} of ${slug}? This cannot be undone.`,
         otherwise: 'Nothing was withdrawn.',
       });
       const { admin } = await hub('admin');
-      await printApp(tools, (await admin.withdrawSigningKey({ app: slug, kid })).app);
+      await printApp(commandContext, (await admin.withdrawSigningKey({ app: slug, kid })).app);
     });
 }
 
-function addSeedVerb(app: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addSeedVerb(app: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(app, 'seed', {
     summary: 'create the app demo with a license to try',
     description:
@@ -133,7 +133,7 @@ function addSeedVerb(app: Command, tools: CommandContext): void {
 }
 
 async function printApp({ out }: CommandContext, message: App | undefined): Promise<void> {
-  const view = appView(part(message, 'app'));
+  const view = appView(requireField(message, 'app'));
   await out.record(view, APP_FIELDS);
   if (out.json()) return;
   await out.text('\n');

@@ -45,10 +45,10 @@ const WRITTEN_FIELDS: readonly Column<ValueOf<typeof ISSUED_LICENSES>>[] = [
   { title: 'Licenses issued', cell: ({ issued }) => issued },
 ];
 
-export async function issueKeys(tools: CommandContext, options: IssueOptions): Promise<void> {
-  const { out } = tools;
-  if (options.out !== undefined) return issueToFile(tools, options, options.out);
-  await issue(tools, options, 'printed', async (batches) => {
+export async function issueKeys(commandContext: CommandContext, options: IssueOptions): Promise<void> {
+  const { out } = commandContext;
+  if (options.out !== undefined) return issueToFile(commandContext, options, options.out);
+  await issue(commandContext, options, 'printed', async (batches) => {
     if (options.count === undefined && !out.json()) {
       for await (const [license] of batches) if (license) await out.record(license, ISSUED_FIELDS);
     } else {
@@ -59,16 +59,20 @@ export async function issueKeys(tools: CommandContext, options: IssueOptions): P
   out.note(ONCE);
 }
 
-async function issueToFile(tools: CommandContext, options: IssueOptions, path: string): Promise<void> {
-  const { streams, interruption, out } = tools;
+async function issueToFile(
+  commandContext: CommandContext,
+  options: IssueOptions,
+  path: string,
+): Promise<void> {
+  const { streams, interruption, out } = commandContext;
   const count = options.count ?? 1;
   interruption.hold(() => 'No license was issued.');
   const target = { path, force: options.force === true, streams, interruption };
   const file = await openKeyFile(target, { app: options.app, count });
   let issued = 0;
-  const progress = tools.progress.show(() => bar('Issuing', issued, count));
+  const progress = commandContext.progress.show(() => bar('Issuing', issued, count));
   try {
-    await issue(tools, options, `in ${path}`, async (batches) => {
+    await issue(commandContext, options, `in ${path}`, async (batches) => {
       for await (const batch of batches) {
         await file.append(batch).catch((error) => {
           const message = `${path} cannot be written (${error.code}).`;
@@ -91,17 +95,17 @@ type Deliver = (batches: AsyncIterable<IssuedView[]>) => Promise<void>;
 
 /** Issues licenses and delivers each batch. If it fails or is interrupted, the error names the licenses whose keys may be lost. */
 async function issue(
-  tools: CommandContext,
+  commandContext: CommandContext,
   options: IssueOptions,
   where: string,
   deliver: Deliver,
 ): Promise<void> {
-  const { interruption } = tools;
+  const { interruption } = commandContext;
   const total = options.count ?? 1;
   let kept = 0;
   let latest: readonly IssuedView[] = [];
   let before: readonly IssuedView[] = [];
-  const issuing = issueLicenses(await tools.hub('admin'), request(options), total);
+  const issuing = issueLicenses(await commandContext.hub('admin'), request(options), total);
   async function* batches(): AsyncGenerator<IssuedView[]> {
     for await (const licenses of issuing.batches) {
       const views = licenses.map(issuedView);

@@ -2,11 +2,11 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { addLimit, parseCount, parseInteger, parseSeats } from '../../parse/parse-number.ts';
+import { parseCount, parseInteger, parseLimit, parseSeats } from '../../parse/parse-number.ts';
 import { addOutFile, expiresOption } from '../../parse/shared-options.ts';
 import { ISSUED_LICENSES, type IssueOptions, issueKeys } from './issue-keys.ts';
 
-export function registerKey(program: Command, tools: CommandContext): void {
+export function registerKey(program: Command, commandContext: CommandContext): void {
   const key = addNoun(program, 'key', {
     group: 'Licenses:',
     summary: 'license keys',
@@ -34,7 +34,7 @@ export function registerKey(program: Command, tools: CommandContext): void {
     .option(
       '--limit <name=value>',
       'limit of this license, which overrides the profile; repeatable',
-      addLimit,
+      parseLimit,
     )
     .addOption(expiresOption())
     .option('--customer <text>', 'customer; part of the signed license')
@@ -44,5 +44,5 @@ export function registerKey(program: Command, tools: CommandContext): void {
       parseInteger,
     )
     .option('--count <n>', 'how many to issue', parseCount);
-  addOutFile(issue, 'the keys as CSV').action((options: IssueOptions) => issueKeys(tools, options));
+  addOutFile(issue, 'the keys as CSV').action((options: IssueOptions) => issueKeys(commandContext, options));
 }

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { pages } from '../../connect/pages.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import { list } from '../../output/json-schema.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { maxOption, yesOption } from '../../parse/shared-options.ts';
@@ -25,8 +25,8 @@ type ListOptions = {
 
 const EXAMPLE_ID = 'lic_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
-export function registerLicense(program: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+export function registerLicense(program: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   const license = addNoun(program, 'license', {
     group: 'Licenses:',
     summary: 'issued licenses',
@@ -70,7 +70,7 @@ export function registerLicense(program: Command, tools: CommandContext): void {
     .action(async (licenseId: string) => {
       const { admin } = await hub('admin');
       const reply = await admin.getLicense({ licenseId });
-      await out.record(licenseView(part(reply.license, 'license')), LICENSE_FIELDS);
+      await out.record(licenseView(requireField(reply.license, 'license')), LICENSE_FIELDS);
     });
 
   addVerb(license, 'revoke', {
@@ -86,14 +86,14 @@ export function registerLicense(program: Command, tools: CommandContext): void {
     .action(async (licenseId: string, { reason, yes }: { reason: string; yes?: true }) => {
       const question = async () => {
         const { admin } = await hub('admin');
-        const before = licenseView(part((await admin.getLicense({ licenseId })).license, 'license'));
+        const before = licenseView(requireField((await admin.getLicense({ licenseId })).license, 'license'));
         const owner = before.customer === undefined ? '' : ` of ${before.customer}`;
         return `Revoke the ${before.state} ${before.app} license ${licenseId}${owner}, ${before.seatsUsed} seats in use?`;
       };
-      await requireYes(tools, { yes, verb: 'revoke', question, otherwise: 'Nothing was revoked.' });
+      await requireYes(commandContext, { yes, verb: 'revoke', question, otherwise: 'Nothing was revoked.' });
       const { admin } = await hub('admin');
       const reply = await admin.revokeLicense({ licenseId, reason });
-      await out.record(licenseView(part(reply.license, 'license')), LICENSE_FIELDS);
+      await out.record(licenseView(requireField(reply.license, 'license')), LICENSE_FIELDS);
     });
 
   addVerb(license, 'reinstate', {
@@ -106,6 +106,6 @@ export function registerLicense(program: Command, tools: CommandContext): void {
     .action(async (licenseId: string) => {
       const { admin } = await hub('admin');
       const reply = await admin.reinstateLicense({ licenseId });
-      await out.record(licenseView(part(reply.license, 'license')), LICENSE_FIELDS);
+      await out.record(licenseView(requireField(reply.license, 'license')), LICENSE_FIELDS);
     });
 }

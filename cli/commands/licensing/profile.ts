@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import { list } from '../../output/json-schema.ts';
-import { addLimit } from '../../parse/parse-number.ts';
+import { parseLimit } from '../../parse/parse-number.ts';
 import { PROFILE, PROFILE_COLUMNS, PROFILE_FIELDS, profileView } from '../../views/licensing/profile.ts';
 
 export function registerProfile(program: Command, { hub, out }: CommandContext): void {
@@ -24,11 +24,11 @@ export function registerProfile(program: Command, { hub, out }: CommandContext):
   })
     .argument('<app>', 'slug of the app')
     .argument('<profile>', 'name of the profile')
-    .argument('<limit...>', 'name=value; the value is a whole number or unlimited', addLimit)
+    .argument('<limit...>', 'name=value; the value is a whole number or unlimited', parseLimit)
     .action(async (app: string, name: string, limits: Record<string, bigint>) => {
       const { admin } = await hub('admin');
       const { limitProfile } = await admin.setLimitProfile({ app, name, limits });
-      await out.record(profileView(part(limitProfile, 'limit profile')), PROFILE_FIELDS);
+      await out.record(profileView(requireField(limitProfile, 'limit profile')), PROFILE_FIELDS);
     });
 
   addVerb(profile, 'list', {

@@ -3,14 +3,14 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { pages } from '../../connect/pages.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import { list } from '../../output/json-schema.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { maxOption } from '../../parse/shared-options.ts';
 import { SEAT, SEAT_COLUMNS, SEAT_FIELDS, type SeatView, seatView } from '../../views/licensing/seat.ts';
 
-export function registerSeat(program: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+export function registerSeat(program: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   const seat = addNoun(program, 'seat', {
     group: 'Licenses:',
     summary: 'seats of a license',
@@ -44,7 +44,7 @@ export function registerSeat(program: Command, tools: CommandContext): void {
         newestFirst: true,
         none: all ? 'The license never had a seat.' : 'No seat is taken. See released ones with --all.',
       };
-      await printList(tools, listed, options);
+      await printList(commandContext, listed, options);
     },
   );
 
@@ -59,6 +59,6 @@ export function registerSeat(program: Command, tools: CommandContext): void {
     .action(async (seatId: string) => {
       const { admin } = await hub('admin');
       const reply = await admin.releaseSeat({ seatId });
-      await out.record(seatView(part(reply.seat, 'seat')), SEAT_FIELDS);
+      await out.record(seatView(requireField(reply.seat, 'seat')), SEAT_FIELDS);
     });
 }

@@ -41,21 +41,21 @@ type ListOptions = ListingOptions & {
   to?: Date;
 };
 
-export function registerAudit(program: Command, tools: CommandContext): void {
+export function registerAudit(program: Command, commandContext: CommandContext): void {
   const audit = addNoun(program, 'audit', {
     group: 'Administration:',
     summary: 'who changed what',
     description:
       'The log of all changes with the values before and after, and the verification that it is complete.',
   });
-  addListVerb(audit, tools);
-  addVerifyVerb(audit, tools);
-  addBeginChainVerb(audit, tools);
-  addExportVerb(audit, tools);
+  addListVerb(audit, commandContext);
+  addVerifyVerb(audit, commandContext);
+  addBeginChainVerb(audit, commandContext);
+  addExportVerb(audit, commandContext);
 }
 
-function addListVerb(audit: Command, tools: CommandContext): void {
-  const { hub } = tools;
+function addListVerb(audit: Command, commandContext: CommandContext): void {
+  const { hub } = commandContext;
   const listing = addVerb(audit, 'list', {
     summary: 'list changes',
     description: 'Lists changes, newest first. Filters combine with AND.',
@@ -98,13 +98,13 @@ function addListVerb(audit: Command, tools: CommandContext): void {
         newestFirst: true,
         none: 'No change matches.',
       };
-      await printList(tools, listed, options);
+      await printList(commandContext, listed, options);
     },
   );
 }
 
-function addVerifyVerb(audit: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addVerifyVerb(audit: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(audit, 'verify', {
     summary: 'verify that the log is complete and unaltered',
     description:
@@ -133,8 +133,8 @@ function addVerifyVerb(audit: Command, tools: CommandContext): void {
     });
 }
 
-function addBeginChainVerb(audit: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addBeginChainVerb(audit: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(audit, 'begin-chain', {
     summary: 'begin a new chain when the old one cannot continue',
     description:
@@ -149,14 +149,19 @@ function addBeginChainVerb(audit: Command, tools: CommandContext): void {
     .addOption(yesOption())
     .action(async ({ reason, yes }: { reason: string; yes?: true }) => {
       const question = () => 'Begin a new chain? Entries linked in the old chain can no longer be verified.';
-      await requireYes(tools, { yes, verb: 'begin a chain', question, otherwise: 'No chain was begun.' });
+      await requireYes(commandContext, {
+        yes,
+        verb: 'begin a chain',
+        question,
+        otherwise: 'No chain was begun.',
+      });
       const { audit: client } = await hub('audit');
       const { head } = await client.beginAuditChain({ reason });
       await out.record({ head }, [{ title: 'Head', cell: (item) => item.head }]);
     });
 }
 
-function addExportVerb(audit: Command, tools: CommandContext): void {
+function addExportVerb(audit: Command, commandContext: CommandContext): void {
   const exporting = addVerb(audit, 'export', {
     summary: 'export the whole log to a file',
     description: 'Exports the log in the order of its chain to a file or to standard output, oldest first.',
@@ -168,7 +173,7 @@ function addExportVerb(audit: Command, tools: CommandContext): void {
       lines: either([LINKED_AUDIT_ENTRY, EXPORTED], 'the entries; with --out one object that names the file'),
     },
   }).option('--after <seq>', 'only entries after the link with this number', parseSeq);
-  addOutFile(exporting, 'the log').action((options: ExportOptions) => exportAudit(tools, options));
+  addOutFile(exporting, 'the log').action((options: ExportOptions) => exportAudit(commandContext, options));
 }
 
 /** The number of a link, or 0. */

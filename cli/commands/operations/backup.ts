@@ -15,20 +15,20 @@ import {
 
 type CreateOptions = { out?: string; force?: boolean; passphraseFile?: string };
 
-export function registerBackup(program: Command, tools: CommandContext): void {
+export function registerBackup(program: Command, commandContext: CommandContext): void {
   const backup = addNoun(program, 'backup', {
     group: 'Administration:',
     summary: 'encrypted backups of a hub',
     description:
       "A consistent snapshot of the hub's data and its key ring in one file, encrypted with a passphrase. Run it on the hub's machine with the settings of serve.",
   });
-  addCreateVerb(backup, tools);
-  addVerifyVerb(backup, tools);
-  addRestoreVerb(backup, tools);
+  addCreateVerb(backup, commandContext);
+  addVerifyVerb(backup, commandContext);
+  addRestoreVerb(backup, commandContext);
 }
 
-function addCreateVerb(backup: Command, tools: CommandContext): void {
-  const { streams, options, progress, interruption, out } = tools;
+function addCreateVerb(backup: Command, commandContext: CommandContext): void {
+  const { streams, options, progress, interruption, out } = commandContext;
   const create = addVerb(backup, 'create', {
     summary: 'create an encrypted backup',
     description:
@@ -67,8 +67,8 @@ function addCreateVerb(backup: Command, tools: CommandContext): void {
   ]);
 }
 
-function addVerifyVerb(backup: Command, tools: CommandContext): void {
-  const { streams, progress, interruption, out } = tools;
+function addVerifyVerb(backup: Command, commandContext: CommandContext): void {
+  const { streams, progress, interruption, out } = commandContext;
   const verify = addVerb(backup, 'verify', {
     summary: 'check a backup without restoring it',
     description: 'Reads the whole backup and verifies that it is complete and unaltered. Writes nothing.',
@@ -85,8 +85,8 @@ function addVerifyVerb(backup: Command, tools: CommandContext): void {
   addPassphraseFile(verify);
 }
 
-function addRestoreVerb(backup: Command, tools: CommandContext): void {
-  const { streams, options, progress, interruption, out } = tools;
+function addRestoreVerb(backup: Command, commandContext: CommandContext): void {
+  const { streams, options, progress, interruption, out } = commandContext;
   const restore = addVerb(backup, 'restore', {
     summary: 'restore a backup into an empty hub',
     description:

@@ -7,7 +7,7 @@ import { parsePort } from '../../parse/parse-number.ts';
 import { addSettings, readSettings, SETTINGS } from '../../serve/settings.ts';
 import { DEMO } from '../../views/operations/demo.ts';
 
-export function registerDemo(program: Command, tools: CommandContext): void {
+export function registerDemo(program: Command, commandContext: CommandContext): void {
   const command = addVerb(program, 'demo', {
     group: 'Running a hub:',
     summary: 'run a hub with sample data',
@@ -28,11 +28,11 @@ export function registerDemo(program: Command, tools: CommandContext): void {
       if (settings.role !== 'all') throw usageError('HUB_ROLE: the demo runs in the role all');
       const { runDemo } = await import('../../demo/run-demo.ts');
       await runDemo(settings, {
-        dataDir: tools.options().dataDir,
-        json: tools.out.json(),
+        dataDir: commandContext.options().dataDir,
+        json: commandContext.out.json(),
         simulatorPort: flags.simulatorPort,
-        streams: tools.streams,
-        progress: tools.progress,
+        streams: commandContext.streams,
+        progress: commandContext.progress,
       });
     });
   const keys = SETTINGS.map(({ key }) => key);

@@ -8,7 +8,7 @@ import { addWatch, watchItems } from '../../output/watch-list.ts';
 import { addSettings } from '../../serve/settings.ts';
 import { FINDING, FINDING_COLUMNS } from '../../views/operations/finding.ts';
 
-export function registerDoctor(program: Command, tools: CommandContext): void {
+export function registerDoctor(program: Command, commandContext: CommandContext): void {
   const command = addVerb(program, 'doctor', {
     group: 'Running a hub:',
     summary: 'find problems of a hub and how to fix them',
@@ -18,18 +18,18 @@ export function registerDoctor(program: Command, tools: CommandContext): void {
     prints: { document: list(FINDING) },
   });
   addWatch(command).action(async ({ watch, interval, ...flags }) => {
-    const { examine } = await import('../../doctor/checks.ts');
+    const { runChecks } = await import('../../doctor/checks.ts');
     if (watch) {
-      const look = () => examine(flags, process.env, tools);
+      const look = () => runChecks(flags, process.env, commandContext);
       return watchItems(
-        tools,
+        commandContext,
         { look, columns: FINDING_COLUMNS, id: (item) => item.check, newestFirst: false, none: '' },
         interval,
       );
     }
-    const line = tools.progress.show(() => 'Checking the hub');
-    const findings = await examine(flags, process.env, tools).finally(() => line.end());
-    await tools.out.list([findings], FINDING_COLUMNS);
+    const line = commandContext.progress.show(() => 'Checking the hub');
+    const findings = await runChecks(flags, process.env, commandContext).finally(() => line.end());
+    await commandContext.out.list([findings], FINDING_COLUMNS);
     const failed = findings.filter((finding) => finding.state === 'failed').length;
     if (failed > 0)
       throw new CliError('unhealthy', EXIT.failed, `${failed} of ${findings.length} checks failed.`);

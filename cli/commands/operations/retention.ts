@@ -36,8 +36,8 @@ const COLUMNS: readonly Column<PrunedView>[] = [
   { title: 'BYTES', cell: (item) => item.bytes, right: true },
 ];
 
-export function registerRetention(program: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+export function registerRetention(program: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   const retention = addNoun(program, 'retention', {
     group: 'Administration:',
     summary: 'retention of callbacks, usage log and audit log',
@@ -74,7 +74,7 @@ export function registerRetention(program: Command, tools: CommandContext): void
         return `Drop ${rows} rows of the months before ${before}? This cannot be undone.`;
       };
       if (!dryRun)
-        await requireYes(tools, { yes, verb: 'prune', question, otherwise: 'Nothing was dropped.' });
+        await requireYes(commandContext, { yes, verb: 'prune', question, otherwise: 'Nothing was dropped.' });
       const partitions = await prune(dryRun === true);
       await out.list([partitions.map(prunedView)], COLUMNS, { ofChange: !dryRun });
       if (partitions.length === 0) out.note(`There is no data before ${before}.`);

@@ -5,7 +5,7 @@ import { addVerb } from '../../command-help.ts';
 import { addSettings, readSettings } from '../../serve/settings.ts';
 import { workerNumber } from '../../serve/workers/messages.ts';
 
-export function registerServe(program: Command, tools: CommandContext): void {
+export function registerServe(program: Command, commandContext: CommandContext): void {
   const command = addVerb(program, 'serve', {
     group: 'Running a hub:',
     summary: 'run a hub',
@@ -17,7 +17,7 @@ export function registerServe(program: Command, tools: CommandContext): void {
     const settings = readSettings(flags, process.env);
     const { openLogOutput } = await import('../../serve/log-output.ts');
     const log = await openLogOutput(settings, process, workerNumber());
-    const options = { dataDir: tools.options().dataDir, log };
+    const options = { dataDir: commandContext.options().dataDir, log };
     if (settings.workers === 1) {
       const { serveUntilStopped } = await import('../../serve/serve-until-stopped.ts');
       return serveUntilStopped(settings, options);

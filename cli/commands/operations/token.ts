@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { pages } from '../../connect/pages.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import { PartialFailure } from '../../errors/failure.ts';
 import { list } from '../../output/json-schema.ts';
 import { requireYes } from '../../parse/confirm.ts';
@@ -29,8 +29,8 @@ type CreateOptions = {
   certificateSubject?: string;
 };
 
-export function registerToken(program: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+export function registerToken(program: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   const token = addNoun(program, 'token', {
     group: 'Administration:',
     summary: 'service tokens',
@@ -70,7 +70,7 @@ export function registerToken(program: Command, tools: CommandContext): void {
         ...(expires && { expiresAt: timestampOf(expires) }),
         ...(certificateSubject !== undefined && { certificateSubject }),
       });
-      const view = createdTokenView(part(reply.serviceToken, 'token'), reply.token);
+      const view = createdTokenView(requireField(reply.serviceToken, 'token'), reply.token);
       await out.record(view, CREATED_TOKEN_FIELDS).catch((error) => {
         throw new PartialFailure(
           `The token ${view.tokenId} could not be printed: revoke it and create another.`,
@@ -111,10 +111,10 @@ export function registerToken(program: Command, tools: CommandContext): void {
     .addOption(yesOption())
     .action(async (tokenId: string, { yes }: { yes?: true }) => {
       const question = () => `Revoke the token ${tokenId}? This cannot be undone.`;
-      await requireYes(tools, { yes, verb: 'revoke', question, otherwise: 'Nothing was revoked.' });
+      await requireYes(commandContext, { yes, verb: 'revoke', question, otherwise: 'Nothing was revoked.' });
       const { tokens } = await hub('tokens');
       const reply = await tokens.revokeToken({ tokenId });
-      await out.record(tokenView(part(reply.serviceToken, 'token')), TOKEN_FIELDS);
+      await out.record(tokenView(requireField(reply.serviceToken, 'token')), TOKEN_FIELDS);
     });
 }
 

@@ -5,8 +5,8 @@ import { addVerb } from '../../command-help.ts';
 import { parseCount } from '../../parse/parse-number.ts';
 import { LOAD } from '../../views/operations/load.ts';
 
-export function registerTop(program: Command, tools: CommandContext): void {
-  const { streams, out, progress } = tools;
+export function registerTop(program: Command, commandContext: CommandContext): void {
+  const { streams, out, progress } = commandContext;
   addVerb(program, 'top', {
     group: 'Running a hub:',
     summary: 'live throughput and latency',
@@ -21,9 +21,9 @@ export function registerTop(program: Command, tools: CommandContext): void {
     .addOption(new Option('--interval <seconds>', 'interval for rates').argParser(parseCount).default(2))
     .action(async ({ interval }: { interval: number }) => {
       const { linesOf, lookAtLoad, watchLoad } = await import('../../output/watch-load.ts');
-      if (streams.stdout.isTTY && !out.json()) return watchLoad(tools, interval);
+      if (streams.stdout.isTTY && !out.json()) return watchLoad(commandContext, interval);
       const line = progress.show(() => 'Counting');
-      const load = await lookAtLoad(tools, interval).finally(() => line.end());
+      const load = await lookAtLoad(commandContext, interval).finally(() => line.end());
       if (out.json()) return out.record(load, []);
       return out.text(`${linesOf(load).join('\n')}\n`);
     });

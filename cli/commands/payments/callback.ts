@@ -5,7 +5,7 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { pages } from '../../connect/pages.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import { list } from '../../output/json-schema.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { maxOption } from '../../parse/shared-options.ts';
@@ -29,8 +29,8 @@ type ListOptions = ListingOptions & {
 
 const EXAMPLE_ID = 'cb_01k8e7v0c5eaxbgqm2tq1h9n3r';
 
-export function registerCallback(program: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+export function registerCallback(program: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   const callback = addNoun(program, 'callback', {
     group: 'Payments:',
     summary: 'callbacks of payment providers',
@@ -65,7 +65,7 @@ export function registerCallback(program: Command, tools: CommandContext): void 
       newestFirst: true,
       none: 'No callback matches.',
     };
-    await printList(tools, listed, options);
+    await printList(commandContext, listed, options);
   });
 
   addVerb(callback, 'show', {
@@ -79,7 +79,7 @@ export function registerCallback(program: Command, tools: CommandContext): void 
       const { paymentAdmin } = await hub('paymentAdmin');
       const reply = await paymentAdmin.getCallback({ callbackId });
       const verifications = reply.verifications.map(verificationView);
-      const view = { ...callbackView(part(reply.callback, 'callback')), verifications };
+      const view = { ...callbackView(requireField(reply.callback, 'callback')), verifications };
       await out.record(view, CALLBACK_FIELDS);
       if (out.json()) return;
       const fields = Object.entries(view.fields).map(([name, value]) => ({ name, value }));
@@ -99,6 +99,6 @@ export function registerCallback(program: Command, tools: CommandContext): void 
     .action(async (callbackId: string) => {
       const { paymentAdmin } = await hub('paymentAdmin');
       const reply = await paymentAdmin.replayCallback({ callbackId }, NO_DEADLINE);
-      await out.record(callbackView(part(reply.callback, 'callback')), CALLBACK_FIELDS);
+      await out.record(callbackView(requireField(reply.callback, 'callback')), CALLBACK_FIELDS);
     });
 }

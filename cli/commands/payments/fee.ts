@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import { list } from '../../output/json-schema.ts';
-import { typedMoney } from '../../parse/amount-option.ts';
-import { type FeeTermOptions, feeRuleOf } from '../../parse/parse-fee-terms.ts';
+import { parseMoneyOption } from '../../parse/amount-option.ts';
+import { type FeeTermOptions, parseFeeTerms } from '../../parse/parse-fee-terms.ts';
 import { parseInteger, parsePercent } from '../../parse/parse-number.ts';
 import { parseBound, timestampOf } from '../../parse/parse-time.ts';
 import {
@@ -22,22 +22,22 @@ import {
 import { moneyText, moneyView } from '../../views/payments/money.ts';
 import { FEE_LINE_COLUMNS, feeLineView } from '../../views/payments/usage.ts';
 
-export function registerFee(program: Command, tools: CommandContext): void {
+export function registerFee(program: Command, commandContext: CommandContext): void {
   const fee = addNoun(program, 'fee', {
     group: 'Payments:',
     summary: 'fee rules',
     description:
       'Fee rules for payments. A rule has versions: a settled payment keeps the version that charged it.',
   });
-  addAddVerb(fee, tools);
-  addListVerb(fee, tools);
-  addRetireVerb(fee, tools);
-  addPreviewVerb(fee, tools);
-  addBacktestVerb(fee, tools);
+  addAddVerb(fee, commandContext);
+  addListVerb(fee, commandContext);
+  addRetireVerb(fee, commandContext);
+  addPreviewVerb(fee, commandContext);
+  addBacktestVerb(fee, commandContext);
 }
 
-function addAddVerb(fee: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addAddVerb(fee: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   const add = addVerb(fee, 'add', {
     summary: 'add a fee rule or a new version',
     description:
@@ -54,18 +54,18 @@ function addAddVerb(fee: Command, tools: CommandContext): void {
     .option('--to <when>', 'payments settled before this day (UTC) or time; default: without end', parseBound)
     .action(async (name: string, { from, to, ...terms }: FeeTermOptions & { from?: Date; to?: Date }) => {
       const rule = {
-        ...feeRuleOf(name, terms),
+        ...parseFeeTerms(name, terms),
         ...(from !== undefined && { validFrom: timestampOf(from) }),
         ...(to !== undefined && { validTo: timestampOf(to) }),
       };
       const { paymentAdmin } = await hub('paymentAdmin');
       const reply = await paymentAdmin.addFeeRule({ rule });
-      await out.record(feeRuleView(part(reply.rule, 'fee rule')), FEE_RULE_FIELDS);
+      await out.record(feeRuleView(requireField(reply.rule, 'fee rule')), FEE_RULE_FIELDS);
     });
 }
 
-function addListVerb(fee: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addListVerb(fee: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(fee, 'list', {
     summary: 'list fee rules',
     description:
@@ -86,8 +86,8 @@ function addListVerb(fee: Command, tools: CommandContext): void {
     });
 }
 
-function addRetireVerb(fee: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addRetireVerb(fee: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(fee, 'retire', {
     summary: 'end a fee rule',
     description: 'Ends a fee rule now. Settled payments keep their fees.',
@@ -98,13 +98,13 @@ function addRetireVerb(fee: Command, tools: CommandContext): void {
     .action(async (feeRuleId: string) => {
       const { paymentAdmin } = await hub('paymentAdmin');
       const reply = await paymentAdmin.retireFeeRule({ feeRuleId });
-      await out.record(feeRuleView(part(reply.rule, 'fee rule')), FEE_RULE_FIELDS);
+      await out.record(feeRuleView(requireField(reply.rule, 'fee rule')), FEE_RULE_FIELDS);
       if (reply.unchanged) out.note('Nothing changed: the rule had already ended.');
     });
 }
 
-function addPreviewVerb(fee: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addPreviewVerb(fee: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(fee, 'preview', {
     summary: 'calculate the fees of a payment',
     description: 'Calculates the fees of a payment now, per rule and in total.',
@@ -115,7 +115,7 @@ function addPreviewVerb(fee: Command, tools: CommandContext): void {
     .requiredOption('--amount <decimal>', 'amount of the payment: 100.00')
     .requiredOption('--currency <code>', 'ISO 4217 code: BDT')
     .action(async ({ slot, amount, currency }: { slot: string; amount: string; currency: string }) => {
-      const request = { slot, amount: typedMoney(amount, currency) };
+      const request = { slot, amount: parseMoneyOption(amount, currency) };
       const { paymentAdmin } = await hub('paymentAdmin');
       const reply = await paymentAdmin.previewFees(request);
       const fees = reply.fees.map(feeLineView);
@@ -125,8 +125,8 @@ function addPreviewVerb(fee: Command, tools: CommandContext): void {
     });
 }
 
-function addBacktestVerb(fee: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addBacktestVerb(fee: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   const backtest = addVerb(fee, 'backtest', {
     summary: 'calculate the fees of a changed rule for past payments',
     description:
@@ -138,7 +138,7 @@ function addBacktestVerb(fee: Command, tools: CommandContext): void {
     .requiredOption('--from <when>', 'payments settled from this day (UTC) or time on', parseBound)
     .requiredOption('--to <when>', 'payments settled before this day (UTC) or time', parseBound)
     .action(async (name: string, { from, to, ...terms }: FeeTermOptions & { from: Date; to: Date }) => {
-      const rule = feeRuleOf(name, terms);
+      const rule = parseFeeTerms(name, terms);
       const { paymentAdmin } = await hub('paymentAdmin');
       const { currencies, ruleIsNew } = await paymentAdmin.backtestFeeRule(
         { rule, from: timestampOf(from), to: timestampOf(to) },

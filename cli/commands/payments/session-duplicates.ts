@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { pages } from '../../connect/pages.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import { list } from '../../output/json-schema.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { parseText } from '../../parse/parse-number.ts';
@@ -20,8 +20,8 @@ type DuplicatesOptions = ListingOptions & { readonly slot?: string; readonly all
 
 const EXAMPLE_ID = 'dup_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
-export function registerDuplicates(session: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+export function registerDuplicates(session: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   const listing = addVerb(session, 'list-duplicates', {
     summary: 'list duplicate payments',
     description:
@@ -49,7 +49,7 @@ export function registerDuplicates(session: Command, tools: CommandContext): voi
         newestFirst: true,
         none: 'There is no duplicate payment.',
       };
-      await printList(tools, listed, options);
+      await printList(commandContext, listed, options);
     },
   );
 
@@ -68,7 +68,7 @@ export function registerDuplicates(session: Command, tools: CommandContext): voi
       const reply = await paymentAdmin.resolveDuplicatePayment(request);
       if (reply.unchanged) out.note('It was already marked as handled: the first note stays.');
       await out.record(
-        duplicatePaymentView(part(reply.duplicatePayment, 'duplicate payment')),
+        duplicatePaymentView(requireField(reply.duplicatePayment, 'duplicate payment')),
         DUPLICATE_PAYMENT_FIELDS,
       );
     });

@@ -6,13 +6,13 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { pages } from '../../connect/pages.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import { list } from '../../output/json-schema.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { type WatchOptions, watchSession } from '../../output/watch-session.ts';
-import { typedMoney } from '../../parse/amount-option.ts';
+import { parseMoneyOption } from '../../parse/amount-option.ts';
 import { requireYes } from '../../parse/confirm.ts';
-import { addPair, parseText } from '../../parse/parse-number.ts';
+import { parsePair, parseText } from '../../parse/parse-number.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
 import { addPeriod, maxOption, yesOption } from '../../parse/shared-options.ts';
 import { VERIFICATION, VERIFICATION_COLUMNS, verificationView } from '../../views/payments/callback.ts';
@@ -62,26 +62,26 @@ type ListOptions = ListingOptions & {
 
 const EXAMPLE_ID = 'chs_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
-export function registerSession(program: Command, tools: CommandContext): void {
+export function registerSession(program: Command, commandContext: CommandContext): void {
   const session = addNoun(program, 'session', {
     group: 'Payments:',
     summary: 'charge sessions',
     description: 'Attempts to charge a customer through the hosted checkout of a payment provider.',
   });
-  addCreateVerb(session, tools);
-  addListVerb(session, tools);
-  addShowVerb(session, tools);
-  addInspectVerb(session, tools);
-  addListVerificationsVerb(session, tools);
-  addListChangesVerb(session, tools);
-  addWatchVerb(session, tools);
-  addReleaseVerb(session, tools);
-  addRecheckVerb(session, tools);
-  registerDuplicates(session, tools);
+  addCreateVerb(session, commandContext);
+  addListVerb(session, commandContext);
+  addShowVerb(session, commandContext);
+  addInspectVerb(session, commandContext);
+  addListVerificationsVerb(session, commandContext);
+  addListChangesVerb(session, commandContext);
+  addWatchVerb(session, commandContext);
+  addReleaseVerb(session, commandContext);
+  addRecheckVerb(session, commandContext);
+  registerDuplicates(session, commandContext);
 }
 
-function addCreateVerb(session: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addCreateVerb(session: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(session, 'create', {
     summary: 'create a charge session',
     description:
@@ -98,13 +98,13 @@ function addCreateVerb(session: Command, tools: CommandContext): void {
     .option('--customer-name <text>', 'who pays', parseText)
     .option('--customer-email <address>', 'e-mail address of the customer', parseText)
     .option('--customer-phone <number>', 'phone number of the customer', parseText)
-    .option('--metadata <name=value>', 'your own data, kept with the session; repeatable', addPair)
+    .option('--metadata <name=value>', 'your own data, kept with the session; repeatable', parsePair)
     .option('--idempotency-key <key>', 'a repeat with the same key returns the session of the first call')
     .action(async (options: CreateOptions) => {
       const { order, metadata = {}, idempotencyKey } = options;
       const request = {
         slot: options.slot,
-        amount: typedMoney(options.amount, options.currency),
+        amount: parseMoneyOption(options.amount, options.currency),
         orderReference: order ?? '',
         customer: {
           name: options.customerName ?? '',
@@ -116,12 +116,12 @@ function addCreateVerb(session: Command, tools: CommandContext): void {
       };
       const { payments } = await hub('payments');
       const reply = await payments.createChargeSession(request, NO_DEADLINE);
-      await out.record(chargeSessionView(part(reply.session, 'session')), CHARGE_SESSION_FIELDS);
+      await out.record(chargeSessionView(requireField(reply.session, 'session')), CHARGE_SESSION_FIELDS);
     });
 }
 
-function addListVerb(session: Command, tools: CommandContext): void {
-  const { hub } = tools;
+function addListVerb(session: Command, commandContext: CommandContext): void {
+  const { hub } = commandContext;
   const listing = addVerb(session, 'list', {
     summary: 'list charge sessions',
     description: 'Lists charge sessions, newest first. Filters combine with AND.',
@@ -158,13 +158,13 @@ function addListVerb(session: Command, tools: CommandContext): void {
         newestFirst: true,
         none: 'No session matches.',
       };
-      await printList(tools, listed, options);
+      await printList(commandContext, listed, options);
     },
   );
 }
 
-function addShowVerb(session: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addShowVerb(session: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(session, 'show', {
     summary: 'show a charge session',
     description: 'Shows the current state of a charge session. `session inspect` shows its history.',
@@ -175,12 +175,12 @@ function addShowVerb(session: Command, tools: CommandContext): void {
     .action(async (sessionId: string) => {
       const { payments } = await hub('payments');
       const reply = await payments.getChargeSession({ sessionId });
-      await out.record(chargeSessionView(part(reply.session, 'session')), CHARGE_SESSION_FIELDS);
+      await out.record(chargeSessionView(requireField(reply.session, 'session')), CHARGE_SESSION_FIELDS);
     });
 }
 
-function addInspectVerb(session: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addInspectVerb(session: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(session, 'inspect', {
     summary: 'show the whole history of a session',
     description:
@@ -202,8 +202,8 @@ function addInspectVerb(session: Command, tools: CommandContext): void {
     });
 }
 
-function addListVerificationsVerb(session: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addListVerificationsVerb(session: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(session, 'list-verifications', {
     summary: 'list the verifications of a session',
     description: 'Lists the calls to the provider about a session and the answers, newest first.',
@@ -223,8 +223,8 @@ function addListVerificationsVerb(session: Command, tools: CommandContext): void
     });
 }
 
-function addListChangesVerb(session: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addListChangesVerb(session: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(session, 'list-changes', {
     summary: 'list the status changes of a session',
     description: 'Lists the status changes of a session, newest first, as far back as the audit log reaches.',
@@ -244,7 +244,7 @@ function addListChangesVerb(session: Command, tools: CommandContext): void {
     });
 }
 
-function addWatchVerb(session: Command, tools: CommandContext): void {
+function addWatchVerb(session: Command, commandContext: CommandContext): void {
   addVerb(session, 'watch', {
     summary: 'print each change of a session',
     description:
@@ -254,11 +254,11 @@ function addWatchVerb(session: Command, tools: CommandContext): void {
   })
     .argument('<sessionId>', 'the session, chs_…')
     .option('--until-final', 'exit when the provider has confirmed success, failed or cancelled')
-    .action((sessionId: string, options: WatchOptions) => watchSession(tools, sessionId, options));
+    .action((sessionId: string, options: WatchOptions) => watchSession(commandContext, sessionId, options));
 }
 
-function addReleaseVerb(session: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addReleaseVerb(session: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(session, 'release', {
     summary: 'release a session that is held for review',
     description:
@@ -273,21 +273,26 @@ function addReleaseVerb(session: Command, tools: CommandContext): void {
       const question = async () => {
         const { payments } = await hub('payments');
         const reply = await payments.getChargeSession({ sessionId });
-        const view = chargeSessionView(part(reply.session, 'session'));
+        const view = chargeSessionView(requireField(reply.session, 'session'));
         return `Release ${sessionId} of ${moneyText(view)}, ${view.statusReason}?`;
       };
-      await requireYes(tools, { yes, verb: 'release', question, otherwise: 'Nothing was released.' });
+      await requireYes(commandContext, {
+        yes,
+        verb: 'release',
+        question,
+        otherwise: 'Nothing was released.',
+      });
       const { paymentAdmin } = await hub('paymentAdmin');
       const reply = await paymentAdmin.releaseChargeSession({ sessionId, reason }, NO_DEADLINE);
-      const view = chargeSessionView(part(reply.session, 'session'));
+      const view = chargeSessionView(requireField(reply.session, 'session'));
       await out.record(view, CHARGE_SESSION_FIELDS);
       if (reply.unchanged) out.note('Nothing changed: the session was already released.');
       if (view.status === 'pending') out.note('The hub will retry the verification.');
     });
 }
 
-function addRecheckVerb(session: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addRecheckVerb(session: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(session, 'recheck', {
     summary: 'verify a session with the provider now',
     description:

@@ -3,12 +3,12 @@ import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { list } from '../../output/json-schema.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { readCredentials } from '../../parse/credentials.ts';
-import { addPair } from '../../parse/parse-number.ts';
+import { parsePair } from '../../parse/parse-number.ts';
 import { credentialsOption } from '../../parse/shared-options.ts';
 import {
   SLOT,
@@ -53,29 +53,29 @@ function slotOptions({
   return { ...option, riskyPayments };
 }
 
-export function registerSlot(program: Command, tools: CommandContext): void {
+export function registerSlot(program: Command, commandContext: CommandContext): void {
   const slot = addNoun(program, 'slot', {
     group: 'Payments:',
     summary: 'payment slots',
     description: 'Accounts at payment providers. Their credentials are sealed and never shown again.',
   });
-  addAddVerb(slot, tools);
-  addListVerb(slot, tools);
-  addShowVerb(slot, tools);
-  addUpdateVerb(slot, tools);
-  addRotateVerb(slot, tools);
+  addAddVerb(slot, commandContext);
+  addListVerb(slot, commandContext);
+  addShowVerb(slot, commandContext);
+  addUpdateVerb(slot, commandContext);
+  addRotateVerb(slot, commandContext);
   addSwitchVerb(
     slot,
-    tools,
+    commandContext,
     'disable',
     'Disables a slot: it takes no new sessions, and still settles old ones.',
   );
-  addSwitchVerb(slot, tools, 'enable', 'Enables a disabled slot.');
-  addTestVerb(slot, tools);
+  addSwitchVerb(slot, commandContext, 'enable', 'Enables a disabled slot.');
+  addTestVerb(slot, commandContext);
 }
 
-function addAddVerb(slot: Command, tools: CommandContext): void {
-  const { hub } = tools;
+function addAddVerb(slot: Command, commandContext: CommandContext): void {
+  const { hub } = commandContext;
   addVerb(slot, 'add', {
     summary: 'add a payment slot',
     description: 'Adds an account at a payment provider.',
@@ -94,12 +94,12 @@ function addAddVerb(slot: Command, tools: CommandContext): void {
     )
     .option('--base-url <url>', "address of the provider's API; in production, by default the provider's own")
     .addOption(credentialsOption())
-    .option('--option <name=value>', 'an option of the gateway; repeatable', addPair)
+    .option('--option <name=value>', 'an option of the gateway; repeatable', parsePair)
     .option('--hold-risky', HOLD_RISKY)
     .action(async (name: string, options: AddOptions) => {
       const { gateway, environment, baseUrl, credentialsFile, option = {}, holdRisky } = options;
-      const credentials = await readCredentials(tools, credentialsFile, () =>
-        listCredentialNames(tools, gateway),
+      const credentials = await readCredentials(commandContext, credentialsFile, () =>
+        listCredentialNames(commandContext, gateway),
       );
       const { paymentAdmin } = await hub('paymentAdmin');
       const reply = await paymentAdmin.addSlot({
@@ -110,12 +110,12 @@ function addAddVerb(slot: Command, tools: CommandContext): void {
         credentials,
         options: slotOptions({ option, holdRisky }),
       });
-      await printSlot(tools, reply.slot);
+      await printSlot(commandContext, reply.slot);
     });
 }
 
-function addListVerb(slot: Command, tools: CommandContext): void {
-  const { hub } = tools;
+function addListVerb(slot: Command, commandContext: CommandContext): void {
+  const { hub } = commandContext;
   const listing = addVerb(slot, 'list', {
     summary: 'list payment slots',
     description: 'Lists the payment slots by name.',
@@ -133,12 +133,12 @@ function addListVerb(slot: Command, tools: CommandContext): void {
       newestFirst: false,
       none: 'No slots yet. Add one with `hubctl slot add`.',
     };
-    await printList(tools, listed, options);
+    await printList(commandContext, listed, options);
   });
 }
 
-function addShowVerb(slot: Command, tools: CommandContext): void {
-  const { hub } = tools;
+function addShowVerb(slot: Command, commandContext: CommandContext): void {
+  const { hub } = commandContext;
   addVerb(slot, 'show', {
     summary: 'show a payment slot',
     description: 'Shows a payment slot, without its credentials.',
@@ -148,12 +148,12 @@ function addShowVerb(slot: Command, tools: CommandContext): void {
     .argument('<slot>', 'name of the slot')
     .action(async (name: string) => {
       const { paymentAdmin } = await hub('paymentAdmin');
-      await printSlot(tools, (await paymentAdmin.getSlot({ slot: name })).slot);
+      await printSlot(commandContext, (await paymentAdmin.getSlot({ slot: name })).slot);
     });
 }
 
-function addUpdateVerb(slot: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addUpdateVerb(slot: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(slot, 'update', {
     summary: 'change options of a slot',
     description: 'Changes the given options of a slot. They apply from the next call to the provider.',
@@ -161,7 +161,7 @@ function addUpdateVerb(slot: Command, tools: CommandContext): void {
     prints: { document: SLOT },
   })
     .argument('<slot>', 'name of the slot')
-    .option('--option <name=value>', 'an option of the gateway; repeatable', addPair)
+    .option('--option <name=value>', 'an option of the gateway; repeatable', parsePair)
     .option('--hold-risky', HOLD_RISKY)
     .option('--no-hold-risky', 'settle them (default)')
     .action(async (name: string, { option = {}, holdRisky }: UpdateOptions) => {
@@ -171,13 +171,13 @@ function addUpdateVerb(slot: Command, tools: CommandContext): void {
       }
       const { paymentAdmin } = await hub('paymentAdmin');
       const { slot: found, unchanged } = await paymentAdmin.updateSlot({ slot: name, options });
-      await printSlot(tools, found);
+      await printSlot(commandContext, found);
       if (unchanged) out.note('Nothing changed: the slot already has these options.');
     });
 }
 
-function addRotateVerb(slot: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addRotateVerb(slot: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(slot, 'rotate', {
     summary: 'replace the credentials of a slot',
     description: 'Replaces all credentials of a slot. Calls in progress finish with the old ones.',
@@ -189,17 +189,20 @@ function addRotateVerb(slot: Command, tools: CommandContext): void {
     .addOption(credentialsOption())
     .action(async (name: string, { credentialsFile }: { credentialsFile?: string }) => {
       const { paymentAdmin } = await hub('paymentAdmin');
-      const { gateway } = part((await paymentAdmin.getSlot({ slot: name })).slot, 'slot');
-      const credentials = await readCredentials(tools, credentialsFile, () =>
-        listCredentialNames(tools, gateway),
+      const { gateway } = requireField((await paymentAdmin.getSlot({ slot: name })).slot, 'slot');
+      const credentials = await readCredentials(commandContext, credentialsFile, () =>
+        listCredentialNames(commandContext, gateway),
       );
-      await printSlot(tools, (await paymentAdmin.rotateSlotCredentials({ slot: name, credentials })).slot);
+      await printSlot(
+        commandContext,
+        (await paymentAdmin.rotateSlotCredentials({ slot: name, credentials })).slot,
+      );
       out.note(`Test them with: hubctl slot test ${name}`);
     });
 }
 
-function addTestVerb(slot: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+function addTestVerb(slot: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   addVerb(slot, 'test', {
     summary: 'test the credentials of a slot',
     description:
@@ -228,11 +231,11 @@ function addTestVerb(slot: Command, tools: CommandContext): void {
 /** `slot disable` and `slot enable`. */
 function addSwitchVerb(
   slot: Command,
-  tools: CommandContext,
+  commandContext: CommandContext,
   verb: 'disable' | 'enable',
   description: string,
 ): void {
-  const { hub, out } = tools;
+  const { hub, out } = commandContext;
   addVerb(slot, verb, {
     summary: `${verb} a payment slot`,
     description,
@@ -246,7 +249,7 @@ function addSwitchVerb(
         slot: name,
         disabled: verb === 'disable',
       });
-      await printSlot(tools, found);
+      await printSlot(commandContext, found);
       if (unchanged) out.note(`Nothing changed: the slot is already ${verb}d.`);
     });
 }
@@ -255,7 +258,7 @@ async function printSlot(
   { out }: CommandContext,
   found: Parameters<typeof slotView>[0] | undefined,
 ): Promise<void> {
-  await out.record(slotView(part(found, 'slot')), SLOT_FIELDS);
+  await out.record(slotView(requireField(found, 'slot')), SLOT_FIELDS);
 }
 
 /** The names of the credentials that a gateway needs. */

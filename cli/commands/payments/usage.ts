@@ -13,8 +13,8 @@ import { addOutFile, addPeriod, maxOption } from '../../parse/shared-options.ts'
 import { USAGE_COLUMNS, USAGE_LOG, type UsageView } from '../../views/payments/usage.ts';
 import { USAGE_DAY, USAGE_DAY_COLUMNS, usageDayView } from '../../views/payments/usage-day.ts';
 
-export function registerUsage(program: Command, tools: CommandContext): void {
-  const { hub, out } = tools;
+export function registerUsage(program: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
   const usage = addNoun(program, 'usage', {
     group: 'Payments:',
     summary: 'the log of payments',
@@ -39,7 +39,7 @@ export function registerUsage(program: Command, tools: CommandContext): void {
         newestFirst: true,
         none: 'No entry matches.',
       };
-      await printList(tools, listed, options);
+      await printList(commandContext, listed, options);
     },
   );
 
@@ -87,7 +87,7 @@ export function registerUsage(program: Command, tools: CommandContext): void {
     (given: Omit<ExportOptions, 'format'> & { format?: Format }) => {
       const asJson = out.json() && given.out === undefined;
       if (asJson && given.format === 'csv') throw usageError('--format csv is not JSON: omit --output json.');
-      return exportUsage(tools, { ...given, format: given.format ?? (asJson ? 'jsonl' : 'csv') });
+      return exportUsage(commandContext, { ...given, format: given.format ?? (asJson ? 'jsonl' : 'csv') });
     },
   );
 }

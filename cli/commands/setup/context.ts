@@ -22,23 +22,23 @@ import {
   contextView,
 } from '../../views/operations/context.ts';
 
-export function registerContext(program: Command, tools: CommandContext): void {
+export function registerContext(program: Command, commandContext: CommandContext): void {
   const context = addNoun(program, 'context', {
     group: 'hubctl itself:',
     summary: 'hubs by name',
     description:
       'Named connections to hubs. The context local always exists: the hub on this machine, found by its data directory.',
   });
-  addListVerb(context, tools);
-  addAddVerb(context, tools);
-  addUseVerb(context, tools);
-  addShowVerb(context, tools);
-  addCheckVerb(context, tools);
-  addRemoveVerb(context, tools);
+  addListVerb(context, commandContext);
+  addAddVerb(context, commandContext);
+  addUseVerb(context, commandContext);
+  addShowVerb(context, commandContext);
+  addCheckVerb(context, commandContext);
+  addRemoveVerb(context, commandContext);
 }
 
-function addListVerb(context: Command, tools: CommandContext): void {
-  const { out } = tools;
+function addListVerb(context: Command, commandContext: CommandContext): void {
+  const { out } = commandContext;
   addVerb(context, 'list', {
     summary: 'list the contexts',
     description: 'Lists the contexts by name, the local one first. A star marks the current context.',
@@ -48,14 +48,14 @@ function addListVerb(context: Command, tools: CommandContext): void {
     const stored = readContexts(contextsFile(process.env));
     const names = [LOCAL, ...Object.keys(stored.contexts).sort()];
     await out.list(
-      [await Promise.all(names.map((name) => viewContext(tools, name, stored)))],
+      [await Promise.all(names.map((name) => viewContext(commandContext, name, stored)))],
       CONTEXT_COLUMNS,
     );
   });
 }
 
-function addAddVerb(context: Command, tools: CommandContext): void {
-  const { out } = tools;
+function addAddVerb(context: Command, commandContext: CommandContext): void {
+  const { out } = commandContext;
   addVerb(context, 'add', {
     summary: 'add a context',
     description:
@@ -76,16 +76,16 @@ function addAddVerb(context: Command, tools: CommandContext): void {
       if (!force && Object.hasOwn(stored.contexts, name)) {
         throw usageError(`${name}: this context exists. Replace it with --force.`);
       }
-      const added = await addContext(tools, name);
+      const added = await addContext(commandContext, name);
       const contexts = { ...stored.contexts, [name]: added };
-      await saveContexts(tools, { ...stored, contexts });
-      await out.record(await viewContext(tools, name, { ...stored, contexts }), CONTEXT_FIELDS);
+      await saveContexts(commandContext, { ...stored, contexts });
+      await out.record(await viewContext(commandContext, name, { ...stored, contexts }), CONTEXT_FIELDS);
       out.note(`Test it: hubctl context check ${name}. Use it: hubctl context use ${name}`);
     });
 }
 
-function addUseVerb(context: Command, tools: CommandContext): void {
-  const { out, typed } = tools;
+function addUseVerb(context: Command, commandContext: CommandContext): void {
+  const { out, typed } = commandContext;
   addVerb(context, 'use', {
     summary: 'set the current context',
     description:
@@ -97,8 +97,8 @@ function addUseVerb(context: Command, tools: CommandContext): void {
     .action(async (name: string) => {
       const { current: _, contexts } = readContexts(contextsFile(process.env));
       const stored = { ...(name !== LOCAL && { current: name }), contexts };
-      const view = await viewContext(tools, name, stored, name);
-      await saveContexts(tools, stored);
+      const view = await viewContext(commandContext, name, stored, name);
+      await saveContexts(commandContext, stored);
       await out.record(view, CONTEXT_FIELDS);
       const stronger = (['server', 'context', 'dataDir'] as const)
         .map((option) => typed(option))
@@ -107,8 +107,8 @@ function addUseVerb(context: Command, tools: CommandContext): void {
     });
 }
 
-function addShowVerb(context: Command, tools: CommandContext): void {
-  const { out } = tools;
+function addShowVerb(context: Command, commandContext: CommandContext): void {
+  const { out } = commandContext;
   addVerb(context, 'show', {
     summary: 'show a context',
     description: 'Shows a context, without its token.',
@@ -119,14 +119,14 @@ function addShowVerb(context: Command, tools: CommandContext): void {
     .action(async (name: string | undefined) => {
       const stored = readContexts(contextsFile(process.env));
       await out.record(
-        await viewContext(tools, name ?? stored.current ?? LOCAL, stored, name),
+        await viewContext(commandContext, name ?? stored.current ?? LOCAL, stored, name),
         CONTEXT_FIELDS,
       );
     });
 }
 
-function addCheckVerb(context: Command, tools: CommandContext): void {
-  const { hub, out, target } = tools;
+function addCheckVerb(context: Command, commandContext: CommandContext): void {
+  const { hub, out, target } = commandContext;
   addVerb(context, 'check', {
     summary: 'test the connection and show the caller',
     description:
@@ -142,8 +142,8 @@ function addCheckVerb(context: Command, tools: CommandContext): void {
     });
 }
 
-function addRemoveVerb(context: Command, tools: CommandContext): void {
-  const { out } = tools;
+function addRemoveVerb(context: Command, commandContext: CommandContext): void {
+  const { out } = commandContext;
   addVerb(context, 'remove', {
     summary: 'remove a context',
     description:
@@ -155,10 +155,10 @@ function addRemoveVerb(context: Command, tools: CommandContext): void {
     .action(async (name: string) => {
       if (name === LOCAL) throw usageError(`${LOCAL}: this context always exists.`);
       const stored = readContexts(contextsFile(process.env));
-      const view = await viewContext(tools, name, stored, name);
+      const view = await viewContext(commandContext, name, stored, name);
       const { [name]: _, ...contexts } = stored.contexts;
       const current = stored.current === name ? undefined : stored.current;
-      await saveContexts(tools, { ...(current !== undefined && { current }), contexts });
+      await saveContexts(commandContext, { ...(current !== undefined && { current }), contexts });
       await out.record({ ...view, current: false }, CONTEXT_FIELDS);
       if (view.tokenId !== undefined)
         out.note(`Its token is still valid. Revoke it: hubctl token revoke ${view.tokenId}`);

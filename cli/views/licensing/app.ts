@@ -1,7 +1,7 @@
 // JSON schema and columns of apps and their signing keys.
 import type { App } from '../../../gen/hub/license/v1/license_pb.ts';
 import { wordFor } from '../../../lib/presentation/words.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import { id, list, object, text, time, type ValueOf, word } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 import { rfc3339, shortTime } from '../cells.ts';
@@ -28,11 +28,11 @@ export function appView(app: App): AppView {
     slug: app.slug,
     name: app.name,
     appId: app.appId,
-    createdAt: rfc3339(part(app.createdAt, 'creation time')),
+    createdAt: rfc3339(requireField(app.createdAt, 'creation time')),
     signingKeys: app.signingKeys.map((key) => ({
       kid: key.kid,
       state: wordFor(SIGNING_KEY_STATES, key.state),
-      createdAt: rfc3339(part(key.createdAt, 'creation time')),
+      createdAt: rfc3339(requireField(key.createdAt, 'creation time')),
       publicKeyPem: key.publicKeyPem,
     })),
   };

@@ -2,7 +2,7 @@
 import type { IssuedLicense } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { wordFor } from '../../../lib/presentation/words.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import {
   id,
   integer,
@@ -53,7 +53,7 @@ export const ISSUED_LICENSE = object(
 export type IssuedView = ValueOf<typeof ISSUED_LICENSE>;
 
 export function licenseView(license: License): LicenseView {
-  const seats = part(license.seats, 'seats');
+  const seats = requireField(license.seats, 'seats');
   return {
     licenseId: license.licenseId,
     app: license.app,
@@ -66,14 +66,14 @@ export function licenseView(license: License): LicenseView {
     ...(license.customer !== undefined && { customer: license.customer }),
     ...(license.expiresAt && { expiresAt: rfc3339(license.expiresAt) }),
     ...(license.leaseDays !== undefined && { leaseDays: license.leaseDays }),
-    createdAt: rfc3339(part(license.createdAt, 'creation time')),
+    createdAt: rfc3339(requireField(license.createdAt, 'creation time')),
     ...(license.revokedAt && { revokedAt: rfc3339(license.revokedAt) }),
     ...(license.revokeReason !== undefined && { revokeReason: license.revokeReason }),
   };
 }
 
 export function issuedView(issued: IssuedLicense): IssuedView {
-  const { licenseId, ...rest } = licenseView(part(issued.license, 'license'));
+  const { licenseId, ...rest } = licenseView(requireField(issued.license, 'license'));
   return { licenseId, licenseKey: issued.licenseKey, ...rest };
 }
 

@@ -1,6 +1,6 @@
 // JSON schema and columns of seats.
 import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import { id, object, oneOf, optional, text, time, type ValueOf } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 import { rfc3339, shortTime } from '../cells.ts';
@@ -30,7 +30,7 @@ export function seatView(seat: Seat): SeatView {
     machineFingerprint: seat.machineFingerprint,
     ...(seat.machineLabel !== '' && { machineLabel: seat.machineLabel }),
     ...(seat.appVersion !== '' && { appVersion: seat.appVersion }),
-    activatedAt: rfc3339(part(seat.activatedAt, 'activation time')),
+    activatedAt: rfc3339(requireField(seat.activatedAt, 'activation time')),
     ...(seat.lastSeenAt && { lastSeenAt: rfc3339(seat.lastSeenAt) }),
     ...(seat.releasedAt && { releasedAt: rfc3339(seat.releasedAt) }),
   };

@@ -5,7 +5,7 @@ import type {
   VerifyAuditLogResponse,
 } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { ACTOR_KINDS } from '../../../lib/presentation/words.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import {
   boolean,
   facts,
@@ -133,7 +133,7 @@ export const AUDIT_CHAIN_FIELDS: readonly Column<AuditChainView>[] = [
 export function auditEntryView(entry: AuditEntry): AuditEntryView {
   return {
     auditEntryId: entry.auditEntryId,
-    at: rfc3339(part(entry.at, 'time of the change')),
+    at: rfc3339(requireField(entry.at, 'time of the change')),
     actor: entry.actor,
     action: entry.action,
     subject: entry.subject,
@@ -163,8 +163,8 @@ export function linkedEntryView({
 }: LinkedAuditEntry): LinkedEntryView {
   return {
     seq: Number(seq),
-    ...auditEntryView(part(entry, 'entry')),
-    linkedAt: rfc3339(part(linkedAt, 'time of the link')),
+    ...auditEntryView(requireField(entry, 'entry')),
+    linkedAt: rfc3339(requireField(linkedAt, 'time of the link')),
     previousHash,
     hash,
   };

@@ -1,7 +1,7 @@
 // JSON schema and columns of the authenticated caller.
 import type { GetCallerResponse } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { wordFor } from '../../../lib/presentation/words.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import type { Target } from '../../connect/target.ts';
 import { id, list, object, optional, text, time, type ValueOf, word } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
@@ -30,7 +30,7 @@ export function callerView(caller: GetCallerResponse, { server, context }: Targe
     ...(context !== undefined && { context }),
     server,
     hubVersion: caller.hubVersion,
-    hubTime: rfc3339(part(caller.hubTime, 'clock')),
+    hubTime: rfc3339(requireField(caller.hubTime, 'clock')),
     tokenId: caller.tokenId,
     name: caller.name,
     role: wordFor(ROLES, caller.role),

@@ -1,7 +1,7 @@
 // JSON schemas and columns of service tokens.
 import type { ServiceToken } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { wordFor } from '../../../lib/presentation/words.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import { id, list, object, optional, text, time, type ValueOf, word } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 import { rfc3339, shortTime } from '../cells.ts';
@@ -48,7 +48,7 @@ export function tokenView(token: ServiceToken): TokenView {
     apps: token.apps,
     slots: token.slots,
     ...(token.certificateSubject !== undefined && { certificateSubject: token.certificateSubject }),
-    createdAt: rfc3339(part(token.createdAt, 'creation time')),
+    createdAt: rfc3339(requireField(token.createdAt, 'creation time')),
     ...(token.expiresAt && { expiresAt: rfc3339(token.expiresAt) }),
     ...(token.revokedAt && { revokedAt: rfc3339(token.revokedAt) }),
     ...(token.lastUsedAt && { lastUsedAt: rfc3339(token.lastUsedAt) }),

@@ -2,7 +2,7 @@
 import type { Callback, Verification } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { outcomeText } from '../../../lib/presentation/session-timeline.ts';
 import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import {
   id,
   integer,
@@ -66,7 +66,7 @@ export function callbackView(callback: Callback): CallbackView {
     reason: callback.reason,
     fields: callback.fields,
     attempts: callback.attempts,
-    receivedAt: rfc3339(part(callback.receivedAt, 'time of receipt')),
+    receivedAt: rfc3339(requireField(callback.receivedAt, 'time of receipt')),
     ...(callback.finishedAt && { finishedAt: rfc3339(callback.finishedAt) }),
     ...(callback.sessionStatus && { sessionStatus: wordFor(CHARGE_STATUSES, callback.sessionStatus) }),
     ...(callback.replayedAt.length > 0 && { replayedAt: callback.replayedAt.map(rfc3339) }),
@@ -79,7 +79,7 @@ export function verificationView(verification: Verification): VerificationView {
     operation,
     outcome,
     detail,
-    askedAt: rfc3339(part(verification.askedAt, 'time of the request')),
+    askedAt: rfc3339(requireField(verification.askedAt, 'time of the request')),
     durationMs,
     ...(callbackId !== '' && { callbackId }),
   };

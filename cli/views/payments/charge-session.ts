@@ -3,7 +3,7 @@ import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { riskText } from '../../../lib/presentation/risk.ts';
 import { unconfirmedText } from '../../../lib/presentation/session-timeline.ts';
 import { CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import {
   boolean,
   id,
@@ -73,8 +73,8 @@ export function chargeSessionView(session: ChargeSession): ChargeSessionView {
     ...(session.releasedAt && { releasedAt: rfc3339(session.releasedAt) }),
     customer: Object.fromEntries(Object.entries(customer).filter(([, value]) => value !== '')),
     metadata: session.metadata,
-    createdAt: rfc3339(part(session.createdAt, 'creation time')),
-    statusChangedAt: rfc3339(part(session.statusChangedAt, 'status time')),
+    createdAt: rfc3339(requireField(session.createdAt, 'creation time')),
+    statusChangedAt: rfc3339(requireField(session.statusChangedAt, 'status time')),
   };
 }
 

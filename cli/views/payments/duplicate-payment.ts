@@ -1,6 +1,6 @@
 // JSON schema and columns of duplicate payments.
 import type { DuplicatePayment } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import { id, object, optional, text, time, type ValueOf } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 import { rfc3339, shortTime } from '../cells.ts';
@@ -36,7 +36,7 @@ export function duplicatePaymentView(duplicate: DuplicatePayment): DuplicatePaym
     ...(bankTransactionId !== '' && { bankTransactionId }),
     providerPaymentId: duplicate.providerPaymentId,
     ...moneyView(duplicate.amount),
-    foundAt: rfc3339(part(duplicate.foundAt, 'time it was found')),
+    foundAt: rfc3339(requireField(duplicate.foundAt, 'time it was found')),
     ...(resolvedAt && { resolvedAt: rfc3339(resolvedAt) }),
     ...(resolution !== '' && { resolution }),
   };

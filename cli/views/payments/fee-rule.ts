@@ -2,7 +2,7 @@
 import type { FeeBacktest } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { FEE_RULE_STATES, wordFor } from '../../../lib/presentation/words.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import {
   boolean,
   id,
@@ -63,7 +63,7 @@ export function feeRuleView(rule: FeeRule): FeeRuleView {
     ...(rule.fixedMinorUnits !== 0n && { fixed: money(rule.fixedMinorUnits) }),
     ...(rule.minMinorUnits !== undefined && { min: money(rule.minMinorUnits) }),
     ...(rule.maxMinorUnits !== undefined && { max: money(rule.maxMinorUnits) }),
-    validFrom: rfc3339(part(rule.validFrom, 'begin')),
+    validFrom: rfc3339(requireField(rule.validFrom, 'begin')),
     ...(rule.validTo && { validTo: rfc3339(rule.validTo) }),
     state: wordFor(FEE_RULE_STATES, rule.state),
     slotsMayOverride: rule.slotsMayOverride,

@@ -1,6 +1,6 @@
 // JSON schema and text of amounts of money.
 import { formatDecimal } from '../../../lib/presentation/money.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import { integer, object, text, type ValueOf } from '../../output/json-schema.ts';
 
 /** The contract keeps amounts below 2^53, so a JSON number holds them exactly. */
@@ -14,7 +14,7 @@ export type MoneyView = ValueOf<typeof MONEY>;
 export function moneyView(
   money: { readonly minorUnits: bigint; readonly currency: string } | undefined,
 ): MoneyView {
-  const { minorUnits, currency } = part(money, 'amount');
+  const { minorUnits, currency } = requireField(money, 'amount');
   return { amount: formatDecimal(minorUnits, currency), minorUnits: Number(minorUnits), currency };
 }
 

@@ -6,7 +6,7 @@ import type {
 } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import { callbackCountText, type SessionEvent } from '../../../lib/presentation/session-timeline.ts';
 import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import {
   boolean,
   id,
@@ -80,7 +80,7 @@ export const RECHECKED_SESSION = object('RecheckedSession', {
 
 export function recheckedView(reply: RecheckChargeSessionResponse): ValueOf<typeof RECHECKED_SESSION> {
   return {
-    ...chargeSessionView(part(reply.session, 'session')),
+    ...chargeSessionView(requireField(reply.session, 'session')),
     ...(reply.verification && { verification: verificationView(reply.verification) }),
   };
 }
@@ -96,7 +96,7 @@ export const RECHECKED_FIELDS: readonly Column<ValueOf<typeof RECHECKED_SESSION>
 export function sessionStoryView(reply: InspectChargeSessionResponse): SessionStoryView {
   const usageLog = reply.usageLog ? usageView(reply.usageLog) : null;
   return {
-    ...chargeSessionView(part(reply.session, 'session')),
+    ...chargeSessionView(requireField(reply.session, 'session')),
     statusChanges: reply.statusChanges.map(statusChangeView),
     moreStatusChanges: reply.moreStatusChanges,
     callbacks: reply.callbacks.map(callbackView),
@@ -128,7 +128,7 @@ export function statusChangeView({
   callbackId,
 }: StatusChange): StatusChangeView {
   return {
-    at: rfc3339(part(at, 'time of the change')),
+    at: rfc3339(requireField(at, 'time of the change')),
     from: wordFor(CHARGE_STATUSES, from),
     to: wordFor(CHARGE_STATUSES, to),
     verified,

@@ -1,7 +1,7 @@
 // JSON schemas and columns of payment slots.
 import type { Slot } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { wordFor } from '../../../lib/presentation/words.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import {
   boolean,
   id,
@@ -47,7 +47,7 @@ export function slotView(slot: Slot): SlotView {
     baseUrl: slot.baseUrl,
     options: slot.options,
     disabled: slot.disabledAt !== undefined,
-    createdAt: rfc3339(part(slot.createdAt, 'creation time')),
+    createdAt: rfc3339(requireField(slot.createdAt, 'creation time')),
     ...(slot.rotatedAt && { rotatedAt: rfc3339(slot.rotatedAt) }),
     ...(slot.disabledAt && { disabledAt: rfc3339(slot.disabledAt) }),
   };

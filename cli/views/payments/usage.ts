@@ -1,7 +1,7 @@
 // JSON schemas and columns of usage log entries and their fees.
 import type { FeeLine, UsageLog } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { USAGE_KINDS, wordFor } from '../../../lib/presentation/words.ts';
-import { part } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/require-field.ts';
 import {
   id,
   integer,
@@ -62,7 +62,7 @@ export function usageView(entry: UsageLog): UsageView {
     ...moneyView(entry.amount),
     fees: entry.fees.map(feeLineView),
     feeTotal: moneyView(entry.feeTotal),
-    settledAt: rfc3339(part(entry.settledAt, 'time of settlement')),
+    settledAt: rfc3339(requireField(entry.settledAt, 'time of settlement')),
     ...(entry.reversedAt && { reversedAt: rfc3339(entry.reversedAt) }),
     ...(entry.reversesUsageLogId !== '' && { reversesUsageLogId: entry.reversesUsageLogId }),
   };

@@ -11,7 +11,7 @@ import { PassThrough } from 'node:stream';
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import pg from 'pg';
-import { examine } from '../../../cli/doctor/checks.ts';
+import { runChecks } from '../../../cli/doctor/checks.ts';
 import { createProgram } from '../../../cli/program.ts';
 import type { Finding } from '../../../cli/views/operations/finding.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
@@ -67,11 +67,11 @@ describe('hubctl doctor', function () {
     options: { dataDir?: string; server?: string; token?: string } = {},
   ): Promise<Finding[]> {
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
-    const { program, tools } = createProgram(streams);
+    const { program, commandContext } = createProgram(streams);
     for (const [name, value] of Object.entries({ dataDir: hub.dataDir, ...options })) {
       program.setOptionValueWithSource(name, value, 'cli');
     }
-    const findings = await examine({}, { DATABASE_URL: hub.databaseUrl, ...environment }, tools);
+    const findings = await runChecks({}, { DATABASE_URL: hub.databaseUrl, ...environment }, commandContext);
     expectPrinted('doctor', findings);
     return findings;
   }

@@ -56,7 +56,7 @@ function entry(
   });
 }
 
-function toolsOver(page: Page, isTTY = false) {
+function contextOver(page: Page, isTTY = false) {
   const transport = createRouterTransport(({ service }) => {
     service(PaymentAdminService, { listUsageLogs: page });
   });
@@ -77,15 +77,15 @@ function toolsOver(page: Page, isTTY = false) {
   };
   const progress = createProgress(streams, {});
   const out = createOutput(streams, () => true, progress);
-  const tools: Pick<CommandContext, 'progress' | 'out' | 'hub' | 'streams' | 'interruption'> = {
+  const commandContext: Pick<CommandContext, 'progress' | 'out' | 'hub' | 'streams' | 'interruption'> = {
     progress,
     out,
     hub: async () => hub,
     streams,
     interruption: createInterruption({ note: out.note, fail: () => {} }),
   };
-  opened.push(tools.interruption);
-  return { tools, streams };
+  opened.push(commandContext.interruption);
+  return { commandContext, streams };
 }
 
 const REVERSAL = entry('use_2', '=1+1,"x"', {
@@ -114,8 +114,8 @@ describe('the export of the usage log', () => {
   });
 
   it('writes CSV with amounts as decimals and minor units, and no formula', async () => {
-    const { tools, streams } = toolsOver(twoPages);
-    await exportUsage(tools, { format: 'csv', out: file });
+    const { commandContext, streams } = contextOver(twoPages);
+    await exportUsage(commandContext, { format: 'csv', out: file });
     expect(await readFile(file, 'utf8')).to.equal(
       [
         'usageLogId,sessionId,slot,gateway,gatewayTransactionId,orderReference,currency,amount,minorUnits,feeTotal,feeTotalMinorUnits,fees,settledAt,reversedAt,kind,reversesUsageLogId',
@@ -130,8 +130,8 @@ describe('the export of the usage log', () => {
   });
 
   it('writes JSON lines to standard output', async () => {
-    const { tools, streams } = toolsOver(twoPages);
-    await exportUsage(tools, { format: 'jsonl' });
+    const { commandContext, streams } = contextOver(twoPages);
+    await exportUsage(commandContext, { format: 'jsonl' });
     const lines = String(streams.stdout.read()).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line).usageLogId)).to.deep.equal(['use_2', 'use_1']);
     expect(JSON.parse(lines[1] ?? '').feeTotal).to.deep.equal({
@@ -143,13 +143,13 @@ describe('the export of the usage log', () => {
 
   it('asks for a thousand at a time with the filter, and counts on a terminal', async () => {
     const asked: ListUsageLogsRequest[] = [];
-    const { tools, streams } = toolsOver(async (request) => {
+    const { commandContext, streams } = contextOver(async (request) => {
       asked.push(request);
       if (request.pageToken !== '') await until(() => streams.stderr.readableLength > 0, 'progress is shown');
       return twoPages(request);
     }, true);
     const from = new Date('2026-01-01T00:00:00Z');
-    await exportUsage(tools, { format: 'csv', out: file, slot: 'main', from });
+    await exportUsage(commandContext, { format: 'csv', out: file, slot: 'main', from });
     expect(asked.map(({ pageSize, pageToken, slot }) => [pageSize, pageToken, slot])).to.deep.equal([
       [1000, '', 'main'],
       [1000, 'next', 'main'],
@@ -160,11 +160,13 @@ describe('the export of the usage log', () => {
   });
 
   it('says how much is in the file if it breaks off', async () => {
-    const { tools } = toolsOver((request) => {
+    const { commandContext } = contextOver((request) => {
       if (request.pageToken !== '') throw new Error('gone');
       return twoPages(request);
     });
-    const failed = await exportUsage(tools, { format: 'csv', out: file }).catch((error: Error) => error);
+    const failed = await exportUsage(commandContext, { format: 'csv', out: file }).catch(
+      (error: Error) => error,
+    );
     expect(failed).to.have.property('message', `${file} has the first 1 entries only.`);
     expect(await readFile(file, 'utf8')).to.contain('use_2');
   });
@@ -175,7 +177,7 @@ describe('the export of the usage log', () => {
     };
     await writeFile(file, 'mine');
     const run = (out: string, force?: true) =>
-      exportUsage(toolsOver(nothing).tools, { format: 'csv', out, ...(force && { force }) }).then(
+      exportUsage(contextOver(nothing).commandContext, { format: 'csv', out, ...(force && { force }) }).then(
         () => 'done',
         (error: Error) => error.message,
       );
@@ -189,7 +191,7 @@ describe('the export of the usage log', () => {
 
   it('writes the header alone where nothing was paid', async () => {
     await writeFile(file, 'a longer text than the header, which has to go\n'.repeat(20));
-    await exportUsage(toolsOver(() => ({})).tools, { format: 'csv', out: file, force: true });
+    await exportUsage(contextOver(() => ({})).commandContext, { format: 'csv', out: file, force: true });
     expect((await readFile(file, 'utf8')).split('\r\n')).to.have.length(2);
   });
 });

@@ -26,10 +26,12 @@ async function watched(
   terminal: { rows: number; columns: number } | undefined,
 ) {
   const stdout = Object.assign(new PassThrough(), terminal && { isTTY: true, ...terminal });
-  const { tools } = createProgram({ stdin: new PassThrough(), stdout, stderr: new PassThrough() });
+  const { commandContext } = createProgram({ stdin: new PassThrough(), stdout, stderr: new PassThrough() });
   let next = 0;
   const look = async () => looks[next++] ?? Promise.reject(new Error('seen enough'));
-  const end = await watchItems(tools, { look, ...LISTING }, 0.01).catch((error: Error) => error.message);
+  const end = await watchItems(commandContext, { look, ...LISTING }, 0.01).catch(
+    (error: Error) => error.message,
+  );
   expect(end).to.equal('seen enough');
   return String(stdout.read() ?? '');
 }

@@ -1,7 +1,7 @@
 // The yes-or-no question.
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
-import { canAsk, confirm } from '../../../cli/parse/confirm.ts';
+import { canPrompt, confirm } from '../../../cli/parse/confirm.ts';
 
 function terminal() {
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
@@ -33,8 +33,8 @@ describe('a confirmation', () => {
 
   it('can be asked for only where both ends are a terminal', () => {
     const { stdin, stdout, stderr } = terminal();
-    expect(canAsk({ stdin: new PassThrough(), stdout, stderr })).to.equal(false);
-    expect(canAsk({ stdin, stdout, stderr })).to.equal(false);
-    expect(canAsk({ stdin, stdout, stderr: Object.assign(stderr, { isTTY: true }) })).to.equal(true);
+    expect(canPrompt({ stdin: new PassThrough(), stdout, stderr })).to.equal(false);
+    expect(canPrompt({ stdin, stdout, stderr })).to.equal(false);
+    expect(canPrompt({ stdin, stdout, stderr: Object.assign(stderr, { isTTY: true }) })).to.equal(true);
   });
 });

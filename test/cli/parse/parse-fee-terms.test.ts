@@ -1,6 +1,6 @@
 // A fee rule as it is typed.
 import { expect } from 'chai';
-import { feeRuleOf } from '../../../cli/parse/parse-fee-terms.ts';
+import { parseFeeTerms } from '../../../cli/parse/parse-fee-terms.ts';
 import { parsePercent } from '../../../cli/parse/parse-number.ts';
 
 const NAME = 'processing';
@@ -8,7 +8,7 @@ const NAME = 'processing';
 describe('the terms of a fee rule', () => {
   it('are exact in minor units of the currency', () => {
     const terms = { currency: 'KWD', percent: 120, fixed: '0.5', minFee: '1', maxFee: '10.001' };
-    expect(feeRuleOf(NAME, terms)).to.deep.equal({
+    expect(parseFeeTerms(NAME, terms)).to.deep.equal({
       name: 'processing',
       gateway: '',
       slot: '',
@@ -21,14 +21,18 @@ describe('the terms of a fee rule', () => {
   });
 
   it('need a currency where they are amounts, and name the option that is wrong', () => {
-    expect(() => feeRuleOf(NAME, { percent: 1, minFee: '1' })).to.throw('--min-fee is an amount of money');
-    expect(() => feeRuleOf(NAME, { currency: 'BDT', fixed: '1.005' })).to.throw('--fixed: BDT has only 2');
+    expect(() => parseFeeTerms(NAME, { percent: 1, minFee: '1' })).to.throw(
+      '--min-fee is an amount of money',
+    );
+    expect(() => parseFeeTerms(NAME, { currency: 'BDT', fixed: '1.005' })).to.throw(
+      '--fixed: BDT has only 2',
+    );
   });
 
   it('say once what the fee is', () => {
-    expect(() => feeRuleOf(NAME, {})).to.throw('Give the fee with');
-    expect(() => feeRuleOf(NAME, { percent: 1, basisPoints: 1 })).to.throw('give one of them');
-    expect(feeRuleOf(NAME, { basisPoints: 150 }).basisPoints).to.equal(150);
+    expect(() => parseFeeTerms(NAME, {})).to.throw('Give the fee with');
+    expect(() => parseFeeTerms(NAME, { percent: 1, basisPoints: 1 })).to.throw('give one of them');
+    expect(parseFeeTerms(NAME, { basisPoints: 150 }).basisPoints).to.equal(150);
   });
 
   it('have a percentage of at most two decimals', () => {

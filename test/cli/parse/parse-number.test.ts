@@ -1,10 +1,10 @@
 // Numbers and limits as they are typed.
 import { expect } from 'chai';
 import {
-  addLimit,
-  addPair,
   parseCount,
   parseInteger,
+  parseLimit,
+  parsePair,
   parsePort,
   parseSeats,
 } from '../../../cli/parse/parse-number.ts';
@@ -24,30 +24,30 @@ describe('quantities on the command line', () => {
   });
 
   it('collects limits, the first = being the separator', () => {
-    const limits = addLimit('exports=unlimited', addLimit('projects=10', undefined));
+    const limits = parseLimit('exports=unlimited', parseLimit('projects=10', undefined));
     expect(limits).to.deep.equal({ projects: 10n, exports: -1n });
-    expect(() => addLimit('a=b=1', undefined)).to.throw('name=value');
+    expect(() => parseLimit('a=b=1', undefined)).to.throw('name=value');
   });
 
   it('refuses a limit without a name or a value, one too large to be exact, and one given twice', () => {
     for (const text of ['projects', '=1', 'projects=', 'projects=1.5', 'projects=9007199254740992']) {
-      expect(() => addLimit(text, undefined), text).to.throw('name=value');
+      expect(() => parseLimit(text, undefined), text).to.throw('name=value');
     }
-    expect(() => addLimit('a=2', { a: 1n })).to.throw('The limit a is given twice.');
+    expect(() => parseLimit('a=2', { a: 1n })).to.throw('The limit a is given twice.');
   });
 
   it('takes a limit named like a member of Object for a limit', () => {
-    expect(Object.entries(addLimit('__proto__=1', { constructor: 2n }))).to.deep.equal([
+    expect(Object.entries(parseLimit('__proto__=1', { constructor: 2n }))).to.deep.equal([
       ['constructor', 2n],
       ['__proto__', 1n],
     ]);
   });
 
   it('collects pairs of a name and any text, each name once', () => {
-    expect(addPair('b=', addPair('a=x=y'))).to.deep.equal({ a: 'x=y', b: '' });
-    expect(Object.entries(addPair('__proto__=1'))).to.deep.equal([['__proto__', '1']]);
-    for (const text of ['a', '=1', '']) expect(() => addPair(text), text).to.throw('name=value');
-    expect(() => addPair('a=2', { a: '1' })).to.throw('a is given twice.');
+    expect(parsePair('b=', parsePair('a=x=y'))).to.deep.equal({ a: 'x=y', b: '' });
+    expect(Object.entries(parsePair('__proto__=1'))).to.deep.equal([['__proto__', '1']]);
+    for (const text of ['a', '=1', '']) expect(() => parsePair(text), text).to.throw('name=value');
+    expect(() => parsePair('a=2', { a: '1' })).to.throw('a is given twice.');
   });
 
   it('reads a port', () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { connectionRoom, crowding } from '../../../cli/serve/check-pool-size.ts';
+import { poolSizeWarning, readConnectionLimit } from '../../../cli/serve/check-pool-size.ts';
 import { discard, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
 import { issueLicense } from '../../support/hub/license.ts';
@@ -245,14 +245,14 @@ describe('workers with more connections than PostgreSQL allows', function () {
     const { pathname, username: role } = new URL(databaseUrl);
     const database = pathname.slice(1);
     await query(asSuperuser(databaseUrl), `alter role ${role} connection limit 30`);
-    const byRole = await connectionRoom(databaseUrl);
+    const byRole = await readConnectionLimit(databaseUrl);
     expect(byRole).to.deep.equal({ allowed: 30, by: 'the connection limit of the role' });
     await query(databaseUrl, `alter database ${database} connection limit 21`);
-    const byDatabase = await connectionRoom(databaseUrl);
+    const byDatabase = await readConnectionLimit(databaseUrl);
     expect(byDatabase).to.deep.equal({ allowed: 21, by: 'the connection limit of the database' });
-    expect(crowding({ workers: 3, databasePool: 6 }, byDatabase)).to.equal(undefined);
-    expect(crowding({ workers: 3, databasePool: 7 }, byDatabase)).to.contain('24 connections');
-    expect(crowding({ workers: 1, databasePool: 21 }, byDatabase))
+    expect(poolSizeWarning({ workers: 3, databasePool: 6 }, byDatabase)).to.equal(undefined);
+    expect(poolSizeWarning({ workers: 3, databasePool: 7 }, byDatabase)).to.contain('24 connections');
+    expect(poolSizeWarning({ workers: 1, databasePool: 21 }, byDatabase))
       .to.contain('22 connections')
       .and.not.to.contain('HUB_WORKERS');
   });

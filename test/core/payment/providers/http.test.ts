@@ -173,7 +173,9 @@ describe('HTTP to a provider', () => {
   it('says that a name is not known', async () => {
     const lost = open('http://provider.invalid');
     const message = await complaint(lost.send({ method: 'GET', url: 'http://provider.invalid/x' }));
-    expect(message).to.match(/^no answer of provider\.invalid: its name (does not resolve|cannot be looked up)$/);
+    expect(message).to.match(
+      /^no answer of provider\.invalid: its name (does not resolve|cannot be looked up)$/,
+    );
     await lost.close();
   });
 

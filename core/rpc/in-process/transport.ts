@@ -23,7 +23,6 @@ export type InProcessTransportOptions = {
   readonly defaultTimeoutMs: number;
 };
 
-/** What interceptors pass on, and the implementation gets as its context. */
 type Call = UnaryRequest & HandlerContext;
 
 /** Unary calls only. */
@@ -47,8 +46,12 @@ export function createInProcessTransport({
       stream: false,
       service,
       method,
-      header: call.responseHeader,
-      trailer: call.responseTrailer,
+      get header() {
+        return call.responseHeader;
+      },
+      get trailer() {
+        return call.responseTrailer;
+      },
       message: create(method.output, output),
     };
   };
@@ -66,22 +69,20 @@ export function createInProcessTransport({
       input: MessageInitShape<I>,
     ) {
       return new Promise<UnaryResponse<I, O>>((resolve, reject) => {
-        const controller = new AbortController();
+        const call = new InProcessCall(method, create(method.input, input), {
+          header,
+          caller,
+          timeoutMs: timeoutMs ?? defaultTimeoutMs,
+        });
         // Like a client on the wire, it stops waiting. The implementation may still finish.
         const end = (reason: ConnectError): void => {
-          controller.abort(reason);
+          call.abort(reason);
           reject(reason);
         };
         const cancel = (): void => end(ConnectError.from(signal?.reason, Code.Canceled));
         if (signal?.aborted) return cancel();
-        const deadline = performance.now() + (timeoutMs ?? defaultTimeoutMs);
-        const timer = setTimeout(() => end(timedOut()), timeoutMs ?? defaultTimeoutMs).unref();
+        const timer = setTimeout(() => end(timedOut()), call.timeoutMs()).unref();
         signal?.addEventListener('abort', cancel, { once: true });
-        const call = createCall(method, create(method.input, input), header, {
-          caller,
-          signal: controller.signal,
-          deadline,
-        });
         run(call)
           .then((response) => resolve(response as UnaryResponse<I, O>), reject) // of this method
           .finally(() => {
@@ -94,35 +95,97 @@ export function createInProcessTransport({
   };
 }
 
-type CallContext = { readonly caller: Caller; readonly signal: AbortSignal; readonly deadline: number };
+type CallOptions = {
+  readonly header: HeadersInit | undefined;
+  readonly caller: Caller;
+  readonly timeoutMs: number;
+};
 
-function createCall(
-  method: DescMethodUnary,
-  message: UnaryRequest['message'],
-  headerInit: HeadersInit | undefined,
-  { caller, signal, deadline }: CallContext,
-): Call {
-  const header = new Headers(headerInit);
-  const values = createContextValues();
-  values.set(callerKey, caller);
-  values.set(requestIdKey, header.get('x-request-id') ?? '');
-  return {
-    stream: false,
-    requestMethod: 'POST',
-    protocolName: 'direct',
-    url: `direct:///${method.parent.typeName}/${method.name}`,
-    service: method.parent,
-    method,
-    message,
-    header,
-    requestHeader: header,
-    responseHeader: new Headers(),
-    responseTrailer: new Headers(),
-    contextValues: values,
-    values,
-    signal,
-    timeoutMs: () => deadline - performance.now(),
-  };
+/**
+ * What interceptors pass on, and the implementation gets as its context. Few of them read headers or the signal,
+ * so the call creates these on first use: to create them each time costs a tenth of a soft check.
+ */
+class InProcessCall implements Call {
+  readonly stream = false;
+  readonly requestMethod = 'POST';
+  readonly protocolName = 'direct';
+  readonly contextValues = createContextValues();
+  readonly method: DescMethodUnary;
+  readonly message: UnaryRequest['message'];
+  readonly #headerInit: HeadersInit | undefined;
+  readonly #deadline: number;
+  #header: Headers | undefined;
+  #responseHeader: Headers | undefined;
+  #responseTrailer: Headers | undefined;
+  #controller: AbortController | undefined;
+  #abortReason: ConnectError | undefined;
+
+  constructor(
+    method: DescMethodUnary,
+    message: UnaryRequest['message'],
+    { header, caller, timeoutMs }: CallOptions,
+  ) {
+    this.method = method;
+    this.message = message;
+    this.#headerInit = header;
+    this.#deadline = performance.now() + timeoutMs;
+    this.contextValues.set(callerKey, caller);
+    this.contextValues.set(requestIdKey, requestIdOf(header));
+  }
+
+  get service() {
+    return this.method.parent;
+  }
+
+  get url(): string {
+    return `direct:///${this.service.typeName}/${this.method.name}`;
+  }
+
+  get header(): Headers {
+    this.#header ??= new Headers(this.#headerInit);
+    return this.#header;
+  }
+
+  get requestHeader(): Headers {
+    return this.header;
+  }
+
+  get responseHeader(): Headers {
+    this.#responseHeader ??= new Headers();
+    return this.#responseHeader;
+  }
+
+  get responseTrailer(): Headers {
+    this.#responseTrailer ??= new Headers();
+    return this.#responseTrailer;
+  }
+
+  get values() {
+    return this.contextValues;
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
+    return this.#controller.signal;
+  }
+
+  timeoutMs(): number {
+    return this.#deadline - performance.now();
+  }
+
+  abort(reason: ConnectError): void {
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
+  }
+}
+
+function requestIdOf(header: HeadersInit | undefined): string {
+  const isPlain = typeof header === 'object' && !Array.isArray(header) && !(header instanceof Headers);
+  const id = isPlain
+    ? (header as Record<string, string>)['x-request-id']
+    : new Headers(header).get('x-request-id');
+  return id ?? '';
 }
 
 function timedOut(): ConnectError {

@@ -55,7 +55,7 @@ describe('the audit log', () => {
     for (const insert of INSERTS) await query(url, insert);
   };
 
-  it('refuses a superuser, also one that acts as a replica', async () => {
+  it('refuses changes by a superuser, even one acting as a replica', async () => {
     const url = asSuperuser(await createDatabase());
     await migrate(url);
     for (const first of [[], ['set session_replication_role = replica']]) {
@@ -64,7 +64,7 @@ describe('the audit log', () => {
     }
   });
 
-  it('refuses the role that owns the tables, which may only add to them', async () => {
+  it('lets the owner of the tables add entries only', async () => {
     const url = await createDatabase();
     await migrate(url);
     for (const answer of await answers(url, []))

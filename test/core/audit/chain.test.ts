@@ -96,7 +96,7 @@ describe('the audit chain', function () {
     return broken && { problem: broken.problem, seq: broken.seq, entryId: broken.entryId };
   };
 
-  it('holds over entries that many write and many link at the same time', async () => {
+  it('stays intact when many hubs write and link entries concurrently', async () => {
     const hubs = await Promise.all(Array.from({ length: 4 }, () => start()));
     await Promise.all(Array.from({ length: 200 }, (_, index) => record(`s${index}`)));
     await Promise.all(Array.from({ length: 4 }, () => linkEntries(chain)));
@@ -105,7 +105,7 @@ describe('the audit chain', function () {
     await Promise.all(hubs.map((hub) => hub.stop()));
   });
 
-  it('takes up what is committed within moments, and what is left when the hub stops', async () => {
+  it('links committed entries within moments, and the rest when the hub stops', async () => {
     const linkTask = await start();
     await record('a');
     await until(async () => (await readHead(db.pool)).seq === 1, 'the entry is linked', 5_000);
@@ -114,7 +114,7 @@ describe('the audit chain', function () {
     expect((await readHead(db.pool)).seq).to.equal(2);
   });
 
-  it('never makes a change wait for another', async () => {
+  it('never makes one change wait for another', async () => {
     await record('a');
     const blocked = await db.pool.connect();
     await blocked.query('begin');
@@ -140,7 +140,7 @@ describe('the audit chain', function () {
     ['actor_token_id', 'null'],
     ['actor_certificate', `'CN=Ada'`],
   ]) {
-    it(`names a row whose ${column} was altered`, async () => {
+    it(`reports a row with an altered ${column}`, async () => {
       await recordFive();
       const broken = { problem: 'row_altered', seq: 3, entryId: await entryId('c') };
       await tamper(`update audit_entry set ${column} = ${value} where subject = 'c'`);
@@ -148,14 +148,14 @@ describe('the audit chain', function () {
     });
   }
 
-  it('names a row that is gone', async () => {
+  it('reports a deleted row', async () => {
     await recordFive();
     const broken = { problem: 'row_missing', seq: 2, entryId: await entryId('b') };
     await tamper(`delete from audit_entry where subject = 'b'`);
     expect(await problem()).to.deep.equal(broken);
   });
 
-  it('names a row that is gone before it was linked', async () => {
+  it('reports a row deleted before it was linked', async () => {
     await recordFive();
     await record('f');
     const broken = { problem: 'row_missing', seq: undefined, entryId: await entryId('f') };
@@ -163,7 +163,7 @@ describe('the audit chain', function () {
     expect(await problem()).to.deep.equal(broken);
   });
 
-  it('names the place of a row that is gone together with its link', async () => {
+  it('reports the position of a row deleted together with its link', async () => {
     await recordFive();
     await tamper(`delete from audit_link where seq = 2`, `delete from audit_entry where subject = 'b'`);
     expect(await problem()).to.deep.equal({ problem: 'link_missing', seq: 2, entryId: undefined });
@@ -171,7 +171,7 @@ describe('the audit chain', function () {
     expect(await problem()).to.include({ problem: 'row_altered', seq: 2 });
   });
 
-  it('names the first of the rows that changed places', async () => {
+  it('reports the first of two swapped rows', async () => {
     await recordFive();
     await tamper(
       'alter table audit_link drop constraint audit_link_pkey',
@@ -182,13 +182,13 @@ describe('the audit chain', function () {
     expect(await problem()).to.deep.equal({ problem: 'row_altered', seq: 2, entryId: await entryId('d') });
   });
 
-  it('names a row that was put into the past', async () => {
+  it('reports a backdated row', async () => {
     await recordFive();
     await record('f', new Date(now.getTime() - 11 * 60_000));
     expect(await problem()).to.deep.equal({ problem: 'row_backdated', seq: 6, entryId: await entryId('f') });
   });
 
-  it('takes up in order what a hub that was killed left behind, days later', async () => {
+  it('links entries of a killed hub in order, even days later', async () => {
     await recordFive();
     for (let index = 0; index < 600; index++) await record(`f${index}`);
     now = new Date(now.getTime() + 3 * 86_400_000);
@@ -196,14 +196,14 @@ describe('the audit chain', function () {
     expect(await problem()).to.equal(undefined);
   });
 
-  it('names a row whose link was removed', async () => {
+  it('reports a row whose link was removed', async () => {
     await recordFive();
     await tamper('delete from audit_link where seq = 5');
     const broken = { problem: 'row_unlinked', seq: undefined, entryId: await entryId('e') };
     expect(await problem()).to.deep.equal(broken);
   });
 
-  it('names a row that was inserted, with a link that nobody with the key made', async () => {
+  it('reports an inserted row whose link was made without the key', async () => {
     await recordFive();
     const id = '01900000-0000-7000-8000-000000000000';
     const insert = `insert into audit_entry (id, at, actor, action, subject, detail) values
@@ -221,7 +221,7 @@ describe('the audit chain', function () {
     expect(await problem()).to.deep.equal({ problem: 'row_altered', seq: 3, entryId: formatId('aud', id) });
   });
 
-  it('names the first of two rows whose contents changed places', async () => {
+  it('reports the first of two rows with swapped contents', async () => {
     await recordFive();
     const broken = { problem: 'row_altered', seq: 2, entryId: await entryId('b') };
     await tamper(
@@ -231,7 +231,7 @@ describe('the audit chain', function () {
     expect(await problem()).to.deep.equal(broken);
   });
 
-  it('misses the newest rows, and goes on doing so when others follow', async () => {
+  it('reports missing newest rows, even after new entries follow', async () => {
     await recordFive();
     await tamper(
       'delete from audit_link where seq > 3',
@@ -255,7 +255,7 @@ describe('the audit chain', function () {
       );
   };
 
-  it('is missed where an old copy of the log takes its place', async () => {
+  it('is reported as missing when an old copy of the log replaces it', async () => {
     await recordFive();
     const restoreOld = await copyOf(EXCHANGED);
     await record('f');
@@ -264,7 +264,7 @@ describe('the audit chain', function () {
     expect(await problem()).to.deep.equal({ problem: 'tail_missing', seq: 6, entryId: undefined });
   });
 
-  it('is missed by a hub where the noted head was exchanged as well, also after its next start', async () => {
+  it('is reported as missing when the noted head was replaced too, even after the next start', async () => {
     const file = openHeadFile(join(directory, 'audit-head'));
     await recordFive();
     const restoreOld = await copyOf([...EXCHANGED, 'audit_head']);
@@ -287,7 +287,7 @@ describe('the audit chain', function () {
     ['removed', 'delete from audit_head'],
     ['noted for another key', 'update audit_head set key_id = gen_random_uuid()'],
   ] as const) {
-    it(`does not go on once the noted head was ${what}`, async () => {
+    it(`stops when the noted head was ${what}`, async () => {
       await recordFive();
       await query(url, statement);
       await record('f');
@@ -299,7 +299,7 @@ describe('the audit chain', function () {
     });
   }
 
-  it('goes on where a hub that notes no heads has linked', async () => {
+  it('continues after a hub that notes no heads has linked entries', async () => {
     await recordFive();
     const restoreOld = await copyOf(['audit_head']);
     await record('f');
@@ -309,7 +309,7 @@ describe('the audit chain', function () {
     expect(await problem()).to.equal(undefined);
   });
 
-  it('shows by a noted head that the newest rows were removed, or all rewritten', async () => {
+  it('detects removed newest rows and a full rewrite by a noted head', async () => {
     await recordFive();
     const noted = await readHead(db.pool);
     await record('f');
@@ -322,7 +322,7 @@ describe('the audit chain', function () {
     expect(await problem(noted)).to.deep.equal({ problem: 'tail_missing', seq: 4, entryId: undefined });
   });
 
-  it('is walked no further once nobody waits for it', async () => {
+  it('stops a verification that nobody waits for', async () => {
     await recordFive();
     const walked = await verifyAll(chain, { signal: AbortSignal.abort(new Error('hung up')) }).catch(
       (error: Error) => error,
@@ -330,7 +330,7 @@ describe('the audit chain', function () {
     expect(walked).to.have.property('message', 'hung up');
   });
 
-  it('cannot be made with another key', async () => {
+  it('cannot be continued with another key', async () => {
     await record('a');
     await linkEntries(chain);
     const key = await readChainKey(db.pool, chain.sealer);
@@ -345,7 +345,7 @@ describe('the audit chain', function () {
     expect(await problem()).to.include({ problem: 'row_altered', seq: 1 });
   });
 
-  it('has the links that were made before entries named the kind, the token and the certificate of an actor', async () => {
+  it('keeps links made before entries had a kind, a token and a certificate of the actor', async () => {
     const key = await readChainKey(db.pool, chain.sealer);
     const linked = { id: newUuid(), at: now.toISOString(), actor: 'Ada', action: 'app.create', subject: 'x' };
     const entry = { ...linked, before: null, after: { slug: 'x' }, detail: {}, requestId: null };
@@ -357,7 +357,7 @@ describe('the audit chain', function () {
     expect(linkHash(key, begin, now.toISOString(), { ...entry, ...columns })).to.equal(before);
   });
 
-  it('has one key, whoever asks first, which outlives the master key', async () => {
+  it('has one key, created once, that survives a change of the master key', async () => {
     await recordFive();
     const next = freshMasterKey();
     const both = createSealer([next, masterKey]);
@@ -376,7 +376,7 @@ describe('the audit chain', function () {
       'insert into audit_key select gen_random_uuid(), sealed_key, created_at from audit_key',
     ],
   ] as const) {
-    it(`does not go on with a key that ${what}, and makes none`, async () => {
+    it(`stops with a key that ${what}, and creates no new one`, async () => {
       await recordFive();
       await query(url, statement);
       await record('f');
@@ -387,13 +387,13 @@ describe('the audit chain', function () {
     });
   }
 
-  it('is not begun in an empty log where the hub has noted a link', async () => {
+  it('does not begin in an empty log if the hub has noted a link', async () => {
     await query(url, 'delete from audit_key; delete from audit_head');
     await beginFirstChain(chain, { seq: 3, hash: 'a'.repeat(64) });
     expect((await verifyAuditLog(chain)).broken).to.include({ problem: 'key_missing' });
   });
 
-  it('is begun anew by an admin alone, who is named in it, and proves what follows', async () => {
+  it('is begun anew by an admin only, records the admin, and proves later entries', async () => {
     await recordFive();
     const old = await readHead(db.pool);
     const refused = await beginChain(chain, { reason: 'for fun', lastSeen: undefined }, ACTOR).catch(
@@ -420,7 +420,7 @@ describe('the audit chain', function () {
     expect(await problem()).to.include({ problem: 'row_altered', seq: 10 });
   });
 
-  it('tells how many entries wait for a link, and fails once one has waited for minutes', async () => {
+  it('reports the number of unlinked entries, and fails after minutes', async () => {
     await recordFive();
     await record('f');
     await record('g');
@@ -435,7 +435,7 @@ describe('the audit chain', function () {
 });
 
 describe('the audit chain of a log with entries and no chain', () => {
-  it('is begun by an admin, with the entries that are there', async () => {
+  it('is begun by an admin with the existing entries', async () => {
     const url = await createDatabase();
     const db = await openHubDatabase({ url }, 4, LOGGER);
     const clock = () => new Date();

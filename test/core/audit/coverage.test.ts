@@ -31,7 +31,7 @@ describe('a change', function () {
   });
   after(() => payments.stop());
 
-  it('is known for each RPC that is no read', async () => {
+  it('is covered for each RPC that writes', async () => {
     const methods = (await contractServices())
       .filter(({ typeName }) => !STANDARD.test(typeName))
       .flatMap(({ name, methods }) => methods.map((method) => ({ rpc: `${name}.${method.name}`, method })));
@@ -40,7 +40,7 @@ describe('a change', function () {
   });
 
   for (const [rpc, { action, make }] of Object.entries(CHANGES)) {
-    it(`by ${rpc} leaves a row with actor, request and what was before and after`, async () => {
+    it(`by ${rpc} writes a row with actor, request, before and after`, async () => {
       const audit = createClient(AuditService, payments.hub.transport);
       const before = (await audit.listAuditEntries({ action, pageSize: 1_000 })).entries.length;
       await make(payments);
@@ -55,7 +55,7 @@ describe('a change', function () {
     });
   }
 
-  it('by a provider is recorded with the status it made', async () => {
+  it('by a provider is recorded with the resulting status', async () => {
     const session = await createSession(payments, 'gateway_one');
     await callBack(payments.hub.gatewayUrl, 'gateway_one', callbackFields(session, 'failed'));
     const audit = createClient(AuditService, payments.hub.transport);

@@ -45,7 +45,7 @@ describe('verifying the audit log', function () {
       (error) => Code[ConnectError.from(error).code],
     );
 
-  it('is done for one caller at a time, and leaves the rest of the pool to others', async () => {
+  it('runs for one caller at a time, and leaves the rest of the pool to others', async () => {
     const first = codeOf(audit.verifyAuditLog({}));
     await until(async () => (await readersWaiting()) === 1, 'the first one reads');
     const others = Array.from({ length: 3 * POOL }, () => codeOf(audit.verifyAuditLog({})));
@@ -57,7 +57,7 @@ describe('verifying the audit log', function () {
     expect(await codeOf(audit.verifyAuditLog({}))).to.equal('verified');
   });
 
-  it('takes one connection for all who export the log and wait for its links', async () => {
+  it('uses one connection for all callers that export the log and wait for links', async () => {
     await blocker.query(`rollback; begin; select from hub_lock where name = 'audit_chain' for update`);
     const exports = Array.from({ length: 3 * POOL }, async () => {
       let entries = 0;
@@ -70,7 +70,7 @@ describe('verifying the audit log', function () {
     expect(new Set(await Promise.all(exports))).to.deep.equal(new Set([2]));
   });
 
-  it('is over for a caller who has hung up', async () => {
+  it('stops when the caller disconnects', async () => {
     const hangUp = new AbortController();
     const left = codeOf(audit.verifyAuditLog({}, { signal: hangUp.signal }));
     await until(async () => (await readersWaiting()) === 1, 'it reads');

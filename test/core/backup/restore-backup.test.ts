@@ -103,7 +103,7 @@ describe('a restored backup', function () {
     expect(await verifyBackup(createReadStream(file), PASSPHRASE)).to.deep.include({ rows, tables });
   });
 
-  it('has an audit log that holds, with the entries that were to be linked when it was taken', async () => {
+  it('has an intact audit log, including entries not linked at the time of the backup', async () => {
     const databaseUrl = await createDatabase();
     await restore(databaseUrl);
     const waiting = await query(
@@ -133,7 +133,7 @@ describe('a restored backup', function () {
     expect(later).to.deep.include({ broken: undefined, entries: head.seq + 1 });
   });
 
-  it('takes the place of what a hub noted at its first start', async () => {
+  it('replaces what a hub noted at its first start', async () => {
     const hub = await startHub();
     const { databaseUrl } = hub;
     await hub.stop();
@@ -141,7 +141,7 @@ describe('a restored backup', function () {
     expect(await rowsOf(databaseUrl)).to.deep.equal(await rowsOf(source));
   });
 
-  it('waits a moment for the connections of a hub that was just stopped', async () => {
+  it('waits briefly for the connections of a stopped hub', async () => {
     const databaseUrl = await createDatabase();
     const last = new pg.Client({ connectionString: databaseUrl, application_name: 'hub' });
     await last.connect();
@@ -155,7 +155,7 @@ describe('a restored backup', function () {
     expect((await restoring).rows).to.be.greaterThan(0);
   });
 
-  it('is refused by a database that is in use or has rows, which it keeps', async () => {
+  it('is refused for a database that is in use or has rows', async () => {
     const hub = await startHub();
     const before = await rowsOf(hub.databaseUrl);
     expect(await messageOf(restore(hub.databaseUrl))).to.match(/^a hub uses this database: stop it/);
@@ -168,7 +168,7 @@ describe('a restored backup', function () {
     expect((await rowsOf(databaseUrl)).length).to.be.greaterThan(before.length);
   });
 
-  it('is refused where the hub has other master keys, which stay', async () => {
+  it('is refused if the hub has other master keys, and keeps them', async () => {
     const [databaseUrl, dataDir] = [await createDatabase(), join(directory, 'taken')];
     await mkdir(dataDir, { mode: 0o700 });
     const kept = Buffer.alloc(32, 7).toString('base64');
@@ -180,7 +180,7 @@ describe('a restored backup', function () {
     await expectEmpty(databaseUrl);
   });
 
-  it('of an older schema, with partitions, is brought up to date', async () => {
+  it('of an older schema with partitions is migrated', async () => {
     const [older, target] = [await createDatabase(), await createDatabase()];
     const db = await openQuietly({ url: older });
     await migrateUp(db, { to: 'Migration20261122000004_license' });
@@ -214,7 +214,7 @@ describe('a restored backup', function () {
     await expectEmpty(target);
   });
 
-  it('is refused if the file was changed or cut off anywhere, and the database stays empty', async () => {
+  it('is refused if the file is altered or truncated anywhere, and leaves the database empty', async () => {
     const whole = await readFile(file);
     const changed = (at: number) => whole.with(at, (whole[at] ?? 0) ^ 1);
     const damaged: Record<string, Uint8Array> = {
@@ -243,7 +243,7 @@ describe('a restored backup', function () {
     expect(await rowsOf(databaseUrl)).to.deep.equal(await rowsOf(source));
   });
 
-  it('repeats nothing of a file that was named by mistake, not even in a trace', async () => {
+  it('never prints the contents of a file given by mistake, not even in a stack trace', async () => {
     const path = join(directory, 'credentials.json');
     await writeFile(path, '{"storePassword":"canary-4711"}\n');
     const thrown = await verifyBackup(createReadStream(path), PASSPHRASE).catch((error: unknown) => error);
@@ -252,7 +252,7 @@ describe('a restored backup', function () {
       .and.not.contain('canary');
   });
 
-  it('can be restored by hand, as docs/backup.md says', async function () {
+  it('can be restored by hand, as docs/backup.md describes', async function () {
     const missing = ['psql', 'tar', 'jq'].filter(
       (tool) => spawnSync(tool, ['--version']).error !== undefined,
     );

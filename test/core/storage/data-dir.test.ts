@@ -14,12 +14,12 @@ describe('the data directory', () => {
 
   const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
-  it('is made with the directories above it, and nobody else can list it', async () => {
+  it('is created with its parents, and only its owner can list it', async () => {
     const { path } = await openDataDir(join(parent, 'a/b'));
     expect((await modeOf(path)) & 0o066).to.equal(0);
   });
 
-  it('is refused with the remedy where it cannot be made, also where the file system never says so', async () => {
+  it('is refused with a remedy if it cannot be created', async () => {
     await writeFile(join(parent, 'file'), '');
     for (const path of ['/proc/hub', '/proc/hub/data', join(parent, 'file'), join(parent, 'file/data')]) {
       const refused = await openDataDir(path).catch((error: unknown) => error);
@@ -30,7 +30,7 @@ describe('the data directory', () => {
     }
   });
 
-  it('is left as it is where it exists', async () => {
+  it('keeps an existing directory unchanged', async () => {
     await chmod(parent, 0o750);
     await writeFile(join(parent, 'kept'), 'x');
     await openDataDir(parent);
@@ -38,7 +38,7 @@ describe('the data directory', () => {
     expect(await readdir(parent)).to.deep.equal(['kept']);
   });
 
-  it('keeps the admin token in a file of mode 0600, even where that was open', async () => {
+  it('stores the admin token with mode 0600, even if the file was open to others', async () => {
     const file = join(parent, 'admin-token');
     await writeFile(file, 'old', { mode: 0o644 });
     const dataDir = await openDataDir(parent);
@@ -52,7 +52,7 @@ describe('the data directory', () => {
     expect(await (await openDataDir(parent)).readAdminToken()).to.equal(undefined);
   });
 
-  it('announces the hub in hub.json until it is withdrawn, and leaves no drafts', async () => {
+  it('announces the hub in hub.json until withdrawn, and leaves no temporary files', async () => {
     const dataDir = await openDataDir(parent);
     const hub = { pid: process.pid, rpc: 'http://127.0.0.1:5100', gateway: 'http://127.0.0.1:5099' };
     await dataDir.announce(hub);

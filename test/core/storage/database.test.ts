@@ -30,11 +30,11 @@ describe('a database', function () {
     expect(rows).to.deep.equal([{ statement: '15s', zone: 'UTC', idle: '15s', name: 'hub' }]);
   });
 
-  it('is opened by TLS or not at all where its URL asks for that', async () => {
+  it('is opened over TLS or not at all if its URL requires TLS', async () => {
     expect(await refusal(`${url}?sslmode=verify-full`)).to.match(/does not support SSL/);
   });
 
-  it('leaves no connection behind when it is closed', async () => {
+  it('leaves no connection open after it is closed', async () => {
     const db = await open(url);
     await Promise.all([db.pool.query('select 1'), db.em().execute('select 1')]);
     await db.close();
@@ -42,7 +42,7 @@ describe('a database', function () {
     await until(async () => (await query(url, left)).length === 0, 'its connections are gone');
   });
 
-  it('that does not answer is named, with what is wrong and without its password', async () => {
+  it('that does not answer is named with the cause and without its password', async () => {
     const target = new URL(url);
     const secret = 'correct-horse';
     target.password = secret;

@@ -205,8 +205,8 @@ describe('the simulated gateway_one', () => {
   it('takes a payment once: its checkout is over then', async () => {
     const { sessionkey } = await initiated();
     simulator.pay(sessionkey);
-    expect(() => simulator.pay(sessionkey)).to.throw('checkout is over');
-    expect(() => simulator.cancel(sessionkey)).to.throw('checkout is over');
+    expect(() => simulator.pay(sessionkey)).to.throw('checkout is closed');
+    expect(() => simulator.cancel(sessionkey)).to.throw('checkout is closed');
     expect(() => simulator.pay('no-such')).to.throw('unknown payment "no-such"');
     expect(simulator.payments()[0]).to.include({ state: 'paid', executions: 1 });
   });

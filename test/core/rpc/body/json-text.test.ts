@@ -33,7 +33,7 @@ describe('a 64-bit number in a JSON request', () => {
     }
     expect(await refusalOf(CREATE, { amount: { minor_units: '0x1' } })).to.contain('amount.minor_units must');
     expect(await refusalOf(ISSUE, { app: 'none', limits: { projects: '0x1' } })).to.contain(
-      'limits.projects has',
+      'limits.projects must',
     );
   });
 

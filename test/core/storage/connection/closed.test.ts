@@ -6,9 +6,9 @@ import { createClient } from '../../../../core/storage/connection/client.ts';
 import { parseConnectionString } from '../../../../core/storage/connection/connection-string.ts';
 import { isDatabaseUnavailable } from '../../../../core/storage/sql/transient-errors.ts';
 
-describe('a connection that the other side closes', () => {
+describe('a connection closed by the server', () => {
   for (const sslMode of ['disable', 'prefer', 'require']) {
-    it(`before it answers is an outage, with sslmode=${sslMode}`, async () => {
+    it(`before a response counts as an outage, with sslmode=${sslMode}`, async () => {
       const server = createServer((socket) => {
         socket.on('error', () => {}).once('data', () => socket.end());
       });

@@ -16,7 +16,7 @@ const refusal = (text: string): string => {
 };
 
 describe('the address of a database', () => {
-  it('has hosts, ports and escapes as in libpq', () => {
+  it('parses hosts, ports and escapes like libpq', () => {
     const servers = (text: string) => parse(text).servers.map(({ host, port }) => `${host} ${port}`);
     const examples: Record<string, readonly string[]> = {
       'postgres://h/d': ['h 5432'],
@@ -42,13 +42,13 @@ describe('the address of a database', () => {
     });
   });
 
-  it('is limited in time, also where libpq would wait without limit', () => {
+  it('gets a timeout, even where libpq waits forever', () => {
     const timeout = (seconds: string) => parse(`postgres://h/d?connect_timeout=${seconds}`).connectTimeoutMs;
     expect(parse('postgres://h/d').connectTimeoutMs).to.equal(5_000);
     expect(['0', '-1', '1', '2', '10'].map(timeout)).to.deep.equal([5_000, 5_000, 2_000, 2_000, 10_000]);
   });
 
-  it('is refused with the name of the parameter that is wrong, and what to do', () => {
+  it('is refused with the name of the wrong parameter and a remedy', () => {
     const messages: Record<string, RegExp> = {
       'sslmode=no-verify': /^sslmode must be one of disable, allow, prefer, require, verify-ca, verify-full$/,
       'target_session_attrs=master': /^target_session_attrs must be one of any, read-write, /,
@@ -77,7 +77,7 @@ describe('the address of a database', () => {
       expect(refusal(unnamed)).to.match(/^must name a database/);
   });
 
-  it('shows nothing of a password, not even of one that is not encoded', () => {
+  it('never shows a password, not even an unencoded one', () => {
     for (const text of [
       'postgres://hub:hunter2/xyzzy@h/d',
       'postgres://hub:hunter2@xyzzy@h/d',

@@ -98,7 +98,7 @@ describe('a connection to PostgreSQL', function () {
     return results;
   }
 
-  it('takes and checks TLS as psql does, for each sslmode', async () => {
+  it('negotiates and verifies TLS like psql for each sslmode', async () => {
     const modes = ['', 'disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
     const roots = ['', `sslrootcert=${issuer.ca}`, `sslrootcert=${stranger.ca}`];
     const parameters = modes.flatMap((mode) =>
@@ -124,7 +124,7 @@ describe('a connection to PostgreSQL', function () {
     );
   });
 
-  it('falls back to plaintext, or to TLS, where the server demands it', async () => {
+  it('falls back to plaintext or to TLS if the server requires it', async () => {
     const modes = ['sslmode=disable', 'sslmode=allow', 'sslmode=prefer', 'sslmode=require', 'ssl=true'];
     const results = await compare(
       ['tls_only', 'plain_only'].flatMap((role) =>
@@ -134,7 +134,7 @@ describe('a connection to PostgreSQL', function () {
     expect([...new Set(results.values())]).to.have.members(['refused', `${primary} by TLS`, String(primary)]);
   });
 
-  it('uses sockets, on which there is no TLS', async () => {
+  it('uses Unix sockets, without TLS', async () => {
     const directory = servers.socketDir;
     const results = await compare([
       `postgresql:///hub?host=${directory}&port=${primary}&user=postgres`,
@@ -148,7 +148,7 @@ describe('a connection to PostgreSQL', function () {
     expect([...results.values()].slice(0, 4)).to.deep.equal(Array(4).fill('socket'));
   });
 
-  it('tries the hosts of a list in order, for the session that is wanted', async () => {
+  it('tries several hosts in order until one has the required session', async () => {
     const lists = [`127.0.0.1:${standby},127.0.0.1:${primary}`, `127.0.0.1:${primary},127.0.0.1:${standby}`];
     const wishes = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'];
     const results = await compare([
@@ -174,7 +174,7 @@ describe('a connection to PostgreSQL', function () {
     expect(found(1, 'standby')).to.equal(String(standby));
   });
 
-  it('honors the variables that psql honors, after the address', async () => {
+  it('applies the environment variables of psql, after the address', async () => {
     const environment = { PGSSLMODE: 'disable', PGUSER: 'postgres', PGPORT: String(primary) };
     const results = await compare(
       [
@@ -190,7 +190,7 @@ describe('a connection to PostgreSQL', function () {
     );
   });
 
-  it('shows a certificate of its own, whose key nobody else may read', async () => {
+  it('sends a client certificate, and refuses a key that others can read', async () => {
     const shown = `sslmode=require&sslcert=${own.cert}&sslkey=${own.key}`;
     const address = url(`127.0.0.1:${primary}`, shown, 'certified');
     const readable = join(certificates.dir, 'readable.key');
@@ -213,7 +213,7 @@ describe('a connection to PostgreSQL', function () {
     expect(await refusal(address.replace(own.key, readable))).to.match(/sslkey, .*readable.key: chmod 600/);
   });
 
-  it('logs in with a password of the address or of the password file, bound to TLS where that is asked for', async () => {
+  it('authenticates with a password from the address or the password file, with channel binding if required', async () => {
     const passfile = join(certificates.dir, 'passwords');
     const lines = ['# comment', `127.0.0.1:${dead}:*:*:wrong`, `127.0.0.1:*:hub:password_only:correct-horse`];
     await writeFile(passfile, lines.join('\n'), { mode: 0o600 });
@@ -238,7 +238,7 @@ describe('a connection to PostgreSQL', function () {
     );
   });
 
-  it('passes options on to the server', async () => {
+  it('passes options to the server', async () => {
     const client = createClient(
       parseConnectionString(url(`127.0.0.1:${primary}`, 'options=-c%20work_mem%3D7MB'), {}),
       'hub test',
@@ -249,7 +249,7 @@ describe('a connection to PostgreSQL', function () {
     expect(rows).to.deep.equal([{ work_mem: '7MB' }]);
   });
 
-  it('goes on to the next host when one does not answer in time', async () => {
+  it('tries the next host when one does not answer in time', async () => {
     const silent = createServer((socket) => socket.on('error', () => {}));
     const port = await listen(silent);
     const list = url(`127.0.0.1:${port},127.0.0.1:${primary}`, 'connect_timeout=2');
@@ -259,7 +259,7 @@ describe('a connection to PostgreSQL', function () {
     expect(message).to.equal('timeout expired');
   });
 
-  it('begins with TLS at once where sslnegotiation=direct asks for it', async () => {
+  it('starts TLS immediately with sslnegotiation=direct', async () => {
     const { cert, key } = await issuer.issue('/CN=terminator');
     const options = { cert: await readFile(cert), key: await readFile(key), ALPNProtocols: ['postgresql'] };
     const terminator = createTlsServer(options, (socket) => {
@@ -273,7 +273,7 @@ describe('a connection to PostgreSQL', function () {
     terminator.close();
   });
 
-  it('trusts the authorities of the machine where sslrootcert=system says so', async () => {
+  it('trusts the system authorities with sslrootcert=system', async () => {
     const address = url(`localhost:${primary}`, 'sslrootcert=system');
     expect(await refusal(address)).to.match(/^TLS with localhost: .*certificate/);
     expect(() => parseConnectionString(`${address}&sslmode=require`, {})).to.throw(
@@ -281,7 +281,7 @@ describe('a connection to PostgreSQL', function () {
     );
   });
 
-  it('says what is wrong and what to do, and never the password', async () => {
+  it('reports the cause and a remedy, and never the password', async () => {
     const host = `postgres:correct-horse@localhost:${primary}/hub`;
     const messages = await Promise.all(
       [
@@ -308,7 +308,7 @@ describe('a connection to PostgreSQL', function () {
     for (const [index, pattern] of patterns.entries()) expect(messages[index]).to.match(pattern);
   });
 
-  it('of a pool goes to the new primary after a failover', async () => {
+  it('of a pool moves to the new primary after a failover', async () => {
     const list = `127.0.0.1:${primary},127.0.0.1:${standby}`;
     const open = (parameters: string) =>
       openDatabase({ url: url(list, parameters), poolSize: 2, entities: storageEntities });

@@ -17,7 +17,7 @@ describe('PostgreSQL binaries', function () {
   });
   afterEach(() => rm(home, { recursive: true }));
 
-  it('are copied, with the links between libraries, if those of the package do not run; only once', async () => {
+  it('are copied once, with links between libraries, if those of the package do not run', async () => {
     const account = await unprivilegedAccount();
     const packaged = await packagedBinaries();
     const root = join(home, 'package');
@@ -38,7 +38,7 @@ describe('PostgreSQL binaries', function () {
     expect((await readdir(home)).sort()).to.deep.equal([`binaries-${packaged.version}`, 'package']);
   });
 
-  it('are missing, with a way out, on a platform for which there is no package', async () => {
+  it('are reported as missing, with a remedy, on an unsupported platform', async () => {
     const error = await packagedBinaries('plan9-mips').catch((reason: unknown) => reason);
     expect(error).to.be.instanceOf(Error).with.property('message').that.includes('set DATABASE_URL');
   });

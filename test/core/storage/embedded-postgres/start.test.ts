@@ -39,7 +39,7 @@ describe('embedded PostgreSQL', function () {
   });
   afterEach(() => discard(directory, dataDir));
 
-  it('starts from nothing, with the database and the user "hub"', async () => {
+  it('starts from an empty directory with the database and the user "hub"', async () => {
     const postgres = await startEmbeddedPostgres({ dataDir });
     expect(postgres.reused).to.equal(false);
     expect(new URL(postgres.url)).to.include({ hostname: '127.0.0.1', username: 'hub', pathname: '/hub' });
@@ -59,7 +59,7 @@ describe('embedded PostgreSQL', function () {
     });
   });
 
-  it('takes as many connections as it is told to', async () => {
+  it('accepts the configured number of connections', async () => {
     const { url } = await startEmbeddedPostgres({ dataDir, maxConnections: 23 });
     const [row] = await query(url, `SELECT current_setting('max_connections') AS connections`);
     expect(row).to.deep.equal({ connections: '23' });
@@ -93,7 +93,7 @@ describe('embedded PostgreSQL', function () {
     expect(await answers(postgres.url), 'it answers').to.equal(false);
   });
 
-  it('starts where an earlier first start was cut short', async () => {
+  it('starts after an interrupted first start', async () => {
     await mkdir(join(dataDir, 'postgres.new/data/base'), { recursive: true });
     await writeFile(join(dataDir, 'postgres.new/data/PG_VERSION'), '18\n');
     const postgres = await startEmbeddedPostgres({ dataDir });
@@ -101,7 +101,7 @@ describe('embedded PostgreSQL', function () {
     expect(await exists(join(dataDir, 'postgres.new'))).to.equal(false);
   });
 
-  it('names the link if the cluster it leads to is gone', async () => {
+  it('names the link if its target is missing', async () => {
     await mkdir(dataDir);
     await symlink(join(directory, 'gone'), join(dataDir, 'postgres'));
     const error = await rejection(startEmbeddedPostgres({ dataDir }));
@@ -124,13 +124,13 @@ describe('embedded PostgreSQL on an existing cluster', function () {
   afterEach(() => stopLeftOver(dataDir));
   after(() => discard(directory, dataDir));
 
-  it('starts again with the data it had', async () => {
+  it('starts again with its data', async () => {
     const postgres = await startEmbeddedPostgres({ dataDir });
     expect(postgres.reused).to.equal(false);
     expect(await query(postgres.url, 'SELECT number FROM kept')).to.deep.equal([{ number: 7 }]);
   });
 
-  it('asks for its password, which no other user can read and no command line shows', async () => {
+  it('requires a password that other users and command lines do not see', async () => {
     const { url, location } = await startEmbeddedPostgres({ dataDir });
     const { password } = new URL(url);
     expect(password).to.match(/^[0-9a-f]{48}$/);
@@ -142,7 +142,7 @@ describe('embedded PostgreSQL on an existing cluster', function () {
     expect(stdout).not.to.include(password);
   });
 
-  it('logs that a statement failed, and not the values in it', async () => {
+  it('logs that a statement failed, but not its values', async () => {
     const { url, location } = await startEmbeddedPostgres({ dataDir });
     await query(url, 'CREATE TABLE IF NOT EXISTS guarded (secret text CHECK (secret IS NULL))');
     await rejection(query(url, "INSERT INTO guarded VALUES ('canary-of-a-secret')"));
@@ -150,7 +150,7 @@ describe('embedded PostgreSQL on an existing cluster', function () {
     expect(log).to.include('violates check constraint "guarded_secret_check"').and.not.include('canary');
   });
 
-  it('stops, as often as it is told to', async () => {
+  it('stops, also repeatedly', async () => {
     const postgres = await startEmbeddedPostgres({ dataDir });
     await Promise.all([postgres.stop(), postgres.stop()]);
     await postgres.stop();
@@ -167,7 +167,7 @@ describe('embedded PostgreSQL on an existing cluster', function () {
     await lost;
   });
 
-  it('is found and used again after the hub was killed', async () => {
+  it('is found and reused after the hub was killed', async () => {
     const { child, postgres } = await startInChild(dataDir);
     const client = await connect(postgres.url);
     child.kill('SIGKILL');
@@ -182,7 +182,7 @@ describe('embedded PostgreSQL on an existing cluster', function () {
     expect(await answers(found.url), 'it answers after stop').to.equal(false);
   });
 
-  it('starts again, with what was committed, after it was killed itself', async () => {
+  it('starts again with all commits after it was killed', async () => {
     const killed = await startEmbeddedPostgres({ dataDir });
     const client = await connect(killed.url);
     await client.query('CREATE TABLE IF NOT EXISTS late (number int)');
@@ -193,7 +193,7 @@ describe('embedded PostgreSQL on an existing cluster', function () {
     expect(await query(postgres.url, 'SELECT number FROM late')).to.deep.equal([{ number: 8 }]);
   });
 
-  it('can be told to stop after it was killed', async () => {
+  it('can be stopped after it was killed', async () => {
     const postgres = await startEmbeddedPostgres({ dataDir });
     process.kill(await serverPid(postgres), 'SIGKILL');
     await postgres.stop();
@@ -222,7 +222,7 @@ describe('embedded PostgreSQL on an existing cluster', function () {
     },
   );
 
-  it('takes another port if a program has taken the one it chose', async () => {
+  it('uses another port if its port is taken', async () => {
     const [taken, free] = await Promise.all([listen(), listen()]);
     const [takenPort, port] = [portOf(taken), portOf(free)];
     await close(free);
@@ -236,7 +236,7 @@ describe('embedded PostgreSQL on an existing cluster', function () {
     }
   });
 
-  it('says why it does not start', async () => {
+  it('reports why it does not start', async () => {
     const configuration = join(dataDir, 'postgres/data/postgresql.conf');
     const before = await readFile(configuration, 'utf8');
     try {

@@ -19,7 +19,7 @@ describe('the PostgreSQL of a data directory', function () {
   const own = (onLost: (error: Error) => void = () => {}): Promise<OwnedPostgres> =>
     ownPostgres({ dataDir, log: () => {}, onLost });
 
-  it('belongs to one hub, which a second one does not disturb', async () => {
+  it('belongs to one hub, and a second hub does not disturb it', async () => {
     const first = await own();
     const refusal = await own().catch((error) => error);
     expect(refusal.message).to.equal(
@@ -30,7 +30,7 @@ describe('the PostgreSQL of a data directory', function () {
     expect(await postgresRuns(dataDir.path)).to.equal(false);
   });
 
-  it('is free again when the hub that had it is gone without a word', async () => {
+  it('is free again after its hub was killed', async () => {
     const first = await own();
     // What the end of a process does to its connections.
     await query(
@@ -45,7 +45,7 @@ describe('the PostgreSQL of a data directory', function () {
     await first.stop();
   });
 
-  it('comes back at the same address when it is killed, and still belongs to its hub', async () => {
+  it('restarts at the same address after it is killed, and still belongs to its hub', async () => {
     const owner = await own();
     const [pid] = (await readFile(join(dataDir.path, 'postgres/data/postmaster.pid'), 'utf8')).split('\n');
     process.kill(Number(pid), 'SIGKILL');
@@ -61,7 +61,7 @@ describe('the PostgreSQL of a data directory', function () {
     expect(await postgresRuns(dataDir.path)).to.equal(false);
   });
 
-  it('tells its hub when it cannot come back', async () => {
+  it('reports to its hub that it cannot restart', async () => {
     const lost = Promise.withResolvers<Error>();
     const owner = await own(lost.resolve);
     const taker = async (): Promise<OwnedPostgres> => own().catch(taker);
@@ -76,7 +76,7 @@ describe('the PostgreSQL of a data directory', function () {
     await owner.stop();
   });
 
-  it('is stopped again when it was started and cannot be entered', async () => {
+  it('is stopped again if it starts but rejects connections', async () => {
     await writeFile(join(dataDir.path, 'postgres/password'), 'not the one');
     const refusal = await own().catch((error) => error);
     expect(refusal.message).to.contain('password authentication failed');

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { describeRedis, parseRedisAddress } from '../../../../core/storage/redis/redis-address.ts';
 
 describe('a Redis address', () => {
-  it('names one server, with port 6379 and database 0 by default', () => {
+  it('parses one server, with default port 6379 and database 0', () => {
     expect(parseRedisAddress('redis://cache')).to.deep.equal({
       nodes: [{ host: 'cache', port: 6379 }],
       database: 0,
@@ -17,7 +17,7 @@ describe('a Redis address', () => {
     });
   });
 
-  it('names the nodes of a cluster', () => {
+  it('parses the nodes of a cluster', () => {
     const { nodes } = parseRedisAddress('redis://:secret@a:7000,b,c:7002');
     expect(nodes).to.deep.equal([
       { host: 'a', port: 7000 },
@@ -26,7 +26,7 @@ describe('a Redis address', () => {
     ]);
   });
 
-  it('names Sentinels and the primary that they watch', () => {
+  it('parses Sentinels and the name of their primary', () => {
     const address = parseRedisAddress(
       'rediss-sentinel://app:pass@a,b:26380/main/2?sentinelUsername=watch&sentinelPassword=s%26t',
     );
@@ -56,7 +56,7 @@ describe('a Redis address', () => {
     ['redis-sentinel://a/main/secret', /database must be a number/],
   ];
   for (const [text, message] of wrong) {
-    it(`refuses ${text} without repeating it`, () => {
+    it(`refuses ${text} without printing it`, () => {
       expect(() => parseRedisAddress(text))
         .to.throw(message)
         .with.property('message')

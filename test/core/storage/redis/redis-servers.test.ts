@@ -60,7 +60,7 @@ describe('Redis', function () {
     );
   const consumed = async (limiter: Limiter, key: string) => (await limiter.consume(key)).consumedPoints;
 
-  it('counts go on at the new primary after a failover of Sentinel', async () => {
+  it('keeps counting on the new primary after a Sentinel failover', async () => {
     const primary = await servers.start([]);
     const replica = await servers.start([`replicaof 127.0.0.1 ${primary.port}`]);
     const sentinels: RedisServer[] = [];
@@ -107,7 +107,7 @@ describe('Redis', function () {
     await until(() => health.state === 'up', 'Redis is healthy again');
   });
 
-  it('counts by the keys of a cluster, over all its nodes, and after a failover', async () => {
+  it('counts across all nodes of a cluster, and after a failover', async () => {
     const nodes: RedisServer[] = [];
     for (let each = 0; each < 4; each++) {
       nodes.push(await servers.start(['cluster-enabled yes', 'cluster-node-timeout 500']));
@@ -163,7 +163,7 @@ describe('Redis', function () {
     await until(() => health.state === 'up', 'Redis is healthy again');
   });
 
-  it('is not healthy as a node of a cluster that is used as a single server', async () => {
+  it('is unhealthy if a cluster node is used as a single server', async () => {
     const node = await servers.start(['cluster-enabled yes']);
     await node.client.call('cluster', 'addslotsrange', '0', '16383');
     const isUp = async () => String(await node.client.call('cluster', 'info')).includes('cluster_state:ok');
@@ -174,7 +174,7 @@ describe('Redis', function () {
     expect(lines.join('')).to.contain('REDIS_CLUSTER=1');
   });
 
-  it('is not healthy as a replica, and counts in memory meanwhile', async () => {
+  it('is unhealthy as a replica, and requests are counted in memory', async () => {
     const primary = await servers.start([]);
     const replica = await servers.start([`replicaof 127.0.0.1 ${primary.port}`]);
     const { health, lines, limiter, fallbacks } = await connect(`redis://127.0.0.1:${replica.port}`);
@@ -187,7 +187,7 @@ describe('Redis', function () {
     expect(lines.filter((line) => line.includes('Redis answers again'))).to.have.length(1);
   });
 
-  it('is not healthy with full memory', async () => {
+  it('is unhealthy with full memory', async () => {
     const server = await servers.start(['maxmemory 1', 'maxmemory-policy noeviction']);
     const { health, lines } = await connect(`redis://127.0.0.1:${server.port}`);
     await until(() => health.state === 'refuses writes', 'the state is known');
@@ -196,7 +196,7 @@ describe('Redis', function () {
     await until(() => health.state === 'up', 'Redis is healthy again');
   });
 
-  it('is trusted over TLS by a private authority only', async () => {
+  it('is verified over TLS by a private authority', async () => {
     const issuer = await certificates.createIssuer('redis-ca');
     const { cert, key } = await issuer.issue('/CN=redis');
     const ca = await readFile(issuer.ca, 'utf8');

@@ -29,7 +29,7 @@ describe('migrations', function () {
     expect(await tables()).to.deep.equal([]);
   });
 
-  it('are applied once each, however many ask at the same moment', async () => {
+  it('are applied once, by concurrent callers too', async () => {
     const [one, two] = databases as [Database, Database];
     const { pending } = await migrationStatus(one);
     const asked = Array.from({ length: 8 }, (_, index) => migrateUp(index % 2 ? one : two));
@@ -39,7 +39,7 @@ describe('migrations', function () {
     expect(rows.map(({ name }) => name)).to.deep.equal(pending);
   });
 
-  it('are listed with the time they were applied, and not applied again', async () => {
+  it('are listed with their time, and not applied again', async () => {
     const [one, two] = databases as [Database, Database];
     const names = await migrateUp(one);
     const { applied, pending } = await migrationStatus(two);
@@ -50,7 +50,7 @@ describe('migrations', function () {
     expect(await migrateUp(two)).to.deep.equal([]);
   });
 
-  it('make exactly the schema that the entities describe', async () => {
+  it('create exactly the schema of the entities', async () => {
     const [db] = databases as [Database, Database];
     await migrateUp(db);
     const difference = await db.orm.schema.getUpdateSchemaSQL({ wrap: false });
@@ -59,7 +59,7 @@ describe('migrations', function () {
     expect(difference.replace(own, '')).to.equal('');
   });
 
-  it('take as long as they need', async () => {
+  it('run without a time limit', async () => {
     const [db] = databases as [Database, Database];
     // The driver would give up after a millisecond.
     const hurried = (client: unknown): void => {
@@ -76,7 +76,7 @@ describe('migrations', function () {
     expect(await sleeping()).to.equal('Query read timeout');
   });
 
-  it('let go of their lock when one fails', async () => {
+  it('release their lock when one fails', async () => {
     const [one, two] = databases as [Database, Database];
     await query(url, 'create table app (in_the_way int)');
     const failed = await migrateUp(one).catch((error) => error);

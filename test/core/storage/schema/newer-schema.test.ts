@@ -38,7 +38,7 @@ describe('a hub on a newer schema', function () {
       (error: Error) => error.message,
     );
 
-  it('refuses to start and to migrate, and names the migration, its version and what to do', async () => {
+  it('refuses to start and to migrate, and names the migration, its version and a remedy', async () => {
     await apply('000000', true);
     await apply('000001', false);
     const message =
@@ -54,14 +54,14 @@ describe('a hub on a newer schema', function () {
     expect(examined.stdout).to.match(/schema .*newer than this hub .* Migration20991231000001_invented/);
   });
 
-  it('starts and migrates if every migration it does not know is marked as compatible', async () => {
+  it('starts and migrates if all unknown migrations are marked as compatible', async () => {
     await apply('000000', true);
     await apply('000001', true);
     expect(await startAnother()).to.equal('it started');
     expect((await hubctl(['migration', 'apply'], env)).code).to.equal(0);
   });
 
-  it('that serves meanwhile stays ready, or is not ready and logs why', async () => {
+  it('stays ready while it serves, or logs why it is not', async () => {
     await apply('000000', true);
     expect(await ready()).to.equal(200);
     logged = '';
@@ -72,7 +72,7 @@ describe('a hub on a newer schema', function () {
     await until(async () => (await ready()) === 200, 'the hub is ready again', 30_000);
   });
 
-  it('finds the marks that migrations have, whether they were applied together or one by one', async () => {
+  it('reads the compatibility marks of migrations applied together or one by one', async () => {
     const rows = await query<{ name: string }>(
       hub.databaseUrl,
       'select name from hub_migration where is_compatible order by id',

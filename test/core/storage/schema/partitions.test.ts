@@ -42,7 +42,7 @@ describe('partitions by month', function () {
       )
     )[0]?.place;
 
-  it('are made for this month and three more, of every table that grows, once', async () => {
+  it('are created once for this month and the next three, for each growing table', async () => {
     await migrateUp(db);
     const now = new Date('2031-11-30T23:59:59.999Z');
     const months = ['2031-11', '2031-12', '2032-01', '2032-02'];
@@ -55,7 +55,7 @@ describe('partitions by month', function () {
     );
   });
 
-  it('take the rows of their month to the millisecond, and the default one takes the others', async () => {
+  it('store the rows of their month to the millisecond; the default partition stores the others', async () => {
     await migrateUp(db);
     await makePartitions(db.pool, new Date('2031-11-15T00:00:00Z'));
     for (const [time, place] of [
@@ -69,7 +69,7 @@ describe('partitions by month', function () {
     }
   });
 
-  it('take over what lies in the default one', async () => {
+  it('take over rows from the default partition', async () => {
     await migrateUp(db);
     const [early, astray] = [idAt('1999-01-01T00:00:00Z'), idAt('2024-02-29T12:00:00Z')];
     await addCallback(early);
@@ -83,7 +83,7 @@ describe('partitions by month', function () {
     expect(await query(url, reads, [early, astray])).to.deep.equal([{ count: 2 }]);
   });
 
-  it('wait for rows that are on their way to the default one, and take them', async () => {
+  it('wait for uncommitted rows of the default partition, and take them over', async () => {
     await migrateUp(db);
     const id = idAt('2031-11-20T00:00:00Z');
     const written = query(
@@ -105,7 +105,7 @@ describe('partitions by month', function () {
     expect(await placeOf(id)).to.equal('callback_2031_11');
   });
 
-  it('let those go first who have read the table and write to it now', async () => {
+  it('wait for transactions that have read the table and are writing to it', async () => {
     await migrateUp(db);
     const id = idAt('2031-11-20T00:00:00Z');
     const client = await db.pool.connect();
@@ -131,7 +131,7 @@ describe('partitions by month', function () {
     expect(await placeOf(id)).to.equal('callback_2031_11');
   });
 
-  it('are the only one that is looked into for an id', async () => {
+  it('are pruned to one partition in lookups by id', async () => {
     await migrateUp(db);
     await makePartitions(db.pool, new Date('2031-11-15T00:00:00Z'));
     const id = idAt('2031-11-20T00:00:00Z');

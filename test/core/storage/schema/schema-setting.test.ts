@@ -73,7 +73,7 @@ describe('a hub in a schema of its own', function () {
     },
   };
   for (const [way, prepare] of Object.entries(WAYS)) {
-    it(`that ${way} starts again and again, and does all of its work there`, async () => {
+    it(`that ${way} starts repeatedly and works only in that schema`, async () => {
       const { url, role } = await plainRole();
       const databaseSchema = await prepare(role);
       const schema = databaseSchema ?? 'hub';
@@ -133,7 +133,7 @@ describe('a hub in a schema of its own', function () {
     }
   }
 
-  it('is made by a role that may, and asked for with its statement by one that may not', async () => {
+  it('is created by a role with the privilege; otherwise the error shows the statement to run', async () => {
     const { url, role } = await plainRole();
     expect(await migrate(url, 'hub')).to.contain(`create schema "hub" authorization "${role}"`);
     expect(await migrate(url))
@@ -154,7 +154,7 @@ describe('a hub in a schema of its own', function () {
     );
   });
 
-  it('that is named like the role does not take the place of public, where the tables are', async () => {
+  it('named like the role does not hide the tables in public', async () => {
     const { url, role } = await plainRole();
     await query(admin, `grant create on schema public to ${role}`);
     expect(await migrate(url)).to.equal('applied');
@@ -164,7 +164,7 @@ describe('a hub in a schema of its own', function () {
     expect(await migrate(url, role)).to.equal('applied');
   });
 
-  it('is backed up, and restored into a schema of another name', async () => {
+  it('is backed up and restored into a schema with another name', async () => {
     const { url, role } = await plainRole();
     await query(admin, `create schema one authorization ${role}`);
     const payments = await startPayments({ settings: { databaseUrl: url, databaseSchema: 'one' } });
@@ -196,7 +196,7 @@ describe('a hub in a schema of its own', function () {
     );
   });
 
-  it('is served by a role that owns none of it', async () => {
+  it('is served by a role that owns nothing in it', async () => {
     const [owner, serving] = [await plainRole(), await plainRole()];
     await query(admin, `create schema hub authorization ${owner.role}`);
     const migrated = await hubctl(['migration', 'apply', '--serving-role', serving.role], {
@@ -214,7 +214,7 @@ describe('a hub in a schema of its own', function () {
     await payments.stop();
   });
 
-  it('has its jobs there, also where an earlier version kept them in a schema of their own', async () => {
+  it('stores its jobs there, even if an earlier version used a schema of their own', async () => {
     const settings = { databaseUrl: admin, masterKey: randomBytes(32).toString('base64') };
     const hub = await startHub({ settings });
     await hub.stop();
@@ -247,7 +247,7 @@ describe('a hub in a schema of its own', function () {
     expect(await query(admin, `select from public.job where name = 'callback'`)).to.have.length(1);
   });
 
-  it('is named where something else has a name that the hub needs', async () => {
+  it('is named in the error if a name that the hub needs is taken', async () => {
     await query(admin, 'create table queue (id int)');
     expect(await migrate(admin))
       .to.contain('"queue" already exists')

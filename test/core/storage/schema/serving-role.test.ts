@@ -33,7 +33,7 @@ const AUDIT_TABLES = [
 /** A migration that does no harm when it is applied again. */
 const REPEATABLE = 'Migration20261122000001_partitions';
 
-describe('a hub that serves with a role which does not own the schema', function () {
+describe('a hub that serves with a role other than the owner of the schema', function () {
   this.timeout(60_000); // it starts hubs and programs
   let owner: string;
   let serving: string;
@@ -55,7 +55,7 @@ describe('a hub that serves with a role which does not own the schema', function
   after(() => payments?.stop());
 
   for (const [rpc, { action, make }] of Object.entries(CHANGES)) {
-    it(`does what ${rpc} asks for, and records it`, async () => {
+    it(`performs ${rpc} and records it`, async () => {
       const audit = createClient(AuditService, payments.hub.transport);
       const before = (await audit.listAuditEntries({ action, pageSize: 1_000 })).entries.length;
       await make(payments);
@@ -63,7 +63,7 @@ describe('a hub that serves with a role which does not own the schema', function
     });
   }
 
-  it('activates, is paid, counts and drops months, and proves its audit log', async () => {
+  it('activates, settles, counts, prunes and verifies its audit log', async () => {
     const { hub } = payments;
     const { licenseId, licenseKey } = await issueLicense(hub.admin);
     expect((await activate(hub.gatewayUrl, licenseKey, 'machine-1')).status).to.equal(200);
@@ -82,7 +82,7 @@ describe('a hub that serves with a role which does not own the schema', function
     expect((await createClient(AuditService, hub.transport).verifyAuditLog({})).ok).to.equal(true);
   });
 
-  it('has exactly the privileges on tables that docs/operations/requirements.md lists', async () => {
+  it('has exactly the table privileges that docs/operations/requirements.md lists', async () => {
     const rows = codeRows(readPage('docs/operations/requirements.md'));
     const listed = Object.fromEntries(rows.filter(([name = '']) => /^\w+$/.test(name)));
     expect(Object.keys(listed)).to.include.members(['audit_entry', 'hub_lock']);
@@ -102,7 +102,7 @@ describe('a hub that serves with a role which does not own the schema', function
     }
   });
 
-  it('cannot change, empty, alter or drop the audit log, nor put its guards aside', async () => {
+  it('cannot change, truncate, alter or drop the audit log, or disable its guards', async () => {
     const statements = [
       ...AUDIT_TABLES.flatMap((table) => [
         `update ${table} set ${table.startsWith('audit_entry') ? "actor = 'Eve'" : "hash = ''"}`,
@@ -134,7 +134,7 @@ describe('a hub that serves with a role which does not own the schema', function
     }
   });
 
-  it('cannot drop months of the audit log for which no hub left an anchor', async () => {
+  it('cannot prune months of the audit log without an anchor', async () => {
     await query(owner, `select make_month_partitions('audit_link', '{2020-03-01}')`);
     await query(
       owner,
@@ -150,7 +150,7 @@ describe('a hub that serves with a role which does not own the schema', function
     await query(owner, 'drop table audit_link_2020_03');
   });
 
-  it('is given what it needs at the next migration without being named again, which is on the log', async () => {
+  it('gets new privileges at the next migration, which the log records', async () => {
     await query(owner, `revoke all on charge_session from ${servingRole}`);
     await query(owner, `delete from hub_migration where name = '${REPEATABLE}'`);
     expect((await migrate()).code).to.equal(0);
@@ -165,7 +165,7 @@ describe('a hub that serves with a role which does not own the schema', function
     });
   });
 
-  it('is not let serve where it could change the log all the same, or does not exist', async () => {
+  it('is refused if it could change the log or does not exist', async () => {
     const owning = await migrate('--serving-role', new URL(owner).username);
     expect(owning).to.include({ code: 1 });
     expect(owning.stderr).to.contain('is a superuser or owns the schema');
@@ -174,7 +174,7 @@ describe('a hub that serves with a role which does not own the schema', function
     );
   });
 
-  it('does not start before the owner has brought the schema up to date', async () => {
+  it('does not start before the owner has migrated the schema', async () => {
     const { serving: empty } = await createDatabaseOfTwoRoles();
     const directory = await mkdtemp(join(tmpdir(), 'hub-test-'));
     const failed = await startHub({ settings: { databaseUrl: empty } }).catch((error: Error) => error);

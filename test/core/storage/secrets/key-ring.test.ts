@@ -27,7 +27,7 @@ describe('the key ring', () => {
   });
   afterEach(() => rm(path, { recursive: true, force: true }));
 
-  it('is made at the first start, and found at the next', async () => {
+  it('is created at the first start and reused at the next', async () => {
     const dataDir = await openDataDir(path);
     const first = await loadKeyRing({}, dataDir);
     const next = await loadKeyRing({}, dataDir);
@@ -37,7 +37,7 @@ describe('the key ring', () => {
     expect(ids(next.keys)).to.deep.equal(ids(first.keys));
   });
 
-  it('is one ring for all hubs that make it at the same moment', async () => {
+  it('is created once by hubs that start at the same time', async () => {
     const dataDir = await openDataDir(path);
     const rings = await Promise.all(Array.from({ length: 8 }, () => loadKeyRing({}, dataDir)));
     expect(new Set(rings.flatMap(({ keys }) => ids(keys))).size).to.equal(1);
@@ -45,7 +45,7 @@ describe('the key ring', () => {
     expect(await readdir(path)).to.deep.equal(['master.key']);
   });
 
-  it('is the one that is configured, and then none is made', async () => {
+  it('is read from the configuration, and then not created', async () => {
     const dataDir = await openDataDir(join(path, 'data'));
     const key = freshKey();
     const file = join(path, 'keys');
@@ -59,7 +59,7 @@ describe('the key ring', () => {
     expect(await readdir(dataDir.path)).to.deep.equal([]);
   });
 
-  it('names the file that is missing, open to others or damaged, and never what is in it', async () => {
+  it('names a file that is missing, readable by others or damaged, and never prints its contents', async () => {
     const dataDir = await openDataDir(path);
     const file = join(path, 'keys');
     expect(await messageOf(loadKeyRing({ file }, dataDir))).to.equal(
@@ -88,7 +88,7 @@ describe('the key ring', () => {
     });
     afterEach(() => pool.end());
 
-    it('is noted by the first hub, and asked of every later one', async () => {
+    it('is recorded by the first hub and required of every later one', async () => {
       const [ours = '', others = ''] = [freshKey(), freshKey()];
       await claimDatabase(pool, readMasterKeys(ours), clock);
       await claimDatabase(pool, readMasterKeys(`${others}\n${ours}`), clock);
@@ -105,7 +105,7 @@ describe('the key ring', () => {
       expect(message).not.to.contain(ours).and.not.contain(others);
     });
 
-    it('is that of the hub that was first, also for one that starts at the same moment', async () => {
+    it('is that of the first hub, even for a hub that starts at the same time', async () => {
       const [ours, others] = [readMasterKeys(freshKey()), readMasterKeys(freshKey())];
       const first = await pool.connect();
       await first.query('begin');
@@ -124,7 +124,7 @@ describe('the key ring', () => {
       expect(await noted()).to.deep.equal(ids(ours));
     });
 
-    it('is that of one hub when several with keys of their own are the first', async () => {
+    it('is that of one hub when several hubs with different keys start first', async () => {
       const rings = Array.from({ length: 6 }, () => readMasterKeys(freshKey()));
       const outcomes = await Promise.allSettled(rings.map((keys) => claimDatabase(pool, keys, clock)));
       const accepted = rings.filter((_, index) => outcomes[index]?.status === 'fulfilled').flatMap(ids);

@@ -15,17 +15,17 @@ const BYTES = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index))
 const OTHER = Buffer.alloc(32, 0xfb);
 
 describe('a master key ring', () => {
-  it('holds keys in base64 or hex in the order of its lines', () => {
+  it('reads keys in base64 or hex, in the order of the lines', () => {
     const keys = readMasterKeys(`${BYTES.toString('base64')}\n${OTHER.toString('hex').toUpperCase()}`);
     expect(keys.map(({ secret }) => secret.export())).to.deep.equal([BYTES, OTHER]);
   });
 
-  it('may have comments, blank lines, spaces around keys and line ends of Windows', () => {
+  it('allows comments, blank lines, surrounding spaces and Windows line ends', () => {
     const keys = readMasterKeys(`\ufeff# first\r\n\r\n  ${BYTES.toString('hex')}\t\r\n # second\r\n`);
     expect(keys.map(({ secret }) => secret.export())).to.deep.equal([BYTES]);
   });
 
-  it('gives a key the same id in either notation, and different keys different ids', () => {
+  it('derives the same id from both notations, and different ids from different keys', () => {
     const [[base64], [hex], [other]] = [
       readMasterKeys(BYTES.toString('base64')),
       readMasterKeys(BYTES.toString('hex')),
@@ -36,7 +36,7 @@ describe('a master key ring', () => {
     expect(other?.id).not.to.equal(base64?.id);
   });
 
-  it('does not show a key when it is printed', () => {
+  it('does not print its keys', () => {
     const printed = inspect(readMasterKeys(BYTES.toString('hex')), { depth: null, showHidden: true });
     expect(printed).not.to.include(BYTES.toString('hex', 0, 4));
     expect(printed).not.to.include('fffefdfc');
@@ -53,19 +53,19 @@ describe('a master key ring', () => {
     'two keys': `${BYTES.toString('hex')},${OTHER.toString('hex')}`,
   };
   for (const [what, line] of Object.entries(wrong)) {
-    it(`names the line, and does not show it, if it holds ${what}`, () => {
+    it(`names the line, without its contents, if it contains ${what}`, () => {
       const error = errorOf(() => readMasterKeys(`# keys\n${OTHER.toString('hex')}\n${line}\n`));
       expect(error.message).to.include('line 3: not a key');
       expect(error.message).not.to.include(line.slice(0, 8));
     });
   }
 
-  it('names both lines if they hold the same key', () => {
+  it('names both lines of a repeated key', () => {
     const error = errorOf(() => readMasterKeys(`${BYTES.toString('hex')}\n\n${BYTES.toString('base64')}`));
     expect(error.message).to.include('line 3: the same key as line 1');
   });
 
-  it('holds at least one key', () => {
+  it('requires at least one key', () => {
     expect(errorOf(() => readMasterKeys('# none yet\n')).message).to.include('openssl rand -base64 32');
   });
 });
@@ -97,7 +97,7 @@ describe('a master key file', () => {
   });
 
   for (const mode of [0o640, 0o604, 0o620, 0o610]) {
-    it(`is refused with mode ${mode.toString(8)}, with the command that mends it`, async () => {
+    it(`is refused with mode ${mode.toString(8)}, with the command that corrects it`, async () => {
       const path = join(directory, 'the keys');
       await createMasterKeyFile(path);
       await chmod(path, mode);
@@ -105,7 +105,7 @@ describe('a master key file', () => {
     });
   }
 
-  it('is named in the error if a line of it is wrong', async () => {
+  it('is named in the error for a wrong line', async () => {
     const path = join(directory, 'keys');
     await writeFile(path, 'not a key\n', { mode: 0o600 });
     expect(errorOf(() => loadMasterKeyFile(path)).message).to.include(`${path}, line 1: not a key`);

@@ -18,13 +18,13 @@ describe('a sealed value', () => {
   const [older, newer] = [keyOf(1), keyOf(2)];
   const sealer = createSealer([newer, older]);
 
-  it('opens to what was sealed', () => {
+  it('opens to the plaintext', () => {
     for (const plaintext of [SECRET, Buffer.alloc(0), Buffer.alloc(100_000, 7)]) {
       expect(sealer.open(sealer.seal(plaintext, ABOUT), ABOUT).equals(plaintext)).to.equal(true);
     }
   });
 
-  it('is the format, the key id, a nonce, a tag and as many bytes as the plaintext', () => {
+  it('consists of the format, the key id, a nonce, a tag and the ciphertext', () => {
     const sealed = sealer.seal(SECRET, ABOUT);
     expect(sealed).to.have.length(1 + 8 + 12 + 16 + SECRET.length);
     expect(sealed[0]).to.equal(1);
@@ -37,19 +37,19 @@ describe('a sealed value', () => {
     expect(new Set(nonces)).to.have.property('size', 1000);
   });
 
-  it('is sealed with the first key of the ring and opens with any', () => {
+  it('is sealed with the first key of the ring and opened with any', () => {
     const sealedBefore = createSealer([older]).seal(SECRET, ABOUT);
     expect(sealer.keyIdOf(sealedBefore)).to.equal(older.id);
     expect(sealer.open(sealedBefore, ABOUT).equals(SECRET)).to.equal(true);
     expect(sealer.keyIdOf(sealer.seal(SECRET, ABOUT))).to.equal(newer.id);
   });
 
-  it('does not open as something else', () => {
+  it('does not open for another purpose', () => {
     const sealed = sealer.seal(SECRET, ABOUT);
     expect(() => sealer.open(sealed, 'signing_key:another')).to.throw('signing_key:another cannot be opened');
   });
 
-  it('does not open if any bit of it is changed', () => {
+  it('does not open if any bit is flipped', () => {
     const sealed = sealer.seal(SECRET, ABOUT);
     const opened = Array.from({ length: sealed.length * 8 }, (_, bit) => bit).filter((bit) => {
       const changed = Buffer.from(sealed);
@@ -59,7 +59,7 @@ describe('a sealed value', () => {
     expect(opened).to.deep.equal([]);
   });
 
-  it('does not open if it is cut or lengthened', () => {
+  it('does not open if it is truncated or extended', () => {
     const sealed = sealer.seal(SECRET, ABOUT);
     const lengths = Array.from(sealed, (_, length) => length).filter((length) =>
       opens(sealed.subarray(0, length)),
@@ -75,13 +75,13 @@ describe('a sealed value', () => {
     );
   });
 
-  it('says which key it needs if the ring does not hold it', () => {
+  it('names the key that the ring lacks', () => {
     expect(() => createSealer([older]).open(sealer.seal(SECRET, ABOUT), ABOUT)).to.throw(
       `${ABOUT} is sealed with master key ${newer.id}; the key ring holds ${older.id}`,
     );
   });
 
-  it('needs a key to be made', () => {
+  it('requires a key', () => {
     expect(() => createSealer([])).to.throw('at least one master key');
   });
 

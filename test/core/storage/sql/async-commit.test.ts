@@ -5,7 +5,7 @@ import { ASYNC_COMMIT } from '../../../../core/storage/sql/async-commit.ts';
 import { createDatabase } from '../../../support/postgres/databases.ts';
 
 describe('a write with asynchronous commit', () => {
-  it('does not wait for the disk, and the next one does', async () => {
+  it('does not wait for the disk, but the next write does', async () => {
     const client = new pg.Client({ connectionString: await createDatabase() });
     await client.connect();
     try {

@@ -41,7 +41,7 @@ async function settled(): Promise<void> {
 }
 
 describe('the batcher', () => {
-  it('joins the requests of one tick and answers each with its own answer', async () => {
+  it('joins the requests of one tick and gives each its own answer', async () => {
     const { held, batch, requests } = heldBatcher({ maxSize: 10, maxInFlight: 1 });
     const answers = Promise.all([batch(1), batch(2), batch(3)]);
     await settled();
@@ -50,7 +50,7 @@ describe('the batcher', () => {
     expect(await answers).to.deep.equal([10, 20, 30]);
   });
 
-  it('rejects the one request whose answer is an error', async () => {
+  it('rejects only the request whose answer is an error', async () => {
     const refused = new Error('no seat');
     const batch = createBatcher<number, number>({
       maxSize: 10,
@@ -64,7 +64,7 @@ describe('the batcher', () => {
     ]);
   });
 
-  it('rejects all requests of a batch that fails, and goes on with the next', async () => {
+  it('rejects all requests of a failed batch, and continues with the next', async () => {
     const { held, batch } = heldBatcher({ maxSize: 2, maxInFlight: 1 });
     const results = Promise.allSettled([batch(1), batch(2), batch(3)]);
     await settled();
@@ -79,7 +79,7 @@ describe('the batcher', () => {
     ]);
   });
 
-  it('rejects when running a batch throws at once', async () => {
+  it('rejects when the batch function throws synchronously', async () => {
     const broken = new Error('no pool');
     const batch = createBatcher<number, number>({
       maxSize: 2,
@@ -91,7 +91,7 @@ describe('the batcher', () => {
     for (const request of [1, 2]) expect(await batch(request).catch((error) => error)).to.equal(broken);
   });
 
-  it('puts no more into a batch than maxSize, in order', async () => {
+  it('puts at most maxSize requests into a batch, in order', async () => {
     const { held, batch, requests } = heldBatcher({ maxSize: 2, maxInFlight: 9 });
     for (const request of [1, 2, 3, 4, 5]) void batch(request);
     await settled();
@@ -100,7 +100,7 @@ describe('the batcher', () => {
     expect(requests()).to.deep.equal([[1, 2], [3, 4], [5]]);
   });
 
-  it('lets requests gather beside a batch of more than a few, until they fill one', async () => {
+  it('collects requests while a larger batch runs, until they fill one', async () => {
     const { held, batch, requests } = heldBatcher({ maxSize: 6, maxInFlight: 2, patienceMs: 60_000 });
     const ask = (numbers: readonly number[]) => numbers.forEach((each) => void batch(each));
     ask([1, 2, 3, 4, 5]);
@@ -119,7 +119,7 @@ describe('the batcher', () => {
     expect(requests().at(-1)).to.deep.equal([12]);
   });
 
-  it('lets nobody wait for a batch of a few', async () => {
+  it('does not delay requests while a small batch runs', async () => {
     const { batch, requests } = heldBatcher({ maxSize: 6, maxInFlight: 2 });
     for (const request of [1, 2]) {
       void batch(request);
@@ -128,7 +128,7 @@ describe('the batcher', () => {
     expect(requests()).to.deep.equal([[1], [2]]);
   });
 
-  it('lets nobody wait for a batch that is late, unless there are maxInFlight', async () => {
+  it('does not delay requests behind a slow batch, up to maxInFlight', async () => {
     const { held, batch, requests } = heldBatcher({ maxSize: 6, maxInFlight: 3, patienceMs: 200 });
     const ask = (numbers: readonly number[]) => numbers.forEach((each) => void batch(each));
     const batches = [
@@ -148,7 +148,7 @@ describe('the batcher', () => {
     expect(requests()).to.deep.equal([...batches, [16]]);
   });
 
-  it('sheds at once what would wait behind too many others', async () => {
+  it('sheds requests at once when too many wait', async () => {
     const { held, batch } = heldBatcher({ maxSize: 1, maxInFlight: 1, maxWaiting: 2 });
     const first = batch(1);
     await settled();
@@ -162,7 +162,7 @@ describe('the batcher', () => {
     expect((await results).map(({ status }) => status)).to.deep.equal(Array(3).fill('fulfilled'));
   });
 
-  it('sheds what waits for too long, and at once what comes until a batch is back', async () => {
+  it('sheds requests that wait too long, and new ones until a batch returns', async () => {
     const { held, batch, requests } = heldBatcher({ maxSize: 1, maxInFlight: 1, maxWaitMs: 20 });
     const first = batch(1);
     await settled();
@@ -179,7 +179,7 @@ describe('the batcher', () => {
     expect(requests()).to.deep.equal([[1], [4]]);
   });
 
-  it('answers every request once and in turn, however batches fail and requests come', async () => {
+  it('answers every request once and in order, with failing batches too', async () => {
     const arrivals = fc.array(fc.record({ requests: fc.integer({ min: 0, max: 6 }), fails: fc.boolean() }), {
       maxLength: 12,
     });

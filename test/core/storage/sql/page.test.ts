@@ -18,7 +18,7 @@ function table(size: number) {
 }
 
 describe('a page', () => {
-  it('leads to the next until everything was listed once, newest first', async () => {
+  it('leads to the next until all items were listed once, newest first', async () => {
     const sizes = fc.record({ rows: fc.integer({ min: 0, max: 40 }), page: fc.integer({ min: 1, max: 15 }) });
     await fc.assert(
       fc.asyncProperty(sizes, async ({ rows, page }) => {
@@ -39,7 +39,7 @@ describe('a page', () => {
     );
   });
 
-  it('of a span of time goes on after the time and the id of its last item, whether that is still there or not', async () => {
+  it('of a period continues after the last item, even if it was deleted', async () => {
     const some = fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(some, fc.integer({ min: 1, max: 7 }), async (times, pageSize) => {
@@ -64,12 +64,12 @@ describe('a page', () => {
     );
   });
 
-  it('has 50 items unless asked for another number', async () => {
+  it('has 50 items by default', async () => {
     const { items } = await readPage({ pageSize: 0, pageToken: '' }, 'lic', table(60).read);
     expect(items).to.have.length(50);
   });
 
-  it('is refused for a token that is none, or is one of another list', async () => {
+  it('is refused for an invalid token or the token of another list', async () => {
     const { read } = table(3);
     for (const pageToken of ['x', newUuid(), formatId('seat', newUuid()), `${formatId('lic', newUuid())} `]) {
       const error = await readPage({ pageSize: 2, pageToken }, 'lic', read).catch((thrown) => thrown);

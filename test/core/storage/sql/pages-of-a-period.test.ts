@@ -12,7 +12,7 @@ import { query } from '../../../support/postgres/databases.ts';
 type Listed = { readonly id: string; readonly at: number };
 type Page = { readonly items: readonly Listed[]; readonly nextPageToken: string };
 
-describe('a list of a span of time', () => {
+describe('a list of a period', () => {
   let payments: Payments;
   let audit: Client<typeof AuditService>;
   let paid: string[];
@@ -50,7 +50,7 @@ describe('a list of a span of time', () => {
   };
 
   for (const [what, read] of Object.entries({ usage, sessions, entries })) {
-    it(`has every one of its ${what} on one page, the latest first`, async () => {
+    it(`returns all of its ${what} on one page, the latest first`, async () => {
       const whole = (await read('', 1_000)).items;
       const paged: Listed[] = [];
       for (let token = ''; ; ) {
@@ -68,11 +68,11 @@ describe('a list of a span of time', () => {
     });
   }
 
-  it('has the usage in the order of the settlements', async () => {
+  it('returns the usage in the order of settlement', async () => {
     expect((await usage('', 1_000)).items.map(({ id }) => id)).to.deep.equal(paid.toReversed());
   });
 
-  it('goes on after an item that is gone', async () => {
+  it('continues after a deleted item', async () => {
     const whole = (await usage('', 1_000)).items;
     const first = await usage('', 2);
     const gone = first.items[1]?.id ?? '';

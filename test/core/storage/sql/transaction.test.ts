@@ -22,7 +22,7 @@ describe('a transaction', () => {
   const items = async () => (await pool.query('select id from item order by id')).rows.map(({ id }) => id);
   const insert = (id: number) => ({ name: 'insert', text: 'insert into item values ($1)', values: [id] });
 
-  it('commits what was sent and what was waited for, in order', async () => {
+  it('commits queued and awaited statements in order', async () => {
     const counted = await inTransaction(pool, async (client, send) => {
       send(insert(1));
       const { rows } = await client.query('select count(*)::int from item');
@@ -33,7 +33,7 @@ describe('a transaction', () => {
     expect(await items()).to.deep.equal([1, 2]);
   });
 
-  it('is undone as a whole if something that was sent fails, even what was sent last', async () => {
+  it('is rolled back as a whole if any queued statement fails, even the last', async () => {
     const failure = await failureOf(
       inTransaction(pool, async (_client, send) => {
         send(insert(1));
@@ -45,7 +45,7 @@ describe('a transaction', () => {
     expect(await items()).to.deep.equal([]);
   });
 
-  it('names the failure, not what could not be asked after it', async () => {
+  it('reports the failure, not the statements skipped after it', async () => {
     const failure = await failureOf(
       inTransaction(pool, async (client, send) => {
         send(insert(1));
@@ -56,7 +56,7 @@ describe('a transaction', () => {
     expect(failure).to.include({ code: '23505' });
   });
 
-  it('is not taken for done if its work ignores a failure', async () => {
+  it('fails even if its work ignores an error', async () => {
     const failure = await failureOf(
       inTransaction(pool, async (client, send) => {
         send(insert(1));
@@ -67,7 +67,7 @@ describe('a transaction', () => {
     expect(await items()).to.deep.equal([]);
   });
 
-  it('is undone if its work gives up, and leaves the connection good for the next one', async () => {
+  it('is rolled back if its work throws, and leaves the connection usable', async () => {
     const failure = await failureOf(
       inTransaction(pool, async (_client, send) => {
         send(insert(1));

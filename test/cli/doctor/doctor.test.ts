@@ -326,7 +326,7 @@ describe('hubctl doctor', function () {
     const findings = await look({}, { server: `http://127.0.0.1:${port}`, token: hub.token });
     proxy.close();
     expect(failures(findings)).to.deep.equal(['hub']);
-    expect(only(findings, 'hub').detail).to.contain(`127.0.0.1:${port} is no hub`);
+    expect(only(findings, 'hub').detail).to.contain(`127.0.0.1:${port} is not a hub`);
   });
 
   it('finds nothing wrong where no hub has been started yet, and makes nothing', async () => {

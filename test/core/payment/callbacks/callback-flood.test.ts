@@ -75,7 +75,7 @@ describe('a flood of forged callbacks', function () {
   };
 
   for (const gateway of GATEWAYS) {
-    it(`at one session of ${gateway} causes a handful of questions, is answered, and journaled as far as the session keeps them`, async () => {
+    it(`for one session of ${gateway} causes few verifications, is answered, and is stored up to the limit of the session`, async () => {
       const session = await createSession(payments, gateway);
       payments.tap.forget();
       const times = gateway === 'gateway_one' ? 600 : 200;
@@ -89,7 +89,7 @@ describe('a flood of forged callbacks', function () {
       expect(await countsOf(session)).to.deep.equal({ kept: KEPT, onlyCounted: times - KEPT });
     });
 
-    it(`does not keep a session of ${gateway} that is paid amid it from being settled`, async () => {
+    it(`does not prevent the settlement of a paid session of ${gateway}`, async () => {
       const session = await createSession(payments, gateway);
       await flood(50, (index) => forge(gateway, session, index));
       const proof = payQuietly(payments, session);
@@ -107,7 +107,7 @@ describe('a flood of forged callbacks', function () {
     });
   }
 
-  it('is bounded for the session that it is about, whatever its session_id says', async () => {
+  it('is limited by the session that it resolves to, whatever its session_id', async () => {
     const session = await createSession(payments, 'gateway_one');
     const { session_id: _, ...fields } = callbackFields(session, 'paid', 'FORGED');
     const others = ['', 'chs_00000000000000000000000000', 'nonsense'];
@@ -121,7 +121,7 @@ describe('a flood of forged callbacks', function () {
     expect(await countsOf(session)).to.deep.equal({ kept: KEPT, onlyCounted: 30 });
   });
 
-  it('keeps few callbacks of a session waiting, and deals with the others by the same question', async () => {
+  it('keeps few callbacks of a session waiting, and settles the others by the same verification', async () => {
     const session = await createSession(payments, 'gateway_one');
     const waiting = 3 * MOST_WAITING;
     payments.tap.hold();
@@ -156,7 +156,7 @@ describe('a flood of forged callbacks', function () {
     expect(questions().filter((path) => path.includes('validationserver'))).to.deep.equal([]);
   });
 
-  it('at many sessions asks a few questions at a time, and a bounded number of them', async () => {
+  it('for many sessions causes a limited number of concurrent verifications', async () => {
     const sessions = await Promise.all(
       Array.from({ length: 20 }, () => createSession(payments, 'gateway_one')),
     );
@@ -174,7 +174,7 @@ describe('a flood of forged callbacks', function () {
     expect(questions().length).to.be.at.most(sessions.length * 2 * (AT_ONCE + pauses) * CALLS_EACH);
   });
 
-  it('at sessions that do not exist asks nothing, and leaves no job', async () => {
+  it('for unknown sessions causes no verifications and leaves no jobs', async () => {
     const times = 500;
     const answers = await flood(times, (index) =>
       callBack(payments.hub.gatewayUrl, 'gateway_one', {
@@ -190,7 +190,7 @@ describe('a flood of forged callbacks', function () {
     await until(async () => (await open()) === 0, 'everything is dealt with');
   });
 
-  it('allows ever longer pauses between questions about one session, a minute at most', async () => {
+  it('allows verifications of one session at growing intervals of at most a minute', async () => {
     const session = await createSession(payments, 'gateway_one');
     const pauses: number[] = [];
     for (let time = 0; time < AT_ONCE + 6; time++) {

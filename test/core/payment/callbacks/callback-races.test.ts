@@ -50,7 +50,7 @@ describe('two hubs on one database', function () {
 
   for (const gateway of GATEWAYS) {
     for (const hubs of ['one', 'both'] as const) {
-      it(`settle a session once when 50 callbacks of ${gateway} come to ${hubs} at the same time`, async () => {
+      it(`settle a session once for 50 concurrent callbacks of ${gateway} to ${hubs}`, async () => {
         const session = await createSession(payments, gateway);
         const fields = callbackFields(session, 'paid', payQuietly(payments, session));
         payments.tap.forget();
@@ -72,7 +72,7 @@ describe('two hubs on one database', function () {
     }
   }
 
-  it('stream each change of a status to those who watch at the other hub', async () => {
+  it('stream each status change to watchers at the other hub', async () => {
     const session = await createSession(payments, 'gateway_one');
     const elsewhere = createClient(PaymentService, transportTo(beside.rpcUrl, payments.hub.token));
     const ending = new AbortController();
@@ -104,7 +104,7 @@ describe('two hubs on one database', function () {
     ]);
   });
 
-  it('execute once although one is killed after the provider has executed, and before it was told', async () => {
+  it('execute a payment once, although one hub is killed between execution and response', async () => {
     const session = await createSession(payments, 'gateway_two');
     payQuietly(payments, session);
     payments.tap.forget();

@@ -15,7 +15,7 @@ import { till } from '../fake-gateway.ts';
 const kept = (fields: Record<string, string>) => keptFields(gatewayOne.callback, fields);
 
 describe('the fields of a callback', () => {
-  it('are given to a driver that reads them, and no others', () => {
+  it('reach the driver that reads them, and no others', () => {
     const driver = {
       ...till,
       callback: { ...till.callback, reads: ['status', '__proto__'] },
@@ -27,7 +27,7 @@ describe('the fields of a callback', () => {
 
   for (const driver of DRIVERS) {
     for (const field of driver.callback.reads) {
-      it(`are refused by name if one that ${driver.gateway} reads is too long: ${field}`, () => {
+      it(`are refused by name if a field that ${driver.gateway} reads is too long: ${field}`, () => {
         const others = driver === gatewayOne ? { status: 'VALID', tran_id: 'T' } : {};
         const read = (value: string) => parseClaim(driver, { ...others, [field]: value });
         for (const character of ['x', '𝕏']) {
@@ -39,7 +39,7 @@ describe('the fields of a callback', () => {
       });
     }
 
-    it(`are kept whole and in any case where ${driver.gateway} reads them`, () => {
+    it(`are stored whole, in any letter case, if ${driver.gateway} reads them`, () => {
       const read = Object.fromEntries(driver.callback.reads.map((name) => [name, '𝕏'.repeat(LONGEST_READ)]));
       const padding = Array.from({ length: 190 }, (_, index) => [`padding${index}`, 'x'.repeat(300)]);
       const before = { ...Object.fromEntries(padding), ...read };
@@ -47,7 +47,7 @@ describe('the fields of a callback', () => {
     });
   }
 
-  it('of a notification are kept as far as the driver reads them or operators need them, without credentials', () => {
+  it('are stored if the driver or operators need them, without credentials', () => {
     // All that gateway_one sends.
     const names =
       `tran_id val_id amount card_type store_amount card_no bank_tran_id status tran_date error currency
@@ -65,7 +65,7 @@ describe('the fields of a callback', () => {
     );
   });
 
-  it('that the journal does not keep are told by their number, size and digest', () => {
+  it('are summarized by number, size and digest if the journal does not store them', () => {
     const read = { status: 'VALID', tran_id: 'T' };
     const json = '[["a","é"],["b","x"]]';
     const digest = createHash('sha256').update(json).digest('hex');

@@ -16,7 +16,7 @@ import {
 
 import { query } from '../../../support/postgres/databases.ts';
 
-describe('somebody who knows a callback address and its ids', () => {
+describe('an attacker who knows a callback address and its ids', () => {
   let payments: Payments;
   before(async () => {
     payments = await startPayments();
@@ -28,14 +28,14 @@ describe('somebody who knows a callback address and its ids', () => {
     callBack(payments.hub.gatewayUrl, gateway, fields);
 
   for (const gateway of GATEWAYS) {
-    it(`cannot make a session of ${gateway} paid`, async () => {
+    it(`cannot mark a session of ${gateway} as paid`, async () => {
       const session = await createSession(payments, gateway);
       await callsBack(gateway, callbackFields(session, 'paid', 'FORGED'));
       expect(await statusOf(payments, session)).to.equal('pending');
       expect((await inspect(payments, session)).usageLog).to.equal(undefined);
     });
 
-    it(`cannot take the success of a session of ${gateway} back`, async () => {
+    it(`cannot revoke the success of a session of ${gateway}`, async () => {
       const session = await createSession(payments, gateway);
       await pay(payments, session);
       payments.tap.forget();
@@ -48,7 +48,7 @@ describe('somebody who knows a callback address and its ids', () => {
       expect(payments.tap.calls).to.deep.equal([]);
     });
 
-    it(`cannot keep a session of ${gateway} from being paid`, async () => {
+    it(`cannot prevent a payment of a session of ${gateway}`, async () => {
       const session = await createSession(payments, gateway);
       for (const claim of ['failed', 'cancelled', 'failed'] as const) {
         await callsBack(gateway, callbackFields(session, claim));
@@ -61,7 +61,7 @@ describe('somebody who knows a callback address and its ids', () => {
   }
 
   for (const gateway of GATEWAYS) {
-    it(`cannot have the status of a session of ${gateway} changed without end`, async () => {
+    it(`cannot change the status of a session of ${gateway} repeatedly`, async () => {
       const session = await createSession(payments, gateway);
       payments.tap.forget();
       const contradict = (index: number) =>
@@ -75,7 +75,7 @@ describe('somebody who knows a callback address and its ids', () => {
       expect(payments.tap.calls.length).to.be.within(1, 10);
     });
 
-    it(`cannot hide by contradictions how a session of ${gateway} ended`, async () => {
+    it(`cannot hide the outcome of a session of ${gateway} by contradictions`, async () => {
       const session = await createSession(payments, gateway);
       for (const claim of ['failed', 'cancelled', 'failed', 'cancelled', 'failed'] as const) {
         await callsBack(gateway, callbackFields(session, claim));
@@ -88,7 +88,7 @@ describe('somebody who knows a callback address and its ids', () => {
     });
   }
 
-  it('takes neither the turn nor a question of a session that the callback contradicts', async () => {
+  it('cannot use up the turn or the verifications of a session that the callback contradicts', async () => {
     const [session, other] = [
       await createSession(payments, 'gateway_one'),
       await createSession(payments, 'gateway_one'),
@@ -112,7 +112,7 @@ describe('somebody who knows a callback address and its ids', () => {
     expect(await turn()).to.deep.equal([{ asked: 1, verifying_until: null }]);
   });
 
-  it('learns nothing from the answers', async () => {
+  it('learns nothing from the responses', async () => {
     const session = await createSession(payments, 'gateway_two');
     const answers = await Promise.all([
       callsBack('gateway_two', callbackFields(session, 'paid')),
@@ -124,7 +124,7 @@ describe('somebody who knows a callback address and its ids', () => {
     for (const answer of answers) expect(answer).to.deep.equal({ status: 200, body: 'ok' });
   });
 
-  it('makes the hub ask no provider about sessions it does not know, however often, and is listed', async () => {
+  it('causes no requests to providers for unknown sessions, and is listed', async () => {
     const known = (await journal(payments)).length;
     const unknown = (index: number) =>
       index % 2 === 0

@@ -51,7 +51,7 @@ describe('a notification of gateway_one', () => {
     }
   };
 
-  it('of a payment settles the session by what the validation API says', async () => {
+  it('of a payment settles the session by the answer of the validation API', async () => {
     const fields = callbackFields(session, 'paid', payQuietly(payments, session));
     const digests = { verify_sign: 'md5', verify_key: 'amount,status', verify_sign_sha2: 'sha2' };
     expect(await notify({ ...fields, ...digests, store_id: 'store' })).to.deep.equal(RECEIVED);
@@ -74,7 +74,7 @@ describe('a notification of gateway_one', () => {
     expect(unread, 'verify_key').to.match(/^1, 32 bytes, SHA-256 /);
   });
 
-  it('settles a payment that was validated before somebody else asked', async () => {
+  it('settles a payment that was validated before', async () => {
     const proof = payQuietly(payments, session);
     const { storeId, storePassword } = payments.simulator.credentials.gateway_one;
     const question = new URLSearchParams({ val_id: proof, store_id: storeId, store_passwd: storePassword });
@@ -91,7 +91,7 @@ describe('a notification of gateway_one', () => {
     expect(await statusOf(payments, session)).to.equal('success');
   });
 
-  it('is never resolved by an order reference or by its other fields', async () => {
+  it('is never resolved by an order reference or other fields', async () => {
     const proof = payQuietly(payments, session);
     const { orderReference, sessionId, providerPaymentId } = session;
     const { session_id: _, ...fields } = callbackFields(session, 'paid', proof);
@@ -104,7 +104,7 @@ describe('a notification of gateway_one', () => {
     expect(latest).to.include({ state: 'unresolved', sessionId: '' });
   });
 
-  it('that says another amount than the provider is settled by what the provider says', async () => {
+  it("with another amount is settled by the provider's answer", async () => {
     const proof = payQuietly(payments, session);
     await notify({ ...callbackFields(session, 'paid', proof), amount: '1.00', currency_amount: '1.00' });
     expect(await statusOf(payments, session)).to.equal('success');
@@ -116,7 +116,7 @@ describe('a notification of gateway_one', () => {
     ['wrong_currency', '100.00 EUR, not 100.00 BDT'],
     ['wrong_transaction', 'of another transaction'],
   ] as const) {
-    it(`settles nothing while the provider's answers have a ${kind.replace('_', ' ')}`, async () => {
+    it(`settles nothing while the provider's answers have ${kind.replace('_', ' ')}`, async () => {
       const proof = payQuietly(payments, session);
       for (const operation of ['gateway_one.validate', 'gateway_one.query'] as const) {
         payments.simulator.faults.add({ kind, operation });
@@ -130,7 +130,7 @@ describe('a notification of gateway_one', () => {
     });
   }
 
-  it('with the validation id of another session settles neither by it', async () => {
+  it('with the validation id of another session settles neither session by it', async () => {
     const other = await createSession(payments, 'gateway_one');
     await pay(payments, other);
     const { gatewayTransactionId } = (await inspect(payments, other)).session ?? expect.fail('no session');
@@ -143,13 +143,13 @@ describe('a notification of gateway_one', () => {
     expect(await only(other)).to.include({ state: 'settled' });
   });
 
-  it('with a forged validation id does not hide that the session is paid', async () => {
+  it('with a forged validation id does not hide a paid session', async () => {
     payQuietly(payments, session);
     await notify(callbackFields(session, 'paid', 'FORGED'));
     expect(await statusOf(payments, session)).to.equal('success');
   });
 
-  it('asks for exactly its validation id, whatever characters it has', async () => {
+  it('validates exactly its validation id, with any characters', async () => {
     // Unescaped, it would be the right one.
     const proof = `${payQuietly(payments, session)}&x=y#z`;
     await notify(callbackFields(session, 'paid', proof));
@@ -162,7 +162,7 @@ describe('a notification of gateway_one', () => {
     expect((await journal(payments, session))[0]?.fields).to.include({ val_id: proof });
   });
 
-  it('with the ids of two sessions changes neither and asks nobody', async () => {
+  it('with the ids of two sessions changes neither and causes no requests', async () => {
     const other = await createSession(payments, 'gateway_one');
     const fields = callbackFields(other, 'paid', payQuietly(payments, other));
     expect(await notify({ ...fields, session_id: session.sessionId })).to.deep.equal(RECEIVED);
@@ -177,14 +177,14 @@ describe('a notification of gateway_one', () => {
 
   for (const session_id of ['chs_01k00000000000000000000000', '', 'nonsense', 'chs_']) {
     const named = JSON.stringify(session_id);
-    it(`with the session id ${named}, which names no session, is resolved by its transaction id`, async () => {
+    it(`with the unknown session id ${named} is resolved by its transaction id`, async () => {
       const fields = callbackFields(session, 'paid', payQuietly(payments, session));
       expect(await notify({ ...fields, session_id })).to.deep.equal(RECEIVED);
       expect(await only()).to.include({ state: 'settled', sessionId: session.sessionId });
       expect(await statusOf(payments, session)).to.equal('success');
     });
 
-    it(`with the session id ${named} and an unknown transaction id is resolved by its session key`, async () => {
+    it(`with the unknown session id ${named} and an unknown transaction id is resolved by its session key`, async () => {
       const fields = callbackFields(session, 'paid', payQuietly(payments, session));
       const sessionkey = session.providerPaymentId;
       const sent = { ...fields, session_id, tran_id: 'UNKNOWN', sessionkey };
@@ -194,20 +194,20 @@ describe('a notification of gateway_one', () => {
     });
   }
 
-  it('with a failure and no valid session id fails the session of its transaction id', async () => {
+  it('with a failure and an invalid session id fails the session of its transaction id', async () => {
     await notify({ ...callbackFields(session, 'failed'), session_id: '' });
     expect(await statusOf(payments, session)).to.equal('failed');
     expect(await only()).to.include({ state: 'settled' });
   });
 
-  it('whose other ids name no session belongs to the session of its session id', async () => {
+  it('with unknown other ids belongs to the session of its session id', async () => {
     const fields = callbackFields(session, 'paid', payQuietly(payments, session));
     await notify({ ...fields, tran_id: 'UNKNOWN', sessionkey: 'UNKNOWN' });
     expect(await only()).to.include({ state: 'settled' });
     expect(await statusOf(payments, session)).to.equal('success');
   });
 
-  it('with the session key of another session changes neither and asks nobody', async () => {
+  it('with the session key of another session changes neither and causes no requests', async () => {
     const other = await createSession(payments, 'gateway_one');
     const { session_id: _, ...fields } = callbackFields(session, 'paid', payQuietly(payments, session));
     for (const named of [{ session_id: session.sessionId }, {}]) {
@@ -221,14 +221,14 @@ describe('a notification of gateway_one', () => {
     for (const each of [session, other]) expect(await statusOf(payments, each)).to.equal('pending');
   });
 
-  it('that names no session at all is unresolved, and asks nobody', async () => {
+  it('that names no session is unresolved and causes no requests', async () => {
     await notify({ session_id: '', status: 'VALID', tran_id: 'UNKNOWN', sessionkey: 'UNKNOWN' });
     const [latest] = await journal(payments);
     expect(latest).to.include({ state: 'unresolved', sessionId: '' });
     expect(payments.tap.calls).to.deep.equal([]);
   });
 
-  it('with a status of no consequence is journaled as it came, and ignored', async () => {
+  it('with a status without effect is stored unchanged and ignored', async () => {
     payQuietly(payments, session);
     for (const status of ['UNATTEMPTED', 'EXPIRED', 'valid', 'SUCCESS']) {
       expect(await notify({ ...callbackFields(session, 'paid'), status })).to.deep.equal(RECEIVED);

@@ -32,7 +32,7 @@ describe('a return from gateway_two', () => {
     payments.simulator.payments().find(({ ref }) => ref === providerPaymentId) ?? expect.fail('no payment');
   const statesOf = async (of: ChargeSession) => (await journal(payments, of)).map(({ state }) => state);
 
-  it('executes the payment, once, and settles the session', async () => {
+  it('executes the payment once and settles the session', async () => {
     expect(await pay(payments, session)).to.deep.equal(OK);
     expect(await statusOf(payments, session)).to.equal('success');
     expect(payments.tap.calls).to.deep.equal(['/gateway_two/execute']);
@@ -41,7 +41,7 @@ describe('a return from gateway_two', () => {
     expect((await inspect(payments, session)).usageLog).to.include({ gatewayTransactionId: proof });
   });
 
-  it('again finds the session paid and asks nobody', async () => {
+  it('repeated for a paid session causes no requests', async () => {
     await pay(payments, session);
     payments.tap.forget();
     for (const claim of ['paid', 'paid', 'failed', 'cancelled'] as const) {
@@ -76,7 +76,7 @@ describe('a return from gateway_two', () => {
     expect(await statusOf(payments, session)).to.equal('success');
   });
 
-  it('that says failure or cancel is believed without asking', async () => {
+  it('with failure or cancel is accepted without a request', async () => {
     await visit(callbackFields(session, 'failed'));
     expect(await statusOf(payments, session)).to.equal('failed');
     await visit(callbackFields(session, 'cancelled'));
@@ -84,7 +84,7 @@ describe('a return from gateway_two', () => {
     expect(payments.tap.calls).to.deep.equal([]);
   });
 
-  it('that claims a success which the provider denies leaves the session as it is', async () => {
+  it('that claims a success which the provider denies leaves the session unchanged', async () => {
     await visit(callbackFields(session, 'paid'));
     expect(await statusOf(payments, session)).to.equal('pending');
     expect(await statesOf(session)).to.deep.equal(['ignored']);
@@ -95,7 +95,7 @@ describe('a return from gateway_two', () => {
     expect(paymentOf(session).executions).to.equal(0);
   });
 
-  it('with the payment id of another session executes neither', async () => {
+  it('with the payment id of another session executes neither payment', async () => {
     const other = await createSession(payments, 'gateway_two');
     for (const each of [session, other]) payQuietly(payments, each);
     payments.tap.forget();
@@ -108,7 +108,7 @@ describe('a return from gateway_two', () => {
     expect(await statesOf(session)).to.deep.equal(['mismatch']);
   });
 
-  it('with a payment id that no session has executes the stored one', async () => {
+  it('with an unknown payment id executes the stored one', async () => {
     payQuietly(payments, session);
     await visit({ ...callbackFields(session, 'paid'), paymentID: 'TRFOREIGN' });
     expect(await statusOf(payments, session)).to.equal('success');
@@ -116,7 +116,7 @@ describe('a return from gateway_two', () => {
   });
 
   for (const session_id of ['chs_01k00000000000000000000000', '', 'nonsense']) {
-    it(`with the session id ${JSON.stringify(session_id)}, which names no session, is resolved by its payment id`, async () => {
+    it(`with the unknown session id ${JSON.stringify(session_id)} is resolved by its payment id`, async () => {
       payQuietly(payments, session);
       await visit({ ...callbackFields(session, 'paid'), session_id });
       expect(await statusOf(payments, session)).to.equal('success');
@@ -124,7 +124,7 @@ describe('a return from gateway_two', () => {
     });
   }
 
-  it('with a payment id that belongs to no session changes nothing and asks nobody', async () => {
+  it('with an unknown payment id and no session id changes nothing and causes no requests', async () => {
     await visit({ paymentID: 'TRFOREIGN', status: 'success' });
     await visit({ session_id: 'chs_01k0000000000000000000000', paymentID: 'TRFOREIGN', status: 'success' });
     expect(payments.tap.calls).to.deep.equal([]);
@@ -134,7 +134,7 @@ describe('a return from gateway_two', () => {
     ]);
   });
 
-  it('with two payment ids that differ is refused, and not journaled', async () => {
+  it('with two different payment ids is refused and not stored', async () => {
     const known = (await journal(payments)).length;
     const { status, body } = await visit({ ...callbackFields(session, 'paid'), paymentId: 'TROTHER' });
     expect(status).to.equal(400);
@@ -154,7 +154,7 @@ describe('a return from gateway_two', () => {
   });
 
   for (const kind of ['wrong_amount', 'wrong_currency', 'wrong_transaction'] as const) {
-    it(`settles nothing when the execution has a ${kind.replace('_', ' ')}`, async () => {
+    it(`settles nothing when the execution has ${kind.replace('_', ' ')}`, async () => {
       payQuietly(payments, session);
       payments.simulator.faults.add({ kind, operation: 'gateway_two.execute' });
       await visit(callbackFields(session, 'paid'));
@@ -164,7 +164,7 @@ describe('a return from gateway_two', () => {
     });
   }
 
-  it('is dealt with although the token has expired', async () => {
+  it('is processed although the token has expired', async () => {
     payQuietly(payments, session);
     payments.simulator.faults.add({ kind: 'expired_token', operation: 'gateway_two.execute' });
     await visit(callbackFields(session, 'paid'));

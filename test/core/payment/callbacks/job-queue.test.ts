@@ -7,7 +7,7 @@ import { createDatabase } from '../../../support/postgres/databases.ts';
 describe('the tables of the queue', function () {
   this.timeout(60_000);
 
-  it('are made once by hubs that all found none', async () => {
+  it('are created once by hubs that start at the same time', async () => {
     const connectionString = await createDatabase();
     const pools = Array.from({ length: 8 }, () => new pg.Pool({ connectionString, max: 1 }));
     try {

@@ -43,7 +43,7 @@ describe('the callback journal', () => {
     await database.down();
   });
 
-  it('is committed before the provider is answered', async () => {
+  it('commits a callback before the response to the provider', async () => {
     const session = await createSession(payments, 'gateway_two');
     const locker = new pg.Client({ connectionString: databaseUrl });
     await locker.connect();
@@ -70,7 +70,7 @@ describe('the callback journal', () => {
     await untilStatus(payments, session, 'cancelled');
   });
 
-  it('without its database takes nothing and says so, and the next try of the provider is taken', async () => {
+  it("reports an outage of its database, and accepts the provider's next attempt", async () => {
     const session = await createSession(payments, 'gateway_one');
     const fields = callbackFields(session, 'paid', payQuietly(payments, session));
     await database.down();
@@ -84,7 +84,7 @@ describe('the callback journal', () => {
     await untilStatus(payments, session, 'success');
   });
 
-  it('takes 5 KiB at most for a callback, whatever is sent, and keeps what is read of it', async () => {
+  it('stores at most 5 KiB of a callback, with the fields that the driver reads', async () => {
     const session = await createSession(payments, 'gateway_one');
     const { tran_id = '', session_id = '' } = callbackFields(session, 'paid');
     const [longest, proof] = ['𝕏'.repeat(255), payQuietly(payments, session)];
@@ -118,7 +118,7 @@ describe('the callback journal', () => {
     await untilStatus(payments, session, 'success');
   });
 
-  it('is listed newest first, page by page, by state, gateway and session', async () => {
+  it('lists callbacks newest first, page by page, by state, gateway and session', async () => {
     const session = await createSession(payments, 'gateway_one');
     await callBack(payments.hub.gatewayUrl, 'gateway_one', callbackFields(session, 'failed'));
     await pay(payments, session);
@@ -140,7 +140,7 @@ describe('the callback journal', () => {
     ).to.have.length(0);
   });
 
-  it('shows a callback with what the provider was asked on its behalf', async () => {
+  it('shows a callback with the requests that it caused', async () => {
     const session = await createSession(payments, 'gateway_one');
     await pay(payments, session);
     const [entry] = await journal(payments, session);
@@ -161,7 +161,7 @@ describe('the callback journal', () => {
     }
   });
 
-  it('lets a callback be replayed: one that did not fit is settled, one that is settled changes nothing', async () => {
+  it('replays callbacks: a mismatch settles, a settled one changes nothing', async () => {
     const session = await createSession(payments, 'gateway_one');
     for (const operation of ['gateway_one.validate', 'gateway_one.query'] as const) {
       payments.simulator.faults.add({ kind: 'wrong_amount', operation });
@@ -194,7 +194,7 @@ describe('the callback journal', () => {
     expect(audit).to.deep.equal(Array.from({ length: 3 }, () => ({ subject: callbackId })));
   });
 
-  it('gives a callback up after a day in which the provider did not answer, until it is replayed', async () => {
+  it('gives up a callback after a day without an answer of the provider, until it is replayed', async () => {
     const session = await createSession(payments, 'gateway_one');
     for (const operation of ['gateway_one.validate', 'gateway_one.query'] as const) {
       payments.simulator.faults.add({ kind: 'error_500', operation, times: 1_000 });
@@ -230,7 +230,7 @@ describe('the callback journal', () => {
     expect((await inspect(payments, session)).usageLog).to.not.equal(undefined);
   });
 
-  it('gives a callback up too that the hub itself cannot deal with for a day', async () => {
+  it('gives up a callback that the hub fails to process for a day', async () => {
     const session = await createSession(payments, 'gateway_one');
     const [slot] = await query<{ sealed: Buffer }>(
       databaseUrl,

@@ -9,7 +9,7 @@ import { createPaymentMetrics } from '../../../../core/payment/metrics.ts';
 import { createMetrics } from '../../../../lib/metrics/metrics.ts';
 
 describe('receiving callbacks', () => {
-  it('processes a limited number at a time, and leaves the others to jobs without a wait', async () => {
+  it('processes a limited number inline, and leaves the others to jobs without delay', async () => {
     const held = Promise.withResolvers<void>();
     const [journaled, processed]: string[][] = [[], []];
     const journal: Pick<Journal, 'append'> = {

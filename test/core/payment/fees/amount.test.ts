@@ -6,7 +6,7 @@ import { feeFormula, minorAmount } from './fee-arbitraries.ts';
 const NOTHING: FeeFormula = { basisPoints: 0, fixedMinor: 0n, minMinor: null, maxMinor: null };
 
 describe('the amount of a fee', () => {
-  it('is a share, rounded half up to the minor unit, plus the fixed part, within the bounds', () => {
+  it('is the rate, rounded half up to the minor unit, plus the fixed part, within the bounds', () => {
     const share = (basisPoints: number, amount: bigint) => feeAmount({ ...NOTHING, basisPoints }, amount);
     expect(share(250, 10_000n)).to.equal(250n);
     expect(share(100, 49n)).to.equal(0n);
@@ -23,7 +23,7 @@ describe('the amount of a fee', () => {
     expect(feeAmount({ ...NOTHING, minMinor: 500n }, 100n)).to.equal(500n);
   });
 
-  it('is exact: never more than half a minor unit away from the rational amount, and halves go up', () => {
+  it('is exact: at most half a minor unit from the rational amount, with halves rounded up', () => {
     fc.assert(
       fc.property(
         minorAmount,
@@ -39,7 +39,7 @@ describe('the amount of a fee', () => {
     );
   });
 
-  it('is never negative, and within its bounds', () => {
+  it('is never negative and within its bounds', () => {
     fc.assert(
       fc.property(feeFormula, minorAmount, (formula, paid) => {
         const fee = feeAmount(formula, paid);
@@ -49,7 +49,7 @@ describe('the amount of a fee', () => {
     );
   });
 
-  it('is never less for a larger payment', () => {
+  it('is never lower for a larger payment', () => {
     fc.assert(
       fc.property(feeFormula, minorAmount, minorAmount, (formula, one, other) => {
         const [less, more] = one < other ? [one, other] : [other, one];

@@ -24,7 +24,7 @@ describe('the backtest of a fee rule', function () {
     await admin.db.pool.query('truncate usage_log, fee_rule, fee_line');
   });
 
-  it('charges in the database exactly what the rule charges when a payment is settled', async () => {
+  it('computes in SQL exactly the fees of a settlement', async () => {
     const slot = await addSlot(admin);
     let from = NOW;
     const payments = fc.array(minorAmount, { minLength: 1, maxLength: 4 });
@@ -58,7 +58,7 @@ describe('the backtest of a fee rule', function () {
     );
   });
 
-  it('shows what was charged beside it, by currency, for the payments the rule would have applied to', async () => {
+  it('compares with the fees charged, by currency, for the payments of the rule', async () => {
     const [slot, bank] = [await addSlot(admin), await addSlot(admin, { gateway: 'bank' })];
     await admin.client.addFeeRule({ rule: { name: 'card', basisPoints: 100 } });
     await admin.client.addFeeRule({ rule: { name: 'tax', basisPoints: 5_000 } });
@@ -78,7 +78,7 @@ describe('the backtest of a fee rule', function () {
     expect((await admin.client.listFeeRules({ includeEnded: true })).rules).to.have.length(2);
   });
 
-  it('leaves out payments that a more specific rule of its name was in force for', async () => {
+  it('excludes payments of a more specific rule of the same name', async () => {
     const slot = await addSlot(admin);
     await admin.client.addFeeRule({ rule: { name: 'card', basisPoints: 100 } });
     await pay(slot, 10_000n, 'BDT');
@@ -98,7 +98,7 @@ describe('the backtest of a fee rule', function () {
     ]);
   });
 
-  it('counts a payment once, whether it was reversed or stands again, and another one after it as well', async () => {
+  it('counts a reversed payment once, and a later payment separately', async () => {
     const slot = await addSlot(admin);
     const payment = { slot, amountMinor: 10_000n, currency: 'BDT', settledAt: NOW };
     const { usageLogId } = await settle(admin.db.pool, payment);
@@ -114,7 +114,7 @@ describe('the backtest of a fee rule', function () {
     ]);
   });
 
-  it('counts from its beginning up to, and not with, its end', async () => {
+  it('includes the start and excludes the end of the period', async () => {
     const slot = await addSlot(admin);
     for (const ms of [-1, 0, HOUR_MS - 1, HOUR_MS]) {
       const settledAt = new Date(NOW.getTime() + ms);
@@ -124,7 +124,7 @@ describe('the backtest of a fee rule', function () {
     expect(result?.payments).to.equal(2n);
   });
 
-  it('is refused for a rule that could not be added, and for a period that ends before it begins', async () => {
+  it('is refused for an invalid rule, and for a period that ends before it begins', async () => {
     expect(await refusal(backtest({ name: 'card', fixedMinorUnits: 1n }))).to.include({
       field: 'rule.currency',
     });

@@ -60,7 +60,7 @@ describe('overlapping fee rules', function () {
     await admin.db.pool.query('truncate usage_log, fee_rule, fee_line');
   });
 
-  it('have the expected winner at every moment, in settlement, previews and backtests', async () => {
+  it('select the expected winner at every moment in settlement, previews and backtests', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { minLength: 2, maxLength: 8 }), async (operations) => {
         await admin.db.pool.query('truncate usage_log, fee_rule, fee_line');
@@ -102,7 +102,7 @@ describe('overlapping fee rules', function () {
     );
   });
 
-  it('let a temporary rule apply while it is valid, and then the open-ended one again', async () => {
+  it('apply a temporary rule while it is valid, then the open-ended one again', async () => {
     const open = await addRule({ name: 'card', basisPoints: 100 });
     now = later(10);
     const sale = await addRule({ name: 'card', basisPoints: 0, validTo: timestampFromDate(later(20)) });
@@ -123,7 +123,7 @@ describe('overlapping fee rules', function () {
     expect(await states()).to.deep.equal([[1, FeeRuleState.IN_FORCE]]);
   });
 
-  it('end the open-ended version where the next one begins, beside a temporary one', async () => {
+  it('end the open-ended version when the next one begins, but not a temporary one', async () => {
     await addRule({ name: 'card', basisPoints: 100 });
     const temporary = { validFrom: timestampFromDate(later(5)), validTo: timestampFromDate(later(20)) };
     await addRule({ name: 'card', basisPoints: 200, ...temporary });
@@ -137,7 +137,7 @@ describe('overlapping fee rules', function () {
     ]);
   });
 
-  it('backtest as settlement would choose: a temporary rule keeps its payments', async () => {
+  it('select the same rule in backtests as in settlement', async () => {
     await addRule({ name: 'card', basisPoints: 100 });
     now = later(10);
     await addRule({ name: 'card', basisPoints: 50, validTo: timestampFromDate(later(20)) });
@@ -147,7 +147,7 @@ describe('overlapping fee rules', function () {
   });
 
   describe('of a slot', () => {
-    it('are refused where the rule that applies does not let slots override it, and else win', async () => {
+    it('are refused if the applicable rule does not allow slots to override it', async () => {
       await addRule({ name: 'card', basisPoints: 100 });
       const own = { name: 'card', slot: slot.name, basisPoints: 0 };
       expect(await refusal(limited.addFeeRule({ rule: own }))).to.include({
@@ -163,7 +163,7 @@ describe('overlapping fee rules', function () {
       expect([await charged(0), await charged(0, other)]).to.deep.equal([0n, 100n]);
     });
 
-    it('stop applying when a rule of that name is added that does not let slots override it', async () => {
+    it('stop applying when a rule of the same name without slot overrides is added', async () => {
       const { rule } = await limited.addFeeRule({ rule: { name: 'card', slot: slot.name, basisPoints: 10 } });
       expect(await charged(0)).to.equal(10n);
       now = later(1);
@@ -179,7 +179,7 @@ describe('overlapping fee rules', function () {
       expect(await charged(1)).to.equal(20n);
     });
 
-    it('are changed by limited tokens only if one added them, or an operator allows it', async () => {
+    it('can be changed by limited tokens only if one added them or an operator allows it', async () => {
       const locked = await addRule({ name: 'card', slot: slot.name, basisPoints: 100 });
       const retireCard = (feeRuleId = '') => limited.retireFeeRule({ feeRuleId });
       expect(await refusal(retireCard(locked?.feeRuleId))).to.include({
@@ -199,7 +199,7 @@ describe('overlapping fee rules', function () {
       for (const rule of [open, replacing]) await retireCard(rule?.feeRuleId);
     });
 
-    it('are listed with those for any slot, and without those of other slots', async () => {
+    it('are listed with the rules for any slot, without those of other slots', async () => {
       await addRule({ name: 'a', basisPoints: 1 });
       await addRule({ name: 'b', gateway: 'till', basisPoints: 1 });
       await addRule({ name: 'c', gateway: 'bank', basisPoints: 1 });
@@ -209,7 +209,7 @@ describe('overlapping fee rules', function () {
       expect(rules.map(({ name }) => name)).to.deep.equal(['a', 'b', 'd']);
     });
 
-    it('tell nothing about the names of rules of other slots in a backtest', async () => {
+    it("do not reveal names of other slots' rules in a backtest", async () => {
       await addRule({ name: 'secret', slot: other.name, basisPoints: 1 });
       await addRule({ name: 'known', basisPoints: 1 });
       const isNew = async (name: string) => {

@@ -33,7 +33,7 @@ describe('the fees of a payment', () => {
     );
   });
 
-  it('are the same rules whatever is paid, and never less in total for more', () => {
+  it('use the same rules for every amount, and never decrease for a larger one', () => {
     fc.assert(
       fc.property(feeRules, minorAmount, minorAmount, (rules, one, other) => {
         const [less, more] = one < other ? [one, other] : [other, one];
@@ -58,7 +58,7 @@ describe('fee rules', function () {
     await admin.db.pool.query('delete from fee_rule');
   });
 
-  it('say what a payment costs now, rule by rule, and the lines add up to the total', async () => {
+  it('compute the fees of a payment rule by rule, adding up to the total', async () => {
     const slot = await addSlot(admin);
     await admin.client.addFeeRule({ rule: { name: 'tax', basisPoints: 1_500 } });
     await admin.client.addFeeRule({ rule: { name: 'card', gateway: 'till', basisPoints: 250 } });
@@ -93,7 +93,7 @@ describe('fee rules', function () {
     expect(fees.totalMinor).to.equal(1_720n);
   });
 
-  it('are followed by their next version from the moment that one begins', async () => {
+  it('are replaced by their next version when it begins', async () => {
     const first = (await admin.client.addFeeRule({ rule: { name: 'card', basisPoints: 100 } })).rule;
     const second = (
       await admin.client.addFeeRule({
@@ -109,7 +109,7 @@ describe('fee rules', function () {
     expect(await chargedAt(1_000, 'BDT')).to.deep.equal([['card', 1, 300n]]);
   });
 
-  it('give way to a version that begins before one that was planned', async () => {
+  it('are replaced by a version that begins before a planned one', async () => {
     await admin.client.addFeeRule({ rule: { name: 'card', basisPoints: 100 } });
     const planned = { name: 'card', basisPoints: 200, validFrom: timestampFromDate(later(1_000)) };
     await admin.client.addFeeRule({ rule: planned });
@@ -120,7 +120,7 @@ describe('fee rules', function () {
     expect(await chargedAt(1_000)).to.deep.equal([['card', 3, 300n]]);
   });
 
-  it('number their versions without a gap or a double, however many operators add one at once', async () => {
+  it('get consecutive version numbers from concurrent operators', async () => {
     const rates = Array.from({ length: 8 }, (_, index) => index * 10);
     await Promise.all(
       rates.map((basisPoints) => admin.client.addFeeRule({ rule: { name: 'card', basisPoints } })),
@@ -150,7 +150,7 @@ describe('fee rules', function () {
     ]);
   });
 
-  it('end when they are retired, once', async () => {
+  it('end once when they are retired', async () => {
     const { rule } = await admin.client.addFeeRule({ rule: { name: 'card', basisPoints: 100 } });
     const feeRuleId = rule?.feeRuleId ?? '';
     now = later(1_000);
@@ -179,7 +179,7 @@ describe('fee rules', function () {
     expect((await admin.client.listFeeRules({ includeEnded: true })).rules).to.have.length(1);
   });
 
-  it('are refused with the field at fault when they make no sense, and nothing is changed then', async () => {
+  it('are refused with the wrong field if they are invalid, and nothing changes', async () => {
     const slot = await addSlot(admin);
     await admin.client.addFeeRule({ rule: { name: 'card', basisPoints: 100 } });
     const valid = { name: 'card', basisPoints: 100 };
@@ -214,7 +214,7 @@ describe('fee rules', function () {
     }
   });
 
-  it('are not asked about no money, no currency and no slot', async () => {
+  it('refuse previews without an amount, a currency or a slot', async () => {
     const slot = await addSlot(admin);
     const preview = async (name: string, minorUnits: bigint, currency: string) =>
       (await refusal(admin.client.previewFees({ slot: name, amount: { minorUnits, currency } }))).code;
@@ -240,7 +240,7 @@ const AT = new Date('2026-05-01T12:00:00.000Z');
 const PAYMENT: FeeSubject = { gateway: 'till', slotId: 'slot-1', currency: 'BDT', at: AT };
 
 describe('the fee rules that apply to a payment', () => {
-  it('are, for each name, the most specific: slot before gateway before currency before none', () => {
+  it('are the most specific for each name: slot, then gateway, then currency, then none', () => {
     const scopes = [
       { slotId: 'slot-1', gateway: 'till', currency: 'BDT' },
       { slotId: 'slot-1', gateway: 'till' },
@@ -256,12 +256,12 @@ describe('the fee rules that apply to a payment', () => {
     }
   });
 
-  it('are not those of another gateway, slot or currency', () => {
+  it('exclude those of another gateway, slot or currency', () => {
     const others = [{ gateway: 'bank' }, { slotId: 'slot-2' }, { currency: 'USD' }].map(rule);
     expect(matchRules(others, PAYMENT)).to.deep.equal([]);
   });
 
-  it('begin to apply at the very moment they say, and stop at the very moment they say', () => {
+  it('begin and end at exactly the given times', () => {
     const at = (ms: number) => new Date(AT.getTime() + ms);
     const older = rule({ id: 'older', validFrom: at(-9), validTo: AT });
     const newer = rule({ id: 'newer', validFrom: AT });
@@ -269,7 +269,7 @@ describe('the fee rules that apply to a payment', () => {
     expect([idsAt(-10), idsAt(-9), idsAt(-1), idsAt(0)]).to.deep.equal([[], ['older'], ['older'], ['newer']]);
   });
 
-  it('are the same in whichever order the rules come, one for each name, by name', () => {
+  it('do not depend on the order of the rules, one for each name, by name', () => {
     fc.assert(
       fc.property(feeRules, fc.infiniteStream(fc.nat()), (rules, order) => {
         const shuffled = rules
@@ -284,7 +284,7 @@ describe('the fee rules that apply to a payment', () => {
     );
   });
 
-  it('are at every moment those that the order in docs/how-to/change-fees.md says', () => {
+  it('follow the order of docs/how-to/change-fees.md at every moment', () => {
     const payment = fc.record({
       gateway: fc.constant('till'),
       slotId: fc.constantFrom('slot-1', 'slot-2', 'slot-3'),
@@ -306,7 +306,7 @@ describe('the fee rules that apply to a payment', () => {
     );
   });
 
-  it('go back to the open-ended version when a temporary one is over', () => {
+  it('return to the open-ended version when a temporary one ends', () => {
     const at = (ms: number) => new Date(AT.getTime() + ms);
     const open = rule({ id: 'open', version: 1, validFrom: at(-10) });
     const week = rule({ id: 'week', version: 2, validFrom: at(0), validTo: at(7), declaredTo: at(7) });

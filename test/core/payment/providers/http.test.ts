@@ -55,7 +55,7 @@ describe('HTTP to a provider', () => {
     return error.message;
   };
 
-  it('sends what it is given and hands over status and body, whatever the status is', async () => {
+  it('sends the request, and returns status and body for any status', async () => {
     provider.on('/api/pay', raw(418, 'I’m a teapot'));
     const answer = await http.send({
       method: 'POST',
@@ -70,7 +70,7 @@ describe('HTTP to a provider', () => {
     expect(received?.headers['x-app-key']).to.equal('k');
   });
 
-  it('reads broken UTF-8 as far as it goes', async () => {
+  it('decodes broken UTF-8 with replacement characters', async () => {
     provider.on('/api/x', (response) => response.end(Buffer.from([0x61, 0xff, 0x62])));
     expect(await get(`${provider.url}/api/x`)).to.deep.equal({ status: 200, body: 'a�b' });
   });
@@ -81,12 +81,12 @@ describe('HTTP to a provider', () => {
     expect(provider.received.map(({ path }) => path)).to.deep.equal(['/api/x']);
   });
 
-  it('takes an answer of 1 MiB', async () => {
+  it('accepts a response of 1 MiB', async () => {
     provider.on('/api/x', raw(200, 'x'.repeat(MIB)));
     expect((await get(`${provider.url}/api/x`)).body).to.have.length(MIB);
   });
 
-  it('hangs up on an answer of 100 MB after the first', async () => {
+  it('aborts a response of 100 MB after the first MiB', async () => {
     let written = 0;
     const flood: Scripted = (response) => {
       const chunk = Buffer.alloc(64 * 1024, 0x78);
@@ -106,12 +106,12 @@ describe('HTTP to a provider', () => {
     expect(written).to.be.lessThan(20 * MIB);
   });
 
-  it('gives up a provider that does not answer', async () => {
+  it('times out if the provider does not answer', async () => {
     provider.on('/api/x', silence);
     expect(await complaint(get(`${provider.url}/api/x`, 100))).to.match(/it took longer than 100 ms$/);
   });
 
-  it('gives up a provider that sends a byte now and then', async () => {
+  it('times out if the provider sends a byte from time to time', async () => {
     const drip: Scripted = (response) => {
       const timer = setInterval(() => response.write('x'), 20);
       response.on('close', () => clearInterval(timer));
@@ -120,7 +120,7 @@ describe('HTTP to a provider', () => {
     expect(await complaint(get(`${provider.url}/api/x`, 200))).to.match(/it took longer than 200 ms$/);
   });
 
-  it('never waits longer than the slot allows, whatever a request asks for', async () => {
+  it('never waits longer than the slot allows', async () => {
     provider.on('/api/x', silence);
     const options = { environment: 'sandbox', productionUrls: [], timeoutMs: 100 } as const;
     const hasty = createProviderHttp({ baseUrl: provider.url, ...options });
@@ -129,7 +129,7 @@ describe('HTTP to a provider', () => {
     await hasty.close();
   });
 
-  it('gives up when the hub ends, and leaves no timer and no listener behind otherwise', async () => {
+  it('aborts when the hub stops, and otherwise leaves no timer and no listener behind', async () => {
     provider.on('/api/x', raw(200, 'x'));
     provider.on('/api/silent', silence);
     const ending = new AbortController();
@@ -151,12 +151,12 @@ describe('HTTP to a provider', () => {
     await bound.close();
   });
 
-  it('says that the provider hung up', async () => {
+  it('reports that the provider closed the connection', async () => {
     provider.on('/api/x', hangUp);
     expect(await complaint(get(`${provider.url}/api/x`))).to.match(/it closed the connection$/);
   });
 
-  it('says that an answer is cut off', async () => {
+  it('reports a truncated response', async () => {
     provider.on('/api/x', (response) => {
       response.writeHead(200, { 'content-length': '100' }).write('{"status":');
       setImmediate(() => response.destroy());
@@ -164,13 +164,13 @@ describe('HTTP to a provider', () => {
     expect(await complaint(get(`${provider.url}/api/x`))).to.match(/it closed the connection|cut off$/);
   });
 
-  it('says that nobody listens', async () => {
+  it('reports a refused connection', async () => {
     await provider.close();
     expect(await complaint(get(`${provider.url}/api/x`))).to.match(/it refused the connection$/);
     provider = await startScriptedProvider();
   });
 
-  it('says that a name is not known', async () => {
+  it('reports an unknown host name', async () => {
     const lost = open('http://provider.invalid');
     const message = await complaint(lost.send({ method: 'GET', url: 'http://provider.invalid/x' }));
     expect(message).to.match(
@@ -179,7 +179,7 @@ describe('HTTP to a provider', () => {
     await lost.close();
   });
 
-  it('says that the provider does not speak HTTP', async () => {
+  it('reports that the provider does not use HTTP', async () => {
     const server = createServer(
       (socket) => void socket.on('error', () => {}).end('220 mail.example ESMTP\r\n'),
     );
@@ -210,7 +210,7 @@ describe('HTTP to a provider', () => {
     }
   });
 
-  it('uses its connections again', async () => {
+  it('reuses its connections', async () => {
     const sockets = new Set<Socket | null>();
     provider.on('/api/x', (response) => {
       sockets.add(response.socket);
@@ -221,7 +221,7 @@ describe('HTTP to a provider', () => {
     expect(sockets.size).to.be.lessThan(4);
   });
 
-  it('lets an exchange finish before it closes, and takes no other', async () => {
+  it('lets a running request finish before it closes, and accepts no other', async () => {
     let answer = (): void => {};
     provider.on('/api/x', (response) => {
       answer = () => void response.end('at last');
@@ -242,7 +242,7 @@ describe('HTTP to a provider in production', () => {
   const open = (baseUrl: string) =>
     createProviderHttp({ baseUrl, environment: 'production', productionUrls: PRODUCTION });
 
-  it('goes to the hosts of the provider', async () => {
+  it('connects to the hosts of the provider', async () => {
     for (const url of [...PRODUCTION, 'https://pay.example/v2', 'https://PAY.example:443/'])
       await open(url).close();
   });
@@ -254,14 +254,14 @@ describe('HTTP to a provider in production', () => {
     'https://evil',
   ];
   for (const url of elsewhere) {
-    it(`does not go to ${url}`, () => {
+    it(`does not connect to ${url}`, () => {
       expect(() => open(url))
         .to.throw(HubError, 'must be on https://pay.example or https://pay2.example')
         .with.property('code', 'base_url_invalid');
     });
   }
 
-  it('trusts no certificate that nobody vouches for, even if the environment says so', async function () {
+  it('trusts no self-signed certificate, even if the environment allows it', async function () {
     this.timeout(30_000);
     const folder = await mkdtemp(join(tmpdir(), 'hub-test-'));
     const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
@@ -299,12 +299,12 @@ function portOf(server: { address(): unknown }): number {
 }
 
 describe('the answer of a provider', () => {
-  it('has numbers as the text they were sent as', () => {
+  it('keeps numbers as the text that was sent', () => {
     const answer = readAnswer('{"amount": 90071992547409.93, "count": 1, "list": [{"n": 100.10}]}');
     expect(answer).to.deep.equal({ amount: '90071992547409.93', count: '1', list: [{ n: '100.10' }] });
   });
 
-  it('makes money of a number without passing through a float', () => {
+  it('converts numbers to money without floating point', () => {
     const answer = readAnswer('{"amount": 100.00000000000000001}');
     expect(() => readMoney(requiredText(answer, 'amount'), 'BDT')).to.throw(ProviderUnavailable);
   });
@@ -323,19 +323,19 @@ describe('the answer of a provider', () => {
     'a very deep object': `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`,
   };
   for (const [what, body] of Object.entries(broken)) {
-    it(`is not ${what}`, () => {
+    it(`is refused if it is ${what}`, () => {
       expect(() => readAnswer(body)).to.throw(ProviderUnavailable, /the provider's answer is (empty|not)/);
     });
   }
 
-  it('is not repeated in the error', () => {
+  it('does not appear in the error', () => {
     expect(() => readAnswer('<p>store_passwd=hunter2</p>'))
       .to.throw()
       .with.property('message')
       .not.include('hunter2');
   });
 
-  it('may lack what is optional: absent, null and empty are alike', () => {
+  it('may lack optional members: absent, null and empty are equal', () => {
     const answer = readAnswer('{"empty": "", "nothing": null}');
     for (const name of ['absent', 'empty', 'nothing']) {
       expect(optionalText(answer, name)).to.equal(undefined);
@@ -358,7 +358,7 @@ describe('the answer of a provider', () => {
     });
   }
 
-  it('sends customers to http and https addresses only', () => {
+  it('accepts only http and https addresses for customers', () => {
     const read = (url: string) => readCheckoutUrl({ url }, 'url');
     expect(read('https://pay.example/c?x=1')).to.equal('https://pay.example/c?x=1');
     for (const url of ['javascript:alert(1)', 'data:text/html,x', '//pay.example', 'pay']) {

@@ -134,7 +134,7 @@ for (const driver of DRIVERS) {
 
     for (const [behaviour, scripted] of Object.entries(BEHAVIOURS)) {
       for (const [operation, run] of Object.entries(OPERATIONS)) {
-        it(`stay secret when a provider that is asked to ${operation} ${behaviour}`, async () => {
+        it(`stay secret when a provider ${behaviour} during ${operation}`, async () => {
           for (const path of PATHS) provider.on(path, scripted);
           const said = await run(driver, access).catch((error: unknown) => error);
           expect(provider.received.map(everything).join(), 'the provider was sent secrets').to.include(
@@ -146,7 +146,7 @@ for (const driver of DRIVERS) {
       }
     }
 
-    it('stay secret when nobody listens', async () => {
+    it('stay secret when the connection is refused', async () => {
       await provider.close();
       for (const run of Object.values(OPERATIONS)) {
         const said = await run(driver, access).catch((error: unknown) => error);

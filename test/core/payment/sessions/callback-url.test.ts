@@ -18,7 +18,7 @@ const baseFor = (environment: Environment, baseUrl: string, publicUrl?: string):
 };
 
 describe('the callback address', () => {
-  it('without a public one is that of this machine, for a simulator on it and for nobody else', () => {
+  it('without a public URL is local, for a simulator on this machine only', () => {
     for (const near of ['http://127.0.0.1:5200/gateway_one', 'http://localhost:5200', 'http://[::1]:5200']) {
       expect(baseFor('sandbox', near), near).to.equal('http://127.0.0.1:5099');
       expect(baseFor('production', near), near).to.equal('public_url_unset');
@@ -28,14 +28,14 @@ describe('the callback address', () => {
     }
   });
 
-  it('is the public one for everybody, if there is one', () => {
+  it('is the public URL, if configured', () => {
     for (const environment of ['sandbox', 'production'] as const) {
       const base = baseFor(environment, 'http://127.0.0.1:5200', 'https://hub.example/pay/');
       expect(base).to.equal('https://hub.example/pay');
     }
   });
 
-  it('is at most 255 characters for every gateway, whatever public address the settings take', () => {
+  it('has at most 255 characters for every gateway and every accepted public URL', () => {
     const longest = `https://hub.example/${'a'.repeat(160)}`;
     expect(publicUrl(longest)).to.equal(longest);
     expect(() => publicUrl(`${longest}a`)).to.throw('180');

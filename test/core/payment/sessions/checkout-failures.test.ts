@@ -22,7 +22,7 @@ import { refusal } from '../refusal.ts';
 const FIRST_MS = 4_000; // the hub looks four times in it
 const CREATE = { gateway_one: 'gateway_one.initiate', gateway_two: 'gateway_two.create' } as const;
 
-describe('a checkout that could not be made', () => {
+describe('a checkout that could not be created', () => {
   let payments: Payments;
   /** How far the hub's clock is ahead. */
   let aheadMs = 0;
@@ -49,7 +49,7 @@ describe('a checkout that could not be made', () => {
   };
 
   for (const gateway of GATEWAYS) {
-    it(`at ${gateway} leaves a session that the refusal names, and that says what it waits for`, async () => {
+    it(`at ${gateway} leaves a session that the error names and whose reason explains it`, async () => {
       const session = await createInVain(gateway, `named-${gateway}`);
       expect(session).to.include({
         status: ChargeStatus.PENDING,
@@ -63,7 +63,7 @@ describe('a checkout that could not be made', () => {
       });
     });
 
-    it(`at ${gateway} fails the session at the sweep's first look, until a repeat of the call makes it`, async () => {
+    it(`at ${gateway} fails the session at the first sweep, unless a repeated call creates it`, async () => {
       const session = await createInVain(gateway, `swept-${gateway}`);
       aheadMs += FIRST_MS;
       await untilStatus(payments, session, 'failed');
@@ -82,7 +82,7 @@ describe('a checkout that could not be made', () => {
       await untilStatus(payments, made, 'success');
     });
 
-    it(`at ${gateway} is all that a recheck of the session can tell`, async () => {
+    it(`at ${gateway} is reported by a recheck of the session`, async () => {
       const session = await createInVain(gateway, `rechecked-${gateway}`);
       const reply = await payments.sessions.recheckChargeSession({ sessionId: session.sessionId });
       expect(reply.session).to.include({
@@ -92,7 +92,7 @@ describe('a checkout that could not be made', () => {
       expect(reply.verification?.operation).to.equal(gateway === 'gateway_one' ? 'query' : undefined);
     });
 
-    it(`at ${gateway} is not made once the slot is disabled`, async () => {
+    it(`at ${gateway} is not created after the slot is disabled`, async () => {
       const session = await createInVain(gateway, `disabled-${gateway}`);
       const before = payments.simulator.payments().length;
       await payments.admin.setSlotDisabled({ slot: SLOTS[gateway], disabled: true });
@@ -104,7 +104,7 @@ describe('a checkout that could not be made', () => {
     });
   }
 
-  it('is not made for a session that is paid already, although its first answer was lost', async () => {
+  it('is not created for a paid session whose first response was lost', async () => {
     // The provider makes the checkout, the hub is not told, and the customer pays by it all the same.
     payments.simulator.faults.add({ kind: 'timeout_after', operation: 'gateway_one.initiate' });
     const { sessionId = '' } = await refusal(create('gateway_one', 'paid'));
@@ -120,7 +120,7 @@ describe('a checkout that could not be made', () => {
     expect(payments.simulator.payments().length).to.equal(before);
   });
 
-  it('does not take back what became known of the payment while it was under way', async () => {
+  it('keeps what became known of the payment during its creation', async () => {
     payments.tap.hold();
     const creating = create('gateway_one', 'meanwhile');
     await until(() => payments.tap.held() === 1, 'the provider made the checkout');
@@ -137,7 +137,7 @@ describe('a checkout that could not be made', () => {
     expect(session.statusReason).to.equal('paid');
   });
 
-  it('is an unavailable provider if its answer has the payment id of another session', async () => {
+  it('counts as an unavailable provider if the answer has the payment id of another session', async () => {
     const provider = await startScriptedProvider();
     const GatewayPageURL = 'http://provider.example/pay';
     provider.on('/gwprocess/v4/api.php', json({ status: 'SUCCESS', sessionkey: 'ONE-KEY', GatewayPageURL }));
@@ -161,7 +161,7 @@ describe('a checkout that could not be made', () => {
     expect(refused.sessionId).to.match(/^chs_/);
   });
 
-  it('does not keep a claim from being noted, nor the checkout from being made after it', async () => {
+  it('does not keep a claim from being stored, nor the checkout from being created later', async () => {
     const session = await createInVain('gateway_one', 'claimed');
     await callBack(payments.hub.gatewayUrl, 'gateway_one', callbackFields(session, 'cancelled'));
     expect(await statusOf(payments, session)).to.equal('cancelled');

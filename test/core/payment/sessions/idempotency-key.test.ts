@@ -24,7 +24,7 @@ describe('an idempotency key', () => {
   });
   const create = async (request: Request) => (await payments.sessions.createChargeSession(request)).session;
 
-  it('makes a repeat return the same session, also after it was paid, without asking the provider', async () => {
+  it('makes a repeated call return the same session, also after payment, without a provider call', async () => {
     const first = await create(requestOf('key-1'));
     payments.simulator.pay(first?.providerPaymentId ?? '');
     await payments.simulator.idle();
@@ -35,7 +35,7 @@ describe('an idempotency key', () => {
     expect(payments.tap.calls).to.deep.equal([]);
   });
 
-  it('is refused with any other request', async () => {
+  it('is refused with a different request', async () => {
     const first = await create(requestOf('key-2'));
     const others = [
       { amount: { minorUnits: 5_001n, currency: 'BDT' } },
@@ -56,7 +56,7 @@ describe('an idempotency key', () => {
     expect((await create(requestOf('key-2')))?.sessionId).to.equal(first?.sessionId);
   });
 
-  it('belongs to its slot: the same key at another slot makes another session', async () => {
+  it('belongs to its slot: the same key at another slot creates another session', async () => {
     const [store, wallet] = await Promise.all([
       create(requestOf('key-5')),
       create(requestOf('key-5', { slot: 'wallet' })),
@@ -66,13 +66,13 @@ describe('an idempotency key', () => {
     expect((await create(requestOf('key-5', { slot: 'wallet' })))?.sessionId).to.equal(wallet?.sessionId);
   });
 
-  it('is not needed: without it each call creates a session', async () => {
+  it('is optional: without it each call creates a session', async () => {
     const { idempotencyKey: _, ...request } = requestOf('');
     expect((await create(request))?.sessionId).to.not.equal((await create(request))?.sessionId);
   });
 
   for (const gateway of GATEWAYS) {
-    it(`makes 20 simultaneous calls create one session and one checkout at ${gateway}`, async () => {
+    it(`makes 20 concurrent calls create one session and one checkout at ${gateway}`, async () => {
       const before = payments.simulator.payments().length;
       const request = requestOf(`key-3-${gateway}`, { slot: SLOTS[gateway] });
       const created = await Promise.all(Array.from({ length: 20 }, () => create(request)));
@@ -81,7 +81,7 @@ describe('an idempotency key', () => {
       expect(payments.simulator.payments().length - before).to.equal(1);
     });
 
-    it(`makes a repeat finish what ${gateway} did not answer`, async () => {
+    it(`makes a repeated call finish what ${gateway} did not answer`, async () => {
       const operation = gateway === 'gateway_one' ? 'gateway_one.initiate' : 'gateway_two.create';
       payments.simulator.faults.add({ kind: 'error_500', operation });
       const request = requestOf(`key-4-${gateway}`, {

@@ -30,7 +30,7 @@ describe('the story of a session', () => {
     );
   const recheck = ({ sessionId }: ChargeSession) => payments.sessions.recheckChargeSession({ sessionId });
 
-  it('has every change of its status, why, and which callback led to it', async () => {
+  it('has every status change with its reason and callback', async () => {
     const session = await createSession(payments, 'gateway_one');
     await callBack(payments.hub.gatewayUrl, 'gateway_one', callbackFields(session, 'failed'));
     await callBack(payments.hub.gatewayUrl, 'gateway_one', callbackFields(session, 'cancelled'));
@@ -55,7 +55,7 @@ describe('the story of a session', () => {
     ]);
   });
 
-  it('says of each callback what it was settled with, wherever it is shown', async () => {
+  it('shows for each callback the status that it was settled with', async () => {
     const session = await createSession(payments, 'gateway_two');
     await callBack(payments.hub.gatewayUrl, 'gateway_two', callbackFields(session, 'failed'));
     await pay(payments, session);
@@ -85,7 +85,7 @@ describe('the story of a session', () => {
     }
   });
 
-  it('says that something else was paid, and keeps to the status', async () => {
+  it('reports another payment, and keeps the status', async () => {
     const session = await createSession(payments, 'gateway_one');
     payments.simulator.faults.add({ kind: 'wrong_amount', operation: 'gateway_one.query' });
     payQuietly(payments, session);
@@ -98,7 +98,7 @@ describe('the story of a session', () => {
     expect(sessions.find(({ sessionId }) => sessionId === session.sessionId)).to.deep.equal(now);
   });
 
-  it('begins with the question for its checkout, answered or not', async () => {
+  it('begins with the request for its checkout, answered or not', async () => {
     const made = await createSession(payments, 'gateway_one');
     expect((await inspect(payments, made)).verifications).to.have.length(1);
     expect((await inspect(payments, made)).verifications[0]).to.include({
@@ -114,7 +114,7 @@ describe('the story of a session', () => {
     expect(verifications.at(-1)).to.include({ operation: 'create', outcome: 'unavailable' });
   });
 
-  it('settles a session without a checkout by that, whatever payment its callback names', async () => {
+  it('settles a session without a checkout as failed, whatever payment its callback names', async () => {
     payments.simulator.faults.add({ kind: 'error_500', operation: 'gateway_two.create' });
     const { sessionId = '' } = await refusal(createSession(payments, 'gateway_two'));
     const query = new URLSearchParams({ session_id: sessionId, paymentID: 'TR001', status: 'success' });

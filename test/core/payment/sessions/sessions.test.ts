@@ -22,7 +22,7 @@ describe('a charge session', () => {
   after(() => payments.stop());
 
   for (const gateway of GATEWAYS) {
-    it(`is created at ${gateway} with a checkout that knows the hub's own callback address`, async () => {
+    it(`is created at ${gateway} with a checkout and the hub's own callback address`, async () => {
       const { session } = await payments.sessions.createChargeSession({
         slot: SLOTS[gateway],
         amount: { minorUnits: 12_345n, currency: 'BDT' },
@@ -62,7 +62,7 @@ describe('a charge session', () => {
     });
   }
 
-  it('is found by its id, as it was created', async () => {
+  it('is returned by its id, as it was created', async () => {
     const created = await createSession(payments, 'gateway_one');
     const { session } = await payments.sessions.getChargeSession({ sessionId: created.sessionId });
     expect(session).to.deep.equal(created);
@@ -75,7 +75,7 @@ describe('a charge session', () => {
     }
   });
 
-  it('is not created for a slot or an amount there is not', async () => {
+  it('is not created for an unknown slot or an invalid amount', async () => {
     const create = (changes: object) =>
       refusal(
         payments.sessions.createChargeSession({
@@ -100,7 +100,7 @@ describe('a charge session', () => {
     }
   });
 
-  it('that the provider refuses has failed, and says why', async () => {
+  it('fails with the reason if the provider refuses it', async () => {
     const orderReference = 'ORD-REFUSED';
     const amount = { minorUnits: 10_000_000_000_000n, currency: 'JPY' };
     const reason = 'the provider refused the checkout: 2006 Invalid Amount';
@@ -165,7 +165,7 @@ describe('a charge session', () => {
     });
   });
 
-  it('without a callback has a story of nothing but itself and its checkout', async () => {
+  it('without a callback has a history of only itself and its checkout', async () => {
     const session = await createSession(payments, 'gateway_one');
     const story = await inspect(payments, session);
     expect(story.session).to.deep.equal(session);
@@ -176,7 +176,7 @@ describe('a charge session', () => {
     expect(story.usageLog).to.equal(undefined);
   });
 
-  it('are not listed by times that no calendar has', async () => {
+  it('cannot be listed by invalid times', async () => {
     for (const time of [
       { seconds: 253_402_300_799n, nanos: 999_900_000 },
       { seconds: -62_135_596_900n, nanos: 0 },

@@ -72,14 +72,14 @@ describe('a payment that the provider rates risky', () => {
       [session.merchantTransactionId],
     );
 
-  it('settles unless the slot holds such payments, and shows how it is rated', async () => {
+  it('settles unless its slot holds such payments, and shows its rating', async () => {
     await hold('settle');
     await notify(payRiskily());
     expect(await now()).to.include({ status: ChargeStatus.SUCCESS, riskLevel: 1, riskTitle: 'High Risk' });
     expect((await now()).heldAt).to.equal(undefined);
   });
 
-  it('is held for review, and says so', async () => {
+  it('is held for review, and shows why', async () => {
     await notify(payRiskily());
     expect(await now()).to.deep.include({
       status: ChargeStatus.PENDING,
@@ -98,7 +98,7 @@ describe('a payment that the provider rates risky', () => {
     await release();
   });
 
-  it('settles once when an operator releases it, whatever comes at the same time', async () => {
+  it('settles once when an operator releases it, despite concurrent events', async () => {
     const fields = payRiskily();
     await notify(fields);
     const { sessionId } = session;
@@ -125,7 +125,7 @@ describe('a payment that the provider rates risky', () => {
     expect(await release()).to.include({ unchanged: true });
   });
 
-  it('settles by itself when the provider rates it safe later', async () => {
+  it('settles when the provider rates it safe later', async () => {
     await notify(payRiskily());
     payments.simulator.faults.clear();
     aheadMs += HOUR_MS;
@@ -134,7 +134,7 @@ describe('a payment that the provider rates risky', () => {
     expect(await held()).to.deep.equal([]);
   });
 
-  it('is asked about as long as it is held, also after its day', async () => {
+  it('is verified as long as it is held, even after a day', async () => {
     await notify(payRiskily());
     for (let day = 0; day < 3; day++) {
       const asked = (await inspect(payments, session)).verifications.length;
@@ -150,7 +150,7 @@ describe('a payment that the provider rates risky', () => {
     await untilStatus(payments, session, 'success');
   });
 
-  it('is asked about again if the slot no longer holds such payments once the provider answers', async () => {
+  it('is verified again if the slot no longer holds such payments', async () => {
     const fields = payRiskily();
     payments.tap.hold();
     const notified = notify(fields);
@@ -166,7 +166,7 @@ describe('a payment that the provider rates risky', () => {
     await untilStatus(payments, session, 'success');
   });
 
-  it('is released while the provider is down, and settles when it is up again', async () => {
+  it('can be released while the provider is down, and settles later', async () => {
     await notify(payRiskily());
     payments.simulator.faults.clear();
     payments.simulator.faults.add({ kind: 'error_500', operation: 'gateway_one.query', times: WITHIN_A_DAY });
@@ -183,7 +183,7 @@ describe('a payment that the provider rates risky', () => {
     expect(await usageLogs()).to.have.length(1);
   });
 
-  it('stays held whatever strangers claim', async () => {
+  it('stays held despite forged callbacks', async () => {
     await notify(payRiskily());
     for (const claim of ['failed', 'cancelled'] as const) await notify(callbackFields(session, claim));
     await notify(callbackFields(session, 'paid', 'FORGED'));
@@ -203,7 +203,7 @@ describe('a payment that the provider rates risky', () => {
     expect(await refusal(release())).to.include({ code: 'session_not_held', field: 'sessionId' });
   });
 
-  it('settles at the next question once its slot holds none any more', async () => {
+  it('settles at the next verification after its slot stops holding payments', async () => {
     await notify(payRiskily());
     await hold('settle');
     aheadMs += HOUR_MS;
@@ -211,7 +211,7 @@ describe('a payment that the provider rates risky', () => {
     expect(await held()).to.deep.equal([]);
   });
 
-  it('is held although it pays a session whose failure was only claimed', async () => {
+  it('is held even if a forged callback had failed its session', async () => {
     await notify(callbackFields(session, 'failed'));
     await notify(payRiskily());
     expect(await now()).to.include({ status: ChargeStatus.PENDING, statusVerified: true });
@@ -219,7 +219,7 @@ describe('a payment that the provider rates risky', () => {
     expect(await statusOf(payments, session)).to.equal('success');
   });
 
-  it('cannot be released if there is none', async () => {
+  it('cannot be released if no payment is held', async () => {
     expect(await refusal(release())).to.include({ code: 'session_not_held' });
     const unknown = { sessionId: 'chs_01k00000000000000000000000', reason: 'why' };
     expect(await refusal(payments.admin.releaseChargeSession(unknown))).to.include({

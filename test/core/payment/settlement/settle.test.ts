@@ -63,7 +63,7 @@ describe('settlements of the same tick', function () {
     return new Set(rows.map(({ transaction }) => transaction));
   };
 
-  it('share a transaction, but for one that is paid already and one whose proof has paid another', async () => {
+  it('share a transaction, except for a paid session and a proof that paid another session', async () => {
     const settle = settleBy();
     const [paid = '', thief = '', ...plain] = await addSessions(6);
     await settle(paid, 'proof');
@@ -80,7 +80,7 @@ describe('settlements of the same tick', function () {
     expect((await transactionsOf([paid, ...plain])).size).to.equal(2);
   });
 
-  it('leave one of two with the same proof out, and pay the other', async () => {
+  it('settle one of two sessions with the same proof', async () => {
     const settle = settleBy();
     const [one = '', two = '', ...plain] = await addSessions(5);
     const [first, second] = await Promise.all([
@@ -92,7 +92,7 @@ describe('settlements of the same tick', function () {
     expect((await transactionsOf(plain)).size).to.equal(1);
   });
 
-  it('do not wait for a session that somebody holds', async () => {
+  it('do not wait for a locked session', async () => {
     const settle = settleBy();
     const [held = '', ...plain] = await addSessions(5);
     const holder = await db.pool.connect();

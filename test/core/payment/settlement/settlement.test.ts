@@ -28,7 +28,7 @@ describe('a settlement', () => {
   });
   after(() => payments.stop());
 
-  it('writes one usage log with the fees of the rules in force, and keeps them', async () => {
+  it('writes one usage log entry with the fees of the current rules, and keeps them', async () => {
     const { feeRuleId = '' } =
       (await payments.admin.addFeeRule({ rule: { name: 'card', basisPoints: 250 } })).rule ?? {};
     const fixed = { name: 'desk', currency: 'BDT', fixedMinorUnits: 300n };
@@ -68,7 +68,7 @@ describe('a settlement', () => {
     ).to.deep.equal([['desk', 2, 900n]]);
   });
 
-  it('is noted in the audit log with each change of the status, and with none that was none', async () => {
+  it('is recorded in the audit log with each status change, and only those', async () => {
     const session = await createSession(payments, 'gateway_one');
     for (let time = 0; time < 2; time++) {
       await callBack(payments.hub.gatewayUrl, 'gateway_one', callbackFields(session, 'failed'));
@@ -88,7 +88,7 @@ describe('a settlement', () => {
     ]);
   });
 
-  it('follows a customer who fails, gives up and pays after all', async () => {
+  it('follows a customer who fails, cancels and then pays', async () => {
     const session = await createSession(payments, 'gateway_one');
     const { providerPaymentId } = session;
     const { simulator } = payments;
@@ -103,7 +103,7 @@ describe('a settlement', () => {
     }
   });
 
-  it('goes on for a disabled slot, which takes no new sessions', async () => {
+  it('continues for a disabled slot, which takes no new sessions', async () => {
     const session = await createSession(payments, 'gateway_two');
     await payments.admin.setSlotDisabled({ slot: 'wallet', disabled: true });
     expect(await refusal(createSession(payments, 'gateway_two'))).to.include({
@@ -116,7 +116,7 @@ describe('a settlement', () => {
     await createSession(payments, 'gateway_two');
   });
 
-  it('uses the credentials of the slot as they are now', async () => {
+  it("uses the slot's current credentials", async () => {
     const session = await createSession(payments, 'gateway_one');
     const credentials = payments.simulator.credentials.gateway_one;
     await payments.admin.rotateSlotCredentials({
@@ -174,7 +174,7 @@ describe('a settlement', () => {
       });
     };
 
-    it('(gateway_one, the same validation id) believes it once', async () => {
+    it('(gateway_one, the same validation id) settles one', async () => {
       provider.on('/gwprocess/v4/api.php', (response, entry) => {
         const sessionkey = new URLSearchParams(entry.body).get('tran_id');
         const GatewayPageURL = 'http://provider.example/pay';
@@ -190,7 +190,7 @@ describe('a settlement', () => {
       await expectOnlyTheFirstPaid(sessions, 'ONE-PROOF');
     });
 
-    it('(gateway_one, two validation ids with one transaction of the bank) believes it once', async () => {
+    it('(gateway_one, two validation ids with one bank transaction) settles one', async () => {
       const sessions = [await create('gateway_one', 'ORD-C'), await create('gateway_one', 'ORD-D')];
       const answers = sessions.map(({ merchantTransactionId: tran_id }, index) =>
         json(validation({ tran_id, val_id: `PROOF-${index}`, bank_tran_id: 'ONE-BANK-ID' })),
@@ -264,7 +264,7 @@ describe('a settlement', () => {
       expect(await statusOf(payments, other)).to.equal('pending');
     });
 
-    it('(gateway_two, the same trxID) believes it once', async () => {
+    it('(gateway_two, the same trxID) settles one', async () => {
       const paymentOf = (body: string) => JSON.parse(body) as Record<string, string>; // what the hub sends
       provider.on('/token/grant', json({ statusCode: '0000', id_token: 'token', expires_in: 3_600 }));
       provider.on('/create', (response, entry) => {

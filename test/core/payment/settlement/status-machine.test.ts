@@ -42,13 +42,13 @@ describe('the status machine of a charge session', () => {
     });
   }
 
-  it('keeps the success that an older hub did not mark as verified from every claim', () => {
+  it('keeps a success that an older hub did not mark as verified', () => {
     const state: SessionState = { status: 'success', verified: false, claims: 0 };
     expect(nextState(state, 'claimed_failed')).to.equal(state);
     expect(nextState(state, 'claimed_cancelled')).to.equal(state);
   });
 
-  it('lets claims change a status a few times, and then only the provider', () => {
+  it('lets claims change a status a few times, then only the provider', () => {
     const claims = ['claimed_failed', 'claimed_cancelled'] as const;
     let state: SessionState = { status: 'pending', verified: false, claims: 0 };
     const statuses = Array.from({ length: 100 }, (_, index) => {

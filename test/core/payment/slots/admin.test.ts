@@ -25,7 +25,7 @@ describe('a payment slot', function () {
     credentials: CREDENTIALS,
   };
 
-  it('is shown with everything but its credentials, the options that were left out too', async () => {
+  it('is shown without its credentials, with its default options', async () => {
     const { slot } = await admin.client.addSlot({
       ...sandbox,
       name: 'main',
@@ -56,7 +56,7 @@ describe('a payment slot', function () {
     }
   });
 
-  it('takes exactly the credentials of its gateway, and says what is wrong by name only', async () => {
+  it('requires exactly the credentials of its gateway, and names wrong ones without their values', async () => {
     const { name } = await addSlot(admin);
     for (const [credentials, complaint] of [
       [{ clerk: 'Alice' }, 'password is missing'],
@@ -81,7 +81,7 @@ describe('a payment slot', function () {
     expect((await access(name)).credentials.reveal()).to.deep.equal(CREDENTIALS);
   });
 
-  it('talks to the addresses of the provider over TLS in production, and anywhere over HTTP in a sandbox', async () => {
+  it("requires the provider's addresses over TLS in production, and accepts any over HTTP in a sandbox", async () => {
     const { SANDBOX, PRODUCTION } = SlotEnvironment;
     const kept = async (environment: SlotEnvironment, baseUrl: string) => {
       const name = `slot-${Math.random().toString(36).slice(2)}`;
@@ -108,14 +108,14 @@ describe('a payment slot', function () {
     }
   });
 
-  it('takes the options of its gateway, with the values they may have', async () => {
+  it('accepts the options of its gateway with their values', async () => {
     for (const options of [{ colour: 'red' }, { receipt: 'pigeon' }, { constructor: 'x' }]) {
       const refused = await refusal(admin.client.addSlot({ ...sandbox, name: 'never', options }));
       expect(refused).to.include({ code: 'slot_option_invalid', field: 'options' });
     }
   });
 
-  it('opens only what was sealed for itself', async () => {
+  it('opens only credentials sealed for itself', async () => {
     const [one, other] = [await addSlot(admin), await addSlot(admin)];
     await query(
       admin.databaseUrl,
@@ -126,7 +126,7 @@ describe('a payment slot', function () {
     expect(error).to.be.an('error').with.property('message').that.contains('cannot be opened');
   });
 
-  it('uses its new credentials at once after a rotation, and forgets the token of the old', async () => {
+  it('uses new credentials at once after a rotation, and drops the old token', async () => {
     const { name, id } = await addSlot(admin);
     const before = await access(name);
     await before.tokens.get(async () => ({ token: 'old token', expiresInSeconds: 3_600 }));
@@ -140,7 +140,7 @@ describe('a payment slot', function () {
     expect(await auditOf(id)).to.deep.equal(['slot.add', 'slot.rotate']);
   });
 
-  it('keeps its connections through rotations, with the calls under way on them', async () => {
+  it('keeps its connections and running calls through rotations', async () => {
     const provider = await startProvider(() => ({ body: 'welcome' }));
     try {
       const { name } = await addSlot(admin, { baseUrl: provider.url });
@@ -169,7 +169,7 @@ describe('a payment slot', function () {
     expect(await auditOf(id)).to.deep.equal(['slot.add', 'slot.disable', 'slot.enable']);
   });
 
-  it('has options changed, those that are named, and no others', async () => {
+  it('changes only the named options', async () => {
     const { name, id } = await addSlot(admin);
     const set = (options: Record<string, string>) => admin.client.updateSlot({ slot: name, options });
     expect((await set({ receipt: 'mail' })).slot?.options).to.deep.equal({ receipt: 'mail' });
@@ -193,7 +193,7 @@ describe('a payment slot', function () {
     });
     after(() => provider.close());
 
-    it('says whether the provider accepts its credentials', async () => {
+    it('reports whether the provider accepts its credentials', async () => {
       const { name } = await addSlot(admin, { baseUrl: provider.url });
       const good = await admin.client.testSlot({ slot: name });
       expect(good).to.include({ ok: true, answered: true, detail: 'the till opened' });
@@ -203,7 +203,7 @@ describe('a payment slot', function () {
       expect(bad).to.include({ ok: false, answered: true, detail: 'the till does not know this password' });
     });
 
-    it('says that the provider did not answer, as a result', async () => {
+    it('reports a provider that does not answer as a result', async () => {
       const { name } = await addSlot(admin);
       const { ok, answered, detail } = await admin.client.testSlot({ slot: name });
       expect({ ok, answered }).to.deep.equal({ ok: false, answered: false });

@@ -32,7 +32,7 @@ describe('re-sealing with a new master key', function () {
   });
   afterEach(() => Promise.all(running.map((hub) => hub.stop())));
 
-  it('leaves nothing that a hub without the old key could not open', async () => {
+  it('leaves nothing that requires the old key', async () => {
     const [former, both] = [running[0] ?? expect.fail('no hub'), await start([newKey, oldKey])];
     const kid = await makeSigningKey(former);
     // More than one batch of slots, and tokens.
@@ -54,7 +54,7 @@ describe('re-sealing with a new master key', function () {
     expect(await startUp([oldKey])).to.contain(`sealed with master key ${newKey.id}`);
   });
 
-  it('is noted in the audit log, and does nothing the second time', async () => {
+  it('is recorded in the audit log, and does nothing the second time', async () => {
     const both = await start([newKey, oldKey]);
     await addSlots(running[0] ?? expect.fail('no hub'), 1);
     await both.client.reencryptSecrets({});
@@ -74,7 +74,7 @@ describe('re-sealing with a new master key', function () {
     ]);
   });
 
-  it('goes on while slots are opened, added and rotated', async () => {
+  it('works while slots are opened, added and rotated', async () => {
     const [both, beside] = [await start([newKey, oldKey]), await start([newKey, oldKey])];
     const slots = await addSlots(running[0] ?? expect.fail('no hub'), 60);
     let done = false;
@@ -105,7 +105,7 @@ describe('re-sealing with a new master key', function () {
     expect(await startUp([newKey])).to.equal('started');
   });
 
-  it('never overwrites what was rotated between its reading and its writing', async () => {
+  it('never overwrites credentials rotated meanwhile', async () => {
     const both = await start([newKey, oldKey]);
     const [slot = expect.fail('no slot')] = await addSlots(running[0] ?? expect.fail('no hub'), 1);
     const rotated = both.sealer.seal(Buffer.from(JSON.stringify(NEW_CREDENTIALS)), `slot:${slot.id}`);
@@ -126,7 +126,7 @@ describe('re-sealing with a new master key', function () {
     expect(await credentialsOf(await start([newKey]), slot.id)).to.deep.equal(NEW_CREDENTIALS);
   });
 
-  it('keeps a key noted that is still needed, and loses nothing, when the ring lacks it', async () => {
+  it('keeps a required key recorded, and loses nothing, if the ring lacks it', async () => {
     const [slot = expect.fail('no slot')] = await addSlots(running[0] ?? expect.fail('no hub'), 1);
     const stranger = await start([newKey]);
     const error = await stranger.client.reencryptSecrets({}).catch((thrown: Error) => thrown);

@@ -76,7 +76,7 @@ describe('the token cache', () => {
     return { state, grant };
   }
 
-  it('asks once for many callers in many hubs', async () => {
+  it('requests one token for many callers in many hubs', async () => {
     const { state, grant } = counter();
     const hubs = Array.from({ length: 6 }, (_, n) => hub(n % 2 === 0 ? db.pool : otherPool));
     const tokens = await Promise.all(
@@ -86,7 +86,7 @@ describe('the token cache', () => {
     expect(state).to.include({ grants: 1, mostAtOnce: 1 });
   });
 
-  it('finds the token of an earlier hub in the database, sealed', async () => {
+  it('reads the token of an earlier hub from the database, sealed', async () => {
     const { state, grant } = counter();
     await hub().get(grant);
     expect(await hub(otherPool).get(grant)).to.equal('T1');
@@ -96,7 +96,7 @@ describe('the token cache', () => {
     expect(sealer.open(sealed, `provider_token:${slotId}`).toString()).to.equal('T1');
   });
 
-  it('replaces a token a minute before its end', async () => {
+  it('replaces a token a minute before it expires', async () => {
     const { grant } = counter();
     const cache = hub();
     await cache.get(grant);
@@ -127,7 +127,7 @@ describe('the token cache', () => {
     expect(state).to.include({ grants: 2, mostAtOnce: 1 });
   });
 
-  it('holds no transaction and no connection while it asks', async () => {
+  it('holds no transaction and no connection during the request', async () => {
     const single = new pg.Pool({ connectionString: url, max: 1 });
     const token = await hub(single).get(async () => {
       const { rows } = await single.query(
@@ -139,14 +139,14 @@ describe('the token cache', () => {
     await single.end();
   });
 
-  it('lets another try at once when a grant failed', async () => {
+  it('allows another attempt at once after a failed grant', async () => {
     const failure = await rejectionOf(hub().get(() => Promise.reject(new Error('the provider is out'))));
     expect(failure.message).to.equal('the provider is out');
     expect((await row()).granting_until).to.equal(null);
     expect(await hub(otherPool).get(counter().grant)).to.equal('T1');
   });
 
-  it('fails for all who waited for the same grant', async () => {
+  it('fails for all callers that waited for the same grant', async () => {
     const cache = hub();
     let grants = 0;
     const grant = () => {
@@ -165,7 +165,7 @@ describe('the token cache', () => {
     expect(sealer.open((await row()).sealed_token, `provider_token:${slotId}`).toString()).to.equal('T1');
   });
 
-  it('takes over from a hub that died while it asked, when its lease has run out', async () => {
+  it('takes over from a killed hub when its lease has expired', async () => {
     let dies = (_: Error): void => {};
     const dying = hub().get(() => new Promise((_, reject) => (dies = reject)));
     const died = rejectionOf(dying);
@@ -192,7 +192,7 @@ describe('the token cache', () => {
     expect(await hub().get(counter().grant)).to.equal('T1');
   });
 
-  it('does not wait for ever for a hub that holds the lease, nor take it early because its clock is ahead', async () => {
+  it('does not wait forever for the lease holder, nor take over early because of a fast clock', async () => {
     now = new Date(Date.now() + HOUR * 1000);
     await otherPool.query(
       `insert into provider_token (slot_id, granting_until) values ($1, now() + interval '1 minute')`,

@@ -26,7 +26,7 @@ describe('the usage log by day', function () {
     return reply.days.map(({ $typeName: _, ...day }) => day);
   };
 
-  it('has the payments, their fees, what was reversed and the net amount, of each currency', async () => {
+  it('has payments, fees, reversals and the net amount of each currency', async () => {
     const [slot, other] = [await addSlot(admin), await addSlot(admin)];
     const pay = (amountMinor: bigint, currency: string, settledAt: Date, on = slot) =>
       settle(admin.db.pool, { slot: on, amountMinor, currency, settledAt });
@@ -62,7 +62,7 @@ describe('the usage log by day', function () {
     expect(await summarize(slot.name, at('04T00:00:00.000'), 5)).to.deep.equal([]);
   });
 
-  it('refuses a slot that is not there, and a period that ends before it begins or is too long', async () => {
+  it('refuses an unknown slot, and a period that is too long or ends before it begins', async () => {
     expect(await refusal(summarize('nowhere'))).to.include({ code: 'slot_unknown', field: 'slot' });
     for (const days of [-1, 0, 401]) {
       expect(await refusal(summarize(undefined, FROM, days)), String(days)).to.include({

@@ -16,7 +16,7 @@ describe('the usage log', function () {
   });
   after(() => admin.stop());
 
-  it('shows what was paid, with its fees', async () => {
+  it('shows payments with their fees', async () => {
     const slot = await addSlot(admin);
     for (const name of ['tax', 'card']) await admin.client.addFeeRule({ rule: { name, basisPoints: 250 } });
     const amount = { minor: 10_000n, currency: 'BDT' };
@@ -78,7 +78,7 @@ describe('the usage log', function () {
     expect(between.usageLogs.map(({ usageLogId }) => usageLogId)).to.deep.equal(settled.slice(-8, -5));
   });
 
-  it('refuses a slot and a page there is not', async () => {
+  it('refuses an unknown slot and an invalid page token', async () => {
     expect(await refusal(admin.client.listUsageLogs({ slot: 'nowhere' }))).to.include({
       code: 'slot_unknown',
     });

@@ -86,7 +86,7 @@ describe('a provider that hangs', function () {
   const untilFull = (questions: number) =>
     until(() => hung.held() >= questions, 'the slots that hang are full');
 
-  it('at three slots does not hold up the retry of a callback at another', async () => {
+  it('at three slots does not delay the retry of a callback at another slot', async () => {
     const sessions = (await Promise.all(HUNG_SLOTS.map((slot) => createMany(slot, 20)))).flat();
     const session = await createSession(payments, 'gateway_one');
     for (const { providerPaymentId } of sessions) {
@@ -104,7 +104,7 @@ describe('a provider that hangs', function () {
     expect((await journal(payments, session))[0]).to.include({ state: 'settled' });
   });
 
-  it('does not hold up the sweep of another slot, at two hubs', async () => {
+  it('does not delay the sweep of another slot, at two hubs', async () => {
     await Promise.all(HUNG_SLOTS.map((slot) => createMany(slot, 30)));
     const session = await createSession(payments, 'gateway_one');
     payQuietly(payments, session);
@@ -122,7 +122,7 @@ describe('a provider that hangs', function () {
     expect(hung.held()).to.equal(HUNG_SLOTS.length * QUESTIONS);
   });
 
-  it('about one session with many callbacks does not hold up another of its slot', async () => {
+  it('for one session with many callbacks does not delay another session of its slot', async () => {
     const [flooded, session] = [
       await createSession(payments, 'gateway_one'),
       await createSession(payments, 'gateway_one'),
@@ -138,7 +138,7 @@ describe('a provider that hangs', function () {
     await untilStatus(payments, session, 'success', SOON_MS);
   });
 
-  it('answers for all callbacks of a session at once, with the next question', async () => {
+  it('is asked once for all callbacks of a session', async () => {
     const session = await createAt('hung-one');
     const proof = payQuietly(payments, session);
     hung.hold();
@@ -152,7 +152,7 @@ describe('a provider that hangs', function () {
     expect((await inspect(payments, session)).verifications.length).to.be.at.most(2);
   });
 
-  it('does not keep a hub from stopping in time, and another goes on', async () => {
+  it('does not delay the stop of a hub, and another hub continues', async () => {
     const sessions = await createMany('hung-last', QUESTIONS);
     for (const session of sessions) payQuietly(payments, session);
     hung.hold();

@@ -92,7 +92,7 @@ const answering: fc.Arbitrary<Answering> = fc.oneof(
     .map(transaction),
 );
 
-describe('forged callbacks of a paid session, with whatever the validation API answers to them', function () {
+describe('forged callbacks of a paid session, with any answer of the validation API', function () {
   this.timeout(120_000);
   let payments: Payments;
   let provider: ValidationApi;
@@ -112,7 +112,7 @@ describe('forged callbacks of a paid session, with whatever the validation API a
     await payments?.stop();
   });
 
-  it('do not keep it from being settled at the next sweep', async () => {
+  it('do not prevent its settlement at the next sweep', async () => {
     const another = await create();
     const anothers = payQuietly(payments, another);
     const property = fc.asyncProperty(

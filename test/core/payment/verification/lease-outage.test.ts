@@ -15,7 +15,7 @@ import { startTcpProxy, type TcpProxy } from '../../../support/network/tcp-proxy
 import { createMigratedDatabase } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
 
-describe('a database that goes away while a provider is asked', () => {
+describe('a database outage during a provider call', () => {
   let proxy: TcpProxy;
   let payments: Payments;
   const log: string[] = [];
@@ -32,7 +32,7 @@ describe('a database that goes away while a provider is asked', () => {
     await proxy.down();
   });
 
-  it('holds the session up for no longer than it is away', async () => {
+  it('delays the session only until the database is back', async () => {
     const session = await createSession(payments, 'gateway_one');
     const proof = payQuietly(payments, session);
     payments.tap.hold();
@@ -48,7 +48,7 @@ describe('a database that goes away while a provider is asked', () => {
     await until(async () => (await status()) === 'success', 'the session is settled');
   });
 
-  it('holds no session up whose callback was journaled, and lost the answer only', async () => {
+  it('delays no session whose callback is stored, although the answer is lost', async () => {
     const session = await createSession(payments, 'gateway_one');
     const fields = callbackFields(session, 'paid', payQuietly(payments, session));
     proxy.loseAnswerTo('append_callbacks');

@@ -76,7 +76,7 @@ describe('a provider that answers a verification badly', () => {
       });
 
       for (const kind of KINDS) {
-        it(`(${kind.replace('_', ' ')}) leaves the session as it is, and settles it later`, async () => {
+        it(`(${kind.replace('_', ' ')}) leaves the session unchanged, and settles it later`, async () => {
           const { session, answer, statusThen, callbackThen } = trials.get(kind) ?? expect.fail('no trial');
           expect(answer.status).to.equal(200);
           expect(statusThen).to.equal('pending');
@@ -98,7 +98,7 @@ describe('a provider that answers a verification badly', () => {
         });
       }
 
-      it('is not followed where it redirects to', () => {
+      it('is not followed to redirects', () => {
         const redirected = payments.simulator.faults.events().filter(({ kind }) => kind === 'redirect');
         expect(redirected.map(({ operation }) => operation)).to.include.members([...operations]);
         expect(payments.simulator.followedRedirects()).to.equal(0);
@@ -106,7 +106,7 @@ describe('a provider that answers a verification badly', () => {
     });
   }
 
-  it('does not hold up the answer to a callback', async () => {
+  it('does not delay the response to a callback', async () => {
     const session = await createSession(payments, 'gateway_one');
     const fields = callbackFields(session, 'paid', payQuietly(payments, session));
     payments.tap.hold();

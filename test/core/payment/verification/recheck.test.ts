@@ -26,7 +26,7 @@ describe('a recheck', () => {
   const recheck = ({ sessionId }: ChargeSession) => payments.sessions.recheckChargeSession({ sessionId });
 
   for (const gateway of GATEWAYS) {
-    it(`settles a session of ${gateway} whose callback was lost, and says what the provider answered`, async () => {
+    it(`settles a session of ${gateway} after a lost callback, and returns the provider's answer`, async () => {
       const session = await createSession(payments, gateway);
       expect((await recheck(session)).verification).to.include({ operation: 'query', outcome: 'pending' });
       expect(await statusOf(payments, session)).to.equal('pending');
@@ -37,7 +37,7 @@ describe('a recheck', () => {
       expect(await statusOf(payments, session)).to.equal('success');
     });
 
-    it(`alone finds that a payment at ${gateway} was reversed`, async () => {
+    it(`alone detects the reversal of a payment at ${gateway}`, async () => {
       const session = await createSession(payments, gateway);
       await pay(payments, session);
       payments.simulator.reverse(session.providerPaymentId);
@@ -58,7 +58,7 @@ describe('a recheck', () => {
       );
     });
 
-    it(`leaves a payment at ${gateway} that stands as it is, and moves no money`, async () => {
+    it(`leaves a valid payment at ${gateway} unchanged, and moves no money`, async () => {
       const session = await createSession(payments, gateway);
       await pay(payments, session);
       const before = await inspect(payments, session);
@@ -83,7 +83,7 @@ describe('a recheck', () => {
   });
 
   for (const gateway of GATEWAYS) {
-    it(`keeps what ${gateway} said of a reversed payment from callbacks that say otherwise`, async () => {
+    it(`keeps a reversal confirmed by ${gateway} despite callbacks`, async () => {
       const session = await createSession(payments, gateway);
       await pay(payments, session);
       payments.simulator.reverse(session.providerPaymentId);
@@ -98,7 +98,7 @@ describe('a recheck', () => {
     });
   }
 
-  it('keeps a failure that the provider confirmed from callbacks, and says that it is confirmed', async () => {
+  it('keeps a failure confirmed by the provider despite callbacks, and marks it as verified', async () => {
     const session = await createSession(payments, 'gateway_one');
     payments.simulator.faults.add({ kind: 'lost', operation: 'callback', ref: session.providerPaymentId });
     payments.simulator.fail(session.providerPaymentId);
@@ -124,7 +124,7 @@ describe('a recheck', () => {
     ]);
   });
 
-  it('says that the provider did not answer, and leaves the session as it is', async () => {
+  it('reports that the provider did not answer, and leaves the session unchanged', async () => {
     const session = await createSession(payments, 'gateway_one');
     payments.simulator.faults.add({ kind: 'html', operation: 'gateway_one.query' });
     const { code, message } = await refusal(recheck(session));
@@ -134,7 +134,7 @@ describe('a recheck', () => {
     expect((await inspect(payments, session)).verifications.at(-1)).to.include({ outcome: 'unavailable' });
   });
 
-  it('waits for a callback that is being dealt with, and does not ask at the same time', async () => {
+  it('waits for a callback in progress instead of making a second request', async () => {
     const session = await createSession(payments, 'gateway_two');
     payQuietly(payments, session);
     payments.tap.forget();

@@ -13,24 +13,24 @@ describe('the schedule of the sweep', () => {
     return next && (next.getTime() - CREATED.getTime()) / MINUTE_MS;
   };
 
-  it('asks at the times it is given, then every last one, for a day', () => {
+  it('verifies at the given times, then at the last interval, for a day', () => {
     const ages: number[] = [];
     for (let age: number | undefined = 0; age !== undefined; age = nextAt(age)) ages.push(age);
     const hours = Array.from({ length: 24 }, (_, index) => (index + 1) * 60);
     expect(ages).to.deep.equal([0, 2, 10, ...hours]);
   });
 
-  it('does not fall behind nor run ahead for checks out of turn: the age alone counts', () => {
+  it('does not drift after extra checks: only the age counts', () => {
     expect([0.5, 1.99, 2, 3, 9.99, 59, 61, 90, 1_439].map(nextAt)).to.deep.equal([
       2, 2, 10, 10, 10, 60, 120, 120, 1_440,
     ]);
   });
 
-  it('ends with the day', () => {
+  it('ends after a day', () => {
     expect([1_440, 1_441, 100_000].map(nextAt)).to.deep.equal([undefined, undefined, undefined]);
   });
 
-  it('may consist of one time that is longer than a day', () => {
+  it('can consist of one time longer than a day', () => {
     const schedule = { afterMs: [25 * HOUR_MS], untilMs: 24 * HOUR_MS };
     expect(nextCheck(schedule, CREATED, CREATED)).to.equal(undefined);
   });

@@ -20,7 +20,7 @@ import { until } from '../../../support/until.ts';
 const HOUR_MS = 3_600_000;
 const SKEW = fileURLToPath(new URL('../../../support/hub/skewed-clock.ts', import.meta.url));
 
-describe('hubs whose machines have the wrong time', function () {
+describe('hubs with wrong clocks', function () {
   this.timeout(60_000); // it starts processes
   let payments: Payments;
   let ahead: HubProcess;
@@ -57,7 +57,7 @@ describe('hubs whose machines have the wrong time', function () {
     return row ?? expect.fail('no session');
   };
 
-  it('leave callbacks to a time that all of them find due soon', async () => {
+  it('schedule callbacks for a time that all of them consider due soon', async () => {
     for (const { gatewayUrl } of [ahead, behind]) {
       const session = await createSession(payments, 'gateway_one');
       const { providerPaymentId: ref } = session;
@@ -75,7 +75,7 @@ describe('hubs whose machines have the wrong time', function () {
     }
   });
 
-  it('do not take over what another of them asks about', async () => {
+  it('do not take over a verification of another hub', async () => {
     const [session, marker] = [
       await createSession(payments, 'gateway_one'),
       await createSession(payments, 'gateway_one'),

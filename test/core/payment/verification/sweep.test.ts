@@ -35,7 +35,7 @@ describe('the sweep', () => {
     (await inspect(payments, session)).verifications.filter(({ operation }) => operation === 'query').length;
 
   for (const gateway of GATEWAYS) {
-    it(`settles a session of ${gateway} whose callback was lost`, async () => {
+    it(`settles a session of ${gateway} after a lost callback`, async () => {
       const session = await createSession(payments, gateway);
       payQuietly(payments, session);
       aheadMs += FIRST_MS;
@@ -46,7 +46,7 @@ describe('the sweep', () => {
       expect(usageLog?.amount).to.include({ minorUnits: 10_000n });
     });
 
-    it(`settles a session of ${gateway} that a forged failure came for, alone`, async () => {
+    it(`settles a session of ${gateway} after a forged failure`, async () => {
       const session = await createSession(payments, gateway);
       await callBack(payments.hub.gatewayUrl, gateway, callbackFields(session, 'failed'));
       expect(await statusOf(payments, session)).to.equal('failed');
@@ -55,7 +55,7 @@ describe('the sweep', () => {
       await untilStatus(payments, session, 'success');
     });
 
-    it(`notes that a checkout of ${gateway} was cancelled, and settles it if it is paid after all`, async () => {
+    it(`records that a checkout of ${gateway} was cancelled, and settles it if it is paid later`, async () => {
       const session = await createSession(payments, gateway);
       payments.simulator.faults.add({ kind: 'lost', operation: 'callback', ref: session.providerPaymentId });
       payments.simulator.cancel(session.providerPaymentId);
@@ -68,7 +68,7 @@ describe('the sweep', () => {
     });
   }
 
-  it('asks again at the next time if the provider did not answer', async () => {
+  it('retries at the next time if the provider did not answer', async () => {
     const session = await createSession(payments, 'gateway_one');
     const ref = session.providerPaymentId;
     payments.simulator.faults.add({ kind: 'error_500', operation: 'gateway_one.query', ref });
@@ -80,7 +80,7 @@ describe('the sweep', () => {
     await untilStatus(payments, session, 'success');
   });
 
-  it('asks about a session that is not paid at its times only', async () => {
+  it('verifies an unpaid session only at its times', async () => {
     const session = await createSession(payments, 'gateway_one');
     aheadMs += FIRST_MS;
     await until(async () => (await questionsAbout(session)) === 1, 'it was asked about');
@@ -93,7 +93,7 @@ describe('the sweep', () => {
     await until(async () => (await questionsAbout(session)) === 2, 'it was asked about again');
   });
 
-  it('asks again soon after a callback that came before the provider knew', async () => {
+  it('retries soon after a callback that came too early', async () => {
     const session = await createSession(payments, 'gateway_two');
     aheadMs += FIRST_MS;
     await until(async () => (await questionsAbout(session)) === 1, 'it was asked about');
@@ -104,7 +104,7 @@ describe('the sweep', () => {
     await untilStatus(payments, session, 'success');
   });
 
-  it('does not ask about what is paid', async () => {
+  it('does not verify paid sessions', async () => {
     const session = await createSession(payments, 'gateway_one');
     payQuietly(payments, session);
     aheadMs += FIRST_MS;
@@ -117,7 +117,7 @@ describe('the sweep', () => {
     expect(await questionsAbout(session)).to.equal(asked);
   });
 
-  it('of two hubs asks about each session once', async () => {
+  it('of two hubs verifies each session once', async () => {
     const beside = await startHub({ beside: payments.hub, clock, settings: SETTINGS });
     try {
       const sessions = await Promise.all(

@@ -15,7 +15,7 @@ import { refusal } from '../refusal.ts';
 
 const CHECKOUT = '/gwprocess/v4/api.php';
 
-describe('an answer that cannot be stored as it is', () => {
+describe('an answer that cannot be stored unchanged', () => {
   let payments: Payments;
   let provider: ScriptedProvider;
   let db: Database;
@@ -44,7 +44,7 @@ describe('an answer that cannot be stored as it is', () => {
       orderReference: 'ORD-1',
     });
 
-  it('with an id that is none is no answer', async () => {
+  it('counts as no answer with an invalid id', async () => {
     for (const sessionkey of ['a\u0000b', 'x'.repeat(256), 'a\ud800']) {
       provider.on(CHECKOUT, json({ status: 'SUCCESS', sessionkey, GatewayPageURL: 'http://127.0.0.1:1/' }));
       expect(await refusal(create()), JSON.stringify(sessionkey)).to.include({
@@ -53,7 +53,7 @@ describe('an answer that cannot be stored as it is', () => {
     }
   });
 
-  it('may be cut anywhere: it stays text', async () => {
+  it('can be truncated anywhere: it stays valid text', async () => {
     for (let before = 255; before <= 275; before++) {
       const failedreason = 'x'.repeat(before) + '\u{1f600}'.repeat(40);
       provider.on(CHECKOUT, json({ status: 'FAILED', failedreason }));
@@ -61,7 +61,7 @@ describe('an answer that cannot be stored as it is', () => {
     }
   });
 
-  it('about one payment holds up none that is settled in the same tick', async () => {
+  it('for one payment does not delay others settled in the same tick', async () => {
     const insertSession = async (): Promise<string> => {
       const id = newUuid();
       await db.pool.query(

@@ -25,14 +25,14 @@ describe('a validation by gateway_one', () => {
     });
   }
 
-  it('compares what the customer was asked for, not what the store is credited', () => {
+  it("compares the customer's amount, not the store's credit", () => {
     const inDollars = { amount: '11900.00', currency: 'BDT', currency_amount: '100', currency_type: 'USD' };
     const amount = { minor: 10_000n, currency: 'USD' };
     expect(judge(inDollars, expectedPayment({ amount })).kind).to.equal('paid');
     expect(judge(inDollars).kind).to.equal('mismatch');
   });
 
-  it('compares amount and currency where the provider gives no other', () => {
+  it('compares amount and currency if the provider returns no others', () => {
     expect(judge({ currency_amount: undefined, currency_type: undefined }).kind).to.equal('paid');
     expect(judge({ currency_amount: '', currency_type: '', amount: '99' }).kind).to.equal('mismatch');
   });
@@ -51,7 +51,7 @@ describe('a validation by gateway_one', () => {
     });
   }
 
-  it('does not settle by a validation id that the provider does not know', () => {
+  it('does not settle by a validation id that is unknown to the provider', () => {
     expect(
       judgeValidation({ status: 'INVALID_TRANSACTION', APIConnect: 'DONE' }, expectedPayment()).kind,
     ).to.equal('mismatch');
@@ -68,7 +68,7 @@ describe('a validation by gateway_one', () => {
     'a refusal of the question': { APIConnect: 'INVALID_REQUEST' },
   };
   for (const [what, changes] of Object.entries(unreadable)) {
-    it(`says nothing with ${what}`, () => {
+    it(`is inconclusive with ${what}`, () => {
       expect(() => judge(changes)).to.throw(ProviderUnavailable);
     });
   }
@@ -83,7 +83,7 @@ describe('a query of gateway_one', () => {
   const attempt = (status: string, changes: Record<string, unknown> = {}) =>
     transaction({ status, ...changes });
 
-  it('settles by one valid attempt among several, wherever it stands', () => {
+  it('settles by one valid attempt among several, in any position', () => {
     const others = [
       attempt('FAILED'),
       attempt('CANCELLED'),
@@ -96,21 +96,21 @@ describe('a query of gateway_one', () => {
     }
   });
 
-  it('does not rely on the count', () => {
+  it('ignores the count', () => {
     const answer = { APIConnect: 'DONE', element: [attempt('VALID')] };
     for (const count of ['0', '1', undefined]) {
       expect(judgeQuery({ ...answer, no_of_trans_found: count }, expectedPayment()).kind).to.equal('paid');
     }
   });
 
-  it('leaves a session open that the provider knows no transaction of', () => {
+  it('leaves a session open if the provider has no transaction of it', () => {
     expect(judge().kind).to.equal('pending');
     expect(judgeQuery({ APIConnect: 'DONE', no_of_trans_found: '0' }, expectedPayment()).kind).to.equal(
       'pending',
     );
   });
 
-  it('says nothing without a list of transactions', () => {
+  it('is inconclusive without a list of transactions', () => {
     for (const element of [undefined, {}, 'none']) {
       const answer = { APIConnect: 'DONE', no_of_trans_found: '1', element };
       expect(() => judgeQuery(answer, expectedPayment())).to.throw(
@@ -120,38 +120,38 @@ describe('a query of gateway_one', () => {
     }
   });
 
-  it('takes an attempt for ours that cannot be read, until one settles', () => {
+  it("counts an unreadable attempt as the session's, until one settles", () => {
     expect(() => judge(attempt('FAILED'), attempt('VALID', { currency_amount: 'x' }))).to.throw(
       ProviderUnavailable,
     );
     expect(() => judge('VALID')).to.throw(ProviderUnavailable, 'a transaction is not a JSON object');
   });
 
-  it('does not fail a session while an attempt is under way', () => {
+  it('does not fail a session during an attempt', () => {
     expect(judge(attempt('FAILED'), attempt('PENDING')).kind).to.equal('pending');
     expect(judge(attempt('FAILED'), attempt('UNATTEMPTED')).kind).to.equal('pending');
     expect(judge(attempt('SOMETHING_NEW')).kind).to.equal('pending');
   });
 
-  it('ends a session whose attempts all came to nothing', () => {
+  it('fails a session when all attempts have failed', () => {
     expect(judge(attempt('FAILED'))).to.include({ kind: 'not_paid', status: 'failed' });
     expect(judge(attempt('CANCELLED'))).to.include({ kind: 'not_paid', status: 'cancelled' });
     expect(judge(attempt('EXPIRED'))).to.include({ kind: 'not_paid', status: 'cancelled' });
   });
 
-  it("does not end a session by another transaction's failure", () => {
+  it('does not fail a session by the failure of another transaction', () => {
     expect(judge(attempt('FAILED', { tran_id: '01K7ANOTHER' })).kind).to.equal('pending');
   });
 
   for (const status of ['REFUNDED', 'REVERSED', 'CHARGEBACK']) {
-    it(`takes ${status} for a reversal, unless another attempt stands`, () => {
+    it(`reads ${status} as a reversal, unless another attempt is valid`, () => {
       expect(judge(attempt(status)).kind).to.equal('reversed');
       expect(judge(attempt(status), attempt('VALID')).kind).to.equal('paid');
       expect(judge(attempt(status, { currency_amount: '1.00' })).kind).to.equal('mismatch');
     });
   }
 
-  it('does not take a partial refund, a failure or silence for a reversal', () => {
+  it('does not read a partial refund, a failure or silence as a reversal', () => {
     for (const elements of [
       [attempt('PARTIALLY_REFUNDED')],
       [attempt('FAILED')],
@@ -191,7 +191,7 @@ describe('a checkout of gateway_one', () => {
     { sessionkey: '' },
     { GatewayPageURL: 'javascript:x' },
   ]) {
-    it(`is not made with ${JSON.stringify(changes)}`, () => {
+    it(`is refused with ${JSON.stringify(changes)}`, () => {
       expect(() => readCheckout({ ...answer, ...changes })).to.throw(ProviderUnavailable);
     });
   }

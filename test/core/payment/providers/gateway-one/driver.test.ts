@@ -47,8 +47,8 @@ describe('gateway_one', () => {
   const paths = () => provider.received.map(({ path }) => path);
   const outcomes = () => access.steps.map(({ operation, outcome }) => [operation, outcome]);
 
-  describe('asked what became of a session', () => {
-    it('validates the id of the callback, with all of it in the query', async () => {
+  describe('verifying a session', () => {
+    it('validates the id of the callback, encoded in the query', async () => {
       provider.on(VALIDATE, json(transaction()));
       const validationId = 'a&tran_id=X#frag%20é';
       expect((await verify({ validationId })).kind).to.equal('paid');
@@ -63,12 +63,12 @@ describe('gateway_one', () => {
       });
     });
 
-    it('takes VALIDATED on first sight', async () => {
+    it('accepts VALIDATED in the first answer', async () => {
       provider.on(VALIDATE, json(transaction({ status: 'VALIDATED' })));
       expect(await verify()).to.include({ kind: 'paid', gatewayTransactionId: VAL_ID });
     });
 
-    it('asks by its own transaction id where there is no validation id', async () => {
+    it('queries its own transaction id without a validation id', async () => {
       provider.on(QUERY, found(transaction({ status: 'FAILED' }), transaction()));
       expect(await gatewayOne.verify(access, expectedPayment())).to.include({
         kind: 'paid',
@@ -83,7 +83,7 @@ describe('gateway_one', () => {
       expect((await verify()).kind).to.equal('mismatch');
     });
 
-    it('is not kept from a real payment by a forged validation id', async () => {
+    it('settles a real payment despite a forged validation id', async () => {
       provider.on(VALIDATE, json({ APIConnect: 'DONE', status: 'INVALID_TRANSACTION' }));
       provider.on(QUERY, found(transaction()));
       expect(await verify({ validationId: 'forged' })).to.include({
@@ -96,13 +96,13 @@ describe('gateway_one', () => {
       ]);
     });
 
-    it('says that a forged validation id is one, and nothing of the session', async () => {
+    it('reports a forged validation id, and nothing about the session', async () => {
       provider.on(VALIDATE, json({ APIConnect: 'DONE', status: 'INVALID_TRANSACTION' }));
       provider.on(QUERY, found());
       expect((await verify({ validationId: 'forged' })).kind).to.equal('mismatch');
     });
 
-    it('does not settle by another amount or currency than was asked for', async () => {
+    it('does not settle by a different amount or currency', async () => {
       for (const changes of [{ currency_amount: '10.00' }, { currency_type: 'USD' }]) {
         provider.on(VALIDATE, json(transaction(changes)));
         provider.on(QUERY, found(transaction(changes)));
@@ -110,7 +110,7 @@ describe('gateway_one', () => {
       }
     });
 
-    it('asks only whether a paid session was reversed, by the query', async () => {
+    it('only queries a paid session for a reversal', async () => {
       provider.on(QUERY, found(transaction()), found(transaction({ status: 'REFUNDED' })), found());
       expect((await verify({ settled: true })).kind).to.equal('paid');
       expect((await verify({ settled: true })).kind).to.equal('reversed');
@@ -131,7 +131,7 @@ describe('gateway_one', () => {
       'an account that is closed': json({ APIConnect: 'INACTIVE' }),
     };
     for (const [what, answer] of Object.entries(troubles)) {
-      it(`knows nothing after ${what}`, async () => {
+      it(`is inconclusive after ${what}`, async () => {
         provider.on(VALIDATE, answer);
         provider.on(QUERY, answer);
         expect(await rejectionOf(verify())).to.be.instanceOf(ProviderUnavailable);
@@ -143,7 +143,7 @@ describe('gateway_one', () => {
         ]);
       });
 
-      it(`asks by its own transaction id after ${what} of the validation API`, async () => {
+      it(`queries its own transaction id after ${what} of the validation API`, async () => {
         provider.on(VALIDATE, answer);
         provider.on(QUERY, found(transaction({ status: 'FAILED' }), transaction()), found());
         expect(await verify({ validationId: 'forged' })).to.include({
@@ -156,14 +156,14 @@ describe('gateway_one', () => {
       });
     }
 
-    it('does not validate the id that the query found: two calls are the most', async () => {
+    it('does not validate the id that the query found: it makes two calls at most', async () => {
       provider.on(VALIDATE, json({ APIConnect: 'DONE', status: 'INVALID_TRANSACTION' }));
       provider.on(QUERY, found(transaction()));
       expect((await verify({ validationId: 'forged' })).kind).to.equal('paid');
       expect(paths()).to.deep.equal([VALIDATE, QUERY]);
     });
 
-    it('tells how risky the provider rates the payment, as far as it does', async () => {
+    it("reports the provider's risk level, if any", async () => {
       for (const [told, risk] of [
         [
           { risk_level: '1', risk_title: 'High Risk' },
@@ -191,7 +191,7 @@ describe('gateway_one', () => {
       }
     });
 
-    it('notes how long the provider took', async () => {
+    it("records the duration of the provider's answer", async () => {
       provider.on(VALIDATE, (response, received) => {
         setTimeout(() => json(transaction())(response, received), 30);
       });
@@ -210,7 +210,7 @@ describe('gateway_one', () => {
     });
   });
 
-  describe('asked for a checkout', () => {
+  describe('creating a checkout', () => {
     const checkout = {
       sessionId: 'chs_01k7',
       merchantTransactionId: '01K7TRANSACTION',
@@ -221,7 +221,7 @@ describe('gateway_one', () => {
     } as const;
     const create = () => gatewayOne.createCheckout(access, checkout);
 
-    it('posts a form with every field the provider insists on', async () => {
+    it('posts a form with all fields that the provider requires', async () => {
       provider.on(
         INITIATE,
         json({ status: 'SUCCESS', sessionkey: 'SK1', GatewayPageURL: 'https://pay.example/c' }),
@@ -260,7 +260,7 @@ describe('gateway_one', () => {
       }
     });
 
-    it('is refused, or gets no answer', async () => {
+    it('reports a refusal, or no answer', async () => {
       provider.on(
         INITIATE,
         json({ status: 'FAILED', failedreason: 'Store is De-active' }),
@@ -274,7 +274,7 @@ describe('gateway_one', () => {
     });
   });
 
-  it('tests credentials by asking for a transaction that is not there', async () => {
+  it('tests credentials with a query for an unknown transaction', async () => {
     provider.on(QUERY, found(), json({ APIConnect: 'INVALID_REQUEST' }), raw(500, ''));
     expect((await gatewayOne.testCredentials(access)).detail).to.include('accepts the credentials');
     expect(await rejectionOf(gatewayOne.testCredentials(access))).to.be.instanceOf(ProviderRefused);
@@ -285,7 +285,7 @@ describe('gateway_one', () => {
   describe('reading a callback', () => {
     const read = (fields: Record<string, string>) => gatewayOne.readCallback({ tran_id: 'T1', ...fields });
 
-    it('takes status, transaction id and validation id', () => {
+    it('reads status, transaction id and validation id', () => {
       expect(read({ status: 'VALID', val_id: 'V1', amount: '100' })).to.deep.equal({
         outcome: 'paid',
         status: 'VALID',
@@ -308,7 +308,7 @@ describe('gateway_one', () => {
       });
     }
 
-    it('names the field that is missing', () => {
+    it('names the missing field', () => {
       for (const [fields, field] of [
         [{}, 'status'],
         [{ status: '' }, 'status'],

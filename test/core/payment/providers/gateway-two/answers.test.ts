@@ -27,7 +27,7 @@ for (const [operation, judge] of Object.entries(judges)) {
   const judged = (changes: Record<string, unknown>) => judge(reply(payment(changes)));
 
   describe(`the answer of gateway_two to ${operation}`, () => {
-    it('settles by a completed payment that is the session’s in every respect', () => {
+    it('settles by a completed payment that matches the session', () => {
       expect(judged({})).to.deep.equal({
         kind: 'paid',
         gatewayTransactionId: 'BKL30A9ULZ',
@@ -35,7 +35,7 @@ for (const [operation, judge] of Object.entries(judges)) {
       });
     });
 
-    it('may spell payment id and invoice either way', () => {
+    it('accepts either spelling of payment id and invoice', () => {
       expect(judged({ paymentID: undefined, paymentId: 'PAY-1' }).kind).to.equal('paid');
       expect(judged({ merchantInvoiceNumber: undefined, merchantInvoice: '01K7TRANSACTION' }).kind).to.equal(
         'paid',
@@ -67,17 +67,17 @@ for (const [operation, judge] of Object.entries(judges)) {
       'the end of another payment': { paymentID: 'PAY-2', transactionStatus: 'Cancelled' },
     };
     for (const [what, changes] of Object.entries(unreadable)) {
-      it(`says nothing with ${what}`, () => {
+      it(`is inconclusive with ${what}`, () => {
         expect(() => judged(changes)).to.throw(ProviderUnavailable);
       });
     }
 
-    it('leaves a payment open that the customer may still make', () => {
+    it('leaves a payment open that the customer can still make', () => {
       expect(judged({ transactionStatus: 'Initiated', trxID: undefined }).kind).to.equal('pending');
       expect(judged({ transactionStatus: 'Something new' }).kind).to.equal('pending');
     });
 
-    it('ends a payment that came to nothing', () => {
+    it('fails a payment that failed', () => {
       expect(judged({ transactionStatus: 'Cancelled' })).to.include({
         kind: 'not_paid',
         status: 'cancelled',
@@ -87,7 +87,7 @@ for (const [operation, judge] of Object.entries(judges)) {
       expect(judged({ transactionStatus: 'Declined' })).to.include({ kind: 'not_paid', status: 'failed' });
     });
 
-    it('tells a reversal of this payment', () => {
+    it('reports a reversal of this payment', () => {
       expect(judged({ transactionStatus: 'Refunded' }).kind).to.equal('reversed');
       expect(judged({ transactionStatus: 'Reversed' }).kind).to.equal('reversed');
       expect(judged({ transactionStatus: 'Reversed', paymentID: 'PAY-2' }).kind).to.equal('mismatch');
@@ -100,7 +100,7 @@ for (const [operation, judge] of Object.entries(judges)) {
     }
 
     for (const transient of ['2003', '2020', '2024', '503']) {
-      it(`says nothing by ${transient}`, () => {
+      it(`is inconclusive with ${transient}`, () => {
         expect(() => judge(code(transient))).to.throw(
           ProviderUnavailable,
           `the provider answered ${transient} Said so`,
@@ -108,7 +108,7 @@ for (const [operation, judge] of Object.entries(judges)) {
       });
     }
 
-    it('is no success by HTTP 200 alone', () => {
+    it('does not take HTTP 200 alone as a success', () => {
       const bare = payment({ statusCode: undefined });
       expect(outcomeOf(() => judge(reply(bare)))).to.not.equal('paid');
       expect(outcomeOf(() => judge(reply(payment({ statusCode: '0' }))))).to.not.equal('paid');
@@ -121,7 +121,7 @@ for (const [operation, judge] of Object.entries(judges)) {
 
 describe('the answer of gateway_two to execute', () => {
   for (const open of ['2062', '2068', '2116', '2117', '2119', '2056', '2060', '9999']) {
-    it(`is to be asked about after ${open}, in any envelope`, () => {
+    it(`requires a query after ${open}, in any envelope`, () => {
       expect(judgeExecution(code(open), expectedPayment()).kind).to.equal('pending');
       const error = reply({ errorCode: open, errorMessage: 'Said so' });
       expect(judgeExecution(error, expectedPayment())).to.deep.equal({
@@ -131,7 +131,7 @@ describe('the answer of gateway_two to execute', () => {
     });
   }
 
-  it('is to be asked about after a bare message', () => {
+  it('requires a query after a bare message', () => {
     const bare = reply({ message: 'Endpoint request timed out' });
     expect(judgeExecution(bare, expectedPayment()).detail).to.equal(
       'the provider answered HTTP 200 Endpoint request timed out',
@@ -141,7 +141,7 @@ describe('the answer of gateway_two to execute', () => {
 
 describe('the answer of gateway_two to the query', () => {
   for (const unheardOf of ['2056', '2062', '9999']) {
-    it(`says nothing by ${unheardOf}`, () => {
+    it(`is inconclusive with ${unheardOf}`, () => {
       expect(() => judgeQuery(code(unheardOf), expectedPayment())).to.throw(ProviderUnavailable);
     });
   }
@@ -149,7 +149,7 @@ describe('the answer of gateway_two to the query', () => {
 
 describe('a reply of gateway_two', () => {
   for (const status of [500, 502, 503, 504, 408, 429]) {
-    it(`is none with HTTP ${status}, whatever it says`, () => {
+    it(`is ignored with HTTP ${status}`, () => {
       expect(() => reply(payment(), status)).to.throw(ProviderUnavailable, `HTTP ${status}`);
     });
   }
@@ -158,7 +158,7 @@ describe('a reply of gateway_two', () => {
 describe('a grant of gateway_two', () => {
   const granted = { statusCode: '0000', id_token: 'eyJ.a.b', token_type: 'Bearer', expires_in: 3600 };
 
-  it('lasts as long as it says, in a number or in text', () => {
+  it('is valid as long as stated, as a number or as text', () => {
     for (const expires_in of [3600, '3600']) {
       expect(readGrant(reply({ ...granted, expires_in }))).to.deep.equal({
         token: 'eyJ.a.b',
@@ -178,12 +178,12 @@ describe('a grant of gateway_two', () => {
     { expires_in: '1h' },
     { expires_in: -1 },
   ]) {
-    it(`is none with ${JSON.stringify(changes)}`, () => {
+    it(`is refused with ${JSON.stringify(changes)}`, () => {
       expect(() => readGrant(reply({ ...granted, ...changes }))).to.throw(ProviderUnavailable);
     });
   }
 
-  it('is refused to credentials that are wrong', () => {
+  it('is refused for wrong credentials', () => {
     expect(() => readGrant(code('2001'))).to.throw(ProviderRefused, '2001 Said so');
     expect(() => readGrant(reply({ message: 'Unauthorized' }, 401))).to.throw(
       ProviderRefused,
@@ -191,7 +191,7 @@ describe('a grant of gateway_two', () => {
     );
   });
 
-  it('is put off when there were too many', () => {
+  it('is unavailable after too many grants', () => {
     expect(() => readGrant(reply({ errorCode: '2003', errorMessage: 'Too many' }))).to.throw(
       ProviderUnavailable,
     );
@@ -224,12 +224,12 @@ describe('a checkout of gateway_two', () => {
     );
   });
 
-  it('is put off by a transient code, and by a message that says nothing', () => {
+  it('is unavailable with a transient code or an unknown message', () => {
     expect(() => readCheckout(code('2003'))).to.throw(ProviderUnavailable);
     expect(() => readCheckout(reply({ message: 'Internal server error' }))).to.throw(ProviderUnavailable);
   });
 
-  it('is none without payment id or address', () => {
+  it('is unavailable without payment id or address', () => {
     expect(() => readCheckout(reply({ ...created, paymentID: '' }))).to.throw(ProviderUnavailable);
     expect(() => readCheckout(reply({ ...created, bkashURL: 'javascript:x' }))).to.throw(ProviderUnavailable);
   });

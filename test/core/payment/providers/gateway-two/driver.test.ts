@@ -54,7 +54,7 @@ describe('gateway_two', () => {
   const calls = () => provider.received.map(({ path }) => path.replace('/base', ''));
   const outcomes = () => access.steps.map(({ operation, outcome }) => `${operation}: ${outcome}`);
 
-  describe('asked for all payments of a session', () => {
+  describe('finding all payments of a session', () => {
     const find = (...claimedPaymentIds: string[]) => {
       const { merchantTransactionId, providerPaymentId } = expectedPayment();
       return gatewayTwo.findPayments(access, {
@@ -72,7 +72,7 @@ describe('gateway_two', () => {
       HTML: raw(200, '<html>Maintenance</html>'),
     };
     for (const [what, answer] of Object.entries(unclear)) {
-      it(`judges each payment id by itself when one gets ${what}`, async () => {
+      it(`judges the other payment ids when one gets ${what}`, async () => {
         provider.on(QUERY, stands('A'), answer, stands('C'), code('2002'));
         const { payments, unanswered } = await find('A', 'FORGED', 'C', 'UNKNOWN');
         expect(payments.map((each) => each.gatewayTransactionId)).to.deep.equal(['TRX-A', 'TRX-C']);
@@ -81,7 +81,7 @@ describe('gateway_two', () => {
       });
     }
 
-    it('keeps what the provider grants no token for', async () => {
+    it('keeps earlier results when the provider grants no token', async () => {
       provider.on(GRANT, raw(503, ''));
       const { payments, unanswered } = await find('A', 'B');
       expect(payments).to.deep.equal([]);
@@ -89,8 +89,8 @@ describe('gateway_two', () => {
     });
   });
 
-  describe('asked what became of a session', () => {
-    it('executes the payment it stored, with token and app key', async () => {
+  describe('verifying a session', () => {
+    it('executes the stored payment with token and app key', async () => {
       provider.on(EXECUTE, json(payment()));
       expect(await verify({ proof: 'foreign' })).to.include({
         kind: 'paid',
@@ -108,7 +108,7 @@ describe('gateway_two', () => {
       expect(outcomes()).to.deep.equal(['grant: pending', 'execute: paid']);
     });
 
-    it('spells the payment id as the slot says', async () => {
+    it("spells the payment id as the slot's option says", async () => {
       await access.http.close();
       access = open({ paymentIdField: 'paymentID' });
       provider.on(EXECUTE, code('2062'));
@@ -118,7 +118,7 @@ describe('gateway_two', () => {
       expect(bodies).to.deep.equal(['{"paymentID":"PAY-1"}', '{"paymentID":"PAY-1"}']);
     });
 
-    it('keeps its token for the next question', async () => {
+    it('reuses its token for the next request', async () => {
       provider.on(EXECUTE, json(payment()));
       await verify();
       await verify();
@@ -126,7 +126,7 @@ describe('gateway_two', () => {
     });
 
     for (const settledBefore of ['2062', '2068', '2116', '2117', '2119']) {
-      it(`finds by the query that the payment was executed before (${settledBefore})`, async () => {
+      it(`finds an earlier execution by the query (${settledBefore})`, async () => {
         provider.on(EXECUTE, code(settledBefore));
         provider.on(QUERY, queried());
         expect(await verify()).to.include({ kind: 'paid', gatewayTransactionId: 'BKL30A9ULZ' });
@@ -134,7 +134,7 @@ describe('gateway_two', () => {
       });
     }
 
-    it('finds by the query that the customer has not authorized the payment yet', async () => {
+    it('finds by the query that the customer has not authorized the payment', async () => {
       provider.on(EXECUTE, code('2056'));
       provider.on(QUERY, initiated);
       expect((await verify()).kind).to.equal('pending');
@@ -152,7 +152,7 @@ describe('gateway_two', () => {
       'a transient code': code('2003'),
     };
     for (const [what, answer] of Object.entries(unclear)) {
-      it(`asks, and executes no second time, after ${what}`, async () => {
+      it(`queries after ${what}, and does not execute again`, async () => {
         provider.on(EXECUTE, answer);
         provider.on(QUERY, queried());
         expect((await verify()).kind).to.equal('paid');
@@ -160,26 +160,26 @@ describe('gateway_two', () => {
         expect(outcomes()).to.deep.equal(['grant: pending', 'execute: unavailable', 'query: paid']);
       });
 
-      it(`is to be asked again when nothing has come of ${what}`, async () => {
+      it(`asks for a retry after ${what} without a result`, async () => {
         provider.on(EXECUTE, answer);
         provider.on(QUERY, initiated);
         expect(await rejectionOf(verify())).to.be.instanceOf(ProviderUnavailable);
       });
 
-      it(`knows nothing when the query ends in ${what} as well`, async () => {
+      it(`is inconclusive when the query also ends in ${what}`, async () => {
         provider.on(EXECUTE, answer);
         provider.on(QUERY, answer);
         expect(await rejectionOf(verify())).to.be.instanceOf(ProviderUnavailable);
       });
     }
 
-    it('fails a payment by a final code, without another question', async () => {
+    it('fails a payment by a final code without another request', async () => {
       provider.on(EXECUTE, code('2023'));
       expect(await verify()).to.include({ kind: 'not_paid', status: 'failed' });
       expect(calls()).to.deep.equal(['/token/grant', '/execute']);
     });
 
-    it('does not settle by a foreign payment, invoice, amount or currency', async () => {
+    it('does not settle by another payment, invoice, amount or currency', async () => {
       const foreign = [
         { paymentID: 'PAY-2' },
         { merchantInvoiceNumber: 'X' },
@@ -199,21 +199,21 @@ describe('gateway_two', () => {
       expect(calls()).to.deep.equal(['/token/grant', '/payment/status', '/payment/status']);
     });
 
-    it('asks nothing about a session without a checkout', async () => {
+    it('makes no request for a session without a checkout', async () => {
       expect((await verify({ providerPaymentId: '' })).kind).to.equal('pending');
       expect(calls()).to.deep.equal([]);
     });
   });
 
-  describe('whose token is not accepted', () => {
-    it('is granted another, once', async () => {
+  describe('with a rejected token', () => {
+    it('gets one new token', async () => {
       provider.on(EXECUTE, UNAUTHORIZED, json(payment()));
       expect((await verify()).kind).to.equal('paid');
       expect(calls()).to.deep.equal(['/token/grant', '/execute', '/token/grant', '/execute']);
       expect(provider.received.at(-1)?.headers.authorization).to.equal('T2');
     });
 
-    it('is not granted a third', async () => {
+    it('does not get a third token', async () => {
       provider.on(QUERY, UNAUTHORIZED);
       const error = await rejectionOf(verify({ settled: true }));
       expect(error)
@@ -223,7 +223,7 @@ describe('gateway_two', () => {
       expect(calls()).to.deep.equal(['/token/grant', '/payment/status', '/token/grant', '/payment/status']);
     });
 
-    it('executes nothing when no token is granted, and knows nothing', async () => {
+    it('executes nothing and is inconclusive without a token', async () => {
       for (const refusal of [
         code('2001'),
         json({ message: 'Unauthorized' }, 401),
@@ -238,7 +238,7 @@ describe('gateway_two', () => {
     });
   });
 
-  describe('asked for a checkout', () => {
+  describe('creating a checkout', () => {
     const checkout = {
       sessionId: 'chs_01k7',
       merchantTransactionId: '01K7TRANSACTION',
@@ -271,15 +271,15 @@ describe('gateway_two', () => {
       });
     });
 
-    it('is refused, or gets no answer', async () => {
+    it('reports a refusal, or no answer', async () => {
       provider.on(CREATE, code('2029'), raw(504, ''));
       expect(await rejectionOf(create())).to.be.instanceOf(ProviderRefused);
       expect(await rejectionOf(create())).to.be.instanceOf(ProviderUnavailable);
     });
   });
 
-  describe('asked whether its credentials work', () => {
-    it('is granted a token even if it has one, and keeps the new one', async () => {
+  describe('testing credentials', () => {
+    it('gets a new token even if it has one, and keeps the new one', async () => {
       provider.on(EXECUTE, json(payment()));
       await verify();
       expect((await gatewayTwo.testCredentials(access)).detail).to.include('grants access tokens');
@@ -288,12 +288,12 @@ describe('gateway_two', () => {
       expect(provider.received.at(-1)?.headers.authorization).to.equal('T2');
     });
 
-    it('is granted only one token if it has none', async () => {
+    it('gets only one token if it has none', async () => {
       await gatewayTwo.testCredentials(access);
       expect(calls()).to.deep.equal(['/token/grant']);
     });
 
-    it('is refused', async () => {
+    it('reports a refusal', async () => {
       provider.on(GRANT, json({ message: 'Unauthorized' }, 401));
       expect(await rejectionOf(gatewayTwo.testCredentials(access))).to.be.instanceOf(ProviderRefused);
     });
@@ -302,7 +302,7 @@ describe('gateway_two', () => {
   describe('reading a callback', () => {
     const read = gatewayTwo.readCallback;
 
-    it('takes payment id and status, both optional', () => {
+    it('reads payment id and status, both optional', () => {
       expect(read({ paymentID: 'P', status: 'success', apiVersion: '1', signature: 'x' })).to.deep.equal({
         outcome: 'paid',
         status: 'success',
@@ -315,7 +315,7 @@ describe('gateway_two', () => {
       expect(read({ status: '__proto__' }).outcome).to.equal('ignored');
     });
 
-    it('takes either spelling of the payment id, and both if they agree', () => {
+    it('reads either spelling of the payment id, and both if they are equal', () => {
       expect(read({ paymentId: 'P' }).providerPaymentId).to.equal('P');
       expect(read({ paymentID: 'P', paymentId: 'P' }).providerPaymentId).to.equal('P');
       expect(() => read({ paymentID: 'P', paymentId: 'Q' }))

@@ -39,7 +39,7 @@ describe('a license client', () => {
   const seatsOf = async ({ licenseId }: TestLicense): Promise<number> =>
     (await hub.admin.listSeats({ licenseId })).seats.length;
 
-  it('without a license is Free, with the limits of the build', async () => {
+  it('without a license is Free, with the built-in limits', async () => {
     const client = await (await machineFor(await issueLicense(hub.admin))).open();
     expect(client.current()).to.deep.equal({
       licensed: false,
@@ -50,7 +50,7 @@ describe('a license client', () => {
     });
   });
 
-  it('activates, and is licensed from then on, without the hub and after a restart', async () => {
+  it('activates, and stays licensed without the hub and after a restart', async () => {
     const issued = await issueLicense(hub.admin, {
       customer: 'Zoë & Söhne',
       limits: { projects: -1n, exports: 9007199254740991n },
@@ -77,7 +77,7 @@ describe('a license client', () => {
     expect(machine.requests).to.have.length(asked);
   });
 
-  it('says why it cannot activate, and stays what it was', async () => {
+  it('reports why it cannot activate, and keeps its state', async () => {
     const good = await issueLicense(hub.admin);
     const machine = await machineFor(good);
     const client = await machine.open();
@@ -110,7 +110,7 @@ describe('a license client', () => {
     expect((await machine.open()).current()).to.deep.equal(before);
   });
 
-  it('shows no license key and no fingerprint in what it throws', async () => {
+  it('never includes license key or fingerprint in errors', async () => {
     const issued = await issueLicense(hub.admin, { seatLimit: 1 });
     await activate(hub.gatewayUrl, issued.licenseKey, 'another-machine');
     const client = await (await machineFor(issued, { machineFingerprint: 'machine-secret' })).open();
@@ -119,7 +119,7 @@ describe('a license client', () => {
     expect(shown).to.not.include(issued.licenseKey).and.not.include('machine-secret');
   });
 
-  it('takes no license that another key signed, though the answer brings that key', async () => {
+  it('refuses a license signed with another key, even if the response includes that key', async () => {
     const issued = await issueLicense(hub.admin);
     const machine = await machineFor(issued);
     const client = await machine.open();
@@ -133,13 +133,13 @@ describe('a license client', () => {
     expect((await updated.activate(issued.licenseKey)).licensed).to.equal(true);
   });
 
-  it('takes no license of another app that is signed with the same key', async () => {
+  it('refuses a license of another app signed with the same key', async () => {
     const issued = await issueLicense(hub.admin);
     const client = await (await machineFor(issued, { app: 'another-app' })).open();
     expect((await failureOf(client.activate(issued.licenseKey))).code).to.equal('wrong_app');
   });
 
-  it('takes no license that comes with another key than the one that signed it', async () => {
+  it('refuses a license whose key is not the one that signed it', async () => {
     const issued = await issueLicense(hub.admin);
     const { license } = (await activate(hub.gatewayUrl, issued.licenseKey, 'machine-1')).body;
     const other = await publicKeyOf(hub.gatewayUrl, (await issueLicense(hub.admin)).app);
@@ -151,7 +151,7 @@ describe('a license client', () => {
     }
   });
 
-  it('waits in the background for as long as its activation was asked to', async () => {
+  it('retries in the background as long as its activation has not been aborted', async () => {
     const issued = await issueLicense(hub.admin);
     const limited = await startHub({
       beside: hub,
@@ -174,7 +174,7 @@ describe('a license client', () => {
     }
   });
 
-  it('can pin several keys, and keys by their thumbprint', async () => {
+  it('can pin several keys, also by thumbprint', async () => {
     const issued = await issueLicense(hub.admin);
     const first = await publicKeyOf(hub.gatewayUrl, issued.app);
     await hub.admin.rotateSigningKey({ app: issued.app });
@@ -186,7 +186,7 @@ describe('a license client', () => {
     expect(offline.current().license?.kid).to.equal(kid);
   });
 
-  it('fetches a key that is pinned by its thumbprint and not here, and takes no other', async () => {
+  it('fetches a key pinned by its thumbprint, and accepts no other', async () => {
     const issued = await issueLicense(hub.admin);
     const machine = await machineFor(issued);
     await (await machine.open()).activate(issued.licenseKey);
@@ -219,7 +219,7 @@ describe('a license client', () => {
     expect(verdict.problem?.code).to.equal('key_missing');
   });
 
-  it('releases its seat, for another machine', async () => {
+  it('releases its seat for another machine', async () => {
     const issued = await issueLicense(hub.admin, { seatLimit: 1 });
     const machine = await machineFor(issued);
     const client = await machine.open();
@@ -241,7 +241,7 @@ describe('a license client', () => {
     expect(offline.current().licensed).to.equal(true);
   });
 
-  it('keeps no license key if it shall not, and asks for it to release the seat', async () => {
+  it('stores no license key if keepLicenseKey is false, and then requires it to release the seat', async () => {
     const issued = await issueLicense(hub.admin);
     const machine = await machineFor(issued, { keepLicenseKey: false });
     const client = await machine.open();
@@ -252,7 +252,7 @@ describe('a license client', () => {
   });
 
   for (const keepLicenseKey of [true, false]) {
-    it(`leaves its license alone when the seat of another one is released, its key ${keepLicenseKey ? '' : 'not '}kept`, async () => {
+    it(`keeps its license when the seat of another one is released, with its key ${keepLicenseKey ? '' : 'not '}stored`, async () => {
       const { issued, other } = await twoLicenses();
       const client = await (await machineFor(issued, { keepLicenseKey })).open();
       await client.activate(other.licenseKey);
@@ -265,7 +265,7 @@ describe('a license client', () => {
     });
   }
 
-  it('forgets a record that nobody can read when a seat is released', async () => {
+  it('drops an unreadable record when a seat is released', async () => {
     const issued = await issueLicense(hub.admin);
     const machine = await machineFor(issued);
     await (await machine.open()).activate(issued.licenseKey);
@@ -274,7 +274,7 @@ describe('a license client', () => {
     expect(verdict).to.include({ reason: 'no_license' });
   });
 
-  it('refuses what is no license key, and asks nobody', async () => {
+  it('refuses a malformed license key without a request', async () => {
     const machine = await machineFor(await issueLicense(hub.admin));
     const client = await machine.open();
     const nothing = JSON.parse('null'); // as JavaScript may hand it over
@@ -283,8 +283,8 @@ describe('a license client', () => {
     expect(machine.requests).to.deep.equal([]);
   });
 
-  describe('that is activated with another license key', () => {
-    it('releases the seat that it had, once the new license is stored', async () => {
+  describe('activated with another license key', () => {
+    it('releases its old seat after the new license is stored', async () => {
       const { issued, other } = await twoLicenses();
       const machine = await machineFor(issued);
       const client = await machine.open();
@@ -302,7 +302,7 @@ describe('a license client', () => {
       expect(await again.activate(other.licenseKey)).to.include({ previousSeat: 'none' });
     });
 
-    it('keeps the seat that it has if the new license is refused', async () => {
+    it('keeps its seat if the new license is refused', async () => {
       const { issued, other } = await twoLicenses({ seatLimit: 1 });
       const elsewhere = await machineFor(other, { machineFingerprint: 'machine-2' });
       await (await elsewhere.open()).activate(other.licenseKey);
@@ -323,7 +323,7 @@ describe('a license client', () => {
       return { breaks, machine: await machineFor(issued, { fetch: cut, ...options }) };
     };
 
-    it('releases the old seat later if that was not possible, also after a restart', async () => {
+    it('releases the old seat later if it failed, also after a restart', async () => {
       const { issued, other } = await twoLicenses();
       const { breaks, machine } = await breakable(issued);
       await (await machine.open()).activate(issued.licenseKey);
@@ -340,7 +340,7 @@ describe('a license client', () => {
       expect(await machine.store.load()).to.not.include(issued.licenseKey);
     });
 
-    it('keeps the old seat if it goes back to it meanwhile', async () => {
+    it('keeps the old seat if it is activated again meanwhile', async () => {
       const { issued, other } = await twoLicenses();
       const { breaks, machine } = await breakable(issued);
       const client = await machine.open();
@@ -352,7 +352,7 @@ describe('a license client', () => {
       expect([await seatsOf(issued), await seatsOf(other)]).to.deep.equal([1, 0]);
     });
 
-    it('releases both seats when it is released itself, or none', async () => {
+    it('releases both seats when it is released, or none', async () => {
       const { issued, other } = await twoLicenses();
       const { breaks, machine } = await breakable(issued);
       const client = await machine.open();
@@ -365,7 +365,7 @@ describe('a license client', () => {
       expect([await seatsOf(issued), await seatsOf(other)]).to.deep.equal([0, 0]);
     });
 
-    it('keeps the old seat as long as the new license cannot be stored', async () => {
+    it('keeps the old seat until the new license is stored', async () => {
       const { issued, other } = await twoLicenses();
       const memory = createMemoryStore();
       const disk = { isFull: false };
@@ -385,7 +385,7 @@ describe('a license client', () => {
       expect([await seatsOf(issued), await seatsOf(other)]).to.deep.equal([0, 1]);
     });
 
-    it('says that the old seat is left if its key was not kept', async () => {
+    it('reports an abandoned old seat if its key was not stored', async () => {
       const { issued, other } = await twoLicenses();
       const client = await (await machineFor(issued, { keepLicenseKey: false })).open();
       await client.activate(issued.licenseKey);
@@ -393,7 +393,7 @@ describe('a license client', () => {
       expect(await seatsOf(issued)).to.equal(1);
     });
 
-    it('does not wait for a seat that the hub does not know any more', async () => {
+    it('does not wait for a seat that the hub no longer knows', async () => {
       const { issued, other } = await twoLicenses();
       const client = await (await machineFor(issued)).open();
       await client.activate(issued.licenseKey);
@@ -404,7 +404,7 @@ describe('a license client', () => {
     });
   });
 
-  it('that activates and releases at once ends without a seat', async () => {
+  it('that activates and releases concurrently ends without a seat', async () => {
     const issued = await issueLicense(hub.admin);
     const client = await (await machineFor(issued)).open();
     await client.activate(issued.licenseKey);
@@ -417,7 +417,7 @@ describe('a license client', () => {
     expect((await hub.admin.listSeats({ licenseId: issued.licenseId })).seats).to.have.length(0);
   });
 
-  describe('that does not reach the hub', () => {
+  describe('that cannot reach the hub', () => {
     let issued: TestLicense;
     before(async () => {
       issued = await issueLicense(hub.admin);
@@ -428,19 +428,19 @@ describe('a license client', () => {
       return failureOf(client.activate(issued.licenseKey, { signal }));
     };
 
-    it('says so', async () => {
+    it('reports it', async () => {
       expect(await attempt({ hubUrl: 'http://127.0.0.1:1' })).to.include({
         code: 'network',
         isRetryable: true,
       });
     });
 
-    it('gives up after its time-out', async () => {
+    it('times out', async () => {
       await using silent = await startImpostor(() => time.advance(10_000));
       expect(await attempt(silent)).to.include({ code: 'timeout', isRetryable: true });
     });
 
-    it('gives up after its time-out, though the fetch of the application does not heed its signal', async () => {
+    it("times out even if the application's fetch ignores its signal", async () => {
       const deaf: typeof fetch = () => {
         setImmediate(() => time.advance(10_000));
         return new Promise(() => {});
@@ -448,7 +448,7 @@ describe('a license client', () => {
       expect(await attempt({ fetch: deaf })).to.include({ code: 'timeout', isRetryable: true });
     });
 
-    it('gives up an answer that does not end', async () => {
+    it('times out on an endless response', async () => {
       await using slow = await startImpostor((_, res) => {
         res.writeHead(200).write('{');
         setImmediate(() => time.advance(10_000));
@@ -456,14 +456,14 @@ describe('a license client', () => {
       expect((await attempt(slow)).code).to.equal('timeout');
     });
 
-    it('gives up when it is told to', async () => {
+    it('stops when aborted', async () => {
       const caller = new AbortController();
       await using silent = await startImpostor(() => caller.abort());
       expect(await attempt(silent, caller.signal)).to.include({ code: 'aborted', isRetryable: false });
       expect((await attempt({}, AbortSignal.abort())).code).to.equal('aborted');
     });
 
-    it('does not wait for its turn when it is told to give up', async () => {
+    it('does not wait for its turn when aborted', async () => {
       await using silent = await startImpostor(() => caller.abort());
       const caller = new AbortController();
       const machine = await machineFor(issued, silent);
@@ -512,7 +512,7 @@ describe('a license client', () => {
       ['too much', 200, 'application/json', `{"ok":true,"a":"${'a'.repeat(300_000)}"}`],
     ];
     for (const [what, status, type, body] of oddAnswers) {
-      it(`takes ${what} for no answer of a hub`, async () => {
+      it(`refuses ${what} as a response of a hub`, async () => {
         await using odd = await startImpostor((_, res) =>
           res.writeHead(status, { 'content-type': type }).end(body),
         );
@@ -521,7 +521,7 @@ describe('a license client', () => {
     }
   });
 
-  it('tells the vendor at once what is wrong with its options', async () => {
+  it('reports wrong options immediately', async () => {
     const issued = await issueLicense(hub.admin);
     const machine = await machineFor(issued);
     const no = JSON.parse('null'); // what types do not let through comes from JavaScript

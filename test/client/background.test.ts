@@ -10,7 +10,7 @@ import { startImpostor } from './impostor.ts';
 import { createMachine, publicKeyOf } from './machine.ts';
 import { createVirtualTime, DAY, HOUR, MINUTE } from './virtual-time.ts';
 
-describe('a license client that was started', () => {
+describe('a started license client', () => {
   let hub: TestHub;
   let time = createVirtualTime();
   let clients: LicenseClient[] = [];
@@ -45,7 +45,7 @@ describe('a license client that was started', () => {
     await new Promise(setImmediate);
   };
 
-  it('notices a revocation, and tells it once', async () => {
+  it('notices a revocation and reports it once', async () => {
     const { issued, client, heard } = await started();
     await hub.admin.revokeLicense({ licenseId: issued.licenseId, reason: 'refund' });
     time.advance(DAY);
@@ -57,7 +57,7 @@ describe('a license client that was started', () => {
     expect(heard).to.deep.equal(['license_revoked']);
   });
 
-  it('notices that a license ends, in the same moment', async () => {
+  it('notices the expiry of a license immediately', async () => {
     const expiresAt = { seconds: BigInt(time.date().getTime() / 1000 + 90), nanos: 0 };
     const { client, heard } = await started({ expiresAt });
     time.advance(89_999);
@@ -68,7 +68,7 @@ describe('a license client that was started', () => {
     expect(heard).to.deep.equal(['license_expired']);
   });
 
-  it('renews a lease, so that it never ends', async () => {
+  it('renews a lease before it ends', async () => {
     const { machine, heard, client } = await started({ leaseDays: 3 });
     for (let hour = 0; hour < 10 * 24; hour++) {
       time.advance(HOUR);
@@ -80,7 +80,7 @@ describe('a license client that was started', () => {
     expect(renewals).to.be.within(3, 5);
   });
 
-  it('says that the hub cannot be reached, and that it can again', async () => {
+  it('reports that the hub is unreachable, and reachable again', async () => {
     const { machine, heard, client } = await started();
     await client.stop();
     let isDown = true;
@@ -99,7 +99,7 @@ describe('a license client that was started', () => {
     expect(heard).to.deep.equal(['licensed network', 'licensed']);
   });
 
-  it('goes on although a listener throws, and hands over what it threw', async () => {
+  it('continues if a listener throws, and passes the error on', async () => {
     const errors: unknown[] = [];
     const { issued, client, heard } = await started({}, (error) => errors.push(error));
     const thrown = new Error('a bug of the application');
@@ -117,7 +117,7 @@ describe('a license client that was started', () => {
     expect(heard).to.deep.equal(['license_revoked', 'after license_revoked']);
   });
 
-  it('tells nobody who has unsubscribed', async () => {
+  it('does not call unsubscribed listeners', async () => {
     const { issued, client, heard } = await started();
     const also: string[] = [];
     const unsubscribe = client.subscribe((verdict) => also.push(wordOf(verdict)));
@@ -127,7 +127,7 @@ describe('a license client that was started', () => {
     expect([heard, also]).to.deep.equal([['license_revoked'], []]);
   });
 
-  it('asks no more once it was stopped, and gives up what is under way', async () => {
+  it('sends no requests after stop, and aborts the current one', async () => {
     const { machine, client } = await started();
     await client.stop();
     const asked = machine.requests.length;
@@ -146,7 +146,7 @@ describe('a license client that was started', () => {
     expect(waiting.current()).to.include({ licensed: true, problem: undefined });
   });
 
-  it('can be started twice, and again', async () => {
+  it('can be started twice, and restarted', async () => {
     const { machine, client } = await started();
     client.start();
     await client.stop();

@@ -92,7 +92,7 @@ describe('the client in a browser', function () {
     expect(said).to.deep.equal(['no_license', 'Zoë 💻', { projects: 7 }, 'confirmed', 'no_license', null]);
   });
 
-  it('verifies by a thumbprint, and refuses what was changed', async () => {
+  it('verifies by a thumbprint, and refuses altered licenses', async () => {
     const issued = await issueLicense(hub.admin);
     const said = await inPage(
       issued,
@@ -106,7 +106,7 @@ describe('the client in a browser', function () {
     expect(said).to.deep.equal([true, 'wrong_machine', 'record_unreadable']);
   });
 
-  it('says what the hub refuses, and waits in the background', async () => {
+  it('reports refusals, and retries in the background', async () => {
     const issued = await issueLicense(hub.admin, { seatLimit: 1 });
     await activate(hub.gatewayUrl, issued.licenseKey, 'another-machine');
     const said = await inPage(

@@ -35,7 +35,7 @@ describe('the clock of a licensed machine', () => {
   };
 
   for (const about of ['a lease', 'an expiry'] as const) {
-    it(`is noticed when it is set back, if there is ${about}, until it is right again`, async () => {
+    it(`is detected when it is set back with ${about}, until it is correct again`, async () => {
       const expiresAt = { seconds: BigInt(time.date().getTime() + 30 * DAY) / 1000n, nanos: 0 };
       const { machine, client } = await activated(about === 'a lease' ? { leaseDays: 30 } : { expiresAt });
       time.advance(10 * DAY);
@@ -48,7 +48,7 @@ describe('the clock of a licensed machine', () => {
     });
   }
 
-  it('locks nobody out whose license never ends, however it is set', async () => {
+  it('never locks out a license without expiry', async () => {
     const { machine, client } = await activated();
     time.advance(10 * DAY);
     for (const ahead of [3650 * DAY, -2 * DAY, -3650 * DAY]) {
@@ -58,7 +58,7 @@ describe('the clock of a licensed machine', () => {
     }
   });
 
-  it('does not make the application ask all the time because of a license that never ends', async () => {
+  it('causes no repeated requests for a license without expiry', async () => {
     const { machine } = await activated();
     time.advance(HOUR);
     machine.clock.ahead = -2 * DAY;
@@ -71,7 +71,7 @@ describe('the clock of a licensed machine', () => {
     expect(machine.requests).to.have.length(0);
   });
 
-  it('is noticed when it is set back between two runs of the application', async () => {
+  it('is detected when it is set back between two runs', async () => {
     const { machine, client } = await activated({ leaseDays: 30 });
     time.advance(10 * DAY);
     await client.check();
@@ -82,7 +82,7 @@ describe('the clock of a licensed machine', () => {
     expect((await offline.check()).licensed).to.equal(true);
   });
 
-  it('is noticed when it is set back to a few minutes before the application was stopped, or killed', async () => {
+  it('is detected when it is set back to minutes before a stop or a kill', async () => {
     const precise = { clockToleranceMs: 0 };
     const { machine, client } = await activated({ leaseDays: 30 }, precise);
     for (const end of ['killed', 'stopped']) {
@@ -98,7 +98,7 @@ describe('the clock of a licensed machine', () => {
     }
   });
 
-  it('is put right by an answer of the hub, which is asked at once', async () => {
+  it('is corrected by a response of the hub, which is requested immediately', async () => {
     const { machine } = await activated({ leaseDays: 30 });
     machine.clock.ahead = -5 * DAY;
     const client = await machine.open();
@@ -111,7 +111,7 @@ describe('the clock of a licensed machine', () => {
     expect(client.current()).to.include({ licensed: false, reason: 'lease_over' });
   });
 
-  it('is right again after the hub has put it right and its user as well', async () => {
+  it('is correct again after both the hub and the user corrected it', async () => {
     const { machine } = await activated({ leaseDays: 30 });
     machine.clock.ahead = -5 * DAY;
     const client = await machine.open();
@@ -121,7 +121,7 @@ describe('the clock of a licensed machine', () => {
     expect(client.current().licensed).to.equal(true);
   });
 
-  it('may be behind by a wrong time zone, which prolongs nothing', async () => {
+  it('may be behind by a wrong time zone, which extends nothing', async () => {
     const { machine, client } = await activated({ leaseDays: 2 });
     time.advance(DAY + 20 * HOUR);
     expect((await client.check()).licensed).to.equal(true);
@@ -133,7 +133,7 @@ describe('the clock of a licensed machine', () => {
     expect(again.current()).to.include({ licensed: false, reason: 'lease_over' });
   });
 
-  it('cannot be set back by minutes again and again', async () => {
+  it('cannot be set back by minutes repeatedly', async () => {
     const { machine, client } = await activated({ leaseDays: 1 });
     let licensed = 0;
     for (let minute = 0; minute < 3 * 24 * 60; minute++) {
@@ -144,7 +144,7 @@ describe('the clock of a licensed machine', () => {
     expect(licensed).to.be.at.most(24 * 60);
   });
 
-  it('has as much tolerance as the vendor says', async () => {
+  it("has the tolerance of the vendor's option", async () => {
     const { machine } = await activated({ leaseDays: 30 }, { clockToleranceMs: 5 * MINUTE });
     machine.clock.ahead = -5 * MINUTE;
     expect((await machine.open(OFFLINE)).current().licensed).to.equal(true);
@@ -152,7 +152,7 @@ describe('the clock of a licensed machine', () => {
     expect((await machine.open(OFFLINE)).current()).to.include({ reason: 'clock_set_back' });
   });
 
-  it('cannot be before the signature, whatever else was taken out of the record', async () => {
+  it('cannot be before the signature, whatever was removed from the record', async () => {
     const { machine } = await activated({ leaseDays: 30 });
     const record = await readRecord((await machine.store.load()) ?? '');
     const long = '1970-01-01T00:00:00.000Z';
@@ -161,7 +161,7 @@ describe('the clock of a licensed machine', () => {
     expect((await machine.open(OFFLINE)).current()).to.include({ reason: 'clock_set_back' });
   });
 
-  it('locks nobody out that was years ahead once: what was not granted is not remembered', async () => {
+  it('locks nobody out after it was years ahead: the record keeps only granted times', async () => {
     const { machine, client } = await activated({ leaseDays: 30 });
     machine.clock.ahead = 3650 * DAY;
     expect(client.current()).to.include({ licensed: false, reason: 'lease_over' });
@@ -171,7 +171,7 @@ describe('the clock of a licensed machine', () => {
     expect((await machine.open(OFFLINE)).current().licensed).to.equal(true);
   });
 
-  it('that was ahead while the license was good is forgiven by the hub', async () => {
+  it('ahead while the license was valid is corrected by the hub', async () => {
     const { machine, client } = await activated({ leaseDays: 30 });
     machine.clock.ahead = 20 * DAY;
     expect((await client.check()).licensed).to.equal(true);
@@ -181,14 +181,14 @@ describe('the clock of a licensed machine', () => {
     expect((await machine.open(OFFLINE)).current().licensed).to.equal(true);
   });
 
-  it('far beyond all calendars does no harm', async () => {
+  it('beyond the range of dates does no harm', async () => {
     const { machine, client } = await activated();
     machine.clock.ahead = 8.64e15 - time.date().getTime();
     expect((await client.check()).licensed).to.equal(true);
     expect((await (await machine.open(OFFLINE)).check()).licensed).to.equal(true);
   });
 
-  it('that is ahead all the time does not make the application ask all the time', async () => {
+  it('ahead permanently causes no repeated requests', async () => {
     const { machine, client } = await activated({ leaseDays: 30 });
     machine.clock.ahead = 3650 * DAY;
     machine.requests.length = 0;
@@ -199,7 +199,7 @@ describe('the clock of a licensed machine', () => {
     expect(machine.requests.filter((request) => request.startsWith('GET /v1/status'))).to.have.length(3);
   });
 
-  it('of a hub that was ahead locks nobody out, once it is right', async () => {
+  it('of a hub that was ahead locks nobody out after its correction', async () => {
     hubAhead = 365 * DAY;
     const { machine, client } = await activated({ leaseDays: 30 });
     expect(client.current().licensed).to.equal(true);

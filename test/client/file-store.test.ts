@@ -16,7 +16,7 @@ describe('a file store', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('is empty before anything was saved, and after it was cleared', async () => {
+  it('is empty before the first save, and after clear', async () => {
     const store = createFileStore(path);
     expect(await store.load()).to.equal(undefined);
     await store.clear();
@@ -26,13 +26,13 @@ describe('a file store', () => {
     expect(await store.load()).to.equal(undefined);
   });
 
-  it('is for its user alone', async () => {
+  it('is readable by its user only', async () => {
     await createFileStore(path).save('one');
     expect((await stat(path)).mode & 0o777).to.equal(0o600);
     expect((await stat(join(folder, 'app'))).mode & 0o777).to.equal(0o700);
   });
 
-  it('replaces what is there as a whole, and leaves nothing beside it', async () => {
+  it('replaces the file atomically, and leaves no other files', async () => {
     const store = createFileStore(path);
     await store.save('a'.repeat(100_000));
     await Promise.all(['b', 'c', 'd'].map((letter) => store.save(letter.repeat(100_000))));
@@ -40,7 +40,7 @@ describe('a file store', () => {
     expect(await readdir(join(folder, 'app'))).to.deep.equal(['license']);
   });
 
-  it('keeps the old text, and leaves nothing beside it, if the new one cannot be put in its place', async () => {
+  it('keeps the old text and leaves no other files if the replacement fails', async () => {
     await mkdir(path, { recursive: true }); // a directory is in the way
     const failure = await createFileStore(path)
       .save('one')
@@ -49,7 +49,7 @@ describe('a file store', () => {
     expect(await readdir(join(folder, 'app'))).to.deep.equal(['license']);
   });
 
-  it('removes what a killed process left beside it, and nothing that is just being written', async () => {
+  it('removes temporary files of a killed process, but not those in use', async () => {
     const store = createFileStore(path);
     await store.save('one');
     const app = join(folder, 'app');
@@ -74,7 +74,7 @@ describe('a file store', () => {
     expect(await beside()).to.deep.equal([account]);
   });
 
-  it('fails for anything but a file that is missing', async () => {
+  it('fails for any error except a missing file', async () => {
     await mkdir(path, { recursive: true });
     const failure = await createFileStore(path)
       .load()

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { hasRoom } from '../../client/client.ts';
 
 describe('a limit', () => {
-  it('of -1 never runs out, one of 0 has nothing to give, and a name without one is not limited', () => {
+  it('of -1 is unlimited, of 0 allows nothing, and a missing one does not apply', () => {
     const limits = { projects: 2, exports: -1, users: 0, constructor: 1 };
     const rooms = [
       hasRoom(limits, 'projects', 1),

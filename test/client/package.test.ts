@@ -71,7 +71,7 @@ export const noTrust: Trust = {};
 export const unsetTrust: Trust = { publicKeyPems: undefined };
 `;
 
-describe('the package, to a vendor,', function () {
+describe('the client package', function () {
   this.timeout(60_000); // it compiles and installs
   let project: VendorProject;
   before(async () => {
@@ -84,7 +84,7 @@ describe('the package, to a vendor,', function () {
     return stdout.trim();
   };
 
-  it('is one package of less than 100 kB, with both formats and their types, a README and the license', async () => {
+  it('has less than 100 kB, with both formats and their types, a README and the license', async () => {
     const packages = await readdir(join(project.path, 'node_modules'));
     expect(packages.filter((name) => !name.startsWith('.'))).to.deep.equal(['hubctl-client']);
     const files = await readdir(project.packagePath, { recursive: true });
@@ -96,7 +96,7 @@ describe('the package, to a vendor,', function () {
     expect(sizes.reduce((sum, { size }) => sum + size, 0)).to.be.below(100_000);
   });
 
-  it('depends on nothing, and has the version of the hub', async () => {
+  it('has no dependencies, and the version of the hub', async () => {
     const [own, hub] = await Promise.all(
       [project.packagePath, ROOT].map(async (path) =>
         JSON.parse(await readFile(join(path, 'package.json'), 'utf8')),
@@ -142,7 +142,7 @@ describe('the package, to a vendor,', function () {
     expect(await project.compile(options, 'main.cts')).to.equal('');
   });
 
-  it('has types for resolution without "exports", by a compiler that still has it', async () => {
+  it('has types for resolution without "exports", with an old compiler', async () => {
     await project.write('main.ts', COMMON_JS);
     const options = { module: 'commonjs', moduleResolution: 'node10', lib: ['es2022', 'dom'], types: [] };
     expect(await project.compile(options, 'main.ts', olderCompiler())).to.equal('');
@@ -163,7 +163,7 @@ describe('the package, to a vendor,', function () {
       );
   });
 
-  it('can be imported, and required', async () => {
+  it('works with import and require', async () => {
     const program = 'console.log(typeof createLicenseClient, typeof createFileStore)';
     const names = ['{ createLicenseClient }', '{ createFileStore }'];
     const modules = ['hubctl-client', 'hubctl-client/file-store'];
@@ -180,7 +180,7 @@ describe('the package, to a vendor,', function () {
     expect(await node('main.cjs')).to.equal('true\ntrue\nfunction function');
   });
 
-  it('names the functions in the stacks of its errors', async () => {
+  it('keeps function names in stack traces', async () => {
     await project.write(
       'stack.mjs',
       `import { createLicenseClient } from 'hubctl-client';
@@ -191,7 +191,7 @@ describe('the package, to a vendor,', function () {
       .and.match(/ at .*createLicenseClient /);
   });
 
-  it('leads nowhere but to the client', async () => {
+  it('exports only the client', async () => {
     await project.write(
       'deep.mjs',
       `await import('hubctl-client/client.cjs').catch(({ code }) => console.log(code));`,
@@ -199,7 +199,7 @@ describe('the package, to a vendor,', function () {
     expect(await node('deep.mjs')).to.equal('ERR_PACKAGE_PATH_NOT_EXPORTED');
   });
 
-  it('has a client that imports nothing, and a file store that imports Node.js alone', async () => {
+  it('imports nothing in the client, and only Node.js in the file store', async () => {
     for (const extension of ['.js', '.cjs']) {
       expect(await importsOf(join(project.packagePath, `client${extension}`))).to.deep.equal([]);
       const ofStore = await importsOf(join(project.packagePath, `file-store${extension}`));

@@ -54,7 +54,7 @@ describe('the soft check', () => {
       expiresAt,
     ]);
 
-  it('asks when the hub wants to be asked again, not before, and not because of a restart', async () => {
+  it('checks at the time that the hub sets, not earlier, and not at a restart', async () => {
     const { issued, machine, client } = await activated();
     time.advance(DAY - HOUR);
     await client.recheck();
@@ -67,7 +67,7 @@ describe('the soft check', () => {
     expect(machine.requests).to.deep.equal([statusOf(issued)]);
   });
 
-  it('asks by the interval of the application in place of that of the hub, also over restarts', async () => {
+  it('prefers the interval of the application, also over restarts', async () => {
     for (const softCheckIntervalMs of [MINUTE, 5 * MINUTE, 7 * DAY, 30 * DAY]) {
       const { issued, machine, client } = await activated({}, { softCheckIntervalMs });
       const asked: number[] = [];
@@ -82,13 +82,13 @@ describe('the soft check', () => {
     }
   });
 
-  it('asks at once when it is forced to', async () => {
+  it('checks at once when forced', async () => {
     const { issued, machine, client } = await activated();
     await client.recheck({ force: true });
     expect(machine.requests).to.deep.equal([statusOf(issued)]);
   });
 
-  it('sends the fingerprint as it is', async () => {
+  it('sends the fingerprint unchanged', async () => {
     const { client } = await activated({}, { machineFingerprint: 'a+b/c= &%ü💻' });
     expect(await client.recheck({ force: true })).to.include({ licensed: true, problem: undefined });
   });
@@ -105,7 +105,7 @@ describe('the soft check', () => {
       (issued: TestLicense) => setExpiry(issued, time.date()),
     ],
   ] as const) {
-    it(`ends ${what} at once, and for good`, async () => {
+    it(`ends ${what} at once and permanently`, async () => {
       const { issued, machine, client } = await activated();
       const before = await machine.store.load();
       await change(issued);
@@ -127,7 +127,7 @@ describe('the soft check', () => {
     await hub.admin.releaseSeat({ seatId: seats[0]?.seatId ?? '' });
   };
 
-  it('ends a seat that was taken away once the hub has said so three times and for an hour, and for good', async () => {
+  it('ends a released seat permanently after three answers of the hub over an hour', async () => {
     const { issued, machine, client } = await activated();
     await takeSeat(issued);
     const asked: number[] = [];
@@ -145,7 +145,7 @@ describe('the soft check', () => {
     expect(offline.current()).to.include({ licensed: false, reason });
   });
 
-  it('counts over restarts how often the hub has said that a license is gone', async () => {
+  it('counts these answers over restarts', async () => {
     const { issued, machine } = await activated();
     await query(hub.databaseUrl, 'delete from seat where license_id = $1', [
       parseId('lic', issued.licenseId),
@@ -159,7 +159,7 @@ describe('the soft check', () => {
     expect(machine.requests.filter((request) => request === statusOf(issued))).to.have.length(4);
   });
 
-  it('keeps a license that the hub has lost for a moment', async () => {
+  it('keeps a license that the hub loses for a moment', async () => {
     const { machine } = await activated();
     const lost = { type: 'about:blank', title: 'Not found', status: 404, code: 'license_unknown' };
     await using restored = await startImpostor((_, res) =>
@@ -178,7 +178,7 @@ describe('the soft check', () => {
     expect(wrong.current().licensed, 'counted anew').to.equal(true);
   });
 
-  it('is not put off for ever by a doubt that begins in the future', async () => {
+  it('does not wait forever after a first answer dated in the future', async () => {
     const { issued, machine } = await activated();
     await takeSeat(issued);
     const record = await readRecord((await machine.store.load()) ?? '');
@@ -192,7 +192,7 @@ describe('the soft check', () => {
     expect(client.current()).to.include({ licensed: false, reason: 'seat_not_active' });
   });
 
-  it('asks no more often about a license that has ended, though the clock is a little late', async () => {
+  it('does not check more often for an expired license if the clock is slightly late', async () => {
     const { issued, machine, client } = await activated();
     machine.clock.ahead = -5 * MINUTE;
     await hub.admin.revokeLicense({ licenseId: issued.licenseId, reason: 'refund' });
@@ -205,7 +205,7 @@ describe('the soft check', () => {
     expect(machine.requests).to.include(statusOf(issued));
   });
 
-  it('asks at once if its record was written in a future that is not', async () => {
+  it('checks at once if its record is dated in the future', async () => {
     const { issued, machine } = await activated();
     const record = await readRecord((await machine.store.load()) ?? '');
     const checkedAt = new Date(time.date().getTime() + 3650 * DAY).toISOString();
@@ -214,7 +214,7 @@ describe('the soft check', () => {
     expect(machine.requests).to.deep.equal([statusOf(issued)]);
   });
 
-  it('brings no seat back that was taken away, however often it asks', async () => {
+  it('does not restore a released seat, however often it checks', async () => {
     const { issued, machine, client } = await activated({ leaseDays: 3 });
     const { seats } = await hub.admin.listSeats({ licenseId: issued.licenseId });
     await hub.admin.releaseSeat({ seatId: seats[0]?.seatId ?? '' });
@@ -228,7 +228,7 @@ describe('the soft check', () => {
     expect((await client.activate(issued.licenseKey)).licensed).to.equal(true);
   });
 
-  it('takes a license up again that was revoked by mistake', async () => {
+  it('restores a license that was revoked by mistake', async () => {
     const { issued, client } = await activated();
     await hub.admin.revokeLicense({ licenseId: issued.licenseId, reason: 'mistake' });
     expect((await client.recheck({ force: true })).licensed).to.equal(false);
@@ -237,7 +237,7 @@ describe('the soft check', () => {
     expect((await client.recheck()).licensed).to.equal(true);
   });
 
-  it('ends the license that is held when its own key is refused', async () => {
+  it('ends its license when its own key is refused', async () => {
     const { issued, client } = await activated();
     await hub.admin.revokeLicense({ licenseId: issued.licenseId, reason: 'refund' });
     const typed = issued.licenseKey.toLowerCase().replaceAll('-', ' ');
@@ -245,7 +245,7 @@ describe('the soft check', () => {
     expect(client.current()).to.include({ licensed: false, reason: 'license_revoked' });
   });
 
-  it('asks when the hub wants to be asked again, also after a renewal', async () => {
+  it('checks at the time that the hub sets, also after a renewal', async () => {
     const app = await createApp(hub.admin);
     await hub.admin.setLimitProfile({ app, name: 'pro', limits: { projects: 3n } });
     const { machine, client } = await activated({ app, limitProfile: 'pro' });
@@ -264,7 +264,7 @@ describe('the soft check', () => {
     expect(machine.requests).to.deep.equal([]);
   });
 
-  it('takes up new limits, and another expiry', async () => {
+  it('applies new limits and another expiry', async () => {
     const app = await createApp(hub.admin);
     await hub.admin.setLimitProfile({ app, name: 'pro', limits: { projects: 3n } });
     const { issued, machine, client } = await activated({ app, limitProfile: 'pro' });
@@ -284,7 +284,7 @@ describe('the soft check', () => {
   });
 
   describe('of a license with a lease', () => {
-    it('renews it when two thirds are over', async () => {
+    it('renews it after two thirds of its time', async () => {
       const { issued, machine, client } = await activated({ leaseDays: 15 });
       for (let day = 0; day < 10; day++) {
         await client.recheck();
@@ -296,14 +296,14 @@ describe('the soft check', () => {
       expect(verdict).to.deep.include({ validUntil: new Date('2026-05-26T12:00:00.000Z') });
     });
 
-    it('asks in time although the next question would come too late', async () => {
+    it('checks before the lease ends, even if the next check would be later', async () => {
       const { machine, client } = await activated({ leaseDays: 1 });
       time.advance(16 * HOUR);
       expect(await client.recheck()).to.deep.include({ validUntil: new Date('2026-05-03T04:00:00.000Z') });
       expect(machine.requests).to.have.length(2);
     });
 
-    it('lets it run out if the key was not kept', async () => {
+    it('lets it expire if the key was not stored', async () => {
       const { machine, client } = await activated({ leaseDays: 2 }, { keepLicenseKey: false });
       time.advance(DAY + 23 * HOUR);
       expect((await client.recheck()).licensed).to.equal(true);
@@ -312,7 +312,7 @@ describe('the soft check', () => {
       expect(machine.requests).to.not.include('POST /v1/activate');
     });
 
-    it('keeps the old one if the new one is signed by a key that is not built in', async () => {
+    it('keeps the old one if the new one is signed by an unknown key', async () => {
       const { issued, machine, client } = await activated({ leaseDays: 15 });
       await hub.admin.rotateSigningKey({ app: issued.app });
       time.advance(11 * DAY);
@@ -327,13 +327,13 @@ describe('the soft check', () => {
     });
   });
 
-  describe('without an answer', () => {
+  describe('without a response', () => {
     afterEach(async () => {
       await proxy.down();
       await proxy.up();
     });
 
-    it('leaves the license as it is until its lease ends, and says what the matter is', async () => {
+    it('keeps the license until its lease ends, and reports the error', async () => {
       const { client } = await activated({ leaseDays: 7 });
       await proxy.down();
       time.advance(6 * DAY);
@@ -346,7 +346,7 @@ describe('the soft check', () => {
       expect(await client.recheck({ force: true })).to.include({ licensed: true, problem: undefined });
     });
 
-    it('asks again later and later, an hour apart at most', async () => {
+    it('retries at growing intervals of at most an hour', async () => {
       const { machine, client } = await activated();
       await proxy.down();
       time.advance(DAY);
@@ -360,7 +360,7 @@ describe('the soft check', () => {
       expect(asked).to.deep.equal([0, 1, 3, 7, 15, 31, 63, 123, 183, 243]);
     });
 
-    it('spreads clients over half of each pause', async () => {
+    it('spreads clients over half of each interval', async () => {
       const { machine } = await activated();
       const client = await machine.open({ random: () => 0 });
       await proxy.down();
@@ -374,7 +374,7 @@ describe('the soft check', () => {
       expect(machine.requests).to.have.length(2);
     });
 
-    it('decides nothing by what is not the hub', async () => {
+    it('ignores responses of other servers', async () => {
       const { machine } = await activated();
       for (const status of [200, 403, 404, 410, 500]) {
         await using odd = await startImpostor((_, res) => res.writeHead(status).end('<html>'));
@@ -384,7 +384,7 @@ describe('the soft check', () => {
       }
     });
 
-    it('believes no status of another license', async () => {
+    it('ignores the status of another license', async () => {
       const { machine } = await activated();
       const other = await activated();
       const answer = await fetch(`${hub.gatewayUrl}/v1/status/${other.issued.licenseId}`);
@@ -394,7 +394,7 @@ describe('the soft check', () => {
       expect(verdict.problem?.code).to.equal('unexpected_answer');
     });
 
-    it('believes no status that lacks something', async () => {
+    it('ignores an incomplete status', async () => {
       const { issued, machine } = await activated();
       const checkedAt = time.date().toISOString();
       const good = {
@@ -421,7 +421,7 @@ describe('the soft check', () => {
       }
     });
 
-    it('waits as long as Retry-After asks, even when it is forced', async () => {
+    it('waits as long as Retry-After says, even when forced', async () => {
       const limited = await startHub({
         beside: hub,
         settings: { licenseRatePerMinute: 1 },
@@ -445,7 +445,7 @@ describe('the soft check', () => {
       }
     });
 
-    it('gives up when it is told to, and leaves no trace', async () => {
+    it('stops when aborted, without side effects', async () => {
       const { machine } = await activated();
       const caller = new AbortController();
       await using silent = await startImpostor(() => caller.abort());
@@ -475,7 +475,7 @@ describe('the soft check', () => {
       expect((await machine.open()).current().limits).to.deep.equal(FREE);
     });
 
-    it('holds to those of the build if the hub has none, or cannot be reached', async () => {
+    it('uses the built-in limits if the hub has none or is unreachable', async () => {
       const issued = await issueLicense(hub.admin);
       const machine = await machineFor(issued);
       expect(await (await machine.open()).recheck()).to.deep.include({ limits: FREE, problem: undefined });
@@ -485,7 +485,7 @@ describe('the soft check', () => {
       expect(verdict.problem?.code).to.equal('network');
     });
 
-    it('takes no limits that are none', async () => {
+    it('ignores invalid limits', async () => {
       const issued = await issueLicense(hub.admin);
       const good = { app: issued.app, profile: 'free', limits: { projects: 5 } };
       for (const odd of [
@@ -504,7 +504,7 @@ describe('the soft check', () => {
       }
     });
 
-    it('says so if the hub does not know the app', async () => {
+    it('reports an unknown app', async () => {
       const issued = await issueLicense(hub.admin);
       const verdict = await (await (await machineFor(issued, { app: 'no-such-app' })).open()).recheck();
       expect(verdict.problem).to.include({ code: 'app_unknown', isRetryable: false });

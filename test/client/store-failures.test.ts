@@ -25,7 +25,7 @@ function createBreakableStore(): BreakableStore {
   };
 }
 
-describe('a license client whose store', () => {
+describe('a license client with a store that', () => {
   let hub: TestHub;
   let issued: TestLicense;
   let trust: { publicKeyPems: string[] };
@@ -43,7 +43,7 @@ describe('a license client whose store', () => {
   const machineWith = (store: LicenseStore) =>
     createMachine({ time, hubUrl: hub.gatewayUrl, app: issued.app, trust, store });
 
-  it('cannot be read is Free, says why, and is licensed when it can be', async () => {
+  it('cannot be read is Free, reports why, and is licensed when reads work again', async () => {
     const store = createBreakableStore();
     await (await machineWith(store).open()).activate(issued.licenseKey);
     store.breaks.load = true;
@@ -64,7 +64,7 @@ describe('a license client whose store', () => {
     expect(verdict.problem?.code).to.equal('store_failed');
   });
 
-  it('cannot be written holds its license all the same, and saves it as soon as that works', async () => {
+  it('cannot be written keeps its license, and saves it when writes work again', async () => {
     const store = createBreakableStore();
     store.breaks.save = true;
     const client = await machineWith(store).open();
@@ -77,7 +77,7 @@ describe('a license client whose store', () => {
     expect((await machineWith(store).open()).current().licensed).to.equal(true);
   });
 
-  it('cannot be written knows nevertheless that a license has ended', async () => {
+  it('cannot be written still ends a license', async () => {
     const store = createBreakableStore();
     const license = await issueLicense(hub.admin, { app: issued.app });
     const client = await machineWith(store).open();
@@ -91,7 +91,7 @@ describe('a license client whose store', () => {
     expect((await machineWith(store).open()).current()).to.include({ reason: 'license_revoked' });
   });
 
-  it('cannot be cleared forgets a released license nevertheless', async () => {
+  it('cannot be cleared still drops a released license', async () => {
     const store = createBreakableStore();
     const client = await machineWith(store).open();
     await client.activate(issued.licenseKey);
@@ -128,12 +128,12 @@ describe('a license client whose store', () => {
     });
   }
 
-  it('answers null, as those of browsers do, is empty', async () => {
+  it('returns null, like those of browsers, is empty', async () => {
     const store = { ...createMemoryStore(), load: async () => JSON.parse('null') };
     expect((await machineWith(store).open()).current()).to.include({ reason: 'no_license' });
   });
 
-  it('is shared with another process notices what that has done', async () => {
+  it('is shared with another process sees its changes', async () => {
     const store = createMemoryStore();
     const [one, other] = [await machineWith(store).open(), await machineWith(store).open()];
     await one.activate(issued.licenseKey);
@@ -145,7 +145,7 @@ describe('a license client whose store', () => {
     expect((await one.check()).licensed).to.equal(false);
   });
 
-  it('has another license by the time of the answer keeps that one', async () => {
+  it('has another license when the response arrives keeps that one', async () => {
     const store = createMemoryStore();
     const revoked = await issueLicense(hub.admin, { app: issued.app });
     const client = await machineWith(store).open();

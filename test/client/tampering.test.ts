@@ -44,14 +44,14 @@ describe('a license client', () => {
     return client.current();
   };
 
-  it('takes the record that the mutations below are made of', async () => {
+  it('accepts the record that the mutations start from', async () => {
     const verdict = await verdictOf(TEXT.get(RECORD) ?? '');
     expect(verdict).to.deep.include({ licensed: true, license: LICENSE, limits: FULL.limits });
     expect(await verdictOf(TEXT.get(ENDED) ?? '')).to.include({ reason: 'license_revoked' });
     expect(await verdictOf(TEXT.get(OVER) ?? '')).to.include({ reason: 'lease_over' });
   });
 
-  it('takes no record in which a character is another one, missing, or one more', async () => {
+  it('refuses a record with a changed, missing or added character', async () => {
     const edit = fc.record({
       at: fc.nat(),
       removed: fc.integer({ min: 0, max: 3 }),
@@ -71,7 +71,7 @@ describe('a license client', () => {
     );
   });
 
-  it('takes no record that is anything at all', async () => {
+  it('refuses a record of any other value', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string({ unit: 'binary' }), fc.json()), async (text) => {
         expect((await verdictOf(text)).licensed).to.equal(false);
@@ -80,7 +80,7 @@ describe('a license client', () => {
     );
   });
 
-  it('is not given more by a record whose every member was chosen, checksum included', async () => {
+  it('gains nothing from a forged record with a correct checksum', async () => {
     const instant = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-12-31') });
     const member = fc.oneof(
       fc.jsonValue(),
@@ -107,7 +107,7 @@ describe('a license client', () => {
     expect(licensed, 'some change nothing of consequence').to.be.greaterThan(0);
   });
 
-  it('takes no license that differs from what was signed', async () => {
+  it('refuses a license that differs from the signed one', async () => {
     const value = fc.oneof(fc.string(), fc.maxSafeInteger(), fc.dictionary(fc.string(), fc.maxSafeInteger()));
     const name = fc.oneof(fc.constantFrom(...Object.keys(LICENSE)), fc.string());
     await fc.assert(
@@ -123,7 +123,7 @@ describe('a license client', () => {
     );
   });
 
-  it('takes no license whose members are of another kind, though they are signed', async () => {
+  it('refuses a signed license with members of the wrong type', async () => {
     for (const odd of [
       { licenseId: 1 },
       { seatId: {} },
@@ -138,7 +138,7 @@ describe('a license client', () => {
     }
   });
 
-  it('takes no signature but one that verifies', async () => {
+  it('refuses every invalid signature', async () => {
     const bytes = fc.uint8Array({ minLength: 64, maxLength: 64 });
     await fc.assert(
       fc.asyncProperty(bytes, async (signature) => {
@@ -150,7 +150,7 @@ describe('a license client', () => {
     );
   });
 
-  it('cannot be given other terms by who holds its verdict', async () => {
+  it('cannot be changed through its verdict', async () => {
     const verdict = await verdictOf(TEXT.get(RECORD) ?? '');
     const limits = verdict.limits as Record<string, number>; // as JavaScript sees it
     expect(() => {
@@ -158,7 +158,7 @@ describe('a license client', () => {
     }).to.throw(TypeError);
   });
 
-  it('reads back whatever it has written', async () => {
+  it('reads back all records it has written', async () => {
     expect(await readRecord(TEXT.get(RECORD) ?? '')).to.deep.equal(RECORD);
     expect(await readRecord(TEXT.get(ENDED) ?? '')).to.deep.equal(ENDED);
   });

@@ -26,7 +26,7 @@ const CODES: Readonly<Record<Expected, readonly string[]>> = {
   lease_over: ['lease_over'],
 };
 
-describe('of the license vectors, a license client', () => {
+describe('a license client with the license vectors', () => {
   let answer: Buffer;
   let hub: Impostor;
   before(async () => {
@@ -54,7 +54,7 @@ describe('of the license vectors, a license client', () => {
     ['key', ({ publicKeyPem }: Vector) => ({ publicKeyPems: [publicKeyPem] })],
     ['thumbprint', ({ kid }: Vector) => ({ thumbprints: [kid] })],
   ] as const) {
-    it(`that has pinned the ${pinned} takes those that are good from the hub, and says what is wrong with the others`, async () => {
+    it(`with the pinned ${pinned} accepts valid licenses of the hub, and names the error of the others`, async () => {
       // An activation says what time it is.
       const cases = vectors.filter(({ expected }) => expected !== 'clock_set_back');
       for (const vector of cases) {
@@ -70,7 +70,7 @@ describe('of the license vectors, a license client', () => {
     });
   }
 
-  it('takes those that are good from its record, and says what is wrong with the others', async () => {
+  it('accepts valid licenses from its record, and names the error of the others', async () => {
     const cases = vectors.filter((vector) => !isAnswer(vector) && vector.license !== undefined);
     expect(cases.length).to.be.greaterThan(150);
     for (const vector of cases) {

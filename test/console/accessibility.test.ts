@@ -8,7 +8,7 @@ import { journal } from '../support/hub/payment.ts';
 import { type Fixture, startFixture } from './fixture.ts';
 import { type Complaints, visit } from './visit.ts';
 
-describe('the console, for everybody', function () {
+describe('the accessibility of the console', function () {
   this.timeout(90_000);
   let fixture: Fixture;
   let browser: Browser;
@@ -56,7 +56,7 @@ describe('the console, for everybody', function () {
   };
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`keeps nobody out, as far as axe can tell, in the ${colorScheme} theme`, async () => {
+    it(`has no axe violations in the ${colorScheme} theme`, async () => {
       const { page, signIn, goTo, close } = await open();
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       const found: string[] = [];
@@ -109,7 +109,7 @@ describe('the console, for everybody', function () {
     expect(tooWide.join('\n')).to.equal('');
   });
 
-  it('is used with the keyboard, and shows where one is', async () => {
+  it('supports the keyboard with a visible focus', async () => {
     const { page, signIn, goTo, close } = await open();
     await signIn(fixture.payments.hub.token);
     const focused = () =>
@@ -135,7 +135,7 @@ describe('the console, for everybody', function () {
     await close();
   });
 
-  it('keeps the theme that was chosen, and says what has changed to those who do not see it', async () => {
+  it('keeps the chosen theme, and announces changes to screen readers', async () => {
     const { page, signIn, close } = await open();
     await page.emulateMedia({ colorScheme: 'light' });
     await signIn(fixture.payments.hub.token);
@@ -153,7 +153,7 @@ describe('the console, for everybody', function () {
     await close();
   });
 
-  it('has done nothing else on the way', () => {
+  it('causes no errors or other requests', () => {
     expect(complaints).to.deep.equal([]);
   });
 });

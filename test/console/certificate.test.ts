@@ -54,7 +54,7 @@ describe('the console over TLS', function () {
     );
   };
 
-  it('lets in whoever shows a certificate that the hub knows, and tells others what is missing', async () => {
+  it('accepts a known client certificate, and explains a missing one', async () => {
     const page = await browser.context.newPage();
     await page.goto(`${hub.rpcUrl}/console/#/apps`);
     const enter = page.getByRole('button', { name: 'Use my client certificate' });

@@ -65,8 +65,8 @@ describe('the console in a browser', function () {
   };
   const heading = async (): Promise<string> => page.getByRole('heading', { level: 1 }).innerText();
 
-  describe('asks who one is', () => {
-    it('and says so when a token is wrong', async () => {
+  describe('signing in', () => {
+    it('reports a wrong token', async () => {
       await open();
       expect(await heading()).to.equal('Sign in');
       expect(await button('Sign in').isDisabled()).to.equal(true);
@@ -81,7 +81,7 @@ describe('the console in a browser', function () {
       expect(await heading()).to.equal('Overview');
     });
 
-    it('and keeps the token in memory only, so that a reload forgets it', async () => {
+    it('keeps the token in memory only, so that a reload drops it', async () => {
       await open('', fixture.tokens.viewer);
       await here.goTo('#/sessions');
       const kept = `JSON.stringify([location.href, document.cookie, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML])`;
@@ -91,7 +91,7 @@ describe('the console in a browser', function () {
       expect(await heading()).to.equal('Sign in');
     });
 
-    it('and keeps it for the tab if asked to, until one signs out', async () => {
+    it('keeps the token for the tab on request, until sign-out', async () => {
       await open('#/licenses');
       await page.getByLabel('Keep me signed in').check();
       await here.signIn(fixture.tokens.viewer);
@@ -103,7 +103,7 @@ describe('the console in a browser', function () {
       expect(await page.evaluate('sessionStorage.length')).to.equal(0);
     });
 
-    it('again once the token is revoked, and says why', async () => {
+    it('ends with the reason when the token is revoked', async () => {
       const tokens = createClient(TokenService, fixture.payments.hub.transport);
       const { token, serviceToken } = await tokens.createToken({ name: 'brief', role: 4 });
       await open('#/slots', token);
@@ -113,7 +113,7 @@ describe('the console in a browser', function () {
       expect(await page.getByRole('alert').innerText()).to.contain('no longer accepts this token');
     });
 
-    it('and offers nothing that the role may not do', async () => {
+    it('offers only actions that the role allows', async () => {
       const views = [
         [`#/sessions/${fixture.sessions.paid.sessionId}`, 'Verify'],
         ['#/callbacks?state=dead', 'Replay'],
@@ -138,7 +138,7 @@ describe('the console in a browser', function () {
       }
     });
 
-    it('and shows a limited token its slot and no other', async () => {
+    it('shows a limited token only its slot', async () => {
       await open('#/sessions', fixture.tokens.ofSlot);
       await page.getByRole('table', { name: 'Charge sessions' }).waitFor();
       const listed = await rows('Charge sessions');
@@ -153,8 +153,8 @@ describe('the console in a browser', function () {
     });
   });
 
-  describe('tells', () => {
-    it('what needs somebody', async () => {
+  describe('showing data', () => {
+    it('lists problems', async () => {
       await open('', fixture.tokens.viewer);
       const text = await main().innerText();
       expect(text)
@@ -169,7 +169,7 @@ describe('the console in a browser', function () {
       expect(page.url()).to.match(/#\/callbacks\?state=dead$/);
     });
 
-    it('of sessions, by status, slot and order, in an address that can be shared', async () => {
+    it('filters sessions by status, slot and order, with an address that can be shared', async () => {
       await open('#/sessions', fixture.tokens.viewer);
       const shown = async (): Promise<number> => (await rows('Charge sessions')).length;
       const all = await shown();
@@ -190,7 +190,7 @@ describe('the console in a browser', function () {
       await until(async () => (await focused()) === 'H1', 'the heading has the focus');
     });
 
-    it('page by page', async () => {
+    it('shows sessions page by page', async () => {
       await open('#/audit', fixture.tokens.viewer);
       const first = await rows('Changes');
       expect(first).to.have.length(50);
@@ -200,7 +200,7 @@ describe('the console in a browser', function () {
       await until(async () => (await rows('Changes'))[0] === first[0], 'the first page is there again');
     });
 
-    it('the story of a session, as hubctl does', async () => {
+    it('shows the history of a session, like hubctl', async () => {
       const { reversed } = fixture.sessions;
       await open(`#/sessions/${reversed.sessionId}`, fixture.tokens.viewer);
       const told = await page.locator('.timeline li .event strong').allInnerTexts();
@@ -214,7 +214,7 @@ describe('the console in a browser', function () {
       expect(await main().getByText('the provider says REVERSED').count()).to.be.above(0);
     });
 
-    it('how many callbacks a session has, and all of them page by page', async () => {
+    it('counts the callbacks of a session, and shows all page by page', async () => {
       const session = await createSession(fixture.payments, 'gateway_one');
       const fields = { ...callbackFields(session, 'paid'), status: 'UNATTEMPTED' };
       for (let number = 0; number < 130; number++) {
@@ -240,7 +240,7 @@ describe('the console in a browser', function () {
       await until(async () => (await rows('Callbacks'))[0] === first[0], 'the first page is there again');
     });
 
-    it('times in the zone of the browser, and in UTC if chosen', async () => {
+    it('shows times in the zone of the browser, or in UTC', async () => {
       const { paid } = fixture.sessions;
       const created = timestampDate(
         paid.createdAt ?? { seconds: 0n, nanos: 0, $typeName: 'google.protobuf.Timestamp' },
@@ -256,7 +256,7 @@ describe('the console in a browser', function () {
       expect(await shown.innerText()).to.contain(created.toISOString().slice(11, 19));
     });
 
-    it('what was in a callback, and what the provider was asked because of it', async () => {
+    it('shows the fields of a callback and the requests that it caused', async () => {
       const [callback] = await journal(fixture.payments, fixture.sessions.waiting);
       await open(`#/callbacks/${callback?.callbackId}`, fixture.tokens.viewer);
       const fields = await rows('Fields of the callback');
@@ -265,7 +265,7 @@ describe('the console in a browser', function () {
       expect((await rows('Requests to the provider'))[0]).to.contain('unavailable');
     });
 
-    it('usage and fees, exactly, as charts and as a table', async () => {
+    it('shows usage and fees exactly, as charts and as a table', async () => {
       await open('#/usage', fixture.tokens.viewer);
       const sums = await fixture.payments.admin.listUsageLogs({ pageSize: 1000 });
       for (const currency of ['BDT', 'JPY']) {
@@ -289,7 +289,7 @@ describe('the console in a browser', function () {
       await page.getByRole('region', { name: 'JPY', exact: true }).waitFor({ state: 'detached' });
     });
 
-    it('of licenses and their seats, by the end of a key, of which no more goes into the address', async () => {
+    it('shows licenses and seats, and puts only the end of a key into the address', async () => {
       const { licenseKey, keyHint, licenseId } = fixture.license;
       await open('#/licenses', fixture.tokens.viewer);
       expect(await rows('Licenses')).to.have.length(7);
@@ -304,7 +304,7 @@ describe('the console in a browser', function () {
       await until(async () => (await rows('Seats')).length === 3, 'the released seat is there');
     });
 
-    it('of apps with their keys, of slots, and of who changed what', async () => {
+    it('shows apps with keys, slots and the audit log', async () => {
       await open('#/apps', fixture.tokens.operator);
       expect((await rows('Signing keys of demo'))[0]).to.contain('signs');
       expect(await rows('Limit profiles of demo')).to.have.length(2);
@@ -318,7 +318,7 @@ describe('the console in a browser', function () {
       expect(await main().locator('pre').last().innerText()).to.contain('"reason": "Refunded"');
     });
 
-    it('how the hub is, and what it is asked, as it goes on', async () => {
+    it('shows the health of the hub and its requests, refreshed', async () => {
       await open('#/health', fixture.tokens.viewer);
       await page.getByRole('table', { name: 'Health of the hub' }).waitFor();
       const found = await rows('Health of the hub');
@@ -331,7 +331,7 @@ describe('the console in a browser', function () {
       expect(await main().getByRole('term').allInnerTexts()).to.include.members(['Seats in use', 'Memory']);
     });
 
-    it('that nothing is at an address of nothing', async () => {
+    it('shows an error for an unknown address', async () => {
       await open('', fixture.tokens.viewer);
       for (const hash of ['nothing', 'sessions/a/b', '%', 'slots/store', '__proto__', 'constructor']) {
         await here.goTo(`#/${hash}`);
@@ -344,8 +344,8 @@ describe('the console in a browser', function () {
     });
   });
 
-  describe('stays fresh', () => {
-    it('and can be paused', async () => {
+  describe('refreshing', () => {
+    it('can be paused', async () => {
       await open('#/sessions', fixture.tokens.viewer);
       await button('Pause').click();
       const before = (await rows('Charge sessions')).length;
@@ -357,7 +357,7 @@ describe('the console in a browser', function () {
       );
     });
 
-    it('and says when the hub cannot be reached, keeping what it has, until it can again', async () => {
+    it('reports an unreachable hub, and keeps the data until it is back', async () => {
       await open('#/slots', fixture.tokens.viewer);
       await page.route('**/hub.*/**', (route) => route.abort());
       await button('Pause').click();
@@ -374,8 +374,8 @@ describe('the console in a browser', function () {
     });
   });
 
-  describe('changes what it is told to', () => {
-    it('revokes a license whose key was typed, with a reason, and reinstates it', async () => {
+  describe('changing data', () => {
+    it('finds a license by its typed key, revokes it with a reason, and reinstates it', async () => {
       const { licenseId, keyHint } = fixture.license;
       const state = async () => (await fixture.payments.hub.admin.getLicense({ licenseId })).license?.state;
       await open(`#/licenses/${licenseId}`, fixture.tokens.operator);
@@ -408,7 +408,7 @@ describe('the console in a browser', function () {
       expect(seats.map(({ machineLabel }) => machineLabel)).to.deep.equal(['Ada’s laptop']);
     });
 
-    it('nothing when the question is left', async () => {
+    it('changes nothing when the dialog is cancelled', async () => {
       await open(`#/licenses/${fixture.license.licenseId}`, fixture.tokens.operator);
       await button('Revoke').focus();
       await page.keyboard.press('Enter');
@@ -419,7 +419,7 @@ describe('the console in a browser', function () {
       await until(async () => (await focused()) === 'Revoke', 'the button has the focus again');
     });
 
-    it('says why something was refused, and leaves the question open', async () => {
+    it('shows why a change was refused, and keeps the dialog open', async () => {
       await open(`#/licenses/${fixture.license.licenseId}`, fixture.tokens.operator);
       await button('Revoke').click();
       const dialog = page.getByRole('dialog');
@@ -429,7 +429,7 @@ describe('the console in a browser', function () {
       expect(await dialog.getByRole('alert').innerText()).to.contain('must not contain control characters');
     });
 
-    it('replays a dead callback once the provider answers, and asks about a session', async () => {
+    it('replays a dead callback when the provider answers, and verifies a session', async () => {
       const { dead, waiting } = fixture.sessions;
       await open('#/callbacks?state=dead', fixture.tokens.operator);
       await main().getByRole('link', { name: /^cb_/ }).click();
@@ -449,8 +449,8 @@ describe('the console in a browser', function () {
     });
   });
 
-  describe('has done nothing else', () => {
-    it('no error, nothing against its policy, no request to elsewhere, no token in an address', () => {
+  describe('after all tests', () => {
+    it('has caused no errors, no policy violations, no external requests, and no token in an address', () => {
       expect(complaints).to.deep.equal([]);
     });
   });

@@ -13,7 +13,7 @@ describe('a problem', () => {
   };
   afterEach(() => gateway.close(0));
 
-  describe('refusals of the core', () => {
+  describe('for errors of the core', () => {
     const cases: readonly [code: string, connectCode: Code, status: number][] = [
       ['app_unknown', Code.NotFound, 404],
       ['license_key_unknown', Code.NotFound, 404],
@@ -25,7 +25,7 @@ describe('a problem', () => {
       ['seat_not_active', Code.PermissionDenied, 403],
     ];
     for (const [code, connectCode, status] of cases) {
-      it(`become a problem document: ${code} is ${status}`, async () => {
+      it(`is returned for ${code} with status ${status}`, async () => {
         await start({
           checkStatus: () => {
             throw refusal(connectCode, { code });
@@ -47,7 +47,7 @@ describe('a problem', () => {
       });
     }
 
-    it('tell the seats when all are taken', async () => {
+    it('includes the seats when all are taken', async () => {
       await start({
         activate: () => {
           throw refusal(Code.ResourceExhausted, {
@@ -65,7 +65,7 @@ describe('a problem', () => {
     });
   });
 
-  describe('rules of the contract', () => {
+  describe('for violated rules', () => {
     const errorsOf = async (response: Response): Promise<{ [field: string]: string }> => {
       expect(response.status).to.equal(400);
       const { code, errors } = (await response.json()) as { code: string; errors: FieldProblem[] }; // asserted below
@@ -73,7 +73,7 @@ describe('a problem', () => {
       return Object.fromEntries(errors.map(({ field, detail }) => [field, detail]));
     };
 
-    it('name every field at fault as the request spells it, with a fix', async () => {
+    it("names every wrong field in the request's spelling, with a remedy", async () => {
       await start();
       const body = { machineFingerprint: 'a\u0000b', machineLabel: 'x'.repeat(129), appVersion: 'v1' };
       expect(await errorsOf(await gateway.post('/v1/activate', body))).to.deep.equal({
@@ -84,13 +84,13 @@ describe('a problem', () => {
       });
     });
 
-    it('name path and query parameters by their REST names', async () => {
+    it('names path and query parameters by their REST names', async () => {
       await start();
       expect(await errorsOf(await gateway.get('/v1/status/x?fp='))).to.have.keys('fp');
       expect(await errorsOf(await gateway.get('/v1/status/x?fp=a&fp=a'))).to.have.keys('fp');
     });
 
-    it('say of an optional field that it is empty, not that it is required', async () => {
+    it('calls an empty optional field empty, not required', async () => {
       await start();
       expect(await errorsOf(await gateway.get('/v1/status/x?fp='))).to.deep.equal({
         fp: 'must not be empty: omit it or give a value',
@@ -103,7 +103,7 @@ describe('a problem', () => {
       ['null', null],
       ['missing', undefined],
     ] as const) {
-      it(`take an optional member that is ${what}, and say of a required one that it is required`, async () => {
+      it(`accepts an optional member that is ${what}, and calls a required one required`, async () => {
         await start();
         const optional = { ...REQUEST, machineLabel: value, appVersion: value };
         expect((await gateway.post('/v1/activate', optional)).status).to.equal(200);
@@ -117,7 +117,7 @@ describe('a problem', () => {
       });
     }
 
-    it('count characters, not bytes', async () => {
+    it('counts characters, not bytes', async () => {
       await start();
       const response = await gateway.post('/v1/activate', {
         ...REQUEST,
@@ -127,9 +127,9 @@ describe('a problem', () => {
     });
   });
 
-  describe('failures', () => {
+  describe('for failures', () => {
     for (const code of [Code.Unavailable, Code.DeadlineExceeded, Code.ResourceExhausted]) {
-      it(`of the core that pass are 503 with Retry-After: ${Code[code]}`, async () => {
+      it(`is 503 with Retry-After for transient failures of the core: ${Code[code]}`, async () => {
         await start({
           checkStatus: () => {
             throw new ConnectError('pool of 10.1.2.3 is full', code);
@@ -144,7 +144,7 @@ describe('a problem', () => {
       });
     }
 
-    it('of any other kind are 500, with the cause in the log and not in the answer', async () => {
+    it('is 500 for all other failures, with the cause in the log only', async () => {
       for (const failure of [
         new Error('password=hunter2'),
         new ConnectError('hunter2', Code.Unauthenticated),

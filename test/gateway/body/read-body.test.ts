@@ -25,7 +25,7 @@ describe('a request body', () => {
   const raw = (headers: readonly string[], body: string): string =>
     ['POST /v1/activate HTTP/1.1', 'Host: hub', ...headers, '', body].join('\r\n');
 
-  it('is taken as application/json, parameters and case aside', async () => {
+  it('is accepted as application/json, with parameters and in any letter case', async () => {
     for (const type of [
       'application/json',
       'Application/JSON',
@@ -54,7 +54,7 @@ describe('a request body', () => {
     expect(untyped?.status).to.equal(415);
   });
 
-  it('is refused where it is not strict JSON', async () => {
+  it('is refused if it is not strict JSON', async () => {
     for (const body of ['', '{', '{"a":1,"a":2}', '{"a":"\\ud800"}', '\ufeff{}', '{"a":1}x']) {
       const response = await send(body);
       expect(response.status, body).to.equal(400);
@@ -93,7 +93,7 @@ describe('a request body', () => {
     expect((await objectIn(await send('[]'))).code).to.equal('invalid_request');
   });
 
-  it('may have null for what is optional, and members that nobody knows', async () => {
+  it('accepts null for optional members, and ignores unknown members', async () => {
     const depth = 10_000;
     const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
     const body = `{"__proto__":{"licenseKey":1},"machineLabel":null,"n":1e999,"deep":${deep},${GOOD.slice(1)}`;
@@ -109,7 +109,7 @@ describe('a request body', () => {
     }
   });
 
-  it('may come in pieces as small as a byte', async () => {
+  it('can arrive in pieces of one byte', async () => {
     const connection = await openRaw(gateway.port);
     connection.socket.setNoDelay(true);
     const text = raw(
@@ -125,7 +125,7 @@ describe('a request body', () => {
     expect(answer?.status).to.equal(200);
   });
 
-  it('is 408 when it is not there in time, however it trickles', async () => {
+  it('gets 408 if it does not arrive in time, even if it trickles', async () => {
     const connection = await openRaw(gateway.port);
     connection.socket.write(raw(['Content-Type: application/json', 'Content-Length: 1000'], '{'));
     const trickle = setInterval(() => connection.socket.write(' '), 50);
@@ -138,14 +138,14 @@ describe('a request body', () => {
     expect(JSON.parse(answer?.body ?? '').code).to.equal('request_timeout');
   });
 
-  it('may have exactly the allowed size and not a byte more', async () => {
+  it('can have exactly the maximum size', async () => {
     const fill = (size: number): string => GOOD + ' '.repeat(size - GOOD.length);
     expect((await send(fill(65_536))).status).to.equal(200);
     expect((await send(fill(65_537))).status).to.equal(413);
   });
 
   for (const framing of [`Content-Length: ${HUGE}`, 'Transfer-Encoding: chunked']) {
-    it(`of 10 MB is 413 even for a client that sends it all before it reads, with ${framing}`, async () => {
+    it(`of 10 MB gets 413 even if the client sends everything before it reads, with ${framing}`, async () => {
       const connection = await openRaw(gateway.port);
       connection.socket.pause();
       connection.socket.write(raw(['Content-Type: application/json', framing], ''));
@@ -160,7 +160,7 @@ describe('a request body', () => {
     });
   }
 
-  it('that nobody wants costs the connection when it is long, or might never come', async () => {
+  it('that is unused closes the connection if it is long or may never end', async () => {
     const cases: readonly (readonly string[])[] = [
       [`Content-Length: ${HUGE}`],
       ['Transfer-Encoding: chunked'],
@@ -172,7 +172,7 @@ describe('a request body', () => {
     }
   });
 
-  it('is not invited when it would be refused', async () => {
+  it('gets no 100 Continue if it would be refused', async () => {
     const expecting = ['Expect: 100-continue', 'Content-Type: application/json'];
     const [refused, ...more] = await sendRaw(gateway.port, raw([...expecting, 'Content-Length: 70000'], ''));
     expect([refused?.status, more.length]).to.deep.equal([413, 0]);
@@ -184,7 +184,7 @@ describe('a request body', () => {
     expect((await connection.closed()).map(({ status }) => status)).to.deep.equal([100, 200]);
   });
 
-  it('that is short does not cost the connection, wanted or not', async () => {
+  it('that is short keeps the connection open, used or not', async () => {
     const length = `Content-Length: ${GOOD.length}`;
     const [wrongPath, wrongType, good] = await sendRaw(
       gateway.port,
@@ -195,7 +195,7 @@ describe('a request body', () => {
     expect([wrongPath?.status, wrongType?.status, good?.status]).to.deep.equal([404, 415, 200]);
   });
 
-  it('that breaks off is logged as such and not as an error', async () => {
+  it('that is aborted is logged as such, not as an error', async () => {
     const connection = await openRaw(gateway.port);
     const before = gateway.logs.length;
     connection.socket.write(raw(['Content-Type: application/json', 'Content-Length: 1000'], '{'));

@@ -15,7 +15,7 @@ function refusalOf(text: string): Problem {
 }
 
 describe('strict JSON', () => {
-  it('takes every object that JSON.stringify writes', () => {
+  it('accepts every object that JSON.stringify writes', () => {
     const objects = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue({ stringUnit: 'grapheme' }));
     fc.assert(
       fc.property(objects, (object) => {
@@ -25,26 +25,26 @@ describe('strict JSON', () => {
     );
   });
 
-  it('takes escapes, colons and quotes inside of strings', () => {
+  it('accepts escapes, colons and quotes in strings', () => {
     const value = { 'a:"b\\': 'c:d\\"', 'é\u{1f600}': ':::', '': '\\' };
     expect(parseJsonObject(JSON.stringify(value))).to.deep.equal(value);
     expect(parseJsonObject('{"a":"\\ud83d\\ude00"}')).to.deep.equal({ a: '\u{1f600}' });
   });
 
-  it('takes a member named __proto__ as a member', () => {
+  it('treats __proto__ as a normal member', () => {
     const value = parseJsonObject('{"__proto__":{"licenseKey":"x"},"a":1}');
     expect(Object.getPrototypeOf(value)).to.equal(Object.prototype);
     expect(value['licenseKey']).to.equal(undefined);
     expect(Object.keys(value)).to.deep.equal(['__proto__', 'a']);
   });
 
-  it('takes nesting of any depth', () => {
+  it('accepts nesting of any depth', () => {
     const depth = 30_000;
     const value = parseJsonObject(`{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`);
     expect(value).to.have.property('a').that.is.an('array');
   });
 
-  it('refuses duplicate members at any depth, however they are spelled', () => {
+  it('refuses duplicate members at any depth, in any spelling', () => {
     for (const text of [
       '{"a":1,"a":1}',
       '{"a":1,"\\u0061":2}',
@@ -72,7 +72,7 @@ describe('strict JSON', () => {
     expect(refusalOf('\ufeff{}').message).to.contain('byte order mark');
   });
 
-  it('refuses what is not JSON, and never quotes it', () => {
+  it('refuses invalid JSON, and never quotes it', () => {
     for (const text of [
       '',
       '{',

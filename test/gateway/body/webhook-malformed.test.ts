@@ -33,7 +33,7 @@ describe('a malformed webhook', () => {
     return await objectIn(response);
   };
 
-  it('gives a field twice, in the query, in the form, or one in each', async () => {
+  it('is refused with a repeated field in the query, in the form, or in both', async () => {
     const cases: readonly [field: string, pending: Promise<Response>][] = [
       ['status', gateway.get(`${TWO}?status=success&status=failure`)],
       ['status', gateway.get(`${TWO}?status=success&st%61tus=success`)],
@@ -50,14 +50,14 @@ describe('a malformed webhook', () => {
     }
   });
 
-  it('gives an array', async () => {
+  it('is refused with an array', async () => {
     for (const name of ['status[]', 'status[0]', 'status%5B%5D', '[status]', 'a[__proto__]']) {
       await refused(gateway.get(`${TWO}?${name}=success`), 400, name);
       await refused(post(`tran_id=T&${name}=VALID`), 400, name);
     }
   });
 
-  it('has a percent escape that is broken, not UTF-8 or a NUL', async () => {
+  it('is refused with a percent escape that is broken, not UTF-8 or a NUL', async () => {
     for (const value of ['%', '%4', '%zz', '%ff', '%c0%af', '%ed%a0%80', '%00', 'a%00b']) {
       await refused(post(`status=${value}`), 400, value);
       await refused(post(`${value}=status`), 400, value);
@@ -65,14 +65,14 @@ describe('a malformed webhook', () => {
     }
   });
 
-  it('is not UTF-8', async () => {
+  it('is refused if it is not UTF-8', async () => {
     for (const bytes of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82]]) {
       const problem = await refused(post(new Uint8Array([0x61, 0x3d, ...bytes])), 400, bytes.join());
       expect(problem['detail']).to.equal('The body is not valid UTF-8.');
     }
   });
 
-  it('is of another content type, charset or coding', async () => {
+  it('is refused with another content type, charset or coding', async () => {
     for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x', `${TYPE}x`]) {
       expect((await refused(post('status=VALID', type), 415, type))['detail']).to.contain(TYPE);
     }
@@ -85,7 +85,7 @@ describe('a malformed webhook', () => {
     expect((await post('status=VALID', `${TYPE}; charset=UTF-8`)).status).to.equal(200);
   });
 
-  it('has too many fields, or one that is too long, by name', async () => {
+  it('is refused with too many fields or a field that is too long, by name', async () => {
     const many = (count: number) =>
       Array.from({ length: count }, (_, index) => `${index.toString(36)}=`).join('&');
     expect((await post(many(200))).status).to.equal(200);
@@ -100,7 +100,7 @@ describe('a malformed webhook', () => {
     expect(id['detail']).to.match(/^session_id: /);
   });
 
-  it('is larger than 64 KiB, with 1 MiB sent before the answer is read', async () => {
+  it('is refused over 64 KiB, with 1 MiB sent before the response is read', async () => {
     const connection = await openRaw(gateway.port);
     const size = 1024 * 1024;
     connection.socket.pause();
@@ -117,7 +117,7 @@ describe('a malformed webhook', () => {
     expect(received).to.equal(0);
   });
 
-  it('comes so slowly, a byte at a time, that its time runs out', async () => {
+  it('times out if it arrives too slowly', async () => {
     const connection = await openRaw(gateway.port);
     connection.socket.write(
       `POST ${ONE} HTTP/1.1\r\nHost: hub\r\nContent-Type: ${TYPE}\r\nContent-Length: 60\r\n\r\n`,
@@ -136,7 +136,7 @@ describe('a malformed webhook', () => {
     expect(received).to.equal(0);
   });
 
-  it('has no gateway in its path', async () => {
+  it('is refused without a gateway in its path', async () => {
     await refused(gateway.get('/v1/webhooks/'), 404, 'empty');
     await refused(gateway.get('/v1/webhooks'), 404, 'none');
     await refused(gateway.get('/v1/webhooks/gateway_two/'), 404, 'slash');

@@ -83,7 +83,7 @@ describe('the limit of wrong guesses', () => {
   };
   const strangers = (index: number): string => `192.0.2.${index % 250}`;
 
-  it('refuses a client that guessed at fingerprints too often, right guesses too, and does not ask the core', async () => {
+  it('refuses a client after too many wrong fingerprints, including right ones, without calling the core', async () => {
     const { core, asked } = oneLicense();
     const gateway = await start({}, core);
     const told = await times(WRONG_GUESSES + 2, (index) => statusOf(gateway, ATTACKER, `wrong${index}`));
@@ -95,7 +95,7 @@ describe('the limit of wrong guesses', () => {
     expect(await statusOf(gateway, ATTACKER), 'without a fingerprint').to.equal(200);
   });
 
-  it('says when to come back', async () => {
+  it('returns when to retry', async () => {
     const gateway = await start();
     await times(WRONG_GUESSES, (index) => statusOf(gateway, ATTACKER, `wrong${index}`));
     const headers = { 'x-forwarded-for': ATTACKER };
@@ -105,7 +105,7 @@ describe('the limit of wrong guesses', () => {
     expect((await objectIn(response)).code).to.equal('rate_limited');
   });
 
-  it('is one for all strangers, and locks out nobody who was right before', async () => {
+  it('is shared by unknown clients, and does not lock out known ones', async () => {
     const gateway = await start();
     expect(await statusOf(gateway, CUSTOMER, SEATED)).to.equal(200);
     const told = await times(STRANGERS + 5, (index) => statusOf(gateway, strangers(index), `wrong${index}`));
@@ -118,7 +118,7 @@ describe('the limit of wrong guesses', () => {
     expect(other.status, 'another license').to.equal(200);
   });
 
-  it('holds for a client that was right before as well, with an allowance of its own', async () => {
+  it('applies to known clients too, with their own allowance', async () => {
     const gateway = await start();
     expect(await statusOf(gateway, CUSTOMER, SEATED)).to.equal(200);
     const told = await times(STRANGERS + 1, (index) => statusOf(gateway, CUSTOMER, `wrong${index}`));
@@ -126,14 +126,14 @@ describe('the limit of wrong guesses', () => {
     expect(await statusOf(gateway, '192.0.2.1', SEATED)).to.equal(200);
   });
 
-  it('makes no one known who only knows the id of a license', async () => {
+  it('does not make a client known by the id of a license', async () => {
     const gateway = await start();
     expect(await statusOf(gateway, ATTACKER)).to.equal(200);
     const told = await times(WRONG_GUESSES + 1, (index) => statusOf(gateway, ATTACKER, `wrong${index}`));
     expect(told.at(-1)).to.equal(429);
   });
 
-  it('tells no more of many guesses at once than of one after the other', async () => {
+  it('reveals no more for concurrent guesses than for sequential ones', async () => {
     const gateway = await start();
     const guesses = Array.from({ length: 50 }, (_, index) => statusOf(gateway, ATTACKER, `wrong${index}`));
     const told = await Promise.all(guesses);
@@ -141,7 +141,7 @@ describe('the limit of wrong guesses', () => {
     expect(told.filter((status) => status === 429)).to.have.length(50 - WRONG_GUESSES);
   });
 
-  it('counts unknown keys of a client together, and refuses it for any key then', async () => {
+  it('counts unknown keys of a client together, and then refuses any key', async () => {
     const gateway = await start();
     const told = await times(WRONG_GUESSES + 1, (index) =>
       post(gateway, index % 2 ? '/v1/activate' : '/v1/deactivate', ATTACKER, newLicenseKey(), SEATED),
@@ -151,7 +151,7 @@ describe('the limit of wrong guesses', () => {
     expect(await post(gateway, '/v1/activate', CUSTOMER, KEY, SEATED)).to.equal(200);
   });
 
-  it('counts failures with one key, however it is typed, over all strangers', async () => {
+  it('counts failures with one key in any spelling over all unknown clients', async () => {
     const gateway = await start();
     expect(await post(gateway, '/v1/activate', CUSTOMER, KEY, SEATED)).to.equal(200);
     const told = await times(STRANGERS + 2, (index) => {
@@ -169,7 +169,7 @@ describe('the limit of wrong guesses', () => {
     expect(await post(gateway, '/v1/deactivate', CUSTOMER, KEY, SEATED)).to.equal(200);
   });
 
-  it('takes for one key whatever the hub takes for one', () => {
+  it('normalizes keys like the hub', () => {
     const spelling = fc.array(fc.constantFrom('', ' ', '-', '\u2013', '\t'), {
       minLength: 25,
       maxLength: 25,
@@ -212,7 +212,7 @@ describe('the limit of wrong guesses', () => {
       return redis;
     };
 
-    it('is shared by all gateways, as is who was right before, and keeps neither keys nor ids in clear', async () => {
+    it('is shared by all gateways with the known clients, and stores neither keys nor ids in plain text', async () => {
       const prefix = `test:${randomUUID()}:`;
       const redis = await connect(url, prefix);
       const [one, other] = [await start({ redis }), await start({ redis })];
@@ -229,7 +229,7 @@ describe('the limit of wrong guesses', () => {
       expect(keys.join()).not.to.match(/lic_|7Q2M4|wrong|right/);
     });
 
-    it('that is frozen costs one request a second its time-out, and the others nothing', async function () {
+    it('frozen delays one request a second by its timeout, and the others not at all', async function () {
       const own = await startRedis();
       if (own === undefined) return this.skip();
       try {

@@ -56,7 +56,7 @@ describe('the rate limit', () => {
     for (const client of clients.splice(0)) client.disconnect();
   });
 
-  it('tells on each answer what is left, and refuses with Retry-After when nothing is', async () => {
+  it('returns the remaining requests on each response, and Retry-After when none remain', async () => {
     const gateway = await start({});
     for (const left of [2, 1, 0]) {
       const response = await gateway.post(
@@ -76,7 +76,7 @@ describe('the rate limit', () => {
     expect((await objectIn(refused)).code).to.equal('rate_limited');
   });
 
-  it('is one for all license endpoints, and none for the others', async () => {
+  it('covers all license endpoints together, and no others', async () => {
     const gateway = await start({});
     const paths = ['/v1/apps/a/public-key', '/v1/apps/a/jwks.json', '/v1/apps/a/limits/free', '/v1/status/x'];
     const statuses: number[] = [];
@@ -89,14 +89,14 @@ describe('the rate limit', () => {
     }
   });
 
-  it('refuses before the body is read', async () => {
+  it('refuses before it reads the body', async () => {
     const gateway = await start({ ratePerMinute: 1 });
     await gateway.get('/v1/status/x');
     const response = await gateway.post('/v1/activate', undefined, { body: 'x'.repeat(1_000_000) });
     expect(response.status).to.equal(429);
   });
 
-  it('counts each client for itself, an IPv6 network as one', async () => {
+  it('counts each client separately, and an IPv6 network as one client', async () => {
     const gateway = await start({ ratePerMinute: 1 });
     expect(await statusesOf(gateway, 2, '203.0.113.7')).to.deep.equal([200, 429]);
     expect(await statusesOf(gateway, 1, '203.0.113.8')).to.deep.equal([200]);
@@ -105,7 +105,7 @@ describe('the rate limit', () => {
     expect(await statusesOf(gateway, 1, '2001:db8:0:2::1')).to.deep.equal([200]);
   });
 
-  it('knows an IPv6 network however its address is shortened', () => {
+  it('recognizes an IPv6 network in any spelling', () => {
     expect(clientKey('2001:db8::1')).to.equal('2001:db8:0:0');
     expect(clientKey('2001:db8:1:2:3:4:5:6')).to.equal('2001:db8:1:2');
     expect(clientKey('::1')).to.equal('0:0:0:0');
@@ -122,13 +122,13 @@ describe('the rate limit', () => {
     expect(response.headers.get('ratelimit')).to.equal(null);
   });
 
-  it('holds while Redis is down', async () => {
+  it('works while Redis is down', async () => {
     const gateway = await start({ redis: connect('redis://127.0.0.1:1') });
     expect(await statusesOf(gateway, 5)).to.deep.equal([200, 200, 200, 429, 429]);
     expect(gateway.logs.filter(({ level }) => level > 30)).to.deep.equal([]);
   });
 
-  it('lets everybody through when counting fails, and says so once', async () => {
+  it('admits every client when counting fails, and logs it once', async () => {
     const lines: string[] = [];
     const rateLimit = createRateLimit({
       ratePerMinute: 3,
@@ -168,14 +168,14 @@ describe('the rate limit', () => {
       expect(await statusesOf(one, 2)).to.deep.equal([429, 429]);
     });
 
-    it('is exact for requests at the same time, which do not wait for each other to be counted', async () => {
+    it('is exact for concurrent requests, which do not wait for each other', async () => {
       const gateway = await start({ ratePerMinute: 40, redis: await ready() });
       expect(await statusesOf(gateway, 1)).to.deep.equal([200]);
       const burst = await Promise.all(Array.from({ length: 100 }, () => statusesOf(gateway, 1)));
       expect(burst.filter(([status]) => status === 200)).to.have.length(39);
     });
 
-    it('counts what was taken ahead of Redis before it grants what is left', async () => {
+    it('counts requests that were admitted ahead of Redis before it grants more', async () => {
       const limits = { name: 'ahead', points: 40, seconds: 60 };
       const consume = createLocalWindows(createLimitStore(await ready()).limiter(limits), limits.points);
       await consume('key');
@@ -184,7 +184,7 @@ describe('the rate limit', () => {
       expect(granted.filter(({ status }) => status === 'fulfilled')).to.have.length(39);
     });
 
-    it('is exact with the most points there may be', async () => {
+    it('is exact with the maximum number of points', async () => {
       const redis = await ready();
       const limits = { name: 'most', points: MOST_POINTS, seconds: 60 };
       const [one, other] = [createLimitStore(redis).limiter(limits), createLimitStore(redis).limiter(limits)];
@@ -196,13 +196,13 @@ describe('the rate limit', () => {
       expect(refused.filter(({ status }) => status === 'fulfilled')).to.deep.equal([]);
     });
 
-    it('keeps its keys for no longer than a minute', async () => {
+    it('stores its keys for at most a minute', async () => {
       const redis = await ready();
       await statusesOf(await start({ redis }), 1);
       expect(await redis.ttl('hub:rate:license:203.0.113.7')).to.be.within(50, 60);
     });
 
-    it('begins anew where a count is that no window made, and is one for all gateways again', async () => {
+    it('starts over if a key has a foreign count, and is shared again', async () => {
       const redis = await ready();
       const key = 'hub:rate:license:203.0.113.7';
       for (const { about, write } of corruptions(key)) {
@@ -214,7 +214,7 @@ describe('the rate limit', () => {
       }
     });
 
-    it('goes on in memory when the connection is lost', async () => {
+    it('continues in memory when the connection is lost', async () => {
       const redis = await ready();
       const gateway = await start({ redis });
       expect(await statusesOf(gateway, 1)).to.deep.equal([200]);

@@ -11,7 +11,7 @@ describe('the operations of the OpenAPI document', () => {
   const contract = createContract();
   const routes = gatewayRoutes(createRouterTransport(() => {}));
 
-  it('are the routes of the gateway, each gateway with its own callback, and nothing else', () => {
+  it('are the routes of the gateway, with one callback for each gateway', () => {
     const served = routes.flatMap(({ method, pattern, about }) => {
       if ('unlisted' in about) return [];
       if ('id' in about) return [`${method} ${pattern}`];
@@ -23,20 +23,20 @@ describe('the operations of the OpenAPI document', () => {
     expect(described.sort()).to.deep.equal(served.sort());
   });
 
-  it('leave out the parts of the reference page only', () => {
+  it('omit only the parts of the reference page', () => {
     const left = routes
       .filter(({ about }) => 'unlisted' in about)
       .map(({ pattern }) => pattern.split('-')[0]);
     expect(left).to.deep.equal(['/docs/viewer', '/docs/viewer']);
   });
 
-  it('have names that are fit for functions', () => {
+  it('have names that are valid function names', () => {
     const ids = OPERATIONS.map(({ id }) => id);
     for (const id of ids) expect(id).to.match(/^[a-z][A-Za-z0-9]*$/);
     expect(new Set(ids).size).to.equal(ids.length);
   });
 
-  it('have examples of what is sent and answered, which keep their schemas', () => {
+  it('have examples of requests and responses that match their schemas', () => {
     for (const { id, path, method, node } of OPERATIONS) {
       const place = ['paths', path, method];
       for (const [at, { schema, example }] of Object.entries<Described>(node.parameters ?? []))
@@ -62,7 +62,7 @@ describe('the operations of the OpenAPI document', () => {
     expect(jwk).to.include({ ...key.key.export({ format: 'jwk' }), kid: license.kid });
   });
 
-  it('have examples of every problem, which keep their schemas', () => {
+  it('have examples of every problem that match their schemas', () => {
     for (const [name, response] of Object.entries<{ content: Content }>(DOCUMENT.components.responses)) {
       for (const [type, { examples = {} }] of Object.entries(response.content)) {
         expect(examples, name).to.not.equal({});

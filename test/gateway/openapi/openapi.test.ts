@@ -104,7 +104,7 @@ describe('the OpenAPI document', function () {
       .unseen()
       .flatMap((each) => (codes.some((code) => each.endsWith(` ${code}`)) ? [each.split(' ')[0] ?? ''] : []));
 
-  it('describes what a machine is answered from its activation to its release', async () => {
+  it('describes the responses to a machine from activation to release', async () => {
     const expiresAt = { seconds: BigInt(Date.parse('2026-06-01T00:00:00Z') / 1000), nanos: 0 };
     const limits = { projects: -1n, exports: 2n ** 53n - 1n };
     for (const about of [{}, { expiresAt, limits, leaseDays: 30, customer: 'Ada Lovelace' }]) {
@@ -131,7 +131,7 @@ describe('the OpenAPI document', function () {
     }
   });
 
-  it('describes what becomes of licenses, and what is not known', async () => {
+  it('describes the responses for all license states and unknown ids', async () => {
     const { licenseKey, licenseId } = await issueLicense(hub.admin);
     const unseated = { licenseKey, machineFingerprint: 'never-seen' };
     await refused('license_key_unknown', 'activate', exampleOf('activate'));
@@ -154,7 +154,7 @@ describe('the OpenAPI document', function () {
     await refused('limit_profile_unknown', 'getFreeLimits', { parameters: { slug: 'bare' } });
   });
 
-  it('describes what is public, and that a client may keep what has an entity tag', async () => {
+  it('describes public data, and caching by entity tag', async () => {
     await granted('getFreeLimits', exampleOf('getFreeLimits'));
     for (const id of ['getPublicKey', 'getJwks', 'getOpenApi', 'getReference']) {
       const { headers } = await granted(id, exampleOf(id));
@@ -165,7 +165,7 @@ describe('the OpenAPI document', function () {
     await granted('isReady');
   });
 
-  it('describes what providers are answered', async () => {
+  it('describes the responses to providers', async () => {
     for (const id of ['gatewayOneCallback', 'gatewayTwoCallback']) await granted(id, exampleOf(id));
     const { body, parameters } = exampleOf('gatewayOneCallback');
     for (const field of operation('gatewayOneCallback').node.requestBody.content[
@@ -185,7 +185,7 @@ describe('the OpenAPI document', function () {
     });
   });
 
-  it('says of each member and parameter what is refused, and nothing stricter', async () => {
+  it('describes the validation of each member and parameter, and nothing stricter', async () => {
     const { licenseKey, licenseId } = await issueLicense(hub.admin, { seatLimit: -1 });
     const good = { licenseKey, machineFingerprint: 'laptop-1', machineLabel: '', appVersion: '' };
     for (const id of ['activate', 'deactivate']) {
@@ -223,7 +223,7 @@ describe('the OpenAPI document', function () {
     });
   });
 
-  it('describes what clients are told who ask too often', async () => {
+  it('describes the responses of the rate limits', async () => {
     const { url } = await gatewayWith({ ratePerMinute: 1 });
     await contract.ask(url, 'getFreeLimits', exampleOf('getFreeLimits'));
     for (const id of refusedAs(['rate_limited'])) {
@@ -235,7 +235,7 @@ describe('the OpenAPI document', function () {
     held.socket.destroy();
   });
 
-  it('describes what a hub with too much to do answers', async () => {
+  it('describes the responses of an overloaded hub', async () => {
     const busy = await startHub({ beside: hub, settings: { maxInFlight: 1 } });
     const { url } = await gatewayWith({ transport: busy.transport, maxInFlight: 1 });
     const locker = new Client({ connectionString: hub.databaseUrl });
@@ -250,12 +250,12 @@ describe('the OpenAPI document', function () {
     await busy.stop();
   });
 
-  it('describes what is answered while the core is away', async () => {
+  it('describes the responses while the core is down', async () => {
     const { url } = await gatewayWith({ transport: transportTo('http://127.0.0.1:1', 'none') });
     for (const id of refusedAs(['unavailable'])) await refused('unavailable', id, exampleOf(id), url);
   });
 
-  it('describes what requests are answered that are none, or never end', async () => {
+  it('describes the responses to malformed and endless requests', async () => {
     const { port } = await gatewayWith({ bodyTimeoutMs: 400 });
     const check = (id: string, answers: readonly Answer[]): void => {
       for (const answer of answers) said.add(wordsOf(contract.check(id, answer)));
@@ -276,7 +276,7 @@ describe('the OpenAPI document', function () {
     );
   });
 
-  it('has examples in the words of the hub', () => {
+  it("has examples in the hub's own words", () => {
     const problems = Object.values<ProblemResponse>(DOCUMENT.components.responses).flatMap(({ content }) =>
       Object.values(content[PROBLEM_TYPE].examples).map(({ value }) => value),
     );
@@ -284,7 +284,7 @@ describe('the OpenAPI document', function () {
     expect([...new Set(made)]).to.deep.equal(['internal']);
   });
 
-  it('describes no other answer', () => {
+  it('describes no other responses', () => {
     expect(contract.unseen()).to.deep.equal(Object.keys(UNSEEN));
   });
 });

@@ -12,7 +12,7 @@ describe('the license endpoints', () => {
   };
   afterEach(() => gateway.close(0));
 
-  it('activate a seat and pass the signed license on as it is', async () => {
+  it('activate a seat and return the signed license unchanged', async () => {
     let seen: unknown;
     await start({
       activate: ({ $typeName, ...request }, { requestHeader }) => {
@@ -46,7 +46,7 @@ describe('the license endpoints', () => {
     expect(await objectIn(response)).to.deep.equal({ ok: true, released: true });
   });
 
-  it('tell the status without what the license does not have', async () => {
+  it('return the status without absent members', async () => {
     await start();
     expect(await (await gateway.get('/v1/status/lic_1')).json()).to.deep.equal({
       ok: true,
@@ -58,7 +58,7 @@ describe('the license endpoints', () => {
     });
   });
 
-  it('tell the status with expiry and limits, numbers as numbers', async () => {
+  it('return the status with expiry and limits, numbers as numbers', async () => {
     const at = { seconds: 1_767_225_600n, nanos: 7_000_000 };
     const seats = { limit: -1, used: 2 };
     const limits = { projects: 9_007_199_254_740_991n, exports: -1n };
@@ -70,7 +70,7 @@ describe('the license endpoints', () => {
     });
   });
 
-  it('ask for the status of exactly the license and the fingerprint in the URL', async () => {
+  it('check exactly the license and the fingerprint of the URL', async () => {
     const seen: unknown[] = [];
     await start({
       checkStatus: ({ licenseId, machineFingerprint }) => {
@@ -96,7 +96,7 @@ describe('the license endpoints', () => {
     expect(await response.text()).to.match(/^-----BEGIN PUBLIC KEY-----\n/);
   });
 
-  it('serve the JWKS, cacheable, too', async () => {
+  it('serve the JWKS, cacheable too', async () => {
     await start();
     const response = await gateway.get('/v1/apps/demo/jwks.json');
     expect(response.headers.get('content-type')).to.equal('application/jwk-set+json');
@@ -106,7 +106,7 @@ describe('the license endpoints', () => {
     expect(await objectIn(response)).to.deep.equal({ keys: [key] });
   });
 
-  it('answer 304 without a body to a client that has the representation', async () => {
+  it('return 304 without a body for a matching entity tag', async () => {
     await start();
     for (const tag of ['"kid-1"', 'W/"kid-1"', '"other", "kid-1"', '*']) {
       const response = await gateway.get('/v1/apps/demo/public-key', { headers: { 'if-none-match': tag } });

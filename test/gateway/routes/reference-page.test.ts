@@ -45,7 +45,7 @@ describe('the reference page in a browser', function () {
   };
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`shows all operations, complains of nothing and asks nobody else, in ${colorScheme} colors`, async () => {
+    it(`shows all operations, without errors or external requests, in ${colorScheme} colors`, async () => {
       await page.emulateMedia({ colorScheme });
       await open();
       const paths = await page.locator('.opblock .opblock-summary-path').allInnerTexts();

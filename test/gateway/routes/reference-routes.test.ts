@@ -30,7 +30,7 @@ describe('the reference of a hub', () => {
         .end();
     });
 
-  it('is the document, which pages of listed origins may read', async () => {
+  it('serves the document, which pages of listed origins may read', async () => {
     const response = await gateway.get('/openapi.json', { headers: { origin: APP } });
     expect(await response.text()).to.equal(readFileSync(new URL('openapi.json', FOLDER), 'utf8'));
     expect(Object.fromEntries(response.headers)).to.include({
@@ -57,7 +57,7 @@ describe('the reference of a hub', () => {
     }
   });
 
-  it('is a page that may load what the hub serves, run no other script, and be framed by nobody', async () => {
+  it('serves a page that loads only its own files, runs no other script, and cannot be framed', async () => {
     const page = await gateway.get('/docs');
     expect(Object.fromEntries(page.headers)).to.include({
       'content-type': 'text/html; charset=utf-8',
@@ -75,7 +75,7 @@ describe('the reference of a hub', () => {
     ]);
   });
 
-  it('has a script and a style that are kept for good, packed for those who unpack', async () => {
+  it('serves script and style as immutable, compressed if the client accepts it', async () => {
     const texts = viewerTexts();
     for (const [part, type] of [
       ['script', 'text/javascript'],
@@ -99,7 +99,7 @@ describe('the reference of a hub', () => {
     expect((await gateway.get('/docs/viewer-0000000000000000.js')).status).to.equal(404);
   });
 
-  it('has files that are made of the packages installed, under names that say what is in them', () => {
+  it('is built from the installed packages, in files named by their contents', () => {
     const { script, style } = viewerTexts();
     const digest = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
     expect(VIEWER).to.deep.equal({
@@ -117,7 +117,7 @@ describe('the reference of a hub', () => {
     ]);
   });
 
-  it('can be left out', async () => {
+  it('can be disabled', async () => {
     const silent = await startGateway({ docs: false });
     for (const path of ['/openapi.json', '/docs', `/docs/${VIEWER.script}`, `/docs/${VIEWER.style}`]) {
       expect((await silent.get(path)).status, path).to.equal(404);
@@ -140,7 +140,7 @@ describe('a client takes gzip', () => {
     ['gzip;q=none', false],
   ];
   for (const [accepted, takes] of cases) {
-    it(`${takes ? 'if' : 'not if'} it says ${accepted === undefined ? 'nothing' : `"${accepted}"`}`, () => {
+    it(`${takes ? 'for' : 'but not for'} Accept-Encoding ${accepted === undefined ? 'missing' : `"${accepted}"`}`, () => {
       expect(takesGzip(accepted)).to.equal(takes);
     });
   }

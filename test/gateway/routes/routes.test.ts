@@ -23,25 +23,25 @@ function find(target: string): [string, string] | undefined {
 }
 
 describe('the route of a target', () => {
-  it('is found by its path alone', () => {
+  it('is found by its path only', () => {
     expect(find('/healthz')).to.deep.equal(['/healthz', '']);
     expect(find('/healthz?a=b/c')).to.deep.equal(['/healthz', '']);
     expect(find('/v1/apps/demo/limits/free')).to.deep.equal(['/v1/apps/{slug}/limits/free', 'demo']);
   });
 
-  it('gives the parameter decoded once, an encoded slash included', () => {
+  it('decodes the parameter once, including an encoded slash', () => {
     expect(find('/v1/status/lic_1')).to.deep.equal(['/v1/status/{licenseId}', 'lic_1']);
     expect(find('/v1/status/a%2Fb%20%C3%A9')).to.deep.equal(['/v1/status/{licenseId}', 'a/b é']);
     expect(find('/v1/status/%2541')).to.deep.equal(['/v1/status/{licenseId}', '%41']);
     expect(find('/v1/status/{licenseId}')).to.deep.equal(['/v1/status/{licenseId}', '{licenseId}']);
   });
 
-  it('is found in the absolute form, too', () => {
+  it('is found in the absolute form too', () => {
     expect(find('http://hub.example:80/v1/status/x?fp=1')).to.deep.equal(['/v1/status/{licenseId}', 'x']);
     expect(find('http://hub.example')).to.equal(undefined);
   });
 
-  it('is none for other paths, a trailing slash and an empty parameter included', () => {
+  it('is not found for other paths, a trailing slash or an empty parameter', () => {
     for (const target of [
       '/',
       '/healthz/',
@@ -63,7 +63,7 @@ describe('the route of a target', () => {
     }
   });
 
-  it('is refused with a broken escape or text that is not UTF-8, in the path or the query', () => {
+  it('is refused with a broken escape or invalid UTF-8 in the path or the query', () => {
     for (const target of [
       '/%',
       '/v1/status/%zz',
@@ -86,14 +86,14 @@ describe('a query parameter', () => {
     expect(queryParameter('x=1&f%70=a=b&y', 'fp')).to.equal('a=b');
   });
 
-  it('is empty when it has no value, and undefined when it is not there', () => {
+  it('is empty without a value, and undefined if absent', () => {
     expect(queryParameter('fp', 'fp')).to.equal('');
     expect(queryParameter('fp=', 'fp')).to.equal('');
     expect(queryParameter('', 'fp')).to.equal(undefined);
     expect(queryParameter('fpx=1&FP=2&&', 'fp')).to.equal(undefined);
   });
 
-  it('is refused when it is given twice or as an array', () => {
+  it('is refused if repeated or an array', () => {
     for (const query of ['fp=a&fp=a', 'fp&fp', 'fp[]=a', 'fp%5B0%5D=a', 'fp=a&f%70=b']) {
       expect(() => queryParameter(query, 'fp'), query).to.throw(
         Problem,

@@ -17,7 +17,7 @@ describe('the webhooks of a hub', function () {
   const redirect = (query: string, init: RequestInit = {}): Promise<Response> =>
     fetch(`${hub.gatewayUrl}/v1/webhooks/gateway_two${query}`, init);
 
-  it('answer a notification of gateway_one with a message, whatever it names', async () => {
+  it('return a message for a notification of gateway_one, whatever it names', async () => {
     for (const path of ['gateway_one', 'gateway_one?session_id=chs_unknown', 'gateway_one?session_id=']) {
       const response = await notify(path, 'status=VALID&tran_id=UNKNOWN&val_id=V&amount=1.00');
       expect(response.status).to.equal(200);
@@ -26,7 +26,7 @@ describe('the webhooks of a hub', function () {
     }
   });
 
-  it('answer a redirect of gateway_two with ok, whatever it names', async () => {
+  it('return ok for a redirect of gateway_two, whatever it names', async () => {
     for (const query of [
       '',
       '?paymentID=unknown&status=success',
@@ -55,7 +55,7 @@ describe('the webhooks of a hub', function () {
     }
   });
 
-  it('take each gateway by its own method only, and unknown ones by none', async () => {
+  it('accept only the method of each gateway, and no unknown gateways', async () => {
     const cases = [
       [fetch(`${hub.gatewayUrl}/v1/webhooks/gateway_one`), 405, 'POST'],
       [notify('gateway_two', 'status=success'), 405, 'GET'],
@@ -69,7 +69,7 @@ describe('the webhooks of a hub', function () {
     }
   });
 
-  it('take fields with the names of built-in properties', async () => {
+  it('accept fields with the names of built-in properties', async () => {
     const response = await notify('gateway_one', 'status=VALID&tran_id=T&__proto__=x&constructor=y');
     expect(response.status).to.equal(200);
   });

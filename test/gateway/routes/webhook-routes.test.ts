@@ -32,7 +32,7 @@ describe('a webhook', () => {
     return { name, method, sessionId, fields: Object.entries(fields) };
   };
 
-  it('by POST hands over the session id of the query and the fields of the form', async () => {
+  it('by POST passes the session id of the query and the fields of the form', async () => {
     const response = await post(
       '/v1/webhooks/gateway_one?session_id=chs_1',
       'status=VALID&tran_id=T+1&val_id=a%26b%23c%2Bd&empty=&bare&caf%C3%A9=%E2%9C%93&=nameless&&',
@@ -57,7 +57,7 @@ describe('a webhook', () => {
     });
   });
 
-  it('by GET hands over the fields of the query, and answers as the core says', async () => {
+  it("by GET passes the fields of the query, and returns the core's response", async () => {
     answer = () => ({ body: 'ok', contentType: 'text/plain; charset=utf-8' });
     const response = await gateway.get(
       '/v1/webhooks/gateway_two?paymentID=P%201&session_id=chs_2&status=success',
@@ -78,23 +78,23 @@ describe('a webhook', () => {
     });
   });
 
-  it('without a session id says so, and with an empty one hands it over', async () => {
+  it('passes an empty session id, but not a missing one', async () => {
     await gateway.get('/v1/webhooks/gateway_two');
     await gateway.get('/v1/webhooks/gateway_two?session_id=');
     expect(received.map(({ sessionId }) => sessionId)).to.deep.equal([undefined, '']);
   });
 
-  it('takes a POST without a body for an empty form', async () => {
+  it('accepts a POST without a body as an empty form', async () => {
     expect((await gateway.get('/v1/webhooks/gateway_two', { method: 'POST' })).status).to.equal(200);
     expect(only()).to.deep.include({ method: 'POST', fields: [] });
   });
 
-  it('takes of the query of a POST only the session id', async () => {
+  it('reads only the session id from the query of a POST', async () => {
     await post('/v1/webhooks/gateway_one?session_id=chs_1&utm=x', 'status=VALID');
     expect(only().fields).to.deep.equal([['status', 'VALID']]);
   });
 
-  it('takes fields with the names of built-in properties for fields like any other', async () => {
+  it('treats fields with the names of built-in properties like any other', async () => {
     const fields = '__proto__=polluted&constructor=c&toString=t&hasOwnProperty=h';
     await post('/v1/webhooks/gateway_one', fields);
     await gateway.get(`/v1/webhooks/gateway_two?${fields}`);
@@ -105,7 +105,7 @@ describe('a webhook', () => {
     expect({}).not.to.have.property('polluted');
   });
 
-  it('is no place for HEAD: the core is told the method, and says which it takes', async () => {
+  it('refuses HEAD: the core gets the method and returns the allowed one', async () => {
     answer = () => {
       throw refusal(Code.InvalidArgument, { code: 'method_not_allowed', allow: 'GET' });
     };
@@ -114,7 +114,7 @@ describe('a webhook', () => {
     expect(only().method).to.equal('HEAD');
   });
 
-  it('of an unknown gateway is 404, by the wrong method 405 with Allow', async () => {
+  it('returns 404 for an unknown gateway, and 405 with Allow for the wrong method', async () => {
     const cases = [
       ['gateway_unknown', Code.NotFound, '', 404, null],
       ['method_not_allowed', Code.InvalidArgument, 'POST', 405, 'POST'],
@@ -131,7 +131,7 @@ describe('a webhook', () => {
     }
   });
 
-  it('that the core finds malformed is 400 and names the field', async () => {
+  it('returns 400 with the field if the core finds it malformed', async () => {
     answer = () => {
       throw refusal(Code.InvalidArgument, { code: 'callback_malformed', field: 'paymentID' });
     };
@@ -145,7 +145,7 @@ describe('a webhook', () => {
     expect(only().fields).to.have.length(2);
   });
 
-  it('that could not be journaled is never 200: 503 with Retry-After, or 500', async () => {
+  it('never returns 200 if it is not stored: 503 with Retry-After, or 500', async () => {
     const cases = [
       [Code.Unavailable, 503, '5'],
       [Code.DeadlineExceeded, 503, '5'],
@@ -167,7 +167,7 @@ describe('a webhook', () => {
     }
   });
 
-  it('is logged in one line without a word of what it holds', async () => {
+  it('is logged in one line without its contents', async () => {
     gateway.logs.length = 0;
     await post('/v1/webhooks/gateway_one?session_id=chs_CANARY', 'status=CANARY&CANARY=1');
     await gateway.get('/v1/webhooks/gateway_two?status=CANARY&status=CANARY');

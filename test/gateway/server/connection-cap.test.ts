@@ -18,7 +18,7 @@ describe('connections of one client', () => {
   const ask = async (): Promise<number | undefined> => (await sendRaw(gateway.port, ASK))[0]?.status;
   afterEach(() => gateway.close(0));
 
-  it('beyond the cap are told to come back later, until one is closed', async () => {
+  it('beyond the limit get 429 until one is closed', async () => {
     await start();
     const held = await hold(CAP);
     const [answer] = await sendRaw(gateway.port, ASK);
@@ -30,7 +30,7 @@ describe('connections of one client', () => {
     await until(async () => (await ask()) === 200, 'there is room again');
   });
 
-  it('are closed soon if they say nothing, and at once where there are many; the log says so once', async () => {
+  it('are closed soon if idle, at once if there are many, and logged once', async () => {
     await start();
     const held = await hold(CAP);
     const surplus = await hold(40);
@@ -51,13 +51,13 @@ describe('connections of one client', () => {
     expect(ready?.status).to.equal(200);
   });
 
-  it('are not counted where the client is a proxy, which speaks for many', async () => {
+  it('are not limited for trusted proxies', async () => {
     await start({ trustedProxies: ['127.0.0.0/8'] });
     await hold(2 * CAP);
     expect(await ask()).to.equal(200);
   });
 
-  it('are not counted at 0', async () => {
+  it('are not limited at 0', async () => {
     await start({ connectionsPerClient: 0 });
     await hold(2 * CAP);
     expect(await ask()).to.equal(200);

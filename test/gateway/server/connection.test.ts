@@ -29,7 +29,7 @@ describe('a connection', () => {
 
   afterEach(() => gateway.close(0));
 
-  it('answers what is no HTTP with a problem document, and closes', async () => {
+  it('returns a problem document for input that is not HTTP, and closes', async () => {
     await start();
     for (const text of [
       'hello\r\n\r\n',
@@ -54,14 +54,14 @@ describe('a connection', () => {
     expect(gateway.logs.filter(({ level }) => level > 30)).to.deep.equal([]);
   });
 
-  it('answers headers that are too large with 431', async () => {
+  it('returns 431 for headers that are too large', async () => {
     await start();
     const [answer] = await sendRaw(gateway.port, `GET / HTTP/1.1\r\n${HOST}X: ${'x'.repeat(17_000)}\r\n\r\n`);
     expect(answer?.status).to.equal(431);
     expect(JSON.parse(answer?.body ?? '').code).to.equal('headers_too_large');
   });
 
-  it('refuses a HEAD that is not well-formed without a body', async () => {
+  it('refuses a malformed HEAD without a body', async () => {
     await start();
     const connection = await openRaw(gateway.port);
     connection.socket.write(Buffer.from(`HEAD /\xff HTTP/1.1\r\n${HOST}\r\n`, 'latin1'));
@@ -69,14 +69,14 @@ describe('a connection', () => {
     expect(connection.received()).to.match(/^HTTP\/1\.1 400 .*\r\nContent-Length: [1-9]\d*\r\n.*\r\n\r\n$/s);
   });
 
-  it('answers headers that do not arrive in time with 408', async () => {
+  it('returns 408 for headers that do not arrive in time', async () => {
     await start();
     const [answer] = await sendRaw(gateway.port, 'GET / HTTP/1.1\r\nHo');
     expect(answer?.status).to.equal(408);
     expect(JSON.parse(answer?.body ?? '').code).to.equal('request_timeout');
   });
 
-  it('refuses what two readers could understand differently', async () => {
+  it('refuses requests that two servers could read differently', async () => {
     await start();
     for (const headers of ['Host: a\r\nHost: b', 'Host: a\r\nTransfer-Encoding: gzip, chunked']) {
       const text = `POST /v1/activate HTTP/1.1\r\n${headers}\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n0\r\n\r\n`;
@@ -85,7 +85,7 @@ describe('a connection', () => {
     }
   });
 
-  it('logs what the parser refuses under the id of its answer', async () => {
+  it('logs requests refused by the parser under the id of the response', async () => {
     await start();
     const [answer] = await sendRaw(gateway.port, 'GARBAGE\r\n\r\n');
     const id = answer?.headers['x-request-id'];
@@ -93,7 +93,7 @@ describe('a connection', () => {
     expect(gateway.logs.filter(({ requestId }) => requestId === id)).to.have.length(1);
   });
 
-  it('is cut when its client does not take the answers', async () => {
+  it('is closed if the client does not read the responses', async () => {
     await start();
     const connection = await openRaw(gateway.port);
     connection.socket.pause();
@@ -104,7 +104,7 @@ describe('a connection', () => {
     }, 'the connection is cut');
   });
 
-  it('is no tunnel', async () => {
+  it('refuses to be a tunnel', async () => {
     await start();
     const [answer] = await sendRaw(
       gateway.port,
@@ -113,13 +113,13 @@ describe('a connection', () => {
     expect(answer?.status).to.equal(404);
   });
 
-  it('takes HTTP/1.0, which has no Host', async () => {
+  it('accepts HTTP/1.0 without Host', async () => {
     await start();
     const [answer] = await sendRaw(gateway.port, 'GET /healthz HTTP/1.0\r\n\r\n');
     expect([answer?.status, answer?.body]).to.deep.equal([200, '{"ok":true}']);
   });
 
-  it('answers pipelined requests in their order', async () => {
+  it('answers pipelined requests in order', async () => {
     await start();
     const one = (path: string): string => `GET ${path} HTTP/1.1\r\n${HOST}\r\n`;
     const answers = await sendRaw(
@@ -131,7 +131,7 @@ describe('a connection', () => {
     expect(JSON.parse(answers[2]?.body ?? '').licenseId).to.equal('b');
   });
 
-  it('finishes a good request before it refuses the garbage behind it', async () => {
+  it('finishes a valid request before it refuses the garbage after it', async () => {
     const held = await startHeld();
     const body = JSON.stringify(ACTIVATE);
     const connection = await openRaw(gateway.port);
@@ -145,7 +145,7 @@ describe('a connection', () => {
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 400]);
   });
 
-  it('is closed after the answer once the gateway stops, and the answer says so', async () => {
+  it('is closed after the response when the gateway stops, which the response announces', async () => {
     const held = await startHeld();
     const idle = await openRaw(gateway.port);
     const answered = gateway.post('/v1/activate', ACTIVATE);
@@ -165,7 +165,7 @@ describe('a connection', () => {
     expect(await idle.closed()).to.deep.equal([]);
   });
 
-  it('is cut when the answer takes longer than the grace', async () => {
+  it('is closed if the response takes longer than the grace period', async () => {
     const held = await startHeld();
     const answered = gateway.post('/v1/activate', ACTIVATE).then(
       () => 'answered',
@@ -179,7 +179,7 @@ describe('a connection', () => {
     expect(gateway.logs.map(({ level, status }) => [level, status])).to.deep.equal([[30, 499]]);
   });
 
-  it('may be closed twice, and before anything was served', async () => {
+  it('can be closed twice, and before the first request', async () => {
     await start();
     await gateway.close(1_000);
     await gateway.close(1_000);

@@ -20,7 +20,7 @@ describe('a web page', () => {
   });
   after(() => Promise.all([closed.close(0), open.close(0)]));
 
-  it('is told nothing while no origin is configured', async () => {
+  it('gets no CORS headers without configured origins', async () => {
     const asked = await preflight(closed, '/v1/activate', APP);
     expect([asked.status, asked.headers.get('allow')]).to.deep.equal([405, 'POST']);
     const read = await closed.get('/v1/status/x', { headers: { origin: APP } });
@@ -28,7 +28,7 @@ describe('a web page', () => {
     expect([...corsOf(asked), ...corsOf(read)]).to.deep.equal([]);
   });
 
-  it('of a listed origin may ask and read', async () => {
+  it('of a listed origin may send requests and read responses', async () => {
     const asked = await preflight(open, '/v1/activate', APP);
     expect(asked.status).to.equal(204);
     expect(Object.fromEntries(asked.headers)).to.include({
@@ -45,7 +45,7 @@ describe('a web page', () => {
     expect(refused.headers.get('access-control-allow-origin')).to.equal(APP);
   });
 
-  it('never may send credentials, and never is a wildcard', async () => {
+  it('never may send credentials, and the allowed origin is never a wildcard', async () => {
     for (const response of [
       await preflight(open, '/v1/activate', APP),
       await preflight(open, '/v1/activate', '*'),
@@ -55,7 +55,7 @@ describe('a web page', () => {
     }
   });
 
-  it('of another origin is told nothing, but caches are told to tell origins apart', async () => {
+  it('of another origin gets no permission, but caches get Vary', async () => {
     for (const origin of [
       'https://evil.example',
       'null',
@@ -73,7 +73,7 @@ describe('a web page', () => {
     expect((await open.get('/v1/status/x')).headers.get('vary')).to.equal('Origin');
   });
 
-  it('has no business with webhooks and health, whatever its origin', async () => {
+  it('may not call webhooks and health checks from any origin', async () => {
     for (const path of ['/v1/webhooks/gateway_two', '/healthz', '/readyz', '/nowhere']) {
       const asked = await preflight(open, path, APP, 'GET');
       const read = await open.get(path, { headers: { origin: APP } });
@@ -81,7 +81,7 @@ describe('a web page', () => {
     }
   });
 
-  it('asks without being counted by the rate limit', async () => {
+  it('sends preflight requests without using up the rate limit', async () => {
     const asked = await preflight(open, '/v1/activate', APP);
     expect(asked.headers.get('ratelimit')).to.equal(null);
   });
@@ -93,7 +93,7 @@ describe('the list of origins', () => {
     expect(parseOrigins('')).to.deep.equal([]);
   });
 
-  it('names every item that is no origin', () => {
+  it('is refused with every wrong item', () => {
     for (const item of [
       '*',
       'null',

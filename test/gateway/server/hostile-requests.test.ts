@@ -63,7 +63,7 @@ describe('a hostile request', function () {
       });
     }
 
-    it('in pieces is refused as in one', async () => {
+    it('is refused in pieces too', async () => {
       for (const { about, text } of smugglingRequests('/v1/activate')) {
         const connection = await openRaw(gateway.port);
         connection.socket.setNoDelay(true);
@@ -79,8 +79,8 @@ describe('a hostile request', function () {
     });
   });
 
-  describe('that is too much', () => {
-    it('has a target or headers over 16 KiB: 431', async () => {
+  describe('that is too large', () => {
+    it('gets 431 for a target or headers over 16 KiB', async () => {
       for (const text of [
         request(`GET /v1/status/${'x'.repeat(17_000)}`),
         request('GET /healthz', [`X: ${'x'.repeat(17_000)}`]),
@@ -95,7 +95,7 @@ describe('a hostile request', function () {
       }
     });
 
-    it('has more than 100 headers: 431, since those past it would not be looked at', async () => {
+    it('gets 431 for more than 100 headers', async () => {
       const headers = Array.from({ length: 150 }, (_, index) => `X${index}: y`);
       const [answer] = await sendRaw(gateway.port, request('GET /healthz', headers));
       expect(answer?.status).to.equal(431);
@@ -104,7 +104,7 @@ describe('a hostile request', function () {
       expect(reached).to.deep.equal([]);
     });
 
-    it('is one of a thousand on one connection, each answered in turn and in time', async () => {
+    it('is one of a thousand on one connection, each answered in order and in time', async () => {
       const times = 1_000;
       const answers = await sendRaw(
         gateway.port,
@@ -116,7 +116,7 @@ describe('a hostile request', function () {
     });
   });
 
-  describe('that takes its time', () => {
+  describe('that is slow', () => {
     const hanging = async (count: number, open: (connection: RawConnection) => void) => {
       const connections = await Promise.all(Array.from({ length: count }, () => openRaw(gateway.port)));
       for (const connection of connections) open(connection);
@@ -124,7 +124,7 @@ describe('a hostile request', function () {
       return (await Promise.all(connections.map((connection) => connection.closed()))).flat();
     };
 
-    it('is cut off with 408 while its headers trickle, and 200 of them keep nobody else out', async () => {
+    it('gets 408 while its headers trickle, and 200 of them block nobody else', async () => {
       const timers: NodeJS.Timeout[] = [];
       const answers = await hanging(200, ({ socket }) => {
         socket.write('GET /healthz HTTP/1.1\r\nHost: hub\r\n');
@@ -136,7 +136,7 @@ describe('a hostile request', function () {
       await until(async () => (await gateway.connections()) < 5, 'their connections are closed');
     });
 
-    it('is cut off with 408 while its body trickles, by length or in chunks', async () => {
+    it('gets 408 while its body trickles, by length or in chunks', async () => {
       const framings = ['Content-Length: 1000', 'Transfer-Encoding: chunked'];
       for (const framing of framings) {
         const answers = await hanging(20, ({ socket }) => {
@@ -151,8 +151,8 @@ describe('a hostile request', function () {
     });
   });
 
-  describe('with a trick in its path', () => {
-    it('is 404: no path is another one in disguise', async () => {
+  describe('with a disguised path', () => {
+    it('gets 404: no path is an alias of another', async () => {
       for (const target of [
         '//healthz',
         '/healthz/',
@@ -176,13 +176,13 @@ describe('a hostile request', function () {
       }
     });
 
-    it('is no file and no property of an object', async () => {
+    it('reaches no file and no property of an object', async () => {
       for (const path of ['__proto__', 'constructor', 'toString', '..%2f..%2fetc%2fpasswd', '%2e%2e%2f']) {
         expect((await get(`/${path}`))?.status, path).to.equal(404);
       }
     });
 
-    it('is 400 with escapes that are broken or not UTF-8, and with a fragment', async () => {
+    it('gets 400 for broken or invalid UTF-8 escapes, and for a fragment', async () => {
       for (const wrong of ['%', '%4', '%zz', '%ff', '%c0%af', '%ed%a0%80', '%f5%80%80%80', '#x']) {
         for (const target of [`/v1/status/${wrong}`, `/v1/status/x?fp=${wrong}`, `/${wrong}`]) {
           expect((await get(target))?.status, target).to.equal(400);
@@ -193,7 +193,7 @@ describe('a hostile request', function () {
     });
   });
 
-  it('that names another method in a header or a parameter stays what it is', async () => {
+  it('cannot override its method by a header or a parameter', async () => {
     for (const name of ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', '_method']) {
       expect((await get(`/v1/activate?_method=POST`, [`${name}: POST`]))?.status, name).to.equal(405);
       expect((await get('/healthz', [`${name}: DELETE`]))?.status, name).to.equal(200);
@@ -201,13 +201,13 @@ describe('a hostile request', function () {
     expect(reached).to.deep.equal([]);
   });
 
-  it('that names another path in a header stays where it is', async () => {
+  it('cannot override its path by a header', async () => {
     for (const name of ['X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Prefix', 'X-Forwarded-Path']) {
       expect((await get('/nowhere', [`${name}: /healthz`]))?.status, name).to.equal(404);
     }
   });
 
-  it('cannot put anything on the prototype of objects', async () => {
+  it('cannot change the prototype of objects', async () => {
     for (const body of [
       `{"__proto__":{"polluted":1},${GOOD.slice(1)}`,
       `{"constructor":{"prototype":{"polluted":1}},${GOOD.slice(1)}`,
@@ -225,7 +225,7 @@ describe('a hostile request', function () {
     expect({}).not.to.have.property('polluted');
   });
 
-  it('cannot put a header into the answer', async () => {
+  it('cannot inject a response header', async () => {
     const injection = 'x%0d%0aSet-Cookie:%20a=b%0d%0a%0d%0a<b>';
     const raw = 'x\\r\\nSet-Cookie: a=b';
     for (const text of [
@@ -246,7 +246,7 @@ describe('a hostile request', function () {
     }
   });
 
-  it('gets the security headers on whatever answer', async () => {
+  it('gets the security headers on every response', async () => {
     const [created] = await sendRaw(gateway.port, activate(GOOD));
     const fresh = await get('/v1/apps/a/public-key', ['If-None-Match: "kid-1"']);
     const connect = await sendRaw(gateway.port, 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n');

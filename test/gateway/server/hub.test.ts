@@ -39,7 +39,7 @@ describe('the REST surface of a hub', () => {
   };
   const refused = ([status, { code }]: [number, Members]): [number, unknown] => [status, code];
 
-  it('takes a machine from activation over status checks to its release', async () => {
+  it('serves a machine from activation over status checks to release', async () => {
     const { licenseKey, licenseId } = await issue({ limits: { projects: 10n } });
     const seat = { licenseKey, machineFingerprint: 'machine-1' };
 
@@ -73,14 +73,14 @@ describe('the REST surface of a hub', () => {
     expect((await call(`/v1/status/${licenseId}`))[0]).to.equal(200);
   });
 
-  it('leaves out limits that a license does not have, and tells when it expires', async () => {
+  it('omits limits that a license does not have, and returns its expiry', async () => {
     const { licenseId } = await issue({ expiresAt: new Date('2999-12-31T23:59:59.250Z') });
     const [, status] = await call(`/v1/status/${licenseId}`);
     expect(status).not.to.have.property('limits');
     expect(status['expiresAt']).to.equal('2999-12-31T23:59:59.250Z');
   });
 
-  it('refuses the seat too many with 409 and the seats', async () => {
+  it('refuses one seat too many with 409 and the seats', async () => {
     const { licenseKey } = await issue();
     await call('/v1/activate', { licenseKey, machineFingerprint: 'a' });
     const [status, problem] = await call('/v1/activate', { licenseKey, machineFingerprint: 'b' });
@@ -88,7 +88,7 @@ describe('the REST surface of a hub', () => {
     expect(problem).to.deep.include({ code: 'seat_limit_reached', ok: false, seats: { limit: 1, used: 1 } });
   });
 
-  it('answers 404 for what it does not know', async () => {
+  it('returns 404 for unknown ids', async () => {
     const { licenseKey } = await issue();
     const stranger = { licenseKey: '7Q2M4-00000-00000-00000-00000', machineFingerprint: 'a' };
     const unseated = { licenseKey, machineFingerprint: 'never-seen' };
@@ -102,7 +102,7 @@ describe('the REST surface of a hub', () => {
     expect(refused(await call('/v1/apps/bare/limits/free'))).to.deep.equal([404, 'limit_profile_unknown']);
   });
 
-  it('takes whatever stands in the place of an id, and knows no such license or app', async () => {
+  it('accepts any text as an id, and returns 404', async () => {
     for (const id of [
       'x',
       '%00',
@@ -117,7 +117,7 @@ describe('the REST surface of a hub', () => {
     }
   });
 
-  it('takes text of any kind where a machine describes itself, and refuses what is not printable', async () => {
+  it('accepts any printable text as the description of a machine', async () => {
     const { licenseKey } = await issue({ seatLimit: -1 });
     for (const machineFingerprint of ['\u{1f5a5}'.repeat(256), 'a b', '%00', '\'"\\', 'ß\u0301', '\ufeff']) {
       const [status] = await call('/v1/activate', { licenseKey, machineFingerprint });
@@ -132,7 +132,7 @@ describe('the REST surface of a hub', () => {
     expect(status).to.equal(404);
   });
 
-  it('answers 410 for a revoked license, whose seats can still be released', async () => {
+  it('returns 410 for a revoked license, whose seats can still be released', async () => {
     const { licenseKey, licenseId } = await issue();
     const seat = { licenseKey, machineFingerprint: 'a' };
     await call('/v1/activate', seat);
@@ -155,7 +155,7 @@ describe('the REST surface of a hub', () => {
     ]);
   });
 
-  it('gives a new entity tag with a new signing key', async () => {
+  it('returns a new entity tag with a new signing key', async () => {
     await hub.admin.createApp({ slug: 'rotating' });
     const url = `${hub.gatewayUrl}/v1/apps/rotating/public-key`;
     const before = (await fetch(url)).headers.get('etag') ?? '';

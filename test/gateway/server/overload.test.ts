@@ -6,7 +6,7 @@ import { type FakeCore, objectIn, refusal, startGateway, type TestGateway } from
 
 const ACTIVATE = { licenseKey: 'k', machineFingerprint: 'f' };
 
-describe('a gateway with too much to do', () => {
+describe('an overloaded gateway', () => {
   let gateway: TestGateway;
   const start = async (core: FakeCore): Promise<void> => {
     gateway = await startGateway({ maxInFlight: 3 }, core);
@@ -20,7 +20,7 @@ describe('a gateway with too much to do', () => {
   };
   const isReady = async (): Promise<boolean> => (await gateway.get('/readyz')).status === 200;
 
-  it('sheds what is beyond its limit, stays up, takes callbacks, and is ready again later', async () => {
+  it('sheds requests beyond its limit, stays up, accepts callbacks, and is ready again later', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     let asked = 0;
     await start({
@@ -45,7 +45,7 @@ describe('a gateway with too much to do', () => {
     await until(isReady, 'the gateway is ready again');
   });
 
-  it('keeps no place for a client that takes its time to send', async () => {
+  it('reserves no place for a client that sends slowly', async () => {
     await start({});
     const slow = Array.from({ length: 5 }, () => {
       const body = new ReadableStream({ start: (stream) => stream.enqueue(Buffer.from('{')) });
@@ -60,7 +60,7 @@ describe('a gateway with too much to do', () => {
     await Promise.all(slow.map(({ answer }) => answer));
   });
 
-  it('says so when it is the core that sheds, of a callback too', async () => {
+  it('reports an overloaded core, also for a callback', async () => {
     const overloaded = () => {
       throw refusal(Code.Unavailable, { code: 'overloaded' });
     };

@@ -15,8 +15,8 @@ describe('the gateway', () => {
   };
   afterEach(() => gateway.close(0));
 
-  describe('paths and methods', () => {
-    it('that do not exist are 404', async () => {
+  describe('for paths and methods', () => {
+    it('returns 404 for unknown paths', async () => {
       await start();
       for (const path of [
         '/',
@@ -33,7 +33,7 @@ describe('the gateway', () => {
       }
     });
 
-    it('that do not go together are 405 with Allow', async () => {
+    it('returns 405 with Allow for other methods', async () => {
       await start();
       const cases = [
         ['GET', '/v1/activate', 'POST'],
@@ -52,8 +52,8 @@ describe('the gateway', () => {
     });
   });
 
-  describe('health', () => {
-    it('is good while the process is up, whatever the core does', async () => {
+  describe('for health checks', () => {
+    it('reports liveness while the process is up, whatever the state of the core', async () => {
       await start({
         check: () => {
           throw new ConnectError('down', Code.Unavailable);
@@ -64,7 +64,7 @@ describe('the gateway', () => {
       expect(await response.text()).to.equal('{"ok":true}');
     });
 
-    it('is readiness as the core reports it', async () => {
+    it('reports the readiness of the core', async () => {
       await start();
       expect((await gateway.get('/readyz')).status).to.equal(200);
       await gateway.close(0);
@@ -82,7 +82,7 @@ describe('the gateway', () => {
       }
     });
 
-    it('asks the core once for all who want to know at the same time, and logs no stack for each', async () => {
+    it('calls the core once for concurrent checks, and logs no stack for each', async () => {
       const { promise: held, reject: fail } = Promise.withResolvers<never>();
       let asked = 0;
       await start({
@@ -107,8 +107,8 @@ describe('the gateway', () => {
     });
   });
 
-  describe('the log', () => {
-    it('has one line for a request, with its pattern and without its secrets', async () => {
+  describe('in the log', () => {
+    it('writes one line per request, with its pattern and without its secrets', async () => {
       await start();
       await gateway.post('/v1/activate', { licenseKey: 'SECRET-KEY', machineFingerprint: 'SECRET-FP' });
       await gateway.get('/v1/status/lic_SECRET?fp=SECRET-FP');
@@ -123,7 +123,7 @@ describe('the gateway', () => {
       expect(JSON.stringify(gateway.logs)).not.to.contain('SECRET');
     });
 
-    it('has no error for a client that leaves, and a read is given up', async () => {
+    it('writes no error for a client that disconnects, and aborts a read', async () => {
       let aborted = false;
       let asked = false;
       await start({
@@ -145,7 +145,7 @@ describe('the gateway', () => {
       expect(gateway.logs.map(({ level, status }) => [level, status])).to.deep.equal([[30, 499]]);
     });
 
-    it('has no error for a client that leaves, and carries a read through where that is wanted', async () => {
+    it('writes no error for a client that disconnects, and finishes a read if required', async () => {
       const { promise: held, resolve: release } = Promise.withResolvers<void>();
       let asked = false;
       let outcome = 'open';
@@ -168,7 +168,7 @@ describe('the gateway', () => {
       expect(gateway.logs.map(({ level, status }) => [level, status])).to.deep.equal([[30, 499]]);
     });
 
-    it('has no error for a client that leaves, and an activation is carried through', async () => {
+    it('writes no error for a client that disconnects, and finishes an activation', async () => {
       const { promise: held, resolve: release } = Promise.withResolvers<void>();
       let asked = false;
       let outcome = 'open';

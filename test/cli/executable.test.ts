@@ -18,7 +18,7 @@ registerHooks({ resolve: (name, context, next) => {
 describe('the hubctl executable', function () {
   this.timeout(30_000); // it starts programs
 
-  it('prints its version, started with the Node.js of the machine', async () => {
+  it("prints its version with the machine's Node.js", async () => {
     const { code, stdout } = await hubctl(['--version'], { PATH: MACHINE_PATH });
     expect(code).to.equal(0);
     expect(stdout).to.match(/^\d+\.\d+\.\d+\S*\n$/);
@@ -31,7 +31,7 @@ describe('the hubctl executable', function () {
     expect(stdout).to.contain('Exit codes:').and.contain('license');
   });
 
-  it('says which Node.js it needs when it finds only an older one', async function () {
+  it('names the required Node.js version when it finds only an older one', async function () {
     const { stdout: version } = await promisify(execFile)(MACHINE_NODE, ['--version']);
     if (Number.parseInt(version.slice(1), 10) >= 24) return this.skip(); // this machine has none
     const { engines } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
@@ -40,7 +40,7 @@ describe('the hubctl executable', function () {
     expect(stderr).to.contain(`hubctl needs Node.js ${engines.node.slice(2)} or later; this is v`);
   });
 
-  it('fails when a disk that is full does not take what it prints, and not when a reader of lists leaves', async function () {
+  it('fails if its output cannot be written to a full disk, but not if the reader of a list exits', async function () {
     if (!existsSync('/dev/full')) return this.skip();
     for (const words of [
       ['--help'],
@@ -59,7 +59,7 @@ describe('the hubctl executable', function () {
     expect({ code, said }).to.deep.equal({ code: 0, said: [] });
   });
 
-  it('passes a signal on to the program and ends as it ends', async () => {
+  it('passes a signal on to the program and exits like it', async () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const silent = createServer().listen(0, '127.0.0.1');
       await once(silent, 'listening');
@@ -76,13 +76,13 @@ describe('the hubctl executable', function () {
     }
   });
 
-  it('says where no hub answers, with exit code 3', async () => {
+  it('reports an unreachable hub with its address, and exits with 3', async () => {
     const { code, stdout, stderr } = await hubctl(['app', 'list', '--server', 'http://127.0.0.1:1']);
     expect({ code, stdout }).to.deep.equal({ code: 3, stdout: '' });
     expect(stderr).to.contain('No hub answers at http://127.0.0.1:1. Start one with `hubctl serve`');
   });
 
-  it('answers wrong usage with exit code 2 and one line', async () => {
+  it('reports wrong usage in one line, and exits with 2', async () => {
     const wrong = [
       ['licens'],
       ['license', 'lst'],
@@ -109,7 +109,7 @@ describe('the hubctl executable', function () {
     expect(results[9]?.stderr).to.contain('--yes');
   });
 
-  it('prints errors as one JSON object with --output json, wherever that stands', async () => {
+  it('prints errors as one JSON object with --output json in any position', async () => {
     const results = await Promise.all([
       hubctl(['--output', 'json', 'app', 'create']),
       hubctl(['app', 'list', '--server', 'http://127.0.0.1:1', '--output=json']),

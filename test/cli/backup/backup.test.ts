@@ -79,7 +79,7 @@ describe('a backup', function () {
   const restore = (env: Record<string, string>, backup = file, words: string[] = []): Promise<Result> =>
     hubctl(['backup', 'restore', backup, '--passphrase-file', passphraseFile, ...words], env);
 
-  it('is taken while the hub serves, shows nothing, and only its owner can read it', async () => {
+  it('is created while the hub serves, encrypted, and readable by its owner only', async () => {
     let stop = false;
     const statuses = new Set<number>();
     const load = (async () => {
@@ -106,7 +106,7 @@ describe('a backup', function () {
     await payments.hub.stop();
   });
 
-  it('can be checked without a hub', async () => {
+  it('can be verified without a hub', async () => {
     const { code, stdout, stderr } = await hubctl([
       'backup',
       'verify',
@@ -122,7 +122,7 @@ describe('a backup', function () {
     expect(JSON.parse(stdout).masterKeyIds).to.have.length(1);
   });
 
-  it('makes a hub of a new data directory that goes on where the old one stopped', async () => {
+  it('restores a hub into a new data directory, which continues where the old one stopped', async () => {
     const dataDir = join(directory, 'embedded');
     const { code, stdout, stderr } = await restore({ HUB_DATA_DIR: dataDir }, file, ['--output', 'json']);
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
@@ -166,7 +166,7 @@ describe('a backup', function () {
     }
   });
 
-  it('is refused with another passphrase, or a file of it that others can read, and nothing is made', async () => {
+  it('is refused with a wrong passphrase or a passphrase file that others can read, and creates nothing', async () => {
     const dataDir = join(directory, 'refused');
     const [wrong, open] = [join(directory, 'wrong'), join(directory, 'open')];
     await writeFile(wrong, `${PASSPHRASE}!\n`, { mode: 0o600 });
@@ -186,7 +186,7 @@ describe('a backup', function () {
     expect(existsSync(dataDir)).to.equal(false);
   });
 
-  it('is not made with a short passphrase, nor half made', async () => {
+  it('is refused with a short passphrase, without a partial file', async () => {
     const out = join(directory, 'none.age');
     const words = ['backup', 'create', '--out', out, '--passphrase-file'];
     const short = join(directory, 'short');
@@ -201,7 +201,7 @@ describe('a backup', function () {
     expect((await readdir(directory)).filter((name) => name.startsWith('none'))).to.deep.equal([]);
   });
 
-  it('that is killed leaves a draft, which the next one removes, and no draft of one that is at work', async () => {
+  it('leaves a temporary file if killed; the next one removes it, but not those in use', async () => {
     const place = await makeDataDir();
     const env = { DATABASE_URL: payments.hub.databaseUrl, HUB_DATA_DIR: join(directory, 'embedded') };
     const drafts = async () => (await readdir(place)).filter((name) => name.endsWith('.part'));
@@ -237,7 +237,7 @@ describe('a backup', function () {
     }
   });
 
-  it('is refused where a directory is named instead, or an endless passphrase is given', async () => {
+  it('is refused for a directory or an endless passphrase', async () => {
     const place = await hubctl(['backup', 'verify', directory, '--passphrase-file', passphraseFile]);
     expect({ code: place.code, stderr: place.stderr }).to.deep.equal({
       code: 2,

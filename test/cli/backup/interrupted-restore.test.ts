@@ -28,7 +28,7 @@ const PASSPHRASE = 'correct horse battery staple';
 const RESTORING = `select pid from pg_stat_activity
                    where datname = current_database() and application_name = 'hubctl backup restore'`;
 
-describe('a restore that is killed', function () {
+describe('a killed restore', function () {
   this.timeout(60_000); // it starts a hub and several hubctl
   let directory: string;
   let file: string;
@@ -94,7 +94,7 @@ describe('a restore that is killed', function () {
     expect(loadMasterKeyFile(join(dataDir, 'master.key'))).to.deep.equal(keys);
   };
 
-  it('among the rows has done nothing, and the next one does it all', async () => {
+  it('during the rows changes nothing, and the next one restores all', async () => {
     const pipe = join(dataDir, 'pipe');
     execFileSync('mkfifo', [pipe]);
     // Without the launcher of an older Node.js, which would be killed alone.
@@ -111,7 +111,7 @@ describe('a restore that is killed', function () {
     await expectRestored();
   });
 
-  it('with SIGTERM among the rows says that nothing was restored', async () => {
+  it('by SIGTERM during the rows reports that nothing was restored', async () => {
     const pipe = join(dataDir, 'pipe');
     execFileSync('mkfifo', [pipe]);
     const child = start(words(pipe), env());
@@ -135,7 +135,7 @@ describe('a restore that is killed', function () {
     expect(existsSync(join(dataDir, 'master.key'))).to.equal(false);
   });
 
-  it('before its commit leaves a key ring that fits, and the next one finds it', async () => {
+  it('before its commit leaves the right key ring, which the next one finds', async () => {
     const { child, release } = await untilCommit();
     // The server would finish what it was told: its session is killed as well.
     await query(databaseUrl, `select pg_terminate_backend(pid) from (${RESTORING}) restoring`);
@@ -146,7 +146,7 @@ describe('a restore that is killed', function () {
     expect((await readdir(dataDir)).filter((name) => name.includes('key'))).to.deep.equal(['master.key']);
   });
 
-  it('while it makes the key ring leaves a draft of it, which the next one removes', async () => {
+  it('while it creates the key ring leaves a temporary file, which the next one removes', async () => {
     const draft = await withDraft(join(dataDir, 'master.key'), async (name) => name);
     const { pid } = spawnSync(process.execPath, ['-e', '']);
     await createMasterKeyFile(draft.replace(`-${process.pid}-`, `-${pid}-`), keys);
@@ -154,7 +154,7 @@ describe('a restore that is killed', function () {
     expect((await readdir(dataDir)).filter((name) => name.includes('key'))).to.deep.equal(['master.key']);
   });
 
-  it('in its commit has done it all: the next one says so, and a hub starts with it', async () => {
+  it('during its commit has restored all: the next one reports it, and a hub starts', async () => {
     await writeFile(join(dataDir, 'audit-head'), `7:${'0'.repeat(64)}\n`); // of another log
     const { child, release } = await untilCommit();
     child.kill('SIGKILL');

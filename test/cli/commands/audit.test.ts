@@ -25,7 +25,7 @@ describe('hubctl audit', function () {
   });
   after(() => hub.stop());
 
-  it('lists changes by what, who, how and when, newest first', async () => {
+  it('lists changes by subject, actor, action and time, newest first', async () => {
     const { licenseId } = await issueLicense(hub.admin);
     await hub.admin.revokeLicense({ licenseId, reason: 'not paid' });
     await hub.admin.reinstateLicense({ licenseId });
@@ -68,7 +68,7 @@ describe('hubctl audit', function () {
     expect(text.stdout).to.contain('state=revoked reason="not paid"');
   });
 
-  it('exports the chain as the same JSON lines each time, and from any link on', async () => {
+  it('exports the chain as the same JSON lines each time, also from a link on', async () => {
     for (let index = 0; index < 3; index++) await createApp(hub.admin);
     const file = join(hub.dataDir, 'audit.jsonl');
     const { exported } = await json('export', '--out', file);

@@ -12,14 +12,14 @@ const ADDRESS = 'http://127.0.0.1:7100/console/';
 describe('hubctl console', function () {
   this.timeout(30_000); // it starts programs
 
-  it('prints where the console is, and no token', async () => {
+  it('prints the address of the console, without a token', async () => {
     const { code, stdout } = await hubctl(['console'], SERVER);
     expect({ code, stdout }).to.deep.equal({ code: 0, stdout: `Console  ${ADDRESS}\n` });
     const json = await hubctl(['console', '--output', 'json'], SERVER);
     expect(JSON.parse(json.stdout)).to.deep.equal({ console: ADDRESS });
   });
 
-  it('opens it with what the system opens addresses with, or says that there is nothing', async function () {
+  it('opens it in the browser, or reports that there is no opener', async function () {
     if (process.platform !== 'linux') return this.skip();
     const folder = await makeDataDir();
     try {

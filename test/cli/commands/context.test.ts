@@ -27,8 +27,8 @@ const choose = (typed: TypedOptions, stored: StoredContexts = STORED) =>
 const short = ({ context, server, token }: ReturnType<typeof choose>) =>
   [context ?? '-', server?.value ?? '-', token?.value ?? '-'].join(' ');
 
-describe('the hub that is meant', () => {
-  it('is that of what was typed, else of the environment, else of the context in use, else the local one', () => {
+describe('the chosen hub', () => {
+  it('is that of the command line, then the environment, then the current context, then the local one', () => {
     expect(short(choose({ server: cli('http://typed'), context: env('test') }))).to.equal('- http://typed -');
     expect(short(choose({ context: cli('test'), server: env('http://env') }))).to.match(/^test /);
     expect(short(choose({ dataDir: cli('/hub'), server: env('http://env') }))).to.equal('- - -');
@@ -39,14 +39,14 @@ describe('the hub that is meant', () => {
     expect(short(choose({}, { contexts: {} }))).to.equal('- - -');
   });
 
-  it('is the local one where the context local is named', () => {
+  it('is the local one for the context local', () => {
     expect(short(choose({ context: cli('local'), server: env('http://env'), token: env('t') }))).to.equal(
       '- - -',
     );
     expect(short(choose({ context: env('local') }))).to.equal('- - -');
   });
 
-  it('gets no token that lies in the environment if its context was typed', () => {
+  it('does not get a token from the environment if its context was given', () => {
     const typed = choose({ context: cli('shop'), token: env('other'), ca: env('/other.pem') });
     expect(short(typed)).to.equal('shop https://shop.example shop-token');
     expect(typed.trust.ca).to.equal('/shop.pem');
@@ -54,12 +54,12 @@ describe('the hub that is meant', () => {
     expect(short(choose({ token: env('other') }))).to.match(/^shop .* other$/);
   });
 
-  it('gets the token of a context never at another address', () => {
+  it('never gets the token of a context at another address', () => {
     expect(short(choose({ server: cli('http://elsewhere') }))).to.equal('- http://elsewhere -');
     expect(short(choose({ server: env('http://elsewhere') }))).to.equal('- http://elsewhere -');
   });
 
-  it('is shown a token from a file, and one thing only', () => {
+  it('gets a token from a file, and only one kind of credentials', () => {
     expect(short(choose({ tokenFile: cli('f') }))).to.match(/ content of f$/);
     expect(short(choose({ tokenFile: cli('f'), token: env('t') }))).to.match(/ content of f$/);
     expect(short(choose({ tokenFile: env('f'), token: cli('t') }))).to.match(/ t$/);
@@ -70,7 +70,7 @@ describe('the hub that is meant', () => {
     expect(choose({ context: cli('test') }).trust.clientCert).to.equal('/test.crt');
   });
 
-  it('has to be known by its name', () => {
+  it('must have a known name', () => {
     expect(() => choose({ context: cli('shp') })).to.throw('--flag: there is no context shp');
     expect(() => choose({}, { current: 'gone', contexts: {} })).to.throw('The context in use: there is no');
     expect(() => choose({ context: cli('constructor') })).to.throw('there is no context constructor');
@@ -134,7 +134,7 @@ describe('hubctl context', function () {
     expect((await run('app', 'list', '--context', 'shop')).stderr).to.contain('there is no context shop');
   });
 
-  it('keeps the token in a file that nobody else can read, and shows it to nobody', async () => {
+  it('stores the token in a file that only its owner can read, and never prints it', async () => {
     const printed = [
       await add('shop'),
       await context('list'),
@@ -155,7 +155,7 @@ describe('hubctl context', function () {
     expect(refused.stderr).to.contain('is damaged').and.not.contain('CANARY');
   });
 
-  it('is refused where others can read the file, and where the token would be seen', async () => {
+  it('is refused if others can read the file, or if the token would be visible', async () => {
     const file = contextsFile({ XDG_CONFIG_HOME: config });
     await mkdir(join(config, 'hubctl'), { mode: 0o700 });
     await writeFile(file, JSON.stringify(STORED), { mode: 0o644 });

@@ -98,7 +98,7 @@ describe('hubctl with a hub', function () {
       .and.not.to.have.key('revokedAt');
   });
 
-  it('seeds a demo license that takes machines, lists their seats and releases them', async () => {
+  it('seeds a demo license that activates machines, lists their seats and releases them', async () => {
     const demo = await json('app', 'seed');
     expect(demo)
       .to.have.all.keys('app', 'licenseId', 'licenseKey', 'seats')
@@ -119,13 +119,13 @@ describe('hubctl with a hub', function () {
     expect(await json('seat', 'list', demo.licenseId, '--all')).to.have.length(1);
   });
 
-  it('can seed the demo again: the app is kept and another license is issued', async () => {
+  it('can seed the demo again: it keeps the app and issues another license', async () => {
     const first = await json('app', 'seed');
     const second = await json('app', 'seed');
     expect(second.licenseId).not.to.equal(first.licenseId);
   });
 
-  it("prints the hub's refusals with their code, and exit code 1", async () => {
+  it("prints the hub's errors with their codes, and exits with 1", async () => {
     const missing = `app-${randomUUID().slice(0, 8)}`;
     const [asText, asJson] = await Promise.all([
       run('app', 'show', missing),
@@ -137,7 +137,7 @@ describe('hubctl with a hub', function () {
     expect(JSON.parse(asJson.stderr).error).to.include({ code: 'app_unknown' });
   });
 
-  it('names the options that break a rule of the contract, one line each', async () => {
+  it('names the options that violate a validation rule, one line each', async () => {
     const { code, stderr } = await run(
       'key',
       'issue',
@@ -152,7 +152,7 @@ describe('hubctl with a hub', function () {
     expect(stderr).to.match(/^hubctl: --limit 9: .+\n +--lease-days: .+\n$/);
   });
 
-  it('says where a refused token came from, never the token, with exit code 4', async () => {
+  it('names the source of a refused token, never the token, and exits with 4', async () => {
     const server = ['--server', hub.rpcUrl];
     const [none, wrong] = await Promise.all([
       hubctl(['app', 'list', ...server]),
@@ -164,7 +164,7 @@ describe('hubctl with a hub', function () {
     expect(wrong.stderr).to.contain('the token from --token').and.not.to.contain('not-the-token');
   });
 
-  it('takes global options before and after the command', async () => {
+  it('accepts global options before and after the command', async () => {
     const given = ['--server', hub.rpcUrl, '--token', hub.token, '--output', 'json'];
     const results = await Promise.all([
       hubctl([...given, 'app', 'list']),

@@ -34,7 +34,7 @@ describe('the grammar of hubctl', () => {
     expect([...verbs].sort().join(' ')).to.equal(VERBS);
   });
 
-  it('gives an option one form wherever it is taken', () => {
+  it('gives an option the same form everywhere', () => {
     const forms = new Map<string, string>();
     for (const { long = '', flags } of [...leaves, tree()].flatMap(({ options }) => options)) {
       expect(flags, long).to.equal(forms.get(long) ?? flags);
@@ -43,7 +43,7 @@ describe('the grammar of hubctl', () => {
     expect(forms.get('--app')).to.equal('--app <app>');
   });
 
-  it('says what every command does, and which options it needs', () => {
+  it('describes every command and its required options', () => {
     for (const leaf of leaves) {
       const path = pathOf(leaf);
       expect(manualOf(leaf), path).not.to.equal(undefined);
@@ -60,7 +60,7 @@ describe('the grammar of hubctl', () => {
     }
   });
 
-  it('has examples that a shell and hubctl understand as the command they stand with', async () => {
+  it('has examples that a shell and hubctl parse as the documented command', async () => {
     const examples = leaves.flatMap((leaf) =>
       (manualOf(leaf)?.examples ?? []).map((line) => ({ line, command: pathOf(leaf) })),
     );

@@ -76,13 +76,13 @@ describe('hubctl key issue', function () {
     });
   });
 
-  it('prints the key first and says on standard error that it is shown only once', async () => {
+  it('prints the key first, and warns on standard error that it is shown only once', async () => {
     const { stdout, stderr } = await issue('--seats', '3');
     expect(stdout.split('\n')[0]).to.match(new RegExp(`^License key +${KEY.source}$`));
     expect(stderr).to.contain('This is the only time the key is shown');
   });
 
-  it('prints JSON of one shape, however many there are and wherever the keys go', async () => {
+  it('prints JSON of one shape, for any number of keys and any destination', async () => {
     const file = join(dir, 'shape.csv');
     const [none, one, three, written] = await Promise.all(
       [[], ['--count', '1'], ['--count', '3'], ['--out', file]].map(async (args) =>
@@ -97,7 +97,7 @@ describe('hubctl key issue', function () {
   });
 
   for (const seats of ['0', '-1', '1.5', '']) {
-    it(`issues nothing for --seats "${seats}", and says what to give`, async () => {
+    it(`issues nothing for --seats "${seats}", and shows a valid value`, async () => {
       const { code, stderr } = await issue('--seats', seats, '--customer', 'Seatless');
       expect(code).to.equal(2);
       expect(stderr).to.contain('--seats').and.contain('Give a whole number from 1, or unlimited.');
@@ -105,7 +105,7 @@ describe('hubctl key issue', function () {
     });
   }
 
-  it('writes as many keys as asked to a file that only its owner can read', async () => {
+  it('writes the given number of keys to a file that only its owner can read', async () => {
     const file = join(dir, 'many.csv');
     const { code, stdout } = await issue('--count', '2500', '--customer', '=1+1', '--out', file);
     expect(code).to.equal(0);
@@ -117,7 +117,7 @@ describe('hubctl key issue', function () {
     expect(lines[0]).to.contain(",'=1+1,");
   });
 
-  it('overwrites a file with --force only, and not before it has something to write', async () => {
+  it('overwrites a file only with --force, and only when it has something to write', async () => {
     const file = join(dir, 'taken.csv');
     await writeFile(file, 'precious', { mode: 0o644 });
     const refused = await issue('--out', file);
@@ -145,7 +145,7 @@ describe('hubctl key issue', function () {
     expect((await hub.admin.listLicenses({ app, customer: 'Nobody' })).licenses).to.deep.equal([]);
   });
 
-  it('says how many were issued, and where to find them, when the reader of its output leaves', async () => {
+  it('reports how many were issued, and where they are, when the reader of its output exits', async () => {
     const child = start(['key', 'issue', '--app', app, '--count', '2500', '--customer', 'Reader'], env());
     child.stdout?.destroy();
     const [[code], stderr] = await Promise.all([
@@ -157,7 +157,7 @@ describe('hubctl key issue', function () {
     expect(stderr).to.contain(`hubctl license list --app ${app} --max ${issued}`);
   });
 
-  it('names the license whose key was not printed, with exit code 1, when the disk is full', async function () {
+  it('names the license whose key was not printed, and exits with 1, when the disk is full', async function () {
     if (!existsSync('/dev/full')) return this.skip();
     for (const format of ['table', 'json']) {
       const child = start(

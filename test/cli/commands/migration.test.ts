@@ -19,7 +19,7 @@ describe('hubctl migration', function () {
     return JSON.parse(stdout);
   };
 
-  it('brings a database that is given up to date, and says so in words and in JSON', async () => {
+  it('migrates a given database, and reports it as text and as JSON', async () => {
     const env = { DATABASE_URL: await createDatabase() };
     const before = await rows(['list'], env);
     expect(before.map(({ state }) => state)).to.deep.equal(before.map(() => 'pending'));
@@ -40,7 +40,7 @@ describe('hubctl migration', function () {
     expect(again).to.deep.include({ code: 0, stdout: '', stderr: 'Nothing was pending.\n' });
   });
 
-  it("works on the hub's own database before its first start and beside it, and leaves it as it was", async () => {
+  it("works on the hub's own database before its first start and while it runs", async () => {
     const dataDir = await makeDataDir();
     try {
       const env = { HUB_DATA_DIR: dataDir };

@@ -153,7 +153,7 @@ describe('hubctl with a hub and payment providers', function () {
     expect((await create()).sessionId).to.equal(session.sessionId);
   });
 
-  it('refuses an amount that its currency cannot hold before anything is asked', async () => {
+  it('refuses an amount with too many decimals without a request', async () => {
     const { code, stderr } = await run(
       'session',
       'create',
@@ -202,7 +202,7 @@ describe('hubctl with a hub and payment providers', function () {
     expect(lines.map((line) => JSON.parse(line).status)).to.deep.equal(['success']);
   });
 
-  it('does not take for final what only a callback said', async () => {
+  it('does not treat a status from a callback alone as final', async () => {
     const session = await createSession(await addSlot());
     const watching = start(['session', 'watch', session.sessionId, '--until-final'], env());
     let printed = '';
@@ -218,7 +218,7 @@ describe('hubctl with a hub and payment providers', function () {
     expect(printed.trimEnd().split('\n').at(-1)).to.match(/ success .*[^)]$/);
   });
 
-  it('says what a slot of each gateway needs', async () => {
+  it('lists what a slot of each gateway requires', async () => {
     const wanted = DRIVERS.map(({ gateway, credentials, options, productionUrls }) => ({
       gateway,
       credentials,
@@ -228,7 +228,7 @@ describe('hubctl with a hub and payment providers', function () {
     expect(await json('gateway', 'list')).to.deep.equal(wanted);
   });
 
-  it('tells the story of a paid session, with its callback, the answer, the usage log and the fees', async () => {
+  it('shows the history of a paid session with its callback, the answer, the usage log and the fees', async () => {
     const slot = await addSlot();
     const rule = uniqueName('rule');
     await json(
@@ -370,7 +370,7 @@ describe('hubctl with a hub and payment providers', function () {
     expect(await named('--all')).to.have.length(1);
   });
 
-  it('says what a callback led to, and that it was replayed', async () => {
+  it('shows the result of a callback, and that it was replayed', async () => {
     const session = await createSession(await addSlot());
     await callBack(hub.gatewayUrl, 'gateway_one', callbackFields(session, 'failed'));
     const ofSession = ['--session', session.sessionId];
@@ -384,7 +384,7 @@ describe('hubctl with a hub and payment providers', function () {
     expect((await json('session', 'inspect', session.sessionId)).statusChanges).to.have.length(1);
   });
 
-  it('names the session that is left without a checkout, and says how to get one', async () => {
+  it('names the session that is left without a checkout, and how to create one', async () => {
     const slot = await addSlot();
     simulator.faults.add({ kind: 'error_500', operation: 'gateway_one.initiate' });
     const { code, stderr } = await run(
@@ -407,14 +407,14 @@ describe('hubctl with a hub and payment providers', function () {
     expect(stdout).to.match(/request: initiate +unavailable after/);
   });
 
-  it('lists what was paid', async () => {
+  it('lists the usage log', async () => {
     const slot = await addSlot();
     const { sessionId } = await paidSession(slot);
     expect((await json('usage', 'list', '--slot', slot))[0]).to.include({ sessionId, amount: '100.00' });
     expect((await run('usage', 'export', '--slot', slot)).stdout).to.contain(sessionId);
   });
 
-  it('seals everything with the first master key', async () => {
+  it('re-encrypts all secrets with the first master key', async () => {
     expect((await run('masterkey', 'rotate')).stderr).to.contain('when it restarts');
     expect(await json('masterkey', 'rotate'))
       .to.have.all.keys('masterKeyId', 'resealed')

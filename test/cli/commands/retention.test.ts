@@ -15,7 +15,7 @@ describe('hubctl retention prune', function () {
   });
   after(() => hub.stop());
 
-  it('lists what would go, drops it only when that is said, and refuses what is no month that is over', async () => {
+  it('lists the months, drops them only with confirmation, and refuses a month that is not over', async () => {
     await query(
       hub.databaseUrl,
       `select make_month_partitions('callback', '{2024-02-01}');

@@ -25,7 +25,7 @@ describe('hubctl token', function () {
   });
   after(() => hub.stop());
 
-  it('creates a token that works, and prints its id and itself', async () => {
+  it('creates a working token, and prints its id and the token', async () => {
     const made = await json('create', '--role', 'viewer');
     expect(Object.keys(made).slice(0, 2)).to.deep.equal(['tokenId', 'token']);
     expect(made).to.include({ name: 'viewer', role: 'viewer' });
@@ -34,7 +34,7 @@ describe('hubctl token', function () {
     expect(refused).to.include({ code: 4, stdout: '' });
   });
 
-  it('creates a token for one app, for a while, and lists it without its secret', async () => {
+  it('creates a token for one app with an expiry, and lists it without its secret', async () => {
     const [app, other] = [await createApp(hub.admin), await createApp(hub.admin)];
     const made = await json(
       ...['create', '--role', 'operator', '--name', 'support', '--app', app, '--expires', '2999-12-31'],
@@ -61,13 +61,13 @@ describe('hubctl token', function () {
     expect(ids(await json('list', '--all'))).to.include(made.tokenId);
   });
 
-  it('lets a certificate take the place of a token, and prints none', async () => {
+  it('lets a certificate replace a token, and prints none', async () => {
     const made = await json('create', '--role', 'service', '--certificate-subject', 'CN=shop,O=Example');
     expect(made).to.include({ certificateSubject: 'CN=shop,O=Example' });
     expect(made).to.not.have.property('token');
   });
 
-  it('calls what is wrong by the name of the option', async () => {
+  it('names wrong values by their options', async () => {
     const apps = await run('create', '--role', 'viewer', '--app', 'missing', '--output', 'json');
     expect(JSON.parse(apps.stderr).error).to.include({ code: 'app_unknown', field: '--app' });
     const subject = await run('create', '--role', 'viewer', '--certificate-subject', 'shop');

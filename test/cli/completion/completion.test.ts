@@ -21,7 +21,7 @@ const candidates = (...words: string[]) =>
 const at = async (...words: string[]) => (await candidates(...words)).names.map(({ value }) => value);
 
 describe('completion', () => {
-  it('offers the commands, and those of a command', async () => {
+  it('suggests the commands, and the subcommands of a command', async () => {
     expect(await at('')).to.include.members(['app', 'license', 'key', 'help']);
     expect(await at('li')).to.deep.equal(['license']);
     expect(await at('license', 're')).to.deep.equal(['revoke', 'reinstate']);
@@ -29,12 +29,12 @@ describe('completion', () => {
     expect((await candidates('license', 'rei')).names[0]?.about).to.equal('undo a revocation');
   });
 
-  it('offers the options of a command and the global ones', async () => {
+  it('suggests the options of a command and the global ones', async () => {
     expect(await at('key', 'issue', '--o')).to.deep.equal(['--out', '--output']);
     expect(await at('--se')).to.deep.equal(['--server']);
   });
 
-  it('offers the values of options and arguments that have a fixed choice', async () => {
+  it('suggests the fixed values of options and arguments', async () => {
     expect(await at('license', 'list', '--state', '')).to.deep.equal(['active', 'revoked', 'expired']);
     expect(await at('license', 'list', '--state=re')).to.deep.equal(['--state=revoked']);
     expect(await at('completion', '')).to.deep.equal(['bash', 'zsh', 'fish']);
@@ -43,7 +43,7 @@ describe('completion', () => {
     expect(await at('token', 'create', '--role', 'v')).to.deep.equal(['viewer']);
   });
 
-  it('looks up what stands in angle brackets, and tells what was given already', async () => {
+  it('looks up values in angle brackets, with the values given before', async () => {
     expect(await at('license', 'show', '')).to.deep.equal(['a-licenseId']);
     expect(await at('session', 'list', '--slot=')).to.deep.equal(['--slot=a-slot']);
     expect(await at('license', 'show', 'lic_1', '')).to.deep.equal([]);
@@ -53,18 +53,18 @@ describe('completion', () => {
     expect(kid).to.deep.equal({ value: 'a-kid', about: 'app withdraw-key {"app":"demo"}' });
   });
 
-  it('takes the value of an option for neither a command nor an argument', async () => {
+  it('does not mistake the value of an option for a command or an argument', async () => {
     expect(await at('--server', 'app', 'key', '')).to.deep.equal(['issue']);
     expect(await at('-o', 'json', 'sea')).to.deep.equal(['seat']);
   });
 
-  it('understands the three words that bash makes of --option=value', async () => {
+  it('understands the three words that bash splits --option=value into', async () => {
     expect(await at('--output', '=', 'j')).to.deep.equal(['json']);
     expect(await at('--output', '=')).to.deep.equal(['table', 'json']);
     expect(await at('--output', '=', 'json', 'key', '')).to.deep.equal(['issue']);
   });
 
-  it('leaves the names of files to the shell, where one may stand', async () => {
+  it('leaves file names to the shell', async () => {
     for (const words of [
       ['key', 'issue', '--out', ''],
       ['backup', 'verify', ''],
@@ -103,7 +103,7 @@ describe('completion with a hub', function () {
     return printed.split('\n').flatMap((line) => line.split('\t')[0] || []);
   };
 
-  it('knows the names and ids of everything that a command can take', async () => {
+  it('suggests the names and ids of everything that a command accepts', async () => {
     const { admin } = hub;
     await admin.createApp({ slug: 'photo-lab', name: 'Photo Lab' });
     await admin.rotateSigningKey({ app: 'photo-lab' });
@@ -156,7 +156,7 @@ describe('completion with a hub', function () {
     expect(await offered(elsewhere), 'of the hub that is typed').to.deep.equal([]);
   });
 
-  it('says nothing where a hub does not answer, soon, or does not admit us', async () => {
+  it('suggests nothing if the hub does not answer soon or refuses access', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo; // it listens on TCP
@@ -215,7 +215,7 @@ describe('completion with a hub', function () {
     });
   }
 
-  it('is refused for a shell it does not know', async () => {
+  it('is refused for an unknown shell', async () => {
     const { code, stderr } = await hubctl(['completion', 'csh']);
     expect(code).to.equal(2);
     expect(stderr).to.contain('csh is not one of bash, zsh, fish');

@@ -22,15 +22,15 @@ async function collect(found: AsyncIterable<readonly number[]>): Promise<number[
   return items;
 }
 
-describe('pages', () => {
-  it('go on to the end of the list', async () => {
+describe('listing pages', () => {
+  it('continues to the end of the list', async () => {
     const { fetchPage } = list(2500);
     const found = await collect(pages(fetchPage));
     expect(found).to.have.length(2500);
     expect(found.at(-1)).to.equal(2499);
   });
 
-  it('stop at the maximum and ask for no more than that', async () => {
+  it('stops at the maximum without requesting more', async () => {
     const { asked, fetchPage } = list(5000);
     expect(await collect(pages(fetchPage, 1200))).to.have.length(1200);
     expect(asked).to.deep.equal([1000, 200]);
@@ -40,7 +40,7 @@ describe('pages', () => {
     ['repeats its page token', () => 'again'],
     ['goes round in a circle of page tokens', (asked: number) => `page-${asked % 3}`],
   ] as const) {
-    it(`end with an error where the hub ${what}`, async () => {
+    it(`fails if the hub ${what}`, async () => {
       let asked = 0;
       const fetchPage = async () => {
         if (++asked > 10) throw new Error('it is asked on and on');
@@ -52,7 +52,7 @@ describe('pages', () => {
     });
   }
 
-  it('end with an error where the hub sends empty pages with a page token', async () => {
+  it('fails if the hub sends empty pages with a page token', async () => {
     let asked = 0;
     const fetchPage = async () => {
       if (++asked > 10) throw new Error('it is asked on and on');

@@ -23,7 +23,7 @@ async function failure(promise: Promise<unknown>): Promise<string> {
   );
 }
 
-describe('what answers and is no hub', function () {
+describe('a server that is not a hub', function () {
   this.timeout(30_000); // it starts programs
 
   const answers: Record<string, RequestListener> = {
@@ -41,7 +41,7 @@ describe('what answers and is no hub', function () {
     },
   };
   for (const [said, answer] of Object.entries(answers)) {
-    it(`is told to be none: ${said}`, async () => {
+    it(`is reported as such: ${said}`, async () => {
       const server = createServer(answer).listen(0, '127.0.0.1');
       await once(server, 'listening');
       const { port } = server.address() as AddressInfo; // it listens on a port
@@ -57,7 +57,7 @@ describe('what answers and is no hub', function () {
   }
 });
 
-describe('a data directory that was named', function () {
+describe('a given data directory', function () {
   this.timeout(30_000); // it starts programs
 
   let elsewhere: Server;
@@ -83,7 +83,7 @@ describe('a data directory that was named', function () {
         ? hubctl(['app', 'list', how, value], { HUBCTL_TOKEN: 'hub_secret', HUB_DATA_DIR: '' })
         : hubctl(['app', 'list'], { HUBCTL_TOKEN: 'hub_secret', [how]: value });
 
-    it(`by ${how} and is not there is wrong usage, and no other hub is called`, async () => {
+    it(`by ${how} that does not exist is a usage error, and no other hub is called`, async () => {
       const { code, stderr } = await run(join(dir, 'mistyped'));
       expect({ code, stderr }).to.deep.equal({
         code: 2,
@@ -92,7 +92,7 @@ describe('a data directory that was named', function () {
       expect(told).to.deep.equal([]);
     });
 
-    it(`by ${how} and has no hub that runs is told, with exit code 3, and no other hub is called`, async () => {
+    it(`by ${how} without a running hub exits with 3, and no other hub is called`, async () => {
       const { code, stderr } = await run(dir);
       expect(code).to.equal(3);
       expect(stderr).to.contain(`hubctl: ${how}: no hub runs on ${dir}. Start one there`);
@@ -112,7 +112,7 @@ describe('the target of a command', () => {
   });
   afterEach(() => rm(dataDir, { recursive: true }));
 
-  it('is the hub of the data directory, with its token, if nothing else is given', async () => {
+  it('is the hub of the data directory, with its token, by default', async () => {
     const target = await resolveTarget({ dataDir });
     expect(target.server).to.equal('http://127.0.0.1:7100');
     expect(target.token).to.deep.equal({ value: 'local-secret', from: join(dataDir, 'admin-token') });
@@ -129,7 +129,7 @@ describe('the target of a command', () => {
     });
   });
 
-  it('is not said to be at the default address alone if the data directory knows no running hub', async () => {
+  it('does not count as the default address only because no hub runs', async () => {
     const empty = join(dataDir, 'none');
     const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const error = new ConnectError('no', Code.Unavailable, undefined, undefined, refused);
@@ -158,17 +158,17 @@ describe('the target of a command', () => {
     );
   });
 
-  it('gets that token at the address of that very hub, however it is written', async () => {
+  it('gets that token at the address of that hub, in any spelling', async () => {
     const target = await resolveTarget({ server: flag('HTTP://127.0.0.1:7100/'), dataDir });
     expect(target.token?.value).to.equal('local-secret');
   });
 
-  it('gets the token that is given rather than the local one', async () => {
+  it('gets the given token rather than the local one', async () => {
     const target = await resolveTarget({ token: flag(' given '), dataDir });
     expect(target.token).to.deep.equal({ value: 'given', from: '--flag' });
   });
 
-  it('is refused if the address is none, with the place it came from', async () => {
+  it('is refused with an invalid address, with the source of the address', async () => {
     for (const server of ['localhost:5100', 'ftp://hub', 'http://user:pw@hub', 'http://hub?x=1', 'hub']) {
       expect(await failure(resolveTarget({ server: flag(server), dataDir })), server).to.contain(
         'The server in --flag',
@@ -176,12 +176,12 @@ describe('the target of a command', () => {
     }
   });
 
-  it('is refused if the token cannot be a header, without repeating it', async () => {
+  it('is refused with a token that cannot be a header, without printing it', async () => {
     const message = await failure(resolveTarget({ token: flag('two\nlines'), dataDir }));
     expect(message).to.contain('The token in --flag is invalid').and.not.to.contain('two');
   });
 
-  it('is refused if hub.json is broken', async () => {
+  it('is refused with a damaged hub.json', async () => {
     for (const content of ['', '{', '[]', 'null', '{"rpc":5100}']) {
       await hubJson(content);
       expect(await failure(resolveTarget({ dataDir })), content).to.contain('hub.json names no hub');

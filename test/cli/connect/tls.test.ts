@@ -19,7 +19,7 @@ import { createMigratedDatabase } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { hubctl } from '../spawn-hubctl.ts';
 
-describe('a core that speaks TLS', function () {
+describe('a core with TLS', function () {
   this.timeout(60_000); // it starts hubs and programs
 
   let certificates: Certificates;
@@ -52,7 +52,7 @@ describe('a core that speaks TLS', function () {
   const create = async (...args: string[]) =>
     JSON.parse((await local('token', 'create', ...args, '--output', 'json')).stdout);
 
-  it('is recognized by hubctl on the same machine without a word, and by no other name', async () => {
+  it('is recognized by hubctl on the same machine without options, and by no other name', async () => {
     expect(await local('app', 'create', 'photo-lab')).to.include({ code: 0 });
     expect(await local('doctor')).to.satisfy(({ stdout }: { stdout: string }) =>
       stdout.includes(core.rpcUrl),
@@ -62,7 +62,7 @@ describe('a core that speaks TLS', function () {
     expect(elsewhere.stderr).to.contain('--ca / HUBCTL_CA');
   });
 
-  it('says so where one side speaks TLS and the other does not', async () => {
+  it('is reported if only one side uses TLS', async () => {
     const { code, stderr } = await local('app', 'list', '--server', core.rpcUrl.replace('https:', 'http:'));
     expect({ code, stderr }).to.deep.equal({
       code: 3,
@@ -79,7 +79,7 @@ describe('a core that speaks TLS', function () {
     });
   });
 
-  it('is reached from elsewhere with its issuer and a token, or a certificate', async () => {
+  it('accepts remote callers with its CA and a token or a certificate', async () => {
     const { token } = await create('--role', 'viewer');
     const from = { HUBCTL_SERVER: core.rpcUrl, HUBCTL_CA: issuer.ca };
     expect(await hubctl(['app', 'list'], { ...from, HUBCTL_TOKEN: token })).to.include({ code: 0 });
@@ -117,7 +117,7 @@ describe('a core that speaks TLS', function () {
     }
   });
 
-  it('reads its certificates again on SIGHUP, and goes on', async () => {
+  it('reloads its certificates on SIGHUP, and keeps serving', async () => {
     await replacePair(server, await issuer.issue('/CN=renewed'));
     core.child.kill('SIGHUP');
     await until(() => core.lines.some((line) => line.includes('has new certificates')), 'they are read');

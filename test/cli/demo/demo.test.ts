@@ -64,7 +64,7 @@ describe('hubctl demo', function () {
     await discard(dataDir);
   });
 
-  it('says by which option its simulator gets another port, and ends without a hub', async () => {
+  it("names the option for the simulator's port if it is taken, and exits without a hub", async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo; // it listens on TCP
@@ -77,7 +77,7 @@ describe('hubctl demo', function () {
     );
   });
 
-  it('shows the same license at every start, whose seats are kept, with commands that work when pasted', async () => {
+  it('shows the same license at every start, keeps its seats, and prints commands that work', async () => {
     const first = await startJson(['--port', '0', '--data-dir', dataDir], {});
     const { report } = first;
     expect(report.app).to.equal('demo');
@@ -116,7 +116,7 @@ describe('hubctl demo', function () {
     expect(all).to.match(/The hub has stopped\. The simulated payments are gone\.\n$/);
   });
 
-  it('charges at simulated providers, whose slots are good again at the next start', async () => {
+  it('charges through simulated providers, whose slots work again at the next start', async () => {
     const words = ['--port', '0', '--simulator-port', '0', '--data-dir', dataDir];
     const first = await startJson(words, {});
     const { slots, simulator, rpc, token } = first.report;
@@ -151,7 +151,7 @@ describe('hubctl demo', function () {
     expect((await elsewhere.interrupt())[0]).to.equal(0);
   });
 
-  it('comes up with another license where the one it kept is gone, damaged or of another database', async () => {
+  it('issues another license if the stored one is missing, damaged or of another database', async () => {
     const kept = join(dataDir, 'demo.json');
     await writeFile(kept, '{"app":"demo","lic', { mode: 0o644 });
     const env = { HUB_DATA_DIR: dataDir, DATABASE_URL: await createDatabase() };

@@ -92,7 +92,7 @@ describe('hubctl doctor', function () {
     return found;
   };
 
-  it('finds a healthy hub well, in words and in JSON, and exits with 0', async () => {
+  it('reports a healthy hub, as text and as JSON, and exits with 0', async () => {
     const env = { DATABASE_URL: hub.databaseUrl, HUB_DATA_DIR: hub.dataDir };
     const [words, json] = await Promise.all([
       hubctl(['doctor'], env),
@@ -122,7 +122,7 @@ describe('hubctl doctor', function () {
     ]);
   });
 
-  it('exits with 1 and says how to mend what failed', async () => {
+  it('exits with 1 and a remedy for each failed check', async () => {
     const env = { DATABASE_URL: 'postgres://hub:correct-horse@127.0.0.1:1/hub', HUB_DATA_DIR: hub.dataDir };
     const [words, json] = await Promise.all([
       hubctl(['doctor'], env),
@@ -136,7 +136,7 @@ describe('hubctl doctor', function () {
     expect(words.stdout + json.stdout).not.to.contain('correct-horse');
   });
 
-  it('reports each wrong setting, and looks no further', async () => {
+  it('reports each wrong setting, and checks nothing else', async () => {
     const findings = await look({ HUB_PORT: 'x', HUB_LOG_LEVEL: 'loud' });
     expect(failures(findings)).to.deep.equal(['configuration', 'configuration']);
     expect(findings.map(({ detail }) => detail.split(':')[0])).to.include.members([
@@ -145,7 +145,7 @@ describe('hubctl doctor', function () {
     ]);
   });
 
-  it('finds a master key file that is missing or open to others', async () => {
+  it('reports a master key file that is missing or open to others', async () => {
     const file = join(scratch, 'keys');
     const missing = await look({ HUB_MASTER_KEY_FILE: file });
     expect(failures(missing)).to.deep.equal(['master key']);
@@ -158,7 +158,7 @@ describe('hubctl doctor', function () {
     expect(only(open, 'signing keys').state).to.equal('skipped');
   });
 
-  it('finds a master key that is not the one of the database', async () => {
+  it('reports a master key of another database', async () => {
     const key = randomBytes(32).toString('base64');
     const findings = await look({ HUB_MASTER_KEY: key });
     expect(failures(findings)).to.deep.equal(['signing keys', 'credentials']);
@@ -168,7 +168,7 @@ describe('hubctl doctor', function () {
     expect(only(none, 'signing keys').detail).to.contain('there is no master key');
   });
 
-  it('finds credentials that cannot be opened, though the keys of the apps can', async () => {
+  it('reports credentials that cannot be decrypted, separately from the keys of the apps', async () => {
     const flip =
       'update slot set sealed_credentials = set_byte(sealed_credentials, 40, get_byte(sealed_credentials, 40) # 1)';
     await query(hub.databaseUrl, flip);
@@ -177,7 +177,7 @@ describe('hubctl doctor', function () {
     expect(failures(findings)).to.deep.equal(['credentials']);
   });
 
-  it('finds an audit log whose key or head is gone, and entries that have waited for their link', async () => {
+  it('reports an audit log whose key or head is missing, and unlinked entries', async () => {
     for (const [table, row] of [
       ['audit_key', 'id, sealed_key, created_at'],
       ['audit_head', 'id, seq, hash, mac, key_id'],
@@ -207,7 +207,7 @@ describe('hubctl doctor', function () {
     );
   });
 
-  it('warns of callbacks that were given up while their session is not paid', async () => {
+  it('warns of callbacks given up for unpaid sessions', async () => {
     await query(
       hub.databaseUrl,
       `insert into callback (id, gateway, fields, received_at, state, reason, attempts)
@@ -221,7 +221,7 @@ describe('hubctl doctor', function () {
     expect(remedy).to.contain('hubctl callback replay');
   });
 
-  it('warns of duplicate payments that nobody has handled', async () => {
+  it('warns of unhandled duplicate payments', async () => {
     const id = `(select id from slot where name = 'main')`;
     await query(
       hub.databaseUrl,
@@ -245,7 +245,7 @@ describe('hubctl doctor', function () {
     expect(only(await look(), 'duplicate payments').state).to.equal('ok');
   });
 
-  it('tells what waits and for how long, and warns if that is too long', async () => {
+  it('reports how many callbacks wait and for how long, and warns if it is too long', async () => {
     const wait = (ago: string) =>
       query(
         hub.databaseUrl,
@@ -263,7 +263,7 @@ describe('hubctl doctor', function () {
     await until(async () => only(await look(), 'strays').state === 'ok', 'the hub has counted again', 30_000);
   });
 
-  it('finds a secret in the data directory that other users can read', async () => {
+  it('reports a secret in the data directory that other users can read', async () => {
     const file = join(hub.dataDir, 'admin-token');
     await chmod(file, 0o644);
     const findings = await look();
@@ -272,7 +272,7 @@ describe('hubctl doctor', function () {
     expect(only(findings, 'data directory').remedy).to.equal(`chmod 600 ${file}`);
   });
 
-  it('warns of migrations that are pending, which are no failure, and makes nothing', async () => {
+  it('warns of pending migrations without failing, and creates nothing', async () => {
     const DATABASE_URL = await createDatabase();
     const findings = await look({ DATABASE_URL });
     expect(failures(findings)).to.deep.equal([]);
@@ -283,7 +283,7 @@ describe('hubctl doctor', function () {
     expect(await query(DATABASE_URL, `select from pg_tables where schemaname = 'public'`)).to.deep.equal([]);
   });
 
-  it('finds Redis well, or away', async function () {
+  it('reports whether Redis answers', async function () {
     const away = await look({ REDIS_URL: 'redis://:correct-horse@127.0.0.1:1' });
     expect(failures(away)).to.deep.equal(['Redis']);
     expect(JSON.stringify(away)).not.to.contain('correct-horse');
@@ -291,13 +291,13 @@ describe('hubctl doctor', function () {
     expect(only(well, 'Redis').state).to.equal('ok');
   });
 
-  it('finds a token that the hub does not accept', async () => {
+  it('reports a token that the hub does not accept', async () => {
     const findings = await look({}, { token: 'hub_of-another-hub' });
     expect(failures(findings)).to.deep.equal(['hub']);
     expect(JSON.stringify(findings)).not.to.contain('hub_of-another-hub');
   });
 
-  it('takes a hub that does not run for none of its own failures, but a core for one of its gateway', async () => {
+  it('ignores checks of a hub that does not run, but not of the core of a gateway', async () => {
     const stopped = await look({}, { server: NOWHERE, token: hub.token });
     expect(failures(stopped)).to.deep.equal([]);
     expect(only(stopped, 'hub').state).to.equal('warning');
@@ -319,7 +319,7 @@ describe('hubctl doctor', function () {
     expect(failures(refused)).to.deep.equal(['hub']);
   });
 
-  it('finds what answers and is no hub', async () => {
+  it('reports a server that is not a hub', async () => {
     const proxy = createServer((_, response) => response.writeHead(502).end()).listen(0, '127.0.0.1');
     await once(proxy, 'listening');
     const { port } = proxy.address() as AddressInfo; // it listens on a port
@@ -329,7 +329,7 @@ describe('hubctl doctor', function () {
     expect(only(findings, 'hub').detail).to.contain(`127.0.0.1:${port} is not a hub`);
   });
 
-  it('finds nothing wrong where no hub has been started yet, and makes nothing', async () => {
+  it('reports no problems before the first start, and creates nothing', async () => {
     const dataDir = join(scratch, 'not-there');
     const findings = await look({ DATABASE_URL: '' }, { dataDir, server: NOWHERE });
     expect(failures(findings)).to.deep.equal([]);

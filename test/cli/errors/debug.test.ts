@@ -16,7 +16,7 @@ describe('hubctl --debug', function () {
   });
   after(() => hub.stop());
 
-  it('tells of each call with its time and the id that the log of the hub has, and never the token', async () => {
+  it('logs each call with its time and request id, and never the token', async () => {
     const { code, stderr } = await runHere(['gateway', 'list', '--debug'], hub);
     const [call, done, ...more] = stderr.trim().split('\n');
     expect({ code, more }).to.deep.equal({ code: 0, more: [] });
@@ -27,7 +27,7 @@ describe('hubctl --debug', function () {
     expect(stderr).not.to.contain(hub.token);
   });
 
-  it('tells the stack of an error with its causes, in text and in JSON', async () => {
+  it('prints the stack of an error with its causes, as text and as JSON', async () => {
     const words = ['app', 'show', 'none', '--debug'];
     const { code, stderr } = await runHere(words, hub);
     expect(code).to.equal(1);
@@ -46,7 +46,7 @@ describe('hubctl --debug', function () {
     expect(done.debug).to.include({ what: 'done', exitCode: 1 });
   });
 
-  it('is what a stack takes, even that of a mistake which nobody awaited', async () => {
+  it('is required for stack traces, even of unhandled errors', async () => {
     const crash = (...words: string[]) =>
       ended(
         spawn(process.execPath, ['--import', CRASH, HUBCTL, 'app', 'list', '--server', hub.rpcUrl, ...words]),
@@ -60,7 +60,7 @@ describe('hubctl --debug', function () {
     expect(debug.stderr).to.match(/\nTypeError: .*\n {4}at /);
   });
 
-  it('is asked for by HUBCTL_DEBUG as well', async () => {
+  it('is enabled by HUBCTL_DEBUG too', async () => {
     const env = { ...process.env, HUBCTL_DEBUG: '1' };
     const { stderr } = await ended(
       spawn(process.execPath, [HUBCTL, 'app', 'list', '--server', 'http://127.0.0.1:1'], { env }),

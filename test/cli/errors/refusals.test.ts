@@ -8,7 +8,7 @@ import { hubctl } from '../spawn-hubctl.ts';
 const CHARGE = '--slot main --amount 1 --currency BDT';
 const SESSION_ID = 'chs_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
-describe('hubctl, given something that cannot be', function () {
+describe('hubctl with invalid input', function () {
   this.timeout(90_000); // it starts a hub and programs
 
   let hub: TestHub;
@@ -35,7 +35,7 @@ describe('hubctl, given something that cannot be', function () {
     }
   };
 
-  it('names the option that is wrong, and exits with 2 because nothing was done', async () => {
+  it('names the wrong option, and exits with 2 because nothing was done', async () => {
     const [whole, half] = [join(hub.dataDir, 'whole.json'), join(hub.dataDir, 'half.json')];
     await writeFile(whole, '{"storeId":"store","storePassword":"password"}', { mode: 0o600 });
     await writeFile(half, '{"storeId":"store"}', { mode: 0o600 });
@@ -54,7 +54,7 @@ describe('hubctl, given something that cannot be', function () {
     });
   });
 
-  it('says what is wrong with an amount, a currency and a percentage', async () => {
+  it('explains what is wrong with an amount, a currency and a percentage', async () => {
     const charge = 'session create --slot main';
     await cases({
       [`${charge} --currency BDT --amount 99999999999999999999`]:
@@ -66,7 +66,7 @@ describe('hubctl, given something that cannot be', function () {
     });
   });
 
-  it('repeats the name that nothing has, and tells an id of another kind', async () => {
+  it('repeats an unknown name, and recognizes an id of another kind', async () => {
     await cases({
       'slot show nope': '1 nope: there is no slot with this name: see `hubctl slot list`',
       'session create --slot nope --amount 1 --currency BDT':
@@ -79,7 +79,7 @@ describe('hubctl, given something that cannot be', function () {
     });
   });
 
-  it('lists all options that are missing, and points to the help', async () => {
+  it('lists all missing options, and refers to the help', async () => {
     await cases({
       'slot add a':
         '2 --gateway <gateway>, --environment <where>: these options are required. See `hubctl slot add --help`.',
@@ -88,7 +88,7 @@ describe('hubctl, given something that cannot be', function () {
     });
   });
 
-  it('says which word was meant, and which there are', async () => {
+  it('suggests the intended word and lists the valid ones', async () => {
     await cases({
       version: "2 unknown command 'version' (Did you mean --version?). See `hubctl --help`.",
       'help licens': "2 unknown command 'licens' (Did you mean license?). See `hubctl --help`.",
@@ -106,7 +106,7 @@ describe('hubctl, given something that cannot be', function () {
     });
   });
 
-  it('asks for what is empty, as an unset variable of a script leaves it', async () => {
+  it('refuses empty values, as unset variables of a script produce them', async () => {
     await cases({
       'license show _': /^2 licenseId: this is empty/,
       'app list --server _': /^2 --server: this is empty/,
@@ -123,7 +123,7 @@ describe('hubctl, given something that cannot be', function () {
     });
   });
 
-  it('marks required options in its help, and leaves the options of all commands to one place', async () => {
+  it('marks required options in its help, and lists global options in one place only', async () => {
     const { stdout } = await hubctl(['slot', 'add', '--help']);
     expect(stdout).to.match(/--gateway <gateway> +required: gateway, such as/);
     expect(stdout).to.match(/^Usage: hubctl slot add --gateway <gateway> --environment <where> /);

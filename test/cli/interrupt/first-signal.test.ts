@@ -6,17 +6,17 @@ import { CHANGES } from '../../core/access/changes.ts';
 import { contractServices } from '../../core/access/contract-services.ts';
 
 describe('a signal', () => {
-  it('gives the exit code that shells give', () => {
+  it('sets the exit code that shells use', () => {
     const codes = (['SIGHUP', 'SIGINT', 'SIGTERM'] as const).map(signalExitCode);
     expect(codes).to.deep.equal([129, 130, 143]);
   });
 
-  it('SIGHUP stops a hub that has no certificate to read again', () => {
+  it('SIGHUP stops a hub without a certificate to reload', () => {
     expect(stopSignals({})).to.deep.equal(['SIGINT', 'SIGTERM', 'SIGHUP']);
     expect(stopSignals({ rpcTlsCert: 'hub.crt' })).to.deep.equal(['SIGINT', 'SIGTERM']);
   });
 
-  it('leaves no call unanswered that changes something', async () => {
+  it('waits for the response of every call that changes something', async () => {
     const methods = (await contractServices()).flatMap((service) =>
       service.methods.map((method) => ({ rpc: `${service.name}.${method.name}`, method })),
     );

@@ -5,7 +5,7 @@ import { untilInterrupted } from '../../../cli/interrupt/interruption.ts';
 describe('items until an interruption', () => {
   const uninterrupted = { race: <T>(work: Promise<T>) => work };
 
-  it('have their source closed when the consumer fails', async () => {
+  it('close their source when the consumer fails', async () => {
     let isClosed = false;
     async function* source() {
       try {
@@ -20,7 +20,7 @@ describe('items until an interruption', () => {
     expect({ failed, isClosed }).to.deep.equal({ failed: 'disk full', isClosed: true });
   });
 
-  it('end at a signal, though the next one never comes', async () => {
+  it('end at a signal, even if the next one never arrives', async () => {
     async function* source(): AsyncGenerator<string> {
       await new Promise(() => {});
     }

@@ -113,7 +113,7 @@ describe('the export of the usage log', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('writes CSV with amounts as decimals and minor units, and no formula', async () => {
+  it('writes CSV with amounts as decimals and minor units, without formulas', async () => {
     const { commandContext, streams } = contextOver(twoPages);
     await exportUsage(commandContext, { format: 'csv', out: file });
     expect(await readFile(file, 'utf8')).to.equal(
@@ -141,7 +141,7 @@ describe('the export of the usage log', () => {
     });
   });
 
-  it('asks for a thousand at a time with the filter, and counts on a terminal', async () => {
+  it('requests pages of a thousand with the filter, and counts on a terminal', async () => {
     const asked: ListUsageLogsRequest[] = [];
     const { commandContext, streams } = contextOver(async (request) => {
       asked.push(request);
@@ -159,7 +159,7 @@ describe('the export of the usage log', () => {
     expect([drawn[1], drawn.at(-1)]).to.deep.equal(['Exported 1, 1 s', '']);
   });
 
-  it('says how much is in the file if it breaks off', async () => {
+  it('reports how much is in the file if it fails', async () => {
     const { commandContext } = contextOver((request) => {
       if (request.pageToken !== '') throw new Error('gone');
       return twoPages(request);
@@ -171,7 +171,7 @@ describe('the export of the usage log', () => {
     expect(await readFile(file, 'utf8')).to.contain('use_2');
   });
 
-  it('leaves what was there as it was if nothing comes, and makes no file', async () => {
+  it('keeps an existing file if nothing arrives, and creates none', async () => {
     const nothing: Page = () => {
       throw new Error('gone');
     };
@@ -189,7 +189,7 @@ describe('the export of the usage log', () => {
     expect(await stat(other).catch(() => 'none')).to.equal('none');
   });
 
-  it('writes the header alone where nothing was paid', async () => {
+  it('writes only the header if nothing was paid', async () => {
     await writeFile(file, 'a longer text than the header, which has to go\n'.repeat(20));
     await exportUsage(contextOver(() => ({})).commandContext, { format: 'csv', out: file, force: true });
     expect((await readFile(file, 'utf8')).split('\r\n')).to.have.length(2);

@@ -19,7 +19,7 @@ import { ended, start } from '../spawn-hubctl.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-describe('hubctl that is stopped while it writes a file', function () {
+describe('hubctl stopped while it writes a file', function () {
   this.timeout(60_000); // it starts a hub and programs
   let dir: string;
   /** A hub that answers one page, and never another. */
@@ -77,7 +77,7 @@ describe('hubctl that is stopped while it writes a file', function () {
   });
 
   for (const signal of SIGNALS) {
-    it(`by ${signal} says how many entries of an export are in the file`, async () => {
+    it(`by ${signal} reports how many entries of an export are in the file`, async () => {
       const file = join(dir, `${signal}.jsonl`);
       const child = start(['audit', 'export', '--out', file], env());
       const end = ended(child);
@@ -93,14 +93,14 @@ describe('hubctl that is stopped while it writes a file', function () {
     });
   }
 
-  it('by a full disk ends at once, though the hub keeps the stream open', async function () {
+  it('by a full disk exits at once, though the hub keeps the stream open', async function () {
     if (!existsSync('/dev/full')) return this.skip();
     const { code, stderr } = await ended(start(['audit', 'export', '--out', '/dev/full', '--force'], env()));
     expect({ code, calls }, stderr).to.deep.equal({ code: 1, calls: 1 });
     expect(stderr).to.contain('ENOSPC');
   });
 
-  it('by SIGTERM ends at once, though the hub still owes an answer', async () => {
+  it('by SIGTERM exits at once, though a response is outstanding', async () => {
     const file = join(dir, 'usage.csv');
     const child = start(['usage', 'export', '--out', file], env());
     const end = ended(child);
@@ -113,7 +113,7 @@ describe('hubctl that is stopped while it writes a file', function () {
     });
   });
 
-  it('by SIGTERM at a backup leaves what was there, and no part of another', async () => {
+  it('by SIGTERM during a backup keeps the existing file, and no partial one', async () => {
     const hub = await startHub();
     const out = join(dir, 'hub.age');
     const passphrase = join(dir, 'passphrase');

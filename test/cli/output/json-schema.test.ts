@@ -48,7 +48,7 @@ describe('the JSON of hubctl', function () {
     return documents[0];
   };
 
-  it('of licenses is what the manual says', async () => {
+  it('matches the manual for licenses', async () => {
     await json('app create photo-lab', '--name', 'Photo Lab');
     const [, retired] = (await json('app rotate-key photo-lab')).signingKeys;
     await json(`app withdraw-key photo-lab ${retired.kid} --yes`);
@@ -85,7 +85,7 @@ describe('the JSON of hubctl', function () {
     await json(`seat list ${demo.licenseId} --all`);
   });
 
-  it('of payments is what the manual says', async () => {
+  it('matches the manual for payments', async () => {
     const credentials = join(hub.dataDir, 'one.json');
     await writeFile(credentials, JSON.stringify(simulator.credentials.gateway_one), { mode: 0o600 });
     await json('gateway list');
@@ -151,7 +151,7 @@ describe('the JSON of hubctl', function () {
     await json(`session release ${risky} --reason known --yes`);
   });
 
-  it('of administration is what the manual says', async () => {
+  it('matches the manual for administration', async () => {
     const { tokenId } = await json('token create --role viewer --expires 90d');
     await json('token create --role service --certificate-subject CN=shop');
     await json(`token revoke ${tokenId} --yes`);
@@ -166,7 +166,7 @@ describe('the JSON of hubctl', function () {
     await json('retention prune --before 2020-01 --dry-run');
   });
 
-  it('of errors is what the manual says, on standard error', async () => {
+  it('matches the manual for errors, on standard error', async () => {
     const wrong = [
       'app show none',
       'app list --max 0',
@@ -182,15 +182,15 @@ describe('the JSON of hubctl', function () {
     }
   });
 
-  it('of the console is what the manual says', async () => {
+  it('matches the manual for the console', async () => {
     expect(await json('console')).to.deep.equal({ console: `${hub.rpcUrl}/console/` });
   });
 
-  it('was looked at for every command', () => {
+  it('was checked for every command', () => {
     expect([...held, ...ELSEWHERE]).to.have.members([...SHAPES.keys()]);
   });
 
-  it('shows every field of the messages it is made from, or says which it does not', async () => {
+  it('includes every field of its messages, or lists the omitted ones', async () => {
     const services = await contractServices();
     const registry = createRegistry(...services.flatMap(({ file }) => [file, ...file.dependencies]));
     const objects = new Set<Schema>();

@@ -23,7 +23,7 @@ async function printed(json: boolean, print: (out: Output) => Promise<unknown>) 
 }
 
 describe('output', () => {
-  it('aligns columns, numbers to the right, and shows - for what is empty', async () => {
+  it('aligns columns, numbers to the right, and shows - for empty values', async () => {
     const rows: Row[] = [{ name: 'a', n: 100 }, { name: '' }];
     const { stdout } = await printed(false, (out) => out.list([rows], COLUMNS));
     expect(stdout).to.equal('NAME    N\na     100\n-       -\n');
@@ -42,7 +42,7 @@ describe('output', () => {
     expect(textWidth('Ünïcode')).to.equal(7);
   });
 
-  it('shows control characters and direction overrides as escapes, as text and as JSON', async () => {
+  it('escapes control characters and direction overrides, in text and in JSON', async () => {
     const row = { name: 'x\u001b[31m\u009b\u202ey\n' };
     const asText = await printed(false, (out) => out.record(row, COLUMNS));
     expect(asText.stdout).to.equal('NAME  x\\u001b[31m\\u009b\\u202ey\\u000a\n');
@@ -61,7 +61,7 @@ describe('output', () => {
     expect(JSON.parse(none.stdout)).to.deep.equal([]);
   });
 
-  it('keeps notes off standard output, and off standard error where JSON is asked for', async () => {
+  it('keeps notes off standard output, and off standard error with JSON', async () => {
     const note = async (out: Output) => out.note('hello');
     expect(await printed(false, note)).to.deep.equal({ stdout: '', stderr: 'hello\n' });
     expect(await printed(true, note)).to.deep.equal({ stdout: '', stderr: '' });

@@ -15,7 +15,7 @@ function terminal(isTTY = true) {
 }
 
 describe('progress', () => {
-  it('is shown from the second second on, as it is then, and leaves no trace', async () => {
+  it('appears after one second, is updated, and is cleared at the end', async () => {
     const { stderr, drawn, lines } = terminal();
     const progress = createProgress({ stderr }, {});
     let done = 0;
@@ -31,7 +31,7 @@ describe('progress', () => {
     expect(lines().at(-1)).to.equal('');
   });
 
-  it('gives way to a more exact line, and to what is printed', async () => {
+  it('is replaced by a more exact line, and by output', async () => {
     const { stderr, drawn, lines } = terminal();
     const progress = createProgress({ stderr }, {});
     const outer = progress.show(() => 'outer');
@@ -46,7 +46,7 @@ describe('progress', () => {
     outer.end();
   });
 
-  it('is shown in no pipe, no build and on no dumb terminal', async () => {
+  it('is hidden in pipes, builds and dumb terminals', async () => {
     const quiet = [
       [terminal(false), {}],
       [terminal(), { CI: 'true' }],

@@ -27,8 +27,8 @@ const lines = (reply: Parameters<typeof create<typeof InspectChargeSessionRespon
     return `${second ?? ''} ${what}: ${detail}`;
   });
 
-describe('the story of a session', () => {
-  it('goes from its creation over callbacks and questions to its fees and its reversal', () => {
+describe('the history of a session', () => {
+  it('covers creation, callbacks, verifications, fees and reversal', () => {
     const callback = { gateway: 'gateway_one', sessionId: 'chs_1', attempts: 1 };
     expect(
       lines({
@@ -143,7 +143,7 @@ describe('the story of a session', () => {
     ]);
   });
 
-  it('of a session that waits is short, and has no usage log and no fees', () => {
+  it('of a waiting session is short, without usage log and fees', () => {
     expect(lines({ session })).to.deep.equal([
       '00 created: 100.00 BDT through main (gateway_one)',
       '00 pending: waiting for the customer',

@@ -39,7 +39,7 @@ describe('hubctl top', function () {
     await hub?.stop();
   });
 
-  it('tells rates and latencies of what is asked, and how the hub is, as JSON', async () => {
+  it('prints rates, latencies and the state of the hub as JSON', async () => {
     const { code, stdout, stderr } = await runHere(['top', '--interval', '1', '--output', 'json'], hub);
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     const load = JSON.parse(stdout);
@@ -57,7 +57,7 @@ describe('hubctl top', function () {
     expect(load.callbacks).to.include({ perSecond: 0, waiting: 0, stray: 0, dead: 0 });
   });
 
-  it('is a plain snapshot off a terminal', async () => {
+  it('prints one plain snapshot without a terminal', async () => {
     const { code, stdout } = await runHere(['top', '--interval', '1'], hub);
     expect(code).to.equal(0);
     expect(stdout).to.match(/^REQUESTS +PER SECOND +FAILED +P50 +P99\n/);
@@ -66,7 +66,7 @@ describe('hubctl top', function () {
     expect(stdout).not.to.include('\x1b');
   });
 
-  it('goes on on a terminal, within its size, with a picture of how it went', async () => {
+  it('refreshes on a terminal, within its size, with a chart of the past', async () => {
     const stdout = Object.assign(new PassThrough(), { isTTY: true, rows: 12, columns: 90 });
     let printed = '';
     stdout.on('data', (piece) => {
@@ -92,7 +92,7 @@ describe('hubctl top', function () {
 });
 
 describe('a screen', () => {
-  it('takes as many lines as there is room for, so that it goes back to the first of them', async () => {
+  it('uses as many lines as fit, so that it can return to the first', async () => {
     const stdout = Object.assign(new PassThrough(), { rows: 3, columns: 90 });
     let printed = '';
     const text = async (piece: string): Promise<void> => {
@@ -106,13 +106,13 @@ describe('a screen', () => {
 });
 
 describe('a spark line', () => {
-  it('has the latest to the right, and the largest as high as a line', () => {
+  it('has the latest value on the right, and the largest at full height', () => {
     expect(sparkLine([0, 1, 4, 8], 6)).to.equal('  ▁▂▄█');
     expect(sparkLine([8, 0, 0], 2)).to.equal('▁▁');
     expect(sparkLine([], 3)).to.equal('   ');
   });
 
-  it('shows whatever is above zero', () => {
+  it('shows every value above zero', () => {
     expect(sparkLine([1, 1_000], 2)).to.equal('▂█');
   });
 });

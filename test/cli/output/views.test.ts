@@ -12,7 +12,7 @@ import { CALLBACK_STATES, CHARGE_STATUSES } from '../../../lib/presentation/word
 const ISSUED = timestampFromDate(new Date('2026-03-01T10:30:00.250Z'));
 
 describe('views', () => {
-  it('have a word for each state of the contract', () => {
+  it('have a word for each state of the API', () => {
     const words = (states: object) =>
       Object.fromEntries(
         Object.entries(states)
@@ -26,7 +26,7 @@ describe('views', () => {
     expect(SLOT_ENVIRONMENTS).to.deep.equal(words(SlotEnvironment));
   });
 
-  it('leave out what a license does not have and sort its limits', () => {
+  it('omit what a license does not have and sort its limits', () => {
     const license = create(LicenseSchema, {
       licenseId: 'lic_1',
       app: 'demo',

@@ -39,7 +39,7 @@ async function watched(
 const item = (id: string, state: string): Item => ({ id, state });
 
 describe('a watched list', () => {
-  it('is a line for each that is there, the oldest first, then for each that is new or has changed', async () => {
+  it('prints a line for each item, oldest first, then for each new or changed one', async () => {
     const looks = [
       [item('b', 'new'), item('a', 'new')],
       [item('b', 'new'), item('a', 'new')],
@@ -49,7 +49,7 @@ describe('a watched list', () => {
     expect(await watched(looks, undefined)).to.equal('ID  STATE\na   new\nb   new\nb   done\nc   new\n');
   });
 
-  it('is drawn in its place on a terminal, as much of it as fits', async () => {
+  it('is redrawn in place on a terminal, as much as fits', async () => {
     const many = ['e', 'd', 'c', 'b', 'a'].map((id) => item(id, `state-${id}-which-is-long`));
     const printed = await watched([[], many, [item('x', 'only')]], { rows: 7, columns: 20 });
     const [nothing = '', all = '', one = ''] = printed.split('\x1b[J');
@@ -68,7 +68,7 @@ describe('a watched list', () => {
   });
 });
 
-describe('what is watched at a hub', function () {
+describe('watching a hub', function () {
   this.timeout(60_000); // it starts hubs and programs
   let payments: Payments;
   let proxy: TcpProxy;
@@ -98,7 +98,7 @@ describe('what is watched at a hub', function () {
     return { child, printed, end: ended(child) };
   };
 
-  it('goes on after the hub was away, and ends quietly with Ctrl-C', async () => {
+  it('continues after an outage of the hub, and ends quietly with Ctrl-C', async () => {
     const first = await createSession(payments, 'gateway_one');
     const { child, printed, end } = watch('session', 'list', '--watch', '--interval', '1');
     await until(() => printed.stdout.includes(first.sessionId), 'the first session is shown');
@@ -114,7 +114,7 @@ describe('what is watched at a hub', function () {
     expect(printed.stderr).to.match(/^No hub answers at \S+: trying again\.\nThe hub answers again\.\n$/);
   });
 
-  it('is JSON line by line, and nothing else', async () => {
+  it('prints only JSON lines with JSON output', async () => {
     const { child, printed, end } = watch(
       'callback',
       'list',
@@ -137,7 +137,7 @@ describe('what is watched at a hub', function () {
     expect(printed.stderr).to.equal('');
   });
 
-  it('is told of what happened to a session while the hub was away', async () => {
+  it('reports changes of a session during an outage of the hub', async () => {
     const session = await createSession(payments, 'gateway_one');
     const { printed, end } = watch('session', 'watch', session.sessionId, '--until-final');
     await until(() => printed.stdout.includes('pending'), 'the session is shown as it is');
@@ -159,7 +159,7 @@ describe('what is watched at a hub', function () {
     expect(statuses).to.deep.equal(['pending', 'success']);
   });
 
-  it('ends at once if there is no hub at first, or it refuses', async () => {
+  it('ends at once if there is no hub at the start, or if it refuses', async () => {
     await proxy.down();
     const none = await watch('slot', 'list', '--watch').end;
     expect(none.code).to.equal(3);

@@ -9,7 +9,7 @@ function terminal() {
 }
 
 describe('a confirmation', () => {
-  it('is given by y or yes only', async () => {
+  it('requires y or yes', async () => {
     for (const [typed, expected] of [
       ['y\n', true],
       ['YES\n', true],
@@ -25,13 +25,13 @@ describe('a confirmation', () => {
     }
   });
 
-  it('is not given by the end of the input', async () => {
+  it('fails at the end of the input', async () => {
     const streams = terminal();
     streams.stdin.end();
     expect(await confirm('Sure?', streams)).to.equal(false);
   });
 
-  it('can be asked for only where both ends are a terminal', () => {
+  it('requires a terminal on both ends', () => {
     const { stdin, stdout, stderr } = terminal();
     expect(canPrompt({ stdin: new PassThrough(), stdout, stderr })).to.equal(false);
     expect(canPrompt({ stdin, stdout, stderr })).to.equal(false);

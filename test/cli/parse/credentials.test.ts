@@ -38,7 +38,7 @@ describe('credentials', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('come from a file, with a warning if others can read it', async () => {
+  it('are read from a file, with a warning if others can read it', async () => {
     await writeFile(file, '{"storeId":"s","storePassword":"p"}', { mode: 0o600 });
     const at = console(false);
     const wanted = { storeId: 's', storePassword: 'p' };
@@ -52,13 +52,13 @@ describe('credentials', () => {
     );
   });
 
-  it('come from standard input', async () => {
+  it('are read from standard input', async () => {
     const at = console(false);
     at.streams.stdin.end('{"username":"u"}\n');
     expect(await readCredentials(at, '-', namesWanted)).to.deep.equal({ username: 'u' });
   });
 
-  it('are asked for at a terminal one by one, and not shown', async () => {
+  it('are prompted for one by one at a terminal, without echo', async () => {
     const at = console(true);
     at.streams.stdin.write('store-1\nCANARY\n');
     expect(await readCredentials(at, undefined, namesWanted)).to.deep.equal({
@@ -69,7 +69,7 @@ describe('credentials', () => {
     expect(at.streams.stdout.read()).to.equal(null);
   });
 
-  it('are not asked for where nobody is there, or twice', async () => {
+  it('are not prompted for without a terminal, or twice', async () => {
     expect(await refusalOf(readCredentials(console(false), undefined, namesWanted))).to.contain(
       '--credentials-file',
     );
@@ -78,13 +78,13 @@ describe('credentials', () => {
     expect(await refusalOf(readCredentials(at, undefined, namesWanted))).to.contain('The input ended');
   });
 
-  it('are given up on Ctrl-C', async () => {
+  it('are abandoned on Ctrl-C', async () => {
     const at = console(true);
     at.streams.stdin.write('store-1\n\u0003');
     expect(await refusalOf(readCredentials(at, undefined, namesWanted))).to.contain('Interrupted');
   });
 
-  it('are never quoted where they are refused', async () => {
+  it('are never quoted in errors', async () => {
     for (const content of ['CANARY', '{"storeId": CANARY}', '["CANARY"]', '"CANARY"', '{"a": ["CANARY"]}']) {
       await writeFile(file, content);
       const message = await refusalOf(readCredentials(console(false), file, namesWanted));

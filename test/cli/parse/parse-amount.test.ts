@@ -26,20 +26,20 @@ function codes(): string[] {
 }
 
 describe('decimal amounts', () => {
-  it('have the digits that the hub gives each currency', () => {
+  it('have the same number of digits per currency as in the hub', () => {
     expect(CURRENCIES).to.include.members(['BDT', 'JPY', 'KWD', 'CLF']);
     for (const currency of CURRENCIES) {
       expect(formatDecimal(12_345n, currency), currency).to.equal(hubFormat({ minor: 12_345n, currency }));
     }
   });
 
-  it('have their sign in front', () => {
+  it('have a leading sign', () => {
     const shown = [-5n, -1234n, 0n, 1n].map((minor) => formatDecimal(minor, 'BDT'));
     expect(shown).to.deep.equal(['-0.05', '-12.34', '0.00', '0.01']);
     expect(formatDecimal(-7n, 'JPY')).to.equal('-7');
   });
 
-  it('are read as the hub reads them, and come back as they were', () => {
+  it('are parsed like in the hub, and survive a round trip', () => {
     const amount = fc.bigInt({ min: 0n, max: BigInt(Number.MAX_SAFE_INTEGER) });
     fc.assert(
       fc.property(amount, fc.constantFrom('BDT', 'JPY', 'KWD', 'CLF'), (minor, currency) => {
@@ -49,7 +49,7 @@ describe('decimal amounts', () => {
     );
   });
 
-  it('may be short or have zeros beyond, and nothing else', () => {
+  it('may be short or have trailing zeros, and nothing else', () => {
     expect(parseDecimal('100', 'BDT')).to.equal(10_000n);
     expect(parseDecimal('100.5', 'BDT')).to.equal(10_050n);
     expect(parseDecimal('100.5000', 'BDT')).to.equal(10_050n);

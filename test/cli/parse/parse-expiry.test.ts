@@ -21,7 +21,7 @@ describe('an expiry on the command line', () => {
     expect(parse('1y')).to.equal('2027-03-01T10:30:00.250Z');
   });
 
-  it('is refused if it is no real date or none of these forms', () => {
+  it('is refused if it is not a real date or has another form', () => {
     const refused = [
       '',
       'soon',

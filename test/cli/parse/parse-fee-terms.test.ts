@@ -20,7 +20,7 @@ describe('the terms of a fee rule', () => {
     });
   });
 
-  it('need a currency where they are amounts, and name the option that is wrong', () => {
+  it('require a currency for amounts, and name the wrong option', () => {
     expect(() => parseFeeTerms(NAME, { percent: 1, minFee: '1' })).to.throw(
       '--min-fee is an amount of money',
     );
@@ -29,13 +29,13 @@ describe('the terms of a fee rule', () => {
     );
   });
 
-  it('say once what the fee is', () => {
+  it('require exactly one rate', () => {
     expect(() => parseFeeTerms(NAME, {})).to.throw('Give the fee with');
     expect(() => parseFeeTerms(NAME, { percent: 1, basisPoints: 1 })).to.throw('give one of them');
     expect(parseFeeTerms(NAME, { basisPoints: 150 }).basisPoints).to.equal(150);
   });
 
-  it('have a percentage of at most two decimals', () => {
+  it('accept a percentage with at most two decimals', () => {
     const cases = [
       ['1.5', 150],
       ['0.29', 29],

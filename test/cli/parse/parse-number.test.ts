@@ -10,33 +10,33 @@ import {
 } from '../../../cli/parse/parse-number.ts';
 
 describe('quantities on the command line', () => {
-  it('reads seats as a number or as unlimited', () => {
+  it('parses seats as a number or unlimited', () => {
     expect(parseSeats('3')).to.equal(3);
     expect(parseSeats('unlimited')).to.equal(-1);
     for (const text of ['-1', '0', 'none']) expect(() => parseSeats(text), text).to.throw('unlimited');
   });
 
-  it('refuses what is no whole number or does not fit', () => {
+  it('refuses numbers that are not whole or out of range', () => {
     for (const text of ['', ' 3', '3.5', '1e3', 'x', '99999999999']) {
       expect(() => parseInteger(text), text).to.throw('whole number');
     }
     expect(() => parseCount('0')).to.throw('from 1');
   });
 
-  it('collects limits, the first = being the separator', () => {
+  it('collects limits, split at the first =', () => {
     const limits = parseLimit('exports=unlimited', parseLimit('projects=10', undefined));
     expect(limits).to.deep.equal({ projects: 10n, exports: -1n });
     expect(() => parseLimit('a=b=1', undefined)).to.throw('name=value');
   });
 
-  it('refuses a limit without a name or a value, one too large to be exact, and one given twice', () => {
+  it('refuses a limit without a name or a value, too large, or given twice', () => {
     for (const text of ['projects', '=1', 'projects=', 'projects=1.5', 'projects=9007199254740992']) {
       expect(() => parseLimit(text, undefined), text).to.throw('name=value');
     }
     expect(() => parseLimit('a=2', { a: 1n })).to.throw('The limit a is given twice.');
   });
 
-  it('takes a limit named like a member of Object for a limit', () => {
+  it('accepts a limit named like a member of Object', () => {
     expect(Object.entries(parseLimit('__proto__=1', { constructor: 2n }))).to.deep.equal([
       ['constructor', 2n],
       ['__proto__', 1n],
@@ -50,7 +50,7 @@ describe('quantities on the command line', () => {
     expect(() => parsePair('a=2', { a: '1' })).to.throw('a is given twice.');
   });
 
-  it('reads a port', () => {
+  it('parses a port', () => {
     expect([parsePort('0'), parsePort('65535')]).to.deep.equal([0, 65_535]);
     for (const text of ['65536', '-1', '', '80a']) {
       expect(() => parsePort(text), text).to.throw('from 0 to 65535');

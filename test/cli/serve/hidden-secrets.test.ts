@@ -44,7 +44,7 @@ describe('the processes of a hub', function () {
     return shownBy(started.pid ?? 0, dataDir);
   }
 
-  it('show nothing of the password of the embedded PostgreSQL, neither the server nor what it starts', async () => {
+  it('never show the password of the embedded PostgreSQL in a command line or environment', async () => {
     const shown = await serve({});
     const home = await realpath(join(dataDir, 'postgres'));
     const password = await readFile(join(home, 'password'), 'utf8');
@@ -52,7 +52,7 @@ describe('the processes of a hub', function () {
     expect(shown.map(({ text }) => text).join('\n')).not.to.contain(password);
   });
 
-  it('show nothing of an address that is in a file', async () => {
+  it('never show an address that is in a file', async () => {
     const databaseUrl = await createMigratedDatabase();
     const file = join(dataDir, 'database-url');
     await writeFile(file, `${databaseUrl}\n`, { mode: 0o600 });

@@ -34,14 +34,14 @@ describe('the lines of a log', () => {
     writableLength = 0;
   });
 
-  it('of one moment are one write', async () => {
+  it('of one moment are written together', async () => {
     const log = open();
     for (const line of ['one\n', 'two\n', 'three\n']) log.write(line);
     await setImmediate();
     expect(writes).to.deep.equal(['one\ntwo\nthree\n']);
   });
 
-  it('are written whole, and together only as far as a pipe takes them as one', async () => {
+  it('are written whole, and together only up to the atomic size of a pipe', async () => {
     const log = open();
     const lines = [...'aé漢🎈'].map((character) => `${character.repeat(500)}\n`);
     for (const line of [...lines, ...lines]) log.write(line);
@@ -54,7 +54,7 @@ describe('the lines of a log', () => {
     expect(writes, 'no more writes than needed').to.have.length(3);
   });
 
-  it('are counted when they are lost, with a report at the first and when writing works again', async () => {
+  it('are counted when they are lost, with a report at the first and after recovery', async () => {
     const log = open();
     failure = new Error('ENOSPC: no space left on device');
     for (const line of ['one\n', 'two\n']) {
@@ -72,7 +72,7 @@ describe('the lines of a log', () => {
     expect(reports[1]).to.contain('2 lines were lost');
   });
 
-  it('are lost rather than kept in memory for a reader that hangs', async () => {
+  it('are dropped rather than kept in memory for a reader that hangs', async () => {
     const log = open();
     writableLength = 9 * 1024 * 1024;
     log.write('one\n');
@@ -81,7 +81,7 @@ describe('the lines of a log', () => {
     expect(writes).to.deep.equal([]);
   });
 
-  it('go to files of a bounded size and number', async () => {
+  it('are written to files of limited size and number', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'hub-log-'));
     const log = await logToFile({ path: join(dir, 'hub.log'), maxBytes: 1_000, keep: 2 }, () => {});
     const line = `${'x'.repeat(99)}\n`;
@@ -102,7 +102,7 @@ describe('the lines of a log', () => {
   });
 });
 
-describe('a hub whose log', function () {
+describe('a hub with a log that', function () {
   this.timeout(60_000);
   let dir: string;
   let environment: Record<string, string>;
@@ -143,7 +143,7 @@ describe('a hub whose log', function () {
     return gateway;
   };
 
-  it('cannot be written serves on, and says so on standard error', async () => {
+  it('cannot be written keeps serving, and reports it on standard error', async () => {
     const { child, complaints } = serve('>/dev/full');
     const gateway = await untilServing(child.pid);
     expect((await fetch(`${gateway}/readyz`)).status).to.equal(200);
@@ -165,7 +165,7 @@ describe('a hub whose log', function () {
     expect(complaints()).to.contain('the program that read the log from standard output has ended');
   });
 
-  it('goes to a file leaves standard output alone, and has no line for a health probe', async () => {
+  it('goes to a file leaves standard output empty, without lines for health checks', async () => {
     const hub = await spawnHub({ ...environment, HUB_LOG_LEVEL: 'info' });
     for (const path of ['/healthz', '/readyz', '/v1/status/lic_unknown']) await fetch(hub.gatewayUrl + path);
     await hub.stop();

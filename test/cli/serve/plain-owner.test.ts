@@ -64,7 +64,7 @@ describe('a hub without a superuser', function () {
   for (const [layout, makeRoles] of Object.entries(LAYOUTS)) {
     // Both run on the oldest PostgreSQL in CI; here the stricter one.
     if (layout === 'one role' && !IS_LONG && !process.env['HUB_TEST_POSTGRES_BIN']) continue;
-    it(`makes partitions, drops months, is backed up, restored and verified: ${layout}`, async () => {
+    it(`creates partitions, prunes, is backed up, restored and verified: ${layout}`, async () => {
       const roles = await makeRoles();
       await migrate(roles);
       const env = await serve(roles.serving, 'hub');

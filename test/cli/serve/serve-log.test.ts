@@ -24,7 +24,7 @@ describe('the log of a hub', function () {
 
   const entries = () => lines.map((line) => JSON.parse(line));
 
-  it('has one line for a REST request, under the id in its answer', async () => {
+  it('has one line for a REST request, under the id of its response', async () => {
     const { headers } = await fetch(`${hub.gatewayUrl}/v1/status/${license.licenseId}?fp=unknown`);
     const id = headers.get('x-request-id');
     const found = entries().filter(({ requestId }) => requestId === id);
@@ -39,7 +39,7 @@ describe('the log of a hub', function () {
     expect(found[0].ms).to.be.a('number');
   });
 
-  it('has one line for a call, with who called, also for one that failed', async () => {
+  it('has one line for a call with its caller, also for a failed one', async () => {
     let id: string | null = null;
     await hub.admin.listApps({}, { onHeader: (headers) => (id = headers.get('x-request-id')) });
     const refused = await hub.admin.getLicense({ licenseId: 'lic_unknown' }).catch((error) => error);
@@ -62,7 +62,7 @@ describe('the log of a hub', function () {
     expect(JSON.stringify(messages)).to.contain(licenseId).and.not.contain(licenseKey);
   });
 
-  it('never holds a license key, a token or a private key, even at level trace', async () => {
+  it('never contains a license key, a token or a private key, even at level trace', async () => {
     const { licenseKey, licenseId, app } = license;
     const stray = {
       key: 'STRAY-KEY00-KEY00-KEY00-KEY00',

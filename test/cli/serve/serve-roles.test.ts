@@ -65,7 +65,7 @@ describe('a gateway and a core in two processes', function () {
     return answers.map(({ status, body }) => ({ status, body: withoutChance(body, own) }));
   }
 
-  it('answer activations and mistakes as one process does', async () => {
+  it('answer activations and errors like one process', async () => {
     const [apart, together] = await Promise.all([story(gateway.gatewayUrl), story(whole.gatewayUrl)]);
     expect(apart.map(({ status }) => status)).to.deep.equal([
       200, 409, 400, 404, 400, 200, 403, 404, 200, 404, 410, 410,
@@ -76,7 +76,7 @@ describe('a gateway and a core in two processes', function () {
     expect(apart).to.deep.equal(together);
   });
 
-  it('log the same request id, which the client is told as well', async () => {
+  it('log the same request id, which the client gets too', async () => {
     const { headers } = await fetch(`${gateway.gatewayUrl}/v1/apps/nothing-here/public-key`);
     const id = headers.get('x-request-id') ?? 'no request id';
     for (const process of [gateway, core]) {
@@ -84,7 +84,7 @@ describe('a gateway and a core in two processes', function () {
     }
   });
 
-  it('tell each their own metrics, to the same callers', async () => {
+  it('serve each its own metrics, to the same callers', async () => {
     const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
     const [ofGateway, ofCore] = await Promise.all(
       [gateway.metricsUrl, core.rpcUrl].map((rpcUrl) => scrape({ rpcUrl, token })),
@@ -105,7 +105,7 @@ describe('a gateway and a core in two processes', function () {
     expect(refused).to.deep.equal([401, 401, 404]);
   });
 
-  it('show a gateway that is alive and not ready while the core is away', async () => {
+  it('report a gateway as alive but not ready while the core is down', async () => {
     const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
     const ready = async () => (await fetch(`${gateway.gatewayUrl}/readyz`)).status;
     expect(await ready()).to.equal(200);

@@ -26,7 +26,7 @@ describe('hubs on one database', function () {
     await Promise.all(dataDirs.map(discard));
   });
 
-  it('start at the same moment with one master key and one schema', async () => {
+  it('start at the same time with one master key and one schema', async () => {
     const names = await query<{ name: string }>(databaseUrl, 'select name from hub_migration');
     expect(new Set(names.map(({ name }) => name)).size)
       .to.equal(names.length)
@@ -51,7 +51,7 @@ describe('hubs on one database', function () {
     expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 200, 409, 409, 409, 409]);
   });
 
-  it('admit none with another master key, nor name a password of a database that does not answer', async () => {
+  it('refuse another master key, and never print the password of an unreachable database', async () => {
     const key = randomBytes(32).toString('base64');
     const start = (env: Record<string, string>) =>
       hubctl(['serve', '--port', '0', '--rpc-port', '0'], { HUB_DATA_DIR: dataDirs[1] ?? '', ...env });

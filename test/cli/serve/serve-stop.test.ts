@@ -10,7 +10,7 @@ import { until } from '../../support/until.ts';
 const hasLogged = (hub: HubProcess, message: string): boolean =>
   hub.lines.some((line) => line.includes(message));
 
-describe('a hub that is told to stop', function () {
+describe('a stopping hub', function () {
   this.timeout(60_000); // it starts hubs
   let dataDirs: string[];
   let hubs: [HubProcess, HubProcess];
@@ -26,7 +26,7 @@ describe('a hub that is told to stop', function () {
     await Promise.all(dataDirs.map(discard));
   });
 
-  it('answers what is under way, takes nothing new, and exits with 0', async () => {
+  it('finishes current requests, accepts no new ones, and exits with 0', async () => {
     const [hub] = hubs;
     const slow = await beginRequest(hub.gatewayUrl);
     const exited = once(hub.child, 'exit');
@@ -53,7 +53,7 @@ describe('a hub that is told to stop', function () {
     expect(hasLogged(hub, 'hub has stopped')).to.equal(true);
   });
 
-  it('exits at once at a second signal, whatever is under way', async () => {
+  it('exits at once at a second signal', async () => {
     const [, hub] = hubs;
     const slow = await beginRequest(hub.gatewayUrl);
     hub.child.kill('SIGINT');

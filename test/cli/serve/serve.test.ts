@@ -37,7 +37,7 @@ describe('hubctl serve with its own PostgreSQL', function () {
     await discard(dataDir);
   });
 
-  it('says where it listens, and tells hubctl in hub.json', async () => {
+  it('logs its addresses, and writes them to hub.json', async () => {
     const ready = hub.lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'hub is ready');
     expect(ready.time).to.match(/^\d{4}-\d\d-\d\dT.*Z$/);
     const file = join(dataDir, 'hub.json');
@@ -52,7 +52,7 @@ describe('hubctl serve with its own PostgreSQL', function () {
     expect(stdout).to.contain(license.licenseId);
   });
 
-  it('keeps its files to its user', async () => {
+  it('makes its files readable by its user only', async () => {
     // Follows the first calls, a moment later.
     await until(async () => (await readdir(dataDir)).includes('audit-head'), 'the head is noted');
     for (const name of await readdir(dataDir)) {
@@ -68,7 +68,7 @@ describe('hubctl serve with its own PostgreSQL', function () {
     ]);
   });
 
-  it('refuses a second hub on its data directory, and is not disturbed', async () => {
+  it('refuses a second hub on its data directory, which does not disturb the first', async () => {
     const second = await hubctl(['serve', '--port', '0', '--rpc-port', '0', '--data-dir', dataDir]);
     expect(second.code).to.equal(1);
     expect(second.stderr).to.equal(
@@ -78,7 +78,7 @@ describe('hubctl serve with its own PostgreSQL', function () {
     expect(JSON.parse(await readFile(join(dataDir, 'hub.json'), 'utf8')).pid).to.equal(hub.child.pid);
   });
 
-  it('finds its PostgreSQL and all data again after it was killed', async () => {
+  it('finds its PostgreSQL and all data after it was killed', async () => {
     const exited = once(hub.child, 'exit');
     hub.child.kill('SIGKILL');
     await exited;
@@ -91,7 +91,7 @@ describe('hubctl serve with its own PostgreSQL', function () {
     expect((await activate(hub.gatewayUrl, license.licenseKey, 'machine-2')).status).to.equal(409);
   });
 
-  it('leaves no PostgreSQL and no hub.json when it is stopped, or cannot start', async () => {
+  it('leaves no PostgreSQL and no hub.json when it stops or cannot start', async () => {
     expect(await hub.stop()).to.equal(0);
     expect(await postgresRuns(dataDir)).to.equal(false);
     expect(existsSync(join(dataDir, 'hub.json'))).to.equal(false);
@@ -111,7 +111,7 @@ describe('hubctl serve with its own PostgreSQL', function () {
     expect(existsSync(join(dataDir, 'hub.json'))).to.equal(false);
   });
 
-  it('keeps its data over a restart, and its token', async () => {
+  it('keeps its data and its token over a restart', async () => {
     const token = await readFile(join(dataDir, 'admin-token'), 'utf8');
     hub = await spawnHub({ HUB_DATA_DIR: dataDir });
     const { status } = await checkStatus(hub.gatewayUrl, license.licenseId, 'machine-1');
@@ -129,7 +129,7 @@ describe('hubctl serve as an ordinary user', function () {
   });
   after(() => dataDir && discard(dataDir));
 
-  it('keeps everything, its PostgreSQL too, inside the data directory', async function () {
+  it('keeps all files, including PostgreSQL, in the data directory', async function () {
     const account = await unprivilegedAccount();
     if (account === undefined || !(await canEnter(dirname(HUBCTL), account))) return this.skip();
     await chown(dataDir, account.uid, account.gid);

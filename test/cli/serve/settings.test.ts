@@ -167,14 +167,14 @@ describe('the settings of a hub', () => {
     const { written, read, wrong, beside = {} } = SAMPLES[key];
     const absent = fallback === undefined ? undefined : parse(fallback);
 
-    it(`reads ${env}, and takes an empty one for none`, () => {
+    it(`reads ${env}, and treats an empty one as unset`, () => {
       expect(plain(readSettings({}, { ...beside, [env]: written })[key])).to.deep.equal(plain(read));
       expect(plain(readSettings({}, { [env]: '' })[key]))
         .to.deep.equal(plain(absent))
         .and.not.deep.equal(plain(read));
     });
 
-    it(`refuses a wrong ${env} in one line that names it`, () => {
+    it(`refuses a wrong ${env} in one line with its name`, () => {
       for (const value of wrong) {
         const lines = refusal({}, { [env]: value });
         expect(lines, value).to.have.length(1);
@@ -183,7 +183,7 @@ describe('the settings of a hub', () => {
     });
 
     if (flag === undefined) continue;
-    it(`reads --${flag} before ${env}, and names it where it is wrong`, () => {
+    it(`prefers --${flag} to ${env}, and names the wrong one`, () => {
       const [first = ''] = wrong;
       expect(
         plain(readSettings({ [flagName(flag)]: written }, { ...beside, [env]: first })[key]),
@@ -197,12 +197,12 @@ describe('the settings of a hub', () => {
     });
   }
 
-  it('take no secret from the command line', () => {
+  it('accepts no secrets on the command line', () => {
     const secrets = SETTINGS.filter(({ flag }) => flag === undefined).map(({ key }) => key);
     expect(secrets).to.have.members(['masterKey', 'coreToken']);
   });
 
-  it('take addresses and tokens from private files, and no password from the command line', async () => {
+  it('accepts addresses and tokens from private files, and no passwords on the command line', async () => {
     const directory = await makeDataDir();
     const file = join(directory, 'secret');
     for (const [env, key, value] of [
@@ -228,7 +228,7 @@ describe('the settings of a hub', () => {
     await rm(directory, { recursive: true });
   });
 
-  it('report every wrong value at once', () => {
+  it('reports all wrong values at once', () => {
     const environment = Object.fromEntries(
       SETTINGS.map(({ key, env }) => [env, SAMPLES[key].wrong[0] ?? '']),
     );
@@ -236,7 +236,7 @@ describe('the settings of a hub', () => {
     expect(named).to.deep.equal(SETTINGS.map(({ env }) => env));
   });
 
-  it('are refused without a word of what secrets hold', () => {
+  it('never prints secrets in errors', () => {
     const secret = fc.string({ unit: fc.constantFrom(...'abcdef0123456789'), minLength: 12, maxLength: 40 });
     fc.assert(
       fc.property(secret, (password) => {
@@ -253,7 +253,7 @@ describe('the settings of a hub', () => {
     );
   });
 
-  it('contradict each other only where a hub would use both', () => {
+  it('reports contradictions only where a hub would use both values', () => {
     const gateway = { HUB_ROLE: 'gateway' };
     const core = { HUB_CORE_URL: 'http://core:5100', HUB_CORE_TOKEN: 'hub_token' };
     expect(refusal({}, gateway)).to.deep.equal([
@@ -278,7 +278,7 @@ describe('the settings of a hub', () => {
     expect(refusal({ port: '5100' }, { ...gateway, ...core })[0]).to.match(/^HUB_PORT, HUB_RPC_PORT/);
   });
 
-  it('report contradictions beside wrong values, and none that follows from one', () => {
+  it('reports contradictions beside wrong values, but not those caused by one', () => {
     const lines = refusal({ port: 'x', rpcPort: '5099' }, { HUB_ROLE: 'gateway', HUB_CORE_URL: 'core' });
     expect(lines.map((line) => line.slice(0, line.indexOf(':')))).to.deep.equal([
       '--port',
@@ -287,7 +287,7 @@ describe('the settings of a hub', () => {
     ]);
   });
 
-  it('stop serve, demo and migrate with exit code 2 before anything is started or made', async function () {
+  it('stops serve, demo and migrate with exit code 2 before they start or create anything', async function () {
     this.timeout(30_000); // it starts programs
     const dataDir = join(tmpdir(), `hub-test-${randomUUID()}`);
     const env = { HUB_LOG_LEVEL: 'loud', HUB_MASTER_KEY: 'short', HUB_DATA_DIR: dataDir };

@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts';
 const CLIENTS = 16;
 const ROUNDS = 2;
 
-describe('a gateway before two cores', function () {
+describe('a gateway with two cores', function () {
   this.timeout(90_000); // it starts hubs, and waits until a connection is given up
   let dataDir: string;
   let databaseUrl: string;
@@ -52,7 +52,7 @@ describe('a gateway before two cores', function () {
     await discard(dataDir);
   });
 
-  it('loses no request while one after the other is replaced', async () => {
+  it('loses no request while the cores are replaced one after the other', async () => {
     const answers: number[] = [];
     let isOver = false;
     const clients = Array.from({ length: CLIENTS }, async () => {
@@ -72,7 +72,7 @@ describe('a gateway before two cores', function () {
     expect(gateway.child.exitCode, gateway.complaints()).to.equal(null);
   });
 
-  it('answers 503 with Retry-After at worst, and never 500, when a core is killed', async () => {
+  it('returns at most 503 with Retry-After, never 500, when a core is killed', async () => {
     const seen: { status: number; isRead: boolean; retryAfter: string | null }[] = [];
     let isOver = false;
     const client = async (number: number): Promise<void> => {
@@ -110,7 +110,7 @@ describe('a gateway before two cores', function () {
     for (const { status, retryAfter } of writes) if (status === 503) expect(retryAfter).to.match(/^\d+$/);
   });
 
-  it('is ready again on the other core when its own says nothing any more', async () => {
+  it('is ready again with the other core when its own hangs', async () => {
     expect(await ask()).to.equal(404);
     for (const frozen of cores) {
       const [other] = cores.filter((core) => core !== frozen);
@@ -122,7 +122,7 @@ describe('a gateway before two cores', function () {
     balancer.leadTo(addresses());
   });
 
-  it('tries another address when a connection leads to nothing', async () => {
+  it('tries another address when a connection fails', async () => {
     const held: Socket[] = [];
     // It accepts, and does not come to terms: over TLS no connection is open before both sides have spoken.
     const nothing = createServer((socket) => held.push(socket)).listen(0, '127.0.0.1');

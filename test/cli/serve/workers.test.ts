@@ -46,7 +46,7 @@ const refused = (url: string): Promise<boolean> =>
     () => true,
   );
 
-describe('a hub of several workers', function () {
+describe('a hub with several workers', function () {
   this.timeout(240_000); // it starts many processes
   let dataDir: string;
   let payments: Payments;
@@ -67,7 +67,7 @@ describe('a hub of several workers', function () {
     await discard(dataDir);
   });
 
-  it('serves one pair of ports with all of them, and tells in its log which did what', async () => {
+  it('serves one pair of ports, and logs which worker did what', async () => {
     const { licenseKey } = await issueLicense(payments.hub.admin, { seatLimit: 2 });
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, index) => activate(hub.gatewayUrl, licenseKey, `machine-${index}`)),
@@ -80,7 +80,7 @@ describe('a hub of several workers', function () {
     expect({ rpc, gateway, workers }).to.deep.equal({ rpc: hub.rpcUrl, gateway: hub.gatewayUrl, workers: 3 });
   });
 
-  it('prepares the database once, and is found by hubctl under the process that was started', async () => {
+  it('prepares the database once, and is found by hubctl under its main process', async () => {
     const token = await hubctl(['app', 'list', '--output', 'json'], { HUB_DATA_DIR: dataDir });
     expect({ code: token.code, stderr: token.stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(logged(hub, 'schema brought up to date').map(({ worker }) => worker)).to.deep.equal([1]);
@@ -98,7 +98,7 @@ describe('a hub of several workers', function () {
     return scrape({ rpcUrl: hub.rpcUrl, token });
   };
 
-  it('tells the metrics of all workers, whichever of them is asked', async () => {
+  it('returns the metrics of all workers from any of them', async () => {
     const before = await read();
     const headers = { connection: 'close' }; // each by another worker
     await Promise.all(Array.from({ length: 24 }, () => fetch(`${hub.gatewayUrl}/healthz`, { headers })));
@@ -156,7 +156,7 @@ describe('a hub of several workers', function () {
     expect(after.sum('hub_workers', { state: 'serving' })).to.equal(3);
   });
 
-  it('answers on SIGTERM what is under way, takes nothing new, and exits with 0', async () => {
+  it('finishes current requests on SIGTERM, accepts no new ones, and exits with 0', async () => {
     const slow = await beginRequest(hub.gatewayUrl);
     const exited = once(hub.child, 'exit');
     hub.child.kill('SIGTERM');
@@ -185,7 +185,7 @@ describe('workers on the embedded PostgreSQL', function () {
     await discard(dataDir);
   });
 
-  it('end when one of them dies again and again, and their PostgreSQL with them', async () => {
+  it('end with their PostgreSQL when one of them dies repeatedly', async () => {
     const exited = once(hub.child, 'exit');
     for (let death = 1; death <= 5; death++) {
       await until(() => logged(hub, 'worker starts', 1).length === death, `worker 1 starts, time ${death}`);
@@ -201,7 +201,7 @@ describe('workers on the embedded PostgreSQL', function () {
 describe('workers that cannot start', function () {
   this.timeout(60_000); // it starts a hub
 
-  it('say why once, as a single process does', async () => {
+  it('report the reason once, like a single process', async () => {
     const dataDir = await makeDataDir();
     const hub = await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL: await createMigratedDatabase() });
     const { port } = new URL(hub.rpcUrl);
@@ -221,7 +221,7 @@ describe('workers that cannot start', function () {
 describe('workers with more connections than PostgreSQL allows', function () {
   this.timeout(60_000); // it starts a hub of two
 
-  it('warn of it, and name the settings', async () => {
+  it('cause a warning that names the settings', async () => {
     const dataDir = await makeDataDir();
     const hub = await spawnHub({
       HUB_DATA_DIR: dataDir,
@@ -240,7 +240,7 @@ describe('workers with more connections than PostgreSQL allows', function () {
       .and.contain('HUB_WORKERS');
   });
 
-  it('count by what the role or the database allows, where that is less', async () => {
+  it('are limited by the role or the database if that is less', async () => {
     const databaseUrl = await createMigratedDatabase();
     const { pathname, username: role } = new URL(databaseUrl);
     const database = pathname.slice(1);

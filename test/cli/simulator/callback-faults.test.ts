@@ -5,7 +5,7 @@ import { type Simulator, startSimulator } from '../../../cli/simulator/simulator
 import { until } from '../../support/until.ts';
 import { type Merchant, openMerchant, storeOf, walletOf } from './merchant.ts';
 
-describe('faults of callbacks', () => {
+describe('callback faults', () => {
   let simulator: Simulator;
   let merchant: Merchant;
   beforeEach(async () => {
@@ -19,7 +19,7 @@ describe('faults of callbacks', () => {
     simulator.faults.add({ kind, operation: 'callback', delayMs });
   const received = (name: string) => merchant.received.map(({ fields }) => fields[name]);
 
-  it('lose one altogether, also its repetitions', async () => {
+  it('drop a callback with all its retries', async () => {
     ask('lost');
     simulator.pay(await checkout('LOST'));
     await simulator.idle();
@@ -27,7 +27,7 @@ describe('faults of callbacks', () => {
     expect(simulator.payments()[0]).to.include({ state: 'paid' });
   });
 
-  it('deliver one late, after those that came later', async () => {
+  it('delay a callback until after later ones', async () => {
     const [late, next] = [await checkout('LATE'), await checkout('NEXT')];
     ask('late', 500);
     simulator.pay(late);
@@ -36,14 +36,14 @@ describe('faults of callbacks', () => {
     expect(received('tran_id')).to.deep.equal(['NEXT', 'LATE']);
   });
 
-  it('deliver one three times', async () => {
+  it('deliver a callback three times', async () => {
     ask('duplicated');
     simulator.pay(await checkout('THRICE'));
     await simulator.idle();
     expect(received('tran_id')).to.deep.equal(['THRICE', 'THRICE', 'THRICE']);
   });
 
-  it('let the next one overtake', async () => {
+  it('let the next callback overtake', async () => {
     ask('reordered');
     const session = await checkout('ORDER');
     simulator.fail(session);
@@ -52,7 +52,7 @@ describe('faults of callbacks', () => {
     expect(received('status')).to.deep.equal(['VALID', 'FAILED']);
   });
 
-  it('send a forged one before, which claims the contrary and proves nothing', async () => {
+  it('send a forged callback first, with the opposite claim and no proof', async () => {
     ask('forged');
     simulator.pay(await checkout('PAID'));
     await simulator.idle();
@@ -66,7 +66,7 @@ describe('faults of callbacks', () => {
     expect(body).to.include({ status: 'INVALID_TRANSACTION' });
   });
 
-  it('forge one on request, for either gateway', async () => {
+  it('forge a callback on request, for either gateway', async () => {
     const wallet = walletOf(simulator, merchant);
     const { body } = await wallet.create((await wallet.grant()).body.id_token);
     await simulator.forge(body.paymentID, 'paid');

@@ -24,7 +24,7 @@ describe('the control interface', () => {
   };
   const initiate = (tran_id: string) => storeOf(simulator, merchant).initiate({ tran_id });
 
-  it("presses the customer's buttons by either id, and shows the books", async () => {
+  it("performs the customer's actions by either id, and returns the totals", async () => {
     const { body } = await initiate('ONE');
     await initiate('TWO');
     await initiate('THREE');
@@ -60,14 +60,14 @@ describe('the control interface', () => {
     expect(simulator.totals()).to.deep.equal({ BDT: 30_000n });
   });
 
-  it('authorizes and leaves', async () => {
+  it('authorizes and closes the tab', async () => {
     const wallet = walletOf(simulator, merchant);
     const { body } = await wallet.create((await wallet.grant()).body.id_token);
     await command('leave', { ref: body.paymentID });
     expect(simulator.payments()[0]).to.include({ state: 'authorized' });
   });
 
-  it('causes faults, plans them, and ends them', async () => {
+  it('injects, plans and clears faults', async () => {
     await command('fault', { kind: 'error_500', operation: 'gateway_one.initiate', times: 1 });
     expect((await initiate('A')).status).to.equal(500);
     expect((await command('faults')).events).to.have.length(1);
@@ -79,14 +79,14 @@ describe('the control interface', () => {
     expect(merchant.received[0]?.fields).to.include({ status: 'VALID' });
   });
 
-  it('answers while the providers are down', async () => {
+  it('answers while the providers are unreachable', async () => {
     expect(await command('down', { ms: 60_000 })).to.include({ ok: true });
     const failed = await initiate('A').catch((error: Error) => error.name);
     expect(failed).to.equal('TypeError');
     expect(await command('down', { ms: 0 })).to.include({ ok: true });
   });
 
-  it('lists its commands and faults to who asks', async () => {
+  it('lists its commands and faults', async () => {
     const response = await fetch(`${simulator.url}/_control`);
     const { commands, faults, claims } = JSON.parse(await response.text());
     expect(commands['POST pay']).to.equal('{ref}: the customer pays, or authorizes with gateway_two');
@@ -94,7 +94,7 @@ describe('the control interface', () => {
     expect(claims).to.deep.equal(['paid', 'failed', 'cancelled']);
   });
 
-  it('says what is wrong with a command', async () => {
+  it('explains what is wrong with a command', async () => {
     const complaint = async (name: string, input: object = {}) => {
       const { status, ok, error } = await command(name, input);
       expect(ok).to.equal(false);
@@ -108,7 +108,7 @@ describe('the control interface', () => {
     expect(await complaint('latency', { ms: -1 })).to.match(/^409 ms must be a whole number from 0/);
   });
 
-  it('is not for web pages: neither without leave nor by a name that leads here', async () => {
+  it('refuses web pages, by origin and by host name', async () => {
     const url = `${simulator.url}/_control/pay-all`;
     const statusOf = (headers: Record<string, string>, method = 'POST') =>
       new Promise((resolve, reject) => {

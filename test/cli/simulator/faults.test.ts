@@ -28,7 +28,7 @@ async function failureOf(call: Promise<unknown>): Promise<string> {
   );
 }
 
-describe('faults of answers', () => {
+describe('faults of responses', () => {
   let simulator: Simulator;
   let merchant: Merchant;
   let paymentId: string;
@@ -52,7 +52,7 @@ describe('faults of answers', () => {
   const executions = () => simulator.payments()[0]?.executions;
   const ask = (kind: FaultKind) => simulator.faults.add({ kind, operation: 'gateway_two.execute' });
 
-  it('time out before and after the money moved', async () => {
+  it('time out before and after the payment', async () => {
     ask('timeout_before');
     expect(await failureOf(execute(100))).to.equal('TimeoutError');
     expect(executions()).to.equal(0);
@@ -61,7 +61,7 @@ describe('faults of answers', () => {
     expect(executions()).to.equal(1);
   });
 
-  it('answer 500, a page, or a redirect, and do nothing', async () => {
+  it('return 500, a page or a redirect, and do nothing', async () => {
     ask('error_500');
     expect(await execute()).to.include({ status: 500 });
     ask('html');
@@ -78,19 +78,19 @@ describe('faults of answers', () => {
     expect(executions()).to.equal(0);
   });
 
-  it('answer with nothing, although it is done', async () => {
+  it('return an empty response after performing the request', async () => {
     ask('empty');
     expect(await execute()).to.include({ status: 200, body: '' });
     expect(executions()).to.equal(1);
   });
 
-  it('end the body half-way, although it is done', async () => {
+  it('truncate the body after performing the request', async () => {
     ask('truncated');
     expect(await failureOf(execute())).to.equal('TypeError');
     expect(executions()).to.equal(1);
   });
 
-  it('answer with 100 MB, and stop when the client does', async function () {
+  it('send 100 MB, and stop when the client disconnects', async function () {
     this.timeout(60_000);
     ask('huge');
     const { body } = await execute(50_000);
@@ -103,7 +103,7 @@ describe('faults of answers', () => {
     expect((await execute()).status).to.equal(200);
   });
 
-  it('state another amount, currency or transaction once, and the truth afterwards', async () => {
+  it('report another amount, currency or transaction once, and the truth afterwards', async () => {
     const store = storeOf(simulator, merchant);
     const { body } = await store.initiate({ tran_id: 'TRUE' });
     simulator.pay(body.sessionkey);
@@ -120,7 +120,7 @@ describe('faults of answers', () => {
     expect(simulator.totals()).to.deep.equal({ BDT: 10_000n });
   });
 
-  it('expire a token for good', async () => {
+  it('expire a token permanently', async () => {
     ask('expired_token');
     expect(await execute()).to.include({ status: 401 });
     expect(await execute()).to.include({ status: 401 });
@@ -134,7 +134,7 @@ describe('faults of answers', () => {
     expect((await wallet.grant()).body).to.include({ statusCode: '0000' });
   });
 
-  it('add to how long every answer takes', async () => {
+  it('delay every response', async () => {
     simulator.setLatency(60_000);
     expect(await failureOf(execute(100))).to.equal('TimeoutError');
     simulator.setLatency(0);
@@ -142,7 +142,7 @@ describe('faults of answers', () => {
   });
 
   for (const how of ['refused', 'dropped'] as const) {
-    it(`take the providers away for a while: connections are ${how}`, async () => {
+    it(`make the providers unreachable for a time: connections are ${how}`, async () => {
       simulator.down(300, how);
       expect(await failureOf(execute())).to.equal('TypeError');
       await until(async () => (await failureOf(execute())) === 'none', 'the providers are back');
@@ -150,7 +150,7 @@ describe('faults of answers', () => {
     });
   }
 
-  it('end with the simulator, also in the middle of an outage', async () => {
+  it('end with the simulator, also during an outage', async () => {
     ask('timeout_before');
     const hanging = failureOf(execute());
     await until(() => simulator.faults.events().length === 1, 'the call hangs');
@@ -159,7 +159,7 @@ describe('faults of answers', () => {
     expect(await hanging).to.equal('TypeError');
   });
 
-  it('happen to the payment and as often as asked for, and are on record', async () => {
+  it('affect the given payment the given number of times, and are recorded', async () => {
     simulator.faults.add({ kind: 'error_500', ref: 'another' });
     simulator.faults.add({ kind: 'error_500', ref: paymentId, times: 2 });
     const statuses = [await execute(), await execute(), await execute()].map(({ status }) => status);
@@ -168,7 +168,7 @@ describe('faults of answers', () => {
     expect(simulator.faults.events()).to.deep.equal([event, event]);
   });
 
-  it('are refused where they cannot happen', () => {
+  it('are refused for operations that do not support them', () => {
     const wrong = { kind: 'lost', operation: 'gateway_two.execute' } as const;
     expect(() => simulator.faults.add(wrong)).to.throw('lost cannot affect gateway_two.execute');
   });
@@ -181,12 +181,12 @@ describe('the random plan', () => {
   };
   const count = (kinds: readonly unknown[]) => kinds.filter((kind) => kind !== undefined).length;
 
-  it('repeats itself for a seed, and differs for another', () => {
+  it('is the same for the same seed, and differs for another', () => {
     expect(drawn(7, 0.3)).to.deep.equal(drawn(7, 0.3));
     expect(drawn(7, 0.3)).not.to.deep.equal(drawn(8, 0.3));
   });
 
-  it('keeps to the rate, and to the faults that fit', () => {
+  it('respects the rate and the faults that an operation supports', () => {
     expect(count(drawn(7, 0))).to.equal(0);
     expect(count(drawn(7, 1))).to.equal(1_000);
     expect(count(drawn(7, 0.1))).to.be.within(60, 140);
@@ -194,7 +194,7 @@ describe('the random plan', () => {
     expect(new Set(drawn(7, 1, ['html', 'lost']))).to.deep.equal(new Set(['html']));
   });
 
-  it('is silent after clear', () => {
+  it('stops after clear', () => {
     const faults = createFaults({ seed: 1, rate: 1 });
     faults.add({ kind: 'html' });
     faults.clear();

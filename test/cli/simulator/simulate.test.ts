@@ -58,7 +58,7 @@ describe('hubctl simulate', function () {
     expect(await result).to.include({ code: 0, stdout: printed(), stderr: '' });
   });
 
-  it('writes credentials files for their owner only, also over others', async () => {
+  it('writes credentials files for their owner only, and replaces existing ones', async () => {
     const directory = join(folder, 'new', 'credentials');
     const first = await run('--output', 'json', '--credentials-dir', directory);
     const { credentials, credentialsFiles }: SimulatorReport = JSON.parse(first.printed());
@@ -79,7 +79,7 @@ describe('hubctl simulate', function () {
     );
   });
 
-  it('says how to make slots of it, and which seed repeats its faults', async () => {
+  it('prints how to add slots, and the seed that repeats its faults', async () => {
     const { printed } = await run('--fault-rate', '0.25', '--fault-seed', '42', '--credentials-dir', folder);
     expect(printed()).to.contain('25 % of all operations, seed 42');
     expect(printed()).to.match(
@@ -87,7 +87,7 @@ describe('hubctl simulate', function () {
     );
   });
 
-  it('prints each fault as it happens, and that it has stopped', async () => {
+  it('prints each fault when it happens, and a line when it stops', async () => {
     const { printed, result, child } = await run();
     const [, url] = /Address +(\S+)/.exec(printed()) ?? [];
     const ask = (path: string, body: object) =>
@@ -105,7 +105,7 @@ describe('hubctl simulate', function () {
     expect(stdout).to.match(/The simulator has stopped\. Its payments are gone\.\n$/);
   });
 
-  it('says what is wrong with its options, and that a port is taken', async () => {
+  it('reports wrong options, and a port that is taken', async () => {
     const rate = await hubctl(['simulate', '--fault-rate', '2']);
     expect(rate).to.include({ code: 2, stdout: '' });
     expect(rate.stderr).to.match(/fault-rate.*from 0 to 1/);
@@ -119,7 +119,7 @@ describe('hubctl simulate', function () {
     expect(taken.stderr).to.contain(`Port ${port} cannot be used`).and.contain('--port');
   });
 
-  it('does not write credentials where it cannot', async () => {
+  it('refuses an unwritable directory for credentials', async () => {
     await writeFile(join(folder, 'file'), '');
     for (const directory of [join(folder, 'file'), '/proc/simulator']) {
       const refused = await hubctl(['simulate', '--port', '0', '--credentials-dir', directory]);

@@ -30,7 +30,7 @@ describe('the simulated gateway_one', () => {
     return merchant.received.at(-1)?.fields ?? {};
   };
 
-  it('opens a checkout with a session key and a page', async () => {
+  it('creates a checkout with a session key and a page', async () => {
     const { sessionkey, GatewayPageURL } = await initiated();
     expect(GatewayPageURL).to.equal(`${simulator.gatewayOneUrl}/checkout/${sessionkey}`);
     expect((await fetch(GatewayPageURL)).status).to.equal(200);
@@ -44,7 +44,7 @@ describe('the simulated gateway_one', () => {
     });
   });
 
-  it('says why it opens none', async () => {
+  it('explains why it creates none', async () => {
     const reasonFor = async (fields: Record<string, string>) => {
       const { status, body } = await store.initiate(fields);
       expect({ status, said: body.status, url: body.GatewayPageURL }).to.deep.equal({
@@ -64,7 +64,7 @@ describe('the simulated gateway_one', () => {
     expect(simulator.payments()).to.deep.equal([]);
   });
 
-  it('notifies of a payment with all fields, signed over those that verify_key names', async () => {
+  it('notifies of a payment with all fields, signed over those in verify_key', async () => {
     const { sessionkey } = await initiated({ value_a: 'a & b' });
     simulator.pay(sessionkey);
     const fields = await notification();
@@ -104,7 +104,7 @@ describe('the simulated gateway_one', () => {
     expect(simulator.totals()).to.deep.equal({});
   });
 
-  it('posts a notification again until it gets a 2xx, and gives up after its last attempt', async () => {
+  it('retries a notification until it gets a 2xx, and gives up after the last attempt', async () => {
     let refusals = 2;
     merchant.answer = (response) => void response.writeHead(refusals-- > 0 ? 503 : 200).end();
     simulator.pay((await initiated()).sessionkey);
@@ -122,7 +122,7 @@ describe('the simulated gateway_one', () => {
     ).to.deep.equal([undefined, undefined, undefined]);
   });
 
-  it('validates a payment: VALID first, VALIDATED after, with numbers as strings', async () => {
+  it('validates a payment: VALID first, then VALIDATED, with numbers as strings', async () => {
     const { sessionkey } = await initiated({ total_amount: '69.00' });
     simulator.pay(sessionkey);
     const { val_id: proof = '', tran_id } = await notification();
@@ -140,7 +140,7 @@ describe('the simulated gateway_one', () => {
     expect((await store.validate(proof)).body).to.include({ status: 'VALIDATED', tran_id });
   });
 
-  it('keeps its books in taka and tells the amount that was asked for beside it', async () => {
+  it('converts to taka, and also returns the requested amount', async () => {
     const { sessionkey } = await initiated({ total_amount: '10.50', currency: 'USD' });
     simulator.pay(sessionkey);
     const { val_id: proof = '' } = await notification();
@@ -154,7 +154,7 @@ describe('the simulated gateway_one', () => {
     expect(simulator.totals()).to.deep.equal({ USD: 1_050n });
   });
 
-  it('knows no other val_id and no other store', async () => {
+  it('rejects other val_ids and stores', async () => {
     expect((await store.validate('no-such')).body).to.include({ status: 'INVALID_TRANSACTION' });
     const stranger = { store_passwd: 'wrong' };
     expect((await store.validate('any', stranger)).body).to.include({ APIConnect: 'INVALID_REQUEST' });
@@ -184,7 +184,7 @@ describe('the simulated gateway_one', () => {
     expect((await store.initiate({ tran_id })).body).to.include({ status: 'FAILED' });
   });
 
-  it('tells of one session by its key', async () => {
+  it('returns one session by its key', async () => {
     const { sessionkey } = await initiated();
     expect((await store.query({ sessionkey })).body).to.include({ APIConnect: 'DONE', status: 'PENDING' });
     simulator.pay(sessionkey);
@@ -192,7 +192,7 @@ describe('the simulated gateway_one', () => {
     expect((await store.query({ sessionkey: 'none' })).body).to.include({ status: 'INVALID_TRANSACTION' });
   });
 
-  it('no longer vouches for a payment that was reversed', async () => {
+  it('no longer confirms a reversed payment', async () => {
     const { sessionkey } = await initiated();
     simulator.pay(sessionkey);
     const { val_id: proof = '' } = await notification();
@@ -202,7 +202,7 @@ describe('the simulated gateway_one', () => {
     expect(simulator.totals()).to.deep.equal({});
   });
 
-  it('takes a payment once: its checkout is over then', async () => {
+  it('accepts one payment: its checkout is then closed', async () => {
     const { sessionkey } = await initiated();
     simulator.pay(sessionkey);
     expect(() => simulator.pay(sessionkey)).to.throw('checkout is closed');

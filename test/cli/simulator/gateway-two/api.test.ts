@@ -29,7 +29,7 @@ describe('the simulated gateway_two', () => {
     return { token: good, paymentId: body.paymentID as string, body };
   };
 
-  it('grants tokens to who knows the account', async () => {
+  it('grants tokens for the right account', async () => {
     const { status, body } = await wallet.grant();
     expect({ status, ...body }).to.include({ status: 200, statusCode: '0000', token_type: 'Bearer' });
     expect(body.id_token).to.be.a('string').with.length.above(20);
@@ -39,12 +39,12 @@ describe('the simulated gateway_two', () => {
     expect(unknownApp).to.deep.equal({ statusCode: '2001', statusMessage: 'Invalid App Key' });
   });
 
-  it('tells the lifetime as a number or as a string, as deployments do', async () => {
+  it('returns the lifetime as a number or as a string', async () => {
     const lifetimes = [(await wallet.grant()).body.expires_in, (await wallet.grant()).body.expires_in];
     expect(lifetimes).to.deep.equal([600, '600']);
   });
 
-  it('grants only so many tokens an hour, and says so with status 200', async () => {
+  it('limits tokens per hour, and reports it with status 200', async () => {
     for (let count = 0; count < 3; count += 1) await token();
     const { status, body } = await wallet.grant();
     expect({ status, ...body })
@@ -54,7 +54,7 @@ describe('the simulated gateway_two', () => {
     expect(await token()).to.be.a('string');
   });
 
-  it('refuses tokens that it never granted and those that have expired', async () => {
+  it('refuses unknown and expired tokens', async () => {
     const { token: good, paymentId } = await created();
     expect((await wallet.query(good, { paymentId })).status).to.equal(200);
     now += 600_000;
@@ -77,7 +77,7 @@ describe('the simulated gateway_two', () => {
     expect((await fetch(body.bkashURL)).status).to.equal(200);
   });
 
-  it('says which field keeps it from creating one', async () => {
+  it('names the field that prevents a payment', async () => {
     const good = await token();
     const messageFor = async (fields: object) => (await wallet.create(good, fields)).body.statusMessage;
     expect(await messageFor({ payerReference: '' })).to.match(/payerReference/);
@@ -89,7 +89,7 @@ describe('the simulated gateway_two', () => {
     expect(simulator.payments()).to.deep.equal([]);
   });
 
-  it('sends the browser back with the payment id and what happened', async () => {
+  it('redirects the browser back with the payment id and the result', async () => {
     const returns = async (press: (ref: string) => void) => {
       const { paymentId } = await created();
       press(paymentId);
@@ -108,7 +108,7 @@ describe('the simulated gateway_two', () => {
     expect(await returns(simulator.cancel)).to.equal('cancel');
   });
 
-  it('does not send the browser a second time, whatever the merchant answers', async () => {
+  it('does not redirect the browser twice, whatever the merchant answers', async () => {
     merchant.answer = (response) => void response.writeHead(503).end();
     simulator.pay((await created()).paymentId);
     await simulator.idle();
@@ -129,7 +129,7 @@ describe('the simulated gateway_two', () => {
     expect(simulator.totals()).to.deep.equal({ BDT: 10_000n });
   });
 
-  it('tells in its query what became of a payment', async () => {
+  it('reports the state of a payment in its query', async () => {
     const { token: good, paymentId } = await created({ merchantInvoiceNumber: 'INV3', amount: '69.50' });
     const told = async () => (await wallet.query(good, { paymentId })).body;
     expect(await told()).to.include({ transactionStatus: 'Initiated', userVerificationStatus: 'Incomplete' });
@@ -150,7 +150,7 @@ describe('the simulated gateway_two', () => {
     expect(merchant.received).to.deep.equal([]);
   });
 
-  it('does not execute what the customer failed to pay or cancelled', async () => {
+  it('does not execute a failed or cancelled payment', async () => {
     const [failed, cancelled] = [await created(), await created()];
     simulator.fail(failed.paymentId);
     simulator.cancel(cancelled.paymentId);
@@ -160,7 +160,7 @@ describe('the simulated gateway_two', () => {
     expect(simulator.totals()).to.deep.equal({});
   });
 
-  it('refuses another payment of an invoice that may be paid', async () => {
+  it('refuses a second payment of an invoice that may be paid', async () => {
     const merchantInvoiceNumber = transactionId();
     const { token: good, paymentId } = await created({ merchantInvoiceNumber });
     expect((await wallet.create(good, { merchantInvoiceNumber })).body).to.include({ statusCode: '0000' });
@@ -168,7 +168,7 @@ describe('the simulated gateway_two', () => {
     expect((await wallet.create(good, { merchantInvoiceNumber })).body).to.include({ statusCode: '2029' });
   });
 
-  it('knows the payment id by one spelling only', async () => {
+  it('accepts only one spelling of the payment id', async () => {
     const { token: good, paymentId } = await created();
     expect((await wallet.query(good, { paymentID: paymentId })).body).to.include({ statusCode: '2002' });
     await simulator.close();

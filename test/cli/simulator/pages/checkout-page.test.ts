@@ -45,7 +45,7 @@ for (const javaScriptEnabled of [true, false]) {
     const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
     const state = () => simulator.payments()[0]?.state;
 
-    it('shows merchant, amount and order, as text whatever is in them', async () => {
+    it('shows merchant, amount and order as escaped text', async () => {
       await openStore({ product_name: NASTY, tran_id: '<b>T1</b>' });
       expect(await page.title()).to.equal('Pay 100.00 BDT');
       const text = await page.getByRole('main').innerText();
@@ -53,7 +53,7 @@ for (const javaScriptEnabled of [true, false]) {
       expect(await page.locator('main script, main b').count()).to.equal(0);
     });
 
-    it('loads nothing from elsewhere, and its own style', async () => {
+    it('loads nothing from other hosts, and uses its own style', async () => {
       const asked: string[] = [];
       page.on('request', (request) => asked.push(request.url()));
       await openStore();
@@ -62,7 +62,7 @@ for (const javaScriptEnabled of [true, false]) {
       expect(width).to.be.below(600); // as narrow as the style makes it
     });
 
-    it('pays: notifies the merchant, says so, and brings the customer back with the same fields', async () => {
+    it('pays: notifies the merchant, confirms it, and redirects the customer with the same fields', async () => {
       await openStore();
       await press('Pay 100.00 BDT');
       expect(await page.getByRole('status').innerText()).to.match(/^Paid/);
@@ -75,7 +75,7 @@ for (const javaScriptEnabled of [true, false]) {
       expect(simulator.totals()).to.deep.equal({ BDT: 10_000n });
     });
 
-    it('fails and cancels, and lets the customer pay after all', async () => {
+    it('fails and cancels, and lets the customer pay afterwards', async () => {
       await openStore();
       const url = page.url();
       await press('Fail');
@@ -97,7 +97,7 @@ for (const javaScriptEnabled of [true, false]) {
       expect(await page.getByRole('button').count()).to.equal(0);
     });
 
-    it('authorizes with gateway_two and sends the customer back at once', async () => {
+    it('authorizes with gateway_two and redirects the customer at once', async () => {
       await openWallet();
       await press('Authorize 100.00 BDT');
       await page.waitForURL(/\/back\?session_id=chs_1&paymentID=TR.*&status=success/);
@@ -115,7 +115,7 @@ for (const javaScriptEnabled of [true, false]) {
       expect(simulator.payments().map((payment) => payment.state)).to.deep.equal(['failed', 'cancelled']);
     });
 
-    it('lets the customer authorize with gateway_two and close the tab: nobody is told', async () => {
+    it('lets the customer authorize with gateway_two and close the tab, without a callback', async () => {
       await openWallet();
       await press('Authorize and close the tab without returning');
       expect(await page.getByRole('status').innerText()).to.match(/^Authorized/);
@@ -131,7 +131,7 @@ for (const javaScriptEnabled of [true, false]) {
       expect(await page.getByRole('status').innerText()).to.match(/^Failed/);
     });
 
-    it('says that a checkout does not exist', async () => {
+    it('reports an unknown checkout', async () => {
       const answer = await page.goto(`${simulator.gatewayOneUrl}/checkout/NONE`);
       expect(answer?.status()).to.equal(404);
       expect(await page.getByRole('heading').innerText()).to.equal('Unknown checkout');

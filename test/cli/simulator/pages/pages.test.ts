@@ -16,7 +16,7 @@ describe('the pages of the simulator', () => {
     return { status: response.status, html: await response.text() };
   };
 
-  it('list the open payments at its address, with links to their checkouts', async () => {
+  it('list the open payments with links to their checkouts', async () => {
     expect((await page(simulator.url)).html).to.contain('No payment is open');
     const { body } = await storeOf(simulator, merchant).initiate({ tran_id: 'T1', product_name: '<b>1</b>' });
     const { status, html } = await page(simulator.url);
@@ -28,7 +28,7 @@ describe('the pages of the simulator', () => {
     expect((await page(simulator.url)).html).to.contain('No payment is open');
   });
 
-  it('say that a press does nothing, where it does nothing', async () => {
+  it('report that an action has no effect', async () => {
     const { body } = await storeOf(simulator, merchant).initiate({ tran_id: 'T1' });
     const odd = await page(body.GatewayPageURL, 'press=odd');
     expect(odd.status).to.equal(400);
@@ -39,7 +39,7 @@ describe('the pages of the simulator', () => {
     expect(late.html).to.contain('Nothing has changed').and.contain('is paid');
   });
 
-  it('call what gateway_two is told of the customer the payer, and no order', async () => {
+  it('show the payer for gateway_two, and no order', async () => {
     const wallet = walletOf(simulator, merchant);
     const { body } = await wallet.create((await wallet.grant()).body.id_token);
     const { html } = await page(body.bkashURL);

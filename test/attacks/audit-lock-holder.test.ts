@@ -21,7 +21,7 @@ const ADVISORY = [
   ),
 ];
 
-describe('a session that holds the locks of the hub', function () {
+describe("a session that holds the hub's locks", function () {
   this.timeout(30_000); // it starts hubs
   let databaseUrl: string;
   let hub: TestHub | undefined;
@@ -58,7 +58,7 @@ describe('a session that holds the locks of the hub', function () {
   });
   const audit = () => createClient(AuditService, (hub ?? expect.fail('no hub')).transport);
 
-  it('keeps no hub from starting, linking and queueing with the right to connect alone', async () => {
+  it('cannot stop a hub from starting, linking and queueing with only the right to connect', async () => {
     const first = await startHub({ settings: { databaseUrl } });
     await connectAsStranger();
     for (const key of ADVISORY) await holder.query(`select pg_advisory_lock(${key})`);
@@ -78,7 +78,7 @@ describe('a session that holds the locks of the hub', function () {
     }
   });
 
-  it('is named to who waits, where there is no table of locks yet', async () => {
+  it('is named to waiting hubs if the lock table does not exist yet', async () => {
     await connectAsStranger();
     await holder.query('select pg_advisory_lock(4715099)');
     const client = new pg.Client({ connectionString: databaseUrl });
@@ -97,7 +97,7 @@ describe('a session that holds the locks of the hub', function () {
     ]);
   });
 
-  it('is seen where it owns the schema and stretches the time in which entries have no link', async () => {
+  it('is detected if it owns the schema and delays the links of entries', async () => {
     let now = new Date();
     hub = await startHub({ settings: { databaseUrl }, clock: () => now });
     await createApp(hub.admin);
@@ -120,7 +120,7 @@ describe('a session that holds the locks of the hub', function () {
     await until(async () => (await audit().verifyAuditLog({})).ok, 'the entry is linked');
   });
 
-  it('cannot hold what the queue locks: no advisory lock is left in its statements', () => {
+  it('cannot block the queue: its statements have no advisory locks', () => {
     const statements = `BEGIN; SELECT pg_advisory_xact_lock(('x' || encode(sha224((current_database() || '.pgboss.job')::bytea), 'hex'))::bit(64)::bigint);\nSELECT 1; COMMIT;`;
     expect(withRowLocks(statements)).to.equal(
       `BEGIN; SELECT name FROM hub_lock WHERE name = 'job_queue' FOR UPDATE;\nSELECT 1; COMMIT;`,

@@ -24,7 +24,7 @@ const FORM_BYTES = 65_536;
 const MOST_BYTES = 1_000_000;
 const MOST_MS = 1_000;
 
-describe('a flood of junk callbacks at one session', function () {
+describe('a flood of junk callbacks for one session', function () {
   this.timeout(120_000); // a hundred megabytes, on a shared machine
 
   let payments: Payments;
@@ -37,7 +37,7 @@ describe('a flood of junk callbacks at one session', function () {
   });
   after(() => payments.stop());
 
-  it('keeps few of them, counts the others, and neither hides the session nor a payment of it', async () => {
+  it('is stored in part, counted in full, and hides neither the session nor its payment', async () => {
     const { gatewayUrl, databaseUrl } = payments.hub;
     const session = await createSession(payments, 'gateway_one');
     const junk = formOf(callbackFields(session, 'paid', 'FORGED'));
@@ -109,7 +109,7 @@ describe('a flood of junk callbacks at one session', function () {
     );
   });
 
-  it('says of callbacks that contradict their session that they do, and does not ask because of them', async () => {
+  it('marks callbacks that contradict their session, and causes no requests', async () => {
     const session = await createSession(payments, 'gateway_one');
     const other = await createSession(payments, 'gateway_one');
     const fields = { ...callbackFields(session, 'paid', 'FORGED'), tran_id: other.merchantTransactionId };

@@ -98,13 +98,13 @@ describe('attack: endless pages', function () {
   });
 
   for (const command of COMMANDS) {
-    it(`ends \`${command}\` with an error where the hub repeats its page token`, async () => {
+    it(`end \`${command}\` with an error if the hub repeats its page token`, async () => {
       answer = () => ({ nextPageToken: 'again', full: true });
       await fails(command, 'same page token twice');
       expect(calls).to.equal(2);
     });
 
-    it(`ends \`${command}\` with an error where empty pages have a page token`, async () => {
+    it(`end \`${command}\` with an error if empty pages have a page token`, async () => {
       answer = () => ({ nextPageToken: `page-${calls}`, full: false });
       await fails(command, 'empty page');
       expect(calls).to.equal(1);

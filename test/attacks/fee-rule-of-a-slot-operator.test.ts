@@ -29,7 +29,7 @@ describe('attack: the fee rules of a slot operator', function () {
   };
   const refused = async (call: Promise<unknown>) => (await refusal(call)).code;
 
-  it('do not take the place of rules for any slot, whoever adds first', async () => {
+  it('do not override rules for any slot, in either order', async () => {
     const nothing: Rule = { name: 'house', slot: 'store', basisPoints: 0 };
     const early = (await operator.addFeeRule({ rule: nothing })).rule;
     const house = (await payments.admin.addFeeRule({ rule: { name: 'house', basisPoints: 200 } })).rule;
@@ -44,7 +44,7 @@ describe('attack: the fee rules of a slot operator', function () {
     expect(await feeOf('store')).to.equal(200n);
   });
 
-  it('do not reach other slots, a gateway or all slots', async () => {
+  it('do not affect other slots, a gateway or all slots', async () => {
     const rule: Rule = { name: 'mine', basisPoints: 1 };
     expect(await refused(operator.addFeeRule({ rule: { ...rule, slot: 'wallet' } }))).to.equal(
       'slot_unknown',
@@ -56,7 +56,7 @@ describe('attack: the fee rules of a slot operator', function () {
     expect(await feeOf('wallet')).to.equal(200n);
   });
 
-  it('count in their slot alone where an operator of the house allows it', async () => {
+  it('apply in their slot only if an unlimited operator allows it', async () => {
     await payments.admin.addFeeRule({ rule: { name: 'house', basisPoints: 200, slotsMayOverride: true } });
     await operator.addFeeRule({ rule: { name: 'house', slot: 'store', basisPoints: 50 } });
     expect([await feeOf('store'), await feeOf('wallet')]).to.deep.equal([50n, 200n]);

@@ -33,7 +33,7 @@ const ANSWERS: Readonly<Record<string, ValidationAnswer>> = {
   'rejected credentials': { status: 200, body: '{"APIConnect":"FAILED"}' },
 };
 
-describe('a stranger who forges validation ids', () => {
+describe('an attacker who forges validation ids', () => {
   let payments: Payments;
   let provider: ValidationApi;
   let create: () => Promise<ChargeSession>;
@@ -60,10 +60,10 @@ describe('a stranger who forges validation ids', () => {
   };
 
   for (const [what, answer] of Object.entries(ANSWERS)) {
-    describe(`which the provider answers with ${what}`, () => {
+    describe(`answered by the provider with ${what}`, () => {
       beforeEach(() => answerForged(answer));
 
-      it('does not hide a payment: the hub asks its own question in the same round', async () => {
+      it('does not hide a payment: the hub makes its own query in the same round', async () => {
         const session = await create();
         payQuietly(payments, session);
         const before = provider.calls.length;
@@ -73,7 +73,7 @@ describe('a stranger who forges validation ids', () => {
         expect((await inspect(payments, session)).usageLog).to.not.equal(undefined);
       });
 
-      it('does not keep the sweep from a payment that is made afterwards', async () => {
+      it('does not prevent the sweep from finding a later payment', async () => {
         const session = await create();
         // The same id each time: of several that differ the sweep would take none.
         for (let time = 0; time < 3; time++) await forge(session);
@@ -85,7 +85,7 @@ describe('a stranger who forges validation ids', () => {
     });
   }
 
-  it('does not keep an operator from a payment: recheck and replay ask by the hub’s own id', async () => {
+  it("does not prevent an operator from finding a payment: recheck and replay use the hub's own id", async () => {
     answerForged(FORBIDDEN);
     const [rechecked, replayed] = [await create(), await create()];
     for (const session of [rechecked, replayed]) {
@@ -99,7 +99,7 @@ describe('a stranger who forges validation ids', () => {
     expect(await statusOf(payments, replayed)).to.equal('success');
   });
 
-  it('gains nothing from an outage of the validation API, which settles no session later', async () => {
+  it('gains nothing from an outage of the validation API', async () => {
     provider.answer = () => FORBIDDEN;
     const session = await create();
     await notify(callbackFields(session, 'paid', payQuietly(payments, session)));
@@ -111,7 +111,7 @@ describe('a stranger who forges validation ids', () => {
     ]);
   });
 
-  it('cannot have a session settled that nobody has paid', async () => {
+  it('cannot settle an unpaid session', async () => {
     provider.answer = () => FORBIDDEN;
     const session = await create();
     await forge(session);

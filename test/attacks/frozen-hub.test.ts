@@ -24,7 +24,7 @@ import { until } from '../support/until.ts';
 
 const SETTINGS = { providerTimeoutMs: 2_000, retryDelaySeconds: 1, sweepAfterMs: [4 * 3_600_000] };
 
-describe('a hub that is frozen past its verification lease', function () {
+describe('a hub frozen past its verification lease', function () {
   this.timeout(30_000);
   /** The frozen one: its way to the database is held up. */
   let payments: Payments;
@@ -93,7 +93,7 @@ describe('a hub that is frozen past its verification lease', function () {
     });
   }
 
-  it('does not settle an old "reversed" over the payment that stands again', async () => {
+  it('does not settle an old "reversed" over a restored payment', async () => {
     const session = await createSession(payments, 'gateway_one');
     const proof = payQuietly(payments, session);
     await callBack(payments.hub.gatewayUrl, 'gateway_one', callbackFields(session, 'paid', proof));
@@ -118,7 +118,7 @@ describe('a hub that is frozen past its verification lease', function () {
     ]);
   });
 
-  it('does not bring a checkout that another hub has made meanwhile', async () => {
+  it('does not return a checkout that another hub has created meanwhile', async () => {
     const idempotencyKey = 'frozen-1';
     const request = { slot: 'store', amount: { minorUnits: 10_000n, currency: 'BDT' }, idempotencyKey };
     proxy.holdBack('lock_session');

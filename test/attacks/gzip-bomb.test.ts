@@ -21,7 +21,7 @@ describe('a decompression bomb', function () {
   after(() => attacked.stop());
   const authorization = () => `Bearer ${attacked.token}`;
 
-  it('of many messages is refused at the first, and holds nobody up', async () => {
+  it('of many messages is refused at the first, and delays nobody', async () => {
     const { isOver, write, end } = openStream(await attacked.connect(), REFLECTION, {
       'content-type': 'application/connect+json',
       'connect-content-encoding': 'gzip',
@@ -37,7 +37,7 @@ describe('a decompression bomb', function () {
     expect(damage.grownMb, 'megabytes').to.be.below(100);
   });
 
-  it('of many messages that stay within the ratio is refused by what they unpack to', async () => {
+  it('of many messages within the ratio is refused by its decompressed size', async () => {
     const noise = Array.from({ length: 20_000 }, (_, index) => (index * 7919) % 65_521).join();
     const text = JSON.stringify({ listServices: noise + 'x'.repeat(MEGABYTE - noise.length) });
     const packed = gzipSync(text);

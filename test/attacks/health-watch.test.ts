@@ -12,7 +12,7 @@ const MAX_OPEN = 256;
 const HEADERS = { 'content-type': 'application/connect+json' };
 const REFUSED = /resource_exhausted.*calls without a token open/;
 
-describe('a flood of watches of health', function () {
+describe('a flood of health watches', function () {
   this.timeout(60_000); // it starts a hub
   let attacked: AttackedHub;
   before(async () => {
@@ -28,7 +28,7 @@ describe('a flood of watches of health', function () {
   };
   const isWatching = (watch: OpenStream) => watch.answer().includes('SERVING') && !watch.isOver();
 
-  it('leaves most of them refused, and places free again when the others are closed', async () => {
+  it('is mostly refused, and its places are free again after it ends', async () => {
     const sessions = await Promise.all(Array.from({ length: CONNECTIONS }, () => attacked.connect()));
     let watches: OpenStream[] = [];
     const damage = await attacked.during(async () => {

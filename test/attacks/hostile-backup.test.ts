@@ -97,7 +97,7 @@ describe('a hostile backup', function () {
   const insert = (at: number, ...entries: BackupEntry[]): BackupEntry[] =>
     honest.toSpliced(at, 0, ...entries);
 
-  it('with statements in its names runs none of them', async () => {
+  it('does not run statements in its names', async () => {
     const program = `to program 'touch ${owned}'`;
     const columns = ['id', 'slug', 'name', 'created_at'];
     await expectRefused(
@@ -124,7 +124,7 @@ describe('a hostile backup', function () {
     await expectRefused(withTable({ months: [`2026-01-01'); copy`] }), /months\[0\] is /);
   });
 
-  it('fills no table but those of the hub, and none of those whose rows the job queue runs', async () => {
+  it('fills only tables of the hub, and none whose rows the job queue executes', async () => {
     for (const [schema, name] of [
       ['pg_catalog', 'pg_authid'],
       ['job', 'bam'], // it has statements
@@ -143,7 +143,7 @@ describe('a hostile backup', function () {
     );
   });
 
-  it('with the wrong manifest is refused with its reason', async () => {
+  it('with a wrong manifest is refused with the reason', async () => {
     const answers: [string, RegExp][] = [
       ['null', /^the manifest of the backup is null, not an object$/],
       ['7', /is 7, not an object/],
@@ -189,7 +189,7 @@ describe('a hostile backup', function () {
     );
   });
 
-  it('with tables or columns twice, or missing, is refused', async () => {
+  it('with repeated or missing tables or columns is refused', async () => {
     await expectRefused(
       withManifest(({ tables }) => tables.push(tables[0] ?? {})),
       /tables has "\w+\.\w+" twice/,
@@ -207,7 +207,7 @@ describe('a hostile backup', function () {
     );
   });
 
-  it('with files in other places, of other names or without an end is refused', async () => {
+  it('with reordered, renamed or endless files is refused', async () => {
     const app = indexOf('data/public.app.copy');
     const empty = Buffer.alloc(0);
     for (const name of [
@@ -248,7 +248,7 @@ describe('a hostile backup', function () {
     await expectRefused([...honest.slice(0, app), endless], /^the archive in the backup is incomplete/);
   });
 
-  it('with other rows than it counts is refused, by verify as well where no server is needed', async () => {
+  it('with wrong row counts is refused, by verify too where no server is needed', async () => {
     const totals = (rows: unknown) => replace('totals.json', JSON.stringify({ rows }));
     const { rows } = JSON.parse(file('totals.json').toString()) as { rows: number[] };
     const app = manifest().tables.findIndex(({ name }) => name === 'app');
@@ -279,7 +279,7 @@ describe('a hostile backup', function () {
     );
   });
 
-  it('with a position that no sequence can have is refused', async () => {
+  it('with an impossible position of a sequence is refused', async () => {
     await expectRefused(
       withManifest(({ sequences }) =>
         Object.assign(sequences[0] ?? {}, { lastValue: '9223372036854775807' }),
@@ -288,7 +288,7 @@ describe('a hostile backup', function () {
     );
   });
 
-  it('with a header that asks for too much is refused before it is worked on', async () => {
+  it('with excessive requirements in its header is refused before any work', async () => {
     const path = join(directory, 'header.age');
     const refusal = () =>
       verifyBackup(createReadStream(path), PASSPHRASE).catch((error: Error) => error.message);
@@ -303,7 +303,7 @@ describe('a hostile backup', function () {
     expect(await refusal()).to.match(/^the file is not a backup/);
   });
 
-  it('as it was made is restored', async () => {
+  it('is restored if unaltered', async () => {
     const url = await createDatabase();
     await restore(honest, url);
     expect(await query(url, 'select from app')).to.have.length(1);

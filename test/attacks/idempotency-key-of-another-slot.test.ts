@@ -39,7 +39,7 @@ describe('attack: the idempotency key of another slot', function () {
   const create = async (shop: typeof store, request: Request) =>
     (await shop.createChargeSession(request)).session;
 
-  it('is not blocked: a key that one slot used is free in the other, with any request', async () => {
+  it('is not blocked: a key of one slot is free in another, with any request', async () => {
     const victim = await create(wallet, requestOf('wallet', 'ORD-1'));
     const attacker = await create(store, requestOf('store', 'ORD-1', { orderReference: 'other' }));
     expect(attacker?.slot).to.equal('store');
@@ -50,14 +50,14 @@ describe('attack: the idempotency key of another slot', function () {
     expect((await create(wallet, requestOf('wallet', 'ORD-2')))?.sessionId).to.equal(second?.sessionId);
   });
 
-  it('is not told: a used key and a fresh one have the same answers', async () => {
+  it('is not revealed: a used key and a new one get the same responses', async () => {
     await create(wallet, requestOf('wallet', 'ORD-3'));
     const ask = (key: string) => refusal(create(store, requestOf('wallet', key)));
     expect(await ask('ORD-3')).to.deep.equal(await ask('never used'));
     expect(await ask('ORD-3')).to.include({ code: 'slot_unknown' });
   });
 
-  it('makes one session for each slot in a race of both', async () => {
+  it('creates one session for each slot in a race of both', async () => {
     const shops = { store, wallet };
     const created = await Promise.all(
       Array.from({ length: 16 }, (_, index) => {
@@ -72,7 +72,7 @@ describe('attack: the idempotency key of another slot', function () {
     }
   });
 
-  it('is still refused with another request in its own slot', async () => {
+  it('is still refused with a different request in its own slot', async () => {
     await create(store, requestOf('store', 'ORD-5'));
     const changed = requestOf('store', 'ORD-5', { orderReference: 'other' });
     expect(await refusal(create(store, changed))).to.include({ code: 'idempotency_key_reused' });

@@ -17,7 +17,7 @@ describe('a stream of large JSON messages', function () {
   });
   afterEach(() => attacked.stop());
 
-  it('is refused before it takes much memory or holds others up', async () => {
+  it('is refused before it takes much memory or delays others', async () => {
     const { isOver, write, end } = openStream(await attacked.connect(), REFLECTION, headers);
     let answer = '';
     const damage = await attacked.during(async () => {
@@ -29,7 +29,7 @@ describe('a stream of large JSON messages', function () {
     expect(damage.longestWaitMs, 'milliseconds').to.be.below(1_000);
   });
 
-  it('has no room for many messages that are never finished', async () => {
+  it('has no room for many unfinished messages', async () => {
     const session = await attacked.connect();
     const unfinished = envelope(LARGE).subarray(0, -1);
     const streams = Array.from({ length: 200 }, () => openStream(session, REFLECTION, headers));

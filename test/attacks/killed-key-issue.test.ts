@@ -19,7 +19,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const KEY = /[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){4}/g;
 const MANY = 500_000;
 
-describe('hubctl key issue that is stopped', function () {
+describe('hubctl key issue when stopped', function () {
   this.timeout(60_000); // it starts a hub and programs
   const app = `app-${randomUUID().slice(0, 8)}`;
   let hub: TestHub;
@@ -57,7 +57,7 @@ describe('hubctl key issue that is stopped', function () {
   };
 
   for (const signal of SIGNALS) {
-    it(`by ${signal} has every key that was issued in the file, and says how many`, async () => {
+    it(`by ${signal} has all issued keys in the file, and reports their number`, async () => {
       const file = join(dir, `${signal}.csv`);
       const child = issue(signal, '--count', String(MANY), '--out', file);
       const end = ended(child);
@@ -72,7 +72,7 @@ describe('hubctl key issue that is stopped', function () {
       expect(await issuedTo(signal)).to.deep.equal(keys);
     });
 
-    it(`by ${signal} has printed every key that was issued`, async () => {
+    it(`by ${signal} has printed all issued keys`, async () => {
       const child = issue(`${signal} pipe`, '--count', String(MANY), '--output', 'json');
       const [printed, complaint, exit] = [
         text(child.stdout ?? Readable.from([])),
@@ -91,7 +91,7 @@ describe('hubctl key issue that is stopped', function () {
     });
   }
 
-  it('takes one Ctrl-C that comes twice, and other signals with it, for one', async () => {
+  it('treats a repeated Ctrl-C, or several signals together, as one', async () => {
     const file = join(dir, 'echo.csv');
     const child = issue('echo', '--count', String(MANY), '--out', file);
     const end = ended(child);
@@ -114,7 +114,7 @@ describe('hubctl key issue that is stopped', function () {
       until(async () => (await query(hub.databaseUrl, waits)).length > 0, 'the hub waits for the lock');
     afterEach(() => holder?.end());
 
-    it('waits for the answer, and its keys are in the file', async () => {
+    it('waits for the response, and has its keys in the file', async () => {
       await lock('license');
       const file = join(dir, 'waits.csv');
       const child = issue('waits', '--count', '5000', '--out', file);
@@ -132,7 +132,7 @@ describe('hubctl key issue that is stopped', function () {
       expect(await issuedTo('waits')).to.deep.equal(keys);
     });
 
-    it('ends at a second signal, and says what is not known', async () => {
+    it('exits at a second signal, and reports what is unknown', async () => {
       await lock('license');
       const file = join(dir, 'twice.csv');
       const child = issue('twice', '--count', '5000', '--out', file);
@@ -147,7 +147,7 @@ describe('hubctl key issue that is stopped', function () {
     });
 
     for (const signal of SIGNALS) {
-      it(`prints a token that is created when ${signal} comes`, async () => {
+      it(`prints a token created when ${signal} arrives`, async () => {
         await lock('service_token');
         const child = start(['token', 'create', '--role', 'viewer', '--name', signal], env());
         const { complaint, exit } = watch(child);

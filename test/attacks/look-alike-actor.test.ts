@@ -11,7 +11,7 @@ import { startHub, type TestHub, transportTo } from '../support/hub/hub.ts';
 import { createApp, issueLicense } from '../support/hub/license.ts';
 import { query } from '../support/postgres/databases.ts';
 
-describe('a token that looks like somebody else', function () {
+describe('a token that imitates another actor', function () {
   this.timeout(30_000); // it starts a hub
   let hub: TestHub;
   const log: string[] = [];
@@ -50,12 +50,12 @@ describe('a token that looks like somebody else', function () {
     });
   }
 
-  it('may have a name that only contains one of those', async () => {
+  it('may have a name that only contains a reserved one', async () => {
     const { serviceToken } = await tokens().createToken({ name: 'hub watcher', role: Role.VIEWER });
     expect(serviceToken?.name).to.equal('hub watcher');
   });
 
-  it('is told from another one of the same name by its id, in the audit log and in the request log', async () => {
+  it('is distinguished from another one with the same name by its id, in the audit log and the request log', async () => {
     const app = await createApp(hub.admin);
     const [one, two] = [await createOperator(), await createOperator()];
     await issueAs(one.token, app);
@@ -69,7 +69,7 @@ describe('a token that looks like somebody else', function () {
     expect(JSON.parse(line ?? '{}')).to.include({ caller: 'operator', callerKind: 'token' });
   });
 
-  it('is told from the hub itself by its kind, whatever it is called', async () => {
+  it('is distinguished from the hub itself by its kind, whatever its name', async () => {
     const app = await createApp(hub.admin);
     const { tokenId, token } = await createOperator();
     // As a token from before names were reserved.

@@ -30,7 +30,7 @@ describe('attack: page tokens as an oracle', function () {
   });
   after(() => payments.stop());
 
-  it('learns nothing from ids: known, foreign and made-up ones have the same answer', async () => {
+  it('reveal nothing about ids: known, foreign and invented ones get the same response', async () => {
     const ids = [
       own,
       foreign,
@@ -46,7 +46,7 @@ describe('attack: page tokens as an oracle', function () {
     }
   });
 
-  it('cannot use a token that was made for another query, list, scope or page filter', async () => {
+  it('cannot be used with another query, list, scope or filter', async () => {
     const unlimited = payments.hub.transport;
     for (const filter of [{}, ALL]) {
       const mine = await firstPage(limited, { slot: 'store', ...filter });
@@ -72,7 +72,7 @@ describe('attack: page tokens as an oracle', function () {
     }
   });
 
-  it('cannot change a token', async () => {
+  it('cannot be altered', async () => {
     const token = await firstPage(limited, { slot: 'store' });
     for (let at = 0; at < token.length; at += 7) {
       const changed = token.slice(0, at) + (token[at] === 'A' ? 'B' : 'A') + token.slice(at + 1);

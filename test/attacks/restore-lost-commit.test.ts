@@ -22,7 +22,7 @@ const PASSPHRASE = 'correct horse battery staple';
 const HEAD = `7:${'0'.repeat(64)}\n`;
 const NOBODY = 'postgres://127.0.0.1:1/';
 
-describe('a restore whose commit is not answered', function () {
+describe('a restore whose commit gets no response', function () {
   this.timeout(30_000); // it starts a hub
   let directory: string;
   let file: string;
@@ -95,7 +95,7 @@ describe('a restore whose commit is not answered', function () {
   });
 
   for (const committed of [true, false]) {
-    it(`${committed ? 'keeps' : 'removes'} the keys of a hub that never served, having ${committed ? '' : 'not '}committed`, async () => {
+    it(`${committed ? 'keeps' : 'removes'} the keys of a hub that never served, ${committed ? 'after' : 'without'} a commit`, async () => {
       const path = join(directory, `unserved-${committed}.age`);
       await backUpUnserved(path);
       const outcome = restore(
@@ -109,7 +109,7 @@ describe('a restore whose commit is not answered', function () {
     });
   }
 
-  it('waits for a commit that goes on without it', async () => {
+  it('waits for a commit that still runs', async () => {
     const db = await openQuietly({ url: databaseUrl });
     await migrateUp(db);
     await db.close();
@@ -130,7 +130,7 @@ describe('a restore whose commit is not answered', function () {
     await expectRestored();
   });
 
-  it('finds that nothing was committed, and leaves all as it was', async () => {
+  it('finds that nothing was committed, and leaves everything unchanged', async () => {
     const refused = await messageOf(restore(() => proxy.cutAt('commit', { delivered: false })));
     expect(refused).to.match(
       /^the backup is not restored, and the database is still empty: the commit failed \(.+\)\. Run it again$/,
@@ -143,7 +143,7 @@ describe('a restore whose commit is not answered', function () {
   });
 
   for (const committed of [true, false]) {
-    it(`keeps everything while the database is away, having ${committed ? '' : 'not '}committed`, async () => {
+    it(`keeps everything while the database is down, ${committed ? 'after' : 'without'} a commit`, async () => {
       const away = () => proxy.leadTo(NOBODY);
       const refused = await messageOf(
         restore(() => {
@@ -185,7 +185,7 @@ describe('a restore whose commit is not answered', function () {
     );
   }
 
-  it('puts the keys in their place where they are missing beside the data', async () => {
+  it('restores missing keys beside the data', async () => {
     await restore(() => {});
     const elsewhere = await makeDataDir();
     await discard(dataDir);

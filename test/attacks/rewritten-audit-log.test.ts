@@ -15,7 +15,7 @@ import { until } from '../support/until.ts';
 const APPEND_ONLY = ['audit_entry', 'audit_link', 'audit_anchor'];
 const QUEUE_THE_REST = 'insert into audit_unlinked select id from audit_entry on conflict do nothing';
 
-describe('an audit log that the owner of the schema has rewritten', function () {
+describe('an audit log rewritten by the owner of the schema', function () {
   this.timeout(30_000); // it starts hubs
   const masterKey = randomBytes(32).toString('base64');
   let databaseUrl: string;
@@ -63,7 +63,7 @@ describe('an audit log that the owner of the schema has rewritten', function () 
     return families.find((family) => family.name === name)?.samples[0]?.value;
   };
 
-  it('gets no new chain: the hub serves, links nothing and says so everywhere', async () => {
+  it('gets no new chain: the hub serves, links nothing and reports it', async () => {
     const noted = await recordThree();
     await rewrite(
       'delete from audit_link; delete from audit_head; delete from audit_key',
@@ -92,7 +92,7 @@ describe('an audit log that the owner of the schema has rewritten', function () 
     await until(async () => (await gauge('hub_audit_chain_stopped')) === 0, 'the gauge falls again');
   });
 
-  it('is not linked anew with the key that was left in its place', async () => {
+  it('is not linked again with the old key', async () => {
     await recordThree();
     await rewrite('delete from audit_link; delete from audit_head', removeFirst, QUEUE_THE_REST);
     await start();
@@ -102,7 +102,7 @@ describe('an audit log that the owner of the schema has rewritten', function () 
     expect(await query(databaseUrl, 'select from audit_link')).to.have.length(0);
   });
 
-  it('is not new, emptied of everything, as long as the database holds what it recorded', async () => {
+  it('does not count as new after it is emptied, while the database has recorded objects', async () => {
     await recordThree();
     await rewrite(
       'delete from audit_link; delete from audit_head; delete from audit_key; delete from audit_unlinked',
@@ -115,7 +115,7 @@ describe('an audit log that the owner of the schema has rewritten', function () 
     expect(broken).to.include({ problem: 'key_missing' });
   });
 
-  it('is not new, emptied of everything, for a hub whose note of the head is elsewhere', async () => {
+  it("does not count as new after it is emptied, if the hub's noted head is elsewhere", async () => {
     const file = join(directory, 'head');
     await recordThree(file);
     await rewrite(

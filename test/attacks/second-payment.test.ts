@@ -69,7 +69,7 @@ describe('a second payment of a paid session', function () {
   };
 
   for (const gateway of GATEWAYS) {
-    it(`at ${gateway} is found by a query alone, and kept once, beside a usage log that stays`, async () => {
+    it(`at ${gateway} is found by a query only, stored once, and leaves the usage log unchanged`, async () => {
       const session = await createSession(payments, gateway);
       await payTwice(session);
       expect(payments.tap.calls).to.not.include('/gateway_two/execute');
@@ -101,7 +101,7 @@ describe('a second payment of a paid session', function () {
       expect(payments.tap.calls).to.not.include('/gateway_two/execute');
     });
 
-    it(`at ${gateway} is not asked about when the callback of the first one is repeated`, async () => {
+    it(`at ${gateway} causes no query when the callback of the first one is repeated`, async () => {
       const session = await createSession(payments, gateway);
       await pay(payments, session);
       const proof = (await inspect(payments, session)).session?.gatewayTransactionId;
@@ -113,7 +113,7 @@ describe('a second payment of a paid session', function () {
       expect(payments.tap.calls).to.deep.equal([]);
     });
 
-    it(`at ${gateway} that was never made is asked about a few times only, and leaves nothing`, async () => {
+    it(`at ${gateway} that was never made causes few queries, and leaves nothing`, async () => {
       const session = await createSession(payments, gateway);
       await pay(payments, session);
       payments.tap.forget();
@@ -134,7 +134,7 @@ describe('a second payment of a paid session', function () {
     });
   }
 
-  it('is not seen in a payment of another session', async () => {
+  it('is not a payment of another session', async () => {
     const [session, other] = [
       await createSession(payments, 'gateway_two'),
       await createSession(payments, 'gateway_two'),
@@ -153,7 +153,7 @@ describe('a second payment of a paid session', function () {
     expect(asked).to.deep.equal([]);
   });
 
-  it('is found although its callback came before the first one was settled', async () => {
+  it('is found although its callback arrived before the first one was settled', async () => {
     const session = await createSession(payments, 'gateway_one');
     const { providerPaymentId: ref } = session;
     for (let time = 0; time < 2; time++)
@@ -175,7 +175,7 @@ describe('a second payment of a paid session', function () {
     );
   });
 
-  it('at gateway_two is found although its callback waited for the answer about the first one', async () => {
+  it('at gateway_two is found although its callback waited for the verification of the first one', async () => {
     const session = await createSession(payments, 'gateway_two');
     const { providerPaymentId: ref } = session;
     payQuietly(payments, session);
@@ -193,7 +193,7 @@ describe('a second payment of a paid session', function () {
     await expectSecond(session);
   });
 
-  it('at gateway_two is found although its callback made the hub learn of the first one', async () => {
+  it('at gateway_two is found although its callback led to the first one', async () => {
     const session = await createSession(payments, 'gateway_two');
     const { providerPaymentId: ref } = session;
     payQuietly(payments, session);
@@ -207,7 +207,7 @@ describe('a second payment of a paid session', function () {
     await expectSecond(session);
   });
 
-  it('is asked about again until the provider answers', async () => {
+  it('is queried again until the provider answers', async () => {
     const session = await createSession(payments, 'gateway_one');
     await pay(payments, session);
     payments.simulator.faults.add({ kind: 'error_500', operation: 'gateway_one.query', times: 2 });
@@ -215,7 +215,7 @@ describe('a second payment of a paid session', function () {
     await until(async () => (await duplicatesOf(session)).length === 1, 'the duplicate payment is found');
   });
 
-  it('is listed and counted until an operator has handled it, which is audited', async () => {
+  it('is listed and counted until an operator handles it, which is audited', async () => {
     const { hub, admin } = payments;
     const session = await createSession(payments, 'gateway_one');
     await payTwice(session);
@@ -260,7 +260,7 @@ describe('a second payment of a paid session', function () {
     });
   });
 
-  describe('at a provider with a list of its own', () => {
+  describe('at a provider that lists payments', () => {
     const QUERY = '/validator/api/merchantTransIDvalidationAPI.php';
     let provider: ScriptedProvider;
     before(async () => {
@@ -292,7 +292,7 @@ describe('a second payment of a paid session', function () {
     };
     const recheck = ({ sessionId }: ChargeSession) => payments.sessions.recheckChargeSession({ sessionId });
 
-    it('keeps payments of other amounts, and neither what does not stand nor what the bank counts once', async () => {
+    it('includes other amounts, but no invalid payments and none counted once by the bank', async () => {
       const session = await create();
       const first = {
         val_id: `A-${session.merchantTransactionId}`,
@@ -317,7 +317,7 @@ describe('a second payment of a paid session', function () {
       ]);
     });
 
-    it('is no duplicate any more once it settles the session after a reversal of the first', async () => {
+    it('is no longer a duplicate after it settles the session because the first was reversed', async () => {
       const session = await create();
       const [first, second] = ['1', '2'].map((name) => ({
         val_id: `${name}-${session.merchantTransactionId}`,
@@ -352,7 +352,7 @@ describe('a second payment of a paid session', function () {
   });
 });
 
-describe('a second payment of a session that keeps no more callbacks', function () {
+describe('a second payment of a session with its maximum of callbacks', function () {
   this.timeout(30_000);
   const KEPT = 3;
   let payments: Payments;
@@ -402,7 +402,7 @@ describe('a second payment of a session that keeps no more callbacks', function 
       expect(payments.tap.calls.filter((path) => path.endsWith('/execute')).length).to.be.at.most(1);
     });
 
-    it(`at ${gateway} is not asked about when counted callbacks repeat the first payment`, async () => {
+    it(`at ${gateway} causes no query when counted callbacks repeat the first payment`, async () => {
       const session = await createSession(payments, gateway);
       await pay(payments, session);
       await fill(session);
@@ -419,7 +419,7 @@ describe('a second payment of a session that keeps no more callbacks', function 
     });
   }
 
-  it('is found although both payments were only counted before one of them settled the session', async () => {
+  it('is found although both payments were only counted before the settlement', async () => {
     const session = await createSession(payments, 'gateway_one');
     await fill(session);
     const first = callbackFields(session, 'paid', payQuietly(payments, session));
@@ -453,9 +453,9 @@ describe('a second payment of a session that keeps no more callbacks', function 
       return rows[0]?.left === 0;
     }, 'the provider was asked about all of them');
   };
-  it('is not hidden by forged payment ids that come before and after it', hideAmongForged);
+  it('is not hidden by forged payment ids before and after it', hideAmongForged);
 
-  it('is not hidden by them either if the journal keeps them all', async () => {
+  it('is not hidden by them even if the journal stores all', async () => {
     const full = payments;
     payments = await startPayments({ clock });
     try {

@@ -20,7 +20,7 @@ import { until } from '../support/until.ts';
 const KEY = /[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){4}/g;
 const HEADER = 'licenseId,licenseKey,app,seats,limitProfile,limits,customer,expiresAt\r\n';
 
-describe('an output that cannot be written', function () {
+describe('an unwritable output', function () {
   this.timeout(60_000); // it starts a hub and programs
   const app = `app-${randomUUID().slice(0, 8)}`;
   let hub: TestHub;
@@ -62,7 +62,7 @@ describe('an output that cannot be written', function () {
   const hints = (printed: string): string[] =>
     [...printed.matchAll(KEY)].map(([key]) => key.slice(-5)).sort();
 
-  describe('is found before a key is issued:', () => {
+  describe('is detected before a key is issued:', () => {
     const refused = async (path: string, message: RegExp, ...more: string[]) => {
       const customer = randomUUID();
       const { code, stdout, stderr } = await issue(customer, '--out', path, ...more);
@@ -76,7 +76,7 @@ describe('an output that cannot be written', function () {
       await refused('/dev/full', /\/dev\/full cannot be written \(ENOSPC\)/);
     });
 
-    it('a disk with less room than there is to write, and a file that is to be overwritten stays', async () => {
+    it('a disk with too little space, and an existing file stays', async () => {
       const interruption = { signal: new AbortController().signal, error: interruptedError };
       const options = { force: true, bytes: 2 ** 60, streams: { stdout: new PassThrough() }, interruption };
       const said = (path: string) =>
@@ -92,7 +92,7 @@ describe('an output that cannot be written', function () {
       expect(await readFile(join(dir, 'kept.csv'), 'utf8')).to.equal('precious');
     });
 
-    it('a directory, a socket, a link to nowhere, a file of which a part is a file', async () => {
+    it('a directory, a socket, a dangling link, a file as a directory', async () => {
       await mkdir(join(dir, 'folder'));
       await refused(join(dir, 'folder'), /folder is a directory\. Give another file with --out/, '--force');
       const socket = createServer().listen(join(dir, 'socket'));
@@ -104,7 +104,7 @@ describe('an output that cannot be written', function () {
       await refused(join(dir, 'file', 'keys.csv'), /cannot be written \(ENOTDIR\)/);
     });
 
-    it('a file that may not be written', async function () {
+    it('a read-only file', async function () {
       if (process.getuid?.() === 0) return this.skip(); // who may write everything
       const file = join(dir, 'read-only.csv');
       await writeFile(file, 'precious');
@@ -112,7 +112,7 @@ describe('an output that cannot be written', function () {
       await refused(file, /cannot be written \(EACCES\)/, '--force');
     });
 
-    it('a pipe whose reader has left', async () => {
+    it('a pipe whose reader has exited', async () => {
       const { code, stderr } = await shell(
         'set -o pipefail; "$@" --out /dev/stdout | true',
         'left',
@@ -130,7 +130,7 @@ describe('an output that cannot be written', function () {
     });
   });
 
-  describe('that cannot be emptied is written to:', () => {
+  describe('that cannot be truncated is written to:', () => {
     it('standard output in a pipe, with nothing else in it', async () => {
       for (const format of ['table', 'json']) {
         const customer = `pipe ${format}`;
@@ -144,7 +144,7 @@ describe('an output that cannot be written', function () {
       }
     });
 
-    it('standard output in a file, behind what is there', async () => {
+    it('standard output in a file, after its contents', async () => {
       await writeFile(join(dir, 'log'), 'before\n');
       const { code, stderr } = await shell('"$@" --out /dev/stdout >> log', 'appended', '--count', '3');
       expect(code, stderr).to.equal(0);
@@ -153,7 +153,7 @@ describe('an output that cannot be written', function () {
       expect(hints(written)).to.deep.equal(await issuedTo('appended'));
     });
 
-    it('what a shell gives for a process', async () => {
+    it('process substitution of a shell', async () => {
       const { code, stderr } = await shell('"$@" --out >(cat > copy)', 'process', '--count', '3');
       expect(code, stderr).to.equal(0);
       const keys = await issuedTo('process');
@@ -162,7 +162,7 @@ describe('an output that cannot be written', function () {
       expect(await copied()).to.deep.equal(keys);
     });
 
-    it('a named pipe, whenever its reader comes', async () => {
+    it('a named pipe, whenever its reader starts', async () => {
       const pipe = join(dir, 'pipe');
       execFileSync('mkfifo', [pipe]);
       const end = ended(start(words('fifo', '--count', '2500', '--out', pipe), env()));
@@ -177,7 +177,7 @@ describe('an output that cannot be written', function () {
     });
   });
 
-  it('a reader that leaves in the middle: each key is read or its license is named', async () => {
+  it('a reader that exits early: each key is read or its license is named', async () => {
     const pipe = join(dir, 'leaving');
     execFileSync('mkfifo', [pipe]);
     const reader = await open(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -217,7 +217,7 @@ describe('an output that cannot be written', function () {
     return rows.map(({ id }) => formatId('lic', id));
   }
 
-  it('a disk that fills up: what is issued is in the file or is named', async function () {
+  it('a disk that fills up: issued licenses are in the file or named', async function () {
     if (!existsSync('/dev/full')) return this.skip();
     // Bash limits files to so many blocks of 1 KiB; writes beyond that fail with EFBIG.
     const { code, stderr } = await shell(
@@ -237,7 +237,7 @@ describe('an output that cannot be written', function () {
     expect((await idsOf('full')).filter((id) => !there.has(id) && !named.has(id))).to.deep.equal([]);
   });
 
-  describe('by an export or a backup:', () => {
+  describe('of an export or a backup:', () => {
     it('a directory and a full disk are refused, a pipe is written to', async function () {
       const out = (path: string) => hubctl(['usage', 'export', '--out', path, '--force'], env());
       const folder = await out(dir);
@@ -258,7 +258,7 @@ describe('an output that cannot be written', function () {
       expect(full.stderr).to.contain('ENOSPC').and.contain('/dev/full has the first 0 entries only.');
     });
 
-    it('a backup takes the place of a file only', async () => {
+    it('a backup replaces only a file', async () => {
       const passphrase = join(dir, 'passphrase');
       await writeFile(passphrase, 'correct horse battery staple\n', { mode: 0o600 });
       for (const path of [dir, '/dev/null']) {
@@ -274,7 +274,7 @@ describe('an output that cannot be written', function () {
     });
   });
 
-  it('standard output on a full disk is told with the license that nobody saw', async function () {
+  it('standard output on a full disk names the license whose key was lost', async function () {
     if (!existsSync('/dev/full')) return this.skip();
     const { code, stderr } = await ended(start(words('seen'), env(), 'ignore', openSync('/dev/full', 'w')));
     expect(code, stderr).to.equal(1);

@@ -4,7 +4,7 @@ import { createSession, GATEWAYS, type Payments, pay, SLOTS, startPayments } fro
 import { query } from '../support/postgres/databases.ts';
 import { refusal } from './payment/refusal.ts';
 
-describe('lists that are given whole', () => {
+describe('unpaged lists', () => {
   let payments: Payments;
   before(async () => {
     payments = await startPayments();
@@ -31,7 +31,7 @@ describe('lists that are given whole', () => {
     await sql(`delete from slot where name like 'slot-%'`);
   });
 
-  it('have at most 500 fee rules that are in force or planned, and the newest 1000 that have ended', async () => {
+  it('have at most 500 current and future fee rules, and the newest 1000 ended ones', async () => {
     await sql(`insert into fee_rule (id, name, version, basis_points, fixed_minor, valid_from, valid_to, created_at)
                select gen_random_uuid(), 'rule-' || n, 1, 1, 0, now() - interval '2 days',
                       case when n > 500 then now() - interval '1 day' end, now()
@@ -55,7 +55,7 @@ describe('lists that are given whole', () => {
     await admin.setLimitProfile({ app: 'full', name: 'profile-7', limits: { seats: 7n } });
   });
 
-  it('have at most 50 published keys of an app, and the newest of those that were withdrawn', async () => {
+  it('have at most 50 published keys of an app, and the newest withdrawn ones', async () => {
     const { admin } = payments.hub;
     const copy = (times: number, isWithdrawn: boolean, prefix: string) =>
       sql(`insert into signing_key (id, app_id, kid, public_key_pem, sealed_private_key, created_at, retired_at, withdrawn_at)
@@ -75,7 +75,7 @@ describe('lists that are given whole', () => {
   });
 
   for (const gateway of GATEWAYS) {
-    it(`tell the story of a session of ${gateway} by its newest page, and lead to the others`, async () => {
+    it(`have the newest page of a session's history at ${gateway}, and lead to the others`, async () => {
       const session = await createSession(payments, gateway);
       await pay(payments, session);
       const { sessionId, merchantTransactionId } = session;

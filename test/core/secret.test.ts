@@ -7,7 +7,7 @@ import { Secret } from '../../core/secret.ts';
 import { createCanaries } from '../support/hub/canaries.ts';
 
 describe('a secret', () => {
-  it('is shown by nothing but reveal', () => {
+  it('is revealed only by reveal', () => {
     const { make, found } = createCanaries();
     const value = make();
     const secret = new Secret(value);
@@ -27,7 +27,7 @@ describe('a secret', () => {
     expect(secret.reveal()).to.equal(value);
   });
 
-  it('stays one in a log of all settings, as an object, in a text and in an error', () => {
+  it('stays hidden in a log of all settings, in an object, a text and an error', () => {
     const { make, found } = createCanaries();
     const settings = readSettings(
       {},

@@ -24,7 +24,7 @@ import { AccessSchema, access, Role } from '../../../gen/hub/access/v1/access_pb
 const ROLE_NAMES = ['admin', 'operator', 'service', 'viewer', 'monitor'] as const;
 
 describe('an RPC', () => {
-  it('without an access option is refused to everybody, admins included', async () => {
+  it('without an access option is refused for everybody, including admins', async () => {
     const method = makeMethod();
     for (const role of ROLE_NAMES) expect(await callAs(role, method), role).to.equal(Code.PermissionDenied);
     expect(await callAs(undefined, method)).to.equal(Code.Unauthenticated);
@@ -37,16 +37,16 @@ describe('an RPC', () => {
     expect(await callAs(undefined, method)).to.equal(Code.Unauthenticated);
   });
 
-  it('that names the unspecified role admits nobody by it', async () => {
+  it('that names the unspecified role allows nobody by it', async () => {
     const method = makeMethod(create(AccessSchema, { roles: [Role.UNSPECIFIED] }));
     expect(await callAs('viewer', method)).to.equal(Code.PermissionDenied);
   });
 
-  it('that is public asks for no token', async () => {
+  it('that is public requires no token', async () => {
     expect(await callAs(undefined, makeMethod(create(AccessSchema, { public: true })))).to.equal('called');
   });
 
-  it('is called by who the token stands for, however the scheme is spelled', async () => {
+  it('identifies the caller by its token, in any spelling of the scheme', async () => {
     const method = makeMethod(create(AccessSchema, { roles: [Role.VIEWER] }));
     const asked: string[] = [];
     const authorize = authorizeBy(async (token) => {
@@ -61,7 +61,7 @@ describe('an RPC', () => {
     expect(asked).to.deep.equal(['hub_1', 'hub_1', 'hub_1']);
   });
 
-  it('asks the database nothing for what cannot be a token', async () => {
+  it('does not query the database for a malformed token', async () => {
     const method = makeMethod(create(AccessSchema));
     const authorize = authorizeBy(() => Promise.reject(new Error('asked')));
     for (const header of ['', 'Bearer', 'Bearer ', 'Bearer a b', 'Basic YTpi', 'hub_1']) {

@@ -51,7 +51,7 @@ describe('access', () => {
     await hub.stop();
   });
 
-  it('is asked of services of ours and of standard ones', () => {
+  it("is defined for the hub's services and for standard ones", () => {
     expect([...served]).to.include.members([
       'grpc.health.v1.Health',
       'grpc.reflection.v1.ServerReflection',
@@ -64,7 +64,7 @@ describe('access', () => {
   for (const method of methods) {
     const { isPublic, admitted } = expectation(method);
     const who = isPublic ? 'anybody' : admitted.join(', ') || 'nobody';
-    it(`to ${method.parent.typeName}/${method.name} has ${who}`, async function () {
+    it(`to ${method.parent.typeName}/${method.name} is for ${who}`, async function () {
       if (!served.has(method.parent.typeName)) this.skip();
       for (const role of roleNames()) {
         const allowed = isPublic || admitted.includes(role);

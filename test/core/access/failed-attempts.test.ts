@@ -42,7 +42,7 @@ describe('attempts with wrong tokens', () => {
   const newToken = async ({ transport }: TestHub) =>
     (await createClient(TokenService, transport).createToken({ role: Role.VIEWER })).token;
 
-  it('are refused with Retry-After once there were too many, whatever the protocol', async () => {
+  it('are refused with Retry-After after too many, by every protocol', async () => {
     const hub = await start();
     await useUp(hub);
     const refused = await failureOf(whoIs(hub, newServiceToken()));
@@ -78,7 +78,7 @@ describe('attempts with wrong tokens', () => {
     expect(codes).to.deep.equal([...Array(LIMIT).fill(Code.Unauthenticated), Code.ResourceExhausted]);
   });
 
-  it('do not lock out those who have been let in before', async () => {
+  it('do not lock out tokens that were accepted before', async () => {
     const hub = await start();
     const token = await newToken(hub);
     await whoIs(hub, token);
@@ -87,14 +87,14 @@ describe('attempts with wrong tokens', () => {
     expect((await whoIs(hub, token)).role).to.equal(Role.VIEWER);
   });
 
-  it('make a token that was never seen wait, so that a right guess is worth nothing', async () => {
+  it('delay unknown tokens, so that a right guess gains nothing', async () => {
     const hub = await start();
     const token = await newToken(hub);
     await useUp(hub);
     expect((await failureOf(whoIs(hub, token))).code).to.equal(Code.ResourceExhausted);
   });
 
-  it('lock out no token that comes from another address, even one that was never seen', async function () {
+  it('do not lock out tokens from another address, even unknown ones', async function () {
     const redisUrl = requireRedis(this);
     for (const settings of [{}, { redisUrl }]) {
       const hub = await start({ settings });
@@ -106,7 +106,7 @@ describe('attempts with wrong tokens', () => {
     }
   });
 
-  it('are told from calls that bring no token', async () => {
+  it('are not confused with calls without a token', async () => {
     const hub = await start();
     const health = `${hub.rpcUrl}/hub.access.v1.AccessService/GetCaller`;
     for (let count = 0; count < 2 * LIMIT; count++) {
@@ -116,7 +116,7 @@ describe('attempts with wrong tokens', () => {
     expect(await attempt(hub)).to.equal('Unauthenticated');
   });
 
-  it('let nobody in who has been revoked', async () => {
+  it('do not admit a revoked token', async () => {
     const hub = await start();
     const tokens = createClient(TokenService, hub.transport);
     const { token, serviceToken } = await tokens.createToken({ role: Role.VIEWER });
@@ -133,7 +133,7 @@ describe('attempts with wrong tokens', () => {
     expect(await attempt(two)).to.equal('ResourceExhausted');
   });
 
-  it('lock nobody out for a count that no window made', async function () {
+  it('lock nobody out because of a foreign count', async function () {
     const redisUrl = requireRedis(this);
     const redis = new Redis(redisUrl);
     try {
@@ -151,7 +151,7 @@ describe('attempts with wrong tokens', () => {
     }
   });
 
-  it('count in memory while the Redis is away', async () => {
+  it('count in memory while Redis is down', async () => {
     const hub = await start({ settings: { redisUrl: 'redis://127.0.0.1:1' } });
     await useUp(hub);
     expect(await attempt(hub)).to.equal('ResourceExhausted');

@@ -30,7 +30,7 @@ describe('local admin token', () => {
     await hub.stop();
   });
 
-  it('is in a file that only its owner can read, and is good for everything', async () => {
+  it('is in a file that only its owner can read, and has the role admin', async () => {
     expect((await stat(file())).mode & 0o777).to.equal(0o600);
     expect(await tokenInFile()).to.match(/^hub_\w{26}_[\w-]{43}$/);
     expect(await roleOf(await tokenInFile())).to.equal(Role.ADMIN);
@@ -46,14 +46,14 @@ describe('local admin token', () => {
     expect(row?.line).to.not.include(Buffer.from(hub.token).toString('hex'));
   });
 
-  it('stays the same over starts', async () => {
+  it('stays the same over restarts', async () => {
     const next = await startBeside();
     expect(next.token).to.equal(hub.token);
     const rows = await query(hub.databaseUrl, 'select id from service_token');
     expect(rows).to.have.length(1);
   });
 
-  it('is replaced at the next start once it is revoked', async () => {
+  it('is replaced at the next start after it is revoked', async () => {
     await query(hub.databaseUrl, 'update service_token set revoked_at = now()');
     const next = await startBeside();
     expect(next.token).to.not.equal(hub.token);
@@ -64,19 +64,19 @@ describe('local admin token', () => {
     expect(refused).to.be.instanceOf(ConnectError).with.property('code', Code.Unauthenticated);
   });
 
-  it('is replaced at the next start once it has expired', async () => {
+  it('is replaced at the next start after it has expired', async () => {
     await query(hub.databaseUrl, `update service_token set expires_at = now() - interval '1 second'`);
     const next = await startBeside();
     expect(await roleOf(next.token)).to.equal(Role.ADMIN);
   });
 
-  it('is never the token of somebody with another role', async () => {
+  it('is never a token with another role', async () => {
     await query(hub.databaseUrl, `update service_token set role = 'viewer'`);
     const next = await startBeside();
     expect(await roleOf(next.token)).to.equal(Role.ADMIN);
   });
 
-  it('is on the audit log of its database, but for the first of all', async () => {
+  it('is recorded in the audit log, except the first', async () => {
     const recorded = () =>
       query(
         hub.databaseUrl,
@@ -94,7 +94,7 @@ describe('local admin token', () => {
     expect((await recorded()).at(-1)).to.deep.equal({ ...row, subject: subjectOf(brought) });
   });
 
-  it('is made anew when the file is empty', async () => {
+  it('is replaced if the file is empty', async () => {
     await writeFile(file(), '\n');
     const next = await startBeside();
     expect(await tokenInFile()).to.equal(next.token);

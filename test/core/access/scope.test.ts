@@ -64,13 +64,13 @@ describe('a limited token', function () {
   });
   after(() => payments.stop());
 
-  it('is told what it is limited to', async () => {
+  it('gets its limits', async () => {
     const caller = await createClient(AccessService, to(token)).getCaller({});
     expect(caller.apps).to.deep.equal([inside[Subject.APP]]);
     expect(caller.slots).to.deep.equal([inside[Subject.SLOT]]);
   });
 
-  it('may call freely only what tells it about itself', () => {
+  it('may freely call only RPCs about itself', () => {
     expect(open.map(({ name }) => name)).to.deep.equal(['GetCaller']);
   });
 
@@ -78,13 +78,13 @@ describe('a limited token', function () {
     const fields = subjectsOf(method.input);
     const name = `${method.parent.typeName}/${method.name}`;
 
-    it(`${name}: is refused where the request is about nothing in particular`, async () => {
+    it(`${name}: is refused if the request names no app or slot`, async () => {
       expect(await outcome(token, method, {})).to.equal('refused');
     });
 
     for (const { path, about } of fields) {
       const fieldName = path.map((field) => field.name).join('.');
-      it(`${name}: by ${fieldName} reaches what is inside its scope, and nothing else`, async () => {
+      it(`${name}: by ${fieldName} reaches only objects in its scope`, async () => {
         const call = (by: string, things: Things) =>
           outcome(by, method, requestWith(path, things[about] ?? ''));
         expect(await call(token, inside), 'inside').to.equal('admitted');
@@ -99,7 +99,7 @@ describe('a limited token', function () {
     }
   }
 
-  it('is told the same of what is outside its scope as of what does not exist', async () => {
+  it('gets the same error for objects outside its scope as for unknown ones', async () => {
     const [method] = ours.filter(({ name }) => name === 'GetLicense');
     if (method === undefined) throw new Error('there is no GetLicense');
     const [path] = subjectsOf(method.input).map((field) => field.path);
@@ -112,7 +112,7 @@ describe('a limited token', function () {
     );
   });
 
-  it('is named by every request field that identifies something, beside one that does', () => {
+  it('is checked against every request field that identifies something, or one beside it', () => {
     const silent = limited
       .filter((method) => subjectsOf(method.input).length > 0)
       .flatMap((method) => method.input.fields)

@@ -30,18 +30,18 @@ describe('secrets', () => {
   });
   after(() => hub.stop());
 
-  it('are looked for where there is something to find', () => {
+  it('exist in the data of this test', () => {
     expect(log.length).to.be.greaterThan(20);
     expect(log.some((line) => line.includes('unexpected error'))).to.equal(true);
     expect(told.length).to.be.greaterThan(10);
     expect([...secrets.keys()].join()).to.match(/an issued license key.*private key.*the master key/);
   });
 
-  it('are in no line of the log', () => expectNone(log));
+  it('do not appear in the log', () => expectNone(log));
 
-  it('are in no answer and no error', () => expectNone(told));
+  it('do not appear in responses and errors', () => expectNone(told));
 
-  it('are not in the log of PostgreSQL, sealed neither', async () => {
+  it('do not appear in the log of PostgreSQL, not even sealed', async () => {
     const serverLog = await readServerLog();
     expect(serverLog).to.contain('violates check constraint "refuse"');
     expectNone([serverLog]);

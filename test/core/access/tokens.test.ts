@@ -37,18 +37,18 @@ describe('service tokens', () => {
     return detail === undefined ? Code[error.code] : `${detail.code} ${detail.field}`;
   };
 
-  it('stand for who they were created for, and carry their id', async () => {
+  it('identify their owner, and carry their id', async () => {
     const { token, tokenId } = await create({ name: 'shop', role: Role.SERVICE });
     expect(token.startsWith(`hub_${tokenId.slice('tok_'.length)}_`)).to.equal(true);
     expect(await whoIs(token)).to.include({ tokenId, name: 'shop', role: Role.SERVICE });
   });
 
-  it('are named after their role unless somebody names them', async () => {
+  it('are named after their role by default', async () => {
     const { token } = await create({ role: Role.VIEWER });
     expect(await whoIs(token)).to.include({ name: 'viewer' });
   });
 
-  it('are random, and in no column of the database', async () => {
+  it('are random, and not stored in the database', async () => {
     const made = await Promise.all(Array.from({ length: 20 }, () => create({ role: Role.VIEWER })));
     const secrets = made.map(({ token }) => token.slice(-43));
     expect(new Set(secrets)).to.have.property('size', 20);
@@ -62,7 +62,7 @@ describe('service tokens', () => {
     }
   });
 
-  it('are good only as a whole: the id alone proves nothing', async () => {
+  it('are valid only as a whole: the id alone proves nothing', async () => {
     const one = await create({ role: Role.ADMIN });
     const other = await create({ role: Role.VIEWER });
     const mixed = one.token.slice(0, 31) + other.token.slice(31);
@@ -79,7 +79,7 @@ describe('service tokens', () => {
     expect(await codeOf(whoIs(token))).to.equal('Unauthenticated');
   });
 
-  it('are refused at every hub from the moment they are revoked', async () => {
+  it('are refused by every hub after they are revoked', async () => {
     const beside = await startHub({ beside: hub });
     try {
       const { token, tokenId } = await create({ role: Role.VIEWER });
@@ -91,7 +91,7 @@ describe('service tokens', () => {
     }
   });
 
-  it('are listed newest first without their secrets; revoked and expired ones only when asked for', async () => {
+  it('are listed newest first without their secrets; revoked and expired ones only on request', async () => {
     const app = await createApp(hub.admin);
     const kept = await create({ name: 'kept', role: Role.OPERATOR, apps: [app] });
     const expired = await create({ name: 'expired', role: Role.VIEWER, expiresAt: inMs(DAY_MS) });
@@ -116,7 +116,7 @@ describe('service tokens', () => {
     for (const { token } of [kept, expired, revoked]) expect(text).to.not.include(token.slice(-43));
   });
 
-  it('remember when they were last used, to the minute', async () => {
+  it('record when they were last used, to the minute', async () => {
     const { token, tokenId } = await create({ role: Role.VIEWER });
     const lastUsed = async () => {
       const { serviceTokens } = await tokens().listTokens({});
@@ -134,7 +134,7 @@ describe('service tokens', () => {
     await until(async () => (await lastUsed()) === first + 60n, 'a later use is on record');
   });
 
-  it('are on the audit log when they are created and revoked', async () => {
+  it('are recorded in the audit log when created and revoked', async () => {
     const { tokenId } = await create({ name: 'shop', role: Role.SERVICE });
     await tokens().revokeToken({ tokenId });
     await tokens().revokeToken({ tokenId });
@@ -149,7 +149,7 @@ describe('service tokens', () => {
     ]);
   });
 
-  it('are refused with the field at fault', async () => {
+  it('are refused with the wrong field', async () => {
     const viewer = { role: Role.VIEWER };
     const past = inMs(0);
     expect(await codeOf(create({ ...viewer, apps: ['missing'] }))).to.equal('app_unknown apps');
@@ -164,7 +164,7 @@ describe('service tokens', () => {
     expect((await tokens().listTokens({ includeEnded: true })).serviceTokens).to.have.length(1);
   });
 
-  it('stand for a certificate only one at a time', async () => {
+  it('have unique certificate subjects', async () => {
     const certificateSubject = String.raw`CN=shop\, west,O=Example`;
     const first = await create({ role: Role.SERVICE, certificateSubject });
     expect(first.token).to.equal('');
@@ -175,7 +175,7 @@ describe('service tokens', () => {
     await create({ role: Role.VIEWER, certificateSubject });
   });
 
-  it('leave one admin in place, also when two are revoked at the same moment', async () => {
+  it('always leave one admin, even with concurrent revocations', async () => {
     const [local] = (await tokens().listTokens({})).serviceTokens;
     const revoke = (tokenId = '') => tokens().revokeToken({ tokenId });
     expect(await codeOf(revoke(local?.tokenId))).to.equal('last_admin tokenId');
@@ -199,7 +199,7 @@ describe('service tokens', () => {
 });
 
 describe('a revoked token', () => {
-  it('is sent no more of the streams it opened', async function () {
+  it('ends the streams that it opened', async function () {
     this.timeout(20_000);
     const payments = await startPayments();
     try {

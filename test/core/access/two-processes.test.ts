@@ -41,7 +41,7 @@ describe('a token at two hubs in processes of their own', function () {
   const whoIs = (index: number, token: string) =>
     createClient(AccessService, transportTo(rpcUrl(index), token)).getCaller({});
 
-  it('is refused by both once one of them has revoked it', async () => {
+  it('is refused by both after one of them revoked it', async () => {
     const { token, serviceToken } = await tokens().createToken({ role: Role.VIEWER });
     for (const index of hubs.keys()) expect((await whoIs(index, token)).role).to.equal(Role.VIEWER);
     await tokens().revokeToken({ tokenId: serviceToken?.tokenId ?? '' });
@@ -50,7 +50,7 @@ describe('a token at two hubs in processes of their own', function () {
     }
   });
 
-  it('is refused by both when it has expired', async () => {
+  it('is refused by both after it expired', async () => {
     const expiresAt = timestampFromDate(new Date(Date.now() + LIFE_MS));
     const { token } = await tokens().createToken({ role: Role.VIEWER, expiresAt });
     for (const index of hubs.keys()) expect((await whoIs(index, token)).role).to.equal(Role.VIEWER);

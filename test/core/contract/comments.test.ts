@@ -22,12 +22,12 @@ describe('comments in proto/hub', () => {
     files = (await buildImage()).file.filter(({ name }) => name.startsWith('hub/'));
   });
 
-  it('stand on every service, RPC, message, field, extension, enum and value', () => {
+  it('exist for every service, RPC, message, field, extension, enum and value', () => {
     expect(files.map(({ name }) => name)).to.include('hub/license/v1/license_service.proto');
     expect(files.flatMap(uncommented)).to.deep.equal([]);
   });
 
-  it('name only error codes that exist', () => {
+  it('name only existing error codes', () => {
     const named = files.flatMap(commentedMethods).flatMap(({ name, comment }) => {
       const errors = comment.slice(comment.search(/Errors\b/)).match(/\b[a-z]+(_[a-z]+)+\b/g) ?? [];
       return errors.map((code) => ({ name, code }));

@@ -37,7 +37,7 @@ describe('the contract as a module', function () {
 
     after(() => hub.stop());
 
-    it('generates what type-checks with the client of docs/rpc.md, which then calls a hub', async () => {
+    it('compiles with the client of docs/rpc.md, which then calls a hub', async () => {
       await buf('generate', '--template', await template(fromFolder(TYPESCRIPT)));
       await write('package.json', '{"type": "module"}');
       await write('client.ts', CLIENT);
@@ -60,13 +60,16 @@ describe('the contract as a module', function () {
     });
   });
 
-  itWith('protoc-gen-go', 'protoc-gen-go-grpc')('generates Go that imports protovalidate', async () => {
-    await buf('generate', '--template', await template(fromFolder(GO)));
-    const code = await readFile(join(folder, 'gen/hub/license/v1/license_service.pb.go'), 'utf8');
-    expect(code).to.match(/_ "buf\.build\/gen\/go\/bufbuild\/protovalidate\/.*\/validate"/);
-    expect(code).to.include('"example.com/shop/gen/hub/error/v1"');
-    expect(await filesIn('gen')).to.include('hub/license/v1/license_service_grpc.pb.go');
-  });
+  itWith('generates Go that imports protovalidate', 'protoc-gen-go-grpc')(
+    'generates Go that imports protovalidate',
+    async () => {
+      await buf('generate', '--template', await template(fromFolder(GO)));
+      const code = await readFile(join(folder, 'gen/hub/license/v1/license_service.pb.go'), 'utf8');
+      expect(code).to.match(/_ "buf\.build\/gen\/go\/bufbuild\/protovalidate\/.*\/validate"/);
+      expect(code).to.include('"example.com/shop/gen/hub/error/v1"');
+      expect(await filesIn('gen')).to.include('hub/license/v1/license_service_grpc.pb.go');
+    },
+  );
 
   itWith('protoc', 'grpc_python_plugin')('generates Python', async () => {
     await buf('generate', '--template', await template(fromFolder(PYTHON)));
@@ -101,19 +104,19 @@ describe('the contract as a module', function () {
       );
     });
 
-    it('compiles beside schemas that use both', async () => {
+    it('compiles with schemas that use both', async () => {
       await write('buf.yaml', withStandIn);
       await buf('build');
     });
 
-    it('has to leave out its own part of it', async () => {
+    it('must omit its own part of it', async () => {
       await write('buf.yaml', withStandIn.replace(/ +excludes:.*\n/, ''));
       const refused = await buf('build').catch(({ stderr }) => stderr);
       expect(refused).to.match(/buf\/validate\/validate\.proto is contained in multiple modules/);
     });
   });
 
-  it('has the license of the whole', async () => {
+  it("has the project's license", async () => {
     const [ours, modules] = ['LICENSE', 'proto/LICENSE'].map(readPage);
     expect(modules).to.equal(ours);
   });

@@ -14,27 +14,27 @@ describe('proto/buf/validate/validate.proto', () => {
     subset = file;
   });
 
-  it('has the package and the syntax of the complete one', () => {
+  it('has the package and the syntax of the complete file', () => {
     expect([subset.proto.package, subset.proto.syntax]).to.deep.equal([
       complete.proto.package,
       complete.proto.syntax,
     ]);
   });
 
-  it('has generated code where the complete one has it', () => {
+  it('has generated code where the complete file has it', () => {
     const names = ['goPackage', 'javaPackage', 'javaOuterClassname', 'javaMultipleFiles'] as const;
     const [ours, theirs] = [subset, complete].map(({ proto }) => names.map((name) => proto.options?.[name]));
     expect(ours).to.deep.equal(theirs);
   });
 
-  it('spells every field, extension and enum value it has as the complete one does', () => {
+  it('spells all its fields, extensions and enum values like the complete file', () => {
     const known = describeAll(complete);
     const used = describeAll(subset);
     expect([...used.keys()]).to.include.members(['buf.validate.field', 'buf.validate.StringRules.max_len']);
     for (const [name, description] of used) expect(description, name).to.deep.equal(known.get(name));
   });
 
-  it('opens to extensions only what the complete one opens', () => {
+  it('allows extensions only where the complete file does', () => {
     const known = extensionRanges(complete);
     for (const [name, ranges] of extensionRanges(subset)) {
       for (const { start, end } of ranges) {

@@ -99,7 +99,7 @@ describe('pruning', function () {
     await record('2025-04-10T00:00:00Z', '7');
   };
 
-  it('drops the months before, of every table, and nothing else', async () => {
+  it('drops the earlier months of every table, and nothing else', async () => {
     await fourMonths();
     await receive('2025-02-28T23:59:59.999Z', 'settled', 1);
     await receive('2025-03-01T00:00:00.000Z', 'settled', 2);
@@ -129,7 +129,7 @@ describe('pruning', function () {
     expect(entry?.before.partitions).to.include('callback_2025_02');
   });
 
-  it('leaves an audit log that is verified from what is left on, month after month', async () => {
+  it('leaves an audit log whose rest can be verified, month after month', async () => {
     await fourMonths();
     const noted = await readHead(db.pool);
     for (const [before, left] of [
@@ -146,7 +146,7 @@ describe('pruning', function () {
     }
   });
 
-  it('leaves a log that holds at every moment, also for a walk that is half done', async () => {
+  it('keeps the log verifiable at every moment, also during a verification', async () => {
     now = new Date('2025-01-10T00:00:00Z');
     await query(
       url,
@@ -172,7 +172,7 @@ describe('pruning', function () {
     expect((await verifyAll(chain)).broken).to.equal(undefined);
   });
 
-  it('goes on with the chain when all of it was pruned', async () => {
+  it('continues the chain when all of it was pruned', async () => {
     await record('2025-01-10T00:00:00Z', '1', '2');
     now = new Date('2025-04-10T00:00:00Z');
     await prune({ before: '2025-04', dryRun: false }, ACTOR);
@@ -181,7 +181,7 @@ describe('pruning', function () {
     expect({ seq: head.seq, broken }).to.deep.equal({ seq: 4, broken: undefined });
   });
 
-  it('is not to be feigned: rows that are gone without a hub having pruned them are missing', async () => {
+  it('cannot be faked: rows deleted without a hub count as missing', async () => {
     await fourMonths();
     await query(
       url,
@@ -191,7 +191,7 @@ describe('pruning', function () {
     expect((await verifyAll(chain)).broken).to.include({ problem: 'link_missing', seq: 1 });
   });
 
-  it('does not take a row that stays for pruned', async () => {
+  it('does not count a remaining row as pruned', async () => {
     await fourMonths();
     await prune({ before: '2025-02', dryRun: false }, ACTOR);
     await query(
@@ -202,7 +202,7 @@ describe('pruning', function () {
     expect((await verifyAll(chain)).broken).to.include({ problem: 'link_missing', seq: 3 });
   });
 
-  it('is refused for months that are not over, or not dealt with, and drops nothing then', async () => {
+  it('is refused for months that are not over or have waiting callbacks, and drops nothing', async () => {
     await fourMonths();
     await receive('2025-02-10T00:00:00Z', 'received', 1);
     const attempt = (before: string) =>
@@ -220,7 +220,7 @@ describe('pruning', function () {
     expect(await attempt('2025-02')).to.equal('done');
   });
 
-  describe('of months whose audit log does not hold', () => {
+  describe('of months with a broken audit log', () => {
     /** As somebody who is master of the database. */
     const tamper = (statement: string) =>
       query(
@@ -252,7 +252,7 @@ describe('pruning', function () {
       },
     };
     for (const [what, { statement, broken }] of Object.entries(cases)) {
-      it(`is refused, and is recorded when that is accepted: ${what}`, async () => {
+      it(`is refused, or recorded if accepted: ${what}`, async () => {
         await fourMonths();
         await tamper(statement);
         const kept = await subjects();
@@ -275,7 +275,7 @@ describe('pruning', function () {
       });
     }
 
-    it('does not concern the months before', async () => {
+    it('does not depend on the earlier months', async () => {
       await fourMonths();
       await query(
         asSuperuser(url),
@@ -286,7 +286,7 @@ describe('pruning', function () {
     });
   });
 
-  it('gives way to who reads what it would drop', async () => {
+  it('waits for readers of the rows that it drops', async () => {
     await fourMonths();
     const reader = await db.pool.connect();
     await reader.query('begin; select from audit_entry_2025_01 limit 1');
@@ -298,7 +298,7 @@ describe('pruning', function () {
     expect((await verifyAll(chain)).broken).to.equal(undefined);
   });
 
-  it('works on a hub that serves, which makes the partitions it needs by itself', async () => {
+  it('works while a hub serves, which creates its partitions by itself', async () => {
     const hub = await startHub();
     const retention = createClient(RetentionService, hub.transport);
     const month = new Date().toISOString().slice(0, 7);

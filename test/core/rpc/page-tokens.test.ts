@@ -12,7 +12,7 @@ const LIST = '["hub.license.v1.LicenseAdminService","ListLicenses","",null]';
 describe('a page token', () => {
   const { seal, open } = createPageTokens([key]);
 
-  it('is short, fit for a URL and a command line, and tells nothing of the position', () => {
+  it('is short, safe in URLs and command lines, and hides the position', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^\d{13}\.chs_\w{26}$/), (position) => {
         const token = seal(position, LIST);
@@ -24,7 +24,7 @@ describe('a page token', () => {
     );
   });
 
-  it('is refused in the same words for any other list, changed, or of another hub', () => {
+  it('is refused with the same message for another list, an alteration, or another hub', () => {
     const token = seal('lic_1', LIST);
     const refusals = [
       () => open(token, `${LIST} `),
@@ -48,13 +48,13 @@ describe('a page token', () => {
     expect(refusals[0]).to.include({ code: 'page_token_invalid', field: 'pageToken' });
   });
 
-  it('is good at every hub with the master key, until the key leaves the ring', () => {
+  it('is valid at every hub with the master key, until the key leaves the ring', () => {
     const token = seal('lic_1', LIST);
     expect(createPageTokens([freshMasterKey(), key]).open(token, LIST)).to.equal('lic_1');
     expect(() => createPageTokens([freshMasterKey()]).open(token, LIST)).to.throw(HubError);
   });
 
-  it('is sealed for every RPC of the contract with one', async () => {
+  it('is sealed for every RPC with a page token', async () => {
     const methods = (await contractServices()).flatMap((service) => service.methods);
     const half = methods.filter((method) => {
       const names = [...method.input.fields, ...method.output.fields].map(({ name }) => name);

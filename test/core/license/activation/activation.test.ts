@@ -19,7 +19,7 @@ describe('activation', () => {
     now = new Date('2026-05-01T12:00:00.000Z');
   });
 
-  it('binds a machine and signs what the license grants', async () => {
+  it('binds a machine and signs the terms of the license', async () => {
     const { licenseId, licenseKey, app } = await issueLicense(hub.admin, {
       customer: 'Zoë & Söhne',
       limits: { projects: -1n, exports: 9007199254740991n },
@@ -40,13 +40,13 @@ describe('activation', () => {
     expect(body.publicKeyPem).to.match(/^-----BEGIN PUBLIC KEY-----\n/);
   });
 
-  it('takes the key as people type it', async () => {
+  it('accepts the key in the spellings that people use', async () => {
     const { licenseKey } = await issueLicense(hub.admin);
     const typed = ` ${licenseKey.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l')}`;
     expect((await activate(hub.gatewayUrl, typed, 'machine-1')).status).to.equal(200);
   });
 
-  it('keeps the seat of a machine that activates again, and refreshes what is known of it', async () => {
+  it('keeps the seat of a machine that activates again, and updates its data', async () => {
     const { licenseId, licenseKey } = await issueLicense(hub.admin, { seatLimit: 1 });
     const first = await activate(hub.gatewayUrl, licenseKey, 'machine-1', {
       machineLabel: 'old',
@@ -64,7 +64,7 @@ describe('activation', () => {
     expect(Number(seats[0]?.lastSeenAt?.seconds)).to.equal(now.getTime() / 1000);
   });
 
-  it('says what the license says now to a machine that asks again', async () => {
+  it('signs the current terms for a machine that activates again', async () => {
     const { licenseId, licenseKey } = await issueLicense(hub.admin, { seatLimit: 1 });
     const ask = async () => (await activate(hub.gatewayUrl, licenseKey, 'machine-1')).body.license;
     const first = await ask();
@@ -76,7 +76,7 @@ describe('activation', () => {
     expect(await ask()).to.include({ issuedAt: '2026-05-01T12:00:00.001Z' });
   });
 
-  it('does not hold up a machine that has its seat while others take theirs', async () => {
+  it('does not delay a machine with a seat while others take theirs', async () => {
     const { licenseKey } = await issueLicense(hub.admin, { seatLimit: 2 });
     await activate(hub.gatewayUrl, licenseKey, 'machine-1');
     const holder = new pg.Client({ connectionString: hub.databaseUrl });
@@ -91,7 +91,7 @@ describe('activation', () => {
     }
   });
 
-  it('refuses a machine more than there are seats, and says how many there are', async () => {
+  it('refuses more machines than seats, and returns the numbers', async () => {
     const { licenseKey } = await issueLicense(hub.admin, { seatLimit: 2 });
     await activate(hub.gatewayUrl, licenseKey, 'machine-1');
     await activate(hub.gatewayUrl, licenseKey, 'machine-2');
@@ -100,7 +100,7 @@ describe('activation', () => {
     expect(body).to.deep.include({ ok: false, code: 'seat_limit_reached', seats: { limit: 2, used: 2 } });
   });
 
-  it('knows no bound for -1 seats, and has one where nothing is said', async () => {
+  it('is unlimited for -1 seats, and limited by default', async () => {
     const unlimited = await issueLicense(hub.admin, { seatLimit: -1 });
     for (let machine = 0; machine < 5; machine++) {
       expect((await activate(hub.gatewayUrl, unlimited.licenseKey, `machine-${machine}`)).status).to.equal(
@@ -113,7 +113,7 @@ describe('activation', () => {
     expect([status, body.seats]).to.deep.equal([409, { limit: 1, used: 1 }]);
   });
 
-  it('refuses unknown, revoked and expired licenses, each with its own code', async () => {
+  it('refuses unknown, revoked and expired licenses with different codes', async () => {
     const unknown = await activate(hub.gatewayUrl, '00000-00000-00000-00000-00000', 'machine-1');
     expect([unknown.status, unknown.body.code]).to.deep.equal([404, 'license_key_unknown']);
     const mistyped = await activate(hub.gatewayUrl, 'not a key', 'machine-1');
@@ -134,7 +134,7 @@ describe('activation', () => {
     expect([late.status, late.body.code]).to.deep.equal([410, 'license_expired']);
   });
 
-  it('bounds a signed copy by the lease, which activating again renews', async () => {
+  it('limits a signed copy by the lease, which activating again renews', async () => {
     const { licenseKey } = await issueLicense(hub.admin, { leaseDays: 14 });
     const first = await activate(hub.gatewayUrl, licenseKey, 'machine-1');
     expect(first.body.license.leaseExpiresAt).to.equal('2026-05-15T12:00:00.000Z');
@@ -143,7 +143,7 @@ describe('activation', () => {
     expect(second.body.license.leaseExpiresAt).to.equal('2026-05-24T12:00:00.000Z');
   });
 
-  it('follows the limit profile of the license, with the own limits on top', async () => {
+  it('applies the limit profile of the license, overridden by its own limits', async () => {
     const { licenseKey, app, licenseId } = await withProfile(
       { projects: 5n, exports: 10n },
       { exports: -1n },
@@ -165,7 +165,7 @@ describe('activation', () => {
     return issueLicense(hub.admin, { app, limitProfile: 'pro', limits });
   }
 
-  it('frees a seat on deactivation, for another machine', async () => {
+  it('frees a seat for another machine on deactivation', async () => {
     const { licenseKey } = await issueLicense(hub.admin, { seatLimit: 1 });
     await activate(hub.gatewayUrl, licenseKey, 'machine-1');
     const released = await deactivate(hub.gatewayUrl, licenseKey, 'machine-1');
@@ -184,7 +184,7 @@ describe('activation', () => {
     expect((await deactivate(hub.gatewayUrl, licenseKey, 'machine-1')).body.released).to.equal(true);
   });
 
-  it('gives a machine that comes back after a release a new seat', async () => {
+  it('gives a machine a new seat after a release', async () => {
     const { licenseId, licenseKey } = await issueLicense(hub.admin);
     const first = await activate(hub.gatewayUrl, licenseKey, 'machine-1');
     await deactivate(hub.gatewayUrl, licenseKey, 'machine-1');
@@ -193,7 +193,7 @@ describe('activation', () => {
     expect((await hub.admin.listSeats({ licenseId, includeReleased: true })).seats).to.have.length(2);
   });
 
-  it('of a license that somebody holds on to delays no other', async () => {
+  it('does not wait for the lock of another license', async () => {
     const held = await issueLicense(hub.admin);
     const free = await issueLicense(hub.admin);
     const holder = new pg.Client({ connectionString: hub.databaseUrl });

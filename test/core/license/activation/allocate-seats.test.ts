@@ -44,7 +44,7 @@ describe('allocating seats', () => {
     return results.map((result) => (result instanceof Error ? result.message : result));
   }
 
-  it('returns the terms that the license has under its lock', async () => {
+  it('returns the terms of the license under its lock', async () => {
     const license = await issueLicense(hub.admin, { customer: 'Ada' });
     const request = requestFor(license, 'machine');
     await hub.admin.rotateSigningKey({ app: license.app });
@@ -66,7 +66,7 @@ describe('allocating seats', () => {
       });
   });
 
-  it('allocates nothing on a license that is revoked, expired or full', async () => {
+  it('allocates nothing on a revoked, expired or full license', async () => {
     const licenses = await Promise.all(
       [{}, { customer: 'whose license ends' }, { seatLimit: 1 }].map((each) => issueLicense(hub.admin, each)),
     );
@@ -83,7 +83,7 @@ describe('allocating seats', () => {
     expect(await miscounted(hub.databaseUrl)).to.deep.equal([]);
   });
 
-  it('skips a license that another transaction has locked, or waits for it', async () => {
+  it('skips a license locked by another transaction, or waits for it', async () => {
     const licenses = await Promise.all([issueLicense(hub.admin), issueLicense(hub.admin)]);
     const requests = licenses.map((license) => requestFor(license, 'machine'));
     const holder = await pool.connect();
@@ -99,7 +99,7 @@ describe('allocating seats', () => {
     expect((await waiting)[0]).to.have.property('seatId');
   });
 
-  it('seats the rest of a batch when the database refuses one machine', async () => {
+  it('seats the rest of a batch when the database rejects one machine', async () => {
     await query(
       hub.databaseUrl,
       `create function refuse() returns trigger language plpgsql as $$

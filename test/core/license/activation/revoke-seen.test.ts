@@ -36,7 +36,7 @@ describe('a revocation under load', () => {
     await rm(ownDir, { recursive: true, force: true });
   });
 
-  it('is seen by every check and activation that starts after it, at all hubs', async function () {
+  it('is visible to every later check and activation, at all hubs', async function () {
     this.timeout(120_000);
     const licenses = await Promise.all(Array.from({ length: LICENSES }, () => issueLicense(hub.admin)));
     for (const { licenseKey } of licenses) await activate(hub.gatewayUrl, licenseKey, 'machine');

@@ -42,7 +42,7 @@ describe('the seats of a license', () => {
     });
   const gateway = (turn: number): string => neighbors[turn % neighbors.length]?.gatewayUrl ?? hub.gatewayUrl;
 
-  it('go to exactly 3 of 500 machines that activate a 3-seat license at once', async () => {
+  it('go to exactly 3 of 500 machines that activate a 3-seat license concurrently', async () => {
     const { licenseId, licenseKey } = await issueLicense(hub.admin, { seatLimit: SEATS });
     const answers = await Promise.all(
       Array.from({ length: 500 }, (_, machine) =>
@@ -55,7 +55,7 @@ describe('the seats of a license', () => {
     expect((await hub.admin.getLicense({ licenseId })).license?.seats).to.include({ limit: SEATS, used: 3 });
   });
 
-  it('go to one seat when one machine activates a hundred times at once', async () => {
+  it('go to one seat when one machine activates a hundred times concurrently', async () => {
     const { licenseId, licenseKey } = await issueLicense(hub.admin, { seatLimit: 1 });
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, turn) => activate(gateway(turn), licenseKey, 'the machine')),
@@ -65,7 +65,7 @@ describe('the seats of a license', () => {
     expect((await hub.admin.listSeats({ licenseId, includeReleased: true })).seats).to.have.length(1);
   });
 
-  it('are never more than the limit while 64 clients of two hubs activate and deactivate', async function () {
+  it('never exceed the limit while 64 clients of two hubs activate and deactivate', async function () {
     this.timeout(60_000);
     const { licenseId, licenseKey } = await issueLicense(hub.admin, { seatLimit: SEATS });
     const seen = new Set<number>();
@@ -86,7 +86,7 @@ describe('the seats of a license', () => {
     expect(await active(licenseId)).to.be.within(0, SEATS);
   });
 
-  it('are what the license notes when a hub is killed amid activations and releases', async function () {
+  it('match the stored count when a hub is killed during activations and releases', async function () {
     this.timeout(30_000);
     const { licenseId, licenseKey } = await issueLicense(hub.admin, { seatLimit: -1 });
     const victim = await startNeighbor('victim');
@@ -176,7 +176,7 @@ describe('the seats of a license', () => {
     await fc.assert(property, { numRuns: 40 });
   });
 
-  it('were never more for a moment, so that the database had to refuse them', async () => {
+  it('never exceeded the limit, so that the database had to reject none', async () => {
     // The hub would have found another way, and nobody would have noticed.
     const log = await readServerLog();
     const licenses = await query<{ id: string }>(hub.databaseUrl, 'select id from license');

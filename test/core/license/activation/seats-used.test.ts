@@ -9,7 +9,7 @@ import { createMigratedDatabase, query } from '../../../support/postgres/databas
 
 const [ONE, TWO] = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002'];
 
-describe('the taken seats that a license notes', function () {
+describe('the stored number of taken seats', function () {
   this.timeout(30_000); // the first test to ask starts PostgreSQL
   let url: string;
   let db: Database;
@@ -47,7 +47,7 @@ describe('the taken seats that a license notes', function () {
     return rows.map(({ used }) => used);
   };
 
-  it('follow every statement that changes seats, and what is rolled back changes nothing', async () => {
+  it('follows every statement that changes seats, and ignores rolled-back ones', async () => {
     await migrateUp(db);
     await addLicenses();
     const many = Array.from({ length: 200 }, (_, number) => `machine-${number}`);
@@ -71,7 +71,7 @@ describe('the taken seats that a license notes', function () {
     expect(await noted()).to.deep.equal([0, 0]);
   });
 
-  it('are never made more than the license allows, nor less than none', async () => {
+  it('can never be more than the limit or less than zero', async () => {
     await migrateUp(db);
     await addLicenses();
     await addSeats(ONE, ['a', 'b']);

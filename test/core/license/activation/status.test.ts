@@ -15,7 +15,7 @@ describe('the soft check', () => {
     now = new Date('2026-05-01T12:00:00.000Z');
   });
 
-  it('tells what a client needs to go on', async () => {
+  it('returns what a client needs', async () => {
     const { licenseId, licenseKey } = await issueLicense(hub.admin, { limits: { projects: -1n } });
     await activate(hub.gatewayUrl, licenseKey, 'machine-1');
     const { status, body } = await checkStatus(hub.gatewayUrl, licenseId, 'machine-1');
@@ -31,7 +31,7 @@ describe('the soft check', () => {
     });
   });
 
-  it('answers 404, 410, 403 and 200 in the order of the most final answer first', async () => {
+  it('returns 404, 410, 403 and 200 in the order of its checks', async () => {
     const { licenseId, licenseKey } = await issueLicense(hub.admin);
     const code = async (id: string, fingerprint?: string) => {
       const { status, body } = await checkStatus(hub.gatewayUrl, id, fingerprint);
@@ -51,7 +51,7 @@ describe('the soft check', () => {
     expect(await code(licenseId)).to.deep.equal([200, undefined]);
   });
 
-  it('answers 410 once a license has expired', async () => {
+  it('returns 410 after a license has expired', async () => {
     const expiresAt = { seconds: BigInt(now.getTime() / 1000 + 60), nanos: 0 };
     const { licenseId } = await issueLicense(hub.admin, { expiresAt });
     expect((await checkStatus(hub.gatewayUrl, licenseId)).body.expiresAt).to.equal(
@@ -62,7 +62,7 @@ describe('the soft check', () => {
     expect([status, body.code]).to.deep.equal([410, 'license_expired']);
   });
 
-  it('notes behind the answer when a machine was last seen', async () => {
+  it('records when a machine was last seen, after the response', async () => {
     const { licenseId, licenseKey } = await issueLicense(hub.admin);
     await activate(hub.gatewayUrl, licenseKey, 'machine-1');
     const lastSeen = async () => {
@@ -76,7 +76,7 @@ describe('the soft check', () => {
     await until(async () => (await lastSeen()) === now.getTime(), 'the later check is on record');
   });
 
-  it('answers many at once, each its own', async () => {
+  it('answers many concurrent checks, each with its own response', async () => {
     const licenses = await Promise.all(Array.from({ length: 40 }, () => issueLicense(hub.admin)));
     const answers = await Promise.all(
       licenses.map(({ licenseId }) => checkStatus(hub.gatewayUrl, licenseId)),

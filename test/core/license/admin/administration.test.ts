@@ -35,7 +35,7 @@ describe('administration', () => {
     ]);
   });
 
-  it('issues what was asked for, with a key that is nowhere kept', async () => {
+  it('issues the requested licenses, with keys that are not stored', async () => {
     const app = await createApp(hub.admin);
     const expiresAt = { seconds: 1_900_000_000n, nanos: 0 };
     const request = {
@@ -62,7 +62,7 @@ describe('administration', () => {
     }
   });
 
-  it('refuses to issue what makes no sense, and issues nothing then', async () => {
+  it('refuses invalid terms, and issues nothing', async () => {
     const app = await createApp(hub.admin);
     const past = { seconds: BigInt(NOW.getTime() / 1000), nanos: 0 };
     const never = { seconds: 253402300800n, nanos: 0 };
@@ -128,7 +128,7 @@ describe('administration', () => {
     ]);
   });
 
-  it('revokes and reinstates once each, and says why in the audit log', async () => {
+  it('revokes and reinstates once each, with the reason in the audit log', async () => {
     const { licenseId } = await issueLicense(hub.admin);
     const revoked = await hub.admin.revokeLicense({ licenseId, reason: 'refund' });
     expect(revoked.license).to.include({ state: LicenseState.REVOKED, revokeReason: 'refund' });
@@ -158,7 +158,7 @@ describe('administration', () => {
     expect(await refusal(hub.admin.revokeLicense(unknown))).to.deep.equal([Code.NotFound, 'license_unknown']);
   });
 
-  it('lists and releases seats, and keeps those of a revoked license listed', async () => {
+  it('lists and releases seats, and still lists those of a revoked license', async () => {
     const { licenseId, licenseKey } = await issueLicense(hub.admin, { seatLimit: 1 });
     await activate(hub.gatewayUrl, licenseKey, 'machine-1', { machineLabel: 'Läptop', appVersion: '1.2.3' });
     await hub.admin.revokeLicense({ licenseId, reason: 'refund' });
@@ -183,7 +183,7 @@ describe('administration', () => {
     expect(entries).to.have.length(1);
   });
 
-  it('sets limit profiles, twice at the same moment too', async () => {
+  it('sets limit profiles, also concurrently', async () => {
     const app = await createApp(hub.admin);
     await Promise.all(
       [1n, 2n].map((value) => hub.admin.setLimitProfile({ app, name: 'pro', limits: { a: value } })),

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { effectiveLimits, hasFreeSeat, isLimitName } from '../../../../core/license/admin/limits.ts';
 
 describe('effective limits', () => {
-  it('are those of the profile, overridden by the own ones', () => {
+  it("are those of the profile, overridden by the license's own", () => {
     expect(effectiveLimits({ projects: 3, exports: 10 }, { exports: -1, users: 5 })).to.deep.equal({
       projects: 3,
       exports: -1,
@@ -11,23 +11,23 @@ describe('effective limits', () => {
     });
   });
 
-  it('are those of the profile if there are no own ones', () => {
+  it('are those of the profile without own limits', () => {
     expect(effectiveLimits({ projects: 3 }, undefined)).to.deep.equal({ projects: 3 });
   });
 
-  it('are absent if there is neither a profile nor own ones', () => {
+  it('are absent without a profile and own limits', () => {
     expect(effectiveLimits(undefined, undefined)).to.equal(undefined);
   });
 
-  it('are empty if the own ones are empty and there is no profile', () => {
+  it('are empty with empty own limits and no profile', () => {
     expect(effectiveLimits(undefined, {})).to.deep.equal({});
   });
 
-  it('let an own limit of 0 override', () => {
+  it('can be overridden by 0', () => {
     expect(effectiveLimits({ projects: 3 }, { projects: 0 })).to.deep.equal({ projects: 0 });
   });
 
-  it('take names that objects inherit as names like any other', () => {
+  it('accept names of inherited object members', () => {
     const limits = effectiveLimits({ constructor: 1 } as never, { toString: 2 } as never); // the types of Object clash
     expect(Object.entries(limits ?? {})).to.deep.equal([
       ['constructor', 1],
@@ -43,7 +43,7 @@ describe('the name of a limit', () => {
     }
   });
 
-  it('is not one that JSON parsers treat specially, nor empty, too long or outside ASCII', () => {
+  it('is not special to JSON parsers, empty, too long or outside ASCII', () => {
     for (const name of ['', '9', '10', '__proto__', '-a', 'a b', 'a\n', 'größe', 'x'.repeat(65)]) {
       expect(isLimitName(name), JSON.stringify(name)).to.equal(false);
     }
@@ -51,18 +51,18 @@ describe('the name of a limit', () => {
 });
 
 describe('a free seat', () => {
-  it('is there while fewer seats are used than allowed', () => {
+  it('exists while fewer seats are used than allowed', () => {
     expect(hasFreeSeat({ limit: 3, used: 2 })).to.equal(true);
     expect(hasFreeSeat({ limit: 3, used: 3 })).to.equal(false);
     expect(hasFreeSeat({ limit: 3, used: 4 })).to.equal(false);
   });
 
-  it('is always there if the limit is -1', () => {
+  it('always exists if the limit is -1', () => {
     expect(hasFreeSeat({ limit: -1, used: 0 })).to.equal(true);
     expect(hasFreeSeat({ limit: -1, used: 1_000_000 })).to.equal(true);
   });
 
-  it('is never there if the limit is 0', () => {
+  it('never exists if the limit is 0', () => {
     expect(hasFreeSeat({ limit: 0, used: 0 })).to.equal(false);
   });
 });

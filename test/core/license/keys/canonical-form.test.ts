@@ -3,7 +3,7 @@ import canonicalize from 'canonicalize';
 import { expect } from 'chai';
 
 describe('canonical form', () => {
-  it('writes the sample of RFC 8785 section 3.2.2 in the bytes of section 3.2.4', () => {
+  it('encodes the sample of RFC 8785 section 3.2.2 as the bytes of section 3.2.4', () => {
     const sample = {
       numbers: JSON.parse('[333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001]'),
       string: '\u20ac$\u000f\nA\'B"\\\\"/',
@@ -74,13 +74,13 @@ describe('canonical form', () => {
     });
   }
 
-  it('has no form for a number that is none or infinite', () => {
+  it('rejects NaN and infinite numbers', () => {
     for (const bits of [0x7fffffffffffffffn, 0x7ff0000000000000n]) {
       expect(() => canonicalize(numberOf(bits))).to.throw('not allowed');
     }
   });
 
-  it('keeps text as it is, without composing or decomposing it', () => {
+  it('keeps text unchanged, without Unicode normalization', () => {
     expect(canonicalize(['\u00e9', 'e\u0301'])).to.equal('["\u00e9","e\u0301"]');
   });
 });

@@ -22,7 +22,7 @@ describe('license key', () => {
     expect(newLicenseKey()).to.match(/^[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){4}$/);
   });
 
-  it('takes five bits of each of 24 random bytes', () => {
+  it('uses five bits of each of 24 random bytes', () => {
     const sizes: number[] = [];
     const key = newLicenseKey((size) => {
       sizes.push(size);
@@ -37,7 +37,7 @@ describe('license key', () => {
     expect(new Set(newLicenseKeys(1000))).to.have.property('size', 1000);
   });
 
-  it('uses every symbol in every random place', () => {
+  it('uses every symbol at every random position', () => {
     const seen = Array.from({ length: 24 }, () => new Set<string>());
     for (let made = 0; made < 2000; made++) {
       const symbols = newLicenseKey().replaceAll('-', '');
@@ -46,12 +46,12 @@ describe('license key', () => {
     expect(seen.map(({ size }) => size)).to.deep.equal(seen.map(() => 32));
   });
 
-  it('is read back from its printed form', () => {
+  it('can be parsed from its printed form', () => {
     const key = newLicenseKey();
     expect(normalizeLicenseKey(key)).to.equal(key.replaceAll('-', ''));
   });
 
-  it('is read whatever its case, spaces and dashes', () => {
+  it('can be parsed with any case, spaces and dashes', () => {
     const symbols = keyOf(VALUES).join('');
     const groups = symbols.match(/.{5}/g) ?? [];
     expect(normalizeLicenseKey(`  ${groups.join(' ').toLowerCase()}\r\n`)).to.equal(symbols);
@@ -59,14 +59,14 @@ describe('license key', () => {
     expect(normalizeLicenseKey(groups.join('\u00a0\u2013 '))).to.equal(symbols);
   });
 
-  it('reads O as 0 and I and L as 1', () => {
+  it('can be parsed with O as 0 and I and L as 1', () => {
     const symbols = keyOf([0, 1, 1, ...VALUES.slice(3)]).join('');
     for (const typed of ['OIL', 'oil', 'oli', 'OlI']) {
       expect(normalizeLicenseKey(typed + symbols.slice(3)), typed).to.equal(symbols);
     }
   });
 
-  it('catches every single wrong symbol', () => {
+  it('detects every single wrong symbol', () => {
     const symbols = keyOf(VALUES);
     const missed = symbols.flatMap((right, place) =>
       ALPHABET.filter((wrong) => wrong !== right)
@@ -76,7 +76,7 @@ describe('license key', () => {
     expect(missed).to.deep.equal([]);
   });
 
-  it('catches every swap of two neighbours, whichever two symbols they are', () => {
+  it('detects every swap of two adjacent symbols', () => {
     const missed: string[] = [];
     for (let place = 0; place < 24; place++) {
       for (let pair = 0; pair < 32 * 32; pair++) {
@@ -95,14 +95,14 @@ describe('license key', () => {
     expect(missed).to.deep.equal([]);
   });
 
-  it('is not read from a text of another length', () => {
+  it('is refused with another length', () => {
     const symbols = keyOf(VALUES).join('');
     for (const typed of ['', symbols.slice(1), `${symbols}0`, `0${symbols}`]) {
       expect(normalizeLicenseKey(typed), typed).to.equal(undefined);
     }
   });
 
-  it('is not read from letters outside the alphabet, ASCII or not', () => {
+  it('is refused with characters outside the alphabet', () => {
     const rest = keyOf([1, ...VALUES.slice(1)])
       .join('')
       .slice(1);
@@ -120,7 +120,7 @@ describe('license key', () => {
     );
   });
 
-  it('is hinted at by its last five symbols', () => {
+  it('has its last five symbols as a hint', () => {
     expect(licenseKeyHint('0123456789ABCDEFGHJKMNPQR')).to.equal('MNPQR');
   });
 });

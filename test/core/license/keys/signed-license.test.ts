@@ -26,14 +26,14 @@ async function expectRefusal(content: object, key: KeyObject, named: string): Pr
 describe('signed license', () => {
   const privateKey = newPrivateKey();
 
-  it('is the content with the algorithm and a signature of 64 bytes in base64url', async () => {
+  it('is the content with the algorithm and a 64-byte signature in base64url', async () => {
     const { signature, ...unsigned } = await signLicense(CONTENT, privateKey);
     expect(unsigned).to.deep.equal({ ...CONTENT, alg: 'ES256' });
     expect(signature).to.match(/^[A-Za-z0-9_-]{86}$/);
     expect(Buffer.from(signature, 'base64url')).to.have.length(64);
   });
 
-  it('has no member for what is not set', async () => {
+  it('has no members for unset values', async () => {
     expect(await signLicense(CONTENT, privateKey)).to.have.all.keys(
       ...Object.keys(CONTENT),
       'alg',
@@ -71,7 +71,7 @@ describe('signed license', () => {
     });
   }
 
-  it('is refused if a text holds half of a surrogate pair', async () => {
+  it('is refused if a text contains a lone surrogate', async () => {
     for (const customer of ['\ud83d', 'x\ude00', '\ude00\ud83d']) {
       await expectRefusal({ ...CONTENT, customer }, privateKey, 'customer');
     }
@@ -95,7 +95,7 @@ describe('signed license', () => {
     }
   });
 
-  it('is not signed with a key of another kind', async () => {
+  it('is refused with another kind of key', async () => {
     const others = [
       generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey,
       generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey,

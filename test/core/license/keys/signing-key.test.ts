@@ -12,11 +12,11 @@ describe('signing key', () => {
     expect(createPublicKey(privateKey).export({ type: 'spki', format: 'pem' })).to.equal(publicKeyPem);
   });
 
-  it('is a new one each time', () => {
+  it('is different each time', () => {
     expect(generateSigningKey().kid).not.to.equal(generateSigningKey().kid);
   });
 
-  it('has an id that no command line takes for an option', () => {
+  it('has an id that no command line reads as an option', () => {
     const begins = new Set(Array.from({ length: 500 }, () => generateSigningKey().kid.charAt(0)));
     expect(begins).to.include('_').and.not.to.include('-');
   });
@@ -42,7 +42,7 @@ describe('signing key', () => {
     expect(kid).to.equal(createHash('sha256').update(members).digest('base64url'));
   });
 
-  it('has the thumbprint that RFC 9449 prints for its example key', () => {
+  it('has the thumbprint that RFC 9449 gives for its example key', () => {
     const key = createPublicKey({
       format: 'jwk',
       key: {

@@ -16,7 +16,7 @@ describe('the signing keys of an app', () => {
   });
   after(() => hub.stop());
 
-  it('can be rotated: older licenses keep verifying through the JWKS, newer ones use the new key', async () => {
+  it('can be rotated: older licenses still verify through the JWKS, newer ones use the new key', async () => {
     const { licenseKey, app } = await issueLicense(hub.admin);
     const older = (await activate(hub.gatewayUrl, licenseKey, 'machine-1')).body;
     await hub.admin.rotateSigningKey({ app });
@@ -31,7 +31,7 @@ describe('the signing keys of an app', () => {
     expect(await publicKey(app)).to.equal(newer.publicKeyPem);
   });
 
-  it('can be withdrawn once retired: then they are published no more', async () => {
+  it('can be withdrawn after they are retired, and are then no longer published', async () => {
     const { licenseKey, app } = await issueLicense(hub.admin);
     const { license } = (await activate(hub.gatewayUrl, licenseKey, 'machine-1')).body;
     expect(await refusal(hub.admin.withdrawSigningKey({ app, kid: license.kid }))).to.equal(
@@ -49,7 +49,7 @@ describe('the signing keys of an app', () => {
     );
   });
 
-  it('are one active at any time, however many rotate at once', async () => {
+  it('include exactly one active key, even with concurrent rotations', async () => {
     const { app } = await issueLicense(hub.admin);
     await Promise.all(Array.from({ length: 5 }, () => hub.admin.rotateSigningKey({ app })));
     const keys = (await hub.admin.getApp({ app })).app?.signingKeys ?? [];
@@ -58,7 +58,7 @@ describe('the signing keys of an app', () => {
     expect(keys[0]?.state).to.equal(SigningKeyState.ACTIVE);
   });
 
-  it('lie sealed in the database', async () => {
+  it('are sealed in the database', async () => {
     const { app } = await issueLicense(hub.admin);
     const [row] = await query<{ sealed: Buffer }>(
       hub.databaseUrl,

@@ -27,7 +27,7 @@ describe('a 64-bit number in a JSON request', () => {
   const charge = (minorUnits: unknown) => ({ slot: 'none', amount: { minorUnits, currency: 'BDT' } });
   const WRONG = '400 invalid_argument: amount.minorUnits must be a whole number in decimal digits';
 
-  it('is refused, with the field, if it is text other than digits', async () => {
+  it('is refused with its field if it is not decimal digits', async () => {
     for (const text of ['0x1', '0b1', '0o7', '', ' 1', '1 ', '+1', '1e3', '1.0', '1n']) {
       expect(await refusalOf(CREATE, charge(text)), JSON.stringify(text)).to.equal(WRONG);
     }
@@ -37,7 +37,7 @@ describe('a 64-bit number in a JSON request', () => {
     );
   });
 
-  it('goes through as digits, and as a number', async () => {
+  it('is accepted as digits and as a number', async () => {
     for (const good of ['100', 100, '0100']) {
       expect(await refusalOf(CREATE, charge(good)), JSON.stringify(good)).to.contain('404 not_found');
     }
@@ -60,7 +60,7 @@ describe('a 64-bit number in a JSON request', () => {
     ).to.match(/decimal(%20| )digits/);
   });
 
-  it('is no business of a caller who is not let in', async () => {
+  it('is not checked for an unauthorized caller', async () => {
     const answer = await send(CREATE, JSON.stringify(charge('0x1')), { authorization: 'Bearer wrong' });
     expect(answer.status).to.equal(401);
   });

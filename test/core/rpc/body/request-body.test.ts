@@ -57,7 +57,7 @@ const CONNECT = { 'content-type': 'application/connect+json' };
 const some = (count: number, one: Buffer) => Array.from({ length: count }, () => one);
 
 describe('the body of a request', () => {
-  it('comes to its handler message by message, whatever the pieces', async () => {
+  it('reaches its handler message by message, in any pieces', async () => {
     const messages = ['{}', '', '{"a":1}'].map((text) => envelope(Buffer.from(text)));
     const bytes = Buffer.concat(messages);
     for (const size of [1, 2, 3, 7, bytes.length]) {
@@ -68,7 +68,7 @@ describe('the body of a request', () => {
     }
   });
 
-  it('costs no more time in pieces of a byte than its bytes do', async () => {
+  it('costs no more time in pieces of one byte', async () => {
     const message = envelope(Buffer.alloc(200_000, 'x'));
     const pieces = Array.from(message, (_, index) => message.subarray(index, index + 1));
     const startedAt = performance.now();
@@ -77,7 +77,7 @@ describe('the body of a request', () => {
     expect(performance.now() - startedAt).to.be.below(5_000);
   });
 
-  it('is decompressed by each protocol that has envelopes', async () => {
+  it('is decompressed by each protocol with envelopes', async () => {
     const plain = Buffer.from('{"a":1}');
     for (const [type, header] of [
       ['application/connect+proto', 'connect-content-encoding'],
@@ -95,7 +95,7 @@ describe('the body of a request', () => {
     }
   });
 
-  it('ends with resource_exhausted beyond the messages, the bytes or the unpacked bytes of a stream', async () => {
+  it('ends with resource_exhausted beyond the limits of messages, bytes and decompressed bytes', async () => {
     const large = Buffer.alloc(MAX_MESSAGE - 5, 'x');
     // About 50 times as large unpacked.
     const packed = gzipSync(Buffer.concat([randomBytes(20_000), Buffer.alloc(960_000)]));
@@ -114,7 +114,7 @@ describe('the body of a request', () => {
     expect(await read(some(1_000, envelope(Buffer.alloc(0))), CONNECT)).to.have.length(1_000);
   });
 
-  it('is refused while those of its caller, or all, take too much memory', async () => {
+  it('is refused while the requests of its caller, or all, use too much memory', async () => {
     let refusals = 0;
     const memory = createBodyMemory(() => {
       refusals += 1;
@@ -173,7 +173,7 @@ describe('a stream of reflection', () => {
     });
   }
 
-  it('sends a file once, unless it is asked for again', async () => {
+  it('sends a file once, unless it is requested again', async () => {
     const file = (name: string) =>
       create(ServerReflectionRequestSchema, { messageRequest: { case: 'fileByFilename', value: name } });
     async function* questions(): AsyncGenerator<ServerReflectionRequest> {

@@ -38,14 +38,14 @@ describe('the console on the RPC port', function () {
     return [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name = '']) => name);
   };
 
-  it('is where / and /console lead', async () => {
+  it('is the target of / and /console', async () => {
     for (const path of ['/', '/console', '/?x', '/console?x']) {
       const { status, headers } = await get(path);
       expect([status, headers.get('location')], path).to.deep.equal([302, 'console/']);
     }
   });
 
-  it('is a page that names its own files only, which are kept for good', async () => {
+  it('is a page that names only its own immutable files', async () => {
     const page = await get('/console/');
     expect(page.status).to.equal(200);
     expect(page.headers.get('content-type')).to.equal('text/html; charset=utf-8');
@@ -64,7 +64,7 @@ describe('the console on the RPC port', function () {
       .and.to.contain('uplot');
   });
 
-  it('lets pages run nothing but its own files, and no other page show it', async () => {
+  it('may run only its own files, and cannot be framed', async () => {
     for (const path of ['/console/', `/console/${(await parts())[0]}`, '/console/none.js', '/console']) {
       const { headers } = await get(path);
       const policy = headers.get('content-security-policy') ?? '';
@@ -86,7 +86,7 @@ describe('the console on the RPC port', function () {
     expect(await (await get('/console/')).text()).not.to.match(/<script(?![^>]* src=)|<style|style=|onload/);
   });
 
-  it('answers 304 to whoever has a file, and a HEAD without a body', async () => {
+  it('returns 304 for a matching entity tag, and a HEAD without a body', async () => {
     const etag = (await get('/console/')).headers.get('etag') ?? '';
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
       expect((await get('/console/', { headers: { 'if-none-match': known } })).status, known).to.equal(304);
@@ -111,7 +111,7 @@ describe('the console on the RPC port', function () {
     }
   });
 
-  it('has nothing outside of its folder, however that is asked for', async () => {
+  it('serves nothing outside of its folder, however it is requested', async () => {
     for (const path of [
       '/console/../package.json',
       '/console/../../etc/passwd',
@@ -140,7 +140,7 @@ describe('the console on the RPC port', function () {
     }
   });
 
-  it('is read and nothing else', async () => {
+  it('is read-only', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']) {
       const answer = await raw(method, '/console/');
       expect([answer?.status, answer?.headers['allow']], method).to.deep.equal([405, 'GET, HEAD']);
@@ -148,7 +148,7 @@ describe('the console on the RPC port', function () {
     }
   });
 
-  it('does not keep a connection for a body that it does not want', async () => {
+  it('closes the connection if a request has an unwanted body', async () => {
     const { socket, received } = await openRaw(port);
     socket.write('POST /console/ HTTP/1.1\r\nHost: hub\r\nContent-Length: 100000000\r\n\r\nabc');
     await until(() => received().startsWith('HTTP/1.1 405'), 'it is refused');
@@ -156,7 +156,7 @@ describe('the console on the RPC port', function () {
     await hub.admin.listApps({});
   });
 
-  it('leaves RPCs as they are: a token for each, and none for pages of elsewhere', async () => {
+  it('does not change RPCs: each needs a token, and foreign pages may call none', async () => {
     const method = `${hub.rpcUrl}/hub.license.v1.LicenseAdminService/ListApps`;
     const headers = { 'content-type': 'application/json', origin: 'https://elsewhere.example' };
     const anonymous = await fetch(method, { method: 'POST', headers, body: '{}' });
@@ -170,7 +170,7 @@ describe('the console on the RPC port', function () {
     expect(preflight.headers.get('access-control-allow-origin')).to.equal(null);
   });
 
-  it('stands in the log like every request', async () => {
+  it('is logged like every request', async () => {
     const response = await get('/console/?token=never-logged', { headers: { 'x-request-id': 'console-42' } });
     expect(response.headers.get('x-request-id')).to.equal('console-42');
     await until(() => log.includes('console-42'), 'it is logged');
@@ -197,7 +197,7 @@ describe('the files of the console', () => {
     return failures;
   };
 
-  it('are read when they are first asked for, and held; names that are no files of it are not even looked for', async () => {
+  it('are read on first request and cached; unknown names are not looked up', async () => {
     const asked: string[] = [];
     const read: ReadConsoleFile = async (name) => {
       asked.push(name);
@@ -213,7 +213,7 @@ describe('the files of the console', () => {
     expect(failures).to.deep.equal([]);
   });
 
-  it('that cannot be read are said to be missing for now, and the reason goes to the log only', async () => {
+  it('that cannot be read return 503, with the reason only in the log', async () => {
     const read = () => Promise.reject(new Error('EACCES: /secret/path'));
     const failures = await serving(read, async (url) => {
       const response = await fetch(`${url}/console/`);

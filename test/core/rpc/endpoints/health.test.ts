@@ -16,7 +16,7 @@ import { startTcpProxy } from '../../../support/network/tcp-proxy.ts';
 import { createMigratedDatabase } from '../../../support/postgres/databases.ts';
 
 describe('health', () => {
-  it('is told of the hub and of each of its services, without a token', async () => {
+  it('is reported for the hub and each of its services, without a token', async () => {
     const hub = await startHub();
     try {
       const health = createClient(Health, createGrpcTransport({ baseUrl: hub.rpcUrl }));
@@ -31,7 +31,7 @@ describe('health', () => {
     }
   });
 
-  it('asks the database now and then, however many want to know on either port', async () => {
+  it('queries the database from time to time, for any number of callers on either port', async () => {
     const proxy = await startTcpProxy(await createMigratedDatabase());
     const hub = await startHub({ settings: { databaseUrl: proxy.url } });
     try {
@@ -73,12 +73,12 @@ describe('health', () => {
       expect((await health.list({})).statuses['']?.status).to.equal(ServingStatus.NOT_SERVING);
     });
 
-    it('is not found for a service it does not have', async () => {
+    it('is not found for an unknown service', async () => {
       const failure = await health.check({ service: 'hub.Nothing' }).catch(ConnectError.from);
       expect(failure).to.be.instanceOf(ConnectError).with.property('code', Code.NotFound);
     });
 
-    it('tells a watcher each change, and SERVICE_UNKNOWN of what it does not have', async () => {
+    it('reports each change to a watcher, and SERVICE_UNKNOWN for an unknown service', async () => {
       const changes = health.watch({})[Symbol.asyncIterator]();
       expect((await changes.next()).value?.status).to.equal(ServingStatus.SERVING);
       ready = false;
@@ -87,7 +87,7 @@ describe('health', () => {
       expect((await unknown.next()).value?.status).to.equal(ServingStatus.SERVICE_UNKNOWN);
     });
 
-    it('does not keep the server from closing while it is watched', async function () {
+    it('does not prevent the server from closing while it is watched', async function () {
       this.timeout(5_000);
       const changes = health.watch({})[Symbol.asyncIterator]();
       await changes.next();

@@ -22,7 +22,7 @@ import { issueLicense, type TestLicense } from '../../../support/hub/license.ts'
 import { createMigratedDatabase } from '../../../support/postgres/databases.ts';
 import { failureOf } from '../failure-of.ts';
 
-describe('direct transport, beside the wire', () => {
+describe('the in-process transport, compared with the wire', () => {
   let dataDir: string;
   let hub: Hub;
   let wire: Transport;
@@ -73,7 +73,7 @@ describe('direct transport, beside the wire', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it('gives the same answers', async () => {
+  it('returns the same responses', async () => {
     const ask = async (transport: Transport) => {
       const licenses = licensesBy(transport);
       const { checkedAt, ...status } = await licenses.checkStatus({ licenseId: license.licenseId });
@@ -96,7 +96,7 @@ describe('direct transport, beside the wire', () => {
       createClient(LicenseAdminService, transport).createApp({ slug: 'demo' }),
   };
   for (const [name, call] of Object.entries(refused)) {
-    it(`refuses ${name} with the same code, words and details`, async () => {
+    it(`refuses ${name} with the same code, message and details`, async () => {
       const [direct, remote] = [await failureOf(call(hub.transport)), await failureOf(call(wire))];
       expect(describeError(direct)).to.deep.equal(describeError(remote));
       expect(direct.code).to.be.oneOf([

@@ -9,8 +9,8 @@ import { AccessService } from '../../../../gen/hub/access/v1/access_service_pb.t
 import { LicenseService } from '../../../../gen/hub/license/v1/license_service_pb.ts';
 import { failureOf } from '../failure-of.ts';
 
-describe('direct transport', () => {
-  it('tells the service who calls and for which request', async () => {
+describe('the in-process transport', () => {
+  it('passes the caller and the request id to the service', async () => {
     const access = createClient(
       AccessService,
       direct((_request, { values }) => ({
@@ -21,7 +21,7 @@ describe('direct transport', () => {
     expect(name).to.equal('gateway request-1');
   });
 
-  it('hands over the headers of both sides', async () => {
+  it('passes the headers of both sides', async () => {
     const access = createClient(
       AccessService,
       direct((_request, { requestHeader, responseHeader }) => {
@@ -42,7 +42,7 @@ describe('direct transport', () => {
     expect(answer).to.equal('why!');
   });
 
-  it('is Unimplemented for a service it does not have, and for streams', async () => {
+  it('returns Unimplemented for an unknown service, and for streams', async () => {
     const transport = direct(() => ({}));
     const elsewhere = await failureOf(createClient(LicenseService, transport).getJwks({ app: 'demo' }));
     expect([elsewhere.code, elsewhere.rawMessage]).to.deep.equal([
@@ -53,7 +53,7 @@ describe('direct transport', () => {
     expect((await failureOf(stream)).code).to.equal(Code.Unimplemented);
   });
 
-  it('makes no call whose signal is aborted already', async () => {
+  it('makes no call with an aborted signal', async () => {
     let calls = 0;
     const access = createClient(
       AccessService,
@@ -68,7 +68,7 @@ describe('direct transport', () => {
     expect(calls).to.equal(0);
   });
 
-  it('stops waiting, and tells the service, when the signal is aborted', async () => {
+  it('stops waiting, and aborts the service, when the signal is aborted', async () => {
     const controller = new AbortController();
     let told = false;
     const access = createClient(
@@ -85,7 +85,7 @@ describe('direct transport', () => {
     expect([failure.code, told]).to.deep.equal([Code.Canceled, true]);
   });
 
-  it('stops waiting at the deadline of the call, else at its own', async () => {
+  it('stops waiting at the deadline of the call, or its own', async () => {
     const access = createClient(
       AccessService,
       direct(() => new Promise(() => {})),

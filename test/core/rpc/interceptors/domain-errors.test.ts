@@ -26,7 +26,7 @@ const CODES: Record<HubErrorKind, Code> = {
 };
 const HUB_ERROR_CODES = Object.keys(HUB_ERRORS) as HubErrorCode[]; // the keys of a constant
 
-describe('error of a call', () => {
+describe('the error of a call', () => {
   for (const code of HUB_ERROR_CODES) {
     const expected = CODES[HUB_ERRORS[code]];
     it(`is ${Code[expected]} for ${code}, with the code as its detail`, async () => {
@@ -39,7 +39,7 @@ describe('error of a call', () => {
     });
   }
 
-  it('carries the seats, the session and the field it is about', async () => {
+  it('includes the seats, the session and the field', async () => {
     const refusal = new HubError('seat_limit_reached', 'full', {
       seats: { limit: 2, used: 2 },
       field: 'licenseKey',
@@ -50,7 +50,7 @@ describe('error of a call', () => {
     expect(detail?.seats).to.include({ limit: 2, used: 2 });
   });
 
-  it('stays what it is when it is a ConnectError already', async () => {
+  it('stays unchanged if it is a ConnectError', async () => {
     const original = new ConnectError('no', Code.Aborted);
     expect((await fail(original)).error).to.equal(original);
   });
@@ -85,7 +85,7 @@ describe('error of a call', () => {
     ],
     ['something that is no Error', 'secret text'],
   ] as const) {
-    it(`is Internal for ${name}, and says nothing of the inside but to the log, once`, async () => {
+    it(`is Internal for ${name}, and only the log has the details, once`, async () => {
       const { error, log } = await fail(unforeseen);
       expect(error).to.include({ code: Code.Internal, rawMessage: 'internal error', cause: undefined });
       expect(error.details).to.deep.equal([]);
@@ -97,8 +97,8 @@ describe('error of a call', () => {
   }
 });
 
-describe('stream whose caller leaves', () => {
-  it('ends without a line in the log that tells of a mistake of ours', async () => {
+describe('a stream whose caller disconnects', () => {
+  it('ends without an error in the log', async () => {
     const log: LogLine[] = [];
     const ended = Promise.withResolvers<void>();
     const health = serve(Health, {
@@ -130,8 +130,8 @@ describe('stream whose caller leaves', () => {
   });
 });
 
-describe('call whose caller has left', () => {
-  it('is no mistake of ours, although nothing can be written to its connection any more', async () => {
+describe('a call whose caller has disconnected', () => {
+  it('is not logged as an error, although its response cannot be written', async () => {
     const logOf = async (code: string, signal: AbortSignal): Promise<LogLine[]> => {
       const log: LogLine[] = [];
       const gone = () => Promise.reject(withCode(code));

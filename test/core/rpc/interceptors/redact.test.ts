@@ -13,7 +13,7 @@ const NAMES_ONLY = ['hub.payment.v1.Gateway.credentials'];
 const SOUNDS_SECRET = /(^|_)(key|token|secret|password|passphrase|credential|fingerprint)s?$/;
 const NESTING = 3;
 
-describe('messages in the log', function () {
+describe('logged messages', function () {
   this.timeout(30_000); // buf compiles the contract
   let messages: DescMessage[];
   before(async () => {
@@ -25,7 +25,7 @@ describe('messages in the log', function () {
 
   const isSecret = (field: DescField): boolean => field.proto.options?.debugRedact === true;
 
-  it('show no field that the contract calls secret, however deep it is', () => {
+  it('hide all fields that the API marks as secret, at any depth', () => {
     const { make, found } = createCanaries();
     let secrets = 0;
     const fill = (message: ReflectMessage, depth: number): ReflectMessage => {
@@ -55,7 +55,7 @@ describe('messages in the log', function () {
     expect(secrets).to.be.greaterThan(10);
   });
 
-  it('name a secret that is there, and leave out one that is not', () => {
+  it('show that a secret is present, and omit an absent one', () => {
     const schema = messages.find(({ typeName }) => typeName === 'hub.license.v1.ActivateRequest');
     if (schema === undefined) throw new Error('there is no ActivateRequest');
     const message = reflect(schema);
@@ -72,7 +72,7 @@ describe('messages in the log', function () {
     expect(message.get(key), 'the message itself stays as it is').to.equal('7Q2M4-KEY');
   });
 
-  it('are of a contract that calls every field secret that sounds like it', () => {
+  it('belong to an API that marks every field with a secret name as secret', () => {
     const fields = messages.flatMap(({ fields }) => fields);
     const open = fields.filter(
       (field) =>

@@ -15,7 +15,7 @@ import { until } from '../../../support/until.ts';
 import { failureOf } from '../failure-of.ts';
 
 describe('the log of the RPC port', () => {
-  it('keeps nothing of a call whose client leaves before it is answered', async () => {
+  it('keeps nothing of a call whose client disconnects early', async () => {
     const lines: { msg: string; path?: string; requestId: string }[] = [];
     const write = (line: string) => lines.push(JSON.parse(line));
     const logger = pino({ level: 'debug' }, { write }); // calls of Health are logged at debug

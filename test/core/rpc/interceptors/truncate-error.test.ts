@@ -10,7 +10,7 @@ import { createApp } from '../../../support/hub/license.ts';
 import { failureOf } from '../failure-of.ts';
 import { createGrpcClient, type GrpcClient } from '../server/grpc-client.ts';
 
-describe('error about something long', () => {
+describe('an error with a long text', () => {
   let hub: TestHub;
   let grpc: GrpcClient;
   before(async () => {
@@ -22,7 +22,7 @@ describe('error about something long', () => {
     return hub.stop();
   });
 
-  it('keeps its code and its detail, and the beginning of its message', async () => {
+  it('keeps its code, its detail and the start of its message', async () => {
     const kid = '漢'.repeat(10_000);
     const app = await createApp(hub.admin);
     const error = ConnectError.from(await failureOf(hub.admin.withdrawSigningKey({ app, kid })));
@@ -33,7 +33,7 @@ describe('error about something long', () => {
     expect(cause).to.include({ code: status.NOT_FOUND });
   });
 
-  it('tells the first of many violations, with the beginnings of their keys', async () => {
+  it('keeps the first of many violations, with truncated keys', async () => {
     const names = Array.from({ length: 60 }, (_, index) => `${index}漢`.repeat(500));
     const request = { app: 'a', name: 'free', limits: Object.fromEntries(names.map((name) => [name, -5n])) };
     const error = ConnectError.from(

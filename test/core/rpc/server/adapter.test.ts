@@ -6,7 +6,7 @@ import { startHub, type TestHub } from '../../../support/hub/hub.ts';
 
 const CHECK = '/grpc.health.v1.Health/Check';
 
-describe('RPC port, asked by a client that is no good', () => {
+describe('the RPC port with a broken client', () => {
   let hub: TestHub;
   let port: number;
   before(async () => {
@@ -27,7 +27,7 @@ describe('RPC port, asked by a client that is no good', () => {
     return answer?.status;
   };
 
-  it('refuses a request without a host, and one whose host is none', async () => {
+  it('refuses a request with a missing or invalid host', async () => {
     expect(await ask(`POST ${CHECK} HTTP/1.0`)).to.equal(400);
     for (const host of ['a b', '[', 'x:y', '%']) {
       expect(await ask(`POST ${CHECK} HTTP/1.1`, `Host: ${host}`), host).to.equal(400);
@@ -46,7 +46,7 @@ describe('RPC port, asked by a client that is no good', () => {
     expect(headers[':status']).to.equal(400);
   });
 
-  it('calls a message that is no protobuf an invalid argument', async () => {
+  it('returns invalid_argument for a malformed message', async () => {
     const response = await fetch(`${hub.rpcUrl}${CHECK}`, {
       method: 'POST',
       headers: { 'content-type': 'application/proto' },
@@ -56,7 +56,7 @@ describe('RPC port, asked by a client that is no good', () => {
     expect(await response.text()).to.match(/^\{"code":"invalid_argument","message":"parse binary: /);
   });
 
-  it('calls the same an invalid argument in a Connect stream, and by gRPC what gRPC calls it', async () => {
+  it('returns the same in a Connect stream, and the gRPC code by gRPC', async () => {
     const watch = async (type: string, flags: number, message: string): Promise<string> => {
       const body = Buffer.concat([Buffer.from([flags, 0, 0, 0, message.length]), Buffer.from(message)]);
       const headers = { 'content-type': type, 'connect-content-encoding': 'gzip' };
@@ -74,7 +74,7 @@ describe('RPC port, asked by a client that is no good', () => {
     );
   });
 
-  it('calls a body that is not compressed as it says an invalid argument', async () => {
+  it('returns invalid_argument for a wrongly compressed body', async () => {
     for (const coding of ['gzip', 'br']) {
       const response = await fetch(`${hub.rpcUrl}${CHECK}`, {
         method: 'POST',
@@ -86,7 +86,7 @@ describe('RPC port, asked by a client that is no good', () => {
     }
   });
 
-  it('refuses JSON with half a character, wherever it stands, and takes whole ones and their look-alikes', async () => {
+  it('refuses JSON with a lone surrogate anywhere, and accepts pairs and look-alikes', async () => {
     const ask = async (json: string) => {
       const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, json.length]), Buffer.from(json)]);
       const headers = {
@@ -104,7 +104,7 @@ describe('RPC port, asked by a client that is no good', () => {
     }
   });
 
-  it('refuses a deadline that no timer can count, without a complaint of Node about it', async () => {
+  it('refuses a deadline beyond the range of timers, without a warning of Node.js', async () => {
     const warnings: Error[] = [];
     const note = (warning: Error) => warnings.push(warning);
     process.on('warning', note);
@@ -120,7 +120,7 @@ describe('RPC port, asked by a client that is no good', () => {
     expect(warnings).to.deep.equal([]);
   });
 
-  it('goes on when a caller leaves in the middle of a message', async () => {
+  it('keeps serving when a caller disconnects within a message', async () => {
     const { socket } = await openRaw(port);
     const head = ['Host: hub', 'Content-Type: application/proto', 'Content-Length: 100'];
     socket.write(`POST ${CHECK} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\nabc`, () => socket.destroy());

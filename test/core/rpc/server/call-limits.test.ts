@@ -20,7 +20,7 @@ import {
 import { until } from '../../../support/until.ts';
 import { failureOf } from '../failure-of.ts';
 
-describe('the calls that are open on the RPC port', () => {
+describe('the open calls on the RPC port', () => {
   let listener: ReturnType<typeof createRpcListener>;
   let baseUrl: string;
   let refusals: number;
@@ -63,7 +63,7 @@ describe('the calls that are open on the RPC port', () => {
     return changes;
   };
 
-  it('without a token are limited by connection and by address, in words, until they are closed', async () => {
+  it('without a token are limited by connection and address, with a message, until they are closed', async () => {
     const transport = createGrpcTransport({ baseUrl });
     await Promise.all(Array.from({ length: PUBLIC_CALLS.perConnection }, () => watch(transport)));
     const failure = await failureOf(watch(transport));
@@ -117,7 +117,7 @@ describe('the calls that are open on the RPC port', () => {
     held.resolve();
   });
 
-  it('that watch are told of a change by one look a second, however many they are', async () => {
+  it('of watchers share one check per second', async () => {
     const watches = await Promise.all(Array.from({ length: 50 }, () => watch()));
     looks = 0;
     const startedAt = performance.now();
@@ -126,7 +126,7 @@ describe('the calls that are open on the RPC port', () => {
     expect(looks).to.be.within(1, 1 + (performance.now() - startedAt) / 1_000);
   });
 
-  it('that watch by HTTP/1.1 end after a time, and by gRPC do not', async () => {
+  it('of watchers end after a time by HTTP/1.1, but not by gRPC', async () => {
     const byGrpc = await watch();
     const byConnect = await watch(createConnectTransport({ baseUrl, httpVersion: '1.1' }));
     expect((await byConnect.next()).done).to.equal(true);

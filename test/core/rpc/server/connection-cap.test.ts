@@ -4,7 +4,7 @@ import { startHub } from '../../../support/hub/hub.ts';
 import { until } from '../../../support/until.ts';
 
 describe('connections to the RPC port', () => {
-  it('beyond those of one client are closed at once, and its others go on', async () => {
+  it('beyond the limit of one client are closed at once, and its others continue', async () => {
     const hub = await startHub({ settings: { connectionsPerClient: 3 } });
     try {
       const port = Number(new URL(hub.rpcUrl).port);

@@ -38,7 +38,7 @@ describe('gRPC by grpc-js', () => {
     expect(caller).to.deep.include({ name: 'local admin', role: Role.ADMIN });
   });
 
-  it('answers many calls at once on one connection', async () => {
+  it('answers many concurrent calls on one connection', async () => {
     const { licenseKey } = await issueLicense(hub.admin, { seatLimit: -1 });
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, machine) =>
@@ -51,7 +51,7 @@ describe('gRPC by grpc-js', () => {
     expect(new Set(answers.map(({ license }) => license?.['seatId'])).size).to.equal(100);
   });
 
-  it('refuses with the code of the error, and its typed detail in the trailers', async () => {
+  it('returns errors with their code, and the typed detail in the trailers', async () => {
     const { licenseKey } = await issueLicense(hub.admin, { seatLimit: 1 });
     await activate(hub.gatewayUrl, licenseKey, 'another-machine');
     const error = await refusal(
@@ -72,7 +72,7 @@ describe('gRPC by grpc-js', () => {
     });
   });
 
-  it('refuses without a token, and answers health all the same', async () => {
+  it('refuses calls without a token, but answers health checks', async () => {
     const error = await refusal(stranger.unary(LicenseAdminService.method.listApps, {}));
     expect(error.code).to.equal(status.UNAUTHENTICATED);
     expect(await stranger.unary(Health.method.check, {})).to.include({ status: ServingStatus.SERVING });
@@ -89,7 +89,7 @@ describe('gRPC by grpc-js', () => {
     expect(code).to.equal(status.CANCELLED);
   });
 
-  it('knows the methods it serves by their paths', async () => {
+  it('routes methods by their paths', async () => {
     const { check } = Health.method;
     const elsewhere = { ...check, name: 'Nothing' } as typeof check; // a method that is not in the contract
     expect((await refusal(stranger.unary(elsewhere, {}))).code).to.equal(status.UNIMPLEMENTED);

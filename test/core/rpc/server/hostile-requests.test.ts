@@ -9,7 +9,7 @@ import { until } from '../../../support/until.ts';
 
 const METHOD = '/hub.license.v1.LicenseService/CheckStatus';
 
-describe('the RPC port, sent something hostile', function () {
+describe('the RPC port with hostile requests', function () {
   this.timeout(30_000); // it starts a hub, and waits for slow requests to be cut
   let hub: TestHub;
   let port: number;
@@ -32,7 +32,7 @@ describe('the RPC port, sent something hostile', function () {
     });
   }
 
-  it('refuses a request that does not say to whom, by any version', async () => {
+  it('refuses a request without a host in any HTTP version', async () => {
     for (const head of ['HTTP/1.0', 'HTTP/1.1', 'HTTP/1.1\r\nHost: ', 'HTTP/1.1\r\nHost: a\r\nHost: b']) {
       expect(await statusesOf(authorized(`POST ${METHOD} ${head}\r\n\r\n`)), head).to.deep.equal([400]);
     }
@@ -43,7 +43,7 @@ describe('the RPC port, sent something hostile', function () {
     expect(headers[':status']).to.equal(400);
   });
 
-  it('refuses a host that makes no URL', async () => {
+  it('refuses a host that is not valid in a URL', async () => {
     for (const [path, host] of [
       [METHOD, '['],
       [METHOD, 'a b'],
@@ -59,7 +59,7 @@ describe('the RPC port, sent something hostile', function () {
     expect(await statusesOf(text)).to.deep.equal([431]);
   });
 
-  it('answers 404 to tricks in the path and echoes no header of the caller', async () => {
+  it('returns 404 for disguised paths, and echoes no header', async () => {
     for (const path of [`/${METHOD}`, METHOD.replaceAll('/', '%2f'), `/x/..${METHOD}`, '/__proto__']) {
       const head = `POST ${path} HTTP/1.1\r\nHost: hub\r\nConnection: close\r\nX-Request-Id: a%0d%0ab:c\r\n`;
       const [answer] = await sendRaw(port, authorized(`${head}Content-Length: 0\r\n\r\n`));
@@ -68,7 +68,7 @@ describe('the RPC port, sent something hostile', function () {
     }
   });
 
-  it('serves others while a hundred connections trickle, and cuts those off', async () => {
+  it('serves others while a hundred connections trickle, and closes those', async () => {
     const connections: RawConnection[] = await Promise.all(Array.from({ length: 100 }, () => openRaw(port)));
     const timers = connections.map(({ socket }, index) => {
       // A half is silent, and the other sends a header now and then.

@@ -43,7 +43,7 @@ describe('an HTTP/2 connection', function () {
     );
   };
 
-  it('that takes its requests back at once is ended before it has asked for much', async () => {
+  it('that cancels its requests at once is closed early', async () => {
     await start();
     const session = await server.openSession();
     let calmed: number | undefined;
@@ -64,7 +64,7 @@ describe('an HTTP/2 connection', function () {
     await isServed();
   });
 
-  it('whose headers never end is cut', async () => {
+  it('with endless headers is closed', async () => {
     await start();
     const headers = frame(HEADERS, 0, 1, Buffer.of(0x82));
     const more = Buffer.concat(Array.from({ length: 100 }, () => frame(CONTINUATION, 0, 1, Buffer.alloc(0))));
@@ -77,7 +77,7 @@ describe('an HTTP/2 connection', function () {
     ['pings', frame(PING, 0, 0, Buffer.alloc(8))],
     ['settings', frame(SETTINGS, 0, 0, Buffer.alloc(6))],
   ] as const) {
-    it(`that floods ${name} and reads no answer is cut`, async () => {
+    it(`that floods ${name} and reads no responses is closed`, async () => {
       await start();
       const socket = await server.openSocket();
       socket.pause();
@@ -105,7 +105,7 @@ describe('an HTTP/2 connection', function () {
     expect(server.asked).to.equal(0);
   });
 
-  it('loses a stream whose request does not end, and keeps the others', async () => {
+  it('loses a stream with an endless request, and keeps the others', async () => {
     await start({ exchangeMs: 300 });
     const session = await server.openSession();
     const endless = session.request({ ':method': 'POST', ':path': '/slow' }, { endStream: false });
@@ -117,7 +117,7 @@ describe('an HTTP/2 connection', function () {
     expect(await slow).to.equal('2.0');
   });
 
-  it('loses a stream whose answer it does not take, and keeps the others', async () => {
+  it('loses a stream whose response it does not read, and keeps the others', async () => {
     await start({ exchangeMs: 300 });
     const session = await server.openSession();
     const unread = session.request({ ':path': '/medium' });
@@ -128,7 +128,7 @@ describe('an HTTP/2 connection', function () {
     expect(await getBy(session, '/')).to.equal('2.0');
   });
 
-  it('loses the largest of its unread answers when all together are too much memory', async () => {
+  it('loses the largest of its unread responses when they use too much memory together', async () => {
     await start({ exchangeMs: 3_000, unreadBytes: 2_500_000 });
     const session = await server.openSession();
     const unread = ['/medium', '/medium', '/large'].map((path) => {
@@ -143,7 +143,7 @@ describe('an HTTP/2 connection', function () {
     expect(unread.map((stream) => stream.closed)).to.deep.equal([false, false, true]);
   });
 
-  it('that leaves large answers has another in its place before streams are refused', async () => {
+  it('with large unread responses is replaced before streams are refused', async () => {
     await start();
     let session = await server.openSession();
     let sessions = 1;
@@ -162,7 +162,7 @@ describe('an HTTP/2 connection', function () {
     expect(await getBy(await server.openSession(), '/')).to.equal('2.0');
   });
 
-  it('is closed when it asks for nothing, pings or not, and is not while it waits for an answer', async () => {
+  it('is closed when it is idle, with or without pings, but not while it waits for a response', async () => {
     await start({ idleMs: 200 });
     const [idle, busy] = [await server.openSession(), await server.openSession()];
     const answer = getBy(busy, '/slow');
@@ -175,7 +175,7 @@ describe('an HTTP/2 connection', function () {
     await once(busy, 'close');
   });
 
-  it('with a stream that has nothing to say is cut if it answers no ping, and is not if it does', async () => {
+  it('with an idle stream is closed if it answers no ping, and kept otherwise', async () => {
     await start({ exchangeMs: 400 });
     const deaf = await server.openSocket();
     // A GET of /slow, whose headers are written out by hand; nothing the hub sends is answered.
@@ -193,7 +193,7 @@ describe('an HTTP/2 connection', function () {
     expect(await slow).to.equal('2.0');
   });
 
-  it('by HTTP/1 that does not take its answer is cut', async () => {
+  it('by HTTP/1 that does not read its response is closed', async () => {
     await start({ exchangeMs: 300 });
     const socket = await server.openSocket();
     socket.pause();

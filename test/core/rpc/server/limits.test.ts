@@ -27,7 +27,7 @@ const MAX_TIMEOUT_MS = 60_000;
 const no = () => Promise.reject(new Error('no part of these tests'));
 const refused = { activate: no, deactivate: no, checkStatus: no, getPublicKey: no, getFreeLimits: no };
 
-describe('RPC port, at its limits', () => {
+describe('the RPC port at its limits', () => {
   let listener: ReturnType<typeof createRpcListener>;
   let baseUrl: string;
   let lengths: number[];
@@ -90,14 +90,14 @@ describe('RPC port, at its limits', () => {
         expect(lengths).to.deep.equal([MAX_BYTES - 100]);
       });
 
-      it('refuses a message over 4096 bytes from those who need no token', async () => {
+      it('refuses a message over 4096 bytes without a token', async () => {
         const check = (service: string) => createClient(Health, transport()).check({ service });
         await check('x'.repeat(4_000));
         expect((await failureOf(check('x'.repeat(4_097)))).code).to.equal(Code.ResourceExhausted);
         expect(lengths).to.deep.equal([4_000]);
       });
 
-      it('tells the service when the deadline has passed', async () => {
+      it('aborts the service when the deadline has passed', async () => {
         const failure = await failureOf(ask('slow', { timeoutMs: 200 }));
         expect(failure.code).to.equal(Code.DeadlineExceeded);
         await until(() => aborted === 1, 'the signal of the call is aborted');
@@ -109,7 +109,7 @@ describe('RPC port, at its limits', () => {
         expect(lengths).to.deep.equal([]);
       });
 
-      it('tells the service when the caller has left', async () => {
+      it('aborts the service when the caller disconnects', async () => {
         const controller = new AbortController();
         const failure = failureOf(ask('slow', { signal: controller.signal }));
         await until(() => lengths.length === 1, 'the call has arrived');
@@ -120,7 +120,7 @@ describe('RPC port, at its limits', () => {
     });
   }
 
-  it('sheds what is beyond the calls it works on, and answers health all the same', async () => {
+  it('sheds calls beyond the concurrency limit, but answers health checks', async () => {
     const transport = createConnectTransport({ baseUrl, httpVersion: '1.1' });
     const ask = () => createClient(LicenseService, transport).getJwks({ app: 'demo' });
     const carried = [ask(), ask()];
@@ -138,7 +138,7 @@ describe('RPC port, at its limits', () => {
     await ask();
   });
 
-  it('refuses a message that unpacks to more than a mebibyte', async () => {
+  it('refuses a message that decompresses to more than a mebibyte', async () => {
     const transport = createConnectTransport({
       baseUrl,
       httpVersion: '1.1',

@@ -17,7 +17,7 @@ describe('closing a listener', function () {
   });
   afterEach(() => server.stop());
 
-  it('takes no time when nothing is under way on its connections', async () => {
+  it('finishes at once if its connections are idle', async () => {
     await server.get('/');
     await getBy(await server.openSession(), '/');
     await server.openSocket();
@@ -29,7 +29,7 @@ describe('closing a listener', function () {
     await server.listener.close(LONG_GRACE_MS);
   });
 
-  it('lets requests under way finish, then ends their connections', async () => {
+  it('lets current requests finish, then closes their connections', async () => {
     const slow = [server.get('/slow'), getBy(await server.openSession(), '/slow')];
     await until(() => server.asked === 2, 'both requests are under way');
     const { port } = server;
@@ -44,7 +44,7 @@ describe('closing a listener', function () {
     await closing;
   });
 
-  it('serves what was on its way when it began', async () => {
+  it('serves requests that were in transit when it began', async () => {
     const session = await server.openSession();
     await getBy(session, '/');
     const closing = server.listener.close(LONG_GRACE_MS);
@@ -54,7 +54,7 @@ describe('closing a listener', function () {
     await closing;
   });
 
-  it('sends an answer that is already complete to the last byte', async () => {
+  it('sends a complete response to the last byte', async () => {
     const socket = await server.openSocket();
     socket.pause();
     socket.write('GET /large HTTP/1.1\r\nHost: hub\r\n\r\n');
@@ -69,7 +69,7 @@ describe('closing a listener', function () {
     expect(received).to.be.greaterThan(LARGE.length);
   });
 
-  it('cuts what is still under way when the grace ends', async () => {
+  it('aborts current requests when the grace period ends', async () => {
     const slow = [server.get('/slow'), getBy(await server.openSession(), '/slow')].map((answer) =>
       answer.then(
         () => 'answered',
@@ -81,7 +81,7 @@ describe('closing a listener', function () {
     expect(await Promise.all(slow)).to.deep.equal(['cut', 'cut']);
   });
 
-  it('cuts a peer that does not close its side when the grace ends', async () => {
+  it('closes the connection of a peer that does not close its side', async () => {
     const socket = await server.openSocket({ allowHalfOpen: true });
     socket.write(Buffer.concat([PREFACE, EMPTY_SETTINGS]));
     await once(socket, 'data');

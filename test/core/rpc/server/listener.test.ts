@@ -22,7 +22,7 @@ describe('listener', function () {
     expect(await Promise.all([getBy(session, '/'), server.get('/')])).to.deep.equal(['2.0', '1.1']);
   });
 
-  it('knows HTTP/2 by its whole preface, in however many pieces it comes', async () => {
+  it('recognizes HTTP/2 by its whole preface, in any pieces', async () => {
     const socket = await server.openSocket();
     const answered = once(socket, 'data');
     for (const byte of Buffer.concat([PREFACE, EMPTY_SETTINGS])) await write(socket, Buffer.of(byte));
@@ -30,21 +30,21 @@ describe('listener', function () {
     expect(frame?.at(3), 'type of the first frame').to.equal(SETTINGS_TYPE);
   });
 
-  it('knows HTTP/1.1 by the first byte that differs from the preface', async () => {
+  it('recognizes HTTP/1.1 by the first byte that differs from the preface', async () => {
     const socket = await server.openSocket();
     const answered = once(socket, 'data');
     for (const piece of ['P', 'R', 'OPFIND / HTTP/1.1\r\nHost: hub\r\n\r\n']) await write(socket, piece);
     expect(String(await answered)).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it('refuses what is neither', async () => {
+  it('refuses other protocols', async () => {
     const socket = await server.openSocket();
     const answered = once(socket, 'data');
     socket.write('\x16\x03\x01 hello\r\n\r\n');
     expect(String(await answered)).to.match(/^HTTP\/1\.1 400 /);
   });
 
-  it('cuts a session that continues with garbage after the preface, and serves the others', async () => {
+  it('closes a session with garbage after the preface, and serves the others', async () => {
     const session = await server.openSession();
     const socket = await server.openSocket();
     socket.write(Buffer.concat([PREFACE, Buffer.alloc(64, 'x')]));
@@ -52,7 +52,7 @@ describe('listener', function () {
     expect(await getBy(session, '/')).to.equal('2.0');
   });
 
-  it('cuts a connection that says nothing, or only half of the preface', async () => {
+  it('closes a connection that sends nothing, or half of the preface', async () => {
     await server.stop();
     server = await TestListener.start({ peekTimeoutMs: 100 });
     const [silent, hesitant] = [await server.openSocket(), await server.openSocket()];
@@ -63,7 +63,7 @@ describe('listener', function () {
     await until(async () => (await isServed()) === '1.1', 'others are served');
   });
 
-  it('drops a connection that ends in the middle of the preface', async () => {
+  it('drops a connection that ends within the preface', async () => {
     const socket = await server.openSocket({ allowHalfOpen: true });
     socket.end(PREFACE.subarray(0, 10));
     await once(socket, 'end');
@@ -79,7 +79,7 @@ describe('listener', function () {
     await ended;
   });
 
-  it('names the address and the fix when its port is taken', async () => {
+  it('names the address and the remedy if its port is taken', async () => {
     const second = createListener(() => {});
     const failure = await listen(second.server, server.port, '127.0.0.1', '--port').then(
       () => 'listened',

@@ -44,7 +44,7 @@ describe('an outage of the database', () => {
   const licenses = () => createClient(LicenseService, hub.transport);
   const health = async () => (await createClient(Health, hub.transport).check({})).status;
 
-  it('is told by the RPC port to those who probe it by HTTP, who need no token and leave nothing in the log', async () => {
+  it('is reported to HTTP probes of the RPC port without a token, and without log lines', async () => {
     const probe = async (path: string, method = 'GET') => {
       const { status, headers } = await fetch(`${hub.rpcUrl}${path}`, { method });
       return [status, headers.get('retry-after')];
@@ -64,7 +64,7 @@ describe('an outage of the database', () => {
     await until(async () => (await probe('/readyz'))[0] === 200, 'the RPC port is ready again');
   });
 
-  it('makes every call Unavailable and the health NOT_SERVING, and is over without a restart', async () => {
+  it('makes every call Unavailable and the health NOT_SERVING, and ends without a restart', async () => {
     await proxy.down();
     for (const [name, call] of Object.entries(calls)) {
       expect(await outcome(call()), name).to.equal(Code.Unavailable);
@@ -79,7 +79,7 @@ describe('an outage of the database', () => {
     expect(await restStatus()).to.equal(200);
   });
 
-  it('that only ends the connections costs no more than the calls under way', async () => {
+  it('that only closes the connections affects only current calls', async () => {
     await query(
       databaseUrl,
       'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
@@ -91,7 +91,7 @@ describe('an outage of the database', () => {
     expect(log.filter((line) => line.includes('unforeseen'))).to.deep.equal([]);
   });
 
-  it('that hits a call under way makes it Unavailable', async () => {
+  it('during a call makes it Unavailable', async () => {
     const pending = Array.from({ length: 40 }, () => outcome(hub.admin.listApps({})));
     await proxy.down();
     expect(await Promise.all(pending)).to.satisfy((outcomes: unknown[]) =>
@@ -100,7 +100,7 @@ describe('an outage of the database', () => {
     expect(log.filter((line) => line.includes('unforeseen'))).to.deep.equal([]);
   });
 
-  it('that leaves a database which takes no writes makes every call Unavailable, reads too', async () => {
+  it('that leaves the database read-only makes every call Unavailable, including reads', async () => {
     const { pathname } = new URL(databaseUrl);
     const name = pathname.slice(1);
     await query(databaseUrl, `alter database ${name} set default_transaction_read_only = on`);
@@ -124,8 +124,8 @@ describe('an outage of the database', () => {
   }
 });
 
-describe('a database that lacks a table', () => {
-  it('makes the call Internal, and the reason is found in the log by the request id', async () => {
+describe('a database without a table', () => {
+  it('makes the call Internal, and the log has the reason by the request id', async () => {
     const log: string[] = [];
     const hub = await startHub({ log: { write: (line) => log.push(line) } });
     try {

@@ -19,7 +19,7 @@ describe('a hub whose database hangs', function () {
     await hub.stop();
   });
 
-  it('sheds what waits, at once what comes after, and serves again without a restart', async () => {
+  it('sheds waiting calls, then new ones at once, and serves again without a restart', async () => {
     const { licenseId } = await issueLicense(hub.admin);
     const check = async (): Promise<number> => {
       const response = await fetch(`${hub.gatewayUrl}/v1/status/${licenseId}`);

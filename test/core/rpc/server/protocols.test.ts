@@ -14,14 +14,14 @@ import { BUF, run } from './run-command.ts';
 
 const GET_CALLER = 'hub.access.v1.AccessService/GetCaller';
 
-describe('RPC port', () => {
+describe('the RPC port', () => {
   let hub: TestHub;
   before(async () => {
     hub = await startHub();
   });
   after(() => hub.stop());
 
-  describe('by curl', () => {
+  describe('with curl', () => {
     const curl = (...args: string[]) => run('curl', ['--silent', '--show-error', '--max-time', '5', ...args]);
     const post = (path: string, body: string, ...more: string[]) =>
       curl('-H', 'content-type: application/json', '-d', body, ...more, `${hub.rpcUrl}/${path}`);
@@ -32,12 +32,12 @@ describe('RPC port', () => {
       expect(JSON.parse(stdout)).to.include({ name: 'local admin', role: 'ROLE_ADMIN' });
     });
 
-    it('answers the same over HTTP/2 with prior knowledge', async () => {
+    it('returns the same over HTTP/2 with prior knowledge', async () => {
       const { stdout } = await post(GET_CALLER, '{}', '--http2-prior-knowledge', ...authorized());
       expect(JSON.parse(stdout)).to.include({ name: 'local admin', role: 'ROLE_ADMIN' });
     });
 
-    it('answers an error with its HTTP status, code and typed detail', async () => {
+    it('returns an error with its HTTP status, code and typed detail', async () => {
       const { stdout } = await post(
         'hub.license.v1.LicenseAdminService/GetApp',
         '{"app":"none"}',
@@ -54,14 +54,14 @@ describe('RPC port', () => {
       });
     });
 
-    it('answers health without a token, and all else with 401', async () => {
+    it('answers health checks without a token, and all other calls with 401', async () => {
       const health = await post('grpc.health.v1.Health/Check', '{}');
       expect(JSON.parse(health.stdout)).to.deep.equal({ status: 'SERVING' });
       const refused = await post(GET_CALLER, '{}', '-w', '\n%{http_code}');
       expect(refused.stdout).to.match(/"code":"unauthenticated".*\n401$/);
     });
 
-    it('answers an unknown path, media type or method with the HTTP status for it', async () => {
+    it('returns the right HTTP status for an unknown path, media type or method', async () => {
       const status = async (...args: string[]) =>
         (await curl(...args, '-o', '/dev/null', '-w', '%{http_code}')).stdout;
       expect(await status('-d', '{}', `${hub.rpcUrl}/hub.access.v1.AccessService/Nothing`)).to.equal('404');
@@ -70,7 +70,7 @@ describe('RPC port', () => {
     });
   });
 
-  describe('by buf curl', () => {
+  describe('with buf curl', () => {
     const bufCurl = (...args: string[]) => run(BUF, ['curl', ...args]);
     const authorization = () => `authorization: Bearer ${hub.token}`;
 
@@ -103,7 +103,7 @@ describe('RPC port', () => {
     }
 
     for (const reflection of ['grpc-v1', 'grpc-v1alpha']) {
-      it(`lists the services by ${reflection} to who has a token, and to nobody else`, async () => {
+      it(`lists the services by ${reflection} only with a token`, async () => {
         const list = ['--reflect-protocol', reflection, '--list-services'];
         const { stdout } = await bufCurl(...list, '--reflect-header', authorization(), hub.rpcUrl);
         expect(stdout.trim().split('\n')).to.include.members([
@@ -117,7 +117,7 @@ describe('RPC port', () => {
       });
     }
 
-    it('describes the details of errors by reflection', async () => {
+    it('describes error details by reflection', async () => {
       const { stderr } = await bufCurl(
         ...[
           '--reflect',
@@ -134,7 +134,7 @@ describe('RPC port', () => {
     });
   });
 
-  describe('by connect-node', () => {
+  describe('with connect-node', () => {
     const authorize: Interceptor = (next) => (request) => {
       request.header.set('authorization', `Bearer ${hub.token}`);
       return next(request);
@@ -160,7 +160,7 @@ describe('RPC port', () => {
     }
   });
 
-  it('calls itself by the version of the package', async () => {
+  it('reports the version of the package', async () => {
     const { version } = JSON.parse(
       await readFile(new URL('../../../../package.json', import.meta.url), 'utf8'),
     );

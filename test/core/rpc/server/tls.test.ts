@@ -30,7 +30,7 @@ import { until } from '../../../support/until.ts';
 import { failureOf } from '../failure-of.ts';
 import { run } from './run-command.ts';
 
-describe('the RPC port by TLS', function () {
+describe('the RPC port with TLS', function () {
   this.timeout(20_000);
   let certificates: Certificates;
   let issuer: Issuer;
@@ -107,7 +107,7 @@ describe('the RPC port by TLS', function () {
     return `${Code[code]}: ${rawMessage}`;
   };
 
-  it('serves grpc-js, curl by both versions of HTTP, and Connect, with a token', async () => {
+  it('serves grpc-js, curl with both HTTP versions, and Connect, with a token', async () => {
     expect(hub.rpcUrl).to.match(/^https:/);
     expect((await whoIs({}, hub.token)).role).to.equal(Role.ADMIN);
     expect((await byGrpcJs(hub.token)).name).to.equal('local admin');
@@ -123,7 +123,7 @@ describe('the RPC port by TLS', function () {
     }
   });
 
-  it('is no other port: plaintext and old versions of TLS are refused', async () => {
+  it('refuses plaintext and old TLS versions', async () => {
     const plain = createConnectTransport({
       baseUrl: hub.rpcUrl.replace('https', 'http'),
       httpVersion: '1.1',
@@ -140,7 +140,7 @@ describe('the RPC port by TLS', function () {
     }
   });
 
-  it('knows a caller by the subject of its certificate, as openssl writes it', async () => {
+  it('identifies a caller by the subject of its certificate, as openssl prints it', async () => {
     for (const subject of [
       '/O=Example/CN=shop',
       '/C=DE/O=Müller \\+ Söhne, Köln/CN=a\\/b',
@@ -157,7 +157,7 @@ describe('the RPC port by TLS', function () {
     }
   });
 
-  it('names in both logs the certificate that a caller showed, with and without a token', async () => {
+  it('logs the certificate of a caller in both logs, with and without a token', async () => {
     const pair = await issuer.issue('/O=Example/CN=Ada');
     const subject = await subjectOf(pair);
     await admit(subject, Role.ADMIN);
@@ -189,14 +189,14 @@ describe('the RPC port by TLS', function () {
     });
   });
 
-  it('takes a token before a certificate, and refuses a wrong one whatever the certificate', async () => {
+  it('prefers a token to a certificate, and refuses a wrong one with any certificate', async () => {
     const pair = await issuer.issue('/CN=both');
     await admit('CN=both');
     expect(await whoIs(shown(pair), hub.token)).to.include({ name: 'local admin' });
     expect(await reasonOf(whoIs(shown(pair), 'hub_wrong'))).to.contain('the service token is not valid');
   });
 
-  it('refuses certificates of other issuers, and none at all without a token', async () => {
+  it('refuses certificates of other issuers, and callers without certificate and token', async () => {
     await admit('CN=shop');
     const stranger = await (await certificates.createIssuer('stranger')).issue('/CN=shop');
     expect(await reasonOf(whoIs(shown(stranger)))).to.contain('the client certificate is not accepted');
@@ -206,7 +206,7 @@ describe('the RPC port by TLS', function () {
     );
   });
 
-  it('refuses a certificate that expires while its connection is open', async () => {
+  it('refuses a certificate that expires during its connection', async () => {
     const pair = await issuer.issue('/CN=brief', 1);
     await admit('CN=brief');
     expect(await whoIs(shown(pair))).to.include({ name: 'shop' });
@@ -214,14 +214,14 @@ describe('the RPC port by TLS', function () {
     expect(await reasonOf(whoIs(shown(pair)))).to.contain('the client certificate has expired');
   });
 
-  it('shows a new certificate once its files change, without a restart', async () => {
+  it('uses a new certificate after its files change, without a restart', async () => {
     expect(await serialShown()).to.equal('CN=hub');
     await replacePair(server, await issuer.issue('/CN=renewed'));
     await until(async () => (await serialShown()) === 'CN=renewed', 'the new certificate is shown');
     expect((await whoIs({}, hub.token)).role).to.equal(Role.ADMIN);
   });
 
-  it('keeps its certificate while the files are broken, and says so once', async () => {
+  it('keeps its certificate while the files are invalid, and logs it once', async () => {
     const other = await issuer.issue('/CN=other');
     await writeFile(server.cert, read(other.cert)); // of another key
     const complaints = () => log.filter((line) => line.includes('keeps its certificates'));
@@ -233,7 +233,7 @@ describe('the RPC port by TLS', function () {
     expect(complaints()).to.have.length(1);
   });
 
-  it('does not go on trusting clients of an issuer that was replaced, by session resumption either', async () => {
+  it('does not trust clients of a replaced issuer, even with session resumption', async () => {
     const pair = await issuer.issue('/CN=shop');
     await admit('CN=shop');
     const next = await certificates.createIssuer('next');

@@ -10,7 +10,7 @@ import { readChainKey } from '../../core/audit/chain-key.ts';
 import { ChainStopped } from '../../core/audit/chain-stopped.ts';
 import { requireRecordedHead } from '../../core/audit/head.ts';
 import { readUnlinkedQueue } from '../../core/audit/unlinked-entries.ts';
-import { sealedFor as signingKeySealedFor } from '../../core/license/keys/signing-key-cache.ts';
+import { sealedFor as signingKeySealedFor } from '../../core/license/keys/signing.ts';
 import { QUEUE } from '../../core/payment/callbacks/job-queue.ts';
 import { sealedFor as credentialsSealedFor } from '../../core/payment/slots/provider-access.ts';
 import type { Database } from '../../core/storage/database.ts';

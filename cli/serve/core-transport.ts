@@ -6,7 +6,7 @@ import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect
 import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
 import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
-import { traceCoreCalls } from '../../lib/tracing/rpc-spans.ts';
+import { traceCoreCalls } from '../../lib/tracing/spans.ts';
 import { type Trust, tlsOptions } from '../connect/trust.ts';
 import type { Settings } from './settings.ts';
 

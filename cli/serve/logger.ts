@@ -1,6 +1,6 @@
 // The log of a hub: JSON lines, without the row values that database errors quote.
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { traceFields } from '../../lib/tracing/span.ts';
+import { traceFields } from '../../lib/tracing/spans.ts';
 
 export type LogOptions = {
   /** The number in each line, if several processes write one log. */

@@ -12,7 +12,7 @@ import { createGateway } from '../../gateway/server/server.ts';
 import { collectAll, createMetrics, type Gather, type Metrics } from '../../lib/metrics/metrics.ts';
 import { measureProcess } from '../../lib/metrics/process.ts';
 import { type Availability, createAvailability } from '../../lib/net/availability.ts';
-import { clientKey } from '../../lib/net/client-key.ts';
+import { clientKey } from '../../lib/net/client-limits.ts';
 import { createFallbackCount } from '../../lib/net/limit-metrics.ts';
 import { packageVersion } from '../version.ts';
 import { consoleFiles } from './console-files.ts';

@@ -99,6 +99,12 @@ const NOBODY: AccessRule = { public: false, roles: new Set() };
 const ANY_ROLE: AccessRule = { public: false, roles: new Set(ROLES) };
 const rules = new WeakMap<DescMethod, AccessRule>();
 
+/** Whether a caller of this role, without a scope, may make every call of an RPC. */
+export function mayCall(role: RoleName, method: DescMethod): boolean {
+  const rule = accessRule(method);
+  return rule.public || rule.roles.has(role);
+}
+
 /** The roles that may call an RPC, from its access option. Without the option, none. */
 export function accessRule(method: DescMethod): AccessRule {
   let rule = rules.get(method);

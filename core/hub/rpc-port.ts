@@ -1,19 +1,24 @@
 // The RPC port of the hub, and the transport that calls the same services within the process.
 import { promisify } from 'node:util';
 import { create } from '@bufbuild/protobuf';
-import type { Interceptor, Transport } from '@connectrpc/connect';
+import type { Transport } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import type { Family } from '../../lib/metrics/family.ts';
 import type { Metrics } from '../../lib/metrics/metrics.ts';
 import type { Availability } from '../../lib/net/availability.ts';
+import { createConnectionCap } from '../../lib/net/client-limits.ts';
 import { coalesce } from '../../lib/net/coalesce.ts';
-import { createConnectionCap } from '../../lib/net/connection-cap.ts';
 import { createLimitRefusals } from '../../lib/net/limit-metrics.ts';
-import { traceServedRpcs } from '../../lib/tracing/rpc-spans.ts';
+import { traceServedRpcs } from '../../lib/tracing/spans.ts';
 import { type Authenticate, createAuthenticate } from '../access/authenticate.ts';
-import { createAuthenticateGate, createAuthorize, createAuthorizeInterceptor } from '../access/authorize.ts';
+import {
+  createAuthenticateGate,
+  createAuthorize,
+  createAuthorizeInterceptor,
+  mayCall,
+} from '../access/authorize.ts';
 import { type AttemptLimiter, createFailedAttempts } from '../access/failed-attempts.ts';
 import { createFindCaller } from '../access/find-caller.ts';
 import { createLastUsed } from '../access/last-used.ts';
@@ -28,7 +33,7 @@ import { createErrorInterceptor } from '../rpc/interceptors/domain-errors.ts';
 import { createRpcMetrics } from '../rpc/interceptors/metrics.ts';
 import { createRequestLog } from '../rpc/interceptors/request-log.ts';
 import { createValidationInterceptor } from '../rpc/interceptors/validation.ts';
-import { createPageTokenInterceptor, createPageTokens } from '../rpc/page-tokens.ts';
+import { createPageTokenInterceptor, createPageTokens, isPaged } from '../rpc/page-tokens.ts';
 import { createConcurrencyLimit } from '../rpc/server/concurrency-limit.ts';
 import type { Handler } from '../rpc/server/handler.ts';
 import type { Listener } from '../rpc/server/listener.ts';
@@ -51,6 +56,9 @@ const CALL_TIMEOUT_MS = 10_000;
 const READY_MS = 500;
 /** How long the result of a check for a newer schema is used. */
 const SCHEMA_WATCH_MS = 2_000;
+
+/** The caller of the in-process transport. */
+const GATEWAY = { name: 'gateway', role: 'service' } as const;
 
 export type WireRpcPortOptions = Pick<OpenedDatabase, 'db' | 'clock'> &
   Pick<Modules, 'services' | 'findOwner'> & {
@@ -76,12 +84,10 @@ export function wireRpcPort(options: WireRpcPortOptions): RpcPort {
   const checkScope = createCheckScope(options.findOwner);
   const isReady = wireReadiness(options);
   const services = withStandardServices(options.services, isReady);
-  const interceptors = [
-    createErrorInterceptor(logger),
-    createAuthorizeInterceptor(authenticate, checkScope),
-    createValidationInterceptor(),
-    createPageTokenInterceptor(createPageTokens(keys)),
-  ];
+  const mapErrors = createErrorInterceptor(logger);
+  const authorize = createAuthorizeInterceptor(authenticate, checkScope);
+  const validate = createValidationInterceptor();
+  const openPageTokens = createPageTokenInterceptor(createPageTokens(keys));
   const requestLog = createRequestLog(logger, createRpcMetrics(metrics));
   const withEndpoints = wireEndpoints(options, authenticate, checkScope);
   const admitConnection = createConnectionCap({ perClient: config.connectionsPerClient, logger });
@@ -90,7 +96,10 @@ export function wireRpcPort(options: WireRpcPortOptions): RpcPort {
     interceptors: [
       traceServedRpcs,
       requestLog.interceptor,
-      ...interceptors,
+      mapErrors,
+      authorize,
+      validate,
+      openPageTokens,
       createConcurrencyLimit(config.maxInFlight, metrics),
     ],
     gate: createAuthenticateGate(authenticate),
@@ -107,7 +116,20 @@ export function wireRpcPort(options: WireRpcPortOptions): RpcPort {
   });
   availability.onDrain(() => listener.drain());
   measurePort(metrics, listener, tls);
-  return { listener, transport: createTransport(services, interceptors) };
+  const transport = createInProcessTransport({
+    services,
+    interceptorsOf: (method) => [
+      traceServedRpcs,
+      mapErrors,
+      // The gateway has no scope: its role alone decides, the same for each call.
+      ...(mayCall(GATEWAY.role, method) ? [] : [authorize]),
+      validate,
+      ...(isPaged(method) ? [openPageTokens] : []),
+    ],
+    caller: GATEWAY,
+    defaultTimeoutMs: CALL_TIMEOUT_MS,
+  });
+  return { listener, transport };
 }
 
 function wireAuthentication(
@@ -187,13 +209,4 @@ function measurePort(metrics: Metrics, listener: Listener, tls: TlsSource | unde
     },
     () => secondsOf(tls?.expiresAt().getTime()),
   );
-}
-
-function createTransport(services: readonly ServiceEntry[], interceptors: readonly Interceptor[]): Transport {
-  return createInProcessTransport({
-    services,
-    interceptors: [traceServedRpcs, ...interceptors],
-    caller: { name: 'gateway', role: 'service' },
-    defaultTimeoutMs: CALL_TIMEOUT_MS,
-  });
 }

@@ -1,6 +1,6 @@
 // Tables of the license module: apps, signing keys, limit profiles, licenses and seats.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { Limits } from './admin/limits.ts';
+import type { Limits } from './terms.ts';
 
 export const AppSchema = defineEntity({
   name: 'App',

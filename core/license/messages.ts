@@ -10,10 +10,9 @@ import {
   SigningKeyState,
 } from '../../gen/hub/license/v1/license_pb.ts';
 import { formatId } from '../ids.ts';
-import { type LicenseStateName, licenseState } from './activation/eligibility.ts';
 import type { AppWithKeys } from './admin/apps.ts';
-import { effectiveLimits, type Limits } from './admin/limits.ts';
 import type { License, LimitProfile, Seat, SigningKey } from './entities.ts';
+import { effectiveLimits, type LicenseStateName, type Limits, licenseState } from './terms.ts';
 
 export function appToProto({ app, signingKeys }: AppWithKeys): MessageInitShape<typeof AppSchema> {
   return {

@@ -22,7 +22,7 @@ import { createFindApp } from './admin/scope-lookup.ts';
 import { createSeats } from './admin/seats.ts';
 import { createLicenseAdminService } from './admin-service.ts';
 import { createPublishedKeys } from './keys/public-keys.ts';
-import { createSigningKeyCache, sealedFor } from './keys/signing-key-cache.ts';
+import { createSigningKeyCache, sealedFor } from './keys/signing.ts';
 import { createLicenseMetrics } from './metrics.ts';
 import { createLicenseService } from './service.ts';
 import { licenseTableMetrics } from './table-metrics.ts';

@@ -25,10 +25,7 @@ const RECHECK_AFTER_SECONDS = 24 * 60 * 60;
 export function createLicenseService(options: LicenseServiceOptions): ServiceImpl<typeof LicenseService> {
   const { publishedKeys, activate, deactivate, checkStatus, limitProfiles } = options;
   return {
-    async activate(request) {
-      const { license, publicKeyPem } = await activate(request);
-      return { license, publicKeyPem };
-    },
+    activate,
 
     async deactivate(request) {
       return { released: await deactivate(request) };

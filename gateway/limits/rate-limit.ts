@@ -5,7 +5,6 @@ import { RateLimiterRes } from 'rate-limiter-flexible';
 import { throttle } from '../../lib/net/throttle.ts';
 import { Problem } from '../problem.ts';
 import type { Limiter } from './limit-store.ts';
-import { createLocalWindows, type Left } from './local-window.ts';
 
 export type RateLimitOptions = {
   /** Requests a client may make in each 60 seconds. */
@@ -62,4 +61,99 @@ function tooMany(seconds: number): Problem {
 function secondsUntil(ms: number): number {
   // The clock may have been set back since the window began.
   return Math.min(Math.max(1, Math.ceil(ms / 1000)), WINDOW_SECONDS);
+}
+
+/** What a key has left in its window. */
+export type Left = Pick<RateLimiterRes, 'remainingPoints' | 'msBeforeNext'>;
+
+/** Takes one point of a key. Rejects with a RateLimiterRes if none is left. */
+export type Consume = (key: string) => Left | Promise<Left>;
+
+type Window = {
+  /** Points left by the last reply of the limiter, received at `repliedAt`. */
+  remaining: number;
+  repliedAt: number;
+  endsAt: number;
+  /** Points taken here and not reported to the limiter yet. */
+  unreported: number;
+  /** Points in reports that the limiter has not replied to. */
+  reporting: number;
+  isReportScheduled: boolean;
+};
+
+/** At most this many windows are kept; then all are dropped, and the limiter counts. */
+const MAX_WINDOWS = 50_000;
+/** A reply of the limiter is trusted for this long. */
+const FRESH_MS = 1_000;
+/** Points are gathered for this long before they are reported. */
+const REPORT_DELAY_MS = 10;
+
+/**
+ * The first request of a window waits for the limiter. Later ones take from the points it had left, and are reported
+ * to it in the background. Once half of the `points` are used, each request waits for the limiter again. A single
+ * gateway therefore counts exactly; several together can exceed the limit only by what they admit within
+ * `REPORT_DELAY_MS`.
+ */
+export function createLocalWindows(limiter: Limiter, points: number): Consume {
+  const windows = new Map<string, Window>();
+
+  return (key) => {
+    const window = windows.get(key);
+    const left = window && takeLocally(window, points);
+    if (window === undefined || left === undefined) return takeFromLimiter(key, window);
+    if (!window.isReportScheduled) {
+      window.isReportScheduled = true;
+      setTimeout(report, REPORT_DELAY_MS, key, window);
+    }
+    return left;
+  };
+
+  /** Reports the points taken so far along with this one: the limiter must not grant them twice. */
+  async function takeFromLimiter(key: string, window: Window | undefined): Promise<Left> {
+    const reported = window === undefined ? 0 : startReport(window);
+    const left = await limiter.consume(key, 1 + reported).finally(() => {
+      if (window !== undefined) window.reporting -= reported;
+    });
+    const repliedAt = performance.now();
+    const reply = { remaining: left.remainingPoints, repliedAt, endsAt: repliedAt + left.msBeforeNext };
+    const known = windows.get(key);
+    if (windows.size >= MAX_WINDOWS) windows.clear();
+    if (known !== undefined) Object.assign(known, reply);
+    else windows.set(key, { ...reply, unreported: 0, reporting: 0, isReportScheduled: false });
+    return left;
+  }
+
+  async function report(key: string, window: Window): Promise<void> {
+    window.isReportScheduled = false;
+    const reported = startReport(window);
+    if (reported === 0) return; // `takeFromLimiter` has reported them
+    try {
+      window.remaining = (await limiter.consume(key, reported)).remainingPoints;
+      window.repliedAt = performance.now();
+    } catch (error) {
+      // Other gateways took what was left; or the limiter failed, and the next request asks it.
+      if (error instanceof RateLimiterRes) window.remaining = 0;
+      else windows.delete(key);
+    } finally {
+      window.reporting -= reported;
+    }
+  }
+}
+
+/** Takes a point of the window; undefined if the limiter has to decide. */
+function takeLocally(window: Window, points: number): Left | undefined {
+  const now = performance.now();
+  const msBeforeNext = window.endsAt - now;
+  const remainingPoints = window.remaining - window.unreported - window.reporting - 1;
+  const isFresh = now - window.repliedAt <= FRESH_MS;
+  if (msBeforeNext <= 0 || remainingPoints < points / 2 || !isFresh) return undefined;
+  window.unreported += 1;
+  return { remainingPoints, msBeforeNext };
+}
+
+function startReport(window: Window): number {
+  const points = window.unreported;
+  window.unreported = 0;
+  window.reporting += points;
+  return points;
 }

@@ -14,7 +14,7 @@ import {
   type StringRules,
   StringRulesSchema,
 } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
-import { patternOf } from '../../core/rpc/interceptors/fast-validation.ts';
+import { patternOf } from '../../core/rpc/interceptors/validation.ts';
 import { file_hub_validate_v1_rules } from '../../gen/hub/validate/v1/rules_pb.ts';
 import type { AnswerShape, JsonSchema } from '../routes/operation.ts';
 import type { Comments } from './comments.ts';

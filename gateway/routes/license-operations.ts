@@ -17,7 +17,7 @@ const LIMITS: JsonSchema = {
   additionalProperties: { type: 'integer', format: 'int64', minimum: -1, maximum: Number.MAX_SAFE_INTEGER },
 };
 
-/** The payload that core/license/keys/signed-license.ts signs. Later versions may add signed members. */
+/** The payload that core/license/keys/signing.ts signs. Later versions may add signed members. */
 const SIGNED_LICENSE: JsonSchema = {
   title: 'SignedLicense',
   type: 'object',

@@ -1,7 +1,7 @@
 // Finds the address of the client behind trusted proxies.
 import type { IncomingHttpHeaders } from 'node:http';
 import { BlockList, isIP, isIPv4 } from 'node:net';
-import { normalAddress } from '../../lib/net/client-key.ts';
+import { normalAddress } from '../../lib/net/client-limits.ts';
 
 export type ProxyHeader = 'x-forwarded-for' | 'forwarded';
 

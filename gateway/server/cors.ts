@@ -16,7 +16,7 @@ export function createCors(origins: readonly string[]): Cors {
     origin !== undefined && listed.has(origin);
   return {
     headers({ crossOrigin = false }, { origin }) {
-      if (!crossOrigin || listed.size === 0) return [];
+      if (!crossOrigin) return [];
       // Prevents caches from serving the response for one origin to another.
       const vary = ['Vary', 'Origin'];
       return isListed(origin) ? [...vary, ...ALLOW_ORIGIN, origin, ...EXPOSE] : vary;

@@ -2,8 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { clientKey } from '../../lib/net/client-key.ts';
+import { clientKey } from '../../lib/net/client-limits.ts';
 import { findSmugglingSign } from '../../lib/net/smuggling-check.ts';
+import { inExchangeSpan } from '../../lib/tracing/spans.ts';
 import {
   type BodyLimits,
   ClientGone,
@@ -20,13 +21,13 @@ import { type Answer, type Call, createMatcher, parseTarget, type Route } from '
 import { tooManyConnections, toProblem } from '../rpc-problem.ts';
 import type { ClientIp } from './client-ip.ts';
 import type { Cors } from './cors.ts';
-import { inExchangeSpan } from './exchange-span.ts';
 import { problemAnswer, sendResponse } from './send-response.ts';
 
 export type RequestListenerOptions = {
   routes: readonly Route[];
   clientIp: ClientIp;
-  cors: Cors;
+  /** Undefined if no origin is listed. */
+  cors: Cors | undefined;
   load: Load;
   rateLimit: RateLimit | undefined;
   bodyLimits: BodyLimits;
@@ -94,9 +95,11 @@ export function createRequestListener(
     if (found === undefined) throw new Problem('not_found', 'There is nothing at this path.');
     const { route, param } = found;
     exchange.route = route;
-    exchange.headers.push(...cors.headers(route, req.headers));
-    const preflight = cors.preflight(route, req.method, req.headers);
-    if (preflight !== undefined) return preflight;
+    if (cors !== undefined) {
+      exchange.headers.push(...cors.headers(route, req.headers));
+      const preflight = cors.preflight(route, req.method, req.headers);
+      if (preflight !== undefined) return preflight;
+    }
     checkMethod(route, req.method);
     const client = clientKey(exchange.ip);
     if (route.limited) await checkRate(exchange, client);

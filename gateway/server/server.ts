@@ -7,9 +7,8 @@ import type { Cluster, Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { createMetrics, type Metrics } from '../../lib/metrics/metrics.ts';
 import type { Availability } from '../../lib/net/availability.ts';
-import { createConnectionCap, MAX_CONNECTIONS } from '../../lib/net/connection-cap.ts';
+import { createConnectionCap, createRequestCap, MAX_CONNECTIONS } from '../../lib/net/client-limits.ts';
 import { createFallbackCount, createLimitRefusals } from '../../lib/net/limit-metrics.ts';
-import { createRequestCap } from '../../lib/net/request-cap.ts';
 import { createSlowClientWatchdog } from '../../lib/net/slow-client-watchdog.ts';
 import { createGuessLimit, type GuessLimit } from '../limits/guess-limit.ts';
 import { createLimitStore } from '../limits/limit-store.ts';
@@ -54,7 +53,7 @@ export type GatewayOptions = {
   /** Whether to serve /docs and /openapi.json. Default: true. */
   docs?: boolean;
   /** Readiness. Default: always ready. */
-  availability?: Pick<Availability, 'state'>;
+  availability?: Pick<Availability, 'state' | 'onDrain'>;
   /** Default: 65536. */
   maxBodyBytes?: number;
   /** Timeout of the headers and, after them, of the body. Default: 10000. */
@@ -100,8 +99,12 @@ const KEEP_ALIVE_MS = 65_000;
 export function createGateway(options: GatewayOptions): Gateway {
   const { transport, logger, metrics = createMetrics(), docs = true } = options;
   const { maxBodyBytes = 65_536, bodyTimeoutMs = 10_000, answerTimeoutMs = 30_000 } = options;
-  const { availability = { state: 'serving' } } = options;
+  const { corsOrigins = [], availability = { state: 'serving', onDrain() {} } } = options;
   let closing = false;
+  let draining = availability.state === 'draining';
+  availability.onDrain(() => {
+    draining = true;
+  });
 
   const refusals = createLimitRefusals(metrics);
   const { guesses, rateLimit } = createLimits(options, metrics, refusals);
@@ -136,13 +139,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     }),
     clientIp: createClientIp(options),
     load,
-    cors: createCors(options.corsOrigins ?? []),
+    cors: corsOrigins.length > 0 ? createCors(corsOrigins) : undefined,
     rateLimit,
     bodyLimits: { maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutMs },
     logger,
     meter,
     abandonsReads: options.abandonsReads ?? true,
-    isDraining: () => closing || availability.state === 'draining',
+    isDraining: () => closing || draining,
     isSurplus,
   });
 

@@ -1,6 +1,6 @@
 // Remembers the latest span of each callback and session, so that background work can link to it.
 import type { Link, SpanContext } from '@opentelemetry/api';
-import { inSpan, sampledSpan } from './span.ts';
+import { inSpan, sampledSpan } from './spans.ts';
 
 const MAX_REMEMBERED = 10_000;
 

@@ -1,13 +1,13 @@
 // Spans of SQL statements, for those that belong to a trace.
-import { context, type Span, SpanKind, trace } from '@opentelemetry/api';
+import { context, ProxyTracerProvider, type Span, SpanKind, trace } from '@opentelemetry/api';
 import type { ClientBase, Pool } from 'pg';
-import { activeBatchSize } from './batch-span.ts';
-import { errorType, failSpan, tracer } from './span.ts';
+import { activeBatchSize, errorType, failSpan, tracer } from './spans.ts';
 
 type Query = (...args: unknown[]) => Promise<unknown>;
 
 /** Makes a caller that waited for a connection go on in its own context, not in that of the one that released it. */
 export function keepContextInPool(pool: Pool): void {
+  if (!isTracing()) return;
   const connect: (...args: unknown[]) => unknown = pool.connect.bind(pool);
   const bound = (callback?: () => void) =>
     callback === undefined ? connect() : connect(context.bind(context.active(), callback));
@@ -16,6 +16,7 @@ export function keepContextInPool(pool: Pool): void {
 
 /** Call it for each new connection. */
 export function traceStatements(client: ClientBase): void {
+  if (!isTracing()) return;
   const query: Query = client.query.bind(client);
   const traced: Query = (...args) => {
     const [statement] = args;
@@ -40,6 +41,12 @@ export function traceStatements(client: ClientBase): void {
     return result;
   };
   client.query = traced as typeof client.query;
+}
+
+/** Without an SDK there is no span to belong to. Tracing starts before the pool opens. */
+function isTracing(): boolean {
+  const provider = trace.getTracerProvider();
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer('hub') !== undefined;
 }
 
 function startStatementSpan(client: ClientBase, preparedName: string | undefined, text: string): Span {

@@ -4,15 +4,17 @@ import type { Clock } from '../../clock.ts';
 import { HubError, overloaded, type SeatUsage } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
-import { effectiveLimits, hasFreeSeat } from '../admin/limits.ts';
 import { hashKey, licenseKeyUnknown } from '../keys/license-key.ts';
-import { type LicenseContent, type SignedLicense, signLicense } from '../keys/signed-license.ts';
-import type { SigningKeyCache } from '../keys/signing-key-cache.ts';
+import {
+  type LicenseContent,
+  type SignedLicense,
+  type SigningKeyCache,
+  signLicense,
+} from '../keys/signing.ts';
 import type { LicenseMetrics } from '../metrics.ts';
+import { effectiveLimits, hasFreeSeat, ineligible, type LicenseTerms, TERMS, TERMS_JOINS } from '../terms.ts';
 import { type Allocation, allocateSeats, type OnLocked, type SeatRequest } from './allocate-seats.ts';
-import { ineligible } from './eligibility.ts';
 import type { LastSeen } from './last-seen.ts';
-import { type LicenseLookup, type LicenseWithSeat, lookupLicenses } from './lookup.ts';
 import { type SeatUpdate, updateSeats } from './update-seats.ts';
 
 export type ActivateRequest = {
@@ -97,6 +99,49 @@ export function createActivate({ pool, signingKeys, lastSeen, metrics, clock }: 
 type Machine = Omit<ActivateRequest, 'licenseKey'>;
 
 type Lookup = { readonly license: LicenseWithSeat | undefined; readonly at: Date };
+
+type LicenseLookup = { readonly keyHash: Buffer; readonly machineFingerprint: string };
+
+/** A license and the active seat of one machine. The four members of the seat are null if there is none. */
+type LicenseWithSeat = LicenseTerms & {
+  /** -1 means unlimited. */
+  readonly seatLimit: number;
+  /** Number of active seats. */
+  readonly used: number;
+  readonly revoked: boolean;
+  readonly seatId: string | null;
+  readonly machineLabel: string | null;
+  readonly appVersion: string | null;
+  readonly lastSeenAtMs: number | null;
+};
+
+/** Returns one element per lookup, in order; undefined if no license has the key. */
+async function lookupLicenses(
+  pool: Pool,
+  lookups: readonly LicenseLookup[],
+): Promise<(LicenseWithSeat | undefined)[]> {
+  const { rows } = await pool.query<LicenseWithSeat & { position: string }>({
+    name: 'lookup_licenses',
+    // license_key_hash_key, app_pkey, signing_key_active_key, limit_profile_pkey; seat_active_key
+    text: `select t.position, ${TERMS}, l.seat_limit as "seatLimit", l.seats_used as used,
+                  l.revoked_at is not null as revoked,
+                  s.id as "seatId", s.machine_label as "machineLabel", s.app_version as "appVersion",
+                  (extract(epoch from s.last_seen_at) * 1000)::float8 as "lastSeenAtMs"
+           from unnest($1::bytea[], $2::text[]) with ordinality as t (key_hash, machine_fingerprint, position)
+           join license l on l.key_hash = t.key_hash ${TERMS_JOINS}
+           left join lateral (
+             -- The limit forces an index scan by license and machine; see check-status.ts.
+             select * from seat where license_id = l.id and machine_fingerprint = t.machine_fingerprint
+                                  and released_at is null limit 1
+           ) s on true`,
+    values: [
+      lookups.map(({ keyHash }) => keyHash),
+      lookups.map(({ machineFingerprint }) => machineFingerprint),
+    ],
+  });
+  const found = new Map(rows.map((row) => [Number(row.position), row]));
+  return lookups.map((_, index) => found.get(index + 1));
+}
 
 function changesSeat(seat: LicenseWithSeat, { machineLabel, appVersion }: Machine): boolean {
   return (

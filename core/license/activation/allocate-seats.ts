@@ -9,7 +9,7 @@ import type { Counter } from 'prom-client';
 import type { Clock } from '../../clock.ts';
 import { newUuid } from '../../ids.ts';
 import { inTransaction, mayBeOfOne } from '../../storage/sql/transaction.ts';
-import { type LicenseTerms, TERMS, TERMS_JOINS } from './lookup.ts';
+import { type LicenseTerms, TERMS, TERMS_JOINS } from '../terms.ts';
 
 export type SeatRequest = {
   readonly licenseId: string;

@@ -4,8 +4,7 @@ import type { Clock } from '../../clock.ts';
 import { HubError, type SeatUsage } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
-import { effectiveLimits, type Limits } from '../admin/limits.ts';
-import { ineligible } from './eligibility.ts';
+import { effectiveLimits, ineligible, type Limits } from '../terms.ts';
 import type { LastSeen } from './last-seen.ts';
 
 export type CheckStatusRequest = {

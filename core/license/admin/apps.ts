@@ -10,8 +10,8 @@ import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { type App, AppSchema, type SigningKey, SigningKeySchema } from '../entities.ts';
+import { sealedFor } from '../keys/signing.ts';
 import { generateSigningKey } from '../keys/signing-key.ts';
-import { sealedFor } from '../keys/signing-key-cache.ts';
 import { appUnknown } from './app-slug.ts';
 import { listKeyIds, MAX_LISTED_KEYS } from './list-key-ids.ts';
 

@@ -7,10 +7,10 @@ import { formatId, newUuid } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import type { License } from '../entities.ts';
 import { hashLicenseKey, licenseKeyHint, newLicenseKeys } from '../keys/license-key.ts';
+import type { Limits } from '../terms.ts';
 import { findApp } from './apps.ts';
 import { insertLicenses } from './insert-licenses.ts';
 import { findLimitProfile } from './limit-profiles.ts';
-import type { Limits } from './limits.ts';
 
 export type IssueRequest = {
   readonly app: string;

@@ -7,8 +7,8 @@ import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
-import type { LicenseStateName } from '../activation/eligibility.ts';
 import { type License, LicenseSchema } from '../entities.ts';
+import type { LicenseStateName } from '../terms.ts';
 import { findApp } from './apps.ts';
 
 export type LicenseFilter = {

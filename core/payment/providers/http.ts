@@ -4,7 +4,7 @@
 // parsing is strict: an unreadable answer counts as no answer, ProviderUnavailable.
 import { SpanKind } from '@opentelemetry/api';
 import type { Pool } from 'undici';
-import { failSpan, inSpan } from '../../../lib/tracing/span.ts';
+import { failSpan, inSpan } from '../../../lib/tracing/spans.ts';
 import { HubError } from '../../errors.ts';
 import type { Environment } from '../entities.ts';
 import { type Money, MoneyError, parseMoney } from '../money.ts';

@@ -1,6 +1,6 @@
 // Verifies a session: calls its provider under the verification lease and settles by the answer.
 import type { Pool } from 'pg';
-import { inSpan } from '../../../lib/tracing/span.ts';
+import { inSpan } from '../../../lib/tracing/spans.ts';
 import { formatId } from '../../ids.ts';
 import { HUB_IN_TROUBLE } from '../callbacks/journaled-callbacks.ts';
 import type { GatheredCallbacks, WaitingCallback, WaitingCallbacks } from '../callbacks/waiting.ts';

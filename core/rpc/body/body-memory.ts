@@ -1,6 +1,6 @@
 // Limits the memory for request bodies that are being received.
 import { Code, ConnectError } from '@connectrpc/connect';
-import { Quota } from '../../../lib/net/quota.ts';
+import { Quota } from '../../../lib/net/client-limits.ts';
 
 /** Enough for 16 of the largest messages per token; four tokens can use all of it. */
 const BODY_MEMORY = { perCaller: 16 * 1024 * 1024, total: 64 * 1024 * 1024 };

@@ -1,6 +1,12 @@
 // A Connect transport that calls the services in this process, with the interceptors of the wire and no
 // serialization.
-import { create, type DescMessage, type DescMethodUnary, type MessageInitShape } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescMethodUnary,
+  type MessageInitShape,
+} from '@bufbuild/protobuf';
 import {
   Code,
   ConnectError,
@@ -16,7 +22,8 @@ import type { ServiceEntry } from '../../service-entry.ts';
 
 export type InProcessTransportOptions = {
   readonly services: readonly ServiceEntry[];
-  readonly interceptors: readonly Interceptor[];
+  /** Asked once for each RPC, so that a call passes only the interceptors that its RPC needs. */
+  readonly interceptorsOf: (method: DescMethod) => readonly Interceptor[];
   /** Makes the calls: within the process there is no token. */
   readonly caller: Caller;
   /** Milliseconds after which a call fails with `DeadlineExceeded`, unless it has a deadline of its own. */
@@ -28,37 +35,18 @@ type Call = UnaryRequest & HandlerContext;
 /** Unary calls only. */
 export function createInProcessTransport({
   services,
-  interceptors,
+  interceptorsOf,
   caller,
   defaultTimeoutMs,
 }: InProcessTransportOptions): Transport {
-  const implementations = new Map(services.map((entry) => [entry.service.typeName, entry.implementation]));
-
-  const serve = async (request: UnaryRequest): Promise<UnaryResponse> => {
-    const call = request as Call; // no interceptor makes a request of its own
-    const { service, method, message } = call;
-    const implementation = implementations.get(service.typeName)?.[method.localName];
-    if (implementation === undefined) {
-      throw new ConnectError(`${service.typeName}/${method.name} is not served here`, Code.Unimplemented);
+  const handlers = new Map<DescMethod, Handler>();
+  for (const { service, implementation } of services) {
+    for (const method of service.methods) {
+      const handle = implementation[method.localName];
+      if (method.methodKind !== 'unary' || handle === undefined) continue;
+      handlers.set(method, intercept(createHandler(handle as UnaryImplementation), interceptorsOf(method)));
     }
-    const output = await (implementation as UnaryImplementation)(message, call); // unary by `method`
-    return {
-      stream: false,
-      service,
-      method,
-      get header() {
-        return call.responseHeader;
-      },
-      get trailer() {
-        return call.responseTrailer;
-      },
-      message: create(method.output, output),
-    };
-  };
-  const run = interceptors.reduceRight(
-    (next, interceptor) => interceptor(next as Next) as typeof serve,
-    serve,
-  );
+  }
 
   return {
     unary<I extends DescMessage, O extends DescMessage>(
@@ -83,7 +71,7 @@ export function createInProcessTransport({
         if (signal?.aborted) return cancel();
         const timer = setTimeout(() => end(timedOut()), call.timeoutMs()).unref();
         signal?.addEventListener('abort', cancel, { once: true });
-        run(call)
+        (handlers.get(method) ?? notServed)(call)
           .then((response) => resolve(response as UnaryResponse<I, O>), reject) // of this method
           .finally(() => {
             clearTimeout(timer);
@@ -93,6 +81,40 @@ export function createInProcessTransport({
     },
     stream: () => Promise.reject(new ConnectError('streams are not served in process', Code.Unimplemented)),
   };
+}
+
+type Handler = (request: UnaryRequest) => Promise<UnaryResponse>;
+
+function createHandler(implementation: UnaryImplementation): Handler {
+  return async (request) => {
+    const call = request as Call; // no interceptor makes a request of its own
+    const { service, method, message } = call;
+    const output = await implementation(message, call);
+    return {
+      stream: false,
+      service,
+      method,
+      get header() {
+        return call.responseHeader;
+      },
+      get trailer() {
+        return call.responseTrailer;
+      },
+      message: create(method.output, output),
+    };
+  };
+}
+
+/** The first interceptor is the outermost. */
+function intercept(handler: Handler, interceptors: readonly Interceptor[]): Handler {
+  return interceptors.reduceRight(
+    (next, interceptor) => interceptor(next as Next) as Handler, // unary in, unary out
+    handler,
+  );
+}
+
+async function notServed({ service, method }: UnaryRequest): Promise<never> {
+  throw new ConnectError(`${service.typeName}/${method.name} is not served here`, Code.Unimplemented);
 }
 
 type CallOptions = {

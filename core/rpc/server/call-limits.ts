@@ -1,6 +1,6 @@
 // Limits the number of open calls and streams, so that no client takes all of them.
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
-import { Quota, type QuotaUse, releaseAll, takeAll } from '../../../lib/net/quota.ts';
+import { Quota, type QuotaUse, releaseAll, takeAll } from '../../../lib/net/client-limits.ts';
 import { accessRule } from '../../access/authorize.ts';
 import { callerKey } from '../../access/caller.ts';
 import { type Exchange, exchangeKey } from './exchange.ts';

@@ -4,9 +4,13 @@ import * as http from 'node:http';
 import * as http2 from 'node:http2';
 import * as net from 'node:net';
 import * as tls from 'node:tls';
-import { type ConnectionCap, MAX_CONNECTIONS } from '../../../lib/net/connection-cap.ts';
+import {
+  type ConnectionCap,
+  createRequestCap,
+  MAX_CONNECTIONS,
+  type RequestCap,
+} from '../../../lib/net/client-limits.ts';
 import { LinkedList } from '../../../lib/net/linked-list.ts';
-import { createRequestCap, type RequestCap } from '../../../lib/net/request-cap.ts';
 import { createSlowClientWatchdog } from '../../../lib/net/slow-client-watchdog.ts';
 import type { Handler } from './handler.ts';
 import { createHttp2Sessions, HTTP2_LIMITS } from './http2-sessions.ts';

@@ -2,7 +2,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { createConnectRouter, type HandlerContext, type Interceptor } from '@connectrpc/connect';
 import type { UniversalHandler } from '@connectrpc/connect/protocol';
-import type { ConnectionCap } from '../../../lib/net/connection-cap.ts';
+import type { ConnectionCap } from '../../../lib/net/client-limits.ts';
 import { accessRule } from '../../access/authorize.ts';
 import type { ServiceEntry } from '../../service-entry.ts';
 import { createBodyMemory } from '../body/body-memory.ts';

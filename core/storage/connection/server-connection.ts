@@ -55,8 +55,9 @@ export class ServerConnection extends pg.Connection {
     const driver = this.#driver;
     driver._connecting = true;
     this.#check = () => false;
+    this.emit = (event, ...args) => this.#check?.(event, args[0]) || super.emit(event, ...args);
     this.#find().catch((error: Error) => {
-      this.#check = undefined;
+      this.#accept();
       driver.stream.destroy();
       if (!driver._ending) this.emit('error', error);
       this.emit('end');
@@ -72,9 +73,10 @@ export class ServerConnection extends pg.Connection {
     this.#stop.abort(new Error('Connection terminated'));
   }
 
-  override emit(event: string, ...args: unknown[]): boolean {
-    if (this.#check?.(event, args[0])) return true;
-    return super.emit(event, ...args);
+  /** Passes all further events to the client. An accepted session emits many: it goes back to the method of the driver. */
+  #accept(): void {
+    this.#check = undefined;
+    this.emit = super.emit;
   }
 
   get #driver(): Driver {
@@ -216,7 +218,7 @@ export class ServerConnection extends pg.Connection {
       fail,
       keep: () => {
         began = true;
-        this.#check = undefined;
+        this.#accept();
         signal.removeEventListener('abort', aborted);
         resolve();
       },

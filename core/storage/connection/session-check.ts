@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { TargetSession } from './parameters.ts';
 
 /** Gets each event of a connection while its session begins; true hides the event from the client. */
-export type SessionCheck = (event: string, message: unknown) => boolean;
+export type SessionCheck = (event: string | symbol, message: unknown) => boolean;
 
 /** The server refused before the login. libpq then tries again with TLS, or without. */
 export class Refused extends Error {

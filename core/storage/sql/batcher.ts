@@ -1,6 +1,6 @@
 // Combines concurrent requests into batches, so that they share a statement and a commit.
 import { type Context, context } from '@opentelemetry/api';
-import { inBatchSpan } from '../../../lib/tracing/batch-span.ts';
+import { inBatchSpan } from '../../../lib/tracing/spans.ts';
 import { overloaded } from '../../errors.ts';
 
 export type Batcher<Q, A> = (request: Q) => Promise<A>;

@@ -6,7 +6,7 @@ import { ConnectError, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { newServiceToken } from '../../../core/access/service-token.ts';
 import { newLicenseKey } from '../../../core/license/keys/license-key.ts';
-import { sealedFor } from '../../../core/license/keys/signing-key-cache.ts';
+import { sealedFor } from '../../../core/license/keys/signing.ts';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
 import { loadKeyRing } from '../../../core/storage/secrets/key-ring.ts';
 import { createSealer } from '../../../core/storage/secrets/sealing.ts';

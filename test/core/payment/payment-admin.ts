@@ -94,7 +94,7 @@ export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<P
   const transportOf = (caller: Caller) =>
     createInProcessTransport({
       services: [serve(PaymentAdminService, service)],
-      interceptors: [
+      interceptorsOf: () => [
         createRequestLog(logger, createRpcMetrics(createMetrics())).interceptor,
         createErrorInterceptor(logger),
         createValidationInterceptor(),

@@ -1,7 +1,7 @@
 // Signed licenses, verified by what shares no code with the signer. What else a verifier looks at: test/vectors.
 import { createPrivateKey } from 'node:crypto';
 import { expect } from 'chai';
-import { type SignedLicense, signLicense } from '../../../../core/license/keys/signed-license.ts';
+import { type SignedLicense, signLicense } from '../../../../core/license/keys/signing.ts';
 import { generateSigningKey } from '../../../../core/license/keys/signing-key.ts';
 import { SAMPLE_LICENSES } from './sample-licenses.ts';
 import { isInstalled, openssl, webCrypto } from './verifiers.ts';

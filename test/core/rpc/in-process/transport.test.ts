@@ -102,7 +102,7 @@ type GetCaller = Parameters<typeof serve<typeof AccessService>>[1]['getCaller'];
 function direct(getCaller: GetCaller): Transport {
   return createInProcessTransport({
     services: [serve(AccessService, { getCaller })],
-    interceptors: [],
+    interceptorsOf: () => [],
     defaultTimeoutMs: 100,
     caller: { name: 'gateway', role: 'service' },
   });

@@ -164,7 +164,7 @@ async function fail(thrown: unknown): Promise<{ error: ConnectError; log: LogLin
   };
   const { unary } = createInProcessTransport({
     services: [serve(AccessService, { getCaller: () => Promise.reject(thrown) })],
-    interceptors: [createErrorInterceptor(logger), nameRequest],
+    interceptorsOf: () => [createErrorInterceptor(logger), nameRequest],
     defaultTimeoutMs: 10_000,
     caller: { name: 'test', role: 'admin' },
   });

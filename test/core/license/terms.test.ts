@@ -1,6 +1,6 @@
 // Limits: profiles and overrides, names, seats.
 import { expect } from 'chai';
-import { effectiveLimits, hasFreeSeat, isLimitName } from '../../../../core/license/admin/limits.ts';
+import { effectiveLimits, hasFreeSeat, isLimitName } from '../../../core/license/terms.ts';
 
 describe('effective limits', () => {
   it("are those of the profile, overridden by the license's own", () => {

@@ -2,7 +2,7 @@
 
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { expect } from 'chai';
-import { type LicenseContent, signLicense } from '../../../../core/license/keys/signed-license.ts';
+import { type LicenseContent, signLicense } from '../../../../core/license/keys/signing.ts';
 import { generateSigningKey } from '../../../../core/license/keys/signing-key.ts';
 
 const CONTENT: LicenseContent = {

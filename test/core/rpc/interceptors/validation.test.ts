@@ -3,7 +3,7 @@ import { create, createRegistry, type DescMessage, type Message } from '@bufbuil
 import { createValidator } from '@bufbuild/protovalidate';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createFastValidation } from '../../../../core/rpc/interceptors/fast-validation.ts';
+import { createFastValidation } from '../../../../core/rpc/interceptors/validation.ts';
 import { ListAppsRequestSchema } from '../../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import {
   ActivateRequestSchema,

@@ -1,7 +1,7 @@
 // How many requests of a client may be under way, and how much of their answers unread.
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { createRequestCap } from '../../../lib/net/request-cap.ts';
+import { createRequestCap } from '../../../lib/net/client-limits.ts';
 import { getBy, TestListener } from '../../core/rpc/server/test-listener.ts';
 import { until } from '../../support/until.ts';
 

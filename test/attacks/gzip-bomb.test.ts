@@ -52,7 +52,7 @@ describe('a decompression bomb', function () {
       for (let sent = 0; sent < 30 && !isOver(); sent += 1) await write(envelope(packed, COMPRESSED));
       answer = await end();
     });
-    expect(answer).to.contain('grpc-status 8').and.to.contain('bytes, unpacked');
+    expect(answer).to.contain('grpc-status 8').and.to.contain('bytes, decompressed');
     expect(damage.longestWaitMs, 'milliseconds').to.be.below(1_000);
   });
 

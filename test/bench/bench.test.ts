@@ -16,7 +16,7 @@ import type { Results } from './report/results.ts';
 const PROGRAM = new URL('test/bench/compare.ts', ROOT).pathname;
 
 describe('the benchmark', () => {
-  it('measures hub, peer, bare peer and floor in every case, and writes what it found', async function () {
+  it('measures hub, peer, bare peer and floor in every case, and writes the results', async function () {
     this.timeout(300_000);
     const out = await mkdtemp(join(tmpdir(), 'bench-results-'));
     try {
@@ -59,7 +59,7 @@ describe('the benchmark', () => {
     }
   });
 
-  it('measures what joining alone would bring', async function () {
+  it('measures the effect of batching alone', async function () {
     this.timeout(120_000);
     if (!IS_LONG) return this.skip(); // it starts all sides once more
     const program = new URL('test/bench/bound/bench-bound.ts', ROOT).pathname;
@@ -74,7 +74,7 @@ describe('the benchmark', () => {
       expect(row).to.match(/^\| .+ \| 1( \| \d+){3}( \| [\d.]+ \([\d.]+–[\d.]+\)){2}( \| \d+, \d+){3} \|$/);
   });
 
-  it('leaves no process and no file behind when Ctrl-C ends it', async function () {
+  it('leaves no process and no file behind after Ctrl-C', async function () {
     this.timeout(120_000);
     if (!IS_LONG) return this.skip(); // it starts all sides once more
     const temporary = await mkdtemp(join(tmpdir(), 'bench-interrupted-'));

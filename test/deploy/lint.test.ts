@@ -20,7 +20,7 @@ function broken(path: string, right: string, wrong: string): string {
 describe('deploy/', function () {
   this.timeout(60_000); // it starts compilers and linters
 
-  it('has a Dockerfile without faults, and faults are found', () => {
+  it('has a valid Dockerfile; the check detects errors', () => {
     expect(lintDockerfile(readDeploy('Dockerfile'))).to.deep.equal([]);
     for (const [right, wrong, finding] of [
       ['["serve"]', "['serve']", /single quotes/],
@@ -32,7 +32,7 @@ describe('deploy/', function () {
     }
   });
 
-  it('has a compose file without faults, and faults are found', () => {
+  it('has a valid compose file; the check detects errors', () => {
     expect(lintCompose(readDeploy('compose.yaml'))).to.deep.equal([]);
     const misspelt = broken('compose.yaml', 'read_only: true', 'readonly: true');
     expect(lintCompose(misspelt).join('\n')).to.match(/invalid-schema.*additional properties/);
@@ -47,7 +47,7 @@ describe('deploy/', function () {
     ]);
   });
 
-  it('has a unit that systemd takes and finds hardened, and faults are found', function () {
+  it('has a valid, hardened systemd unit; the check detects errors', function () {
     expect(verifyUnit(this, readDeploy('hubctl.service'))).to.deep.equal([]);
     for (const [right, wrong, finding] of [
       ['KillMode=mixed', 'KillMode=polite', /Failed to parse kill mode.*polite/],
@@ -61,7 +61,7 @@ describe('deploy/', function () {
     expect(exposureOf(this, open)).to.be.above(2.5);
   });
 
-  it('has manifests without faults, and faults are found', async () => {
+  it('has valid manifests; the check detects errors', async () => {
     const all = MANIFESTS.map((name) => readDeploy(`kubernetes/${name}`)).join('\n---\n');
     expect([...(await lintManifests(all)), ...findUnknownMembers(all)]).to.deep.equal([]);
     for (const [right, wrong, finding] of [

@@ -46,7 +46,7 @@ describe('the overlays of deploy/', function () {
   });
 
   for (const overlay of readdirSync(FOLDER)) {
-    it(`have ${overlay}, without faults and with settings that the hub has`, async () => {
+    it(`include a valid ${overlay} with existing settings`, async () => {
       const text = build(overlay);
       expect([...(await lintManifests(text)), ...findUnknownMembers(text)]).to.deep.equal([]);
       const known = SETTINGS.flatMap(({ env }) => [env, `${env}_FILE`]).concat('HUB_DATA_DIR');

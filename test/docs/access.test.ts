@@ -8,7 +8,7 @@ import { codeRows, readPage } from './markdown.ts';
 const COLUMNS = [Role.ADMIN, Role.OPERATOR, Role.SERVICE, Role.VIEWER, Role.MONITOR];
 
 describe('docs/access.md', () => {
-  it('tells for every RPC of the contract the roles that its option names', async () => {
+  it('lists the roles of every RPC as its option defines them', async () => {
     const [, table = ''] = readPage('docs/access.md').split('## Table');
     const rows = codeRows(table).map(([name, ...cells]) => [name, ...cells.slice(0, COLUMNS.length)]);
     const expected = (await contractServices()).flatMap((service) => [

@@ -52,7 +52,7 @@ describe('docs/adding-a-gateway.md', () => {
     expect(complaints).to.equal('');
   });
 
-  it('has an example that hubctl and the hub know without another change', async function () {
+  it('has an example that works in hubctl and the hub without other changes', async function () {
     this.timeout(60_000); // it starts a hub
     const program = join(folder, 'cli/hubctl.js');
     const dataDir = await makeDataDir();
@@ -86,7 +86,7 @@ describe('docs/adding-a-gateway.md', () => {
     }
   });
 
-  it('has an example that takes a payment from checkout to receipt', async () => {
+  it('has an example that processes a payment from checkout to receipt', async () => {
     const access = createTestAccess({ baseUrl: `${provider.url}/v1`, credentials: { apiKey: 'key-7' } });
     provider.on('/v1/payments', json({ id: 'PAY-1', page: 'https://pay.example/PAY-1' }));
     const checkout = await driver.createCheckout(access, {

@@ -36,7 +36,7 @@ const isInstalled = spawnSync('nginx', ['-v']).error === undefined;
   });
   after(() => undo.disposeAsync());
 
-  it('names the client to the hub, whatever the client says', async () => {
+  it("passes the client's address to the hub, whatever headers the client sends", async () => {
     const askFrom = async (client: string, lie: string) =>
       (await ask('/v1/apps/none/jwks.json', '--interface', client, '--header', `X-Forwarded-For: ${lie}`))
         .status;

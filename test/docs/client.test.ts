@@ -23,12 +23,12 @@ const section = (title: string, page = PAGE): string =>
   page.split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
 
 describe('docs/client.md and client/README.md', () => {
-  it('says of every reason what to do', () => {
+  it('gives advice for every reason', () => {
     const rows = codeRows(section('Verdicts'));
     expect(rows.map(([reason]) => reason)).to.deep.equal([...UNLICENSED_REASONS]);
   });
 
-  it('lists every error code, and whether it may pass by itself', () => {
+  it('lists every error code, and whether it may be temporary', () => {
     const rows = codeRows(section('Errors'));
     const [retryable, permanent] = [true, false].map((isRetryable) =>
       rows.filter(([, later]) => (later === 'yes') === isRetryable).map(([code]) => code),
@@ -85,7 +85,7 @@ describe('docs/client.md and client/README.md', () => {
     });
     after(() => Promise.all([hub?.stop(), project?.[Symbol.asyncDispose]()]));
 
-    it('of twenty lines to begin with', async () => {
+    it('of twenty lines for a start', async () => {
       const { licenseKey, app } = await issueLicense(hub.admin, { limits: { projects: 10n } });
       const [program = ''] = fencedBlocks(README, 'js');
       const shown = fencedBlocks(README, 'console').flatMap(steps);
@@ -102,7 +102,7 @@ describe('docs/client.md and client/README.md', () => {
       }
     });
 
-    it('of some forty lines that does what the page says', async () => {
+    it('of about forty lines that works as described', async () => {
       const { licenseId, licenseKey, app } = await issueLicense(hub.admin, {
         customer: 'Ada Lovelace',
         limits: { projects: 10n },

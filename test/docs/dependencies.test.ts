@@ -29,8 +29,8 @@ const LIFECYCLE =
   /^(pre|post)?(install|publish|prepare|pack|shrinkwrap)$|^(prepublishOnly|dependencies|(pre|post)(test|version).*)$/;
 const EXACT = /^\d+\.\d+\.\d+(-[\w.]+)?$/;
 
-describe('packages of others', () => {
-  it('are exact, in package.json and in the lock file, each with its checksum', () => {
+describe('third-party packages', () => {
+  it('have exact versions in package.json and in the lock file, with checksums', () => {
     for (const [name, version] of Object.entries(direct)) expect(version, name).to.match(EXACT);
     for (const { name, version, integrity, link } of locked) {
       expect(version, name).to.match(EXACT);
@@ -51,7 +51,7 @@ describe('packages of others', () => {
     expect(isAccepted('(MIT AND GPL-3.0)', accepted)).to.equal(false);
   });
 
-  it('run no install script, and neither does this package', () => {
+  it('run no install scripts, and neither does this package', () => {
     expect(readPage('.npmrc').split('\n')).to.include('ignore-scripts=true');
     expect(Object.keys(manifest.scripts).filter((name) => LIFECYCLE.test(name))).to.deep.equal([]);
   });
@@ -63,7 +63,7 @@ describe('packages of others', () => {
     expect(rows.sort()).to.deep.equal([...expected].sort());
   });
 
-  it('are there for a reason, if they are ours by choice', () => {
+  it('have a reason if they are direct', () => {
     const [before = ''] = readPage('docs/dependencies.md').split('## All packages');
     const reasons = codeRows(before);
     expect(reasons.map(([name]) => name).sort()).to.deep.equal(Object.keys(direct).sort());
@@ -89,7 +89,7 @@ describe('packages of others', () => {
     for (const { dependsOn } of bill.dependencies) for (const ref of dependsOn) expect(refs).to.include(ref);
   });
 
-  it('that the package brings are all in its bill of materials, and no Node.js', async function () {
+  it('in the package are all in its bill of materials, without Node.js', async function () {
     this.timeout(60_000);
     const { code, stdout, stderr } = await run(process.execPath, ['scripts/release/sbom.js', '--published']);
     expect(code, stderr).to.equal(0);

@@ -8,7 +8,7 @@ const START = 'docs/README.md';
 
 describe('the links', () => {
   for (const path of PAGES) {
-    it(`of ${path} lead to files and headings that are there`, () => {
+    it(`of ${path} lead to existing files and headings`, () => {
       expect(readLinks(readPage(path)).filter((link) => isBroken(link, path))).to.deep.equal([]);
     });
   }

@@ -4,7 +4,7 @@ import { createProgram } from '../../cli/program.ts';
 import { readPage } from './markdown.ts';
 
 describe('the steps of rotating a master key', () => {
-  it('make every hub able to open with the new key before any seals with it', () => {
+  it('make every hub able to decrypt with the new key before any hub encrypts with it', () => {
     const help: string[] = [];
     const { program } = createProgram(process);
     const rotate = program.commands

@@ -45,7 +45,7 @@ const exprOf = (rule: string): string =>
 const expressions = DASHBOARD.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
 describe('docs/operations', () => {
-  it('has a runbook for each alert, which leads to it, and none for others', () => {
+  it('has exactly one runbook for each alert, which links to it', () => {
     const sections = [...RUNBOOKS.matchAll(/^## (\w+)$/gm)].map(([, name]) => name);
     expect(sections).to.have.members([...alerts.keys()]);
     const anchors = readAnchors(RUNBOOKS);
@@ -59,7 +59,7 @@ describe('docs/operations', () => {
     }
   });
 
-  it('names in its runbooks commands and metrics that there are', () => {
+  it('names existing commands and metrics in its runbooks', () => {
     const said = [...RUNBOOKS.matchAll(/`hubctl ([^`]+)`/g)].map(([, words = '']) => words.split(/\s+/));
     expect(said.length).to.be.above(5);
     expect(said.flatMap(unknownToHubctl)).to.deep.equal([]);
@@ -72,7 +72,7 @@ describe('docs/operations', () => {
     expect(unknown).to.deep.equal([]);
   });
 
-  it('asks in alerts and dashboard for metrics that there are, by labels that they have', () => {
+  it('uses existing metrics and labels in alerts and dashboard', () => {
     const asked = [...[...alerts.values()].map(exprOf), ...expressions];
     expect(asked)
       .to.have.length(alerts.size + expressions.length)
@@ -81,12 +81,12 @@ describe('docs/operations', () => {
     expect(asked.flatMap((expr) => selectorsOf(expr)).length).to.be.above(100);
   });
 
-  it('lets every alert fire in a test', () => {
+  it('fires every alert in a test', () => {
     const tested = [...readPage(`${FOLDER}/alerts.test.yml`).matchAll(/^ {2}- name: (\w+)$/gm)];
     expect(tested.map(([, name]) => name)).to.have.members([...alerts.keys()]);
   });
 
-  it('has alerts that Prometheus takes, and that fire when they should', function () {
+  it('has alerts that Prometheus accepts, and that fire when they should', function () {
     this.timeout(60_000);
     const check = promtool(this, ['check', 'rules', `${FOLDER}/alerts.yml`]);
     expect(check.code, check.output).to.equal(0);
@@ -97,7 +97,7 @@ describe('docs/operations', () => {
     expect(config.code, config.output).to.equal(0);
   });
 
-  it('has a dashboard whose questions Prometheus understands', async function () {
+  it('has a dashboard with queries that Prometheus accepts', async function () {
     const folder = await mkdtemp(join(tmpdir(), 'hub-dashboard-'));
     const file = join(folder, 'rules.json'); // JSON is YAML
     const rules = expressions.map((expr, index) => ({
@@ -110,7 +110,7 @@ describe('docs/operations', () => {
     expect(code, output).to.equal(0);
   });
 
-  it('has a dashboard without panels that overlap, repeat an id, or ask for a variable that is not there', () => {
+  it('has a dashboard without overlapping panels, repeated ids or unknown variables', () => {
     const { panels, templating } = DASHBOARD;
     expect(new Set(panels.map(({ id }) => id)).size).to.equal(panels.length);
     const taken = new Set<string>();

@@ -10,7 +10,7 @@ const LIMITS: Readonly<Record<string, readonly number[]>> = {
   'callback.md': [27, 22],
 };
 
-describe('the pages of paths', () => {
+describe('the pages of docs/paths', () => {
   for (const page of readdirSync(FOLDER)) {
     const text = readFileSync(new URL(page, FOLDER), 'utf8');
     const parts = text
@@ -18,13 +18,13 @@ describe('the pages of paths', () => {
       .map((part) => Array.from(part.matchAll(/^\d+\. \[`[^`]+`\]\(([^)]+)\)/gm), ([, file = '']) => file))
       .filter((files) => files.length > 0);
 
-    it(`${page} links files that exist, each once`, () => {
+    it(`${page} links existing files, each once`, () => {
       const files = parts.flat();
       expect(files.filter((file) => !existsSync(new URL(file, FOLDER)))).to.deep.equal([]);
       expect(new Set(files).size).to.equal(files.length);
     });
 
-    it(`${page} counts its files, which are within the limit`, () => {
+    it(`${page} counts its files, within the limit`, () => {
       const limits = LIMITS[page] ?? expect.fail(`no limit for ${page}`);
       expect(parts).to.have.length(limits.length);
       parts.forEach((files, index) => {

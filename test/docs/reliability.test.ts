@@ -6,14 +6,14 @@ import { SERVERS_SCENE } from '../faults/scenes/servers-scene.ts';
 import { readPage } from './markdown.ts';
 
 describe('docs/reliability.md', () => {
-  it('has a result for every fault that npm run fault knows', () => {
+  it('has a result for every fault of npm run fault', () => {
     const [, table = ''] = readPage('docs/reliability.md').split('<!-- faults -->');
     const faults = [...SERVERS_SCENE.faults, ...DISK_SCENE.faults, ...FAILOVER_SCENE.faults];
     const missing = faults.filter(({ what }) => !table.includes(`\n| ${what} |`));
     expect(missing.map(({ what }) => what)).to.deep.equal([]);
   });
 
-  it('has a result for every way in which Patroni fails over, with nothing wrong', () => {
+  it('has a result for every Patroni failover, without errors', () => {
     const [, table = ''] = readPage('docs/reliability.md').split('<!-- failover -->');
     const rows = table.split('\n');
     const right = PATRONI_FAULTS.filter(({ what }) =>
@@ -22,7 +22,7 @@ describe('docs/reliability.md', () => {
     expect(right).to.deep.equal(PATRONI_FAULTS);
   });
 
-  it('has a result of the soak, of its five minutes at least, with nothing wrong', () => {
+  it('has a result of a soak test of at least five minutes, without errors', () => {
     const [, table = ''] = readPage('docs/reliability.md').split('<!-- soak -->');
     const [, minutes, late, wrong] =
       /^\| (\d+) (?:\|[^|]*){5}\| (\d+) ms \|[^|]*\| (\d+) \|$/m.exec(table) ?? [];

@@ -17,7 +17,7 @@ describe('docs/rest.md', () => {
     expect(rows).to.deep.equal(Object.entries(PROBLEMS).map(([code, { status }]) => [code, status]));
   });
 
-  it('has every operation of the OpenAPI document but the webhooks, and no other', () => {
+  it('has every operation of the OpenAPI document except the webhooks, and no others', () => {
     const headings = sections.flatMap(
       (section) => section.split('\n')[0]?.match(/(GET|POST) \/[^\s?,]*/g) ?? [],
     );
@@ -27,7 +27,7 @@ describe('docs/rest.md', () => {
     );
   });
 
-  it('names the codes of each operation that are its own, and its members', () => {
+  it('names the specific codes and the members of each operation', () => {
     for (const { id, path, method, node } of OPERATIONS.filter(
       (each) => each.path.startsWith('/v1/') && !each.path.includes('webhooks'),
     )) {

@@ -8,7 +8,7 @@ import { onDemo, steady, steps } from './run-doc-commands.ts';
 describe('docs/scripting.md', () => {
   const page = readPage('docs/scripting.md');
 
-  it('shows what commands print, and a script that works', async function () {
+  it('shows the real output of commands, and a script that works', async function () {
     this.timeout(120_000); // it starts a program for each command
     const hasJq = await promisify(execFile)('jq', ['--version']).catch(() => undefined);
     if (hasJq === undefined) return this.skip();

@@ -4,7 +4,7 @@ import { contractServices } from '../core/access/contract-services.ts';
 import { readPage } from './markdown.ts';
 
 describe('docs/security.md', () => {
-  it('says for every RPC of the contract what bounds its answer', async () => {
+  it("names the limit of every RPC's response", async () => {
     const [, answers = ''] = readPage('docs/security.md').split('## Answers');
     const [table = ''] = answers.split('\n## ');
     const rows = table.split('\n').filter((line) => line.startsWith('| `'));

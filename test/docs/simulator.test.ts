@@ -15,14 +15,14 @@ describe('docs/simulator.md', () => {
     );
   });
 
-  it('lists every fault, and what it can happen to', () => {
+  it('lists every fault with its operations', () => {
     const rows = codeRows(faults);
     const operations = Object.entries(POSSIBLE).map(([name, kinds]) => [name, kinds.join(', ')]);
     expect(rows.slice(0, operations.length)).to.deep.equal(operations);
     expect(rows.slice(operations.length).map(([kind]) => kind)).to.deep.equal(FAULT_KINDS);
   });
 
-  it('shows a command that works beside the demo', async function () {
+  it('shows a command that works with the demo', async function () {
     this.timeout(60_000);
     const [step] = fencedBlocks(PAGE, 'console').flatMap(steps);
     const [outcome] = await onDemo([step?.command ?? '']);

@@ -6,7 +6,7 @@ import { codeRows, ROOT, readPage } from './markdown.ts';
 const PAGE = readPage('docs/verifying.md');
 
 describe('docs/verifying.md', () => {
-  it('lists every reason that a license is refused for', () => {
+  it('lists every reason for refusing a license', () => {
     const [, section = ''] = PAGE.split('## What a verifier does');
     const reasons = codeRows(section).map(([reason]) => reason);
     expect(['ok', ...reasons]).to.have.members([...new Set(CASES.map(({ expected }) => expected))]);

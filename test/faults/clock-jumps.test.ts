@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
 const YEARS_MS = 3_652 * DAY_MS;
 const LEASE_DAYS = 14;
 
-describe('a hub whose clock jumps', function () {
+describe('a hub with a clock that jumps', function () {
   this.timeout(60_000);
   let payments: Payments;
   let license: TestLicense;
@@ -57,7 +57,7 @@ describe('a hub whose clock jumps', function () {
     'to the right time': 0,
   };
   for (const [where, ms] of Object.entries(jumps)) {
-    it(`${where}, settles what is called back, and sweeps what is not, old and new`, async () => {
+    it(`${where}, settles by callbacks and by sweeps, for old and new sessions`, async () => {
       await payWithoutCallback();
       aheadMs = ms;
       for (const gateway of GATEWAYS) {
@@ -70,7 +70,7 @@ describe('a hub whose clock jumps', function () {
       for (const session of unsettled.splice(0)) await untilStatus(payments, session, 'success');
     });
 
-    it(`${where}, seats and releases machines, with leases that begin now`, async () => {
+    it(`${where}, activates and releases machines, with leases from now on`, async () => {
       const isExpired = ms > 365 * DAY_MS;
       const taken = await activate(origin, license.licenseKey, 'machine-1');
       expect(taken.status).to.equal(isExpired ? 410 : 200);
@@ -86,7 +86,7 @@ describe('a hub whose clock jumps', function () {
     });
   }
 
-  it('and comes back, has a session that was pending on its schedule again', async () => {
+  it('and returns, verifies a pending session on schedule again', async () => {
     aheadMs = 0;
     const session = await createSession(payments, 'gateway_one');
     aheadMs = YEARS_MS;

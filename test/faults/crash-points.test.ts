@@ -9,7 +9,7 @@ import { type Cluster, startCluster } from './scenes/cluster.ts';
 
 const REST_MS = 30_000;
 
-describe('a hub that is killed', function () {
+describe('a killed hub', function () {
   this.timeout(60_000); // until the other is up, and what the killed one held is free again
   let cluster: Cluster;
   before(async () => {
@@ -18,7 +18,7 @@ describe('a hub that is killed', function () {
   });
   after(() => cluster?.stop());
 
-  it('after a callback was journaled, and before the provider has answered, leaves it to the next', async () => {
+  it("between a stored callback and the provider's answer leaves it to the next hub", async () => {
     const session = await paidSession('gateway_one');
     hang('gateway_one.validate', session);
     const answer = callBackFor(session).catch(() => {}); // cut off, or answered at the end of the budget
@@ -28,7 +28,7 @@ describe('a hub that is killed', function () {
     expect(await states(session)).to.deep.equal(['settled']);
   });
 
-  it('while it replays a callback, leaves it to the next', async () => {
+  it('during a replay leaves the callback to the next hub', async () => {
     const session = await createSession(cluster, { gateway: 'gateway_one', minor: 10_000 }, 0);
     await callBackFor(session);
     await until(async () => `${await states(session)}` === 'ignored', 'a claim without a payment is ignored');
@@ -45,7 +45,7 @@ describe('a hub that is killed', function () {
     expect(await states(session)).to.deep.equal(['settled']);
   });
 
-  it('while it sweeps, leaves the session to the next', async () => {
+  it('during a sweep leaves the session to the next hub', async () => {
     const session = await paidSession('gateway_one');
     hang('gateway_one.query', session);
     await untilAsked(session);
@@ -54,7 +54,7 @@ describe('a hub that is killed', function () {
     expect(await states(session)).to.deep.equal([]);
   });
 
-  it('in the middle of the commit of a settlement, leaves one usage log', async () => {
+  it('during the commit of a settlement leaves one usage log entry', async () => {
     const session = await paidSession('gateway_two');
     await slowDownCommits();
     const answer = callBackFor(session).catch(() => {});

@@ -4,10 +4,10 @@ import { killWhilePaying } from './runs/kill-run.ts';
 
 const SEED = Number(process.env['HUB_TEST_SEED'] ?? Date.now() % 2 ** 31);
 
-describe('a hub that is killed while sessions are paid', function () {
+describe('a hub killed while sessions are paid', function () {
   this.timeout(180_000); // a killed hub is up again within seconds; what it held is free again within ten more
 
-  it(`counts each of them once, to the minor unit (seed ${SEED})`, async () => {
+  it(`counts each session once, to the minor unit (seed ${SEED})`, async () => {
     const report = await killWhilePaying({ sessions: 60, kills: 3, seed: SEED });
     expect(report.trouble).to.deep.equal([]);
     expect(report).to.include({

@@ -24,7 +24,7 @@ describe('a hub behind PgBouncer in transaction mode', function () {
     requirePgBouncer(this);
   });
 
-  it('fails no request and no start, whatever strangers leave in the sessions', async () => {
+  it('fails no request and no start, whatever other clients leave in the sessions', async () => {
     const [requests, restarts] = IS_LONG ? [1_000, 5] : [200, 1];
     const { trouble, served, payments, disturbances } = await runBehindPooler({ requests, restarts });
     expect(trouble).to.deep.equal([]);
@@ -41,7 +41,7 @@ describe('a hub behind PgBouncer in transaction mode', function () {
     });
     afterEach(() => bouncer?.stop());
 
-    it('says which setting is missing', async () => {
+    it('names the missing setting', async () => {
       const failed = await openQuietly({ url: bouncer.url }).catch((error: Error) => error);
       expect(failed)
         .to.have.property('message')
@@ -49,7 +49,7 @@ describe('a hub behind PgBouncer in transaction mode', function () {
         .and.contains('set HUB_DATABASE_POOLER=transaction');
     });
 
-    it('is told by the doctor which addresses lead through a pooler', async () => {
+    it('gets from the doctor the addresses that lead through a pooler', async () => {
       const check = (environment: Record<string, string>) => checkPooler(readSettings({}, environment));
       const through = { DATABASE_URL: bouncer.url, HUB_DATABASE_POOLER: 'transaction' };
       expect(await check({ DATABASE_URL: databaseUrl })).to.equal(undefined);
@@ -65,7 +65,7 @@ describe('a hub behind PgBouncer in transaction mode', function () {
     });
 
     for (const way of ['with a direct address', 'without one']) {
-      it(`${way} tells of status changes, and is backed up and restored`, async () => {
+      it(`${way} announces status changes, and is backed up and restored`, async () => {
         const directory = await makeDataDir();
         const direct = way === 'without one' ? undefined : databaseUrl;
         const settings = {

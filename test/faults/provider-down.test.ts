@@ -27,7 +27,7 @@ describe('callbacks while the provider is down', function () {
     'answers nothing': () => cluster.simulator.faults.plan({ seed: 1, rate: 1, kinds: ['timeout_before'] }),
   };
   for (const [how, begin] of Object.entries(outages)) {
-    it(`that ${how}, are answered 200 within the budget, and all settle once it is back`, async () => {
+    it(`that ${how} get 200 within the budget, and all settle after it is back`, async () => {
       const sessions = await paidSessions();
       begin();
       const answers = await callBackFor(OUTAGE_MS, sessions);

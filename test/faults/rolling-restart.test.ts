@@ -140,7 +140,7 @@ describe('a rolling restart', function () {
     return { sent, failures };
   };
 
-  it('is tried with the settings that docs/how-to/behind-a-proxy.md shows', () => {
+  it('uses the settings of docs/how-to/behind-a-proxy.md', () => {
     const page = readPage('docs/how-to/behind-a-proxy.md');
     const tried = haproxy(1, [2]) + nginx(1, [2], '');
     const shown = [

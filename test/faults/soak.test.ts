@@ -9,7 +9,7 @@ const GROWTH = 1.5;
 describe('a hub under mixed load for a while', function () {
   this.timeout(180_000);
 
-  it('keeps its heap, and answers everybody as it has to', async () => {
+  it('has a stable heap and answers all requests correctly', async () => {
     const soaked = await soak(SECONDS * 1_000);
     expect(soaked.trouble).to.deep.equal([]);
     expect(soaked.served).to.be.above(0);

@@ -41,7 +41,7 @@ const restHeaders = {
   'x-content-type-options': 'nosniff',
 };
 
-describe('the judge of answers', () => {
+describe('the judge of responses', () => {
   const defects: Readonly<Record<string, readonly [Input, Answer]>> = {
     'a REST answer of 500': [
       input('rest'),
@@ -107,19 +107,19 @@ describe('the judge of answers', () => {
     ],
   };
   for (const [what, [asked, said]] of Object.entries(defects)) {
-    it(`finds ${what}`, () => {
+    it(`detects ${what}`, () => {
       expect(judge(asked, said, secretsIn)).to.be.a('string');
     });
   }
 
-  it('does not take a stream for granted that begins with an error', () => {
+  it('does not accept a stream that begins with an error', () => {
     const refused = frame(2, '{"error":{"code":"not_found","message":"x"}}');
     const [asked, said] = [input('connect-stream', stream), answer({ body: refused, isCut: true })];
     expect(judge(asked, said, secretsIn)).to.equal(undefined);
     expect(isGranted(asked, said)).to.equal(false);
   });
 
-  it('lets pass what a hub may answer', () => {
+  it('accepts valid responses of a hub', () => {
     const fine: readonly (readonly [Input, Answer])[] = [
       [input('grpc'), answer({ trailers: { 'grpc-status': '5', 'grpc-message': 'unknown' } })],
       [input('grpc', stream), answer({ body: frame(0, ''), isCut: true })],

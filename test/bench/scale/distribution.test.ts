@@ -32,7 +32,7 @@ const TO_CHANGE = [
 ];
 
 describe('for a distributed PostgreSQL', () => {
-  it('each unique key has the column its table would be distributed by, but for those that are known', async () => {
+  it('each unique key includes the distribution column of its table, with known exceptions', async () => {
     const hub = await startHub();
     const rows = await query<{ table: string; key: string; columns: string[] }>(
       hub.databaseUrl,

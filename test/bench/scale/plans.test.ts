@@ -49,7 +49,7 @@ describe('the plans of the statements of a hub', function () {
   });
   after(() => discard(dataDir));
 
-  it('read by indexes, in their order, and touch no more blocks than the answer needs', () => {
+  it('use indexes in their order, and read no more blocks than the result needs', () => {
     const faulty = statements
       .filter(({ text }) => !HOUSEKEEPING.test(text))
       .flatMap(({ name, text, executed }) => {
@@ -63,7 +63,7 @@ describe('the plans of the statements of a hub', function () {
     expect(faulty).to.deep.equal([]);
   });
 
-  it('touch a few dozen blocks for one license, and no more if it has 90 000 taken seats', () => {
+  it('read a few dozen blocks for one license, also with 90 000 taken seats', () => {
     const site = licenseAt(population, LICENSES).id;
     const siteKey = storedKey(keyAt(LICENSES)).hash.toString('hex');
     for (const [name, { ofSite, most }] of Object.entries({
@@ -87,7 +87,7 @@ describe('the plans of the statements of a hub', function () {
     }
   });
 
-  it('are those of all prepared statements there are', () => {
+  it('cover all prepared statements', () => {
     const seen = new Set(statements.flatMap(({ name }) => name?.replace(/_\d+$/, '') ?? []));
     const known = namesInCode();
     expect(known).to.include.members(NOT_DRIVEN);

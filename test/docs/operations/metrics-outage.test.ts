@@ -43,7 +43,7 @@ describe('the metrics of a hub', function () {
   const untilUp = (up: number) =>
     until(async () => (await scrape(hub)).sum('hub_database_up') === up, `hub_database_up is ${up}`, 30_000);
 
-  it('ask the database once for all who ask at the same time', async () => {
+  it('query the database once for concurrent scrapes', async () => {
     await untilUp(1);
     const [before, begun] = [proxy.sent('callback_backlog'), performance.now()];
     await Promise.all(Array.from({ length: 20 }, () => scrape(hub)));
@@ -51,7 +51,7 @@ describe('the metrics of a hub', function () {
     expect(proxy.sent('callback_backlog') - before).to.be.at.most(looks);
   });
 
-  it('go on while the database is away, for whoever was let in before', async () => {
+  it('are available while the database is down, for known tokens', async () => {
     expect([...namesIn(await scrape(hub))]).to.include.members(OF_DATABASE);
     const { token } = await createClient(TokenService, hub.transport).createToken({ role: Role.MONITOR });
     await proxy.down();
@@ -72,7 +72,7 @@ describe('the metrics of a hub', function () {
     expect((await fetchMetrics({ rpcUrl: hub.rpcUrl, token })).status).to.equal(200);
   });
 
-  it('go on while the database is stuck, and take no more than a connection of it', async () => {
+  it('are available while the database hangs, and use at most one connection', async () => {
     const client = new pg.Client({ connectionString: databaseUrl });
     await client.connect();
     await client.query('begin; lock table charge_session in access exclusive mode');
@@ -90,7 +90,7 @@ describe('the metrics of a hub', function () {
     await untilUp(1);
   });
 
-  it('say that Redis is away, and how often it was done without', async () => {
+  it('report that Redis is down, and how many requests were counted without it', async () => {
     const before = await scrape(hub);
     await fetch(`${hub.gatewayUrl}/v1/apps/no-app/public-key`);
     await until(async () => {

@@ -98,7 +98,7 @@ describe('the metrics of a hub', function () {
     ]);
   });
 
-  it('count callbacks by outcome, sessions by status, and what providers said by slot', async () => {
+  it("count callbacks by outcome, sessions by status, and providers' answers by slot", async () => {
     const { gatewayUrl } = payments.hub;
     const before = await scrape(payments.hub);
     const paid = await createSession(payments, 'gateway_one');
@@ -151,7 +151,7 @@ describe('the metrics of a hub', function () {
     expect(now.sum('hub_http_problems_total', { code: 'callback_malformed' })).to.equal(1);
   });
 
-  it('tell what waits for a provider and for how long, and what was given up', async () => {
+  it('report waiting callbacks with their age, and those given up', async () => {
     const { gatewayUrl, databaseUrl } = payments.hub;
     const before = await scrape(payments.hub);
     const session = await createSession(payments, 'gateway_one');
@@ -184,7 +184,7 @@ describe('the metrics of a hub', function () {
     ]).to.deep.equal([0, 0]);
   });
 
-  it('tell of strays, of old sessions, and of what the sweep is late with', async () => {
+  it('report stray callbacks, old sessions, and the delay of the sweep', async () => {
     const { databaseUrl } = payments.hub;
     const session = await createSession(payments, 'gateway_two');
     // As if a hub had died that took them, and as if none had swept since.
@@ -213,12 +213,12 @@ describe('the metrics of a hub', function () {
     expect(sum('hub_audit_chain_links')).to.be.above(0);
   });
 
-  it('please promtool, in the format of Prometheus', async function () {
+  it('pass promtool in the format of Prometheus', async function () {
     const { text } = await scrape(payments.hub);
     expect(promtool(this, ['check', 'metrics'], text)).to.deep.equal({ code: 0, output: '' });
   });
 
-  it('are the same in OpenMetrics, and by RPC for programs', async () => {
+  it('are the same in OpenMetrics, and by RPC', async () => {
     const { hub } = payments;
     const { families } = await scrape(hub);
     const open = await fetchMetrics(hub, { accept: 'application/openmetrics-text; version=1.0.0' });
@@ -239,7 +239,7 @@ describe('the metrics of a hub', function () {
     expect(paid?.value).to.equal(1);
   });
 
-  describe('are told', () => {
+  describe('are readable', () => {
     const statusWith = async (token: string) =>
       (await fetchMetrics({ rpcUrl: payments.hub.rpcUrl, token })).status;
     const createToken = async (role: Role, apps: string[] = []) => {
@@ -248,7 +248,7 @@ describe('the metrics of a hub', function () {
       return { token, revoke: () => tokens.revokeToken({ tokenId: serviceToken?.tokenId ?? '' }) };
     };
 
-    it('to a monitor, who may do nothing else', async () => {
+    it('by a monitor, which may do nothing else', async () => {
       const { token, revoke } = await createToken(Role.MONITOR);
       expect(await statusWith(token)).to.equal(200);
       const refused = await createClient(MetricsService, transportTo(payments.hub.rpcUrl, token))
@@ -265,7 +265,7 @@ describe('the metrics of a hub', function () {
       expect(await statusWith(token)).to.equal(401);
     });
 
-    it('to whoever may read everything, and to nobody who is limited or a service', async () => {
+    it('by unlimited roles that may read everything, and not by services or limited tokens', async () => {
       const { app } = await issueLicense(payments.hub.admin);
       const statuses = [];
       for (const [role, apps] of [
@@ -280,7 +280,7 @@ describe('the metrics of a hub', function () {
       expect(statuses).to.deep.equal([200, 200, 403, 403]);
     });
 
-    it('by GET and HEAD alone, and without a token not at all', async () => {
+    it('by GET and HEAD only, and only with a token', async () => {
       const { rpcUrl, token } = payments.hub;
       const bare = await fetch(`${rpcUrl}/metrics`);
       expect([bare.status, bare.headers.get('www-authenticate')]).to.deep.equal([401, 'Bearer']);
@@ -294,8 +294,8 @@ describe('the metrics of a hub', function () {
     });
   });
 
-  describe('in the end', () => {
-    it('are those of docs/operations/metrics.md, word for word', async () => {
+  describe('in all', () => {
+    it('match docs/operations/metrics.md word for word', async () => {
       const documented = codeRows(readPage('docs/operations/metrics.md'));
       const { families, samples } = await scrape(payments.hub);
       const told = Array.from(families, ([name, { type, help }]) => [name, type, help]);
@@ -313,7 +313,7 @@ describe('the metrics of a hub', function () {
       expect(without).to.deep.equal([]);
     });
 
-    it('count who was refused for a limit, by limit', async () => {
+    it('count refusals by limit', async () => {
       const { hub } = payments;
       const before = await scrape(hub);
       const { licenseId } = await issueLicense(hub.admin);
@@ -346,7 +346,7 @@ describe('the metrics of a hub', function () {
       ).to.equal(refused.requests);
     });
 
-    it('name no license, session, machine, client, address or secret', async () => {
+    it('contain no license, session, machine, client, address or secret', async () => {
       const { text } = await scrape(payments.hub);
       expect(text).to.not.match(/\b(lic|seat|chs|cb|tok|aud|use|fee)_[0-9a-z]{10}/);
       expect(text).to.not.match(/[0-9a-f]{8}-[0-9a-f]{4}-/i);

@@ -19,7 +19,7 @@ describe('payments at two hubs that are killed', function () {
   });
   after(() => cluster?.stop());
 
-  it('agree with a reference model and with the provider, whatever is sent, lost, refused or cut off', async () => {
+  it('match a reference model and the provider, whatever is sent, lost, refused or interrupted', async () => {
     const order = fc.record({
       gateway: fc.constantFrom(...GATEWAYS),
       minor: fc.integer({ min: 1_000, max: 5_000_000 }),

@@ -11,7 +11,7 @@ const NODES = [
 ] as const;
 
 describe('the configuration of docs/operations/postgresql-failover.md', () => {
-  it('of Patroni keeps everything but names, addresses, directories and passwords', () => {
+  it('of Patroni is used except names, addresses, directories and passwords', () => {
     const ours = parse(
       patroniConfiguration({
         node: NODES[1],
@@ -38,7 +38,7 @@ describe('the configuration of docs/operations/postgresql-failover.md', () => {
     expect(ours.postgresql.pg_hba).to.have.length(shown.postgresql.pg_hba.length);
   });
 
-  it('of HAProxy keeps everything but addresses', () => {
+  it('of HAProxy is used except addresses', () => {
     const ours = haproxyConfiguration(20_005, NODES).split('\n');
     const shown = (fencedBlocks(PAGE, 'haproxy')[0] ?? '').split('\n');
     const changed = ours.filter((line, index) => line !== shown[index]);
@@ -50,7 +50,7 @@ describe('the configuration of docs/operations/postgresql-failover.md', () => {
     ]);
   });
 
-  it('has times that Patroni can keep, as has every other ttl', () => {
+  it('has times that Patroni accepts, for every other ttl too', () => {
     const { dcs } = parse(fencedBlocks(PAGE, 'yaml')[0] ?? '').bootstrap;
     expect(dcs).to.include(timesFor(dcs.ttl));
     for (const ttl of [8, 9, 10, 20, 30]) {

@@ -22,7 +22,7 @@ function probe(status: number, begunAt: number, problem: Partial<Probe> = {}): P
 const WRITES_BACK = [answer(ONE, 200, 10_500), answer(OTHER, 200, 11_200)];
 
 describe('the report of a failover', () => {
-  it('measures from the election, at the hub that is later', () => {
+  it('measures from the election, at the slower hub', () => {
     const answers = [
       answer(ONE, 200, 900),
       answer(OTHER, 503, 9_000),
@@ -47,7 +47,7 @@ describe('the report of a failover', () => {
     });
   });
 
-  it('finds a hub that writes too late, or never', () => {
+  it('reports a hub that writes too late or never', () => {
     const late = [answer(ONE, 200, 10_500), answer(OTHER, 200, 12_100)];
     expect(reportFailover(FAILOVER, late, []).violations).to.deep.equal([
       `${OTHER} wrote 2100 ms after the election`,
@@ -57,19 +57,19 @@ describe('the report of a failover', () => {
     expect(reportFailover(FAILOVER, [], []).violations).to.deep.equal(['no hub was asked to write']);
   });
 
-  it('takes no answer to a read for a write', () => {
+  it('does not count the response to a read as a write', () => {
     const reads = WRITES_BACK.map((each): LicenseAnswer => ({ ...each, call: 'status' }));
     expect(reportFailover(FAILOVER, reads, []).violations).to.deep.equal(['no hub was asked to write']);
   });
 
-  it('finds a hub that says it is ready while there is no primary', () => {
+  it('reports a hub that claims to be ready without a primary', () => {
     const { violations } = reportFailover(FAILOVER, WRITES_BACK, [probe(200, 3_700)]);
     expect(violations).to.deep.equal([
       `/readyz of ${ONE} was answered 200 without a code, Retry-After: none`,
     ]);
   });
 
-  it('finds a refusal without a reason, and one without Retry-After', () => {
+  it('reports an error without a reason, and one without Retry-After', () => {
     const bare = [probe(503, 5_000, { code: undefined }), probe(503, 6_000, { retryAfter: undefined })];
     expect(reportFailover(FAILOVER, WRITES_BACK, bare).violations).to.deep.equal([
       `/readyz of ${ONE} was answered 503 without a code, Retry-After: 5`,

@@ -9,7 +9,7 @@ import { KILL_AHEAD, openPatroni, type PatroniStage } from './patroni-scene.ts';
 /** As short as Patroni allows. */
 const TTL_SECONDS = 8;
 
-describe('a hub under load, when Patroni fails its PostgreSQL over', function () {
+describe('a hub under load during a Patroni failover', function () {
   this.timeout(180_000); // it starts many programs, and waits until Patroni has noticed
   let stage: PatroniStage | undefined;
   before(async function () {
@@ -21,7 +21,7 @@ describe('a hub under load, when Patroni fails its PostgreSQL over', function ()
   });
   after(() => stage?.close());
 
-  it('loses nothing, says that it is not ready, and writes again', async () => {
+  it('loses nothing, reports that it is not ready, and writes again', async () => {
     if (stage === undefined) throw new Error('unreachable: there is a stage, or the test is pending');
     // The old primary stays down: its return takes as long as all the rest.
     const { repair: _, ...fault } = KILL_AHEAD;

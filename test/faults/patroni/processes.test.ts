@@ -24,7 +24,7 @@ import { freezeIn, guardDirectory, killIn, processesIn, thawIn } from './process
     return { child, ended: once(child, 'exit') };
   };
 
-  it('are those that work there or below, and no others', async () => {
+  it('are those in that directory or below, and no others', async () => {
     const below = join(directory, 'below');
     const beside = `${directory}-beside`;
     await Promise.all([mkdir(below), mkdir(beside)]);
@@ -46,7 +46,7 @@ import { freezeIn, guardDirectory, killIn, processesIn, thawIn } from './process
     }
   });
 
-  it('are ended by the guard of the directory, frozen or not, and it is removed', async () => {
+  it('are killed by the guard of the directory, frozen or not, and the directory is removed', async () => {
     const release = guardDirectory(directory);
     const running = [sleepIn(directory), sleepIn(directory)];
     await until(async () => (await processesIn(directory)).length === 2, 'both run');

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { sweepDrafts, withDraft } from '../../../lib/files/draft-file.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 
-describe('a draft of a file', () => {
+describe('a temporary file', () => {
   let directory: string;
   beforeEach(async () => {
     directory = await makeDataDir();
@@ -23,7 +23,7 @@ describe('a draft of a file', () => {
     return name;
   }
 
-  it('has its name when it is whole, and leaves nothing if it fails', async () => {
+  it('gets its final name when it is complete, and is removed on failure', async () => {
     const path = join(directory, 'file');
     await withDraft(path, async (draft) => {
       await writeFile(draft, 'whole');
@@ -37,7 +37,7 @@ describe('a draft of a file', () => {
     expect(await readdir(directory)).to.deep.equal(['file']);
   });
 
-  it('of a process that was killed is removed, also if this one has its number', async () => {
+  it('of a killed process is removed, even if this process has the same number', async () => {
     const child = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' });
     await once(child, 'exit');
     await leave(child.pid ?? 0);
@@ -46,7 +46,7 @@ describe('a draft of a file', () => {
     expect(await readdir(directory)).to.deep.equal([]);
   });
 
-  it('of a live process, of this one, or of another machine stays, and so does any other file', async () => {
+  it('of a live process, of this one, or of another machine stays, like all other files', async () => {
     const kept = [await leave(process.ppid), await leave(2 ** 30, '00000000'), 'ring.part', 'ring.4711.part'];
     for (const name of kept.slice(2)) await writeFile(join(directory, name), '');
     await withDraft(join(directory, 'ring'), async (draft) => {

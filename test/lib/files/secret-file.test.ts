@@ -41,7 +41,7 @@ describe('a file of secrets', () => {
   });
 
   for (const mode of [0o640, 0o604, 0o620, 0o610, 0o666]) {
-    it(`is refused with mode 0${mode.toString(8)}, which the message names, with what mends it`, async () => {
+    it(`is refused with mode 0${mode.toString(8)}; the error names the mode and a remedy`, async () => {
       await chmod(path, mode);
       expect(refusal(path)).to.equal(
         `token file ${path} is open to other users (mode 0${mode.toString(8)}). Run: chmod 600 '${path}'`,
@@ -49,14 +49,14 @@ describe('a file of secrets', () => {
     });
   }
 
-  it('is refused with more than 1 MiB, so that none is read without an end', async () => {
+  it('is refused with more than 1 MiB, so that endless files end', async () => {
     await writeFile(path, Buffer.alloc(2 ** 20));
     expect(readSecretFile(path, 'token file')).to.have.length(2 ** 20);
     await writeFile(path, Buffer.alloc(2 ** 20 + 1));
     expect(refusal(path)).to.equal(`token file ${path} is too large for a secret: it has more than 1 MiB`);
   });
 
-  it('is refused where other users can put another file in its place', async () => {
+  it('is refused if other users can replace it', async () => {
     for (const mode of [0o770, 0o707]) {
       await chmod(directory, mode);
       expect(refusal(path)).to.equal(
@@ -68,7 +68,7 @@ describe('a file of secrets', () => {
     expect(readSecretFile(path, 'token file')).to.equal('content\n');
   });
 
-  it('behind a link is judged by where the link leads, and by where it lies', async () => {
+  it('behind a link is checked at the link and at its target', async () => {
     const link = join(parent, 'link');
     await symlink(path, link);
     expect(readSecretFile(link, 'token file')).to.equal('content\n');
@@ -93,7 +93,7 @@ describe('a file of secrets', () => {
     expect(refusal(path)).to.contain(`belongs to user number 12345. Run: chown 0 '${directory}'`);
   });
 
-  it('of root may be readable by the group of a hub that is not, and no more than that', async function () {
+  it("of root may be readable by the hub's group, but no more", async function () {
     if (process.geteuid?.() !== 0) return this.skip(); // only root can become another user
     const asNobody = (file: string): string => {
       process.setegid?.(23_456);
@@ -121,13 +121,13 @@ describe('a file of secrets', () => {
     expect(refusal(path)).to.contain('is open to other users (mode 0640)');
   });
 
-  it('that is a directory, or not there, is said to be so', () => {
+  it('that is a directory or missing is reported as such', () => {
     expect(refusal(directory)).to.match(/is not a file|EISDIR/);
     expect(refusal(join(directory, 'none'))).to.contain('ENOENT');
   });
 
   for (const name of ['master.key', 'admin-token']) {
-    it(`keeps a hub from starting if it is the ${name}`, async function () {
+    it(`prevents the start of a hub if it is the ${name}`, async function () {
       this.timeout(30_000); // it starts a program
       await writeFile(join(directory, name), Buffer.alloc(32, 5).toString('base64'), { mode: 0o600 });
       await chmod(join(directory, name), 0o640);

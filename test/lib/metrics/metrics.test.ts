@@ -37,7 +37,7 @@ async function textOf(families: readonly Family[], accept?: string): Promise<str
 }
 
 describe('metrics', () => {
-  it('are told as they were counted', async () => {
+  it('are reported as counted', async () => {
     const told = parseMetrics(await textOf(await someMetrics(2).collectOwn()));
     expect(told.sum('hub_calls_total', { result: 'ok' })).to.equal(2);
     expect(told.samples.filter(({ name }) => name.startsWith('hub_call_duration'))).to.deep.equal([
@@ -51,13 +51,13 @@ describe('metrics', () => {
     expect(told.samples.some(({ name }) => name === 'hub_nothing')).to.equal(false);
   });
 
-  it('are there from the start where they are named, so that the first one counts', async () => {
+  it('exist from the start if they are declared, so that the first event counts', async () => {
     const told = parseMetrics(await textOf(await someMetrics(0).collectOwn()));
     const failed = told.samples.filter(({ labels }) => labels['result'] === 'failed');
     expect(failed.map(({ value }) => value)).to.deep.equal([0]);
   });
 
-  it('are written in the format of Prometheus, or in OpenMetrics for who asks for it', async () => {
+  it('are written in the format of Prometheus, or in OpenMetrics on request', async () => {
     const families = await someMetrics(1).collectOwn();
     const prometheus = await expose(families, undefined);
     expect(prometheus.contentType).to.match(/^text\/plain; version=0\.0\.4/);
@@ -82,7 +82,7 @@ describe('metrics', () => {
     }
   });
 
-  it('of several processes are added up, or as each of them says', async () => {
+  it('of several processes are added up, or combined as each metric defines', async () => {
     const parts = [await someMetrics(2).collectOwn(), await someMetrics(5).collectOwn()];
     const told = parseMetrics(await textOf(await mergeFamilies(parts)));
     expect(told.sum('hub_calls_total', { result: 'ok' })).to.equal(7);
@@ -92,7 +92,7 @@ describe('metrics', () => {
     expect(told.families.get('hub_call_duration_seconds')?.type).to.equal('histogram');
   });
 
-  it('that all processes find the same are looked at once, by the one that is asked', async () => {
+  it('that are equal in all processes are read once, by the requested one', async () => {
     const metrics = createMetrics();
     metrics.counter({ name: 'hub_own_total', help: 'Own.' }).inc();
     metrics.commonGauges([{ name: 'hub_common', help: 'Common.' }], async () => ({ hub_common: 4 }));
@@ -101,7 +101,7 @@ describe('metrics', () => {
     expect([told.sum('hub_own_total'), told.sum('hub_common')]).to.deep.equal([3, 4]);
   });
 
-  it('are measured once under a name', async () => {
+  it('have unique names', async () => {
     const metrics = createMetrics();
     const counter = () => metrics.counter({ name: 'hub_x_total', help: 'X.' });
     counter().inc();
@@ -112,7 +112,7 @@ describe('metrics', () => {
     );
   });
 
-  it('please promtool', async function () {
+  it('pass promtool', async function () {
     const text = await textOf(await someMetrics(1).collectOwn());
     expect(promtool(this, ['check', 'metrics'], text)).to.deep.equal({ code: 0, output: '' });
   });

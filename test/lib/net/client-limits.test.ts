@@ -5,7 +5,7 @@ import { createRequestCap } from '../../../lib/net/client-limits.ts';
 import { getBy, TestListener } from '../../core/rpc/server/test-listener.ts';
 import { until } from '../../support/until.ts';
 
-describe('the requests of a client that are under way', () => {
+describe('the concurrent requests of a client', () => {
   let server: TestListener;
   const start = async (options: Parameters<typeof createRequestCap>[0]): Promise<void> => {
     server = await TestListener.start({ admitExchange: createRequestCap(options) });
@@ -35,7 +35,7 @@ describe('the requests of a client that are under way', () => {
     await Promise.all(slow);
   });
 
-  it('are limited on one HTTP/1.1 connection that does not wait for answers', async () => {
+  it('are limited on one pipelined HTTP/1.1 connection', async () => {
     await start({ perHttp1Connection: 10 });
     const socket = await server.openSocket();
     const closed = once(socket, 'close');

@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import { coalesce } from '../../../lib/net/coalesce.ts';
 import { until } from '../../support/until.ts';
 
-describe('a shared look', () => {
-  it('is one for all who ask while it lasts', async () => {
+describe('a coalesced read', () => {
+  it('is shared by concurrent callers', async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     let looks = 0;
     const ask = coalesce(() => {
@@ -17,14 +17,14 @@ describe('a shared look', () => {
     expect(looks).to.equal(1);
   });
 
-  it('is good for a while, and then taken again', async () => {
+  it('is cached for a while, then repeated', async () => {
     let looks = 0;
     const ask = coalesce(async () => ++looks, 30);
     expect([await ask(), await ask()]).to.deep.equal([1, 1]);
     await until(async () => (await ask()) === 2, 'somebody looks again');
   });
 
-  it('that fails, fails for all who asked, and is taken again', async () => {
+  it('fails for all its callers, and is then repeated', async () => {
     let looks = 0;
     const ask = coalesce(async () => {
       looks += 1;

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { type Link, LinkedList } from '../../../lib/net/linked-list.ts';
 
 describe('a linked list', () => {
-  it('has what was added and not removed, in order, whatever is removed and however often', () => {
+  it('contains the added items without the removed ones, in order', () => {
     const steps = fc.array(fc.record({ adds: fc.boolean(), which: fc.nat() }));
     fc.assert(
       fc.property(steps, (wanted) => {
@@ -30,7 +30,7 @@ describe('a linked list', () => {
     );
   });
 
-  it('can be gone through by one who removes what is found', () => {
+  it('can be iterated while items are removed', () => {
     const list = new LinkedList<number>();
     const links = [1, 2, 3].map((value) => list.add(value));
     const found: number[] = [];
@@ -42,7 +42,7 @@ describe('a linked list', () => {
     expect(list.size).to.equal(0);
   });
 
-  it('leaves what was removed to the collection of the young, although the list is old', () => {
+  it("leaves removed items to the young generation's collection, although the list is old", () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as (options: { type: 'major' | 'minor' }) => void; // as V8's own extension has it
     const list = new LinkedList<number[]>();

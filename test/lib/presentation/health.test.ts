@@ -67,7 +67,7 @@ const SAYING: Readonly<Record<string, (value: number) => Sample[]>> = {
 const ELSEWHERE = ['HubDown', 'HubAbsent', 'HubWorkersMissing', 'HubCallbacksWait', 'HubDuplicatePayments'];
 
 describe('the health of a running hub', () => {
-  it('is nothing, if the hub says nothing', () => {
+  it('has no findings without metrics', () => {
     expect(troubles()).to.deep.equal([]);
   });
 
@@ -189,12 +189,12 @@ describe('the health of a running hub', () => {
     ],
   ];
   for (const [says, samples, finding] of cases) {
-    it(`is a finding if ${says}`, () => {
+    it(`has a finding if ${says}`, () => {
       expect(troubles(...samples)).to.deep.equal([finding]);
     });
   }
 
-  it('is nothing a step before', () => {
+  it('has none just below the threshold', () => {
     const well: Sample[] = [
       ...workers(4),
       ['process_open_fds', 800],
@@ -215,13 +215,13 @@ describe('the health of a running hub', () => {
     expect(troubles(...well)).to.deep.equal([]);
   });
 
-  it('knows every alert that asks for no more than a moment', () => {
+  it('covers every alert on current values', () => {
     const ofAMoment = ALERTS.filter(({ expr }) => !expr.includes('[')).map(({ alert }) => alert);
     expect([...Object.keys(SAYING), ...ELSEWHERE]).to.include.members(ofAMoment);
   });
 
   for (const [name, saying] of Object.entries(SAYING)) {
-    it(`begins and weighs as much as the alert ${name}`, () => {
+    it(`has the same threshold and severity as the alert ${name}`, () => {
       const { expr, labels } = ALERTS.find(({ alert }) => alert === name) as Alert; // else the next line fails
       const [, relation = '', factors = ''] = /(==|<|>) ([\d.e* ]+)$/.exec(expr.trim()) ?? [];
       const bound = factors.split('*').reduce((product, factor) => product * Number(factor), 1);

@@ -20,7 +20,7 @@ const latency = (...counts: readonly number[]): Sample[] =>
 describe('a reading of the metrics', () => {
   const now = reading(0, ['seats', { state: 'active' }, 3], ['seats', { state: 'released' }, 4]);
 
-  it('adds up what has the labels, and knows what is not there', () => {
+  it('sums samples by labels, and reports missing ones', () => {
     expect(now.value('seats')).to.equal(7);
     expect(now.value('seats', { state: 'active' })).to.equal(3);
     expect(now.value('seats', { state: 'lost' })).to.equal(undefined);
@@ -29,8 +29,8 @@ describe('a reading of the metrics', () => {
   });
 });
 
-describe('what came between two readings', () => {
-  it('is the growth of counters by the second, of those that are new since too', () => {
+describe('the difference of two readings', () => {
+  it('is the growth of counters per second, including new ones', () => {
     const { rate, seconds } = createInterval(
       reading(1_000, ['asked', { route: '/a', status: '200' }, 10]),
       reading(
@@ -47,12 +47,12 @@ describe('what came between two readings', () => {
     expect(rate('never')).to.equal(0);
   });
 
-  it('is what a counter has since it began anew', () => {
+  it('is the value of a counter that was reset', () => {
     const { rate } = createInterval(reading(0, ['asked', {}, 1_000]), reading(1_000, ['asked', {}, 5]));
     expect(rate('asked')).to.equal(5);
   });
 
-  it('is where a share of the values lies, those of earlier left out', () => {
+  it('has quantiles of the new values only', () => {
     const { quantile } = createInterval(
       reading(0, ...latency(100, 100, 100, 100)),
       reading(1_000, ...latency(100, 110, 120, 120)),
@@ -63,7 +63,7 @@ describe('what came between two readings', () => {
     expect(quantile(0.5, 'other')).to.equal(undefined);
   });
 
-  it('is the last bound where a value exceeds it', () => {
+  it('has the last bound as the quantile of larger values', () => {
     const { quantile } = createInterval(reading(0), reading(1_000, ...latency(0, 0, 0, 9)));
     expect(quantile(0.99, 'took')).to.equal(4);
   });

@@ -11,7 +11,7 @@ import { startReceiver } from '../../support/otlp/receiver.ts';
 import { createMigratedDatabase } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 
-describe('a hub', function () {
+describe('a hub that exports traces', function () {
   this.timeout(120_000); // it starts hubs
   let dataDir: string;
   let databaseUrl: string;
@@ -35,7 +35,7 @@ describe('a hub', function () {
     return lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === message);
   }
 
-  it('loads nothing of the OpenTelemetry SDK unless traces are exported', async () => {
+  it('loads the OpenTelemetry SDK only if traces are exported', async () => {
     const NODE_OPTIONS = `--import ${fileURLToPath(new URL('report-loads.js', import.meta.url))}`;
     const loaded = async (environment: Record<string, string>): Promise<boolean> => {
       const hub = await start({ NODE_OPTIONS, ...environment });
@@ -48,7 +48,7 @@ describe('a hub', function () {
     expect([await loaded({}), await loaded(endpoint)]).to.deep.equal([false, true]);
   });
 
-  it('traces by either variable of the standard, unless another turns it off', () => {
+  it('traces by either standard variable, unless another disables it', () => {
     const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
     expect([
       tracesAreWanted(endpoint),
@@ -65,7 +65,7 @@ describe('a hub', function () {
     ]).to.deep.equal([false, false, false, false, false]);
   });
 
-  it('serves, and says so once, while no collector is there', async () => {
+  it('serves without a collector, and logs it once', async () => {
     const hub = await start({
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
       OTEL_EXPORTER_OTLP_TIMEOUT: '100',
@@ -105,7 +105,7 @@ describe('a hub', function () {
     hanging.close();
   });
 
-  it('sends the rest of its traces when it stops, with workers each its own', async () => {
+  it('sends its remaining traces when it stops, from each worker', async () => {
     const receiver = await startReceiver();
     const hub = await start({
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,

@@ -210,7 +210,7 @@ describe('traces of a gateway and a core in two processes', function () {
     }
   });
 
-  it('lead a callback from the request to the question that the provider is asked', async () => {
+  it('lead a callback from the request to the request to the provider', async () => {
     const session = await createSession();
     await callBackPaid(session);
     const served = await sent(
@@ -249,7 +249,7 @@ describe('traces of a gateway and a core in two processes', function () {
       .and.not.include('traceparent');
   });
 
-  it('go on from what a caller of the RPC port sends', async () => {
+  it('continue the trace of a caller of the RPC port', async () => {
     const [traceId, spanId] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
     await sessions.listChargeSessions({}, { headers: { traceparent: `00-${traceId}-${spanId}-01` } });
     const served = await sent(
@@ -268,7 +268,7 @@ describe('traces of a gateway and a core in two processes', function () {
     expect(receiver.spans.filter((span) => span.traceId === dropped)).to.deep.equal([]);
   });
 
-  it('are not kept by a core where its gateway does not keep them', async () => {
+  it('are not exported by a core if its gateway does not sample them', async () => {
     const quiet = await spawnHub({
       ...collectedBy(receiver),
       OTEL_TRACES_SAMPLER: 'always_off',
@@ -313,7 +313,7 @@ describe('traces of a gateway and a core in two processes', function () {
     expect(request.attributes['url.path']).to.equal(`/v1/status/${licenseId}`);
   });
 
-  it('link what is done later to the callback that it is done for', async () => {
+  it('link later work to its callback', async () => {
     const session = await createSession();
     for (const operation of ['gateway_one.validate', 'gateway_one.query'] as const) {
       simulator.faults.add({ kind: 'error_500', operation });
@@ -347,7 +347,7 @@ describe('traces of a gateway and a core in two processes', function () {
     childOf(job, 'read_callback');
   });
 
-  it('hold no key, token, fingerprint or customer', async () => {
+  it('contain no key, token, fingerprint or customer', async () => {
     const { licenseId, licenseKey } = await issueLicense(licenses);
     const fingerprint = canaries.make();
     canaries.add(licenseKey);

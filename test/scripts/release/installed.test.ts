@@ -46,7 +46,7 @@ describe('the installed package', function () {
     await rm(home, { recursive: true });
   });
 
-  it('has hubctl, and neither tools nor a Node.js of its own', async () => {
+  it('includes hubctl, but no development tools and no Node.js', async () => {
     const cache = join(home, 'cache');
     const { stdout } = await run(hubctl(), ['--version'], {
       cwd: home,
@@ -60,7 +60,7 @@ describe('the installed package', function () {
     expect(packages.filter((name) => name.startsWith('node-linux'))).to.deep.equal([]);
   });
 
-  it('has pages whose links lead to what it has', async () => {
+  it('includes pages whose links lead to included files', async () => {
     const root = join(home, 'node_modules/hubctl');
     const pages = globSync('**/*.md', { cwd: root });
     expect(pages).to.include.members(['README.md', 'docs/README.md', 'docs/architecture.md']);
@@ -73,7 +73,7 @@ describe('the installed package', function () {
     }
   });
 
-  it('has samples that verify licenses, with their tests and the vectors for them', async () => {
+  it('includes samples that verify licenses, with their tests and vectors', async () => {
     const sample = join(home, 'node_modules/hubctl/docs/verify/javascript/vectors.test.mjs');
     const { stdout } = await run('node', ['--test', '--test-reporter=tap', sample], { cwd: home, env });
     expect(stdout)

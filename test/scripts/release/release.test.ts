@@ -49,13 +49,13 @@ describe('npm run release', function () {
   });
   afterEach(() => rm(home, { recursive: true }));
 
-  it('is made of a commit with its tag, wherever one stands', async () => {
+  it('builds a tagged commit, from any directory', async () => {
     expect(await release()).to.equal('tag the commit: git tag -s v1.2.3 -m v1.2.3\n');
     await git('tag', 'v1.2.3');
     expect(await release()).to.equal('released release/a.tgz release/b.tgz');
   });
 
-  it('is made of nothing else than what was committed, at its end too', async () => {
+  it('builds only what was committed, also at its end', async () => {
     await writeFile(join(home, '.ci/run'), 'echo more >> CHANGELOG.md');
     await git('commit', '--quiet', '--all', '--message', 'A check that writes');
     await git('tag', 'v1.2.3');

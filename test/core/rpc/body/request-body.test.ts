@@ -1,4 +1,4 @@
-// The limits of one stream: messages, bytes, unpacked bytes, in pieces of any size, by each protocol.
+// The limits of one stream: messages, bytes, decompressed bytes, in pieces of any size, by each protocol.
 import { randomBytes } from 'node:crypto';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { create } from '@bufbuild/protobuf';
@@ -97,12 +97,12 @@ describe('the body of a request', () => {
 
   it('ends with resource_exhausted beyond the limits of messages, bytes and decompressed bytes', async () => {
     const large = Buffer.alloc(MAX_MESSAGE - 5, 'x');
-    // About 50 times as large unpacked.
+    // About 50 times as large when decompressed.
     const packed = gzipSync(Buffer.concat([randomBytes(20_000), Buffer.alloc(960_000)]));
     for (const [pieces, headers, words] of [
       [some(1_001, envelope(Buffer.alloc(0))), CONNECT, /1000 messages/],
       [[...some(3, envelope(large)), ...some(3, envelope(large.subarray(0, 500_000)))], CONNECT, /bytes$/],
-      [some(5, envelope(packed, 1)), { ...CONNECT, 'connect-content-encoding': 'gzip' }, /unpacked$/],
+      [some(5, envelope(packed, 1)), { ...CONNECT, 'connect-content-encoding': 'gzip' }, /decompressed$/],
       [[envelope(Buffer.alloc(MAX_MESSAGE + 1))], CONNECT, /message is larger/],
       [[large, large], { 'content-type': 'application/json' }, /request is larger/],
     ] as const) {

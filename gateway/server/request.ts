@@ -12,8 +12,7 @@ import {
   readFormBody,
   readJsonBody,
 } from '../body/read-body.ts';
-import type { RateLimit } from '../limits/rate-limit.ts';
-import type { Load } from '../limits/shedding.ts';
+import type { Load, RateLimit } from '../limits/request-limits.ts';
 import type { HttpMetrics } from '../metrics.ts';
 import { Problem } from '../problem.ts';
 import { rpcOf } from '../routes/operation.ts';

@@ -12,8 +12,7 @@ import { createFallbackCount, createLimitRefusals } from '../../lib/net/limit-me
 import { createSlowClientWatchdog } from '../../lib/net/slow-client-watchdog.ts';
 import { createGuessLimit, type GuessLimit } from '../limits/guess-limit.ts';
 import { createLimitStore } from '../limits/limit-store.ts';
-import { createRateLimit, type RateLimit, WINDOW_SECONDS } from '../limits/rate-limit.ts';
-import { createLoad } from '../limits/shedding.ts';
+import { createLoad, createRateLimit, type RateLimit, WINDOW_SECONDS } from '../limits/request-limits.ts';
 import { createHttpMetrics } from '../metrics.ts';
 import { Problem } from '../problem.ts';
 import { healthRoutes } from '../routes/health-routes.ts';

@@ -1,7 +1,6 @@
 // Notifies all watchers of a status when it changes, with one check per second for all of them.
 
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../../gen/grpc/health/v1/health_pb.ts';
-import { LinkedList } from '../../../lib/net/linked-list.ts';
 
 const POLL_MS = 1_000;
 
@@ -18,7 +17,7 @@ type Watcher = {
 
 /** @param check Returns the current status. Never throws. */
 export function createStatusWatch(check: () => Promise<ServingStatus>): StatusWatch {
-  const watchers = new LinkedList<Watcher>();
+  const watchers = new Set<Watcher>();
   let isPolling = false;
   const poll = (): void => {
     isPolling = true;
@@ -38,12 +37,13 @@ export function createStatusWatch(check: () => Promise<ServingStatus>): StatusWa
     next: (last, { signal, endsAt }) =>
       new Promise((resolve) => {
         const notify = (status: ServingStatus): void => {
-          watchers.remove(link);
+          watchers.delete(watcher);
           signal.removeEventListener('abort', end);
           resolve(status);
         };
         const end = (): void => notify(last);
-        const link = watchers.add({ last, endsAt, notify });
+        const watcher = { last, endsAt, notify };
+        watchers.add(watcher);
         signal.addEventListener('abort', end, { once: true });
         if (signal.aborted) end();
         else if (!isPolling) poll();

@@ -10,7 +10,6 @@ import {
   MAX_CONNECTIONS,
   type RequestCap,
 } from '../../../lib/net/client-limits.ts';
-import { LinkedList } from '../../../lib/net/linked-list.ts';
 import { createSlowClientWatchdog } from '../../../lib/net/slow-client-watchdog.ts';
 import type { Handler } from './handler.ts';
 import { createHttp2Sessions, HTTP2_LIMITS } from './http2-sessions.ts';
@@ -58,22 +57,21 @@ export function createListener(handler: Handler, options: ListenerOptions = {}):
     answerMs: exchangeMs,
     ...(options.unreadBytes !== undefined && { unreadBytes: options.unreadBytes }),
   });
-  const underWay = new LinkedList<http.ServerResponse>();
   let draining = false;
 
   const serve = wellFormedOnly((request, response) => {
-    if (!admitExchange(request, response)) return;
-    exchanges.begin(request, response);
-    handler(request, response);
+    if (admitExchange(request, response)) handler(request, response);
   });
   const http1 = http.createServer(HTTP1_LIMITS, (request, response) => {
-    const link = underWay.add(response);
-    response.once('close', () => underWay.remove(link));
+    exchanges.begin(request, response);
     if (draining) endConnectionAfter(response);
     serve(request, response);
   });
   http1.maxHeadersCount = 100;
-  const http2Server = http2.createServer(HTTP2_LIMITS, serve);
+  const http2Server = http2.createServer(HTTP2_LIMITS, (request, response) => {
+    exchanges.begin(request, response);
+    serve(request, response);
+  });
   http2Server.on('session', sessions.add);
   // Node has destroyed the session already.
   http2Server.on('sessionError', () => {});
@@ -112,10 +110,12 @@ export function createListener(handler: Handler, options: ListenerOptions = {}):
     secure.emit('connection', socket);
   });
 
+  const http1Responses = () =>
+    exchanges.responses().filter((response): response is http.ServerResponse => !('stream' in response));
   const drain = (): void => {
     draining = true;
     sessions.close();
-    for (const response of underWay) endConnectionAfter(response);
+    for (const response of http1Responses()) endConnectionAfter(response);
   };
 
   return {
@@ -125,7 +125,7 @@ export function createListener(handler: Handler, options: ListenerOptions = {}):
       // http.Server's own close would cut responses that are complete but not fully sent.
       const closed = new Promise<void>((resolve) => net.Server.prototype.close.call(http1, () => resolve()));
       drain();
-      const busy = new Set([...underWay].map((response) => response.req.socket));
+      const busy = new Set(http1Responses().map((response) => response.req.socket));
       for (const socket of open.values()) if (!busy.has(socket) && !speakHttp2.has(socket)) socket.destroy();
       // Also connections whose peer does not close its side.
       const timer = setTimeout(() => {

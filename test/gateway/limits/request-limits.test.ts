@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { createLimitStore } from '../../../gateway/limits/limit-store.ts';
 import { MOST_POINTS } from '../../../gateway/limits/max-points.ts';
-import { createLocalWindows, createRateLimit } from '../../../gateway/limits/rate-limit.ts';
+import { createLocalWindows, createRateLimit } from '../../../gateway/limits/request-limits.ts';
 import type { GatewayOptions } from '../../../gateway/server/server.ts';
 import { clientKey } from '../../../lib/net/client-limits.ts';
 import { corruptions } from '../../support/corruptions.ts';

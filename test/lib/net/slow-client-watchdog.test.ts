@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type Link, LinkedList } from '../../../lib/net/linked-list.ts';
+import { type Link, LinkedList } from '../../../lib/net/slow-client-watchdog.ts';
 
 describe('a linked list', () => {
   it('contains the added items without the removed ones, in order', () => {

@@ -1,4 +1,4 @@
-// A hub in a process of its own, and what an attack does to its memory and to others who ask it something.
+// A hub in its own process; measures the effect of an attack on its memory and on other callers.
 import { once } from 'node:events';
 import * as http2 from 'node:http2';
 import { setTimeout } from 'node:timers/promises';

@@ -1,4 +1,5 @@
-// Somebody holds the locks that hubs need: with the mere right to connect he cannot, and an owner is seen.
+// An attacker holds the locks that hubs need: the right to connect does not suffice, and an owner is
+// detected.
 import { randomBytes } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';

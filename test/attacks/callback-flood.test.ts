@@ -1,4 +1,5 @@
-// Thousands of junk callbacks, as large as a form may be, at one session: what it costs the hub, and what it hides.
+// Thousands of junk callbacks of the maximum size for one session: their cost for the hub, and what they
+// hide.
 import { toBinary } from '@bufbuild/protobuf';
 import { expect } from 'chai';
 import { InspectChargeSessionResponseSchema } from '../../gen/hub/payment/v1/payment_service_pb.ts';
@@ -130,7 +131,7 @@ describe('a flood of junk callbacks for one session', function () {
       onlyCounted: BigInt(2 * KEPT),
       rest: [],
     });
-    // The hub may still ask about the session of the flood.
+    // The hub may still verify the session of the flood.
     const asked = [session.merchantTransactionId, other.merchantTransactionId, 'FORGED'].flatMap(
       payments.tap.about,
     );

@@ -1,4 +1,4 @@
-// A hub, or what is between it and hubctl, whose page tokens lead nowhere: no command may follow them forever.
+// A hub, or a proxy before it, with endless page tokens: no command may follow them forever.
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -37,7 +37,7 @@ describe('attack: the fee rules of a slot operator', function () {
     expect(await refused(operator.addFeeRule({ rule: nothing }))).to.equal('fee_rule_locked');
     const inBdt = { ...nothing, currency: 'BDT' };
     expect(await refused(operator.addFeeRule({ rule: inBdt }))).to.equal('fee_rule_locked');
-    // What is not his does not exist for him; what is his own he may retire.
+    // Rules of others do not exist for the operator; the operator's own can be retired.
     const feeRuleId = house?.feeRuleId ?? '';
     expect(await refused(operator.retireFeeRule({ feeRuleId }))).to.equal('fee_rule_unknown');
     await operator.retireFeeRule({ feeRuleId: early?.feeRuleId ?? '' });

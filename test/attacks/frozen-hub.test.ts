@@ -1,5 +1,6 @@
-// A hub freezes between the provider's answer and its settlement, for longer than its verification lease. Another hub
-// takes the lease and settles a newer answer. The old answer changes nothing then, and the provider is asked again.
+// A hub freezes between the provider's answer and its settlement, for longer than its verification lease.
+// Another hub takes the lease and settles a newer answer. The old answer then changes nothing, and the
+// provider is called again.
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { type ChargeSession, UsageLogKind } from '../../gen/hub/payment/v1/payment_pb.ts';
@@ -102,7 +103,7 @@ describe('a hub frozen past its verification lease', function () {
     const { working } = await freezeAmid(session, () =>
       payments.sessions.recheckChargeSession({ sessionId }),
     );
-    // Another hub learns of the reversal first, and of a payment that the customer made after it.
+    // Another hub first learns of the reversal, and of a later payment.
     await recheckElsewhere(session);
     payments.simulator.standAgain(session.providerPaymentId);
     await recheckElsewhere(session);

@@ -1,4 +1,5 @@
-// A backup that somebody made who knows the passphrase: nothing in it becomes a statement, a file or an endless loop.
+// A backup forged by someone with the passphrase: nothing in it becomes a statement, a file or an endless
+// loop.
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

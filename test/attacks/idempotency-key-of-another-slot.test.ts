@@ -44,7 +44,7 @@ describe('attack: the idempotency key of another slot', function () {
     const attacker = await create(store, requestOf('store', 'ORD-1', { orderReference: 'other' }));
     expect(attacker?.slot).to.equal('store');
     expect(attacker?.sessionId).to.not.equal(victim?.sessionId);
-    // And the other way round: who was there first does not matter.
+    // The reverse order gives the same result.
     await create(store, requestOf('store', 'ORD-2', { orderReference: 'other' }));
     const second = await create(wallet, requestOf('wallet', 'ORD-2'));
     expect((await create(wallet, requestOf('wallet', 'ORD-2')))?.sessionId).to.equal(second?.sessionId);

@@ -37,7 +37,7 @@ describe('a stream of large JSON messages', function () {
       Promise.all(
         streams.map(async ({ write, end }, index) => {
           await write(unfinished);
-          // These keep what they have sent; the others wait for the refusal.
+          // These keep their buffers; the others wait for the refusal.
           if (index >= 16) await end();
         }),
       ),

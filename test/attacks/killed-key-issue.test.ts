@@ -1,4 +1,4 @@
-// Whoever stops hubctl while it issues keys, with whatever signal, must not make keys disappear.
+// No signal that stops hubctl while it issues keys may lose keys.
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

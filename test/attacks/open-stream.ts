@@ -1,4 +1,4 @@
-// A stream of the RPC port by raw HTTP/2, which sends what no client library would.
+// A stream of the RPC port over raw HTTP/2, which can send what no client library sends.
 import type { ClientHttp2Session } from 'node:http2';
 
 export const REFLECTION = 'grpc.reflection.v1.ServerReflection/ServerReflectionInfo';

@@ -1,4 +1,4 @@
-// A limited token tries ids outside its scope as page tokens, and page tokens that were made for others.
+// A limited token tries ids outside its scope as page tokens, and page tokens of other callers.
 import { createClient, type Transport } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { formatId, newUuid } from '../../core/ids.ts';
@@ -63,7 +63,7 @@ describe('attack: page tokens as an oracle', function () {
       );
       expect(new Set(answers)).to.have.property('size', 1);
       expect(answers[0]).to.include('page_token_invalid');
-      // Its own is good, for another page size too, and with another token of the same scope.
+      // Its own token is valid, also with another page size, and for another caller with the same scope.
       for (const by of [limited, await tokenFor({ slots: ['store'] })]) {
         const request = { slot: 'store', ...filter, pageToken: mine, pageSize: 100 };
         const next = await createClient(PaymentService, by).listChargeSessions(request);

@@ -1,4 +1,5 @@
-// Somebody who owns the schema, and has no master key, removes entries and has the hubs make a new chain over the rest.
+// The owner of the schema, without a master key, removes entries and makes hubs create a new chain over the
+// rest.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -81,7 +82,7 @@ describe('an audit log rewritten by the owner of the schema', function () {
     await until(() => log.some((line) => line.includes('audit entries are not linked')), 'the log says so');
     expect(await gauge('hub_audit_chain_stopped')).to.equal(1);
 
-    // The way out, which is on the log, and does not make what was noted outside hold.
+    // The remedy is logged, and does not validate heads noted outside.
     await audit().beginAuditChain({ reason: 'somebody has rewritten the log' });
     const begun = await audit().verifyAuditLog({});
     expect(begun).to.deep.include({ ok: true, unlinked: 0n, entries: 5n });

@@ -1,4 +1,4 @@
-// A customer pays a session twice, and somebody claims second payments that were never made.
+// A customer pays a session twice, and an attacker claims second payments that do not exist.
 import { expect } from 'chai';
 import { type ChargeSession, SlotEnvironment } from '../../gen/hub/payment/v1/payment_pb.ts';
 import {
@@ -125,7 +125,7 @@ describe('a second payment of a paid session', function () {
         await callBack(payments.hub.gatewayUrl, gateway, forged);
         if (time === 0) await untilAsked(session);
       }
-      // Each check asks about five claimed payments at most where there is no list.
+      // Without a list, each check queries at most five claimed payments.
       const most = gateway === 'gateway_one' ? 6 : 6 * 5;
       expect(payments.tap.calls.length).to.be.within(1, most);
       expect(payments.tap.calls).to.not.include('/gateway_two/execute');
@@ -439,7 +439,7 @@ describe('a second payment of a session with its maximum of callbacks', function
     for (let index = 0; index < 8; index++) await send(forged(session, `BEFORE-${index}`), session);
     await send(honest, session);
     for (let index = 0; index < 8; index++) await send(forged(session, `AFTER-${index}`), session);
-    // The next question is a minute away at most; each asks about five payment ids.
+    // The next check is at most a minute away; each queries five payment ids.
     aheadMs += 60_000;
     await untilFound(session);
     expect(await foundIn(session)).to.deep.equal([honest['paymentID']]);

@@ -1,4 +1,4 @@
-// The executable: which Node.js it runs with, how it ends, and what it says of wrong usage.
+// The executable: its Node.js, its exit codes, and its usage errors.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, openSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Whether JSON is of the shape that is promised of it: every member that is not optional, and none that is not told.
+// Checks that JSON matches its documented shape: all required members, and no undocumented ones.
 import { PassThrough } from 'node:stream';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';

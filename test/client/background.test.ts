@@ -1,4 +1,4 @@
-// The background loop: what it notices by itself, whom it tells, and that it is in nobody's way.
+// The background loop: what it detects, and whom it notifies.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';

@@ -1,4 +1,5 @@
-// The packaged client in a browser, which is what a renderer of Electron is: no Node.js, another WebCrypto, another fetch.
+// The packaged client in a browser, like in a renderer of Electron: no Node.js, another WebCrypto, another
+// fetch.
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';

@@ -104,7 +104,7 @@ describe('the clock of a licensed machine', () => {
     const client = await machine.open();
     expect(client.current()).to.include({ reason: 'clock_set_back' });
     expect((await client.recheck()).licensed).to.equal(true);
-    // From then on the hub's time is what counts.
+    // From then on the hub's time counts.
     time.advance(20 * DAY - 1);
     expect(client.current().licensed).to.equal(true);
     time.advance(10 * DAY + 1);

@@ -1,4 +1,4 @@
-// A customer's machine: a clock, a store, and the application on it, which asks a real hub.
+// A customer's machine: a clock, a store, and an application that calls a real hub.
 import { createLicenseClient, type LicenseClient, type LicenseClientOptions } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
 import { createMemoryStore, type LicenseStore } from '../../client/state/store.ts';

@@ -1,4 +1,4 @@
-// The client's package, to a vendor who has installed it: what is in it, its types, and how it can be imported.
+// The client's package after its installation by a vendor: its contents, its types, and its imports.
 import { execFile } from 'node:child_process';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';

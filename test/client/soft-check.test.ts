@@ -1,4 +1,4 @@
-// The soft check, against a real hub: when it asks, and what it makes of the answer.
+// The soft check against a real hub: its times and its verdicts.
 import { expect } from 'chai';
 import type { LicenseClientOptions } from '../../client/client.ts';
 import { readRecord, writeRecord } from '../../client/state/record.ts';

@@ -1,4 +1,4 @@
-// Whatever is done to a license or to the record: nothing makes a license of what is none, or more of one.
+// No manipulation of a license or of the record creates or extends a license.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { createLicenseClient, type Verdict } from '../../client/client.ts';

@@ -1,4 +1,5 @@
-// The published license vectors: what the client says of each, as an answer of the hub and as its own record.
+// The published license vectors: the client's verdict for each, as a response of the hub and as its own
+// record.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
@@ -55,7 +56,7 @@ describe('a license client with the license vectors', () => {
     ['thumbprint', ({ kid }: Vector) => ({ thumbprints: [kid] })],
   ] as const) {
     it(`with the pinned ${pinned} accepts valid licenses of the hub, and names the error of the others`, async () => {
-      // An activation says what time it is.
+      // An activation returns the current time.
       const cases = vectors.filter(({ expected }) => expected !== 'clock_set_back');
       for (const vector of cases) {
         answer = activationOf(vector);

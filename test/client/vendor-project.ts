@@ -1,4 +1,4 @@
-// A vendor's project with the client's package in it, as it is published.
+// A vendor's project with the published client package.
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

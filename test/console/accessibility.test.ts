@@ -1,4 +1,4 @@
-// The console for everybody: those who hear it, those who have a keyboard only, those with a small screen, in either theme.
+// Accessibility of the console: screen readers, keyboards and small screens, in both themes.
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';

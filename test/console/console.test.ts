@@ -324,7 +324,7 @@ describe('the console in a browser', function () {
       const found = await rows('Health of the hub');
       expect(found).to.have.length(12);
       for (const row of found) expect(row).to.match(/\tok\t/);
-      // The page itself asks, so that there is something to be seen by its second look.
+      // The page's own calls appear in its second refresh.
       const request = page.getByRole('table', { name: 'Requests' }).getByText('MetricsService/ReadMetrics');
       await request.waitFor();
       expect((await rows('Requests')).join()).to.match(/ReadMetrics\t[\d.]+\t0\t[\d.]+ ms\t[\d.]+ ms/);

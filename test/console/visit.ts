@@ -1,4 +1,4 @@
-// A page of the console in a real browser, and what it must never do on the way.
+// A page of the console in a real browser, and a record of everything it must not do.
 import type { BrowserContext, Page } from 'playwright-core';
 import { until } from '../support/until.ts';
 

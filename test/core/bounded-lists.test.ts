@@ -1,4 +1,4 @@
-// Lists that are given whole: how many there can be of what administrators make.
+// Lists without pages: the maximum number of each kind of object.
 import { expect } from 'chai';
 import { createSession, GATEWAYS, type Payments, pay, SLOTS, startPayments } from '../support/hub/payment.ts';
 import { query } from '../support/postgres/databases.ts';

@@ -67,7 +67,7 @@ const PLACES: readonly Place[] = [
       name,
       environment: { ...IMAGE_ENV, ...environment },
       words: container.args,
-      // The kubelet mounts what the Secret holds: docs/operations/deploying.md makes it.
+      // The kubelet mounts the files of the Secret, which docs/operations/deploying.md creates.
       secrets: secretKeys(name).map((key) => `/run/secrets/hub/${key}`),
     };
   }),

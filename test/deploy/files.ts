@@ -1,4 +1,4 @@
-// What deploy/ holds, read as those read it who run it: Dockerfile, compose file, unit, manifests.
+// Parsers of the files in deploy/: Dockerfile, compose file, unit, manifests.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,5 @@
-// The hub as deploy/ runs it: what the Dockerfile makes, with the variables, files and rights of compose and Kubernetes.
+// The hub as deploy/ runs it: the image of the Dockerfile, with variables, files and permissions of compose
+// and Kubernetes.
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,

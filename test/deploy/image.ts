@@ -1,4 +1,4 @@
-// The image without Docker: the steps of its Dockerfile by hand, and a container made of what the kernel has.
+// The image without Docker: runs the steps of its Dockerfile, and builds a container from kernel features.
 import { type ChildProcessByStdio, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What deploy/ holds is well-formed, by tools that find it when it is not.
+// The files in deploy/ pass linters that detect injected errors.
 import { expect } from 'chai';
 import { MANIFESTS, readDeploy } from './files.ts';
 import {

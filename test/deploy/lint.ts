@@ -1,4 +1,4 @@
-// The tools that deploy/ is held to, each with what it finds in a text.
+// The linters for deploy/, each with its findings in a text.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

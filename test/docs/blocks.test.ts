@@ -1,4 +1,4 @@
-// No code block of a page escapes: each is run by a test, or says what it is instead.
+// Every code block of a page is run by a test, or states why not.
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { SETTINGS } from '../../cli/serve/settings.ts';

@@ -79,7 +79,7 @@ describe('docs/client.md and client/README.md', () => {
     let hub: TestHub;
     let project: VendorProject;
     before(async function () {
-      // The application is as good as its fingerprint, and that is for systems with an id.
+      // The application depends on its fingerprint, which is for systems with an id.
       if (process.platform === 'linux' && !existsSync('/etc/machine-id')) return this.skip();
       [hub, project] = await Promise.all([startHub(), createVendorProject()]);
     });

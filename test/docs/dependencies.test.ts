@@ -1,4 +1,4 @@
-// The packages of others: listed, licensed as we accept, exact, and without scripts nobody has looked at.
+// Third-party packages: listed, with accepted licenses, exact versions, and no unreviewed scripts.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { run } from '../core/rpc/server/run-command.ts';

@@ -1,4 +1,4 @@
-// Reads what a test needs out of a Markdown page: blocks, notes, tables, links, headings.
+// Extracts the parts of a Markdown page for tests: blocks, notes, tables, links, headings.
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import GithubSlugger from 'github-slugger';

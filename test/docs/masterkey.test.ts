@@ -1,4 +1,4 @@
-// Rotating master keys, as the help and the docs tell it.
+// Rotating master keys, as the help and the docs describe it.
 import { expect } from 'chai';
 import { createProgram } from '../../cli/program.ts';
 import { readPage } from './markdown.ts';

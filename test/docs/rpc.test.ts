@@ -1,4 +1,4 @@
-// The calls of docs/rpc.md, made to a demo.
+// The calls of docs/rpc.md, run against a demo.
 import { expect } from 'chai';
 import { fencedBlocks, readPage } from './markdown.ts';
 import { onDemo } from './run-doc-commands.ts';

@@ -1,4 +1,4 @@
-// Follows the commands of pages beside a demo, and makes equal what differs from run to run.
+// Runs the commands of pages against a demo, and normalizes what differs between runs.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
@@ -41,7 +41,7 @@ const FREE_PORTS = [5199, 5200, 5299, 5300];
 export async function startDemo(): Promise<Demo> {
   const folder = await mkdtemp(join(tmpdir(), 'hub-tour-'));
   const dataDir = join(folder, '.hub');
-  // The pages call it more often than one client may, and look at what waits.
+  // The pages exceed the rate limit of one client, and inspect waiting callbacks.
   const calm = ['--license-rate-per-minute', '0', '--retry-delay-seconds', '3600'];
   const ports = ['--port', '0', '--rpc-port', '0', '--simulator-port', '0'];
   const demo = spawn(

@@ -1,4 +1,4 @@
-// The page on scripts: its commands work, and print what it shows.
+// The page on scripts: its commands work, and print the shown output.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';

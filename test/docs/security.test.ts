@@ -1,4 +1,4 @@
-// The table of docs/security.md that says what bounds each answer, against the contract.
+// The response limits in docs/security.md, compared with the API.
 import { expect } from 'chai';
 import { contractServices } from '../core/access/contract-services.ts';
 import { readPage } from './markdown.ts';

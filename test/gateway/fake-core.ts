@@ -1,4 +1,4 @@
-// A gateway on a free port over a stand-in for the core, for what does not depend on the core's own answers.
+// A gateway on a free port with a fake core, for tests that do not depend on the core's answers.
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { create } from '@bufbuild/protobuf';

@@ -1,4 +1,4 @@
-// What a client is told when the core refuses, or fails.
+// The response to a client when the core refuses or fails.
 import { Code, ConnectError } from '@connectrpc/connect';
 import { expect } from 'chai';
 import type { FieldProblem } from '../../gateway/problem.ts';

@@ -56,7 +56,7 @@ describe('a backup', function () {
     activated = await activate(payments.hub.gatewayUrl, license.licenseKey, 'machine-1');
     const session = await createSession(payments, 'gateway_one');
     await pay(payments, session);
-    // Perhaps by the sweep: under load a callback is answered before its provider is asked.
+    // Possibly by the sweep: under load a callback is answered before the provider is queried.
     await untilStatus(payments, session, 'success');
     paid = session.sessionId;
     waiting = await leaveCallback();
@@ -101,7 +101,7 @@ describe('a backup', function () {
     expect(JSON.parse(stdout)).to.deep.include({ file, bytes: size });
     expect((await readFile(file)).subarray(0, 21).toString()).to.equal('age-encryption.org/v1');
     expect((await hubctl(words, env)).stderr).to.contain(`${file} exists`);
-    // The hub stops without having dealt with the last callback: the backup's job is the one that counts.
+    // The hub stops before it has processed the last callback: only the backup's job counts.
     payments.tap.hold();
     await payments.hub.stop();
   });
@@ -158,7 +158,7 @@ describe('a backup', function () {
       );
       await createClient(LicenseAdminService, transport).rotateSigningKey({ app });
 
-      // The audit log: its chain holds, with what was done since.
+      // The chain of the audit log is intact and includes the entries since.
       const chain = await hubctl(['audit', 'verify'], { HUB_DATA_DIR: dataDir });
       expect({ code: chain.code, stderr: chain.stderr }).to.deep.equal({ code: 0, stderr: '' });
     } finally {

@@ -137,7 +137,7 @@ describe('a killed restore', function () {
 
   it('before its commit leaves the right key ring, which the next one finds', async () => {
     const { child, release } = await untilCommit();
-    // The server would finish what it was told: its session is killed as well.
+    // The server would finish the current statement, so the test kills its session as well.
     await query(databaseUrl, `select pg_terminate_backend(pid) from (${RESTORING}) restoring`);
     await kill(child);
     await release();

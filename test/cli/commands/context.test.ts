@@ -1,4 +1,4 @@
-// Hubs by name: how contexts are kept, which hub is meant, and what is never mixed.
+// Contexts: how they are stored, which hub is chosen, and that credentials are never mixed.
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -120,7 +120,7 @@ describe('hubctl context', function () {
       ['local', true],
       ['shop', false],
     ]);
-    // Whether or not somebody has a hub at the default address of this machine.
+    // Independent of a hub at the default address of this machine.
     expect((await run('app', 'list')).code).to.be.oneOf([3, 4]);
     expect((await run('app', 'list', '--context', 'shop')).code).to.equal(0);
     expect(await json('use', 'shop')).to.deep.equal({ ...shop, current: true });

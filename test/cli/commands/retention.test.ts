@@ -29,7 +29,7 @@ describe('hubctl retention prune', function () {
     const asked = await run('--before', '2024-03');
     expect(asked).to.include({ code: 2, stdout: '' });
     expect(asked.stderr).to.contain('--yes');
-    // Even of somebody who could not be asked: the typing error comes first.
+    // Also without a terminal: the usage error comes first.
     for (const wrong of ['2024-13', 'nonsense', '2024-3', '2024-03-01']) {
       const refused = await run('--before', wrong);
       expect(refused, wrong).to.include({ code: 2 });

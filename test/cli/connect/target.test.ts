@@ -65,7 +65,7 @@ describe('a given data directory', function () {
   const told: string[] = [];
   before(async () => {
     dir = await mkdtemp(join(tmpdir(), 'hubctl-target-'));
-    // What listens at the default address, if nobody has it: whoever connects is noted, with his token.
+    // A listener at the default address, if it is free: records each caller with its token.
     elsewhere = createServer((request, response) => {
       told.push(request.headers.authorization ?? '');
       response.end();

@@ -259,7 +259,7 @@ describe('hubctl doctor', function () {
     expect(state).to.equal('warning');
     expect(detail).to.match(/^1 callback waits, the oldest for 72\d\d s; \d+ jobs$/);
     await query(hub.databaseUrl, `delete from callback where state = 'received'`);
-    // The hub may have counted it meanwhile, and tells what it counted for some seconds.
+    // The hub may have counted it already, and reports cached counts for some seconds.
     await until(async () => only(await look(), 'strays').state === 'ok', 'the hub has counted again', 30_000);
   });
 

@@ -1,4 +1,4 @@
-// What --debug tells, and that nothing else does.
+// The output of --debug, and that it appears only there.
 import { spawn } from 'node:child_process';
 import { expect } from 'chai';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
@@ -36,7 +36,7 @@ describe('hubctl --debug', function () {
     );
     expect(stderr).to.match(/^ {4}at /m);
     const lines = (await runHere([...words, '--output', 'json'], hub)).stderr.trim().split('\n');
-    // It asks once more, for names like the one that was meant.
+    // It makes a second call, for similar names.
     const [call, alike, failed, done, ...more] = lines.map((line) => JSON.parse(line));
     expect(more).to.deep.equal([]);
     expect(alike.debug).to.include({ what: 'call', code: 'ok' });

@@ -1,4 +1,4 @@
-// What hubctl says when something is wrong with a line: which word it was, what it should be, and exit code 2.
+// Usage errors of hubctl: the wrong word, the expected one, and exit code 2.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';

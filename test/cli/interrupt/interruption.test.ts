@@ -1,4 +1,4 @@
-// Items that are read until a signal comes: what becomes of their source.
+// Items read until a signal, and the cleanup of their source.
 import { expect } from 'chai';
 import { untilInterrupted } from '../../../cli/interrupt/interruption.ts';
 

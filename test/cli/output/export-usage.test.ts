@@ -1,4 +1,4 @@
-// The export of the usage log: what is written, page by page, and what a failure leaves.
+// The export of the usage log: its pages, and its file after a failure.
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Exports and bulk issues of any size: neither the hub nor hubctl may hold more of them the longer they are.
+// Exports and bulk issues: the memory of hub and hubctl does not grow with their size.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-// An export or a backup that a signal stops says what is in its file, and leaves nothing half-done.
+// An interrupted export or backup reports the contents of its file, and leaves nothing half-written.
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

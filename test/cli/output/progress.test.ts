@@ -1,4 +1,4 @@
-// The line that says what takes so long.
+// The progress line.
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { createOutput } from '../../../cli/output/output.ts';

@@ -1,4 +1,4 @@
-// hubctl top: what a hub is at while it is asked, as JSON, as text and on a terminal.
+// hubctl top: the load of a hub as JSON, as text and on a terminal.
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import type { Output } from '../../../cli/output/output.ts';

@@ -1,4 +1,4 @@
-// Lists and sessions that are watched: what is drawn on a terminal, what is printed elsewhere, and a hub that is away.
+// Watched lists and sessions: on a terminal, in a pipe, and during an outage of the hub.
 import type { ChildProcess } from 'node:child_process';
 import { PassThrough } from 'node:stream';
 import { createClient } from '@connectrpc/connect';

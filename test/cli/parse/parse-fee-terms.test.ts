@@ -1,4 +1,4 @@
-// A fee rule as it is typed.
+// Parsing of the terms of a fee rule.
 import { expect } from 'chai';
 import { parseFeeTerms } from '../../../cli/parse/parse-fee-terms.ts';
 import { parsePercent } from '../../../cli/parse/parse-number.ts';

@@ -1,4 +1,4 @@
-// What other programs see of the processes of a hub: no secret that is in a file or that the hub made.
+// What other programs see of a hub's processes: no secret from a file or of the hub's own.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, readlink, realpath, writeFile } from 'node:fs/promises';

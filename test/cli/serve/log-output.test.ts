@@ -158,7 +158,7 @@ describe('a hub with a log that', function () {
     const { child, complaints } = serve('');
     const gateway = await untilServing(child.pid);
     child.stdout.destroy();
-    // A request makes it write a line.
+    // A request makes the hub write a log line.
     await fetch(`${gateway}/v1/status/lic_unknown`).catch(() => {});
     const [code] = await once(child, 'exit');
     expect(code).to.equal(1);

@@ -1,4 +1,4 @@
-// The log of a hub: a line for each request under the id that the client was told, and never a secret.
+// The log of a hub: one line for each request under the id that the client got, and never a secret.
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';

@@ -110,12 +110,12 @@ describe('a gateway and a core in two processes', function () {
     const ready = async () => (await fetch(`${gateway.gatewayUrl}/readyz`)).status;
     expect(await ready()).to.equal(200);
     expect(await core.stop()).to.equal(0);
-    // What was found a moment ago is told for half a second.
+    // Cached results are reported for half a second.
     await until(async () => (await ready()) === 503, 'the gateway is not ready');
     expect((await fetch(`${gateway.gatewayUrl}/healthz`)).status).to.equal(200);
     const { status, body } = await activate(gateway.gatewayUrl, 'any', 'machine-1');
     expect({ status, code: body.code }).to.deep.equal({ status: 503, code: 'unavailable' });
-    // Whoever was let in before still sees what is wrong.
+    // Known callers still see the error.
     const told = await scrape({ rpcUrl: gateway.metricsUrl, token });
     expect(told.sum('hub_http_problems_total', { code: 'unavailable' })).to.be.at.least(1);
     expect(await gateway.stop()).to.equal(0);

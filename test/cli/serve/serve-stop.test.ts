@@ -1,4 +1,4 @@
-// How a running hub ends: what is under way is finished, unless somebody is in a hurry.
+// How a running hub stops: it finishes current requests, unless a second signal arrives.
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';

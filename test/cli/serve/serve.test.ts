@@ -1,4 +1,4 @@
-// hubctl serve: how a hub starts, what it leaves for hubctl, how it stops, and what survives.
+// hubctl serve: start, files for hubctl, stop, and what survives a crash.
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, chown, readdir, readFile, stat } from 'node:fs/promises';

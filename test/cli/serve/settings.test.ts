@@ -1,4 +1,4 @@
-// The settings of a hub: where each is read from, what each refuses, and what they refuse together.
+// The settings of a hub: their sources, their validation, and their contradictions.
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// A hub of several processes: what they share, and what becomes of it when one of them dies.
+// A hub with several processes: what they share, and the effect of a crash.
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -55,8 +55,8 @@ describe('a hub with several workers', function () {
     dataDir = await makeDataDir();
     const databaseUrl = await createDatabase();
     hub = await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL: databaseUrl, HUB_WORKERS: '3' });
-    // Beside it, for its simulator and its clients; it takes no callback. By the same schedule: a check that is further
-    // away than its own would be recalled by the hub, which would then ask about sessions that are being made.
+    // A second hub for the simulator and the clients; it receives no callbacks. Its schedule is the same:
+    // with a later check than its own, the hub would recall it and verify sessions during their creation.
     const sweepAfterMs = [120_000, 600_000, 3_600_000];
     const masterKeyFile = `${dataDir}/master.key`;
     payments = await startPayments({ settings: { databaseUrl, masterKeyFile, sweepAfterMs } });
@@ -136,7 +136,7 @@ describe('a hub with several workers', function () {
       ),
     );
     expect(new Set(statuses)).to.deep.equal(new Set([200]));
-    // What the worker had begun to ask the provider about is taken over when its lease ends.
+    // Another worker takes over the verification when the lease of the dead one ends.
     for (const session of sessions) await untilStatus(payments, session, 'success', 90_000);
     const isOver = async () => (await journal(payments)).every(({ state }) => state !== 'received');
     await until(isOver, 'all callbacks are dealt with', 90_000);

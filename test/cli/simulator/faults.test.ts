@@ -1,4 +1,4 @@
-// Each fault does to an answer what its name says, and to the provider's books nothing else.
+// Each fault affects a response as its name says, and leaves the provider's records unchanged.
 import { expect } from 'chai';
 import { ANSWER_FAULTS, createFaults, type FaultKind } from '../../../cli/simulator/faults.ts';
 import { type Simulator, startSimulator } from '../../../cli/simulator/simulator.ts';

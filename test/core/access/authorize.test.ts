@@ -1,4 +1,4 @@
-// Who may call what: every RPC of the contract, by every kind of caller, against its access option.
+// Authorization: every RPC by every kind of caller, compared with its access option.
 import {
   type DescMethod,
   type DescMethodStreaming,

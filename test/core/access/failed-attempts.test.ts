@@ -1,4 +1,4 @@
-// What wrong tokens cost an address, and what they do not cost those who share it.
+// The effect of wrong tokens on an address, and on others who share it.
 import { randomBytes } from 'node:crypto';
 import { Code, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';

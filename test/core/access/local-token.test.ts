@@ -1,4 +1,4 @@
-// The admin token in the data directory: whose it is, who can read it, how it is replaced.
+// The admin token in the data directory: its role, its permissions, and its replacement.
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';

@@ -1,4 +1,4 @@
-// What an admin decides at one hub holds at another, in a process of its own, from the next call on.
+// An admin's decision at one hub applies at another process from the next call on.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';

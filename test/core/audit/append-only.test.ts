@@ -1,4 +1,4 @@
-// The audit log is append-only: neither the hub's own role nor a superuser can change what is in it.
+// The audit log is append-only: neither the hub's own role nor a superuser can change it.
 import { expect } from 'chai';
 import pg from 'pg';
 import { pino } from 'pino';

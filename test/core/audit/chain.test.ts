@@ -1,4 +1,4 @@
-// The chain over the audit log: it holds under load, and names the first row that somebody tampered with.
+// The chain over the audit log: it stays intact under load, and names the first altered row.
 
 import { createHmac, createSecretKey } from 'node:crypto';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Verifying the audit log takes a hub one connection at most, however many ask for it, and ends with who asked.
+// Verification of the audit log uses one connection of a hub at most, and ends with its caller.
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import pg from 'pg';

@@ -1,4 +1,4 @@
-// A backup that is taken while master keys are rotated: what is sealed in it opens with the key ring in it.
+// A backup during a rotation of master keys: its key ring opens everything sealed in it.
 import { randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { join } from 'node:path';

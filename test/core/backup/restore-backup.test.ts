@@ -1,4 +1,4 @@
-// What a restored database holds, and that a backup which is not right leaves nothing behind.
+// The contents of a restored database, and that an invalid backup leaves nothing behind.
 import { execFile, spawnSync } from 'node:child_process';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
@@ -262,7 +262,7 @@ describe('a restored backup', function () {
     }
     const [place, databaseUrl] = [join(directory, 'by-hand'), await createDatabase()];
     await mkdir(join(place, 'bin'), { recursive: true });
-    // The tool itself asks at the terminal.
+    // The tool prompts at the terminal itself.
     await writeFile(join(place, 'hub.tar'), await openBackup(file, PASSPHRASE));
     await writeFile(join(place, 'bin/age'), '#!/bin/sh\nexec cat hub.tar\n', { mode: 0o755 });
     await writeFile(join(place, 'bin/hubctl'), `#!/bin/sh\nexec "${process.execPath}" "${HUBCTL}" "$@"\n`, {

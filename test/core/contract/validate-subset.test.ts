@@ -1,4 +1,4 @@
-// The hand-written part of protovalidate's schema says what the complete one says.
+// The hand-written part of protovalidate's schema matches the complete one.
 import { createFileRegistry, type DescExtension, type DescField, type DescFile } from '@bufbuild/protobuf';
 import { nestedTypes } from '@bufbuild/protobuf/reflect';
 import { file_buf_validate_validate as complete } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';

@@ -28,7 +28,7 @@ describe('the secrets of a payment slot', function () {
     log = new PassThrough();
     answers = [];
     token = canary();
-    // Providers as bad as they get: they repeat what they were told, as an error, as HTML, and as they should not.
+    // Hostile providers: they repeat secrets in errors, in HTML, and in valid responses.
     provider = await startProvider(({ path, everything }) => {
       if (path.includes('granting')) return { body: JSON.stringify({ id_token: token, expires_in: 3_600 }) };
       if (path.includes('html')) return { status: 500, body: `<html>${everything}</html>` };
@@ -87,7 +87,7 @@ describe('the secrets of a payment slot', function () {
     log.end();
     const logged = await text(log);
 
-    // The search finds what is there: in what the providers heard, and in a dump of it.
+    // The search itself works: it finds the secrets in the providers' requests and in a dump of them.
     const heard = provider.heard.map(({ everything }) => everything).join('\n');
     expect(found(heard)).to.have.length.at.least(12);
     expect(

@@ -1,4 +1,4 @@
-// A made-up gateway for tests, its slots, and payments that were settled through them.
+// A fake gateway for tests, its slots, and payments settled through them.
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { HubError } from '../../../core/errors.ts';

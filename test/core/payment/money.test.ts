@@ -1,4 +1,4 @@
-// Money: what amounts are read and written as, exactly.
+// Money: exact parsing and formatting.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {

@@ -1,4 +1,4 @@
-// Pruning: months go at once and for good, what is not dealt with stays, and the audit log still proves what is left.
+// Pruning: it drops months permanently, keeps waiting callbacks, and leaves a verifiable audit log.
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { pino } from 'pino';

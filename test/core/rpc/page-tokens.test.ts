@@ -1,4 +1,4 @@
-// Page tokens: what they are good for, and which RPCs have them.
+// Page tokens: their validity, and the RPCs that use them.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { HubError } from '../../../core/errors.ts';

@@ -1,4 +1,4 @@
-// The data directory: the files in it, who can read them, and who takes them away.
+// The data directory: its files, their permissions, and their removal.
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Opening a database: what is refused, and that no message holds a password.
+// Opening a database: its errors, none of which contains a password.
 import { createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { openDatabase } from '../../../core/storage/database.ts';

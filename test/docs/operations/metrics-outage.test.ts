@@ -61,7 +61,7 @@ describe('the metrics of a hub', function () {
     expect(away.sum('hub_http_requests_total', { status: '503' })).to.equal(1);
     expect([...namesIn(away)].filter((name) => OF_DATABASE.includes(name))).to.deep.equal([]);
     expect([...away.families.keys()]).to.include.members(OF_DATABASE);
-    // Who has never been here cannot be told apart from a stranger.
+    // An unknown token cannot be distinguished from a stranger's.
     const statuses = [];
     for (const unknown of [token, 'hub_nonsense', '']) {
       statuses.push((await fetchMetrics({ rpcUrl: hub.rpcUrl, token: unknown })).status);

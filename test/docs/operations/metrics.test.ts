@@ -1,4 +1,4 @@
-// The metrics of a hub at work: each counts exactly what happened, and none of them names anybody.
+// The metrics of a hub under load: each counts exactly, and none contains personal data.
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { Role } from '../../../gen/hub/access/v1/access_pb.ts';

@@ -1,4 +1,4 @@
-// Which bodies are taken, and what a client is told about the others, on real sockets.
+// Accepted request bodies, and the errors for others, on real sockets.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { parseJsonObject } from '../../../gateway/body/read-body.ts';

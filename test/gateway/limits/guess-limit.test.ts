@@ -1,4 +1,4 @@
-// How many wrong guesses at keys and fingerprints are answered, and whom that refuses.
+// The limit of wrong guesses at keys and fingerprints, and whom it refuses.
 import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-// How many requests a client may make, with the count in memory, in Redis, and without the Redis it should be in.
+// The rate limit, counted in memory, in Redis, and during an outage of Redis.
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
@@ -178,7 +178,7 @@ describe('the rate limit', () => {
       const limits = { name: 'ahead', points: 40, seconds: 60 };
       const consume = createLocalWindows(createLimitStore(await ready()).limiter(limits), limits.points);
       await consume('key');
-      // Without a pause in between: nobody has told Redis yet.
+      // Without a pause: Redis has no count yet.
       const granted = await Promise.allSettled(Array.from({ length: 100 }, async () => consume('key')));
       expect(granted.filter(({ status }) => status === 'fulfilled')).to.have.length(39);
     });

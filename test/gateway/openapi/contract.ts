@@ -1,5 +1,5 @@
-// The OpenAPI document as a contract: makes requests that it describes, holds the answers to it, and knows which of the
-// answers it describes have been seen.
+// The OpenAPI document as a contract: makes the requests that it describes, checks the responses against it,
+// and records which described responses occurred.
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';

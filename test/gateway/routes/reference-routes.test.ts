@@ -1,4 +1,4 @@
-// What the hub tells about itself: the OpenAPI document, and the files of the page that shows it.
+// The reference of the hub: the OpenAPI document, and the files of its page.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';

@@ -1,4 +1,4 @@
-// The callback endpoints of a real hub: what a stranger learns from them, which is nothing.
+// The callback endpoints of a real hub: a stranger learns nothing from them.
 import { expect } from 'chai';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { objectIn } from '../fake-core.ts';

@@ -1,4 +1,4 @@
-// The callback endpoints: what of a request reaches the core, and how its answers reach the provider.
+// The callback endpoints: what reaches the core, and how its answers reach the provider.
 import { Code, ConnectError } from '@connectrpc/connect';
 import { expect } from 'chai';
 import type { ReceiveCallbackRequest } from '../../../gen/hub/payment/v1/callback_service_pb.ts';

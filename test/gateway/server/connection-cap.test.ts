@@ -1,4 +1,4 @@
-// How many connections one client may open on the public port, and what becomes of the others.
+// The limit of connections per client on the public port.
 import { expect } from 'chai';
 import type { GatewayOptions } from '../../../gateway/server/server.ts';
 import { until } from '../../support/until.ts';

@@ -1,4 +1,4 @@
-// What happens on a connection beside good requests: broken ones, several at once, and the end.
+// Unusual connections: broken requests, pipelined requests, and their end.
 import { expect } from 'chai';
 import { until } from '../../support/until.ts';
 import { type FakeCore, startGateway, type TestGateway } from '../fake-core.ts';

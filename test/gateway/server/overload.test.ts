@@ -1,4 +1,4 @@
-// What a gateway does with more requests than it can carry: some are shed at once, and load balancers are told.
+// A gateway over its capacity: it sheds requests at once, and reports it to load balancers.
 import { Code } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { until } from '../../support/until.ts';

@@ -1,4 +1,4 @@
-// Files of secrets: which are read, and which are refused because somebody else could read or replace them.
+// Files of secrets: which are read, and which are refused because others could read or replace them.
 import { chmod, chown, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -116,7 +116,7 @@ describe('a file of secrets', () => {
       await chmod(path, mode);
       expect(asNobody(path)).to.contain(`(mode 0${mode.toString(8)}). Run: chmod 640 '${path}'`);
     }
-    // A hub that runs as root is the owner: it needs no group to read what it has.
+    // A hub that runs as root is the owner and needs no group to read its files.
     await chmod(path, 0o640);
     expect(refusal(path)).to.contain('is open to other users (mode 0640)');
   });

@@ -1,4 +1,4 @@
-// What is made of what a running hub says of itself.
+// The health findings for the metrics of a running hub.
 import { create } from '@bufbuild/protobuf';
 import { expect } from 'chai';
 import { parse } from 'yaml';

@@ -1,4 +1,4 @@
-// What traces must not do: cost anything where nobody wants them, or harm where their collector is in trouble.
+// Traces must cost nothing when disabled, and do no harm when their collector fails.
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';

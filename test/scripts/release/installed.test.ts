@@ -1,4 +1,4 @@
-// The package, as somebody has it who installs it: in a directory of its own, with a Node.js of his own.
+// The installed package, in its own directory with its own Node.js.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, globSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What keeps a release from being made, in a repository that stands for ours.
+// What prevents a release, in a repository that stands in for this one.
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// The files in a backup, to be changed and put together again as somebody with the passphrase can.
+// The files in a backup, for tests that alter them with the passphrase.
 import { createWriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';

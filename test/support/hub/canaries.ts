@@ -1,4 +1,4 @@
-// Secrets that are recognized wherever they turn up, and everything a database holds, to look for them.
+// Recognizable secrets, and dumps of a database to search for them.
 import { randomBytes } from 'node:crypto';
 import { query } from '../postgres/databases.ts';
 
@@ -45,7 +45,7 @@ export async function dumpOf(databaseUrl: string): Promise<string> {
 
 function forms(secret: string): string[] {
   const bytes = Buffer.from(secret);
-  // Where a text starts within three bytes decides how base64 writes it: what is sure of each is its middle.
+  // The offset within three bytes decides the base64 form of a text: only its middle is certain.
   const base64 = [0, 1, 2].map((offset) =>
     Buffer.concat([Buffer.alloc(offset), bytes])
       .toString('base64')

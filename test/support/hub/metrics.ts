@@ -1,4 +1,4 @@
-// What a hub tells of itself on /metrics, as an operator's tools read it.
+// Parses the /metrics of a hub.
 import { expect } from 'chai';
 
 export type Scrape = {

@@ -1,4 +1,4 @@
-// Payments for tests: a hub, the provider simulator behind a tap, a slot at each gateway, and what callbacks look like.
+// Payments for tests: a hub, the provider simulator behind a tap, a slot at each gateway, and callbacks.
 import { type Client, createClient } from '@connectrpc/connect';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../../cli/simulator/simulator.ts';
 import { formatId, newUuid, parseId } from '../../../core/ids.ts';

@@ -1,4 +1,4 @@
-// A proxy in front of a payment provider: it notes each call, and holds answers back when a test says so.
+// A proxy in front of a payment provider: records each call, and holds answers back on request.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

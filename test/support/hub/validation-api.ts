@@ -1,4 +1,4 @@
-// gateway_one in front of the simulator, with a validation API that answers what a test says.
+// gateway_one in front of the simulator, with a scripted validation API.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

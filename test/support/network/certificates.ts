@@ -1,4 +1,4 @@
-// Certificates for tests, made by openssl: an issuer, and what it issues.
+// Certificates for tests, created with openssl: an issuer, and its certificates.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// A request whose body comes late: what is under way when a hub is told to stop.
+// A request with a slow body, in progress when a hub stops.
 import { openRaw } from '../../gateway/server/raw-socket.ts';
 import { until } from '../until.ts';
 

@@ -1,4 +1,4 @@
-// Takes what a hub sends to a collector, by OTLP over HTTP, and reads it with the protocol's own messages.
+// Receives a hub's traces by OTLP over HTTP, and parses them with the protocol's own messages.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-// The roles and the database of a hub, made by the statements of docs/operations/requirements.md.
+// The roles and the database of a hub, created by the statements of docs/operations/requirements.md.
 import { randomBytes } from 'node:crypto';
 import { fencedBlocks, readPage } from '../../docs/markdown.ts';
 

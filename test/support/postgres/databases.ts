@@ -1,4 +1,4 @@
-// The PostgreSQL of a test run: one server for all test files, with a fresh database for each that asks.
+// The PostgreSQL of a test run: one server for all test files, with a fresh database for each caller.
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ export async function prepareTemplate(): Promise<void> {
   const db = await openDatabase({ url, poolSize: 2, entities: storageEntities });
   await bringUpToDate({ db, actor: { kind: 'local', name: 'tests', requestId: '' }, clock: systemClock });
   await db.close();
-  // To hand over what the role owns in a copy must not hand over the template.
+  // Reassigning the role's objects in a copy must not affect the template.
   await query(serverOfRun(), `alter database ${TEMPLATE} owner to current_user`);
 }
 

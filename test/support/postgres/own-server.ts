@@ -1,4 +1,4 @@
-// A PostgreSQL server that is made and started by the programs of a folder.
+// A PostgreSQL server created and started with the programs of a directory.
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

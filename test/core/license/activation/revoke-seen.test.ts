@@ -1,4 +1,4 @@
-// A revocation counts at once, everywhere: no check that starts after it may still find the license good.
+// A revocation applies at once and everywhere: no later check may find the license valid.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,7 +59,7 @@ describe('a revocation under load', () => {
       for (const { licenseId, licenseKey } of licenses) {
         await hub.admin.revokeLicense({ licenseId, reason: 'test' });
         revokedAt.set(licenseId, performance.now());
-        // At the very moment, besides what the checkers ask.
+        // Concurrently with the checks.
         const atOnce = await Promise.all(
           [hub, ...others].flatMap(({ gatewayUrl }) => [
             checkStatus(gatewayUrl, licenseId, 'machine'),

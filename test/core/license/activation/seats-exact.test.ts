@@ -177,7 +177,7 @@ describe('the seats of a license', () => {
   });
 
   it('never exceeded the limit, so that the database had to reject none', async () => {
-    // The hub would have found another way, and nobody would have noticed.
+    // Otherwise the hub would have retried unnoticed.
     const log = await readServerLog();
     const licenses = await query<{ id: string }>(hub.databaseUrl, 'select id from license');
     expect(licenses.filter(({ id }) => log.includes(`license ${id} has no seat left`))).to.deep.equal([]);

@@ -1,4 +1,4 @@
-// The number of taken seats that a license notes: kept by the database, whoever changes seats and how.
+// The stored number of taken seats of a license: the database maintains it for every change of seats.
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { openHubDatabase } from '../../../../core/hub/database.ts';
@@ -80,7 +80,7 @@ describe('the stored number of taken seats', function () {
     expect(await noted()).to.deep.equal([2, 0]);
     const less = await query(url, 'update license set seats_used = -1').catch((error) => error.constraint);
     expect(less).to.equal('license_seats_used_range');
-    // Fewer seats than are taken: nobody new gets one, and those that are taken can be released.
+    // Fewer seats than are taken: new machines get none, and taken ones can be released.
     await query(url, 'update license set seat_limit = 1 where id = $1', [ONE]);
     expect(await addSeats(ONE, ['c']).catch((error) => error.code)).to.equal('23514');
     await query(url, `update seat set released_at = now() where machine_fingerprint = 'a'`);

@@ -1,4 +1,4 @@
-// License keys: their shape, what typing errors they forgive and which they catch.
+// License keys: their format, tolerated spellings and detected typing errors.
 import { expect } from 'chai';
 import {
   hashLicenseKey,
@@ -80,7 +80,7 @@ describe('license key', () => {
     const missed: string[] = [];
     for (let place = 0; place < 24; place++) {
       for (let pair = 0; pair < 32 * 32; pair++) {
-        // The check symbol cannot be chosen; two others before it make every pair with it.
+        // The check symbol cannot be chosen; two others before it produce every pair with it.
         const symbols = keyOf(
           VALUES.with(Math.min(place, 22), pair >> 5).with(Math.min(place + 1, 23), pair & 31),
         );

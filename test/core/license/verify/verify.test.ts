@@ -1,4 +1,4 @@
-// Signed licenses, verified by what shares no code with the signer. What else a verifier looks at: test/vectors.
+// Signed licenses, verified by code that the signer does not share. More cases: test/vectors.
 import { createPrivateKey } from 'node:crypto';
 import { expect } from 'chai';
 import { type SignedLicense, signLicense } from '../../../../core/license/keys/signing.ts';

@@ -1,4 +1,4 @@
-// A flood of forged callbacks: how many questions it makes the hub ask, and what becomes of the real ones in it.
+// A flood of forged callbacks: the verifications it causes, and the fate of the real callbacks in it.
 import { expect } from 'chai';
 import { MOST_WAITING } from '../../../../core/payment/callbacks/waiting.ts';
 import type { ChargeSession } from '../../../../gen/hub/payment/v1/payment_pb.ts';
@@ -97,7 +97,7 @@ describe('a flood of forged callbacks', function () {
       const fields = callbackFields(session, 'paid', proof);
       expect((await callBack(payments.hub.gatewayUrl, gateway, fields)).status).to.equal(200);
       await flood(50, (index) => forge(gateway, session, index));
-      // The next question is a minute away at most; the sweep asks it, without another callback.
+      // The next verification is at most a minute away; the sweep makes it without another callback.
       aheadMs += 60_000;
       await untilStatus(payments, session, 'success', 15_000);
       const { usageLog } = await inspect(payments, session);
@@ -185,7 +185,7 @@ describe('a flood of forged callbacks', function () {
       }),
     );
     expect(answers).to.deep.equal({ 200: times });
-    // The sweep may ask about the sessions of the other tests, but only a callback brings something to validate.
+    // The sweep may verify sessions of the other tests, but only a callback causes a validation.
     expect(questions().filter((path) => path.includes('validationserver'))).to.deep.equal([]);
     await until(async () => (await open()) === 0, 'everything is dealt with');
   });

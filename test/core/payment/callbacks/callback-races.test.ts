@@ -39,7 +39,7 @@ describe('two hubs on one database', function () {
       DATABASE_URL: payments.hub.databaseUrl,
       HUB_PROVIDER_TIMEOUT_MS: String(PROVIDER_TIMEOUT_MS),
       HUB_RETRY_DELAY_SECONDS: '1',
-      // Like the hub beside it: it would take sessions that are due in hours for strays, and ask about them at once.
+      // The same schedule as the other hub: otherwise it would verify sessions at once that are due in hours.
       HUB_SWEEP_AFTER_SECONDS: '14400',
     });
   });

@@ -71,7 +71,7 @@ describe('an attacker who knows a callback address and its ids', () => {
       await Promise.all(Array.from({ length: 40 }, (_, index) => contradict(index)));
       const { statusChanges } = await inspect(payments, session);
       expect(statusChanges.map(({ verified }) => verified)).to.deep.equal(Array(MAX_CLAIMS).fill(false));
-      // From there on the provider is asked, as far as callbacks may make the hub ask.
+      // From then on the provider is queried, within the rate limit of callbacks.
       expect(payments.tap.calls.length).to.be.within(1, 10);
     });
 

@@ -28,7 +28,7 @@ describe('a notification of gateway_one', () => {
     payments.tap.forget();
   });
   after(() => payments.stop());
-  // A callback that names another payment makes the sweep ask, which the next test must not see.
+  // A callback that names another payment causes a sweep query, which the next test must not see.
   afterEach(() =>
     until(async () => {
       const marked = 'select from charge_session where other_payment_since is not null';

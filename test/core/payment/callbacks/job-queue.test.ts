@@ -1,4 +1,4 @@
-// The queue's tables, made by hubs that start together.
+// The queue's tables, created by hubs that start together.
 import { expect } from 'chai';
 import pg from 'pg';
 import { prepareJobTables } from '../../../../core/payment/callbacks/job-queue.ts';
@@ -11,7 +11,7 @@ describe('the tables of the queue', function () {
     const connectionString = await createDatabase();
     const pools = Array.from({ length: 8 }, () => new pg.Pool({ connectionString, max: 1 }));
     try {
-      // A connection remembers what it looked for and did not find.
+      // A connection caches the result of a failed lookup.
       await Promise.all(pools.map((pool) => pool.query(`select to_regclass('version')`)));
       const outcomes = await Promise.allSettled(
         pools.map((pool) => prepareJobTables({ pool, schema: 'public' })),

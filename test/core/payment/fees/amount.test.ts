@@ -14,7 +14,7 @@ describe('the amount of a fee', () => {
     expect(share(100, 149n)).to.equal(1n);
     expect(share(100, 150n)).to.equal(2n);
     expect(share(10_000, 9007199254740991n)).to.equal(9007199254740991n);
-    // One above is a half: a binary float of this size holds no halves.
+    // One above is a half: a binary float of this size cannot represent halves.
     expect(share(5_000, 9007199254740991n)).to.equal(4503599627370496n);
     const card: FeeFormula = { basisPoints: 190, fixedMinor: 30n, minMinor: 50n, maxMinor: 1_000n };
     expect(feeAmount(card, 100n)).to.equal(50n);

@@ -1,4 +1,4 @@
-// Which fee rule applies, written down once more in the plainest way: what the order of docs/how-to/change-fees.md says.
+// A reference model of fee rule selection, in the order of docs/how-to/change-fees.md.
 import type { FeeRuleFacts, FeeSubject } from '../../../../core/payment/fees/rules.ts';
 
 type Rule = Omit<FeeRuleFacts, 'fixedMinor' | 'minMinor' | 'maxMinor' | 'basisPoints' | 'id' | 'name'>;

@@ -1,4 +1,4 @@
-// HTTP to providers: which answers count, how strictly they are parsed, and what a broken provider costs.
+// HTTP to providers: accepted responses, strict parsing, and the cost of a broken provider.
 import { execFile } from 'node:child_process';
 import { getEventListeners, once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -102,7 +102,7 @@ describe('HTTP to a provider', () => {
     };
     provider.on('/api/x', flood);
     expect(await complaint(get(`${provider.url}/api/x`))).to.match(/its response is larger than 1 MiB$/);
-    // What the sockets of both ends hold is on its way already.
+    // The buffers of both sockets are in transit already.
     expect(written).to.be.lessThan(20 * MIB);
   });
 

@@ -120,7 +120,7 @@ describe("the secrets of a hub's payments", function () {
       const { session } = await creating.catch(() => ({ session: undefined }));
       if (session === undefined) continue;
       for (const claim of ['paid', 'paid', 'failed'] as const) {
-        // The provider tells the store's id in each notification.
+        // The provider sends the store's id in each notification.
         const store = gateway === 'gateway_one' && { store_id: credentials.gateway_one.storeId };
         const fields = { ...callbackFields(session, claim, 'PROOF'), ...store };
         await said(callBack(payments.hub.gatewayUrl, gateway, fields));

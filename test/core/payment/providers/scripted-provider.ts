@@ -1,4 +1,4 @@
-// A provider on a real socket that answers what a test tells it to.
+// A provider on a real socket with scripted answers.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// What a driver works with, for tests: a slot at a scripted provider, and what it observed.
+// A driver's environment for tests: a slot at a scripted provider, and the recorded calls.
 import { systemClock } from '../../../../core/clock.ts';
 import type { Environment } from '../../../../core/payment/entities.ts';
 import type {

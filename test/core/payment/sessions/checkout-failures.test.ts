@@ -1,4 +1,5 @@
-// A session whose checkout could not be made: named to the caller, looked after by the sweep, and given another chance.
+// A session whose checkout could not be created: the caller gets its id, the sweep checks it, and a repeated
+// call retries.
 import { expect } from 'chai';
 import { ChargeStatus, SlotEnvironment } from '../../../../gen/hub/payment/v1/payment_pb.ts';
 import {
@@ -105,7 +106,7 @@ describe('a checkout that could not be created', () => {
   }
 
   it('is not created for a paid session whose first response was lost', async () => {
-    // The provider makes the checkout, the hub is not told, and the customer pays by it all the same.
+    // The provider creates the checkout, the response is lost, and the customer pays anyway.
     payments.simulator.faults.add({ kind: 'timeout_after', operation: 'gateway_one.initiate' });
     const { sessionId = '' } = await refusal(create('gateway_one', 'paid'));
     const { session } = await payments.sessions.getChargeSession({ sessionId });

@@ -1,4 +1,4 @@
-// The story of a session as the hub tells it: how its status came about, and what its callbacks led to.
+// The history of a session: its status changes, and the results of its callbacks.
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'chai';
 import { type ChargeSession, ChargeStatus } from '../../../../gen/hub/payment/v1/payment_pb.ts';

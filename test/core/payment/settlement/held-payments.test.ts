@@ -1,4 +1,4 @@
-// Payments that the provider rates risky, and slots that hold them for review.
+// Payments with a high risk level, and slots that hold them for review.
 import { expect } from 'chai';
 import { type ChargeSession, ChargeStatus } from '../../../../gen/hub/payment/v1/payment_pb.ts';
 import {

@@ -1,4 +1,4 @@
-// The status machine, as a table: every state, every event, and what comes of it.
+// The status machine as a table: every state, every event, and the result.
 import { expect } from 'chai';
 import {
   MAX_CLAIMS,

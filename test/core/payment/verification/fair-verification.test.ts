@@ -1,4 +1,4 @@
-// Providers that hang, and sessions with many callbacks: they hold up nobody but themselves.
+// Providers that hang, and sessions with many callbacks: they delay only themselves.
 import { expect } from 'chai';
 import { SlotEnvironment } from '../../../../gen/hub/payment/v1/payment_pb.ts';
 import { startHub, type TestHub } from '../../../support/hub/hub.ts';

@@ -1,4 +1,4 @@
-// Whatever strangers call back with, and whatever the validation API makes of it: a paid session settles at the next sweep.
+// A paid session settles at the next sweep, whatever forged callbacks and the validation API return.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { ChargeSession } from '../../../../gen/hub/payment/v1/payment_pb.ts';
@@ -79,14 +79,14 @@ const answering: fc.Arbitrary<Answering> = fc.oneof(
       status: fc.constantFrom('INVALID_TRANSACTION', 'FAILED', 'CANCELLED', 'PENDING', 'REFUNDED', 'VALIDE'),
     })
     .map(transaction),
-  // What stands is another's payment, or of another amount.
+  // Every valid payment belongs to another session or has another amount.
   fc
     .record({ status: fc.constantFrom('VALID', 'VALIDATED'), tran_id: fc.string({ minLength: 1 }) })
     .map(transaction),
   fc
     .record({
       status: fc.constantFrom('VALID', 'VALIDATED'),
-      // An empty one says nothing, and `amount` would make the proof a true one.
+      // An empty one proves nothing, and `amount` would make the proof valid.
       currency_amount: fc.constantFrom('1.00', '0.00', 'NaN', '1e2'),
     })
     .map(transaction),

@@ -64,7 +64,7 @@ describe('a recheck', () => {
       const before = await inspect(payments, session);
       payments.tap.forget();
       expect((await recheck(session)).verification).to.include({ operation: 'query', outcome: 'paid' });
-      // gateway_one is asked for further payments as well.
+      // gateway_one is also queried for duplicate payments.
       expect(payments.tap.calls).to.have.length(gateway === 'gateway_one' ? 2 : 1);
       expect(payments.tap.calls).to.not.include('/gateway_two/execute');
       const { usageLog, session: after } = await inspect(payments, session);

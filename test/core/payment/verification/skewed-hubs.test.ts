@@ -61,7 +61,7 @@ describe('hubs with wrong clocks', function () {
     for (const { gatewayUrl } of [ahead, behind]) {
       const session = await createSession(payments, 'gateway_one');
       const { providerPaymentId: ref } = session;
-      // Whoever asks first, by callback or by sweep, asks in vain.
+      // The first verification, by callback or by sweep, fails.
       for (const operation of ['gateway_one.validate', 'gateway_one.query'] as const) {
         for (let time = 0; time < 2; time++)
           payments.simulator.faults.add({ kind: 'error_500', operation, ref });

@@ -81,7 +81,7 @@ describe('an answer that cannot be stored unchanged', () => {
       onChange: () => {},
     });
     const sessions = [await insertSession(), await insertSession(), await insertSession()];
-    // The drivers take no such proof: this is what settling does should one come all the same.
+    // The drivers refuse such a proof: this tests the settlement in case one passes.
     const proofs = ['one', 'two\u0000', 'three'];
     const outcomes = await Promise.allSettled(
       sessions.map((sessionId, index) =>

@@ -1,4 +1,4 @@
-// The console's files on the RPC port: what is served and how, and that nothing else can be had that way.
+// The console's files on the RPC port: how they are served, and that nothing else is.
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { expect } from 'chai';

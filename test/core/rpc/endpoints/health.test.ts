@@ -1,4 +1,4 @@
-// The standard health service: what it tells, to whom, and when it ends.
+// The standard health service: its status, its callers, and the end of its streams.
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-// Calls within the process: who is calling, what is handed over, and when they end.
+// Calls within the process: the caller, the headers, and their end.
 import { Code, createClient, type Transport } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { callerKey, requestIdKey } from '../../../../core/access/caller.ts';

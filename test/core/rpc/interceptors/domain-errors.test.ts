@@ -1,4 +1,4 @@
-// What a caller is told when a call fails, and what the log is told.
+// The error that a failed call returns, and its log line.
 import { once } from 'node:events';
 import { Code, ConnectError, createContextValues, type Interceptor } from '@connectrpc/connect';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-// The short way through validation: certain only of what the validator lets through, and certain of ordinary requests.
+// Fast validation: it accepts only what the validator accepts, and covers ordinary requests.
 import { create, createRegistry, type DescMessage, type Message } from '@bufbuild/protobuf';
 import { createValidator } from '@bufbuild/protovalidate';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-// What the RPC port makes of requests that no client sends: it faces inside, and has to survive the same.
+// Hostile requests to the RPC port: it is internal, but must survive them.
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-// How the listener closes: what it waits for, and what it cuts.
+// How the listener closes: what it waits for, and what it aborts.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect } from 'chai';
@@ -48,7 +48,7 @@ describe('closing a listener', function () {
     const session = await server.openSession();
     await getBy(session, '/');
     const closing = server.listener.close(LONG_GRACE_MS);
-    // The client has not heard of it yet: nothing of this process runs in between.
+    // The client does not know yet: nothing of this process runs in between.
     const late = [getBy(session, '/'), getBy(session, '/')];
     expect(await Promise.all(late)).to.deep.equal(['2.0', '2.0']);
     await closing;

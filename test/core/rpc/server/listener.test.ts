@@ -1,4 +1,4 @@
-// The one port for both protocols: how it tells them apart.
+// One port for both protocols: how it distinguishes them.
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { createListener, listen } from '../../../../core/rpc/server/listener.ts';
@@ -58,7 +58,7 @@ describe('listener', function () {
     const [silent, hesitant] = [await server.openSocket(), await server.openSocket()];
     hesitant.write(PREFACE.subarray(0, 10));
     await Promise.all([once(silent, 'close'), once(hesitant, 'close')]);
-    // On a busy machine a good client, too, may once be too late for so short a time.
+    // On a busy machine a correct client can also miss such a short deadline.
     const isServed = () => server.get('/').catch(() => undefined);
     await until(async () => (await isServed()) === '1.1', 'others are served');
   });

@@ -56,7 +56,7 @@ describe('an outage of the database', () => {
     expect(log.filter((line) => line.includes('rpc'))).to.deep.equal([]);
     expect(await probe('/readyz', 'POST')).to.deep.equal([404, null]);
     await proxy.down();
-    // What was found a moment ago is told for half a second.
+    // Cached results are reported for half a second.
     await until(async () => (await probe('/readyz'))[0] === 503, 'the RPC port is not ready');
     expect(await probe('/readyz')).to.deep.equal([503, '5']);
     expect(await probe('/healthz')).to.deep.equal([200, null]);

@@ -1,4 +1,4 @@
-// The RPC port by TLS: who is let in, by what, and how certificates are replaced while it serves.
+// The RPC port with TLS: authentication, and the replacement of certificates while it serves.
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import * as tls from 'node:tls';

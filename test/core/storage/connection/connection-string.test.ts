@@ -1,4 +1,4 @@
-// Reading the addresses of databases: what their parts mean, what is refused, and what may be shown of them.
+// Parsing of database addresses: their parts, their errors, and their printable form.
 import { expect } from 'chai';
 import {
   describeTarget,

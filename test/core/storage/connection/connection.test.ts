@@ -1,4 +1,4 @@
-// Connections by the addresses that operators write: the same as psql makes, on servers with and without TLS.
+// Connections by operators' addresses: equal to those of psql, on servers with and without TLS.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, readFile, writeFile } from 'node:fs/promises';

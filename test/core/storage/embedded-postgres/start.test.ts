@@ -1,4 +1,4 @@
-// The embedded PostgreSQL, really started: first starts, restarts, and what is left after things were killed.
+// A real embedded PostgreSQL: first starts, restarts, and recovery after a kill.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

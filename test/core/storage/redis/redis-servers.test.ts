@@ -95,8 +95,8 @@ describe('Redis', function () {
     await primary.kill();
     await until(
       async () => {
-        // Sentinels that vote at the same moment may elect nobody for many seconds: one begins.
-        // It answers with an error while a failover is under way.
+        // Sentinels that vote at the same time may elect nobody for many seconds, so one begins. It returns
+        // an error during a failover.
         await watcher?.client.call('sentinel', 'failover', 'main').catch(() => {});
         await limiter.consume('after').catch(() => {});
         return Number(await replica.client.get('hub:rate:test:after').catch(() => null)) > 0;

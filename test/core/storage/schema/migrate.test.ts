@@ -1,4 +1,5 @@
-// Migrations: applied once whoever asks, looked at without a trace, and the same schema as the entities describe.
+// Migrations: applied once by concurrent callers, listed without side effects, and equal to the schema of the
+// entities.
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { openHubDatabase } from '../../../../core/hub/database.ts';

@@ -1,4 +1,4 @@
-// The monthly partitions: made from what is there and ahead of time, found by id, and never in the way of a row.
+// The monthly partitions: created ahead of time, pruned in lookups by id, and without blocking rows.
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { openHubDatabase } from '../../../../core/hub/database.ts';

@@ -92,7 +92,8 @@ describe('the key ring', () => {
       const [ours = '', others = ''] = [freshKey(), freshKey()];
       await claimDatabase(pool, readMasterKeys(ours), clock);
       await claimDatabase(pool, readMasterKeys(`${others}\n${ours}`), clock);
-      // From then on secrets may be sealed with the new key: who has only the old one would not open them.
+      // From then on secrets may be sealed with the new key, which a hub with only the old one could not
+      // open.
       expect(await messageOf(claimDatabase(pool, readMasterKeys(ours), clock))).to.contain(
         'sealed with master key',
       );

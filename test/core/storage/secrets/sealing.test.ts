@@ -1,4 +1,4 @@
-// Sealing: what opens, what does not, and what errors give away.
+// Sealing: what opens, what does not, and what errors reveal.
 
 import { createSecretKey } from 'node:crypto';
 import { expect } from 'chai';

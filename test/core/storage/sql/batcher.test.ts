@@ -1,4 +1,4 @@
-// The batcher: what shares a batch, how many run at once, and that every request gets its own answer.
+// The batcher: batch contents, concurrency, and one answer per request.
 import { setImmediate as nextTick, setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';

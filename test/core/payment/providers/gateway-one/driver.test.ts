@@ -1,4 +1,4 @@
-// gateway_one against a provider on a socket: what it is asked, and what comes of its answers.
+// gateway_one against a provider on a socket: its requests, and the results of the answers.
 import { expect } from 'chai';
 import {
   CallbackMalformed,

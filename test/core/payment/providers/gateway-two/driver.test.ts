@@ -1,4 +1,4 @@
-// gateway_two against a provider on a socket: tokens, execution, and what comes of its answers.
+// gateway_two against a provider on a socket: tokens, execution, and the results of the answers.
 import { expect } from 'chai';
 import {
   CallbackMalformed,

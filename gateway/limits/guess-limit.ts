@@ -5,7 +5,7 @@ import { RateLimiterRes } from 'rate-limiter-flexible';
 import { Problem, type ProblemCode } from '../problem.ts';
 import type { Answer } from '../routes/routes.ts';
 import { toProblem } from '../rpc-problem.ts';
-import type { Limiter, LimitStore } from './limit-store.ts';
+import type { Limiter, LimitStore, SharedKeys } from './limit-store.ts';
 
 export type Guess = {
   /** The client's key, from `clientKey`. */
@@ -51,6 +51,7 @@ export function createGuessLimit({ wrongGuesses, store, refusals }: GuessLimitOp
   const few = store.limiter({ ...window, name: 'guess', points: wrongGuesses });
   const many = store.limiter({ ...window, name: 'guesses', points: wrongGuesses * UNKNOWN_CLIENTS_FACTOR });
   const blocks = createBlocks();
+  const known = createKnownClients(store.shared);
 
   const count = async (limiter: Limiter, key: string): Promise<void> => {
     try {
@@ -63,7 +64,7 @@ export function createGuessLimit({ wrongGuesses, store, refusals }: GuessLimitOp
   };
   const countWrong = async ({ client, subject }: Guess, code: ProblemCode): Promise<void> => {
     const pair = `${client}/${subject}`;
-    if (await store.remembers(pair)) return count(many, `known/${pair}`);
+    if (await known.has(pair)) return count(many, `known/${pair}`);
     await Promise.all([count(few, pair), count(many, subject)]);
     if (code === 'license_key_unknown') await count(few, client);
   };
@@ -76,7 +77,7 @@ export function createGuessLimit({ wrongGuesses, store, refusals }: GuessLimitOp
       const own = `known/${pair}`;
       const refuseIfBlocked = async (): Promise<void> => {
         const sharedSeconds = blocks.secondsLeft(shared);
-        const isUnknown = sharedSeconds > 0 && !(await store.remembers(pair));
+        const isUnknown = sharedSeconds > 0 && !(await known.has(pair));
         const seconds = isUnknown ? sharedSeconds : blocks.secondsLeft([own]);
         if (seconds === 0) return;
         refusals.inc();
@@ -88,7 +89,7 @@ export function createGuessLimit({ wrongGuesses, store, refusals }: GuessLimitOp
         const answer = await ask();
         // Concurrent guesses are treated as consecutive ones.
         if (kind === 'read' && blocks.isAny()) await refuseIfBlocked();
-        store.remember(pair, KNOWN_SECONDS);
+        known.add(pair);
         return answer;
       } catch (failure) {
         const { code } = toProblem(failure);
@@ -144,6 +145,30 @@ function createBlocks(): Blocks {
       blockedUntil.set(key, until);
       lastEndsAt = Math.max(lastEndsAt, until);
     },
+  };
+}
+
+const MAX_KNOWN = 50_000;
+
+type KnownClients = {
+  /** Known in this process at once, and to other gateways soon after. */
+  add(pair: string): void;
+  has(pair: string): Promise<boolean>;
+};
+
+function createKnownClients(shared: SharedKeys | undefined): KnownClients {
+  const knownUntil = new Map<string, number>();
+  const isKnownHere = (pair: string): boolean => (knownUntil.get(pair) ?? 0) > performance.now();
+  return {
+    add(pair) {
+      if (isKnownHere(pair)) return;
+      const [oldest] = knownUntil.keys();
+      if (knownUntil.size >= MAX_KNOWN && oldest !== undefined) knownUntil.delete(oldest);
+      // The local entry lives half as long, so that a client in use is written to Redis again before it expires.
+      knownUntil.set(pair, performance.now() + 500 * KNOWN_SECONDS);
+      shared?.remember(pair, KNOWN_SECONDS);
+    },
+    has: async (pair) => isKnownHere(pair) || ((await shared?.remembers(pair)) ?? false),
   };
 }
 

@@ -1,4 +1,4 @@
-// Stores counters and known clients in Redis; in memory without Redis or while it is down.
+// Stores counters in Redis, in memory without Redis or while it is down; and known clients in Redis.
 import type { Cluster, Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { MORE_THAN_ANYBODY_TAKES } from './max-points.ts';
@@ -6,7 +6,12 @@ import { MORE_THAN_ANYBODY_TAKES } from './max-points.ts';
 export type LimitStore = {
   /** Creates a limiter with one counter per key. `name` is part of the Redis key. */
   limiter(window: { name: string; points: number; seconds: number }): Limiter;
-  /** Remembers a key for at most `seconds`: in this process at once, in Redis soon after. */
+  /** The known clients of all gateways; undefined without Redis. */
+  readonly shared: SharedKeys | undefined;
+};
+
+export type SharedKeys = {
+  /** Remembers a key for `seconds`, soon after the call. */
   remember(key: string, seconds: number): void;
   remembers(key: string): Promise<boolean>;
 };
@@ -20,8 +25,6 @@ export type Limiter = {
 
 /** Delay between attempts to use Redis again: with a frozen Redis each attempt costs a timeout. */
 const RETRY_MS = 1_000;
-/** Keys remembered in this process. */
-const MAX_REMEMBERED = 50_000;
 
 /**
  * Takes ARGV[1] points of a key in a window of ARGV[2] seconds. Returns the points taken and the milliseconds
@@ -76,9 +79,6 @@ export function createLimitStore(
     }
   };
 
-  const remembered = new Map<string, number>();
-  const remembersHere = (key: string): boolean => (remembered.get(key) ?? 0) > performance.now();
-
   return {
     limiter({ name, points, seconds }) {
       const window = { points, duration: seconds, keyPrefix: `hub:rate:${name}` };
@@ -110,26 +110,17 @@ export function createLimitStore(
       };
     },
 
-    remember(key, seconds) {
-      if (remembersHere(key)) return;
-      const [oldest] = remembered.keys();
-      if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
-      // The local entry lives half as long, so that a key in use is written to Redis again before it expires.
-      remembered.set(key, performance.now() + 500 * seconds);
-      if (redis === undefined) return;
-      void viaRedis(
-        async () => void (await redis.set(`hub:known:${key}`, '1', 'EX', seconds)),
-        () => {},
-      );
-    },
-
-    async remembers(key) {
-      if (remembersHere(key)) return true;
-      if (redis === undefined) return false;
-      return viaRedis(
-        async () => (await redis.exists(`hub:known:${key}`)) === 1,
-        () => false,
-      );
+    shared: redis && {
+      remember: (key, seconds) =>
+        void viaRedis(
+          async () => void (await redis.set(`hub:known:${key}`, '1', 'EX', seconds)),
+          () => {},
+        ),
+      remembers: (key) =>
+        viaRedis(
+          async () => (await redis.exists(`hub:known:${key}`)) === 1,
+          () => false,
+        ),
     },
   };
 }

@@ -144,7 +144,7 @@ describe('Redis', function () {
     const keys = Array.from({ length: 30 }, (_, index) => `client-${index}`);
     for (const key of keys) expect(await consumed(limiter, key)).to.equal(1);
     for (const key of keys) expect((await limiter.get(key))?.consumedPoints).to.equal(1);
-    for (const key of keys) counts.remember(key, 60);
+    for (const key of keys) counts.shared?.remember(key, 60);
     expect(fallbacks()).to.equal(0);
     const sizes = await Promise.all([first, second, third].map(({ client }) => client.dbsize()));
     for (const size of sizes) expect(size).to.be.greaterThan(5);

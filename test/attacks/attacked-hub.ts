@@ -15,7 +15,7 @@ import { residentKb } from '../support/resident-memory.ts';
 export type Damage = {
   /** Resident megabytes at the worst moment, beyond those before the attack. 0 where /proc does not tell. */
   readonly grownMb: number;
-  /** The longest that somebody else waited for an answer meanwhile. */
+  /** The longest that another caller waited for a response meanwhile. */
   readonly longestWaitMs: number;
 };
 
@@ -32,7 +32,7 @@ export type AttackedHub = {
 
 /** More than attacks send: the client must not be the one that gives up. */
 const CLIENT_MEGABYTES = 4_000;
-/** V8 would rather let garbage lie than be tidy: with little room it shows what is really held. */
+/** V8 collects garbage late: with a small heap, the measurement shows the live memory. */
 const TIDY = { NODE_OPTIONS: '--max-semi-space-size=1' };
 const LOOK_EVERY_MS = 20;
 const LINGER_MS = 500;

@@ -30,7 +30,7 @@ export type Result = {
   readonly stderr: string;
 };
 
-/** Starts hubctl away from any hub of this machine: nothing of the environment that names one is passed on. */
+/** Starts hubctl independently of any hub of this machine: without environment variables that name one. */
 export function start(
   args: readonly string[],
   env: Record<string, string> = {},

@@ -39,7 +39,7 @@ describe('a started license client', () => {
     await settled(client);
     return { issued, machine, client, heard };
   };
-  /** Calls of the hub take turns: after one more, what was under way is done, and the loop waits for its next turn. */
+  /** Calls of the hub take turns: after one more, the previous one is finished, and the loop waits. */
   const settled = async (client: LicenseClient) => {
     await client.recheck();
     await new Promise(setImmediate);

@@ -12,7 +12,7 @@ import { execForm, ROOT, readDeploy, stagesOf, wordsOf } from './files.ts';
 
 const run = promisify(execFile);
 
-/** Pending where nobody may make namespaces: the tests need root, on Linux. */
+/** Pending where namespaces are not allowed: the tests need root, on Linux. */
 export function requireNamespaces(test: Context): void {
   const { status } = spawnSync('unshare', ['--mount', '--pid', '--fork', '--mount-proc', 'true']);
   if (status === 0) return;
@@ -20,7 +20,7 @@ export function requireNamespaces(test: Context): void {
   test.skip();
 }
 
-/** What the builder is sent: the file lists what is in, after a line that leaves all out. */
+/** The build context: the file excludes everything, then lists what is included. */
 export function contextFiles(ignore: string): string[] {
   const [all, ...names] = ignore.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   if (all !== '*' || !names.every((name) => /^![\w./-]+$/.test(name))) {

@@ -68,7 +68,7 @@ function withUnit<T>(text: string, look: (file: string) => T): T {
   });
 }
 
-/** Values, by kubernetes-models: formats, words that are allowed, what is required. */
+/** Values, by kubernetes-models: formats, allowed words, required members. */
 export async function lintManifests(text: string): Promise<string[]> {
   const findings: string[] = [];
   for (const manifest of parseManifests(text)) {

@@ -64,7 +64,7 @@ function unknownVariables(commands: string): string[] {
   return named.filter(([, name = '']) => !known.includes(name)).map(([, name]) => `nothing reads ${name}`);
 }
 
-/** Of a command line that is not run, what is not there: scripts, files of tests, commands of hubctl and their options. */
+/** The parts of a command line that do not exist: scripts, test files, hubctl commands and their options. */
 function unknownWords(line: string): string[] {
   const [command = ''] = line.split(' #');
   const [, script] = /\bnpm run (?:-s )?([\w:-]+)/.exec(command) ?? [];

@@ -147,7 +147,7 @@ describe('docs/client.md and client/README.md', () => {
   });
 });
 
-/** The application, with somebody who types into it and reads line by line. */
+/** The application, with a user who types into it and reads line by line. */
 function startApplication(cwd: string) {
   const child = spawn(process.execPath, ['app.mjs'], { cwd, stdio: ['pipe', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');

@@ -6,7 +6,7 @@ import { marked, type Token, type Tokens } from 'marked';
 
 export const ROOT = new URL('../../', import.meta.url);
 
-/** Where there is nothing of ours: packages, and what is made or left by running. */
+/** Directories without our own pages: packages, and generated files. */
 const NOT_OURS = new Set(['node_modules', '.git', '.hub', 'dist']);
 
 export function readPage(path: string): string {
@@ -18,7 +18,7 @@ export function listPages(): string[] {
   return globSync('**/*.md', { cwd: fileURLToPath(ROOT), exclude: (name) => NOT_OURS.has(name) }).sort();
 }
 
-/** A page that a program writes: what is in it is the program's affair. */
+/** A generated page: its program is responsible for its contents. */
 export function isGenerated(page: string): boolean {
   return /^<!-- (?:generated|written) by /i.test(page);
 }
@@ -65,7 +65,7 @@ export function fencedBlocks(page: string, language: string): string[] {
     .map(({ content }) => content);
 }
 
-/** Where links and pictures lead, as it is written. */
+/** The targets of links and pictures, unchanged. */
 export function readLinks(page: string): string[] {
   return allTokens(page).flatMap((token) =>
     token.type === 'link' || token.type === 'image' ? [(token as Tokens.Link).href] : [],
@@ -94,7 +94,7 @@ export function codeRows(page: string): string[][] {
     .map(([first = '', ...rest]) => [first.replaceAll('`', ''), ...rest]);
 }
 
-/** Every token, each before what is in it. */
+/** Every token, each before its children. */
 function allTokens(page: string): Token[] {
   const tokens: Token[] = [];
   marked.walkTokens(marked.lexer(page), (token) => {

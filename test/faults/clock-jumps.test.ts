@@ -38,7 +38,7 @@ describe('a hub with a clock that jumps', function () {
   });
   after(() => payments?.stop());
 
-  /** Sessions that customers paid without anybody being told, created while the clock was where it was. */
+  /** Sessions paid without a callback, created before the clock jumped. */
   const unsettled: ChargeSession[] = [];
 
   async function payWithoutCallback(): Promise<void> {

@@ -13,7 +13,7 @@ describe('a killed hub', function () {
   this.timeout(60_000); // until the other is up, and what the killed one held is free again
   let cluster: Cluster;
   before(async () => {
-    // The second check is far away: what has to be made up for does not come right by it.
+    // The second check is far away, so it does not repair what the test checks.
     cluster = await startCluster({ hubs: 1, environment: { HUB_SWEEP_AFTER_SECONDS: '2,3600' } });
   });
   after(() => cluster?.stop());
@@ -38,7 +38,7 @@ describe('a killed hub', function () {
     const { callbacks = [] } = (await admin?.listCallbacks({ sessionId: session.sessionId })) ?? {};
     const replayed = admin?.replayCallback({ callbackId: callbacks[0]?.callbackId ?? '' }).catch(() => {});
     await untilAsked(session);
-    // The sweep may have been first to ask.
+    // The sweep may have queried first.
     await until(async () => `${await states(session)}` !== 'ignored', 'the replay has begun');
     await Promise.all([cluster.replace(0), replayed]);
     await untilSettled();

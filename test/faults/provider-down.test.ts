@@ -1,4 +1,4 @@
-// The provider is down while callbacks keep coming: they are answered in time, and dealt with once it is back.
+// The provider is down while callbacks arrive: they are answered in time, and processed when it is back.
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { callBack, callbackFields, GATEWAYS } from '../support/hub/payment.ts';
@@ -33,7 +33,7 @@ describe('callbacks while the provider is down', function () {
       const answers = await callBackFor(OUTAGE_MS, sessions);
       cluster.simulator.faults.clear();
       expect(answers.filter(({ status }) => status !== 200)).to.deep.equal([]);
-      // The budget is the hub's; the rest is what a machine takes that has other things to do, as probes tell.
+      // The budget is the hub's; the rest allows for a busy machine, as probes measure it.
       const allowed = BUDGET_MS + 1_000 + 5 * p99(answers.map(({ probeMs }) => probeMs));
       expect(p99(answers.map(({ durationMs }) => durationMs)), '99 of 100').to.be.lessThan(allowed);
       await until(
@@ -46,7 +46,7 @@ describe('callbacks while the provider is down', function () {
     });
   }
 
-  /** Sessions that their customers have paid without anybody being told, and the callbacks that would tell. */
+  /** Sessions paid without a callback so far, and their callbacks. */
   async function paidSessions() {
     const { simulator } = cluster;
     return Promise.all(

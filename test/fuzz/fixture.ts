@@ -19,7 +19,7 @@ export type Fixture = {
   readonly databaseUrl: string;
   /** The RPC port, with the admin token of the data directory. */
   readonly transport: Transport;
-  /** What nobody may be told, neither in an answer nor in the log. */
+  /** Secrets that must not appear in a response or in the log. */
   readonly secrets: Canaries;
   readonly tokens: { readonly admin: string; readonly others: readonly string[] };
   stop(): Promise<void>;

@@ -7,7 +7,7 @@ import { contractServices } from '../core/access/contract-services.ts';
 import { type FuzzReport, fuzz } from './run-fuzz.ts';
 
 const RUNS = Number(process.env['HUB_FUZZ_RUNS'] ?? 1_000);
-/** The same for everybody, so that it tells what a change has broken; npm run fuzz looks for what is new. */
+/** A fixed seed, so that a failure points to the change; npm run fuzz looks for new defects. */
 const SEED = Number(process.env['HUB_FUZZ_SEED'] ?? 20_261_121);
 
 describe(`a hub with random requests (seed ${SEED})`, function () {

@@ -1,4 +1,4 @@
-// What is true of the database whatever was asked of the hub; each question finds the rows of which it is not.
+// Invariants of the database after any requests; each query finds the rows that violate one.
 import type { SimulatedPayment } from '../../cli/simulator/controls.ts';
 import { readSessions } from '../faults/model/reconcile.ts';
 import { query } from '../support/postgres/databases.ts';

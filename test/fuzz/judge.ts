@@ -1,4 +1,4 @@
-// Says what is wrong with an answer: an error of the hub's own, a shape that clients could not read, a secret.
+// Detects wrong responses: internal errors, shapes that clients cannot parse, secrets.
 import { fromBinary, fromJsonString } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
 import { codeFromString } from '@connectrpc/connect/protocol-connect';
@@ -10,7 +10,7 @@ import type { Answer } from './send.ts';
 /** Undefined: nothing is wrong. */
 export type Verdict = string | undefined;
 
-/** `secretsIn`: the secrets in a text that nobody may be told. */
+/** `secretsIn`: the secrets in a text that must not be revealed. */
 export function judge(input: Input, answer: Answer, secretsIn: (text: string) => readonly string[]): Verdict {
   const heads = JSON.stringify([answer.headers, answer.trailers]);
   if (secretsIn(`${heads}\n${legibleBody(input.protocol, answer)}`).length > 0)
@@ -148,7 +148,7 @@ function grpcTrailers({ headers, trailers, body }: Answer): Readonly<Record<stri
   );
 }
 
-/** Who knows what is in some bytes: a deadline, perhaps. */
+/** Random bytes may contain anything, such as a deadline. */
 const ANY_TIMEOUT = { 'grpc-timeout': '' };
 
 /** HEADERS, and `:status: 500` as HPACK writes it (RFC 7541 appendix A). */

@@ -1,4 +1,4 @@
-// Reads what the hub logs as it comes, and finds what tells of a defect, or tells a secret.
+// Reads the hub's log as it is written, and finds signs of a defect, or a secret.
 import type { Canaries } from '../support/hub/canaries.ts';
 import type { HubProcess } from '../support/hub/hub-process.ts';
 

@@ -17,7 +17,7 @@ export type Round = {
   readonly words: Words;
   /** Fields of callbacks, `session_id` among them, that fit the sessions. */
   readonly claims: readonly Readonly<Record<string, string>>[];
-  /** Not among the words, so that it stays as it is: a license that has to be good at the end. */
+  /** Not among the words, so that it stays unchanged: this license must be valid at the end. */
   readonly spare: TestLicense;
 };
 
@@ -67,7 +67,7 @@ export async function makeRound(fixture: Fixture): Promise<Round> {
   return { words, claims, spare };
 }
 
-/** Tokens that may be revoked: nobody else uses them. */
+/** Tokens that may be revoked, because nothing else uses them. */
 async function makeTokens({ transport, secrets }: Fixture): Promise<string[]> {
   const admin = createClient(TokenService, transport);
   const made = await Promise.all([Role.VIEWER, Role.SERVICE].map((role) => admin.createToken({ role })));

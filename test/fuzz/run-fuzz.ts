@@ -1,4 +1,4 @@
-// Fuzzes a hub in rounds, and reports what came of it. A round is repeated by its seed alone.
+// Fuzzes a hub in rounds, and reports the results. Its seed alone repeats a round.
 import type { DescMethod } from '@bufbuild/protobuf';
 import { createRouterTransport } from '@connectrpc/connect';
 import fc from 'fast-check';

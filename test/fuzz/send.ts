@@ -1,4 +1,4 @@
-// Sends an input as it is, and returns whatever comes back.
+// Sends an input unchanged, and returns the response.
 import * as http from 'node:http';
 import * as http2 from 'node:http2';
 import { connect as openSocket } from 'node:net';
@@ -69,7 +69,8 @@ function sendHttp1(agent: http.Agent, url: string, input: Input): Promise<Answer
     });
     request.setTimeout(PATIENCE_MS, () => request.destroy(new Error(`no answer within ${PATIENCE_MS} ms`)));
     request.on('error', (error: NodeJS.ErrnoException) => {
-      // The server may close a connection just when it is used again: that is nobody's fault (RFC 9112 section 9.3.1).
+      // The server may close a connection just when it is reused: this is not an error (RFC 9112 section
+      // 9.3.1).
       if (request.reusedSocket && error.code === 'ECONNRESET')
         sendHttp1(agent, url, input).then(resolve, reject);
       else reject(error);

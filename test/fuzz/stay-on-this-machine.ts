@@ -1,4 +1,4 @@
-// Preloaded into a hub that is fuzzed: addresses that are made up, and real providers', are found nowhere.
+// Preloaded into a fuzzed hub: no address of an invented or real provider resolves.
 import dns from 'node:dns';
 
 const { lookup } = dns;

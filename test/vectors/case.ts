@@ -1,4 +1,4 @@
-// A case of the test vectors: what a verifier is given, and what it has to say.
+// A case of the test vectors: the input of a verifier, and the expected result.
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { p256 } from '@noble/curves/nist.js';
 import canonicalize from 'canonicalize';

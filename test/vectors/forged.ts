@@ -1,4 +1,4 @@
-// Licenses that were changed after they were signed, or signed by somebody else.
+// Licenses that were altered after they were signed, or signed by someone else.
 import { p256 } from '@noble/curves/nist.js';
 import {
   base64url,

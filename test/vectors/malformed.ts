@@ -168,7 +168,9 @@ function asEscapes(escapes: string): string {
   return textOf({ ...FULL, customer }).replace(JSON.stringify(customer), `"${escapes}"`);
 }
 
-/** A signed license with these bytes, signed as a lenient reader takes them: U+FFFD for what is no character. */
+/**
+ * A signed license with these bytes, signed as a lenient reader decodes them: U+FFFD for invalid characters.
+ */
 function asBytes(...bytes: number[]): Uint8Array {
   const customer = Buffer.from(bytes).toString();
   const [before = '', after = ''] = textOf({ ...FULL, customer }).split(customer);

@@ -1,4 +1,4 @@
-// The samples under docs/verify: what each needs, and how it is built and run.
+// The samples under docs/verify: their requirements, their build and their run.
 import { execFile, spawnSync } from 'node:child_process';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ type Command = readonly [string, ...string[]];
 /** Commands are run in a copy of the sample's folder. */
 export type Sample = {
   readonly folder: string;
-  /** How to get what is missing. */
+  /** How to install the missing parts. */
   readonly install: string;
   /** Succeeds if what the sample needs is there. */
   readonly needs: Command;

@@ -1,4 +1,4 @@
-// Holds the committed vectors to what they claim, with signers and verifiers that did not make them.
+// Checks the committed vectors with signers and verifiers independent of the generator.
 import { spawnSync } from 'node:child_process';
 import { verify } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -82,7 +82,7 @@ function byOpenssl({ canonical = '', license = '', publicKeyPem }: Vector): bool
   }
 }
 
-/** Whether somebody takes it who reads what can be read, and asks for nothing but a signature of either key. */
+/** Whether a lenient reader accepts it, which requires only a signature of either key. */
 function isTakenByLenient({ license, licenseBase64 = '', ...vector }: Vector): boolean {
   try {
     const text = license ?? Buffer.from(licenseBase64, 'base64').toString();

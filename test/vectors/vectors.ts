@@ -8,7 +8,7 @@ import { REFUSED } from './refused.ts';
 
 export const VECTORS_FILE = new URL('vectors.json', import.meta.url);
 
-/** A member of the array in vectors.json; README.md says what is in it. */
+/** A member of the array in vectors.json; README.md describes it. */
 export type Vector = {
   readonly name: string;
   readonly about: string;

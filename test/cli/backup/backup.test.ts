@@ -36,7 +36,9 @@ describe('a backup', function () {
   let directory: string;
   let file: string;
   let passphraseFile: string;
-  /** The hub that is backed up: with a license, an activation, a paid session and one whose callback is not dealt with. */
+  /**
+   * The hub to back up: with a license, an activation, a paid session and one with an unprocessed callback.
+   */
   let payments: Payments;
   let license: TestLicense;
   let activated: RestAnswer;

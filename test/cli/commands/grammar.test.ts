@@ -72,7 +72,7 @@ describe('the grammar of hubctl', () => {
   });
 });
 
-/** What a shell makes of lines that call hubctl: the words of each call, told on a descriptor of their own. */
+/** The words of each hubctl call as a shell parses them, written to a separate descriptor. */
 async function wordsOf(lines: readonly string[]): Promise<string[][]> {
   const script = `hubctl() { printf '%s\\0' "$@" >&3; printf '\\n\\0' >&3; }\n${lines
     .map((line) => line.replace(/ > \S+$/, '')) // the file that an example writes

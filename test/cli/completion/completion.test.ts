@@ -88,7 +88,7 @@ describe('completion with a hub', function () {
   });
   after(() => payments.stop());
 
-  /** What a shell is told, without what stands behind a tab. */
+  /** The candidates for a shell, without the descriptions after the tab. */
   const offered = async (words: readonly string[], env = environment): Promise<string[]> => {
     const { code, stdout, stderr } = await hubctl(['__complete', ...words], env);
     expect({ code, stderr }, words.join(' ')).to.deep.equal({ code: 0, stderr: '' });

@@ -76,7 +76,7 @@ describe('hubctl doctor', function () {
     return findings;
   }
 
-  /** The names of what failed, each of which has to come with a remedy. */
+  /** The names of the failed checks, each of which must have a remedy. */
   function failures(findings: readonly Finding[]): string[] {
     const failed = findings.filter(({ state }) => state === 'failed');
     for (const { check, detail, remedy } of failed) {

@@ -5,7 +5,7 @@ import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { runHere } from '../run-here.ts';
 import { ended, HUBCTL } from '../spawn-hubctl.ts';
 
-/** A mistake that nobody awaits, in a program that waits for a hub. */
+/** An unhandled rejection in a program that waits for a hub. */
 const CRASH = `data:text/javascript,setTimeout(() => { undefined.member; }, 0);`;
 
 describe('hubctl --debug', function () {

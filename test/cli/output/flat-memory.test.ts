@@ -11,7 +11,7 @@ import { hubctl, start } from '../spawn-hubctl.ts';
 
 /** Enough for what hubctl and a hub are themselves, and for a tenth of these rows, but not for all of them. */
 const ROWS = 50_000;
-/** V8 would rather let garbage lie than be tidy: with little room it shows what is really held. */
+/** V8 collects garbage late: with a small heap, the measurement shows the live memory. */
 const TIDY = { NODE_OPTIONS: '--max-semi-space-size=1 --max-old-space-size=96' };
 
 type Reading = { readonly line: number; readonly hub: number; readonly hubctl: number };

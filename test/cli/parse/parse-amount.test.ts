@@ -10,7 +10,7 @@ import {
 } from '../../../core/payment/money.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 
-/** Every code of three letters that the hub takes for a currency. */
+/** Every three-letter code that the hub accepts as a currency. */
 const CURRENCIES = codes().filter((code) => {
   try {
     return minorDigits(code) >= 0;

@@ -22,7 +22,9 @@ type Sample<T> = {
   beside?: Record<string, string>;
 };
 
-/** For each setting a value that is not its default as it is written and as it is read, and values it refuses. */
+/**
+ * For each setting: a valid value that is not the default, in written and parsed form, and invalid values.
+ */
 const SAMPLES: { [K in keyof Settings]: Sample<Settings[K]> } = {
   role: { written: 'core', read: 'core', wrong: ['worker', 'ALL'] },
   workers: { written: '4', read: 4, wrong: ['0', '-1', '65', '2.5', 'auto', 'all'] },
@@ -145,7 +147,7 @@ const SAMPLES: { [K in keyof Settings]: Sample<Settings[K]> } = {
   logFilesKept: { written: '9', read: 9, wrong: ['0', '1001'] },
 };
 
-/** Two secrets look alike: compared is what is in them. */
+/** Compares secrets by their contents, because they print alike. */
 const plain = (value: unknown): unknown => (value instanceof Secret ? value.reveal() : value);
 
 /** The lines of the refusal. */

@@ -27,7 +27,7 @@ describe('attempts with wrong tokens', () => {
     for (const hub of hubs.splice(0).reverse()) await hub.stop();
   });
 
-  /** Each test has a loopback address of its own: what is counted in Redis outlives it. */
+  /** Each test has its own loopback address, because counts in Redis outlive it. */
   let address: string;
   beforeEach(() => {
     address = randomAddress();

@@ -84,7 +84,7 @@ describe('the audit chain', function () {
     ]);
     return formatId('aud', row?.id ?? expect.fail(`no entry about ${subject}`));
   };
-  /** As somebody who is master of the database, and has no key. */
+  /** An attacker with full access to the database, but without the key. */
   const tamper = async (...statements: string[]) => {
     const tables = ['audit_entry', 'audit_link', 'audit_anchor'];
     const off = tables.map((table) => `alter table ${table} disable trigger all`);

@@ -14,7 +14,7 @@ describe('verifying the audit log', function () {
   this.timeout(30_000);
   let hub: TestHub;
   let audit: ReturnType<typeof createClient<typeof AuditService>>;
-  /** Holds up whoever reads the links. */
+  /** Blocks readers of the links. */
   let blocker: pg.Client;
 
   beforeEach(async () => {

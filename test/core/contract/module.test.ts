@@ -143,7 +143,7 @@ describe('the contract as a module', function () {
   }
 });
 
-/** As the README's comments say: what is on the disk. */
+/** The directory layout that the README's comments describe. */
 function fromFolder(yaml: string): string {
   return yaml
     .replace(/git_repo: \S+/, `directory: ${PROTO}`)

@@ -117,7 +117,7 @@ export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<P
   };
 }
 
-/** A ring line that nobody has used before. */
+/** A new line for a key ring. */
 export function freshMasterKey(): MasterKey {
   const [key] = readMasterKeys(randomBytes(32).toString('base64'));
   if (key === undefined) throw new Error('a fresh key was not read');

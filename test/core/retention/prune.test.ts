@@ -221,7 +221,7 @@ describe('pruning', function () {
   });
 
   describe('of months with a broken audit log', () => {
-    /** As somebody who is master of the database. */
+    /** An attacker with full access to the database. */
     const tamper = (statement: string) =>
       query(
         asSuperuser(url),

@@ -10,9 +10,9 @@ import { startTcpProxy, type TcpProxy } from '../../support/network/tcp-proxy.ts
 import { createMigratedDatabase, query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 
-/** What was found in the database is told for so long. */
+/** How long results of the database are cached. */
 const AGE_MS = 2_000;
-/** What is told of the database itself; everything else is the process's own. */
+/** The metrics of the database itself; all others belong to the process. */
 const OF_DATABASE = [
   'hub_callbacks_waiting',
   'hub_seats',

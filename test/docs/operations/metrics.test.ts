@@ -51,7 +51,7 @@ describe('the metrics of a hub', function () {
     return Object.fromEntries(all);
   };
   const labelled = (name: string, labels: Record<string, string>) => `${name}${JSON.stringify(labels)}`;
-  /** What the database was asked some seconds ago is told again. */
+  /** Results of the database are cached for some seconds. */
   const untilTold = (holds: (told: Scrape) => boolean, what: string): Promise<void> =>
     until(async () => holds(await scrape(payments.hub)), what, 20_000);
 

@@ -1,4 +1,4 @@
-// Lets a fault strike while customers activate and pay, and says what they saw of it and whether the books are right.
+// Injects a fault while customers activate and pay; reports what they saw and whether the records are right.
 import { setTimeout as pause } from 'node:timers/promises';
 import { issueLicense } from '../../support/hub/license.ts';
 import { until } from '../../support/until.ts';

@@ -1,11 +1,11 @@
-// Customers who activate, release and check their machines all the time, and remember every answer they got.
+// Customers who activate, release and check their machines continuously, and record every response.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TestLicense } from '../../support/hub/license.ts';
 
 export type LicenseCall = 'activate' | 'deactivate' | 'status';
 
-/** An answered request. Status 0: it was cut off, and nobody knows what came of it. */
+/** A response. Status 0: the connection was closed, and the outcome is unknown. */
 export type LicenseAnswer = {
   readonly gateway: string;
   readonly call: LicenseCall;
@@ -125,7 +125,7 @@ async function ask(gateway: string, call: LicenseCall, { license, fingerprint }:
   }
 }
 
-/** Ledgers an answer; says what is wrong with it, if anything is. */
+/** Records a response; returns its error, if any. */
 function note(machine: Machine, call: LicenseCall, status: number, body: Body): string | undefined {
   const { seatId, isSure } = machine;
   const isLost = isSure && seatId !== undefined;

@@ -1,4 +1,4 @@
-// Compares the seats in the database with what customers were told.
+// Compares the seats in the database with the responses to customers.
 import { formatId } from '../../../core/ids.ts';
 import { miscounted } from '../../support/hub/license.ts';
 import { query } from '../../support/postgres/databases.ts';

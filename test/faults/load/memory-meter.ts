@@ -1,4 +1,4 @@
-// Loaded into a hub by --import: notes what the hub holds in memory and how late its event loop is, a line at a time.
+// Loaded into a hub by --import: prints its memory and its event loop delay, one line at a time.
 import { appendFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';

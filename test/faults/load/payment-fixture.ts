@@ -1,4 +1,4 @@
-// The real thing that the model is held against: a cluster, its sessions, and what is going on at the moment.
+// The system that the model is compared with: a cluster, its sessions, and the operations in progress.
 import { randomUUID } from 'node:crypto';
 import { ConnectError } from '@connectrpc/connect';
 import type { SimulatedPayment } from '../../../cli/simulator/controls.ts';
@@ -113,7 +113,7 @@ export async function comeToRest(fixture: PaymentFixture, model: Model, limitMs:
   await until(atRest, 'all is settled', limitMs).catch((error) => {
     throw new Error([error.message, ...trouble].join('\n'));
   });
-  // Those that are not paid would be asked about for a day, beside those of the next run.
+  // Unpaid sessions would be verified for a day, together with those of the next run.
   await query(cluster.databaseUrl, 'update charge_session set next_check_at = null');
 }
 

@@ -1,4 +1,4 @@
-// Customers who buy and pay, one order after the other; the provider calls back until somebody answers.
+// Customers who buy and pay, one order after the other; the provider retries callbacks until a hub answers.
 import { setTimeout as pause } from 'node:timers/promises';
 import { GATEWAYS } from '../../support/hub/payment.ts';
 import type { Cluster } from '../scenes/cluster.ts';

@@ -6,7 +6,7 @@ export type Probes = {
   readonly all: readonly Probe[];
   /** Whether every gateway was asked since then, and was ready when it was asked last. */
   allReadySince(start: number): boolean;
-  /** What orchestrators should have been told between these two moments, and were not. */
+  /** What orchestrators should have seen between these two moments, but did not. */
   trouble(outage: Outage, from: number, to: number): string[];
   stop(): Promise<void>;
 };

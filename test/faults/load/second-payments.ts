@@ -1,4 +1,4 @@
-// Sessions that customers pay again: what stands at the provider, and what the hub keeps as duplicate payments.
+// Sessions that customers pay again: the provider's payments, and the hub's duplicate payments.
 import type { SimulatedPayment } from '../../../cli/simulator/controls.ts';
 import type { Simulator } from '../../../cli/simulator/simulator.ts';
 import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';

@@ -1,4 +1,4 @@
-// Callbacks that somebody sends who knows ids and no secrets: none may do more than make the hub ask the provider.
+// Callbacks of an attacker who knows ids but no secrets: they may at most cause a query to the provider.
 import { formatId, newUuid } from '../../../core/ids.ts';
 import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { type Claim, callbackFields } from '../../support/hub/payment.ts';

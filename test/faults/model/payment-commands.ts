@@ -105,7 +105,7 @@ const fault = command(
   (step) => ({ run: (_, { cluster }) => cluster.simulator.faults.add(step) }),
 );
 
-/** Only the validation API fails: whoever forges validation ids must gain nothing from it. */
+/** Only the validation API fails: forged validation ids must gain nothing from it. */
 const validationOutage = command(
   'validation outage',
   fc.record({
@@ -178,7 +178,7 @@ const kill = command('kill', fc.record({ hub: fc.nat(1), afterMs: fc.nat(400) })
     begin(pause(afterMs).then(() => (cluster.hub(hub) ? cluster.replace(hub) : undefined))),
 }));
 
-/** What it was told before is old news afterwards. */
+/** Its earlier answers are outdated afterwards. */
 const freeze = command(
   'freeze past the lease',
   fc.record({ hub: fc.nat(1), ms: fc.integer({ min: 100, max: 900 }) }),

@@ -1,4 +1,4 @@
-// The reference model: what the hub has to believe of a session in the end, by what customers and strangers did.
+// The reference model: the final state of a session after the actions of customers and attackers.
 import type { Claim, GatewayName } from '../../support/hub/payment.ts';
 
 export type ModelSession = {

@@ -1,4 +1,4 @@
-// Compares the hub's books with the provider's, row by row, and says everything that is not as it has to be.
+// Compares the hub's records with the provider's, row by row, and reports every difference.
 import type { SimulatedPayment } from '../../../cli/simulator/controls.ts';
 import { OTHER_FIELDS } from '../../../core/payment/callbacks/claim.ts';
 import { query } from '../../support/postgres/databases.ts';

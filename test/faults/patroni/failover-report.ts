@@ -1,4 +1,5 @@
-// What a failover cost: how long Patroni took, how long after it the hubs wrote again, and what hubs said meanwhile.
+// The cost of a failover: the time of Patroni, the time until hubs wrote again, and the hubs' responses
+// meanwhile.
 import type { LicenseAnswer } from '../load/license-load.ts';
 import type { Probe } from '../load/probes.ts';
 

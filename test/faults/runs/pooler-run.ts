@@ -20,7 +20,7 @@ export type PoolerReport = {
   /** What strangers left in the sessions, so many times. */
   readonly disturbances: number;
   readonly seconds: number;
-  /** Requests that were not answered as they should be, hubs that did not start, and what is wrong with the books. */
+  /** Wrong responses, hubs that did not start, and errors in the records. */
   readonly trouble: readonly string[];
 };
 
@@ -45,7 +45,7 @@ export async function runBehindPooler({ requests, restarts }: PoolerRun): Promis
       DATABASE_URL: bouncer.url,
       HUB_DATABASE_POOLER: 'transaction',
       HUB_DATABASE_SCHEMA: SCHEMA,
-      // The simulator shares the machine, and is not what is tried here.
+      // The simulator shares the machine, but is not under test.
       HUB_PROVIDER_TIMEOUT_MS: '30000',
     },
   });
@@ -79,7 +79,7 @@ async function licenseOf(cluster: Cluster): Promise<TestLicense> {
   return issueLicense(hub.licenses, { seatLimit: 50 });
 }
 
-/** Half of the restarts wait for what is under way, and half do not. */
+/** Half of the restarts wait for requests in progress, and half do not. */
 async function restartAll(load: Load, cluster: Cluster, { requests, restarts }: PoolerRun): Promise<void> {
   for (let count = 0; count < restarts; count++) {
     await until(

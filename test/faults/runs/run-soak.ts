@@ -1,4 +1,4 @@
-// npm run fault -- soak: mixed load for five minutes, or as many as are asked for, and what the hub's memory did meanwhile.
+// npm run fault -- soak: mixed load for five minutes or the given number, and the hub's memory meanwhile.
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../../support/postgres/databases.ts';
 import { soak } from './soak.ts';

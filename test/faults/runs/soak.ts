@@ -1,4 +1,4 @@
-// Mixed load for as long as one likes, on hubs that are metered: does their memory stay as it is, are they prompt?
+// Mixed load for a given time on metered hubs: checks that memory is stable and responses are prompt.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -19,7 +19,7 @@ export type Cluster = {
   readonly simulator: Simulator;
   readonly door: FrontDoor;
   readonly databaseUrl: string;
-  /** Says what went wrong with hubs that ended although nobody killed them. */
+  /** Reports hubs that exited without being killed. */
   readonly deaths: readonly string[];
   /** The gateways of the hubs that are there. */
   gateways(): readonly string[];

@@ -9,7 +9,7 @@ import { parseForm } from '../../../gateway/body/form.ts';
 
 export type FrontDoor = {
   readonly url: string;
-  /** What callers were told, in the order of the answers. */
+  /** The responses to callers, in order. */
   readonly passages: readonly Passage[];
   /** From now on callbacks go to these gateways, in turn; without one they are answered 503. */
   leadTo(gatewayUrls: readonly string[]): void;

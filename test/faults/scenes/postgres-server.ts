@@ -12,13 +12,13 @@ import { until } from '../../support/until.ts';
 export type PostgresServer = {
   /** The same over all restarts. */
   readonly url: string;
-  /** Shuts down in order: connections are ended, what is committed is kept. */
+  /** Shuts down cleanly: closes connections and keeps commits. */
   stop(): Promise<void>;
   /** SIGKILL to the server and all of its processes; resolves when they are gone. */
   kill(): Promise<void>;
   /** Starts it if it does not run. */
   start(): Promise<void>;
-  /** SIGSTOP to all of its processes: connections stay open, and nobody answers. */
+  /** SIGSTOP to all of its processes: connections stay open without answers. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
   /** A hot standby that has everything this server has acknowledged (synchronous replication). */

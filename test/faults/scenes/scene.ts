@@ -1,4 +1,4 @@
-// A place where faults strike: hubs under load, the servers that they depend on, and what can happen to those.
+// An environment for faults: hubs under load, the servers that they depend on, and the faults of those.
 import type { Cluster } from './cluster.ts';
 
 export type Scene<S extends Stage> = {
@@ -20,7 +20,7 @@ export type Fault<S> = {
   /** What goes wrong, for a table. */
   readonly what: string;
   readonly outage: Outage;
-  /** Breaks something, leaves it broken for so long, and mends it. */
+  /** Breaks something, leaves it broken for the given time, and repairs it. */
   readonly strike: (stage: S, ms: number) => Promise<void>;
   /** What is repaired once requests succeed again, while they go on. */
   readonly repair?: (stage: S) => Promise<void>;

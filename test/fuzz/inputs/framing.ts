@@ -1,9 +1,9 @@
-// Takes answers apart: frames of streams, and what is compressed.
+// Parses responses: frames of streams, and compressed data.
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { Answer } from '../send.ts';
 import type { Protocol } from './input.ts';
 
-/** All that the body says, as text: a secret in a compressed answer is none the less told. */
+/** The whole body as text, decompressed so that secrets in it are found. */
 export function legibleBody(protocol: Protocol, { headers, body }: Answer): string {
   if (protocol === 'rest' || protocol === 'bytes' || protocol === 'connect')
     return `${decoded(body, headers)}`;

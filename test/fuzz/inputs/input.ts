@@ -1,4 +1,4 @@
-// One input of a fuzz run: a request as it goes over the wire, and what is needed to judge the answer.
+// One input of a fuzz run: a request on the wire, and the data that judges the response.
 import type { DescMethod } from '@bufbuild/protobuf';
 
 /** How an answer is to be read. `bytes`: whatever comes back. */
@@ -17,7 +17,7 @@ export type Input = {
   readonly body: Uint8Array;
 };
 
-/** The input as somebody could repeat it by hand. */
+/** The input in a form that can be repeated by hand. */
 export function inputText({ port, protocol, http, method, path, headers, body }: Input): string {
   const bytes = Buffer.from(body);
   const shown = /^[\x20-\x7e\r\n]*$/.test(bytes.toString('latin1'))

@@ -222,7 +222,7 @@ function textValues(rules: StringRules | undefined, own: readonly string[], word
   const min = Number(rules?.minLen ?? 0n);
   const max = Number(rules?.maxLen || 200n);
   const plain = fc.string({ minLength: min, maxLength: Math.min(max, min + 30) });
-  // Names, versions, slugs: whatever form is asked for, some of these have it.
+  // Names, versions, slugs: some of these match any required form.
   const shaped = fc.oneof(
     fc.stringMatching(/^[a-z][a-z0-9]{0,12}$/),
     fc.stringMatching(/^[0-9]{1,3}(\.[0-9]{1,3}){0,2}$/),

@@ -18,7 +18,7 @@ export type RestInputsOptions = {
 export function restInputs({ routes, words, claims }: RestInputsOptions): fc.Arbitrary<Input> {
   return fc.oneof(
     ...routes.map((route) => {
-      // A file without parameters, and a large one: a few requests show what there is to it.
+      // A file without parameters, and a large one: a few requests suffice.
       const weight = 'unlisted' in route.about ? 1 : 10;
       return { weight, arbitrary: inputsOf(route, words, claims) };
     }),

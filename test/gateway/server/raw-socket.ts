@@ -31,7 +31,7 @@ export async function openRaw(port: number): Promise<RawConnection> {
   };
 }
 
-/** Sends `text` as it is, and returns what the server answered until it closed the connection. */
+/** Sends `text` unchanged, and returns the response until the server closes the connection. */
 export async function sendRaw(port: number, text: string | Uint8Array): Promise<RawAnswer[]> {
   const connection = await openRaw(port);
   connection.socket.write(text);

@@ -63,7 +63,7 @@ const SAYING: Readonly<Record<string, (value: number) => Sample[]>> = {
   HubAuditChainStopped: (value) => [['hub_audit_chain_stopped', value]],
   HubAuditChainCut: (value) => [['hub_audit_head_lost', value]],
 };
-/** Of what is so at a moment, these are left to others: a hub that is away, what doctor and the overview count themselves. */
+/** Alerts that other checks cover: a hub that is down, and what doctor and the overview count themselves. */
 const ELSEWHERE = ['HubDown', 'HubAbsent', 'HubWorkersMissing', 'HubCallbacksWait', 'HubDuplicatePayments'];
 
 describe('the health of a running hub', () => {

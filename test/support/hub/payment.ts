@@ -160,7 +160,7 @@ export async function untilStatus(
   await until(reached, `session ${session.sessionId} is ${status}`, limitMs);
 }
 
-/** A duplicate payment of a session, as if the provider had told of one; its id. */
+/** Adds a duplicate payment of a session, as if the provider had reported one; returns its id. */
 export async function addDuplicate(
   { hub }: Pick<Payments, 'hub'>,
   { sessionId, gateway }: ChargeSession,

@@ -12,9 +12,9 @@ export type ProviderTap = {
   about(text: string): string[];
   /** The names of all headers so far. */
   readonly headers: ReadonlySet<string>;
-  /** The most calls that were under way at the same time. */
+  /** The maximum number of concurrent calls so far. */
   peak(): number;
-  /** From now on the provider does what calls ask for, but nobody hears of it until `release`. */
+  /** From now on the provider performs calls, but its responses are held until `release`. */
   hold(): void;
   /** Calls that the provider has answered and whose answers are held back. */
   held(): number;

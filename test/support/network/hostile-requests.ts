@@ -5,7 +5,9 @@ export type HostileRequest = { readonly about: string; readonly text: string };
 /** What would run if a server took the rest of a request for the next one. */
 export const SMUGGLED = 'GET /smuggled HTTP/1.1\r\nHost: hub\r\n\r\n';
 
-/** Each has to be refused with 400 or by the end of the connection, and what is inside never answered. */
+/**
+ * Each must be refused with 400 or by closing the connection, and the request inside must never be answered.
+ */
 export function smugglingRequests(path: string): HostileRequest[] {
   const head = `POST ${path} HTTP/1.1\r\nHost: hub\r\nContent-Type: application/json\r\n`;
   const chunked = 'Transfer-Encoding: chunked\r\n';

@@ -11,7 +11,10 @@ export type TcpProxy = {
   up(): Promise<void>;
   /** Cuts every connection; new ones go to this server. */
   leadTo(url: string): void;
-  /** Cuts the connection that is next to send this text when the target has dealt with it, instead of passing its answer on. */
+  /**
+   * Closes the next connection that sends this text after the target has processed it, instead of passing the
+   * response on.
+   */
   loseAnswerTo(text: string, onLost?: () => void): void;
   /** Cuts the connection that is next to send this text: when the target has got it, or before. */
   cutAt(text: string, options: { delivered: boolean }): void;

@@ -38,7 +38,7 @@ describe('allocating seats', () => {
     return { pool, clock: () => new Date(), seatsTaken: { inc() {} } };
   }
 
-  /** Messages for errors, undefined for what is not allocated. */
+  /** Messages of errors; undefined if not allocated. */
   async function allocate(requests: readonly SeatRequest[]): Promise<(Allocation | string | undefined)[]> {
     const results = await allocateSeats(requests, 'wait', options());
     return results.map((result) => (result instanceof Error ? result.message : result));

@@ -9,7 +9,7 @@ import { issueLicense } from '../../../support/hub/license.ts';
 import { activate, checkStatus } from '../../../support/network/rest.ts';
 
 const LICENSES = 12;
-/** Checks under way at each hub, all the time. */
+/** Concurrent checks at each hub, all the time. */
 const CHECKERS = 12;
 
 type Check = { readonly licenseId: string; readonly startedAt: number; readonly status: number };

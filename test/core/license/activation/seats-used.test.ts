@@ -31,7 +31,7 @@ describe('the stored number of taken seats', function () {
         [3, -1],
       ],
     );
-  /** As a hub from before does it, or somebody with psql. */
+  /** Like an older hub, or psql. */
   const addSeats = (licenseId: string, machines: readonly string[], released = false) =>
     query(
       url,

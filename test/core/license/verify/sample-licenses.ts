@@ -10,7 +10,7 @@ const PLAIN: LicenseContent = {
   kid: 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs',
 };
 
-/** Licenses to sign, by what is special about them. */
+/** Licenses to sign, by their special feature. */
 export const SAMPLE_LICENSES: Readonly<Record<string, LicenseContent>> = {
   'no optional member': PLAIN,
   'every optional member': {

@@ -64,7 +64,7 @@ describe('a flood of forged callbacks', function () {
     };
   };
   const questions = () => payments.tap.calls.filter((path) => !path.endsWith('/grant'));
-  /** Callbacks that are not dealt with yet, and jobs that are still to come. */
+  /** Unprocessed callbacks and pending jobs. */
   const open = async (): Promise<number> => {
     const [row] = await query<{ open: number }>(
       payments.hub.databaseUrl,

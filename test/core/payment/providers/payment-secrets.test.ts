@@ -69,7 +69,7 @@ describe("the secrets of a hub's payments", function () {
     expect(found(told), 'the answers').to.deep.equal([]);
   });
 
-  /** A provider at its worst: whatever it is asked, its answer repeats all that it was told. */
+  /** A hostile provider that repeats all it received in its response. */
   function talk({ path, everything }: Heard) {
     const reply = (body: object) => ({ body: JSON.stringify({ statusMessage: everything, ...body }) });
     if (path.includes('html')) return { status: 500, body: `<html>${everything}</html>` };

@@ -18,7 +18,7 @@ const EVENTS = [
   'checkout_refused',
 ] as const satisfies StatusEvent[];
 
-/** `status!`: verified. The rows are states, the columns the events above; `·`: stays as it is. */
+/** `status!`: verified. The rows are states, the columns the events above; `·`: no change. */
 const TABLE: Readonly<Record<string, string>> = {
   pending: '   failed cancelled success! failed! cancelled! cancelled! ·       failed!',
   failed: '    ·      cancelled success! failed! cancelled! cancelled! pending failed!',

@@ -19,7 +19,7 @@ import { query } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
 
 const TIMEOUT_MS = 60_000;
-/** Far less than a provider that hangs has to answer: nobody can have waited for it. */
+/** Far less than the timeout of a provider that hangs: nothing can have waited for it. */
 const SOON_MS = TIMEOUT_MS / 4;
 const QUESTIONS = 4;
 const FIRST_MS = 60_000;

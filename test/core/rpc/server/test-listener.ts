@@ -114,7 +114,7 @@ export async function getBy(session: http2.ClientHttp2Session, path: string): Pr
   return version;
 }
 
-/** Writes, and lets the other side read it before what is written next. */
+/** Writes, and lets the peer read it before the next write. */
 export async function write(socket: net.Socket, data: string | Uint8Array): Promise<void> {
   await new Promise<void>((resolve) => {
     socket.write(data, () => setImmediate(resolve));

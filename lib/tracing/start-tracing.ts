@@ -14,6 +14,7 @@ import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@ope
 import type { Logger } from 'pino';
 import { throttle } from '../net/throttle.ts';
 import { createContextManager } from './context-manager.ts';
+import { switchTracing } from './spans.ts';
 
 export type Tracing = {
   /** Ends tracing and exports the rest. Resolves within `graceMs` with whether the collector accepted it. */
@@ -57,8 +58,10 @@ export function startTracing({ version, role, logger }: TracingOptions): Tracing
   context.setGlobalContextManager(createContextManager());
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   trace.setGlobalTracerProvider(provider);
+  switchTracing(true);
   return {
     async stop(graceMs) {
+      switchTracing(false);
       trace.disable();
       propagation.disable();
       context.disable();

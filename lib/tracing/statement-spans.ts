@@ -1,7 +1,7 @@
 // Spans of SQL statements, for those that belong to a trace.
-import { context, ProxyTracerProvider, type Span, SpanKind, trace } from '@opentelemetry/api';
+import { context, type Span, SpanKind, trace } from '@opentelemetry/api';
 import type { ClientBase, Pool } from 'pg';
-import { activeBatchSize, errorType, failSpan, tracer } from './spans.ts';
+import { activeBatchSize, errorType, failSpan, isTracing, tracer } from './spans.ts';
 
 type Query = (...args: unknown[]) => Promise<unknown>;
 
@@ -14,7 +14,7 @@ export function keepContextInPool(pool: Pool): void {
   pool.connect = bound as typeof pool.connect;
 }
 
-/** Call it for each new connection. */
+/** Call it for each new connection. Tracing starts before the pool opens. */
 export function traceStatements(client: ClientBase): void {
   if (!isTracing()) return;
   const query: Query = client.query.bind(client);
@@ -41,12 +41,6 @@ export function traceStatements(client: ClientBase): void {
     return result;
   };
   client.query = traced as typeof client.query;
-}
-
-/** Without an SDK there is no span to belong to. Tracing starts before the pool opens. */
-function isTracing(): boolean {
-  const provider = trace.getTracerProvider();
-  return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer('hub') !== undefined;
 }
 
 function startStatementSpan(client: ClientBase, preparedName: string | undefined, text: string): Span {

@@ -51,7 +51,7 @@ describe('a database outage during a provider call', () => {
   it('delays no session whose callback is stored, although the answer is lost', async () => {
     const session = await createSession(payments, 'gateway_one');
     const fields = callbackFields(session, 'paid', payQuietly(payments, session));
-    proxy.loseAnswerTo('append_callbacks');
+    proxy.loseAnswerTo('append_and_lease_callbacks');
     expect((await callBack(payments.hub.gatewayUrl, 'gateway_one', fields)).status).to.equal(503);
     expect((await callBack(payments.hub.gatewayUrl, 'gateway_one', fields)).status).to.equal(200);
     await untilStatus(payments, session, 'success');

@@ -256,8 +256,8 @@ async function requireEmpty(
     await rm(headAside(auditHeadFile ?? place.auditHeadFile), { force: true });
   }
   throw new Error(
-    `the backup of ${restored} is restored completely in this database already${key}: start the hub, or restore ` +
-      'into a new one',
+    `the backup of ${restored} is restored completely in this database already${key}: ` +
+      'start the hub, or restore into a new one',
   );
 }
 

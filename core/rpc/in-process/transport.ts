@@ -124,8 +124,8 @@ type CallOptions = {
 };
 
 /**
- * What interceptors pass on, and the implementation gets as its context. Few of them read headers or the signal,
- * so the call creates these on first use: to create them each time costs a tenth of a soft check.
+ * What interceptors pass on, and the implementation gets as its context. Few of them read headers or the
+ * signal, so the call creates these on first use: creating them each time cost 6 µs of 78 for a public key.
  */
 class InProcessCall implements Call {
   readonly stream = false;

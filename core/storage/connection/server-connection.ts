@@ -73,7 +73,7 @@ export class ServerConnection extends pg.Connection {
     this.#stop.abort(new Error('Connection terminated'));
   }
 
-  /** Passes all further events to the client. An accepted session emits many: it goes back to the method of the driver. */
+  /** Passes all further events to the client. Restores the driver's method, because a session emits many. */
   #accept(): void {
     this.#check = undefined;
     this.emit = super.emit;

@@ -128,8 +128,15 @@ async function encrypt(socket: Socket, { target, server, signal }: TransportOpti
   }
 }
 
-const UNTRUSTED =
-  /^(SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|CERT_UNTRUSTED|CERT_SIGNATURE)/;
+const UNTRUSTED = new RegExp(
+  `^(${[
+    'SELF_SIGNED_CERT',
+    'DEPTH_ZERO_SELF_SIGNED',
+    'UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)',
+    'CERT_UNTRUSTED',
+    'CERT_SIGNATURE',
+  ].join('|')})`,
+);
 
 function remedyFor(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';

@@ -10,7 +10,7 @@ export function partitionMetrics(clock: Clock): Figures {
     specs: [
       {
         name: MONTHS_AHEAD,
-        help: 'Months after this one for which every partitioned table has its partition; the hub creates three.',
+        help: 'Months ahead for which every partitioned table has its partition; the hub creates three.',
       },
     ],
     async read(client) {

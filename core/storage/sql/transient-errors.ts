@@ -36,7 +36,14 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   }
   if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
   // pg and its pool report these without a code.
-  return /^(Connection terminated|Query read timeout|timeout (exceeded|expired)|Client has encountered a connection error)/.test(
-    error.message,
-  );
+  return DRIVER_MESSAGE.test(error.message);
 }
+
+const DRIVER_MESSAGE = new RegExp(
+  [
+    '^(Connection terminated',
+    'Query read timeout',
+    'timeout (exceeded|expired)',
+    'Client has encountered a connection error)',
+  ].join('|'),
+);

@@ -17,9 +17,16 @@ export type Step = { readonly command: string; readonly output: string };
 /** What a command printed, the code it ended with, and what it complained about meanwhile. */
 export type Outcome = { readonly output: string; readonly code: number; readonly complaints: string };
 
+export type FollowOptions = {
+  /** Texts that the commands contain, and what replaces them. */
+  readonly stand?: Readonly<Record<string, string>>;
+  /** Runs `npx hubctl` without npx. */
+  readonly skipsNpx?: boolean;
+};
+
 export type Demo = {
   /** Runs the commands in one shell, in a folder that looks like the checkout. */
-  follow(commands: readonly string[], stand?: Readonly<Record<string, string>>): Promise<Outcome[]>;
+  follow(commands: readonly string[], options?: FollowOptions): Promise<Outcome[]>;
   stop(): Promise<void>;
 };
 
@@ -54,7 +61,7 @@ export async function startDemo(): Promise<Demo> {
   const portOf = (url: string): string => new URL(url).port;
 
   return {
-    async follow(commands, stand = {}) {
+    async follow(commands, { stand = {}, skipsNpx = false } = {}) {
       const place = await makeCheckout(dataDir);
       const ports: Record<string, string> = {
         5098: portOf(simulator),
@@ -68,6 +75,8 @@ export async function startDemo(): Promise<Demo> {
           .replace(/\b5\d{3}\b/g, (port) => ports[port] ?? port);
       const mark = `{ code=$?; printf '\\n${MARK}%d\\n' $code; printf '\\n${MARK}\\n' >&2; }`;
       const script = [
+        // npx takes longer than most commands. README.md runs the real one.
+        ...(skipsNpx ? ['npx() { "$@"; }'] : []),
         `trap 'kill $(jobs -p) 2> /dev/null; wait' EXIT`, // a page that fails half-way leaves no hub behind
         ...commands.map((command) => `${actual(command)}\n${mark}`),
       ].join('\n');
@@ -106,7 +115,7 @@ export async function startDemo(): Promise<Demo> {
 export async function onDemo(commands: readonly string[]): Promise<Outcome[]> {
   const demo = await startDemo();
   try {
-    return await demo.follow(commands);
+    return await demo.follow(commands, { skipsNpx: true });
   } finally {
     await demo.stop();
   }

@@ -392,7 +392,7 @@ export const SETTINGS: readonly Setting[] = [
     'provider-questions <n>',
     '16',
     integer(1, 64),
-    'concurrent calls to the payment provider of one slot; further ones wait',
+    'verifications that a hub runs at the same time for one slot; further ones wait',
   ),
   setting(
     'retryDelaySeconds',
@@ -400,7 +400,7 @@ export const SETTINGS: readonly Setting[] = [
     'retry-delay-seconds <seconds>',
     '5',
     integer(1, 3_600),
-    'seconds until a callback that failed is processed again; the pause grows with each attempt',
+    'seconds until the hub first queries the provider again for a waiting callback; later pauses grow, to one hour at most',
   ),
   setting(
     'sweepAfterMs',

@@ -1,4 +1,4 @@
-// Times as they are typed: a day in UTC or an RFC 3339 time, and as the hub takes them.
+// Parses a day in UTC or an RFC 3339 time. Durations are in parse-expiry.ts.
 import { InvalidArgumentError } from 'commander';
 import { usageError } from '../errors/failure.ts';
 

@@ -59,7 +59,7 @@ export function createPrune({ pool, clock, guards }: PruneOptions) {
     if (before > monthOf(now)) {
       throw new HubError(
         'month_not_over',
-        `only months that are over can be pruned: ${monthOf(now)} is the latest`,
+        `only months that are over can be pruned: give ${monthOf(now)} or earlier`,
         {
           field: 'before',
         },

@@ -306,7 +306,7 @@ describe('the console in a browser', function () {
 
     it('shows apps with keys, slots and the audit log', async () => {
       await open('#/apps', fixture.tokens.operator);
-      expect((await rows('Signing keys of demo'))[0]).to.contain('signs');
+      expect((await rows('Signing keys of demo'))[0]).to.contain('active');
       expect(await rows('Limit profiles of demo')).to.have.length(2);
       await here.goTo('#/slots');
       expect(await rows('Payment slots')).to.have.length(2);

@@ -107,7 +107,7 @@ function addRestoreVerb(backup: Command, commandContext: CommandContext): void {
       });
       await out.record(report, RESTORED_FIELDS);
       out.note(
-        'Start the hub with `hubctl serve` and the same settings. The original hub must not run again.',
+        'Start the hub with `hubctl serve` and the settings of this command. The original hub must not run at the same time.',
       );
     });
   addPassphraseFile(restore);

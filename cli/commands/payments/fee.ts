@@ -121,7 +121,7 @@ function addPreviewVerb(fee: Command, commandContext: CommandContext): void {
       const fees = reply.fees.map(feeLineView);
       const feeTotal = moneyView(reply.feeTotal);
       if (!out.json() && fees.length > 0) await out.list([fees], FEE_LINE_COLUMNS);
-      await out.record({ fees, feeTotal }, [{ title: 'Fees in all', cell: () => moneyText(feeTotal) }]);
+      await out.record({ fees, feeTotal }, [{ title: 'Total fees', cell: () => moneyText(feeTotal) }]);
     });
 }
 

@@ -12,7 +12,7 @@ export type BackupReport = ValueOf<typeof BACKUP>;
 export const BACKUP_FIELDS: readonly Column<BackupReport>[] = [
   { title: 'Backup', cell: (item) => item.file },
   { title: 'Bytes', cell: (item) => item.bytes },
-  { title: 'State of', cell: (item) => item.createdAt },
+  { title: 'Data as of', cell: (item) => item.createdAt },
 ];
 
 /** Contents of a backup. */
@@ -27,10 +27,10 @@ export const BACKUP_FACTS = object('BackupFacts', {
 export type BackupFacts = ValueOf<typeof BACKUP_FACTS>;
 
 export const BACKUP_FACTS_FIELDS: readonly Column<BackupFacts>[] = [
-  { title: 'State of', cell: (item) => item.createdAt },
+  { title: 'Data as of', cell: (item) => item.createdAt },
   { title: 'Hub', cell: (item) => item.hubVersion },
   { title: 'PostgreSQL', cell: (item) => item.postgresVersion },
-  { title: 'Master keys', cell: (item) => item.masterKeyIds.join(', ') },
+  { title: 'Master key ids', cell: (item) => item.masterKeyIds.join(', ') },
   { title: 'Tables', cell: (item) => item.tables },
   { title: 'Rows', cell: (item) => item.rows },
 ];

@@ -96,7 +96,7 @@ function limitsText(limits: Readonly<Record<string, bigint>>): string {
 }
 
 const KEY_STATES: Readonly<Record<number, readonly [string, Tone]>> = {
-  [SigningKeyState.ACTIVE]: ['signs', 'good'],
+  [SigningKeyState.ACTIVE]: ['active', 'good'],
   [SigningKeyState.RETIRED]: ['retired', 'calm'],
   [SigningKeyState.WITHDRAWN]: ['withdrawn', 'bad'],
 };

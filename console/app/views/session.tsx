@@ -146,7 +146,7 @@ function SessionFacts({ session }: { readonly session: ChargeSession }) {
         ['Slot', `${session.slot} (${session.gateway})`],
         ['Created', <Moment key="created" at={session.createdAt} />],
         ['Status since', <Moment key="since" at={session.statusChangedAt} />],
-        ['Risk, by the provider', riskText(session.riskLevel, session.riskTitle)],
+        ['Risk', riskText(session.riskLevel, session.riskTitle)],
         ['Held for review since', session.heldAt && <Moment key="held" at={session.heldAt} />],
         ['Released', session.releasedAt && <Moment key="released" at={session.releasedAt} />],
         ['Hub’s transaction', session.merchantTransactionId && <code>{session.merchantTransactionId}</code>],

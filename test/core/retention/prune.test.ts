@@ -211,7 +211,7 @@ describe('pruning', function () {
         ({ code, message }) => `${code}: ${message}`,
       );
     expect(await attempt('2025-05')).to.equal(
-      'month_not_over: only months that are over can be pruned: 2025-04 is the latest',
+      'month_not_over: only months that are over can be pruned: give 2025-04 or earlier',
     );
     expect(await attempt('2025-03')).to.match(
       /^months_in_use: 1 callbacks of these months are not processed yet/,

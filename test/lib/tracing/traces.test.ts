@@ -231,7 +231,9 @@ describe('traces of a gateway and a core in two processes', function () {
       'http.response.status_code': 200,
     });
     expect(childOf(childOf(request, served.name), served.name)).to.equal(served);
-    expect(childOf(served, 'append_and_lease_callbacks').attributes['db.query.summary']).to.equal('append_and_lease_callbacks');
+    expect(childOf(served, 'append_and_lease_callbacks').attributes['db.query.summary']).to.equal(
+      'append_and_lease_callbacks',
+    );
     const question = childOf(served, 'verify');
     expect(question.attributes).to.deep.equal({
       'hub.slot': 'store',

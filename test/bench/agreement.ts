@@ -1,8 +1,11 @@
-// Before anything is measured: two servers answer the same requests with answers of the same shape.
+// Checks before the measurements that two servers give responses of the same shape to the same requests.
 import type { Case } from './cases.ts';
 import type { Server } from './sides/side.ts';
 
-/** @throws Error that names the first difference: figures of servers that do different things compare nothing */
+/**
+ * @throws Error that names the first difference, since a comparison of servers that do different work is
+ * invalid
+ */
 export async function checkAgreement(cases: readonly Case[], one: Server, other: Server): Promise<void> {
   for (const each of cases) {
     const [ours, theirs] = [await answerOf(each, one), await answerOf(each, other)];
@@ -11,9 +14,9 @@ export async function checkAgreement(cases: readonly Case[], one: Server, other:
   }
 }
 
-/** Status and names of the members; of text that is not JSON, how many lines. */
-async function answerOf({ prepare }: Case, { port, warehouse }: Server): Promise<string> {
-  const request = (await prepare(warehouse, 1))();
+/** The status and the member names of a JSON response, or the number of lines of any other text. */
+async function answerOf({ prepare }: Case, { port, database }: Server): Promise<string> {
+  const request = (await prepare(database, 1))();
   const [, method = '', target = '', head = '', body = ''] =
     /^(\S+) (\S+) HTTP\/1\.1\r\n(.*?)\r\n\r\n(.*)$/s.exec(request ?? '') ?? [];
   const type = /^content-type: (.*)$/im.exec(head)?.[1]?.trim();

@@ -1,4 +1,5 @@
-// The benchmark works: every case is measured on every side, and a table, figures and a chart come of it. Not how fast.
+// Checks that the benchmark measures every case on every side and writes a table, figures and a chart. It
+// does not check speed.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -61,7 +62,7 @@ describe('the benchmark', () => {
 
   it('measures the effect of batching alone', async function () {
     this.timeout(120_000);
-    if (!IS_LONG) return this.skip(); // it starts all sides once more
+    if (!IS_LONG) return this.skip(); // it starts all sides again
     const program = new URL('test/bench/bound/bench-bound.ts', ROOT).pathname;
     const { stdout } = await promisify(execFile)(process.execPath, [program, '--smoke']);
     const rows = stdout.trim().split('\n').slice(2);
@@ -76,9 +77,10 @@ describe('the benchmark', () => {
 
   it('leaves no process and no file behind after Ctrl-C', async function () {
     this.timeout(120_000);
-    if (!IS_LONG) return this.skip(); // it starts all sides once more
+    if (!IS_LONG) return this.skip(); // it starts all sides again
     const temporary = await mkdtemp(join(tmpdir(), 'bench-interrupted-'));
-    // In a process group of its own, all of which is told of a Ctrl-C, as a terminal does it.
+    // The benchmark gets its own process group. The test signals the whole group, as a terminal does on
+    // Ctrl-C.
     const bench = spawn(process.execPath, [PROGRAM, '--smoke', '--out', temporary], {
       detached: true,
       env: { ...process.env, TMPDIR: temporary, REDIS_URL: '' },
@@ -98,7 +100,7 @@ describe('the benchmark', () => {
       process.kill(group, 'SIGINT');
 
       expect(await exited, said).to.deep.equal([130, null]);
-      // They have ended; init collects them when it comes to it.
+      // The processes have exited, but init may take a moment to reap them.
       await until(() => !isAlive(postgres), 'PostgreSQL is gone');
       await until(() => !isAlive(group), 'hub, peer, provider, floor and Redis are gone');
       expect(await readdir(temporary)).to.deep.equal([]);
@@ -110,7 +112,7 @@ describe('the benchmark', () => {
   });
 });
 
-/** The process of the PostgreSQL whose data directory is in this one: it runs in a group of its own. */
+/** The PostgreSQL process whose data directory is inside this directory. It has its own process group. */
 async function postgresOf(directory: string): Promise<number> {
   for (const name of await readdir(directory)) {
     const server = await runningServer(join(directory, name, 'postgres/data'));
@@ -119,7 +121,7 @@ async function postgresOf(directory: string): Promise<number> {
   throw new Error(`no PostgreSQL runs in ${directory}`);
 }
 
-/** Of a group (negative): whether any process of it is. */
+/** Whether the process exists. A negative number stands for any process of that group. */
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);

@@ -1,4 +1,5 @@
-// `npm run bench`: compares the hub with a peer; `npm run bench -- against|bound|bulk|scale|start|workers` measures something else.
+// `npm run bench`: compares the hub with a peer. `npm run bench -- against|bound|bulk|scale|start|workers`
+// runs another benchmark.
 import { runNamedProgram } from '../support/run-named-program.ts';
 
 await runNamedProgram(

@@ -1,32 +1,43 @@
-// What is asked of the servers: six cases, each a stream of whole HTTP requests.
-import { APP, MACHINE, machineOf, makeSessions, SEATS, type StockLicense, type Warehouse } from './stock.ts';
+// The six benchmark cases. Each one is a stream of complete HTTP requests.
+import {
+  APP,
+  type LicenseData,
+  MACHINE,
+  machineOf,
+  makeSessions,
+  SEATS,
+  type TestDatabase,
+} from './test-data.ts';
 
 export type CaseName = 'status' | 'activate' | 'reactivate' | 'callback' | 'settle' | 'public_key';
 
 export type Case = {
   readonly name: CaseName;
   readonly title: string;
-  /** The floor of this case: bare node:http, or the bare statements of the peer. */
+  /** The floor of this case: bare node:http, or the peer's bare statements. */
   readonly floor: 'http' | 'sql';
-  /** Hub over what it is compared with, at 32 connections, that the project sets itself; and over whom. */
+  /** The project's target: the hub's throughput over that of the peer or the floor, at 32 connections. */
   readonly mark: { readonly ratio: number; readonly over: 'peer' | 'floor' };
-  /** What each request leaves behind, one row each; undefined where it leaves nothing. The same at both sides. */
+  /**
+   * Selects the rows that requests leave behind, one per request, on both sides. Undefined if there are none.
+   */
   readonly leaves?: string;
-  /** Puts the data in place for at most `most` requests, and gives them one by one. */
-  prepare(warehouse: Warehouse | undefined, most: number): Promise<() => string | undefined>;
+  /** Prepares the data for at most `most` requests, and returns a function that yields them one by one. */
+  prepare(database: TestDatabase | undefined, most: number): Promise<() => string | undefined>;
 };
 
-export function createCases(licenses: readonly StockLicense[]): readonly Case[] {
+export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
   let sessionBatch = 0;
-  /** What the seats of a database were put in place for last. */
-  const seatsFor = new Map<Warehouse, CaseName>();
-  const resetSeats = async (warehouse: Warehouse | undefined, name: CaseName): Promise<void> => {
-    if (warehouse === undefined) return;
-    // A soft check leaves them as they are.
-    if (name !== 'status' || seatsFor.get(warehouse) !== name) await warehouse.resetSeats(licenses);
-    seatsFor.set(warehouse, name);
+  /** The case that the seats of each database were last prepared for. */
+  const seatsFor = new Map<TestDatabase, CaseName>();
+  const resetSeats = async (database: TestDatabase | undefined, name: CaseName): Promise<void> => {
+    if (database === undefined) return;
+    // A soft check does not change the seats.
+    if (name !== 'status' || seatsFor.get(database) !== name) await database.resetSeats(licenses);
+    seatsFor.set(database, name);
   };
-  const licenseAt = (index: number): StockLicense => licenses[index % licenses.length] as StockLicense; // there are some
+  // The list is never empty.
+  const licenseAt = (index: number): LicenseData => licenses[index % licenses.length] as LicenseData;
   const activations = (seatOf: (index: number) => number | undefined) => {
     let sent = 0;
     return (): string | undefined => {
@@ -45,9 +56,9 @@ export function createCases(licenses: readonly StockLicense[]): readonly Case[] 
       });
     };
   };
-  const callbacks = async (warehouse: Warehouse | undefined, count: number, status: string) => {
+  const callbacks = async (database: TestDatabase | undefined, count: number, status: string) => {
     const sessions = makeSessions(count, sessionBatch++);
-    await warehouse?.addSessions(sessions);
+    await database?.addSessions(sessions);
     let sent = 0;
     return (): string | undefined => {
       const session = sessions[sent++];
@@ -64,8 +75,8 @@ export function createCases(licenses: readonly StockLicense[]): readonly Case[] 
       title: 'Soft check of a seated machine',
       floor: 'sql',
       mark: { ratio: 2, over: 'peer' },
-      async prepare(warehouse) {
-        await resetSeats(warehouse, 'status');
+      async prepare(database) {
+        await resetSeats(database, 'status');
         let sent = 0;
         return () => get(`/v1/status/${licenseAt(sent++).licenseId}?fp=${machineOf(0)}`);
       },
@@ -76,8 +87,8 @@ export function createCases(licenses: readonly StockLicense[]): readonly Case[] 
       leaves: 'select from seat where released_at is null',
       floor: 'sql',
       mark: { ratio: 2, over: 'peer' },
-      async prepare(warehouse) {
-        await resetSeats(warehouse, 'activate');
+      async prepare(database) {
+        await resetSeats(database, 'activate');
         return activations((index) => {
           const seat = 1 + Math.floor(index / licenses.length);
           return seat < SEATS ? seat : undefined;
@@ -89,8 +100,8 @@ export function createCases(licenses: readonly StockLicense[]): readonly Case[] 
       title: 'Activation, same seat again',
       floor: 'sql',
       mark: { ratio: 2.5, over: 'peer' },
-      async prepare(warehouse) {
-        await resetSeats(warehouse, 'reactivate');
+      async prepare(database) {
+        await resetSeats(database, 'reactivate');
         return activations(() => 0);
       },
     },
@@ -100,8 +111,8 @@ export function createCases(licenses: readonly StockLicense[]): readonly Case[] 
       leaves: 'select from callback',
       floor: 'sql',
       mark: { ratio: 2, over: 'peer' },
-      // A status of no consequence: nothing is asked, nothing is settled.
-      prepare: (warehouse, most) => callbacks(warehouse, most, 'UNATTEMPTED'),
+      // This status has no effect: the hub does not query the provider and settles nothing.
+      prepare: (database, most) => callbacks(database, most, 'UNATTEMPTED'),
     },
     {
       name: 'settle',
@@ -109,7 +120,7 @@ export function createCases(licenses: readonly StockLicense[]): readonly Case[] 
       leaves: "select from charge_session where status = 'success'",
       floor: 'sql',
       mark: { ratio: 1.5, over: 'peer' },
-      prepare: (warehouse, most) => callbacks(warehouse, most, 'VALID'),
+      prepare: (database, most) => callbacks(database, most, 'VALID'),
     },
     {
       name: 'public_key',
@@ -125,7 +136,7 @@ function get(target: string): string {
   return `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
 }
 
-/** `text` has to be ASCII. */
+/** `text` must be ASCII. */
 function post(target: string, type: string, { text }: { readonly text: string }): string {
   return `POST ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: ${type}\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
 }

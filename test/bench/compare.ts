@@ -1,11 +1,11 @@
-// `npm run bench`: the hub against a hand-written peer and against the floor of the machine.
+// `npm run bench`: compares the hub with a hand-written peer and with the floor of the machine.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bar, createProgress } from '../../cli/output/progress.ts';
 import type { CaseName } from './cases.ts';
 import { interruptible } from './interruptible.ts';
-import { PLANS } from './plan.ts';
+import { PLANS } from './measurement-plan.ts';
 import { resultsChart } from './report/chart.ts';
 import { resultsPage, withFigures } from './report/page.ts';
 import type { Results } from './report/results.ts';
@@ -21,22 +21,23 @@ const { values } = parseArgs({
     smoke: { type: 'boolean', default: false },
     /** Names of cases, separated by commas. */
     only: { type: 'string' },
-    /** Where the results go. */
+    /** The directory for the results. */
     out: { type: 'string', default: RESULTS },
-    /** Measures nothing: tells again what a file of results says. */
+    /** Prints the results in this file and measures nothing. */
     from: { type: 'string' },
     /** A directory for the CPU profiles. */
     profile: { type: 'string' },
   },
 });
+// This program wrote the file.
 const results =
-  values.from === undefined ? await measure() : (JSON.parse(await readFile(values.from, 'utf8')) as Results); // its own file
+  values.from === undefined ? await measure() : (JSON.parse(await readFile(values.from, 'utf8')) as Results);
 process.stdout.write(resultsTable(results));
-// Figures of a part of the cases are not for keeping.
+// Results of only some of the cases are not stored.
 if (values.only === undefined) await keep(results);
 
 async function measure(): Promise<Results> {
-  await mkdir(values.out, { recursive: true }); // rather than fail at the end
+  await mkdir(values.out, { recursive: true }); // fails early if the directory cannot be created
   const progress = createProgress(process, process.env);
   const now = { line: '' };
   const shown = progress.show(() => now.line);

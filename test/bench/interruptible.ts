@@ -1,13 +1,13 @@
-// Ctrl-C during a benchmark: all that it started is stopped before it ends.
+// Handles Ctrl-C during a benchmark: stops everything that the benchmark started before the process exits.
 import { constants } from 'node:os';
 import { firstSignal } from '../../cli/interrupt/first-signal.ts';
 
-/** Starts something and keeps in mind how it is stopped: when the work is done, fails, or is interrupted. */
+/** Starts something and registers how to stop it when the work ends, fails or is interrupted. */
 export type Start = <T>(begin: () => Promise<T>, stop: (started: T) => Promise<void>) => Promise<T>;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Does `work`, then stops what it started, the latest first. After a signal it stops that all the same, and exits. */
+/** Runs `work`, then stops what it started in reverse order. After a signal it does the same and exits. */
 export async function interruptible<T>(work: (start: Start) => Promise<T>): Promise<T> {
   const undo = new AsyncDisposableStack();
   const starting = new Set<Promise<unknown>>();
@@ -36,7 +36,7 @@ export async function interruptible<T>(work: (start: Start) => Promise<T>): Prom
     return await Promise.race([work(start), interrupted]);
   } finally {
     await stopAll();
-    // What it stops fails under the work: that is no news.
+    // Stopping the servers makes the interrupted work fail. That error is expected.
     if (signal !== undefined) await interrupted;
   }
 }

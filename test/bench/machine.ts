@@ -1,10 +1,10 @@
-// What the benchmark runs on, and what else it does.
+// Describes the machine that runs the benchmark, and how busy it is.
 import { cpus, loadavg, release, totalmem, type } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { query } from '../support/postgres/databases.ts';
 import type { Machine } from './report/results.ts';
 
-/** Before anything of the benchmark runs. */
+/** Measured before the benchmark starts any program. */
 export type Busy = Pick<Machine, 'loadBefore' | 'busyBefore'>;
 
 const LOOK_MS = 1_000;
@@ -31,7 +31,7 @@ export async function describeMachine(databaseUrl: string, busy: Busy): Promise<
   };
 }
 
-/** Of all processors together, since the machine was started. */
+/** Times of all processors together since boot. */
 function processorTimes(): { readonly idle: number; readonly all: number } {
   const times = cpus().map((processor) => processor.times);
   const sum = (of: (each: (typeof times)[number]) => number): number =>

@@ -1,36 +1,39 @@
-// Measures one case: every side in turn, round after round, so that what disturbs the machine disturbs all of them.
+// Measures one case. The sides take turns in each round, so that a disturbance of the machine affects all of
+// them.
 import { setTimeout } from 'node:timers/promises';
 import type { Case } from './cases.ts';
 import { closedLoop, type Throughput } from './load/closed-loop.ts';
 import { type Latency, latencyOf } from './load/latency.ts';
 import { openLoop, type Paced } from './load/open-loop.ts';
+import { CALM_WITHIN_MS, mainConnections, type Plan } from './measurement-plan.ts';
 import { median, middle } from './median.ts';
-import { CALM_WITHIN_MS, mainConnections, type Plan } from './plan.ts';
 import { forgetPeak, postgresCpuSeconds, usageOf } from './sides/process-cost.ts';
 import type { Server, Side, SideName } from './sides/side.ts';
 import { warmUp } from './warm-up.ts';
 
 export type Cost = {
-  /** CPU seconds that the process used for 10 000 requests, what it put off until afterwards included. */
+  /** CPU seconds of the process for 10 000 requests, including work that it defers until after the window. */
   readonly cpuSeconds: number;
-  /** And PostgreSQL meanwhile, with all of its processes. */
+  /** CPU seconds of all PostgreSQL processes for the same requests. */
   readonly postgresCpuSeconds: number;
-  /** MiB resident at most while they were served. */
+  /** Peak resident memory during the window, in MiB. */
   readonly peakMiB: number;
 };
 
 export type SideResult = {
-  /** Requests per second by number of connections, the median of the rounds. */
+  /** Requests per second by number of connections: the median of the rounds. */
   readonly perSecond: ByConnections<number>;
-  /** Of each round. */
+  /** Requests per second of each round. */
   readonly rounds: ByConnections<readonly number[]>;
-  /** Of each window while it was warmed up, the first one first. */
+  /** Requests per second of each warm-up window, in order. */
   readonly warmUp: readonly number[];
-  /** At 70 % of this side's own peak; of statements alone there is none. */
+  /** At 70 % of this side's own peak throughput. Undefined for bare statements. */
   readonly latency: Latency | undefined;
-  /** By number of connections, of the round in the middle by its CPU; empty where the system does not tell. */
+  /**
+   * By number of connections, from the round with the median CPU time. Empty if the system has no such data.
+   */
   readonly cost: ByConnections<Cost>;
-  /** Busiest the load generator was, of 1: while it sent as fast as it was answered, and by the clock. */
+  /** The load generator's highest busy share, from 0 to 1, under closed-loop and open-loop load. */
   readonly generatorBusy: { readonly closed: number; readonly open: number };
 };
 
@@ -40,17 +43,17 @@ export type CaseResult = Readonly<Partial<Record<SideName, SideResult>>>;
 
 export type MeasureOptions = {
   readonly plan: Plan;
-  /** Waits until no server works off anything any more. */
+  /** Waits until no server has background work left. */
   readonly calm: () => Promise<void>;
-  /** Told after each measurement how many of how many are done. */
+  /** Receives the number of finished measurements and the total after each measurement. */
   readonly onStep: (done: number, total: number) => void;
 };
 
 const LATENCY_LOAD = 0.7;
 const LATENCY_CONNECTIONS = 256;
-/** For the first window of a case: a window for which too few requests were prepared only ends sooner. */
+/** Assumed rate for the first window of a case. If it is too low, the window only ends early. */
 const PER_SECOND_AT_FIRST = 4_000;
-/** Prepared for a window: so many times what the last one like it took. */
+/** Each window gets this many times the requests that the previous rate would use. */
 const SPARE = 1.5;
 
 export async function measureCase(
@@ -59,7 +62,7 @@ export async function measureCase(
   { plan, calm, onStep }: MeasureOptions,
 ): Promise<CaseResult> {
   const servers = sides.filter((side) => 'port' in side);
-  // More requests at a time than connections to the database only wait for each other.
+  // Requests beyond the size of the connection pool only wait for each other.
   const takesPart = (side: Side, connections: number): boolean =>
     'port' in side || connections <= mainConnections(plan);
   const windows = plan.connections.flatMap((connections) =>
@@ -83,7 +86,7 @@ export async function measureCase(
   }
   for (let round = 0; round < plan.rounds; round++) {
     for (const connections of plan.connections) {
-      // The other way round each time: what one leaves to the database to do falls upon the next.
+      // The order alternates: work that one side leaves to the database slows the next side.
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
         if (!takesPart(side, connections)) continue;
         const { rates, warmUp, costs, busy } = collectionOf(side);
@@ -105,7 +108,7 @@ export async function measureCase(
     for (const side of round % 2 === 0 ? servers : servers.toReversed()) {
       const collection = collectionOf(side);
       const [rate, seconds] = [latencyRate(collection), plan.latencySeconds];
-      const next = await each.prepare(side.warehouse, Math.ceil(rate * seconds));
+      const next = await each.prepare(side.database, Math.ceil(rate * seconds));
       await calm();
       const { port } = side;
       collection.paced.push(await openLoop({ port, connections: LATENCY_CONNECTIONS, seconds, next, rate }));
@@ -117,25 +120,25 @@ export async function measureCase(
 
 type Window = { readonly connections: number; readonly seconds: number; readonly rate: number };
 
-/** Puts in place what a window of load takes at this rate; returns what begins it. */
+/** Prepares the data for one window at this rate, and returns a function that starts the load. */
 export async function prepareWindow(
   { name, prepare }: Case,
   side: Side,
   { connections, seconds, rate }: Window,
 ): Promise<() => Promise<Throughput>> {
-  const next = await prepare(side.warehouse, Math.ceil(seconds * rate * SPARE));
+  const next = await prepare(side.database, Math.ceil(seconds * rate * SPARE));
   return 'port' in side
     ? () => closedLoop({ port: side.port, connections, seconds, next })
     : () => side.run({ caseName: name, connections, seconds });
 }
 
-async function countLeft({ leaves }: Case, { warehouse }: Side): Promise<number> {
-  return leaves === undefined ? 0 : ((await warehouse?.count(leaves)) ?? 0);
+async function countLeft({ leaves }: Case, { database }: Side): Promise<number> {
+  return leaves === undefined ? 0 : ((await database?.count(leaves)) ?? 0);
 }
 
 const LEFT_WITHIN_MS = 10_000;
 
-/** @throws Error if fewer requests took effect than were answered: to answer alone is fast */
+/** @throws Error if fewer requests took effect than were answered, since an answer without work is fast */
 async function untilLeft(each: Case, side: Side, wanted: number): Promise<void> {
   if (each.leaves === undefined) return;
   const giveUpAt = performance.now() + LEFT_WITHIN_MS;
@@ -174,7 +177,7 @@ type Collection = {
   readonly warmUp: number[];
   readonly paced: Paced[];
   readonly costs: Map<number, Cost[]>;
-  /** The generator's share of its time, of each measurement. */
+  /** The busy share of the generator in each measurement. */
   readonly busy: number[];
 };
 
@@ -205,11 +208,13 @@ function byConnections<T, R>(all: Map<number, T>, of: (one: T) => R): ByConnecti
   return Object.fromEntries([...all].map(([connections, one]) => [connections, of(one)]));
 }
 
-/** Of one processor. The clock of the kernel ticks every 10 ms: one tick at each look is calm. */
+/** Share of one processor. The kernel's clock ticks every 10 ms, so one tick per check counts as calm. */
 const CALM_CPU_SHARE = 0.12;
 const LOOK_EVERY_MS = 100;
 
-/** Waits until none of the servers uses the CPU any more: jobs, chains and vacuums that a measurement left behind. */
+/**
+ * Waits until the servers stop using the CPU for jobs, audit chains and vacuums of the previous measurement.
+ */
 export async function untilCalm(
   servers: readonly Pick<Server, 'pid'>[],
   withinMs = CALM_WITHIN_MS,

@@ -1,14 +1,14 @@
-// What stands for several rounds.
+// Reduces the values of several rounds to one.
 
-/** Of an even number, between the two in the middle. */
+/** For an even number of values: the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   const half = (sorted.length - 1) / 2;
   return ((sorted[Math.floor(half)] ?? Number.NaN) + (sorted[Math.ceil(half)] ?? Number.NaN)) / 2;
 }
 
-/** Of an even number, the lower one in the middle. */
+/** For an even number of items: the lower one of the two in the middle. */
 export function middle<T>(items: readonly T[], by: (item: T) => number): T {
   const sorted = [...items].sort((one, other) => by(one) - by(other));
-  return sorted[Math.floor((sorted.length - 1) / 2)] as T; // there is at least one
+  return sorted[Math.floor((sorted.length - 1) / 2)] as T; // the list is never empty
 }

@@ -1,4 +1,5 @@
-// A payment provider that answers every validation at once, from the validation id alone: `V-<transaction id>`.
+// A payment provider that answers every validation at once. It derives the answer from the validation id,
+// `V-<transaction id>`.
 import { createServer } from 'node:http';
 import { listen } from './sides/listen.ts';
 

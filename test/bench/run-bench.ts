@@ -1,4 +1,4 @@
-// Starts everything, measures case after case, stops everything.
+// Starts the servers, measures and profiles each case, and stops the servers.
 import { mkdir } from 'node:fs/promises';
 import { Redis } from 'ioredis';
 import { checkAgreement } from './agreement.ts';
@@ -6,30 +6,30 @@ import { type CaseName, createCases } from './cases.ts';
 import type { Start } from './interruptible.ts';
 import { describeMachine, howBusy } from './machine.ts';
 import { measureCase, untilCalm } from './measure.ts';
-import { mainConnections, type Plan } from './plan.ts';
+import { mainConnections, type Plan } from './measurement-plan.ts';
 import { connectProfiler } from './profile/inspector.ts';
 import { type Profile, profileCase } from './profile/profile-case.ts';
 import { busyWarning, type Results } from './report/results.ts';
 import { startProgram } from './sides/child.ts';
+import { startEnvironment } from './sides/environment.ts';
 import { startBareHttp, startBareSql } from './sides/floor.ts';
-import { startGround } from './sides/ground.ts';
 import { RATE_PER_MINUTE, startHub } from './sides/hub.ts';
 import { startBarePeer, startPeer } from './sides/peer.ts';
-import { makeLicenses } from './stock.ts';
+import { makeLicenses } from './test-data.ts';
 
 export type BenchOptions = {
   readonly plan: Plan;
-  /** Undefined: all. */
+  /** Undefined: all cases. */
   readonly only: readonly CaseName[] | undefined;
-  /** A directory for the whole CPU profiles. */
+  /** A directory for the complete CPU profiles. */
   readonly keepProfilesIn: string | undefined;
-  /** Told what is going on. */
+  /** Receives a line at the start of each phase. */
   readonly say: (line: string) => void;
-  /** Told how far it is with that. */
+  /** Receives the progress of the current phase. */
   readonly onStep: (done: number, total: number) => void;
 };
 
-/** @throws Error if a server does not start, or answers anything but 200 */
+/** @throws Error if a server does not start, or responds with a status other than 200 */
 export async function runBench(
   { plan, only, keepProfilesIn, say, onStep }: BenchOptions,
   start: Start,
@@ -40,7 +40,7 @@ export async function runBench(
   if (unknown !== undefined) throw new Error(`there is no case ${unknown}, only ${names.join(', ')}`);
   const begun = performance.now();
   const busy = await howBusy();
-  const { directory, redisUrl, begin } = await startGround(start);
+  const { directory, redisUrl, begin } = await startEnvironment(start);
   const provider = await begin(() =>
     startProgram(directory, { name: 'provider', file: '../provider.ts', env: {} }),
   );
@@ -55,7 +55,7 @@ export async function runBench(
   const warning = busyWarning(machine);
   if (warning !== undefined) say(warning);
   const licenses = makeLicenses(plan.licenses);
-  for (const { warehouse } of [hub, peer, barePeer, bareSql]) await warehouse?.addLicenses(licenses);
+  for (const { database } of [hub, peer, barePeer, bareSql]) await database?.addLicenses(licenses);
   const cases = createCases(licenses).filter(({ name }) => only?.includes(name) ?? true);
   await checkAgreement(cases, hub, peer);
   await checkAgreement(cases, hub, barePeer);
@@ -67,7 +67,7 @@ export async function runBench(
     const sides = [hub, peer, barePeer, each.floor === 'http' ? bareHttp : bareSql];
     measured.push({ each, sides: await measureCase(each, sides, { plan, calm, onStep }) });
   }
-  // An inspector that is open may cost time: only now.
+  // An open inspector may cost time, so profiling comes after all measurements.
   const profiled = [];
   for (const server of [hub, peer]) {
     const connect = async () => connectProfiler(await server.inspect());
@@ -97,7 +97,7 @@ export async function runBench(
   };
 }
 
-/** Where the hub counts requests and guesses. */
+/** Where the hub stores its rate-limit and guess counters. */
 async function countsIn(redisUrl: string): Promise<string> {
   if (redisUrl === '') return 'memory';
   const redis = new Redis(redisUrl);

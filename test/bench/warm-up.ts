@@ -1,10 +1,13 @@
-// Warms a server up: V8 compiles what is hot while it runs, and a hub has more code than a peer to compile.
-import type { Plan } from './plan.ts';
+// Warms up a server. V8 compiles hot code while it runs, and the hub has more code to compile than the peer.
+import type { Plan } from './measurement-plan.ts';
 
-/** Two windows in a row that gain less than this on the best one before them: it is warm. */
+/** A server is warm when two windows in a row improve on the best earlier window by less than this factor. */
 const GAIN = 1.03;
 
-/** Measures window after window until the rate stops rising; resolves with the rate of each. `measure` is told the last one. */
+/**
+ * Measures windows until the rate stops rising, and resolves with the rate of each. `measure` receives the
+ * last rate.
+ */
 export async function warmUp(
   { windowSeconds, windowsAtMost }: Plan['warmUp'],
   measure: (seconds: number, rate: number | undefined) => Promise<number>,

@@ -1,15 +1,15 @@
-// `npm run bench -- against DIRECTORY`: compares the hub of this checkout with the hub of another one, in paired rounds.
+// `npm run bench -- against DIRECTORY`: compares the hubs of this checkout and another one in paired rounds.
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Case, type CaseName, createCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { type CaseResult, measureCase, untilCalm } from '../measure.ts';
+import { PLANS, type Plan } from '../measurement-plan.ts';
 import { median } from '../median.ts';
-import { PLANS, type Plan } from '../plan.ts';
 import { startProgram } from '../sides/child.ts';
-import { startGround } from '../sides/ground.ts';
+import { startEnvironment } from '../sides/environment.ts';
 import { startHub } from '../sides/hub.ts';
-import { makeLicenses } from '../stock.ts';
+import { makeLicenses } from '../test-data.ts';
 
 const CONNECTIONS = [1, 32];
 
@@ -17,7 +17,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     only: { type: 'string' },
-    /** Paired rounds. A difference of 5 % takes ten. */
+    /** Paired rounds. Detecting a difference of 5 % takes ten. */
     rounds: { type: 'string', default: '10' },
   },
 });
@@ -32,7 +32,7 @@ const plan: Plan = {
 await interruptible((start) => compareCheckouts(resolve(other), start));
 
 async function compareCheckouts(directoryOfOther: string, start: Start): Promise<void> {
-  const { directory, redisUrl, begin } = await startGround(start);
+  const { directory, redisUrl, begin } = await startEnvironment(start);
   const provider = await begin(() =>
     startProgram(directory, { name: 'provider', file: '../provider.ts', env: {} }),
   );
@@ -42,7 +42,7 @@ async function compareCheckouts(directoryOfOther: string, start: Start): Promise
     startHub({ ...options, name: 'other', hubctl: join(directoryOfOther, 'cli/hubctl.js') }),
   );
   const licenses = makeLicenses(plan.licenses);
-  for (const { warehouse } of [hub, before]) await warehouse.addLicenses(licenses);
+  for (const { database } of [hub, before]) await database.addLicenses(licenses);
   const only = values.only?.split(',') as CaseName[] | undefined;
   for (const each of createCases(licenses).filter(({ name }) => only?.includes(name) ?? true)) {
     const calm = (): Promise<void> => untilCalm([hub, before], plan.calmWithinMs);
@@ -51,7 +51,7 @@ async function compareCheckouts(directoryOfOther: string, start: Start): Promise
   }
 }
 
-/** Ratios of this checkout to the other, of each round. */
+/** The ratio of this checkout to the other in each round. */
 function report({ title }: Case, { hub, other: before }: CaseResult): string {
   if (hub === undefined || before === undefined) return '';
   const lines = CONNECTIONS.map((connections) => {
@@ -74,7 +74,7 @@ function report({ title }: Case, { hub, other: before }: CaseResult): string {
   return `${[title, ...lines].join('\n')}\n`;
 }
 
-/** From seconds for 10 000 requests. */
+/** Converts seconds per 10 000 requests to microseconds per request. */
 function micros(seconds: number): string {
   return (seconds * 100).toFixed(0);
 }

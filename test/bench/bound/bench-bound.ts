@@ -1,25 +1,26 @@
-// `npm run bench -- bound`: the hub and its peer against the peer's statements, joined, and nothing else.
+// `npm run bench -- bound`: compares the hub and its peer with a server that only batches the peer's
+// statements.
 import { parseArgs } from 'node:util';
 import { checkAgreement } from '../agreement.ts';
 import { createCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { type CaseResult, measureCase, untilCalm } from '../measure.ts';
-import { PLANS } from '../plan.ts';
+import { PLANS } from '../measurement-plan.ts';
 import { rateRatio } from '../report/results.ts';
 import { microsText, ratioText } from '../report/words.ts';
-import { startJoined } from '../sides/floor.ts';
-import { startGround } from '../sides/ground.ts';
+import { startEnvironment } from '../sides/environment.ts';
+import { startBatchedStatements } from '../sides/floor.ts';
 import { startHub } from '../sides/hub.ts';
 import { startPeer } from '../sides/peer.ts';
-import { makeLicenses } from '../stock.ts';
+import { makeLicenses } from '../test-data.ts';
 
 const { values } = parseArgs({ options: { smoke: { type: 'boolean', default: false } } });
 const PLAN = values.smoke
   ? { ...PLANS.smoke, latencyRounds: 0 }
   : { ...PLANS.full, connections: [1, 32], rounds: 5, latencyRounds: 0 };
-/** Those of one statement and nothing besides. */
+/** The cases with a single statement and no other work. */
 const CASES = ['status', 'public_key', 'callback'];
-/** Nobody asks it anything: no case has something to verify. */
+/** No case needs a verification, so no request goes to this address. */
 const NO_PROVIDER = 'http://127.0.0.1:9';
 
 const HEAD = `| | connections | hub | peer | joined | joined over peer | hub over joined | µs of CPU a request, and of PostgreSQL: hub | peer | joined |
@@ -28,13 +29,13 @@ const HEAD = `| | connections | hub | peer | joined | joined over peer | hub ove
 process.stdout.write(await interruptible(measure));
 
 async function measure(start: Start): Promise<string> {
-  const { directory, redisUrl, begin } = await startGround(start);
+  const { directory, redisUrl, begin } = await startEnvironment(start);
   const common = { directory, providerUrl: NO_PROVIDER };
   const hub = await begin(() => startHub({ ...common, redisUrl }));
   const peer = await begin(() => startPeer({ ...common, redisUrl }));
-  const joined = await begin(() => startJoined(directory));
+  const joined = await begin(() => startBatchedStatements(directory));
   const licenses = makeLicenses(PLAN.licenses);
-  for (const { warehouse } of [hub, peer, joined]) await warehouse?.addLicenses(licenses);
+  for (const { database } of [hub, peer, joined]) await database?.addLicenses(licenses);
 
   const cases = createCases(licenses).filter(({ name }) => CASES.includes(name));
   await checkAgreement(cases, joined, peer);

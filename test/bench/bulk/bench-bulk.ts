@@ -1,4 +1,5 @@
-// `npm run bench -- bulk`: keys issued to a file, and a usage log exported: how fast, what it costs, and whether memory stays flat.
+// `npm run bench -- bulk`: issues keys to a file and exports a usage log. It measures speed, CPU cost and
+// memory.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -17,7 +18,7 @@ const { values } = parseArgs({
     /** Entries of the usage log. */
     entries: { type: 'string', default: '1000000' },
     rounds: { type: 'string', default: '3' },
-    /** A directory for a CPU profile of hub and hubctl. */
+    /** A directory for CPU profiles of hub and hubctl. */
     profile: { type: 'string' },
   },
 });
@@ -26,12 +27,12 @@ const entries = Number(values.entries);
 const profiling =
   values.profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${values.profile}` };
 
-/** How often memory is looked at. */
+/** The interval between memory readings. */
 const LOOK_EVERY_MS = 50;
 
 type Found = {
   readonly perSecond: number;
-  /** Microseconds of CPU for each. */
+  /** CPU microseconds per key or entry. */
   readonly hub: number;
   readonly postgres: number;
   readonly hubctl: number;
@@ -121,7 +122,7 @@ function rows(what: string, found: readonly Found[]): string[] {
   });
 }
 
-/** A fee for each entry of the usage log. */
+/** Adds a fee for each entry of the usage log. */
 async function addFees(databaseUrl: string): Promise<void> {
   await query(
     databaseUrl,

@@ -1,4 +1,4 @@
-// The floor under the public key: bare node:http that answers the same text from memory.
+// The floor of the public key case: bare node:http that returns the same text from memory.
 import { createServer } from 'node:http';
 import { listen } from '../sides/listen.ts';
 

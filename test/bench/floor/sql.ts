@@ -1,5 +1,6 @@
-// The floor under the cases with a database: the peer's own statements, prepared, without HTTP, JSON, signatures and the
-// provider. `GET /<case>?connections=32&seconds=1` does them for so long, that many at a time, and tells how many it did.
+// The floor of the cases with a database: the peer's prepared statements without HTTP, JSON, signatures and
+// the provider. `GET /<case>?connections=32&seconds=1` runs them with this concurrency and duration, and
+// returns the count.
 import { createServer, type IncomingMessage } from 'node:http';
 import type { CaseName } from '../cases.ts';
 import type { Throughput } from '../load/closed-loop.ts';
@@ -10,9 +11,9 @@ import { settle } from '../peer/settle.ts';
 import { readStatus } from '../peer/status.ts';
 import type { Session } from '../peer/verify.ts';
 import { listen } from '../sides/listen.ts';
-import { machineOf, SEATS } from '../stock.ts';
+import { machineOf, SEATS } from '../test-data.ts';
 
-/** One request after the other; undefined when all that was prepared is used up. */
+/** Runs one request. Undefined when the prepared data is used up. */
 type Work = () => Promise<unknown> | undefined;
 
 const pool = openPool();
@@ -99,7 +100,7 @@ async function drive(work: Work, connections: number, seconds: number): Promise<
 
 async function answer({ url = '' }: IncomingMessage): Promise<Throughput> {
   const { pathname, searchParams } = new URL(url, 'http://floor');
-  const work = await workOf(pathname.slice(1) as CaseName); // the one who asks is our own program
+  const work = await workOf(pathname.slice(1) as CaseName); // only this benchmark calls it
   return drive(work, Number(searchParams.get('connections')), Number(searchParams.get('seconds')));
 }
 

@@ -1,25 +1,25 @@
-// Throughput: every connection sends its next request as soon as the last one is answered.
+// Measures throughput: each connection sends its next request as soon as it has the previous response.
 import { openConnections } from './connection.ts';
 
 export type Load = {
   readonly port: number;
   readonly connections: number;
   readonly seconds: number;
-  /** The next request, whole; undefined when there are no more. */
+  /** The next complete request. Undefined when there are no more. */
   readonly next: () => string | undefined;
 };
 
 export type Throughput = {
   readonly requests: number;
   readonly perSecond: number;
-  /** Share of its time that the generator itself was busy: near 1 it would be the bottleneck. */
+  /** The generator's busy share of the time. Near 1 the generator itself may be the bottleneck. */
   readonly generatorBusy: number;
 };
 
-/** @throws Error if an answer is not 200: what is refused is fast, and would be counted as speed */
+/** @throws Error if a response is not 200: refusals are fast and would raise the measured throughput */
 export async function closedLoop({ port, connections, seconds, next }: Load): Promise<Throughput> {
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
-  failed.catch(() => {}); // awaited below: a connection may be lost before that
+  failed.catch(() => {}); // handled below: a connection may fail before that
   const open = await openConnections(connections, port, fail);
   const before = performance.eventLoopUtilization();
   const start = performance.now();

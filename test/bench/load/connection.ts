@@ -1,10 +1,14 @@
-// One keep-alive connection of the load generator: HTTP/1.1 written and read by hand, so that it costs next to nothing.
+// A keep-alive connection of the load generator. It writes and reads HTTP/1.1 itself, which costs almost no
+// CPU time.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 
 export type Connection = {
-  /** Sends a whole request; `answered` is told the status when the whole answer is there. One at a time. */
+  /**
+   * Sends a complete request. `answered` receives the status after the complete response. One request at a
+   * time.
+   */
   send(request: string, answered: (status: number) => void): void;
   close(): void;
 };
@@ -12,10 +16,10 @@ export type Connection = {
 const HEAD_END = '\r\n\r\n';
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
 
-/** For each connection: to take in many at once is work, and what is asked meanwhile waits for it. */
+/** Wait for each connection: the server needs time to accept many at once, and requests wait meanwhile. */
 const TAKEN_IN_MS = 1;
 
-/** So many, and time for the server to take them in: a load is not to begin with that. */
+/** Opens the connections and gives the server time to accept them, which a measurement must not include. */
 export async function openConnections(
   count: number,
   port: number,
@@ -26,7 +30,10 @@ export async function openConnections(
   return open;
 }
 
-/** To a port of this machine. `lost` is told of a connection that the server ends, and of an answer without Content-Length. */
+/**
+ * Connects to a local port. `lost` receives the error if the server closes the connection or omits
+ * Content-Length.
+ */
 async function openConnection(port: number, lost: (error: Error) => void): Promise<Connection> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   await once(socket, 'connect');
@@ -58,7 +65,7 @@ async function openConnection(port: number, lost: (error: Error) => void): Promi
   };
 }
 
-/** Undefined as long as the answer is not complete. */
+/** Undefined until the response is complete. */
 function statusOf(data: Buffer, lost: (error: Error) => void): number | undefined {
   const end = data.indexOf(HEAD_END);
   if (end === -1) return undefined;

@@ -1,18 +1,18 @@
-// How long requests took that were due by the clock, over all rounds.
+// Summarizes the latencies of scheduled requests over all rounds.
 import { median } from '../median.ts';
 import type { Paced } from './open-loop.ts';
 
 export type Latency = {
-  /** Requests per second that were due. */
+  /** Scheduled requests per second. */
   readonly rate: number;
-  /** Of all rounds. */
+  /** The number of requests in all rounds. */
   readonly requests: number;
   /** Milliseconds, the median of the rounds. */
   readonly p50: number;
   readonly p99: number;
-  /** Milliseconds, over all requests of all rounds: those of one would be too few. */
+  /** Milliseconds, over the requests of all rounds, since one round has too few. */
   readonly p999: number;
-  /** Of each round. */
+  /** The values of each round. */
   readonly rounds: { readonly p50: readonly number[]; readonly p99: readonly number[] };
 };
 

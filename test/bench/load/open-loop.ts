@@ -1,17 +1,19 @@
-// Latency at a given rate: requests are due by the clock, whether or not the earlier ones have been answered, and each
-// is measured from when it was due. A server that stalls is charged for every request it kept from being sent
-// (no coordinated omission).
+// Measures latency at a fixed rate. Requests have scheduled times that do not depend on earlier responses,
+// and each latency counts from the scheduled time. A stalled server therefore pays for every request that it
+// delays (no coordinated omission).
 import type { Load } from './closed-loop.ts';
 import { type Connection, openConnections } from './connection.ts';
 
 export type Paced = {
-  /** Milliseconds of each request, the shortest first. */
+  /** Milliseconds of each request, in ascending order. */
   readonly latencies: Float64Array;
-  /** Share of its time that the generator itself was busy: near 1 what is measured is its own lateness. */
+  /** The generator's busy share of the time. Near 1 the latencies include the generator's own delay. */
   readonly generatorBusy: number;
 };
 
-/** `connections` is the most that are open; a request that finds none free waits, and its clock runs. */
+/**
+ * `connections` is the maximum. A request without a free connection waits, and the wait counts as latency.
+ */
 export async function openLoop({
   port,
   connections,
@@ -20,7 +22,7 @@ export async function openLoop({
   rate,
 }: Load & { readonly rate: number }): Promise<Paced> {
   const { promise: done, resolve, reject } = Promise.withResolvers<void>();
-  done.catch(() => {}); // awaited below: a connection may be lost before that
+  done.catch(() => {}); // handled below: a connection may fail before that
   const open = await openConnections(connections, port, reject);
   const free = [...open];
   const total = Math.max(1, Math.floor(rate * seconds));

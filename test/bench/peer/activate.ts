@@ -1,4 +1,4 @@
-// POST /v1/activate of the peer: five statements, the license locked, a signature.
+// POST /v1/activate of the peer: five statements, a lock on the license and a signature.
 import { createHash, createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
@@ -33,7 +33,7 @@ const INSERT_SEAT = `
 const REFRESH_SEAT =
   'update seat set machine_label = $2, app_version = $3, last_seen_at = now() where id = $1';
 
-/** Locks the license and takes a seat, or refreshes the machine's own. @throws Refusal */
+/** Locks the license, and takes a seat or refreshes the machine's existing one. @throws Refusal */
 export function takeSeat(pool: Pool, keyHash: Buffer, request: Omit<Request, 'licenseKey'>) {
   const { machineFingerprint, machineLabel = '', appVersion = '' } = request;
   return inTransaction(pool, async (client) => {
@@ -71,7 +71,7 @@ export function activate(app: FastifyInstance, pool: Pool): void {
   app.post<{ Body: Request }>('/v1/activate', { schema }, async ({ body: { licenseKey, ...machine } }) => {
     const keyHash = createHash('sha256').update(licenseKey.replaceAll('-', '').toUpperCase()).digest();
     const { license, seatId } = await takeSeat(pool, keyHash, machine);
-    // In the order of a canonical form, so that it can be signed as it is.
+    // The members are in canonical order, so that the text can be signed directly.
     const content = {
       alg: 'ES256',
       app: license.app,

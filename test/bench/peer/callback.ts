@@ -1,4 +1,4 @@
-// POST /v1/webhooks/gateway_one of the peer: a row for each callback; a payment is verified, then settled.
+// POST /v1/webhooks/gateway_one of the peer: stores a row per callback, and verifies and settles payments.
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import { settle } from './settle.ts';
@@ -20,14 +20,14 @@ const FIND_SESSION = `
   select id, transaction_id, status, amount_minor, currency from charge_session
   where case when $1::text is null then transaction_id = $2 else id = $1 end`;
 
-/** One row, committed; its id. */
+/** Inserts and commits one row, and resolves with its id. */
 export async function journal(pool: Pool, sessionId: string | null, fields: object): Promise<string> {
   const values = [sessionId, fields];
   const { rows } = await pool.query({ name: 'callback', text: INSERT_CALLBACK, values });
   return rows[0].id;
 }
 
-/** Without the session's id, by the transaction's. */
+/** Finds the session by its id, or by the transaction's id if there is none. */
 export async function findSession(
   pool: Pool,
   sessionId: string | null,

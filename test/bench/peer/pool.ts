@@ -1,7 +1,7 @@
 // The peer's connections to its database.
 import pg from 'pg';
 
-/** Tried with 4, 8, 10, 16 and 32 on two cores: more connections only wait for each other. */
+/** The best of 4, 8, 10, 16 and 32 on two cores: additional connections only wait for each other. */
 const POOL_SIZE = 10;
 
 export function openPool(): pg.Pool {

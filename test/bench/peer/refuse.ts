@@ -1,4 +1,4 @@
-// The peer's refusals: a status and a code.
+// A refusal of the peer: a status and a code.
 export class Refusal extends Error {
   readonly statusCode: number;
 

@@ -1,5 +1,5 @@
--- The tables of the peer: as few columns and indexes as the same work can do with. Ids are in the order of their time,
--- like the hub's, so that both write to the end of their indexes.
+-- The tables of the peer, with the fewest columns and indexes for the same work. Ids are in time order, like
+-- the hub's, so that both append to their indexes.
 create table app (slug text primary key, kid text not null, private_key_pem text not null, public_key_pem text not null);
 create table license (
   id text primary key,

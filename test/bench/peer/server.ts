@@ -1,4 +1,4 @@
-// The peer: an afternoon's work with Fastify and pg, without batching. `HUB_BENCH_WORK=same` makes it do what a hub does
+// The peer: a simple server with Fastify and pg, without batching. `HUB_BENCH_WORK=same` adds the hub's work
 // for every request: a rate limit in Redis and a log line. Without it this is the bare peer.
 import { parse } from 'node:querystring';
 import rateLimit from '@fastify/rate-limit';
@@ -26,7 +26,7 @@ const address = await app.listen({ host: '127.0.0.1', port: 0 });
 process.stdout.write(`${JSON.stringify({ ready: 'peer', port: Number(new URL(address).port) })}\n`);
 process.on('SIGTERM', () => process.exit(0));
 
-/** The limit is as high as the hub's: it counts each request, and refuses none. */
+/** The limit is as high as the hub's: it counts each request and refuses none. */
 async function doTheSameWork(): Promise<void> {
   const redisUrl = process.env['REDIS_URL'];
   await app.register(rateLimit, {

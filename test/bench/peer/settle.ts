@@ -1,4 +1,4 @@
-// Settles a session of the peer in one transaction: status, usage log, fee lines, audit, callback.
+// Settles a session of the peer in one transaction: status, usage log, fee lines, audit and callback.
 import type { Pool } from 'pg';
 import { inTransaction } from './transaction.ts';
 import type { Proof, Session } from './verify.ts';

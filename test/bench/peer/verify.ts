@@ -1,11 +1,11 @@
-// Asks the provider of the peer whether a payment stands, and compares what it says.
+// Asks the provider whether a payment is valid, and compares the answer with the session.
 import { Pool } from 'undici';
 
 export type Session = {
   readonly id: string;
   readonly transaction_id: string;
   readonly status: string;
-  /** As the driver gives a bigint: digits. */
+  /** The driver returns a bigint as digits. */
   readonly amount_minor: string;
   readonly currency: string;
 };
@@ -14,7 +14,7 @@ export type Proof = { readonly gatewayTransactionId: string; readonly bankTransa
 
 const PATH = '/gateway_one/validator/api/validationserverAPI.php';
 
-/** Undefined if the provider does not say that this session was paid in full. */
+/** Resolves with undefined unless the provider confirms the full payment of this session. */
 export function createVerify(providerUrl: string) {
   const provider = new Pool(providerUrl, { connections: 64 });
   return async (session: Session, valId: string): Promise<Proof | undefined> => {
@@ -25,7 +25,7 @@ export function createVerify(providerUrl: string) {
       format: 'json',
     });
     const { statusCode, body } = await provider.request({ method: 'GET', path: `${PATH}?${query}` });
-    const answer = (await body.json()) as Record<string, string>; // compared member by member
+    const answer = (await body.json()) as Record<string, string>; // each member is compared below
     const amountMinor = String(Math.round(Number(answer['currency_amount']) * 100));
     const isPaid =
       statusCode === 200 &&

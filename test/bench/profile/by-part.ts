@@ -1,4 +1,4 @@
-// What the time of a profile went to: the parts a server is made of.
+// Assigns the time of a CPU profile to the parts of a server.
 import type { CpuProfile, ProfileNode } from './inspector.ts';
 
 export const PARTS = [
@@ -17,7 +17,7 @@ export const PARTS = [
 
 export type Part = (typeof PARTS)[number];
 
-/** Which packages are which part. Those of no other stand under `rest`. */
+/** The part of each package. Other packages count as `rest`. */
 const PACKAGES: readonly (readonly [RegExp, Part])[] = [
   [/^(pg|pg-.*|postgres-.*)$/, 'pg'],
   [
@@ -28,10 +28,10 @@ const PACKAGES: readonly (readonly [RegExp, Part])[] = [
   [/^(ioredis|@ioredis|redis-.*|standard-as-callback|rate-limiter-flexible)(\/|$)/, 'Redis'],
 ];
 
-/** The system calls by which Node.js sends. */
+/** The system calls by which Node.js sends data. */
 const WRITES = /^(writeUtf8String|writeLatin1String|writeAsciiString|writeBuffer|writev)$/;
 
-/** Microseconds of each part; that nothing was done is none. */
+/** CPU microseconds of each part, without idle time. */
 export function microsByPart({ nodes, samples, timeDeltas }: CpuProfile): Partial<Record<Part, number>> {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const parentOf = new Map<number, ProfileNode>();
@@ -52,7 +52,7 @@ export function microsByPart({ nodes, samples, timeDeltas }: CpuProfile): Partia
     const name = stack[0]?.callFrame.functionName ?? '';
     if (name === '(idle)') return undefined;
     if (name === '(garbage collector)') return 'garbage';
-    // What is native belongs to who called it.
+    // Native code belongs to its caller.
     const parts = stack.map(({ callFrame }) => partOfUrl(callFrame.url));
     if (WRITES.test(name)) return parts.includes('pg') ? 'write to PostgreSQL' : writeOf(parts);
     return parts.find((part) => part !== undefined) ?? 'rest';

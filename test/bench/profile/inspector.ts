@@ -1,9 +1,9 @@
-// A CPU profile of a server while it is loaded, by the inspector of its Node.js.
+// Takes a CPU profile of a server under load through its Node.js inspector.
 
-/** As the inspector gives it: https://chromedevtools.github.io/devtools-protocol/v8/Profiler/ */
+/** The inspector's format: https://chromedevtools.github.io/devtools-protocol/v8/Profiler/ */
 export type CpuProfile = {
   readonly nodes: readonly ProfileNode[];
-  /** Of each sample, the id of the node it found. */
+  /** The node id of each sample. */
   readonly samples: readonly number[];
   /** Microseconds from one sample to the next. */
   readonly timeDeltas: readonly number[];
@@ -42,7 +42,7 @@ export async function connectProfiler(address: string): Promise<Profiler> {
   await send('Profiler.setSamplingInterval', { interval: SAMPLE_EVERY_MICROS });
   return {
     start: async () => void (await send('Profiler.start')),
-    stop: async () => ((await send('Profiler.stop')) as { profile: CpuProfile }).profile, // by the protocol
+    stop: async () => ((await send('Profiler.stop')) as { profile: CpuProfile }).profile, // documented
     close: () => socket.close(),
   };
 }

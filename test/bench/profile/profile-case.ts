@@ -1,14 +1,14 @@
-// Where the time of hub and peer goes in a case: after all has been measured, since to look costs time too.
+// Profiles hub and peer in a case. This runs after all measurements, since profiling costs time.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Case } from '../cases.ts';
 import { type CaseResult, prepareWindow } from '../measure.ts';
-import { mainConnections, type Plan } from '../plan.ts';
+import { mainConnections, type Plan } from '../measurement-plan.ts';
 import type { Server, SideName } from '../sides/side.ts';
 import { microsByPart, type Part } from './by-part.ts';
 import type { Profiler } from './inspector.ts';
 
-/** Of one side at so many connections: microseconds of its main thread for a request. */
+/** Main-thread microseconds per request of one side at this number of connections. */
 export type Profile = {
   readonly side: SideName;
   readonly connections: number;
@@ -19,7 +19,7 @@ export type Profile = {
 export type ProfileOptions = {
   readonly plan: Plan;
   readonly calm: () => Promise<void>;
-  /** A directory for the whole profiles. */
+  /** A directory for the complete profiles. */
   readonly keepIn: string | undefined;
 };
 

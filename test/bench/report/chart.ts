@@ -1,4 +1,4 @@
-// The results as a picture: for each case a bar for the hub, the peer and the floor.
+// Draws the results as a chart with bars for the hub, the peers and the floor in each case.
 import type { MeasuredCase, Results } from './results.ts';
 import { SIDES, sideName } from './words.ts';
 
@@ -7,12 +7,12 @@ const LABEL_WIDTH = 230;
 const BAR_HEIGHT = 14;
 const CASE_GAP = 18;
 const TOP = 64;
-/** Dark enough on white, light enough on GitHub's dark page. */
+/** Colors with enough contrast on a white page and on GitHub's dark page. */
 const COLORS = { hub: '#2f81f7', peer: '#8b949e', bare: '#b6bec8', floor: '#d29922' } as const;
 
 type Bar = { readonly name: keyof typeof COLORS; readonly label: string; readonly perSecond: number };
 
-/** Each case has a scale of its own: what is compared are the bars of one case. */
+/** Each case has its own scale, since only bars of the same case are comparable. */
 export function resultsChart({ cases, connections, machine, at }: Results): string {
   let y = TOP;
   const groups = cases.map((measured) => {

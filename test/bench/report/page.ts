@@ -1,4 +1,4 @@
-// The results as tables for test/bench/README.md, between two marks of it.
+// Writes the results as tables into test/bench/README.md, between two markers.
 import { PARTS, type Part } from '../profile/by-part.ts';
 import type { Profile } from '../profile/profile-case.ts';
 import {
@@ -16,7 +16,7 @@ import { conditions, microsText, percent, ratioText, SIDES, sideName, wanted } f
 const BEGIN = '<!-- figures: written by npm run bench -->';
 const END = '<!-- /figures -->';
 
-/** @throws Error if the page has no place for them */
+/** @throws Error if the page lacks the markers */
 export function withFigures(page: string, results: Results): string {
   const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
   if (begin === -1 || end < begin) throw new Error(`the page has no "${BEGIN}" and "${END}" after it`);

@@ -1,4 +1,4 @@
-// What a run found, as it is written to bench/results, and how it compares.
+// The results of a run as stored in bench/results, and their comparison with the targets.
 import type { Case } from '../cases.ts';
 import type { CaseResult, SideResult } from '../measure.ts';
 import { median } from '../median.ts';
@@ -11,9 +11,9 @@ export type Machine = {
   readonly system: string;
   readonly node: string;
   readonly postgres: string;
-  /** Average of the last minute before the run: programs that wanted a processor. */
+  /** Load average of the last minute before the run: the number of processes that wanted a processor. */
   readonly loadBefore: number;
-  /** Share of the processors that were busy in the last second before it. */
+  /** Busy share of the processors in the last second before the run. */
   readonly busyBefore: number;
 };
 
@@ -25,23 +25,23 @@ export type MeasuredCase = Pick<Case, 'name' | 'title' | 'mark' | 'floor'> & {
 export type Results = {
   readonly plan: string;
   readonly at: string;
-  /** All of it, starting and stopping included. */
+  /** The duration of the run, including start and stop. */
   readonly seconds: number;
   readonly machine: Machine;
-  /** What of the hub is not as by default; and where it counts requests. */
+  /** The hub's settings that differ from the default, and where it counts requests. */
   readonly hub: { readonly ratePerMinute: number; readonly countsIn: string };
-  /** By which number of connections the marks go. */
+  /** The number of connections that the targets refer to. */
   readonly connections: number;
   readonly cases: readonly MeasuredCase[];
 };
 
-/** By the median of the rounds. UNDECIDED: there were too few of them to tell. */
+/** Based on the median of the rounds. UNDECIDED: too few rounds or requests. */
 export type Verdict = 'MET' | 'MISSED' | 'UNDECIDED';
 
 export type Comparison = {
   readonly what: 'throughput' | 'p99' | 'alone';
   readonly over: 'peer' | 'floor';
-  /** Of each round the hub's figure over the other's; the one in the middle, and the two at the ends. */
+  /** The hub's value over the other side's in each round: median, minimum and maximum. */
   readonly ratio: Ratio;
   readonly mark: { readonly least: number } | { readonly most: number };
   readonly verdict: Verdict;
@@ -49,17 +49,17 @@ export type Comparison = {
 
 export type Ratio = { readonly median: number; readonly least: number; readonly most: number };
 
-/** At 1 connection the hub may take so many times as long as the peer. */
+/** At 1 connection, the hub's latency may be at most this multiple of the peer's. */
 const SLOWEST_ALONE = 1.15;
-/** With fewer there is no telling how far apart rounds are. */
+/** Fewer rounds do not show the variance. */
 const FEWEST_ROUNDS = 3;
-/** Of a p99.9, that a handful of requests does not make it. */
+/** The minimum for a p99.9, so that a few requests do not determine it. */
 const FEWEST_SAMPLES = 5_000;
-/** Beyond, what is measured may be the load generator. */
+/** Above this busy share, the load generator may limit the result. */
 const GENERATOR_BOUND = 0.75;
 const BUSY_SHARE = 0.15;
 
-/** The marks of a case: throughput, tail at 70 % load, latency at one connection. */
+/** Compares a case with its targets: throughput, tail latency at 70 % load, latency at one connection. */
 export function compare({ sides, mark }: MeasuredCase, connections: number): Comparison[] {
   const { hub, peer, floor } = sides;
   const other = mark.over === 'peer' ? peer : floor;
@@ -74,7 +74,7 @@ export function compare({ sides, mark }: MeasuredCase, connections: number): Com
   ];
 }
 
-/** Of rates at so many connections, round by round; undefined if one of the two was not measured with them. */
+/** The ratio of the rates of each round at this number of connections. Undefined if a side lacks them. */
 export function rateRatio(
   one: SideResult | undefined,
   other: SideResult | undefined,
@@ -104,18 +104,18 @@ function ratioOf(rounds: readonly number[]): Ratio {
   return { median: median(rounds), least: Math.min(...rounds), most: Math.max(...rounds) };
 }
 
-/** Whether a p99.9 rests on too few requests. */
+/** Whether there are too few requests for a p99.9. */
 export function areFew(requests: number): boolean {
   return requests < FEWEST_SAMPLES;
 }
 
-/** Under which loads the generator was so busy that a server may have been faster than it. Bare SQL needs none. */
+/** The loads during which the generator may have been the bottleneck. Bare SQL needs no generator. */
 export function generatorBound({ generatorBusy, latency }: SideResult): ('closed' | 'open')[] {
   if (latency === undefined) return [];
   return (['closed', 'open'] as const).filter((loop) => generatorBusy[loop] > GENERATOR_BOUND);
 }
 
-/** What to be told of a machine that does something else; undefined if it does not. */
+/** A warning if other programs use the machine, else undefined. */
 export function busyWarning({ loadBefore, busyBefore, cores }: Machine): string | undefined {
   if (loadBefore <= cores && busyBefore <= BUSY_SHARE) return undefined;
   const share = `${(busyBefore * 100).toFixed(0)} %`;

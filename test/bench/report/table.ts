@@ -1,4 +1,4 @@
-// The results as text for a terminal.
+// Formats the results as text for a terminal.
 import type { SideResult } from '../measure.ts';
 import type { Profile } from '../profile/profile-case.ts';
 import {
@@ -36,7 +36,7 @@ function caseTable(measured: MeasuredCase, connections: number): string {
   return [title, ...aligned(rows), ...marks, ...bound, ...measured.profiles.map(profileLine)].join('\n');
 }
 
-/** The parts with the most time first. */
+/** The parts in descending order of time. */
 function profileLine({ side, connections, micros }: Profile): string {
   const parts = Object.entries(micros).sort(([, one], [, other]) => other - one);
   const all = parts.reduce((sum, [, each]) => sum + each, 0);
@@ -73,7 +73,10 @@ function sideCells(side: SideResult, counts: readonly number[], connections: num
   ];
 }
 
-/** Between the slowest and the fastest round, of the fastest: a rate that is not stable says nothing. */
+/**
+ * The difference between the fastest and slowest round, relative to the fastest. A large spread makes a rate
+ * unreliable.
+ */
 function spread(rates: readonly number[]): string {
   const most = Math.max(...rates);
   return rates.length < 2 ? '–' : percent((most - Math.min(...rates)) / most);

@@ -1,4 +1,4 @@
-// What terminal, page and chart call the same.
+// Wording that the terminal, the page and the chart share.
 import type { Cost } from '../measure.ts';
 import type { SideName } from '../sides/side.ts';
 import type { Comparison, MeasuredCase, Ratio, Results } from './results.ts';
@@ -11,7 +11,7 @@ export function sideName(side: SideName, { floor }: Pick<MeasuredCase, 'floor'>)
   return floor === 'http' ? 'bare node:http' : 'bare SQL';
 }
 
-/** On what, when and how it was measured. */
+/** The machine, the time and the conditions of the run. */
 export function conditions({ machine, plan, at, seconds, hub }: Results): string {
   const { cpu, cores, memoryGiB, system, node, postgres, loadBefore, busyBefore } = machine;
   return [
@@ -21,7 +21,7 @@ export function conditions({ machine, plan, at, seconds, hub }: Results): string
   ].join('; ');
 }
 
-/** The median of the rounds, and both ends; a dash without one. */
+/** The median of the rounds with minimum and maximum, or a dash if there is no ratio. */
 export function ratioText(ratio: Ratio | undefined): string {
   if (ratio === undefined) return '–';
   const { median, least, most } = ratio;
@@ -36,7 +36,7 @@ export function percent(share: number): string {
   return `${(share * 100).toFixed(0)} %`;
 }
 
-/** Microseconds of CPU a request, of the server and of PostgreSQL; a dash where the system does not tell. */
+/** CPU microseconds per request of the server and PostgreSQL, or a dash if the system has no such data. */
 export function microsText(cost: Cost | undefined): string {
   if (cost === undefined) return '–';
   return [cost.cpuSeconds, cost.postgresCpuSeconds].map((seconds) => (seconds * 100).toFixed(0)).join(', ');

@@ -1,4 +1,4 @@
-// `npm run bench -- scale`: hubs on databases of ten thousand to ten million licenses.
+// `npm run bench -- scale`: measures hubs on databases of ten thousand to ten million licenses.
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { type PreparedDatabase, runScale } from './run-scale.ts';
 
 const { values } = parseArgs({
   options: {
-    /** Numbers of licenses, the smallest first, separated by commas. Ten million take 12 GB and a quarter of an hour. */
+    /** Numbers of licenses in ascending order, separated by commas. Ten million take 12 GB and 15 minutes. */
     licenses: { type: 'string', default: '10000,1000000' },
     rounds: { type: 'string', default: '3' },
     /** Writes docs/scale-figures.md, docs/scale-plans.md and test/bench/results/scale.json. */

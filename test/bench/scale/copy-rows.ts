@@ -1,16 +1,16 @@
-// COPY of any number of rows: they are made while they are sent, and memory stays flat.
+// Inserts any number of rows by COPY. It generates rows while it sends them, so memory use stays constant.
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from } from 'pg-copy-streams';
 
-/** Null is the SQL null; bytes are bytea; an object is jsonb; a Date a timestamptz. */
+/** The value of a column: null for SQL null, bytes for bytea, an object for jsonb, a Date for timestamptz. */
 export type Field = string | number | boolean | bigint | null | Buffer | Date | Record<string, unknown>;
 
-/** Rows go out in pieces of so many characters. */
+/** Rows are sent in chunks of this many characters. */
 const PIECE = 64 * 1024;
 
-/** `columns` as COPY wants them, by commas; every row has a field for each. */
+/** `columns` is the column list for COPY, separated by commas. Every row has a value for each column. */
 export async function copyRows(
   client: Client,
   table: string,
@@ -32,7 +32,7 @@ function* pieces(rows: Iterable<readonly Field[]>): Generator<string> {
   if (piece !== '') yield piece;
 }
 
-/** COPY's text form: https://www.postgresql.org/docs/current/sql-copy.html */
+/** COPY's text format: https://www.postgresql.org/docs/current/sql-copy.html */
 function textOf(field: Field): string {
   if (field === null) return '\\N';
   if (typeof field === 'string') return escaped(field);

@@ -1,4 +1,5 @@
-// What docs/scale.md says of distributing the tables and of Redis Cluster, held against the schema and the commands.
+// Checks the statements of docs/scale.md about distributed tables and Redis Cluster against the schema and
+// the commands.
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { startHub } from '../../support/hub/hub.ts';
@@ -8,7 +9,7 @@ import { query } from '../../support/postgres/databases.ts';
 import { requireRedis } from '../../support/redis/redis.ts';
 import { until } from '../../support/until.ts';
 
-/** By which column each table would be distributed. All others are small, and would be copied to every node. */
+/** The distribution column of each table. All other tables are small and would be copied to every node. */
 const DISTRIBUTED: Readonly<Record<string, string>> = {
   license: 'id',
   seat: 'license_id',
@@ -20,7 +21,7 @@ const DISTRIBUTED: Readonly<Record<string, string>> = {
   payment_proof: 'value',
 };
 
-/** What is unique over all nodes would have to be unique within one: it needs a table of its own, or another key. */
+/** Unique constraints that lack the distribution column. Each needs a separate table or another key. */
 const TO_CHANGE = [
   'callback: callback_pkey',
   'charge_session: charge_session_idempotency_key',
@@ -60,7 +61,7 @@ describe('for a Redis Cluster', () => {
     const commands: string[][] = [];
     const monitor = await watcher.monitor();
     monitor.on('monitor', (_time: string, args: string[], source: string) => {
-      // What a script does, it does with the keys that it was given; and this test asks about commands by a command.
+      // A script uses only the keys passed to it. COMMAND is this test's own call.
       if (source !== 'lua' && args[0] !== 'COMMAND' && args.some((arg) => arg.startsWith('hub:')))
         commands.push(args);
     });
@@ -74,7 +75,7 @@ describe('for a Redis Cluster', () => {
     await until(() => commands.length >= 3, 'the commands of the hub are seen');
     monitor.disconnect();
     for (const command of commands) {
-      const keys = (await asker.call('COMMAND', 'GETKEYS', ...command)) as string[]; // documented so
+      const keys = (await asker.call('COMMAND', 'GETKEYS', ...command)) as string[]; // documented result type
       expect(new Set(keys.map(slotOf)).size, command.join(' ')).to.equal(1);
     }
     for (const client of [watcher, asker]) client.disconnect();
@@ -82,7 +83,10 @@ describe('for a Redis Cluster', () => {
   });
 });
 
-/** CRC16 (XMODEM) of the key, or of what stands between its first braces, modulo 16384: the Redis Cluster specification. */
+/**
+ * The slot of a key by the Redis Cluster specification: CRC16 (XMODEM) of the key, or of the text in its
+ * first braces, modulo 16384.
+ */
 function slotOf(key: string): number {
   const [, tag] = /^[^{]*\{([^}]+)\}/.exec(key) ?? [];
   let crc = 0;

@@ -1,4 +1,4 @@
-// Makes a hub do all that it does often, and everything that looks at much: so that its statements are seen.
+// Makes a hub run its frequent operations and its large queries, so that their statements can be observed.
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { formatId, newUuid } from '../../../core/ids.ts';
@@ -30,16 +30,16 @@ import {
   siteMachineAt,
 } from './population.ts';
 
-/** Until the sweep has asked about all that is due. */
+/** The time limit until the sweep has checked all due sessions. */
 const SWEEP_MS = 60_000;
 
 /** Ids that no session has. */
 const NOBODY = { sessionId: 'chs_unknown', merchantTransactionId: 'unknown', providerPaymentId: 'unknown' };
 
-/** More often than PostgreSQL looks at the values before it settles for a plan: five times on a connection. */
+/** More than five, the number of custom plans that PostgreSQL makes per connection before it picks a plan. */
 const TIMES = 16;
 
-/** Callbacks that a session keeps. */
+/** The maximum number of callbacks that the hub stores per session. */
 export const SESSION_CALLBACKS = 10;
 
 export async function drive(payments: Payments, population: Population): Promise<void> {
@@ -74,7 +74,7 @@ async function driveLicenses({ hub }: Payments, population: Population): Promise
       await fetch(`${gatewayUrl}/v1/apps/scale/${path}`);
   };
   for (let turn = 0; turn < TIMES; turn++) await one(turn);
-  // And many at once, which share their statements.
+  // Concurrent requests share statements.
   await Promise.all(Array.from({ length: TIMES }, (_, turn) => one(turn)));
 }
 
@@ -87,7 +87,7 @@ async function drivePayments(payments: Payments): Promise<void> {
       await callBack(gatewayUrl, gateway, callbackFields(session, 'failed'));
       await pay(payments, session);
       await untilStatus(payments, session, 'success');
-      // Once more, and without the session's id: resolved by the transaction or the payment.
+      // A second callback without the session's id, so that the hub finds it by transaction or payment.
       const { session_id: _, ...reference } = callbackFields(session, 'paid');
       await callBack(gatewayUrl, gateway, reference);
       await payments.sessions.recheckChargeSession({ sessionId: session.sessionId });
@@ -101,30 +101,30 @@ async function drivePayments(payments: Payments): Promise<void> {
       await callBack(gatewayUrl, gateway, unknown);
       await callBack(gatewayUrl, gateway, callbackFields({ ...left, ...NOBODY }, 'paid'));
       await callBack(gatewayUrl, gateway, { ...callbackFields(left, 'paid'), status: 'EXPIRED' });
-      // Paid, and nobody calls back: the sweep finds out.
+      // A paid session without a callback: the sweep detects the payment.
       payQuietly(payments, left);
       overdue.push(left);
     }
   }
-  // Many at once, which share their statements.
+  // Concurrent requests share statements.
   const many = await Promise.all(
     Array.from({ length: TIMES / 2 }, () => createSession(payments, 'gateway_one')),
   );
   await Promise.all(many.map((session) => pay(payments, session)));
   for (const session of many) await untilStatus(payments, session, 'success');
-  // The provider is away when a callback comes: it waits for the next question.
+  // The provider is down when a callback arrives, so the callback waits for the next check.
   const waiting = await createSession(payments, 'gateway_one');
   const proof = payQuietly(payments, waiting);
   payments.simulator.faults.add({ kind: 'error_500', ref: waiting.merchantTransactionId, times: 3 });
   await callBack(gatewayUrl, 'gateway_one', callbackFields(waiting, 'paid', proof));
   overdue.push(waiting);
-  // More callbacks than a session keeps.
+  // More callbacks than the hub stores per session.
   const flooded = await createSession(payments, 'gateway_one');
   for (let turn = 0; turn < SESSION_CALLBACKS + TIMES; turn++) {
     await callBack(gatewayUrl, 'gateway_one', callbackFields(flooded, 'cancelled'));
   }
   for (const session of overdue) await untilStatus(payments, session, 'success', SWEEP_MS);
-  // Paid twice: the sweep finds the second payment.
+  // Two payments of one session: the sweep detects the second one.
   await Promise.all(
     GATEWAYS.map(async (gateway) => {
       const session = await createSession(payments, gateway);
@@ -142,10 +142,10 @@ async function drivePayments(payments: Payments): Promise<void> {
   });
 }
 
-/** Payments that are held for review, and released but for the last few. */
+/** Holds payments for review, and releases all but the last few. */
 async function driveReviews(payments: Payments): Promise<void> {
   const { admin, simulator } = payments;
-  // From now on: the sweep settles what is held once the slot holds no more.
+  // This setting stays: the sweep settles held payments after the slot stops holding them.
   await admin.updateSlot({ slot: SLOTS.gateway_one, options: { riskyPayments: 'hold' } });
   for (let turn = 0; turn < TIMES; turn++) {
     const session = await createSession(payments, 'gateway_one');
@@ -162,10 +162,10 @@ async function driveReviews(payments: Payments): Promise<void> {
 }
 /** Enough for two pages. */
 const LEFT_HELD = 3;
-/** More questions than the sweep asks about a session meanwhile. */
+/** More than the number of checks the sweep makes of a session meanwhile. */
 const MANY = 100;
 
-/** Payments that are taken back, and stand again. */
+/** Reverses payments, and reinstates them. */
 async function driveReversals(payments: Payments): Promise<void> {
   const { sessions, simulator } = payments;
   for (let turn = 0; turn < TIMES; turn++) {
@@ -201,7 +201,7 @@ async function driveAdministration({ hub, admin }: Payments, population: Populat
     await admin.resolveDuplicatePayment({ duplicatePaymentId, resolution: 'driven' });
 }
 
-/** The first page, and one that follows it. */
+/** Reads the first page and the next one. */
 async function twoPages(read: (pageToken: string) => Promise<{ nextPageToken: string }>): Promise<void> {
   const { nextPageToken } = await read('');
   if (nextPageToken !== '') await read(nextPageToken);

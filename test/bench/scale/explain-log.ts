@@ -1,15 +1,14 @@
-// The plans that PostgreSQL really ran, with what they read: it is made to log each of them, and its log is read.
-//
-// Nothing is copied and nothing is run twice: https://www.postgresql.org/docs/current/auto-explain.html
+// Reads the plans that PostgreSQL ran, with their block counts, from its log. The auto_explain module writes
+// them there, so no statement has to run twice: https://www.postgresql.org/docs/current/auto-explain.html
 import { query } from '../../support/postgres/databases.ts';
 
-/** A node of `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)`, as far as it is looked at. */
+/** A node of `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)`, with the members that the tests read. */
 export type PlanNode = {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
   readonly 'Index Name'?: string;
   readonly 'Subplan Name'?: string;
-  /** On average over the loops. */
+  /** The average over the loops. */
   readonly 'Actual Rows': number;
   readonly 'Actual Loops': number;
   readonly 'Rows Removed by Filter'?: number;
@@ -19,14 +18,14 @@ export type PlanNode = {
 };
 
 export type ExecutedPlan = {
-  /** With single spaces. */
+  /** The statement, with single spaces. */
   readonly text: string;
-  /** As PostgreSQL writes them: `$1 = '…', $2 = '…'`; empty if there are none. */
+  /** In PostgreSQL's format: `$1 = '…', $2 = '…'`. Empty if there are none. */
   readonly parameters: string;
   readonly plan: PlanNode;
 };
 
-/** From the next connection on; of this database alone. The user has to be a superuser. */
+/** Takes effect for new connections to this database. The user must be a superuser. */
 export async function logPlans(databaseUrl: string): Promise<void> {
   const name = new URL(databaseUrl).pathname.slice(1);
   for (const [setting, value] of Object.entries(SETTINGS)) {
@@ -34,7 +33,7 @@ export async function logPlans(databaseUrl: string): Promise<void> {
   }
 }
 
-/** Whether prepared statements get the plan that fits any values; else the server chooses, as it does for everybody. */
+/** Whether prepared statements must use the generic plan. Otherwise the server chooses, as in production. */
 export async function forceGenericPlans(databaseUrl: string): Promise<void> {
   const name = new URL(databaseUrl).pathname.slice(1);
   await query(databaseUrl, `alter database ${name} set plan_cache_mode = 'force_generic_plan'`);
@@ -56,7 +55,10 @@ type Logged = {
   readonly Plan: PlanNode;
 };
 
-/** The plans in a part of the server's log. An entry is a line, and further lines that begin with a tab. */
+/**
+ * Parses the plans in a part of the server's log. An entry is one line, plus continuation lines that begin
+ * with a tab.
+ */
 export function plansIn(log: string): ExecutedPlan[] {
   const plans: ExecutedPlan[] = [];
   let entry: string[] | undefined;
@@ -75,7 +77,7 @@ export function plansIn(log: string): ExecutedPlan[] {
     finish();
     if (/ LOG: {2}duration: [\d.]+ ms {2}plan:$/.test(line)) entry = [];
   }
-  // The last one may not have been written to its end.
+  // The last entry may be incomplete.
   return plans;
 }
 

@@ -1,14 +1,14 @@
-// Judges a plan by what it did: a statement may touch what it is about, and no more the more there is.
+// Judges a plan by its execution: a statement must read only relevant rows, however large the tables are.
 import type { PlanNode } from './explain-log.ts';
 
-/** Tables that grow without end; partitions are theirs. */
+/** Tables that grow without limit, and their partitions. */
 const GROWING =
   /^(license|seat|charge_session|payment_proof|callback_count|duplicate_payment|(callback|verification|usage_log|fee_line|audit_entry|audit_link)(_\d{4}_\d\d|_default)?|job|job_common)$/;
 
-/** Rows that may be put in order, or written: those of a batch, or of a page. */
+/** The maximum number of rows to sort or write at once: those of a batch or a page. */
 const MOST_AT_ONCE = 200;
 
-/** What is wrong with a plan, in a few words each; `mostBlocks` of 8 KiB may be touched. */
+/** The faults of a plan, in a few words each. `mostBlocks` is the limit of 8 KiB blocks it may read. */
 export function faultsOf(plan: PlanNode, mostBlocks: number): string[] {
   const faults = nodesOf(plan).flatMap((node) => {
     const type = node['Node Type'];
@@ -29,7 +29,7 @@ export function blocksOf(plan: PlanNode): number {
   return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
 }
 
-/** Rows that a statement answers with, or else writes; of those as many as a batch may have. */
+/** The number of rows that a statement returns or writes, up to the size of a batch. */
 export function yieldOf(plan: PlanNode): number {
   const written = nodesOf(plan)
     .filter((node) => node['Node Type'] === 'ModifyTable')
@@ -42,7 +42,7 @@ export function nodesOf(plan: PlanNode): PlanNode[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 }
 
-/** All that a node has looked at, in all of its loops. */
+/** All rows that a node has read, over all of its loops. */
 function rowsOf(node: PlanNode): number {
   return node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0));
 }

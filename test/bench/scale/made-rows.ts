@@ -1,4 +1,4 @@
-// The rows of each table that grows, as the hub itself would have written them.
+// Generates the rows of each growing table in the form that the hub writes.
 import { hash } from 'node:crypto';
 import type { ChainedEntry } from '../../../core/audit/chain.ts';
 import { formatId } from '../../../core/ids.ts';
@@ -21,12 +21,12 @@ import {
   uuidAt,
 } from './population.ts';
 
-/** What the rows refer to, and the hub has made before. Ids are bare UUIDs. */
+/** Records that the generated rows refer to and that the hub created earlier. Ids are bare UUIDs. */
 export type Surroundings = {
   readonly appId: string;
   readonly limitProfileId: string;
   readonly slotIds: Readonly<Record<MadeSession['gateway'], string>>;
-  /** They apply to every payment. */
+  /** These rules apply to every payment. */
   readonly feeRules: readonly FeeRule[];
 };
 
@@ -46,9 +46,9 @@ export type MadeTable = {
 
 export const CURRENCY = 'BDT';
 const SEATS = 5;
-/** Licenses that belong to the same customer. */
+/** The number of licenses per customer. */
 const LICENSES_PER_CUSTOMER = 4;
-/** Of so many sessions one of each gateway was paid twice, and the money has gone back. */
+/** In this many sessions, each gateway has one duplicate payment, which is refunded. */
 const SESSIONS_PER_DUPLICATE = 10;
 
 export function tablesOf(population: Population, surroundings: Surroundings): MadeTable[] {
@@ -217,7 +217,9 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
   ];
 }
 
-/** The entries of all sessions, in the order in which they are linked: of a session's creation, and of its settlement. */
+/**
+ * The audit entries of all sessions in chain order: one for the creation and one for the settlement of each.
+ */
 export function* auditEntries(population: Population): Generator<ChainedEntry> {
   for (let index = 0; index < population.sessions; index++) {
     const session = sessionAt(population, index);
@@ -270,7 +272,7 @@ function reasonOf({ status, gateway }: MadeSession): string {
   return `${gateway === 'gateway_one' ? 'validate' : 'execute'}: ${answer}`;
 }
 
-/** What the provider called back with: gateway_one tells a lot. */
+/** The fields of the provider's callback. gateway_one sends many. */
 function fieldsOf({
   gateway,
   status,

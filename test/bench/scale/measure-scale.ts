@@ -1,4 +1,5 @@
-// The same requests to hubs on databases of different sizes, in turn: what disturbs the machine disturbs all of them.
+// Sends the same requests to hubs on databases of different sizes in turn, so that a disturbance affects all
+// of them.
 import { query } from '../../support/postgres/databases.ts';
 import { closedLoop } from '../load/closed-loop.ts';
 import { untilCalm } from '../measure.ts';
@@ -11,23 +12,23 @@ export type Candidate = {
   readonly databaseUrl: string;
   readonly population: Population;
   readonly port: number;
-  /** Of the hub. */
+  /** The process id of the hub. */
   readonly pid: number;
 };
 
 export type Figures = {
-  /** Requests a second with 32 connections, of each round. */
+  /** Requests per second with 32 connections, in each round. */
   readonly perSecond: readonly number[];
-  /** Milliseconds with one connection, of each round. */
+  /** Milliseconds with one connection, in each round. */
   readonly alone: readonly number[];
-  /** Microseconds of the hub's CPU for a request, of each round. */
+  /** CPU microseconds of the hub per request, in each round. */
   readonly cpuMicros: readonly number[];
-  /** Bytes of write-ahead log for a request, of each round; what is written behind the answers is in it. */
+  /** Bytes of write-ahead log per request, in each round, including writes after the response. */
   readonly walBytes: readonly number[];
 };
 
 const CONNECTIONS = 32;
-/** Each about another license: as many as the smallest database can take in all rounds. */
+/** Each request is for another license. The smallest database has enough licenses for all rounds. */
 const REQUESTS = 2_000;
 const REQUESTS_ALONE = 300;
 
@@ -47,7 +48,7 @@ export async function measureScale(
     for (const operation of OPERATIONS) {
       for (const [index, candidate] of candidates.entries()) {
         const measured = await measureOnce(candidate, operation, round);
-        // The first round only warms up: activations above all.
+        // The first round is a warm-up, mainly for activations.
         if (round > 0) add(figures[index]?.[operation], measured);
         say(
           `round ${round}: ${operation}, ${candidate.population.licenses}: ${Math.round(measured.perSecond)}/s`,
@@ -58,7 +59,10 @@ export async function measureScale(
   return figures;
 }
 
-/** What leaves no more rows behind than its last seen until the rate stops rising; callbacks, which do, for less long. */
+/**
+ * Warms up until the rate stops rising. Callbacks add rows, so they get a shorter time than operations that
+ * only update one.
+ */
 async function warm({ population, port }: Candidate): Promise<number[]> {
   const windows: Partial<Record<Operation, number>> = { status: 8, reactivate: 8, callback: 3 };
   const rates: Partial<Record<Operation, number[]>> = {};

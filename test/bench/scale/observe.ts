@@ -1,4 +1,5 @@
-// All statements of a hub at work on a populated database, each with the plans that PostgreSQL ran for it.
+// Observes all statements of a working hub on a populated database, with the plans that PostgreSQL ran for
+// each.
 import { startPayments } from '../../support/hub/payment.ts';
 import { query, readServerLog } from '../../support/postgres/databases.ts';
 import { drive, SESSION_CALLBACKS } from './drive.ts';
@@ -8,26 +9,26 @@ import type { Population } from './population.ts';
 import { noteStatementNames } from './statement-names.ts';
 
 export type Statement = {
-  /** Undefined for what is not prepared. */
+  /** Undefined if the statement is not prepared. */
   readonly name: string | undefined;
   readonly text: string;
-  /** As the server chose them, and then for prepared statements those that fit any values. */
+  /** The plans that the server chose, followed by the generic plans of prepared statements. */
   readonly executed: readonly ExecutedPlan[];
-  /** The one that touched the most blocks. */
+  /** The plan that read the most blocks. */
   readonly worst: PlanNode;
 };
 
 export type ObserveOptions = {
-  /** The test server's: its log is read. */
+  /** A database on the test server, whose log the function reads. */
   readonly databaseUrl: string;
-  /** Of the hub that prepared the database. */
+  /** The data directory of the hub that prepared the database. */
   readonly dataDir: string;
   readonly population: Population;
 };
 
 /**
- * So few that each connection sees each statement often. The sweep asks at once, and again: on a slow machine a session is
- * a second old before it is paid.
+ * The pool is small, so that each connection sees each statement often. The sweep checks sessions at once and
+ * repeatedly: on a slow machine a session is one second old before it is paid.
  */
 const SETTINGS = {
   databasePool: 2,
@@ -43,7 +44,7 @@ export async function observe({ databaseUrl, dataDir, population }: ObserveOptio
     beside: { databaseUrl, dataDir },
   });
   try {
-    // What a hub does when it starts is not looked at.
+    // Statements of the hub's startup are not observed.
     const before = (await readServerLog()).length;
     await drive(payments, population);
     const chosen = plansIn((await readServerLog()).slice(before));
@@ -67,7 +68,7 @@ export async function observe({ databaseUrl, dataDir, population }: ObserveOptio
   }
 }
 
-/** Settings of a database hold from the next connection on. */
+/** Settings of a database apply only to new connections. */
 async function renewConnections(databaseUrl: string): Promise<void> {
   await query(
     databaseUrl,

@@ -1,4 +1,5 @@
-// What the hub asks PostgreSQL, on a database with months of work in it: nothing it does may grow with what is there.
+// Checks the hub's statements on a database with months of data: no statement's cost may grow with the
+// tables.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -10,30 +11,33 @@ import { keyAt, licenseAt, type Population, storedKey } from './population.ts';
 import { prepare } from './prepare.ts';
 
 const LICENSES = 50_000;
-/** So many that a month of the journal has more blocks than a statement may touch. */
+/** Enough for a month of the journal to have more blocks than a statement may read. */
 const SESSIONS = 20_000;
 
-/** Blocks that any statement may touch; reading all licenses would be five times as many. */
+/** The maximum number of blocks per statement. Reading all licenses would take five times as many. */
 const MOST_BLOCKS = 300;
-/** And for each row that it answers with or writes: an index, and the row, in each month; or each index, and the row. */
+/**
+ * The additional limit per returned or written row: an index and the row in each month, or each index and the
+ * row.
+ */
 const MOST_BLOCKS_PER_ROW = 10;
 
-/** Versions of the row of one license that those who change its seats at the same time leave for a moment. */
+/** Dead versions of a license's row that concurrent changes of its seats leave for a moment. */
 const MOST_VERSIONS = 20;
 
-/** Prepared statements that take a rare event, and need not be seen. All others have to be. */
+/** Prepared statements that need a rare event and may be missing. All others must be observed. */
 const NOT_DRIVEN = [
   'advance_check', // moves the next check of a session forward; a session by its id
-  'advance_verification', // the row of a session with counted callbacks is locked; a session by its id
+  'advance_verification', // a session with counted callbacks is locked; a session by its id
   'allocate_locked_seats', // another transaction has locked a license; a license by its id
   'find_certificate_caller', // a client certificate: one small table
   'join_callbacks', // more than 256 callbacks of one session wait
-  'mark_counted', // likewise, and the session is paid; a session by its id
-  'postpone_callback', // the hub itself is in trouble; a callback by its id
+  'mark_counted', // the same, and the session is paid; a session by its id
+  'postpone_callback', // the hub has an internal error; a callback by its id
   'write_last_used', // once a minute at most; a token by its id
 ];
 
-/** The queue looks after itself: every second it reads what is in it, which is what hubs have not finished. */
+/** The queue's maintenance: every second it reads its entries, which are the unfinished jobs of hubs. */
 const HOUSEKEEPING = /^BEGIN; SET LOCAL lock_timeout = \d+; .* "public"\.(job|queue)/;
 
 describe('the plans of the statements of a hub', function () {
@@ -73,7 +77,7 @@ describe('the plans of the statements of a hub', function () {
       deactivate: { ofSite: siteKey, most: 60 },
     })) {
       const { executed = [] } = statements.find((statement) => statement.name === name) ?? {};
-      // Those that are about one license.
+      // Executions for one license.
       const alone = executed.filter(({ parameters }) => /^\$1 = '[^,]*'(, \$|$)/.test(parameters));
       const blocks = (about: boolean) =>
         alone
@@ -92,14 +96,14 @@ describe('the plans of the statements of a hub', function () {
     const known = namesInCode();
     expect(known).to.include.members(NOT_DRIVEN);
     expect(known.filter((name) => !seen.has(name) && !NOT_DRIVEN.includes(name))).to.deep.equal([]);
-    // And a statement is named in no other way than those that are looked for.
+    // All names of observed statements have a form that `namesInCode` finds.
     expect([...seen].filter((name) => !known.includes(name))).to.deep.equal([]);
   });
 });
 
 /**
- * What stands in the code after `name:`, without the number that some end with. One word by itself may name anything, and
- * has to stand before the text of a statement; metrics, which begin with `hub_`, and indexes have names as well.
+ * The values after `name:` in the code, without the number that some end with. A single word counts only
+ * before the text of a statement. The names of metrics, which begin with `hub_`, and of indexes do not count.
  */
 function namesInCode(): string[] {
   const core = join(import.meta.dirname, '../../../core');

@@ -1,4 +1,4 @@
-// Fills the tables that grow, by COPY, with as many rows as a hub of some years has. No hub may run meanwhile.
+// Fills the growing tables by COPY with as many rows as a hub has after some years. No hub may run meanwhile.
 import pg from 'pg';
 import { linkHash, readHead } from '../../../core/audit/chain.ts';
 import type { ChainKey } from '../../../core/audit/chain-key.ts';
@@ -7,27 +7,34 @@ import { auditEntries, type Surroundings, tablesOf } from './made-rows.ts';
 import type { Population } from './population.ts';
 
 export type PopulateOptions = {
-  /** Of a database that a hub has prepared. The user has to be a superuser: foreign keys are not looked at. */
+  /** A database that a hub has prepared. The user must be a superuser, because foreign key checks are off. */
   readonly databaseUrl: string;
   readonly population: Population;
   readonly surroundings: Surroundings;
-  /** Of the audit chain. */
+  /** The key of the audit chain. */
   readonly auditKey: ChainKey;
   readonly log?: (message: string) => void;
 };
 
 const PARTITIONED = ['callback', 'verification', 'usage_log', 'fee_line', 'audit_entry', 'audit_link'];
 
-/** Their indexes are larger than what is kept of them in memory: made afterwards, they take a fraction of the time. */
+/**
+ * Tables whose indexes exceed the memory for them. Building those indexes after the COPY takes a fraction of
+ * the time.
+ */
 const INDEXED_AFTERWARDS = ['license', 'seat'];
 
-/** Memory stays flat. What is made is whole: keys, references, proofs and the audit chain hold. */
+/**
+ * Populates with constant memory use. The data is consistent: keys, references, proofs and the audit chain
+ * are valid.
+ */
 export async function populate(options: PopulateOptions): Promise<void> {
   const { databaseUrl, population, surroundings, auditKey, log = () => {} } = options;
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'populate' });
   await client.connect();
   try {
-    // Neither foreign keys nor the trigger that queues audit entries to be linked: all of that is made to fit.
+    // Turns off foreign keys and the trigger that queues audit entries. The generated rows are consistent
+    // already.
     await client.query(`set session_replication_role = replica`);
     await client.query(`set maintenance_work_mem = '1GB'`);
     await client.query(`set synchronous_commit = off`);
@@ -56,7 +63,7 @@ async function makeMonths(client: pg.Client, { from, to }: Population): Promise<
   }
 }
 
-/** Drops all indexes but primary keys, which are filled in order; returns how to make them again as they were. */
+/** Drops all indexes except primary keys, which fill in order. Returns a function that recreates them. */
 async function dropIndexes(client: pg.Client): Promise<() => Promise<void>> {
   const { rows } = await client.query<{ drop: string; make: string }>(
     `select case when k.oid is null then format('drop index %I', c.relname)

@@ -1,4 +1,5 @@
-// The made-up customers of a populated database: everything follows from a number, so that nothing has to be remembered.
+// The generated customers of a populated database. Every value is computed from an index, so nothing has to
+// be stored.
 import { hash } from 'node:crypto';
 import { formatId } from '../../../core/ids.ts';
 import {
@@ -7,7 +8,10 @@ import {
   normalizeLicenseKey,
 } from '../../../core/license/keys/license-key.ts';
 
-/** How much there is of what; each license has a seat, and there is one more, for a whole site. `from` and `to`: the time over which it has come in, in milliseconds since 1970. */
+/**
+ * The size of a population. Each license has one seat. There is one additional license for a whole site.
+ * `from` and `to` are the period of its data, in milliseconds since 1970.
+ */
 export type Population = {
   readonly licenses: number;
   readonly sessions: number;
@@ -15,12 +19,12 @@ export type Population = {
   readonly to: number;
 };
 
-/** 32 bytes that look random, in hex, and are the same each time. */
+/** 32 bytes in hex that look random and are the same each time. */
 export function digest(kind: string, index: number): string {
   return hash('sha256', `${kind}:${index}`);
 }
 
-/** A UUIDv7 (RFC 9562) of this time; what else is in it comes from `entropy`, 19 hexadecimal digits or more. */
+/** A UUIDv7 (RFC 9562) with this time. The other bits come from `entropy`, at least 19 hexadecimal digits. */
 export function uuidAt(ms: number, entropy: string): string {
   const time = Math.floor(ms).toString(16).padStart(12, '0');
   const variant = '89ab'.charAt(Number.parseInt(entropy.charAt(3), 16) & 3);
@@ -39,28 +43,28 @@ export function keyAt(index: number): string {
   return newLicenseKey((size) => bytes.subarray(0, size));
 }
 
-/** As the hub stores a key: its SHA-256, and its last symbols. */
+/** The form in which the hub stores a key: its SHA-256 and its last symbols. */
 export function storedKey(key: string): { readonly hash: Buffer; readonly normalized: string } {
   const normalized = normalizeLicenseKey(key) ?? '';
   return { hash: hashLicenseKey(normalized), normalized };
 }
 
-/** The machine that has the license's seat. */
+/** The machine in the license's seat. */
 export function fingerprintAt(index: number): string {
   return digest('machine', index);
 }
 
-/** The license for a site: its number comes after those of all others. */
+/** The site license. Its index follows those of all other licenses. */
 export const SITE = { seats: 100_000, taken: 90_000 } as const;
 
-/** A machine that has a seat of the site's license. */
+/** A machine in a seat of the site license. */
 export function siteMachineAt(index: number): string {
   return digest('site-machine', index);
 }
 
 export type MadeSession = {
   readonly id: string;
-  /** As the hub shows it. */
+  /** The id in the hub's responses. */
   readonly sessionId: string;
   readonly gateway: 'gateway_one' | 'gateway_two';
   readonly status: 'success' | 'failed' | 'cancelled' | 'pending';
@@ -69,11 +73,11 @@ export type MadeSession = {
   readonly settledAt: number;
   readonly merchantTransactionId: string;
   readonly providerPaymentId: string;
-  /** By which the provider names the payment. */
+  /** The provider's id of the payment. */
   readonly proof: string;
 };
 
-/** The service token that has created all sessions, as a bare UUID. */
+/** The service token that created all sessions, as a bare UUID. */
 export function shopTokenOf({ from }: Population): string {
   return uuidAt(from, digest('token', 0));
 }
@@ -99,7 +103,7 @@ export function sessionAt({ sessions, from, to }: Population, index: number): Ma
   };
 }
 
-/** Of twenty, seventeen are paid. */
+/** Seventeen of twenty sessions are paid. */
 function statusAt(index: number): MadeSession['status'] {
   switch (index % 20) {
     case 7:

@@ -1,4 +1,5 @@
-// A database of a hub that has been at work for months: an app, two slots and fee rules made by a hub, the rest by COPY.
+// Prepares a database with months of data. A hub creates an app, two slots and fee rules, and COPY adds the
+// rest.
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import pg from 'pg';
@@ -17,12 +18,12 @@ import { populate } from './populate.ts';
 import type { Population } from './population.ts';
 
 export type PrepareOptions = {
-  /** Of an empty database; the user has to be a superuser. */
+  /** The URL of an empty database. The user must be a superuser. */
   readonly databaseUrl: string;
-  /** Where the hub keeps its master key: the one that serves this database later needs it. */
+  /** The directory of the hub's master key. Every later hub on this database needs the same key. */
   readonly dataDir: string;
   readonly licenses: number;
-  /** Charge sessions; of ten licenses one has one, if not said otherwise. */
+  /** Charge sessions. The default is one per ten licenses. */
   readonly sessions?: number;
   readonly log?: (message: string) => void;
 };
@@ -33,7 +34,7 @@ export type Prepared = {
   readonly app: string;
 };
 
-/** How long the hub has been at work. */
+/** The period of the generated data. */
 const MONTHS = 6;
 
 export async function prepare({
@@ -45,7 +46,7 @@ export async function prepare({
 }: PrepareOptions): Promise<Prepared> {
   const to = new Date();
   const from = new Date(Date.UTC(to.getUTCFullYear(), to.getUTCMonth() - MONTHS + 1, 1));
-  // As if it had been set up then: its audit log begins before what is made up.
+  // Dates the setup before the generated data, because the audit log must begin with it.
   await setUp(databaseUrl, dataDir, from);
   const population = { licenses, sessions, from: from.getTime(), to: to.getTime() };
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
@@ -128,10 +129,13 @@ async function readSurroundings(pool: pg.Pool): Promise<Surroundings> {
   };
 }
 
-/** However many callbacks come, a job is there for the time of a callback, or an hour: see core/payment/callbacks/job-queue.ts. */
+/**
+ * The upper bound of jobs: the queue keeps a job for the duration of a callback, or for an hour. See
+ * core/payment/callbacks/job-queue.ts.
+ */
 const MOST_JOBS = 20_000;
 
-/** Jobs that are done, and not cleared away yet. */
+/** Finished jobs that are not deleted yet. */
 async function fillQueue(pool: pg.Pool, count: number): Promise<void> {
   await pool.query(
     `insert into job (name, data, state, started_on, completed_on, keep_until)

@@ -1,4 +1,4 @@
-// The results in words: tables of figures and sizes, and the plan of every statement.
+// Formats the results: tables of times and sizes, and the plan of every statement.
 import { median } from '../median.ts';
 import { blocksOf, nodesOf } from './judge-plan.ts';
 import type { Figures } from './measure-scale.ts';
@@ -104,7 +104,7 @@ smaller database, by \`test/bench/scale/plans.test.ts\`.
 ${sections.join('\n')}`;
 }
 
-/** Statements of the ORM have their values in them. */
+/** Removes values, since the ORM's statements contain them. */
 function shapeOf(text: string): string {
   return text.replace(/'[^']*'/g, '?').replace(/\b\d+\b/g, '?');
 }
@@ -117,7 +117,7 @@ function outline(node: Statement['worst'], depth: number): string[] {
       ? 'never executed'
       : `rows=${Math.round(node['Actual Rows'] * loops)} blocks=${blocksOf(node)}`;
   const children = node.Plans ?? [];
-  // One partition stands for the others that are read in the same way.
+  // One partition represents the others with the same plan.
   const shown = children.length > MOST_CHILDREN ? children.slice(0, 1) : children;
   const more = children.length - shown.length;
   return [

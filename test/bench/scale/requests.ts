@@ -1,11 +1,13 @@
-// What is asked of a hub on a populated database: each request about another license, or another session.
+// Builds the requests to a hub on a populated database, each for another license or session.
 import { formatId } from '../../../core/ids.ts';
 import { digest, fingerprintAt, keyAt, licenseAt, type Population, sessionAt } from './population.ts';
 
 export const OPERATIONS = ['status', 'activate', 'reactivate', 'callback'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** Whole HTTP/1.1 requests, all written before the first is sent. They are spread over everything there is. */
+/**
+ * Complete HTTP/1.1 requests, generated before the first one is sent and spread over the whole population.
+ */
 export function requestsFor(
   operation: Operation,
   population: Population,
@@ -18,12 +20,12 @@ export function requestsFor(
   );
 }
 
-/** The machine that an `activate` of this turn gives a seat. */
+/** The machine that activation number `index` adds. */
 function newMachine(index: number): string {
   return digest('new-machine', index);
 }
 
-/** Every row once before any comes again, as far apart as can be. */
+/** Visits every row once before it repeats one, with neighbors as far apart as possible. */
 function pick(of: number, number: number): number {
   return Math.floor((number * GOLDEN_RATIO * of) % of);
 }
@@ -41,7 +43,7 @@ function request(operation: Operation, population: Population, index: number): s
       return activation(index, fingerprintAt(index));
     case 'callback': {
       const { sessionId, merchantTransactionId, proof } = sessionAt(population, index - (index % 2));
-      // Of no consequence: what is measured is that it is journaled.
+      // This status has no effect: the case measures only the journal entry.
       const fields = `status=UNATTEMPTED&tran_id=${merchantTransactionId}&val_id=${proof}&amount=100.00&currency=BDT`;
       return post(
         `/v1/webhooks/gateway_one?session_id=${sessionId}`,
@@ -62,7 +64,7 @@ function activation(index: number, machineFingerprint: string): string {
   return post('/v1/activate', 'application/json', body);
 }
 
-/** `body` has to be ASCII. */
+/** `body` must be ASCII. */
 function post(target: string, type: string, body: string): string {
   return `POST ${target} HTTP/1.1\r\nHost: hub\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }

@@ -1,4 +1,4 @@
-// Measures hubs on prepared databases of different sizes: throughput, latency, sizes, plans, and how long pruning takes.
+// Measures hubs on prepared databases of different sizes: throughput, latency, sizes, plans and pruning time.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ export type ScaleResults = {
   readonly at: string;
   readonly machine: Machine;
   readonly databases: readonly DatabaseResults[];
-  /** Of the largest database. */
+  /** The plans on the largest database. */
   readonly plansOf: { readonly licenses: number; readonly statements: readonly Statement[] };
 };
 
@@ -36,7 +36,7 @@ export type DatabaseResults = {
   readonly population: Population;
   readonly figures: Readonly<Record<Operation, Figures>>;
   readonly sizes: readonly Size[];
-  /** Of the oldest month: all of it, and of that how long others had to wait for a table. */
+  /** Pruning of the oldest month: the total time, and the time that other clients wait for a table lock. */
   readonly prune: {
     readonly bytes: number;
     readonly partitions: number;
@@ -113,7 +113,7 @@ function startHub(databaseUrl: string, dataDir: string, redisUrl: string, logFil
   });
 }
 
-/** As `hubctl retention prune` does it. */
+/** Does the same as `hubctl retention prune`. */
 async function pruneOldest(
   { databaseUrl, dataDir, population }: PreparedDatabase,
   rpc: string,

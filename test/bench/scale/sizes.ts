@@ -1,14 +1,14 @@
-// How large tables and indexes are: partitions count as their table, or their table's index.
+// Measures tables and indexes. Partitions count toward their table or their table's index.
 import { query } from '../../support/postgres/databases.ts';
 
 export type Size = {
   readonly table: string;
-  /** Undefined: the rows themselves. */
+  /** Undefined: the table itself. */
   readonly index: string | undefined;
   readonly bytes: number;
 };
 
-/** Of the tables that grow, the largest first. */
+/** The sizes of growing tables, in descending order. */
 export async function sizesOf(databaseUrl: string): Promise<Size[]> {
   const rows = await query<{ table: string; index: string | null; bytes: string }>(
     databaseUrl,

@@ -1,14 +1,14 @@
-// What the hub sends to PostgreSQL by name, noted while it is sent.
+// Records the names of the prepared statements that the hub sends to PostgreSQL.
 import pg from 'pg';
 import { oneLine } from './explain-log.ts';
 
 export type StatementNames = {
-  /** The name of a prepared statement by its text, which has single spaces. */
+  /** The name of each prepared statement by its text, with single spaces. */
   readonly byText: ReadonlyMap<string, string>;
   stop(): void;
 };
 
-/** Of all hubs in this process. */
+/** Covers all hubs in this process. */
 export function noteStatementNames(): StatementNames {
   const byText = new Map<string, string>();
   const original = pg.Client.prototype.query;
@@ -19,7 +19,7 @@ export function noteStatementNames(): StatementNames {
     }
     return Reflect.apply(original, this, args);
   };
-  pg.Client.prototype.query = noting as typeof original; // hands everything on
+  pg.Client.prototype.query = noting as typeof original; // passes every call on
   return {
     byText,
     stop() {

@@ -1,12 +1,12 @@
-// How long the tables of a database are locked for everybody else.
+// Measures how long the tables of a database are locked for other clients.
 import pg from 'pg';
 
 export type LockWatch = {
-  /** Ends the watch; milliseconds from the first lock that was seen to the last. */
+  /** Ends the watch and resolves with the milliseconds from the first to the last observed lock. */
   stop(): Promise<number>;
 };
 
-/** Looks as often as the server answers. */
+/** Polls as fast as the server responds. */
 export async function watchLocks(databaseUrl: string): Promise<LockWatch> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

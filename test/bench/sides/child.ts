@@ -1,4 +1,4 @@
-// A server of the benchmark in a process of its own.
+// Runs a server of the benchmark in its own process.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -7,33 +7,33 @@ import { setTimeout } from 'node:timers/promises';
 
 export type Child = {
   readonly pid: number;
-  /** Opens the inspector of its Node.js; the address of that. */
+  /** Opens the Node.js inspector of the process and resolves with its address. */
   inspect(): Promise<string>;
-  /** The line by which it said that it is ready. */
+  /** The line of output that reported that the server is ready. */
   readonly ready: string;
   stop(): Promise<void>;
 };
 
 export type Command = {
   readonly name: string;
-  /** What node is given: the program, then its arguments. */
+  /** Arguments of node: the program and its own arguments. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Where its standard output goes: nobody has to read along while it is measured. */
+  /** The file for standard output, so that no process has to read a pipe during a measurement. */
   readonly logFile: string;
-  /** Part of the line that says that it is ready. */
+  /** Part of the line that reports that the server is ready. */
   readonly readyMark: string;
 };
 
 const SAYS_WITHIN_MS = 60_000;
-/** What Node.js says on standard error when it is asked to open its inspector. */
+/** The line that Node.js writes to standard error when it opens its inspector. */
 const INSPECTOR = 'Debugger listening on ';
 
-/** @throws Error with the end of what it said if it does not become ready */
+/** @throws Error with the last lines of its output if it does not become ready */
 export async function startChild({ name, args, env, logFile, readyMark }: Command): Promise<Child> {
   const errorFile = `${logFile}.err`;
   const [log, errors] = [openSync(logFile, 'w'), openSync(errorFile, 'w')];
-  // The inspector is shut until somebody asks for it, and then on a port that is free.
+  // The inspector stays closed until `inspect` opens it, on a free port.
   const child = spawn(process.execPath, ['--inspect-port=0', ...args], {
     env: { PATH: process.env['PATH'] ?? '', NODE_ENV: 'production', ...env },
     stdio: ['ignore', log, errors],
@@ -65,7 +65,9 @@ export async function startChild({ name, args, env, logFile, readyMark }: Comman
   };
 }
 
-/** A program of the benchmark itself, in the file of that name from here, that says on which port it listens. */
+/**
+ * Starts a program of the benchmark. `file` is relative to this directory, and the program prints its port.
+ */
 export async function startProgram(
   directory: string,
   { name, file, env }: Pick<Command, 'name' | 'env'> & { readonly file: string },
@@ -80,7 +82,7 @@ export async function startProgram(
   return { ...child, port: JSON.parse(child.ready).port };
 }
 
-/** The first line with this in it; undefined if it ends before, or takes too long. */
+/** The first line that contains the mark. Undefined if the process exits or the time limit passes first. */
 async function untilSaid(child: ChildProcess, file: string, mark: string): Promise<string | undefined> {
   const giveUpAt = performance.now() + SAYS_WITHIN_MS;
   while (performance.now() < giveUpAt && child.exitCode === null) {

@@ -1,4 +1,4 @@
-// The floor: what this machine gives without what is measured.
+// Starts the floor: the minimal programs that show the limits of this machine.
 import type { Throughput } from '../load/closed-loop.ts';
 import { startProgram } from './child.ts';
 import { createPeerDatabase } from './peer.ts';
@@ -7,20 +7,24 @@ import type { Server, Statements } from './side.ts';
 export async function startBareHttp(directory: string, publicKeyPem: string): Promise<Server> {
   const env = { PUBLIC_KEY_PEM: publicKeyPem };
   const program = await startProgram(directory, { name: 'bare-http', file: '../floor/bare-http.ts', env });
-  return { ...program, name: 'floor', warehouse: undefined };
+  return { ...program, name: 'floor', database: undefined };
 }
 
-/** Bare node:http, and one statement for all requests that wait, on a database like the peer's. */
-export async function startJoined(directory: string): Promise<Server> {
-  const { databaseUrl, warehouse } = await createPeerDatabase();
+/** Bare node:http that sends one statement for all waiting requests, on a database like the peer's. */
+export async function startBatchedStatements(directory: string): Promise<Server> {
+  const { databaseUrl, database } = await createPeerDatabase();
   const env = { DATABASE_URL: databaseUrl };
-  const program = await startProgram(directory, { name: 'joined', file: '../bound/joined.ts', env });
-  return { ...program, name: 'joined', warehouse };
+  const program = await startProgram(directory, {
+    name: 'joined',
+    file: '../bound/batched-statements.ts',
+    env,
+  });
+  return { ...program, name: 'joined', database };
 }
 
-/** The peer's statements by a program that does nothing else, on a database of its own. */
+/** Runs only the peer's statements, on a separate database. */
 export async function startBareSql(directory: string): Promise<Statements> {
-  const { databaseUrl, warehouse } = await createPeerDatabase();
+  const { databaseUrl, database } = await createPeerDatabase();
   const env = { DATABASE_URL: databaseUrl };
   const { port, ...program } = await startProgram(directory, {
     name: 'bare-sql',
@@ -30,12 +34,12 @@ export async function startBareSql(directory: string): Promise<Statements> {
   return {
     ...program,
     name: 'floor',
-    warehouse,
+    database,
     async run({ caseName, connections, seconds }) {
       const query = new URLSearchParams({ seconds: String(seconds), connections: String(connections) });
       const response = await fetch(`http://127.0.0.1:${port}/${caseName}?${query}`);
       if (!response.ok) throw new Error(`bare SQL, ${caseName}: ${await response.text()}`);
-      return (await response.json()) as Throughput; // it is our own program
+      return (await response.json()) as Throughput; // the response of the benchmark's own program
     },
   };
 }

@@ -1,4 +1,4 @@
-// The hub as its users run it: `hubctl serve` with everything on, its log in a file.
+// Starts the hub as in production: `hubctl serve` with all features on and its log in a file.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@connectrpc/connect';
@@ -9,11 +9,20 @@ import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { HUBCTL } from '../../support/hub/hub-process.ts';
 import { createDatabase, query } from '../../support/postgres/databases.ts';
-import { APP, CUSTOMER, countOf, LIMITS, MACHINE, machineOf, SEATS, type Warehouse } from '../stock.ts';
+import {
+  APP,
+  CUSTOMER,
+  countOf,
+  LIMITS,
+  MACHINE,
+  machineOf,
+  SEATS,
+  type TestDatabase,
+} from '../test-data.ts';
 import { startChild } from './child.ts';
 import type { Server } from './side.ts';
 
-export type HubSide = Server & { readonly warehouse: Warehouse; readonly publicKeyPem: string };
+export type HubSide = Server & { readonly database: TestDatabase; readonly publicKeyPem: string };
 
 export type HubOptions = {
   readonly directory: string;
@@ -25,8 +34,8 @@ export type HubOptions = {
 };
 
 /**
- * The rate limit stays on, raised to the highest there is: all requests come from one client here, and of half of its
- * limit a minute nobody has to ask Redis first. All else is as it is by default.
+ * The rate limit stays on, but at its maximum: all requests come from one client. A hub does not query Redis
+ * before a client reaches half of its limit per minute. All other settings have their default values.
  */
 export const RATE_PER_MINUTE = 100_000_000;
 
@@ -71,11 +80,11 @@ export async function startHub({
     name,
     port: Number(new URL(gateway).port),
     publicKeyPem: app?.signingKeys[0]?.publicKeyPem ?? '',
-    warehouse: warehouseOf(databaseUrl, slot?.name ?? ''),
+    database: testDatabaseOf(databaseUrl, slot?.name ?? ''),
   };
 }
 
-function warehouseOf(databaseUrl: string, slot: string): Warehouse {
+function testDatabaseOf(databaseUrl: string, slot: string): TestDatabase {
   return {
     async addLicenses(licenses) {
       await query(

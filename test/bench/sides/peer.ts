@@ -1,25 +1,34 @@
-// The peer with its own database on the same server.
+// Starts the peer with its own database on the same PostgreSQL server.
 import { generateKeyPairSync } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newUuid } from '../../../core/ids.ts';
 import { thumbprint } from '../../../core/license/keys/signing-key.ts';
 import { createDatabase, query } from '../../support/postgres/databases.ts';
-import { APP, CUSTOMER, countOf, LIMITS, MACHINE, machineOf, SEATS, type Warehouse } from '../stock.ts';
+import {
+  APP,
+  CUSTOMER,
+  countOf,
+  LIMITS,
+  MACHINE,
+  machineOf,
+  SEATS,
+  type TestDatabase,
+} from '../test-data.ts';
 import { startProgram } from './child.ts';
 import { RATE_PER_MINUTE } from './hub.ts';
 import type { Server } from './side.ts';
 
-export type PeerSide = Server & { readonly warehouse: Warehouse; readonly databaseUrl: string };
+export type PeerSide = Server & { readonly database: TestDatabase; readonly databaseUrl: string };
 
 export type PeerOptions = {
   readonly directory: string;
   readonly providerUrl: string;
-  /** Where it counts requests; empty: in memory. */
+  /** Where the peer counts requests. Empty: in memory. */
   readonly redisUrl: string;
 };
 
-/** The peer that does the hub's work for every request: it validates, limits and logs. */
+/** The peer with request validation, rate limit and log, the same work per request as the hub. */
 export function startPeer({ redisUrl, ...options }: PeerOptions): Promise<PeerSide> {
   return start('peer', options, {
     HUB_BENCH_WORK: 'same',
@@ -38,14 +47,14 @@ async function start(
   { directory, providerUrl }: Omit<PeerOptions, 'redisUrl'>,
   work: Readonly<Record<string, string>>,
 ): Promise<PeerSide> {
-  const { databaseUrl, warehouse } = await createPeerDatabase();
+  const { databaseUrl, database } = await createPeerDatabase();
   const env = { DATABASE_URL: databaseUrl, PROVIDER_URL: providerUrl, ...work };
   const program = await startProgram(directory, { name, file: '../peer/server.ts', env });
-  return { ...program, name, databaseUrl, warehouse };
+  return { ...program, name, databaseUrl, database };
 }
 
-/** A database as the peer wants it, with the app and the fees. */
-export async function createPeerDatabase(): Promise<Pick<PeerSide, 'databaseUrl' | 'warehouse'>> {
+/** Creates a database with the peer's schema, the app and the fees. */
+export async function createPeerDatabase(): Promise<Pick<PeerSide, 'databaseUrl' | 'database'>> {
   const databaseUrl = await createDatabase();
   await query(databaseUrl, await readFile(join(import.meta.dirname, '../peer/schema.sql'), 'utf8'));
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -64,10 +73,10 @@ export async function createPeerDatabase(): Promise<Pick<PeerSide, 'databaseUrl'
     `insert into fee_rule (id, name, basis_points, fixed_minor) values ($1, 'gateway', 250, 0), ($2, 'platform', 100, 5)`,
     [newUuid(), newUuid()],
   );
-  return { databaseUrl, warehouse: warehouseOf(databaseUrl) };
+  return { databaseUrl, database: testDatabaseOf(databaseUrl) };
 }
 
-function warehouseOf(databaseUrl: string): Warehouse {
+function testDatabaseOf(databaseUrl: string): TestDatabase {
   return {
     async addLicenses(licenses) {
       await query(

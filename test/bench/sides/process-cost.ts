@@ -1,15 +1,15 @@
-// What a server has used so far, as Linux counts it; elsewhere nothing is known.
+// Reads the CPU time and memory of a server from /proc. It needs Linux: elsewhere the result is undefined.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 export type Usage = {
-  /** Seconds of CPU, user and system. */
+  /** CPU seconds, user and system. */
   readonly cpuSeconds: number;
-  /** Most memory it had resident since the last `forgetPeak`, in MiB. */
+  /** Peak resident memory since the last `forgetPeak`, in MiB. */
   readonly peakMiB: number;
 };
 
-/** The unit of /proc/PID/stat on every Linux that Node.js runs on. */
+/** The unit of /proc/PID/stat on every Linux that Node.js supports. */
 const TICKS_PER_SECOND = 100;
 
 export function usageOf(pid: number): Usage | undefined {
@@ -22,8 +22,8 @@ export function usageOf(pid: number): Usage | undefined {
 }
 
 /**
- * Seconds of CPU that the PostgreSQL of this program has used, with all of its processes: those that run, and those that
- * have ended, which their parent has been told of.
+ * CPU seconds of this program's PostgreSQL. They include the running processes, and the ended ones that their
+ * parent has reaped.
  */
 export function postgresCpuSeconds(): number | undefined {
   try {
@@ -46,20 +46,20 @@ function secondsOfChild(pid: number, expectedParent: number): number {
   }
 }
 
-/** Seconds of CPU of a process itself, and of its children that have ended. @throws Error if there is none */
+/** CPU seconds of a process and of its ended children. @throws Error if there is no such process */
 function statOf(pid: number): { readonly parent: number; readonly own: number; readonly ended: number } {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name in parentheses may hold anything; fields 4 and 14 to 17 are counted from behind it.
+  // The name in parentheses may contain any character. Fields 4 and 14 to 17 come after the last parenthesis.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const seconds = (at: number): number => (Number(fields[at]) + Number(fields[at + 1])) / TICKS_PER_SECOND;
   return { parent: Number(fields[1]), own: seconds(11), ended: seconds(13) };
 }
 
-/** Counts the peak from now on. */
+/** Resets the peak, so that it counts from now on. */
 export function forgetPeak(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5');
   } catch {
-    // not allowed, or not Linux: the peak is then that of the whole run
+    // not permitted, or not Linux: the peak then covers the whole run
   }
 }

@@ -1,26 +1,26 @@
-// What is measured: a server in a process of its own, or the statements of one without the server.
+// The sides of a comparison: a server in its own process, or the statements of a server without the server.
 import type { CaseName } from '../cases.ts';
 import type { Throughput } from '../load/closed-loop.ts';
-import type { Warehouse } from '../stock.ts';
+import type { TestDatabase } from '../test-data.ts';
 
 export type SideName = 'hub' | 'other' | 'peer' | 'bare' | 'floor' | 'joined';
 
 type Process = {
   readonly name: SideName;
   readonly pid: number;
-  /** Fills the database behind it; undefined if it has none. */
-  readonly warehouse: Warehouse | undefined;
+  /** Fills the side's database. Undefined if it has none. */
+  readonly database: TestDatabase | undefined;
   stop(): Promise<void>;
 };
 
 export type Server = Process & {
   readonly port: number;
-  /** Opens the inspector of its Node.js; the address of that. */
+  /** Opens the Node.js inspector of the process and resolves with its address. */
   inspect(): Promise<string>;
 };
 
 export type Statements = Process & {
-  /** Does those of a case for so long, for so many requests at a time. */
+  /** Runs the statements of a case for the given time and concurrency. */
   run(load: {
     readonly caseName: CaseName;
     readonly connections: number;

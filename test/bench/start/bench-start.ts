@@ -1,4 +1,5 @@
-// `npm run bench -- start`: how soon a hub is ready, what it holds while it is idle, how soon hubctl answers. Medians.
+// `npm run bench -- start`: measures the hub's start time, its idle memory and hubctl's response time, as
+// medians.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -10,7 +11,7 @@ import { createDatabase, startFlushingPostgres } from '../../support/postgres/da
 import { interruptible, type Start } from '../interruptible.ts';
 import { median } from '../median.ts';
 
-/** A hub that has been idle for so long is idle. */
+/** The wait before a hub counts as idle. */
 const IDLE_MS = 5_000;
 
 type Memory = { readonly rss: number; readonly pss: number; readonly own: number };
@@ -18,7 +19,7 @@ type Memory = { readonly rss: number; readonly pss: number; readonly own: number
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '10' },
-    /** The hubctl.js to measure: of a package that was built and unpacked, for example. */
+    /** The hubctl.js to measure, for example that of an unpacked package. */
     program: { type: 'string', default: HUBCTL },
   },
 });
@@ -34,9 +35,10 @@ async function measure(start: Start): Promise<string> {
       () => spawnHub(settings, undefined, values.program),
       (hub) => hub.stop().then(() => {}),
     );
-  // The first start makes the schema; and fills the cache of compiled code where there is one, as the first one after an update does.
+  // The first start creates the schema. It also fills the compile cache, if there is one, like the first
+  // start after an update.
   await (await startHub()).stop();
-  await hubctl(dataDir, 'app', 'list').catch(() => {}); // no hub runs: it fills the cache only
+  await hubctl(dataDir, 'app', 'list').catch(() => {}); // fails without a hub, but fills the cache
 
   const ready: number[] = [];
   const memory: Memory[] = [];
@@ -83,7 +85,7 @@ async function hubctl(dataDir: string, ...args: string[]): Promise<void> {
   if (code !== 0) throw new Error(`hubctl ${args.join(' ')} exited with ${code}`);
 }
 
-/** As Linux counts it; in MB of 1000 kB, as marks are written. */
+/** Memory by Linux's accounting, in MB of 1000 kB, the unit of the targets. */
 async function memoryOf(pid: number | undefined): Promise<Memory> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
   const megabytes = (name: string): number =>

@@ -1,4 +1,5 @@
-// `npm run bench -- workers`: throughput against the number of workers, and of hubs on one database; who uses the processors.
+// `npm run bench -- workers`: measures throughput by number of workers and by number of hubs on one database,
+// and who uses the processors.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createClient } from '@connectrpc/connect';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
@@ -12,7 +13,7 @@ import { median } from '../median.ts';
 import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 import { warmUp } from '../warm-up.ts';
 
-/** As the hubs are started: processes of one hub, or hubs of one process each. */
+/** The configurations: several processes of one hub, or several hubs with one process each. */
 const SETUPS = [
   { name: '1 worker', hubs: 1, workers: 1 },
   { name: '2 workers', hubs: 1, workers: 2 },
@@ -119,7 +120,7 @@ async function prepare(transport: ReturnType<typeof transportTo>): Promise<Load[
   ];
 }
 
-/** Seconds of CPU used so far by the hubs with their workers, by the processes of this PostgreSQL, and by this program. */
+/** CPU seconds so far of the hubs with their workers, of this PostgreSQL's processes, and of this program. */
 function processors(hubs: readonly HubProcess[]): { hub: number; postgres: number; client: number } {
   const seconds = (pid: number): number => usageOf(pid)?.cpuSeconds ?? 0;
   const heads = hubs.map(({ child }) => child.pid);

@@ -1,4 +1,4 @@
-// What all servers of a run stand on: a directory, PostgreSQL and Redis.
+// The environment of all servers in a run: a directory, PostgreSQL and Redis.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,16 +6,16 @@ import { startFlushingPostgres } from '../../support/postgres/databases.ts';
 import { findRedis, foundRedis } from '../../support/redis/redis.ts';
 import type { Start } from '../interruptible.ts';
 
-export type Ground = {
-  /** Removed at the end. */
+export type Environment = {
+  /** Removed at the end of the run. */
   readonly directory: string;
-  /** Empty without one. */
+  /** Empty if there is no Redis. */
   readonly redisUrl: string;
-  /** Starts a server that is stopped at the end. */
+  /** Starts a server, which is stopped at the end of the run. */
   begin<T extends { stop(): Promise<void> }>(server: () => Promise<T>): Promise<T>;
 };
 
-export async function startGround(start: Start): Promise<Ground> {
+export async function startEnvironment(start: Start): Promise<Environment> {
   const directory = await start(
     () => mkdtemp(join(tmpdir(), 'hub-bench-')),
     (path) => rm(path, { recursive: true, force: true }),

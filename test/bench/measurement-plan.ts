@@ -1,20 +1,24 @@
-// How much is measured: for figures to publish, for a quick look, and to see that the benchmark itself works.
+// The plans of the benchmark: full for published figures, quick for a first look, and smoke to test the
+// benchmark.
 
 export type Plan = {
   readonly name: 'full' | 'quick' | 'smoke';
-  /** Each measures every side once; what is reported is the median, and how far apart they were. */
+  /** Each round measures every side once. The report shows the median and the range. */
   readonly rounds: number;
   readonly connections: readonly number[];
-  /** Of each measurement. */
+  /** Duration of each measurement. */
   readonly seconds: number;
-  /** Of each side for each case: so long at most, if its rate does not stop rising before that. */
+  /** Limits of the warm-up for each side and case. It ends earlier if the rate stops rising. */
   readonly warmUp: { readonly windowSeconds: number; readonly windowsAtMost: number };
   readonly latencyRounds: number;
   readonly latencySeconds: number;
-  /** Of each profile: hub and peer, each case, at one connection and at the main number of them. */
+  /**
+   * Duration of each profile. Hub and peer are profiled in each case, at one connection and at
+   * `mainConnections`.
+   */
   readonly profileSeconds: number;
   readonly licenses: number;
-  /** How long a measurement waits, at most, until the servers use next to no CPU time. */
+  /** The maximum time to wait before a measurement until the servers are almost idle. */
   readonly calmWithinMs: number;
 };
 
@@ -59,7 +63,7 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
   },
 };
 
-/** The connections by which the marks go, and the cost of a request. */
+/** The number of connections that the targets and the cost of a request refer to. */
 export function mainConnections({ connections }: Plan): number {
   return connections.includes(32) ? 32 : Math.max(...connections);
 }

@@ -1,45 +1,46 @@
-// What both databases hold: licenses with a few seats, and charge sessions that wait to be paid. Written in bulk.
+// The test data of each database: licenses with a few seats, and pending charge sessions. Rows are inserted
+// in bulk.
 import { formatId, newUuid } from '../../core/ids.ts';
 import { hashLicenseKey, newLicenseKeys, normalizeLicenseKey } from '../../core/license/keys/license-key.ts';
 import { query } from '../support/postgres/databases.ts';
 
-export type StockLicense = {
+export type LicenseData = {
   readonly uuid: string;
   readonly licenseId: string;
   readonly licenseKey: string;
   readonly keyHash: Buffer;
 };
 
-export type StockSession = {
+export type SessionData = {
   readonly uuid: string;
   readonly sessionId: string;
   readonly transactionId: string;
 };
 
 /**
- * Where a database of one of the two is filled. All of it is analyzed each time: plans made for empty tables would stay,
- * as both servers prepare their statements, and no database in use is without statistics for long.
+ * Fills the database of one side. Each method runs ANALYZE on the whole database: both servers prepare their
+ * statements, so plans for empty tables would stay in use. A production database always has statistics.
  */
-export type Warehouse = {
-  addLicenses(licenses: readonly StockLicense[]): Promise<void>;
-  /** Each license gets one seat, taken by `machineOf(0)`; all others are free. */
-  resetSeats(licenses: readonly StockLicense[]): Promise<void>;
-  /** Of 100.00 BDT, pending. */
-  addSessions(sessions: readonly StockSession[]): Promise<void>;
-  /** How many rows a query finds. */
+export type TestDatabase = {
+  addLicenses(licenses: readonly LicenseData[]): Promise<void>;
+  /** Each license gets one taken seat, for `machineOf(0)`. All other seats are free. */
+  resetSeats(licenses: readonly LicenseData[]): Promise<void>;
+  /** The sessions are pending and for 100.00 BDT. */
+  addSessions(sessions: readonly SessionData[]): Promise<void>;
+  /** The number of rows that a query returns. */
   count(sql: string): Promise<number>;
 };
 
 export const APP = 'bench';
 export const CUSTOMER = 'Ada Lovelace';
 export const LIMITS = { projects: 10, exports: -1 };
-/** Of each license; the first is taken. */
+/** Seats of each license. The first one is taken. */
 export const SEATS = 5;
 
-/** What every machine says of itself, and is on record of the one that has a seat. */
+/** The label and version that every machine reports. The record of the seated machine contains them too. */
 export const MACHINE = { label: "Ada's laptop", appVersion: '4.2.1' };
 
-export function makeLicenses(count: number): StockLicense[] {
+export function makeLicenses(count: number): LicenseData[] {
   return newLicenseKeys(count).map((licenseKey) => {
     const uuid = newUuid();
     const keyHash = hashLicenseKey(normalizeLicenseKey(licenseKey) ?? '');
@@ -47,14 +48,14 @@ export function makeLicenses(count: number): StockLicense[] {
   });
 }
 
-export function makeSessions(count: number, batch: number): StockSession[] {
+export function makeSessions(count: number, batch: number): SessionData[] {
   return Array.from({ length: count }, (_, index) => {
     const uuid = newUuid();
     return { uuid, sessionId: formatId('chs', uuid), transactionId: `T${batch}N${index}` };
   });
 }
 
-/** The fingerprint of the machine in a license's seat of this number. */
+/** The fingerprint of the machine in the seat with this number. */
 export function machineOf(seat: number): string {
   return `bench-machine-fingerprint-${seat}`;
 }

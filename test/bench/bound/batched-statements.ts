@@ -1,5 +1,5 @@
-// The peer's statements, joined: bare node:http, and one statement for all requests that wait. Without contract, limits, log,
-// metrics and headers: what joining alone would bring.
+// Batches the peer's statements: bare node:http, and one statement for all waiting requests. It has no
+// validation, limits, log, metrics or headers, and shows the effect of batching alone.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import pg from 'pg';
 import { createBatcher } from '../../../core/storage/sql/batcher.ts';
@@ -9,7 +9,7 @@ const BATCHES = { maxSize: 128, maxInFlight: 2 };
 
 const pool = new pg.Pool({
   connectionString: process.env['DATABASE_URL'],
-  // Batches differ in length: PostgreSQL would plan each anew.
+  // Batches differ in length, and PostgreSQL would plan each one again.
   options: '-c plan_cache_mode=force_generic_plan',
 });
 
@@ -28,7 +28,7 @@ const check = createBatcher<Check, Record<string, unknown>>({
              join license l on l.id = t.id order by t.position`,
       values: [checks.map(({ licenseId }) => licenseId), checks.map(({ fingerprint }) => fingerprint)],
     });
-    return rows; // the benchmark asks for licenses that there are
+    return rows; // the benchmark requests only existing licenses
   },
 });
 

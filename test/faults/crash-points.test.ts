@@ -1,4 +1,4 @@
-// The hub is killed at the points where something is half done, and another one takes over.
+// Kills the hub in the middle of an operation, and checks that another hub completes it.
 import { expect } from 'chai';
 import type { ChargeSession } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { callBack, callbackFields, type GatewayName } from '../support/hub/payment.ts';
@@ -10,10 +10,10 @@ import { type Cluster, startCluster } from './scenes/cluster.ts';
 const REST_MS = 30_000;
 
 describe('a killed hub', function () {
-  this.timeout(60_000); // until the other is up, and what the killed one held is free again
+  this.timeout(60_000); // until the other hub is ready and the locks of the killed one have expired
   let cluster: Cluster;
   before(async () => {
-    // The second check is far away, so it does not repair what the test checks.
+    // The second check is far in the future, so it does not repair what the test checks.
     cluster = await startCluster({ hubs: 1, environment: { HUB_SWEEP_AFTER_SECONDS: '2,3600' } });
   });
   after(() => cluster?.stop());
@@ -80,7 +80,7 @@ describe('a killed hub', function () {
     return callBack(cluster.door.url, session.gateway, callbackFields(session, 'paid', proof));
   }
 
-  /** The provider's next answer about the session does not come. */
+  /** Withholds the provider's next response about the session. */
   function hang(operation: 'gateway_one.validate' | 'gateway_one.query', session: ChargeSession): void {
     cluster.simulator.faults.add({ kind: 'timeout_before', operation, ref: session.providerPaymentId });
   }
@@ -93,7 +93,7 @@ describe('a killed hub', function () {
     await until(asked, 'the provider is asked');
   }
 
-  /** Until hub and provider agree about everything so far, and nothing is left to be done. */
+  /** Waits until hub and provider agree and no work is pending. */
   async function untilSettled(): Promise<void> {
     let trouble: string[] = [];
     const isSettled = async (): Promise<boolean> => {
@@ -105,7 +105,7 @@ describe('a killed hub', function () {
     });
   }
 
-  /** What has come of the callbacks of a session. */
+  /** The states of a session's callbacks. */
   async function states({ merchantTransactionId }: ChargeSession): Promise<string[]> {
     const rows = await query<{ state: string }>(
       cluster.databaseUrl,
@@ -116,7 +116,7 @@ describe('a killed hub', function () {
     return rows.map(({ state }) => state);
   }
 
-  /** A commit with a usage log takes so long that its hub is gone before it hears of it. */
+  /** Delays each commit with a usage log entry, so that its hub is killed before it gets the result. */
   async function slowDownCommits(): Promise<void> {
     await query(
       cluster.databaseUrl,

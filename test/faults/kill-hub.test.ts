@@ -1,11 +1,11 @@
-// The hub is killed while sessions are paid: the short form of npm run fault -- kill.
+// Kills the hub during payments: the short form of npm run fault -- kill.
 import { expect } from 'chai';
 import { killWhilePaying } from './runs/kill-run.ts';
 
 const SEED = Number(process.env['HUB_TEST_SEED'] ?? Date.now() % 2 ** 31);
 
 describe('a hub killed while sessions are paid', function () {
-  this.timeout(180_000); // a killed hub is up again within seconds; what it held is free again within ten more
+  this.timeout(180_000); // a hub restarts within seconds, and its locks expire within ten more
 
   it(`counts each session once, to the minor unit (seed ${SEED})`, async () => {
     const report = await killWhilePaying({ sessions: 60, kills: 3, seed: SEED });

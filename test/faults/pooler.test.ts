@@ -1,4 +1,5 @@
-// Hubs behind a pooler that gives each transaction another session: nothing fails, and nothing stays in the sessions.
+// Runs hubs behind a pooler that changes the session for each transaction: no request fails, and sessions
+// keep no state.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@connectrpc/connect';

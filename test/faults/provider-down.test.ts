@@ -1,4 +1,5 @@
-// The provider is down while callbacks arrive: they are answered in time, and processed when it is back.
+// The provider is down while callbacks arrive: hubs answer in time, and process the callbacks after its
+// return.
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { callBack, callbackFields, GATEWAYS } from '../support/hub/payment.ts';
@@ -7,14 +8,14 @@ import { createSession, unreconciled } from './load/payment-fixture.ts';
 import { readSessions } from './model/reconcile.ts';
 import { type Cluster, startCluster } from './scenes/cluster.ts';
 
-/** HUB_TEST_OUTAGE_SECONDS=60 for the long form. */
+/** The long form uses HUB_TEST_OUTAGE_SECONDS=60. */
 const OUTAGE_MS = 1_000 * Number(process.env['HUB_TEST_OUTAGE_SECONDS'] ?? 2);
 const BUDGET_MS = 500;
 const SESSIONS = 40;
 const CALLBACKS_PER_SECOND = 50;
 
 describe('callbacks while the provider is down', function () {
-  // What was tried again and again meanwhile is tried at ever longer intervals.
+  // The intervals between attempts grow during the outage, so recovery takes a multiple of it.
   this.timeout(90_000 + 4 * OUTAGE_MS);
   let cluster: Cluster;
   before(async () => {
@@ -33,7 +34,7 @@ describe('callbacks while the provider is down', function () {
       const answers = await callBackFor(OUTAGE_MS, sessions);
       cluster.simulator.faults.clear();
       expect(answers.filter(({ status }) => status !== 200)).to.deep.equal([]);
-      // The budget is the hub's; the rest allows for a busy machine, as probes measure it.
+      // The budget is the hub's. The rest allows for a busy machine, as measured by the probes.
       const allowed = BUDGET_MS + 1_000 + 5 * p99(answers.map(({ probeMs }) => probeMs));
       expect(p99(answers.map(({ durationMs }) => durationMs)), '99 of 100').to.be.lessThan(allowed);
       await until(
@@ -46,7 +47,7 @@ describe('callbacks while the provider is down', function () {
     });
   }
 
-  /** Sessions paid without a callback so far, and their callbacks. */
+  /** Paid sessions without a callback so far, and their callbacks. */
   async function paidSessions() {
     const { simulator } = cluster;
     return Promise.all(
@@ -62,7 +63,7 @@ describe('callbacks while the provider is down', function () {
     );
   }
 
-  /** Calls back at a steady pace for so long, each session many times. */
+  /** Sends callbacks at a steady rate for this time, several for each session. */
   async function callBackFor(ms: number, sessions: Awaited<ReturnType<typeof paidSessions>>) {
     const answers: ReturnType<typeof timed>[] = [];
     const count = Math.ceil((ms / 1_000) * CALLBACKS_PER_SECOND);
@@ -75,7 +76,7 @@ describe('callbacks while the provider is down', function () {
     return Promise.all(answers);
   }
 
-  /** The callback, and beside it a probe of a hub that asks neither database nor provider. */
+  /** Sends the callback, and in parallel a probe that needs neither database nor provider. */
   async function timed({ gateway, fields }: { gateway: string; fields: Record<string, string> }) {
     const start = performance.now();
     const since = () => performance.now() - start;

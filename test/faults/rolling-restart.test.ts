@@ -1,4 +1,4 @@
-// Two hubs are replaced one after the other behind the proxies that operators run, under load: no request fails.
+// Restarts two hubs in turn behind the documented proxies, under load: no request fails.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { createMigratedDatabase } from '../support/postgres/databases.ts';
 import { type Program, requireProgram, startProgram } from '../support/programs.ts';
 import { until } from '../support/until.ts';
 
-/** The long form also restarts hubs of two workers. */
+/** The long form also restarts hubs with two workers. */
 const REQUESTS = IS_LONG ? 20_000 : 1_000;
 const CONNECTIONS = 16;
 const DRAIN_SECONDS = 2;
@@ -99,7 +99,7 @@ describe('a rolling restart', function () {
     HUB_DATABASE_POOL: '4',
   });
 
-  /** Sends requests until `enough`; the failures. */
+  /** Sends requests until `enough` is true, and returns the failures. */
   const load = async (url: string, enough: () => boolean) => {
     const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
     const failures: string[] = [];
@@ -189,7 +189,7 @@ describe('a rolling restart', function () {
               () => fetch(`http://127.0.0.1:${port}/readyz`).then(({ ok }) => ok),
               'the new hub is ready',
             );
-            // As an operator would, the next one waits until the proxy has noticed.
+            // Waits until the proxy detects the restart, as an operator would.
             await new Promise((resolve) => setTimeout(resolve, 1_000));
           }
           restarted = true;

@@ -1,4 +1,4 @@
-// Short faults of the servers that hubs work with.
+// Short faults of the servers that hubs depend on.
 
 import { testScene } from './scenes/scene-tests.ts';
 import { SERVERS_SCENE } from './scenes/servers-scene.ts';

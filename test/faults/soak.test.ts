@@ -1,9 +1,9 @@
-// The short form of the soak: shows that it meters, and that the books agree. npm run fault -- soak  looks for leaks.
+// The short form of the soak test: checks the meter and the records. npm run fault -- soak looks for leaks.
 import { expect } from 'chai';
 import { soak } from './runs/soak.ts';
 
 const SECONDS = 6;
-/** A leak that shows in so short a time is none that one has to look for. */
+/** A short run detects only large leaks, so this limit is generous. */
 const GROWTH = 1.5;
 
 describe('a hub under mixed load for a while', function () {

@@ -1,4 +1,4 @@
-// What is fuzzed: a hub in a process of its own, with the payment providers' simulator beside it, and its secrets.
+// The target of the fuzz run: a hub in its own process with the provider simulator, and the hub's secrets.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -50,7 +50,7 @@ export async function startFixture(): Promise<Fixture> {
   const [masterKey = ''] = (await readFile(join(dataDir, 'master.key'), 'utf8')).trim().split('\n').slice(-1);
   for (const secret of [masterKey, localToken, tokens.admin, ...tokens.others]) secrets.add(secret);
   for (const credentials of Object.values(simulator.credentials)) {
-    // What is short, or an account's name, may stand anywhere.
+    // Short values and account names may appear in other texts.
     for (const secret of Object.values<string>(credentials)) if (secret.length >= 20) secrets.add(secret);
   }
   const resources = undo.move();
@@ -65,7 +65,7 @@ export async function startFixture(): Promise<Fixture> {
   };
 }
 
-/** One of each role. */
+/** Creates one token per role. */
 async function makeTokens(databaseUrl: string): Promise<Fixture['tokens']> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   const make = async (role: 'admin' | 'operator' | 'service' | 'viewer' | 'monitor'): Promise<string> => {

@@ -7,7 +7,9 @@ import { contractServices } from '../core/access/contract-services.ts';
 import { type FuzzReport, fuzz } from './run-fuzz.ts';
 
 const RUNS = Number(process.env['HUB_FUZZ_RUNS'] ?? 1_000);
-/** A fixed seed, so that a failure points to the change; npm run fuzz looks for new defects. */
+/**
+ * The seed is fixed, so that a failure points to the change. npm run fuzz uses new seeds to find new defects.
+ */
 const SEED = Number(process.env['HUB_FUZZ_SEED'] ?? 20_261_121);
 
 describe(`a hub with random requests (seed ${SEED})`, function () {

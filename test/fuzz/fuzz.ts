@@ -1,4 +1,4 @@
-// npm run fuzz: the long form, with as many inputs as wanted.
+// npm run fuzz: the long form, with any number of inputs.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../support/postgres/databases.ts';

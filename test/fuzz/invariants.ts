@@ -29,7 +29,7 @@ const QUESTIONS: Readonly<Record<string, string>> = {
     group by u.id having coalesce(sum(f.amount_minor), 0) <> u.fee_total_minor`,
 };
 
-/** An empty list if all is as it has to be. */
+/** The violated invariants. An empty list if there are none. */
 export async function brokenInvariants(
   databaseUrl: string,
   payments: readonly SimulatedPayment[],
@@ -43,7 +43,7 @@ export async function brokenInvariants(
   return [...broken.flat(), ...(await unpaidSuccesses(databaseUrl, payments))];
 }
 
-/** Nothing but a payment at the provider makes a session paid. */
+/** Only a payment at the provider may make a session paid. */
 async function unpaidSuccesses(
   databaseUrl: string,
   payments: readonly SimulatedPayment[],

@@ -1,4 +1,4 @@
-// The judge of the fuzz run, on answers that it must not let pass, and on such that it must.
+// Tests the judge of the fuzz run with responses that it must reject and responses that it must accept.
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';

@@ -7,10 +7,10 @@ import { decoded, frames, legibleBody, unframed } from './inputs/framing.ts';
 import type { Input } from './inputs/input.ts';
 import type { Answer } from './send.ts';
 
-/** Undefined: nothing is wrong. */
+/** Undefined: the response is correct. */
 export type Verdict = string | undefined;
 
-/** `secretsIn`: the secrets in a text that must not be revealed. */
+/** `secretsIn` returns the secrets that a text reveals. */
 export function judge(input: Input, answer: Answer, secretsIn: (text: string) => readonly string[]): Verdict {
   const heads = JSON.stringify([answer.headers, answer.trailers]);
   if (secretsIn(`${heads}\n${legibleBody(input.protocol, answer)}`).length > 0)
@@ -18,7 +18,7 @@ export function judge(input: Input, answer: Answer, secretsIn: (text: string) =>
   return JUDGES[input.protocol](input, answer);
 }
 
-/** Whether the hub did what it was asked for. */
+/** Whether the hub performed the request. */
 export function isGranted({ protocol }: Input, answer: Answer): boolean {
   if (protocol.startsWith('grpc')) return (grpcStatus(answer) ?? (answer.isCut ? 0 : undefined)) === 0;
   if (protocol === 'connect-stream') return answer.status === 200 && !/"error":/.test(`${answer.body}`);
@@ -54,7 +54,9 @@ const problemStatuses: ReadonlySet<number> = new Set(
     .filter((status) => status !== 500),
 );
 
-/** A problem document that is complete, says the same as the status, and is none about a defect of the hub. */
+/**
+ * Checks that a problem document is complete, agrees with the status and does not report a defect of the hub.
+ */
 function problemTrouble(status: number, text: string): Verdict {
   const problem: Record<string, unknown> = JSON.parse(text);
   const { type, title, detail, instance, ok, code } = problem;
@@ -81,15 +83,15 @@ function judgeConnect({ rpc, headers: sent }: Input, { status, headers, body }: 
   );
 }
 
-/** What is answered before a protocol is agreed on: bad host, unknown path, method, content type, HTTP version. */
+/** Statuses before a protocol is negotiated: bad host, unknown path, method, content type, HTTP version. */
 const UNNEGOTIATED: ReadonlySet<number> = new Set([400, 404, 405, 415, 505]);
 
-/** 501 for a compression it does not know and 504 for a deadline of the caller's own: the Connect protocol says so. */
+/** The Connect protocol requires 501 for an unknown compression and 504 for the caller's own deadline. */
 function isDeclared(status: number, code: string): boolean {
   return [503, 501, 504][['unavailable', 'unimplemented', 'deadline_exceeded'].indexOf(code)] === status;
 }
 
-/** The codes for defects, and those for refusals that nothing in the request asked for. */
+/** Rejects codes for defects, and codes for refusals without a cause in the request. */
 function codeTrouble(code: Code | undefined, message: string, sent: Input['headers']): Verdict {
   if (code === undefined || !(code in Code)) return `a code that is none: ${code} ${message}`;
   if (code === Code.Unknown || code === Code.DataLoss || code === Code.Internal)
@@ -122,7 +124,7 @@ function judgeGrpc(input: Input, answer: Answer): Verdict {
 function grpcTrouble(status: number, encoded: string, sent: Input['headers']): Verdict {
   if (status === 0) return undefined;
   const message = decodeURIComponent(encoded);
-  // What a message that cannot be read is called: https://grpc.github.io/grpc/core/md_doc_statuscodes.html
+  // gRPC's code for an unreadable message: https://grpc.github.io/grpc/core/md_doc_statuscodes.html
   if (
     status === Code.Internal &&
     /^(parse binary: |received compressed envelope|decompression failed)/.test(message)
@@ -136,7 +138,7 @@ function grpcStatus(answer: Answer): number | undefined {
   return text === undefined ? undefined : Number(text);
 }
 
-/** Trailers, headers of an answer without a body, or the last frame of gRPC-Web. */
+/** Trailers, the headers of a response without a body, or the last frame of gRPC-Web. */
 function grpcTrailers({ headers, trailers, body }: Answer): Readonly<Record<string, string>> {
   if (trailers['grpc-status'] !== undefined) return trailers;
   if (!(headers['content-type'] ?? '').startsWith('application/grpc-web')) return headers;
@@ -163,7 +165,8 @@ function http2Trouble(body: Buffer): Verdict {
 
 function judgeBytes({ port }: Input, { body }: Answer): Verdict {
   if (!body.toString('latin1', 0, 5).startsWith('HTTP/')) return http2Trouble(body);
-  // Each answer to a pipeline of requests; that of a HEAD has no body, whatever its length says.
+  // Checks each response to a pipeline of requests. The response to a HEAD has no body, whatever its length
+  // header.
   for (const answer of body.toString('latin1').split(/(?=HTTP\/1\.1 \d{3} )/)) {
     const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0);
     const [, grpc] = /^grpc-status: *(\S*)/im.exec(answer) ?? [];

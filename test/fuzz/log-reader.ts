@@ -1,11 +1,11 @@
-// Reads the hub's log as it is written, and finds signs of a defect, or a secret.
+// Reads the hub's log while the hub writes it, and finds signs of a defect and secrets.
 import type { Canaries } from '../support/hub/canaries.ts';
 import type { HubProcess } from '../support/hub/hub-process.ts';
 
 const ERROR = 50;
 
 export type LogReader = {
-  /** What is wrong with what has been logged since the last call. */
+  /** The errors in the log since the last call. */
   trouble(): string | undefined;
 };
 
@@ -26,7 +26,7 @@ export function createLogReader({ lines, complaints }: HubProcess, secrets: Cana
   };
 }
 
-/** Errors are logged as such, except where a provider or the database is away, which is answered 503. */
+/** An error entry is a defect, except for a 503 when a provider or the database is unavailable. */
 function isDefect(line: string): boolean {
   const { level, status } = JSON.parse(line);
   return level >= ERROR && status !== 503;

@@ -1,4 +1,5 @@
-// What a round of fuzzing starts from: an app, licenses and sessions in every state, and the words that name them.
+// The initial data of a fuzz round: an app, licenses and sessions in every state, and the words that identify
+// them.
 import { createClient } from '@connectrpc/connect';
 import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
@@ -15,9 +16,9 @@ import type { Words } from './inputs/message-json.ts';
 
 export type Round = {
   readonly words: Words;
-  /** Fields of callbacks, `session_id` among them, that fit the sessions. */
+  /** Fields of callbacks for the sessions, including `session_id`. */
   readonly claims: readonly Readonly<Record<string, string>>[];
-  /** Not among the words, so that it stays unchanged: this license must be valid at the end. */
+  /** This license is not among the words, so it stays unchanged and must be valid at the end. */
   readonly spare: TestLicense;
 };
 
@@ -67,7 +68,7 @@ export async function makeRound(fixture: Fixture): Promise<Round> {
   return { words, claims, spare };
 }
 
-/** Tokens that may be revoked, because nothing else uses them. */
+/** Creates tokens that requests may revoke, since nothing else uses them. */
 async function makeTokens({ transport, secrets }: Fixture): Promise<string[]> {
   const admin = createClient(TokenService, transport);
   const made = await Promise.all([Role.VIEWER, Role.SERVICE].map((role) => admin.createToken({ role })));
@@ -180,7 +181,7 @@ async function makePayments(fixture: Fixture) {
   };
 }
 
-/** Brings a session to where it is wanted; what would prove its payment. */
+/** Brings a session to the given state, and returns the proof of its payment. */
 async function bring(
   { simulator, hub }: Fixture,
   gateway: GatewayName,

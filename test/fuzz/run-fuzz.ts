@@ -1,4 +1,4 @@
-// Fuzzes a hub in rounds, and reports the results. Its seed alone repeats a round.
+// Fuzzes a hub in rounds and reports the results. The seed of a round is enough to repeat it.
 import type { DescMethod } from '@bufbuild/protobuf';
 import { createRouterTransport } from '@connectrpc/connect';
 import fc from 'fast-check';
@@ -19,14 +19,14 @@ import { createSender, type Sender } from './send.ts';
 export type FuzzRun = {
   readonly runs: number;
   readonly seed: number;
-  /** Told the seed of each round before it begins, and how many inputs it has. */
+  /** Receives the seed and the number of inputs of each round before it begins. */
   readonly onRound?: (seed: number, runs: number) => void;
 };
 
 export type FuzzReport = {
   readonly inputs: number;
   readonly seconds: number;
-  /** By target: inputs, and how many of them the hub did what they asked for. */
+  /** By target: the number of inputs, and of those that the hub performed. */
   readonly targets: ReadonlyMap<string, Tally>;
   readonly defects: readonly string[];
 };
@@ -35,7 +35,7 @@ export type Tally = { sent: number; granted: number };
 
 export const ROUND = 1_000;
 
-/** Stops after the first round that finds something. */
+/** Stops after the first round with a defect. */
 export async function fuzz({ runs, seed, onRound }: FuzzRun): Promise<FuzzReport> {
   const start = performance.now();
   const fixture = await startFixture();
@@ -72,7 +72,7 @@ async function fuzzRound({ fixture, sender, methods, targets, seed, size }: Sett
   const secretsIn = fixture.secrets.found;
   const recent: Input[] = [];
   const attempt = async (input: Input): Promise<void> => {
-    fc.pre(isAlive(fixture)); // what ended the hub is looked for among the recent inputs, not by sending more
+    fc.pre(isAlive(fixture)); // after a crash, the cause is among the recent inputs
     recent.splice(0, recent.length - 4);
     recent.push(input);
     const tally = targets.get(input.target) ?? { sent: 0, granted: 0 };
@@ -94,7 +94,7 @@ async function fuzzRound({ fixture, sender, methods, targets, seed, size }: Sett
   return defects.map((defect) => `seed ${seed}: ${defect}`);
 }
 
-/** Half to the RPCs, half to the gateway, and some bytes to both ports. */
+/** Half of the inputs go to the RPCs, half to the gateway, and some bytes to both ports. */
 function inputsOf(fixture: Fixture, methods: readonly DescMethod[], round: Round): fc.Arbitrary<Input> {
   const routes = gatewayRoutes(createRouterTransport(() => {}));
   const restPaths = routes.map(({ pattern }) => pattern);
@@ -115,7 +115,7 @@ function deathOf({ hub }: Fixture, recent: readonly Input[]): string {
   return `the hub has ended: ${hub.complaints()}\nthe last inputs were:\n${recent.map(inputText).join('\n\n')}`;
 }
 
-/** The hub still does what it is there for, and its books are right. */
+/** Checks that the hub still works and that its records are correct. */
 async function closingTrouble({ hub, databaseUrl, simulator }: Fixture, { spare }: Round): Promise<string[]> {
   const { status, body } = await activate(hub.gatewayUrl, spare.licenseKey, 'the last machine');
   const broken = await brokenInvariants(databaseUrl, simulator.payments());

@@ -6,17 +6,17 @@ import { buffer } from 'node:stream/consumers';
 import type { Input } from './inputs/input.ts';
 
 export type Answer = {
-  /** 0 if there was none: for `bytes` only. */
+  /** 0 if there was none, which is possible only for `bytes`. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly trailers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** The stream was left after its first message. */
+  /** Whether the caller closed the stream after its first message. */
   readonly isCut: boolean;
 };
 
 export type Sender = {
-  /** Rejects if the hub does not answer. */
+  /** Rejects if the hub does not respond. */
   send(input: Input): Promise<Answer>;
   close(): void;
 };
@@ -29,7 +29,7 @@ export function createSender(urls: Readonly<Record<Input['port'], string>>): Sen
   const openSession = (url: string): http2.ClientHttp2Session => {
     if (session === undefined || session.closed || session.destroyed) {
       session = http2.connect(url);
-      session.on('error', () => {}); // its streams tell
+      session.on('error', () => {}); // its streams report the error
     }
     return session;
   };
@@ -38,7 +38,8 @@ export function createSender(urls: Readonly<Record<Input['port'], string>>): Sen
       const url = urls[input.port];
       if (input.protocol === 'bytes') return sendBytes(url, input.body);
       if (input.http !== 2) return sendHttp1(agent, url, input);
-      // A session may be closed just when it is used again, and says so: the request was not begun (RFC 9113 section 8.7).
+      // A session may close just before it is reused, and reports that the request did not start (RFC 9113
+      // section 8.7).
       return sendHttp2(openSession(url), input).catch((error: Error) => {
         if (!/REFUSED_STREAM|ERR_HTTP2_GOAWAY_SESSION|GOAWAY/.test(`${error.message}`)) throw error;
         session?.destroy();
@@ -119,7 +120,7 @@ function sendHttp2(session: http2.ClientHttp2Session, input: Input): Promise<Ans
       stream.close(http2.constants.NGHTTP2_CANCEL);
     });
     stream.on('end', () => done(false));
-    // An answer may come before the body was read, and the rest of it then be refused.
+    // A response may come before the hub has read the body, and the hub may then refuse the rest.
     stream.on('error', (error) => (status === 0 ? reject(error) : done(false)));
     stream.on('close', () => reject(new Error('the stream was closed without an answer')));
     stream.end(body);
@@ -128,7 +129,10 @@ function sendHttp2(session: http2.ClientHttp2Session, input: Input): Promise<Ans
 
 const IDLE_MS = 25;
 
-/** Waits until nothing comes any more, then says that there is no more to come; the hub has to hang up then. */
+/**
+ * Waits until no more data comes, then ends its side of the connection. The hub must then close the
+ * connection.
+ */
 async function sendBytes(url: string, bytes: Uint8Array): Promise<Answer> {
   const { hostname, port } = new URL(url);
   const socket = openSocket({ host: hostname, port: Number(port), allowHalfOpen: true });
@@ -136,7 +140,7 @@ async function sendBytes(url: string, bytes: Uint8Array): Promise<Answer> {
   let isStuck = false;
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   socket.on('end', () => socket.end());
-  socket.on('error', () => {}); // a reset is an answer too
+  socket.on('error', () => {}); // a reset is also a response
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.write(bytes);
   socket.setTimeout(IDLE_MS, () => socket.end());
@@ -152,7 +156,7 @@ async function sendBytes(url: string, bytes: Uint8Array): Promise<Answer> {
   return { status, headers: {}, trailers: {}, body, isCut: false };
 }
 
-/** Streams of the server end with the caller. */
+/** The caller ends streams of the server. */
 function isEndless({ rpc }: Input): boolean {
   return rpc?.methodKind === 'server_streaming';
 }

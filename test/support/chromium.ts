@@ -1,4 +1,4 @@
-// A real browser: Debian's chromium, installed where that is possible and it is missing.
+// A real browser: Debian's chromium. It is installed if it is missing and the machine permits it.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,12 +11,11 @@ const CHROMIUM = '/usr/bin/chromium';
 const FLAGS = `--headless --no-sandbox --disable-gpu --disable-quic --no-first-run
   --disable-background-networking --disable-component-update --disable-sync`.split(/\s+/);
 
-/** Time enough for an installation. */
+/** The time limit of the installation. */
 export const INSTALLATION_MS = 300_000;
 
 /**
- * Makes sure that there is a browser. Answers why there is none, if it may be missing here; under CI it may not.
- *
+ * Finds or installs the browser. Resolves with the reason if it is missing, which CI does not permit.
  * @throws Error if it is missing under CI and cannot be installed
  */
 export async function findChromium(): Promise<string | undefined> {
@@ -36,7 +35,7 @@ export async function findChromium(): Promise<string | undefined> {
 
 export type Browser = { readonly context: BrowserContext; close(): Promise<void> };
 
-/** Starts a browser with a profile of its own. */
+/** Starts a browser with a new profile. */
 export async function openBrowser(options: BrowserContextOptions = {}): Promise<Browser> {
   const profile = await mkdtemp(join(tmpdir(), 'hub-browser-'));
   const context = await chromium.launchPersistentContext(profile, {

@@ -1,9 +1,9 @@
-// What a count in Redis may turn into, other than a count.
+// Invalid values that may replace a counter in Redis.
 import type { ChainableCommander } from 'ioredis';
 
 export type Corruption = {
   readonly about: string;
-  /** Writes it in place of a key that is not there. */
+  /** Writes the value to a key that does not exist. */
   readonly write: (batch: ChainableCommander) => ChainableCommander;
 };
 

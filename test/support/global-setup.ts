@@ -1,4 +1,4 @@
-// What mocha runs once around all tests, in its main process: the servers that the test files share.
+// Mocha runs this once before all tests in its main process. It starts the servers that the test files share.
 import { prepareTemplate, startPostgres } from './postgres/databases.ts';
 import { findRedis } from './redis/redis.ts';
 

@@ -1,4 +1,4 @@
-// A reporter for mocha: prints what spec prints, and writes a summary as JSON to the file that MOCHA_SUMMARY names.
+// A mocha reporter that prints like spec and writes a JSON summary to the file in MOCHA_SUMMARY.
 import { writeFileSync } from 'node:fs';
 import Mocha from 'mocha';
 

@@ -1,20 +1,20 @@
-// Programs of the machine that some suites drive: proxies, poolers.
+// System programs that some suites use: proxies and poolers.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import type { Context } from 'mocha';
 import type { Account } from '../../core/storage/embedded-postgres/run-command.ts';
 
-/** Where Debian puts daemons, which the PATH of a user seldom has. */
+/** Includes Debian's directories for daemons, which a user's PATH often lacks. */
 const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`;
 
-/** The suite is pending without the program; `flag` makes it print its version. */
+/** Makes the suite pending without the program. `flag` makes the program print its version. */
 export function requireProgram(test: Context, program: string, flag: string): void {
   if (hasProgram(program, flag)) return;
   process.stderr.write(`      pending: no ${program}: install the package of this name\n`);
   test.skip();
 }
 
-/** Whether the machine has a program; `flag` makes it print its version. */
+/** Whether the machine has the program. `flag` makes it print its version. */
 export function hasProgram(program: string, flag: string): boolean {
   return spawnSync(program, [flag], { env: { PATH }, stdio: 'ignore' }).error === undefined;
 }
@@ -22,9 +22,9 @@ export function hasProgram(program: string, flag: string): boolean {
 export type Program = { readonly output: () => string; stop(): Promise<void> };
 
 export type ProgramOptions = {
-  /** The user that runs it; by default that of the tests. */
+  /** The user that runs the program. The default is the user of the tests. */
   readonly account?: Account | undefined;
-  /** Its working directory; by default that of the tests. */
+  /** The working directory. The default is that of the tests. */
   readonly cwd?: string;
 };
 

@@ -1,8 +1,8 @@
-// Prometheus's own checker, where it is installed.
+// Prometheus's metrics checker, if it is installed.
 import { spawnSync } from 'node:child_process';
 import type { Context } from 'mocha';
 
-/** Runs promtool and returns what it said; the test is pending where there is none. */
+/** Runs promtool and returns its output. Without promtool the test is pending. */
 export function promtool(
   test: Context,
   args: readonly string[],

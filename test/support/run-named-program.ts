@@ -1,6 +1,8 @@
-// Starts one of several programs by the first word of the command line, which the program does not see.
+// Starts one of several programs by the first argument, and removes that argument.
 
-/** `programs` maps a word to a module; '' names the one that runs without a word. Other words are left to it. */
+/**
+ * `programs` maps a name to a module. The name '' is the default, which also gets an unknown first argument.
+ */
 export async function runNamedProgram(programs: ReadonlyMap<string, () => Promise<unknown>>): Promise<void> {
   const word = process.argv[2] ?? '';
   const named = programs.get(word);

@@ -1,9 +1,9 @@
-// Waits for a condition instead of for a time.
+// Waits for a condition instead of a fixed time.
 import { setTimeout } from 'node:timers/promises';
 
 const POLL_MS = 50;
 
-/** Resolves once `condition` holds; after `limitMs` it throws, naming what it waited for. */
+/** Resolves when `condition` is true. After `limitMs` it throws an error that names the condition. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,

@@ -1,4 +1,4 @@
-// What can happen to a hub itself.
+// Faults of a hub.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Fault, Stage } from '../scenes/scene.ts';
 

@@ -1,4 +1,4 @@
-// What can happen to a PostgreSQL server.
+// Faults of a PostgreSQL server.
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import type { PostgresServer } from '../scenes/postgres-server.ts';
@@ -46,10 +46,10 @@ export const POSTGRES_FAULTS: readonly Fault<{ readonly postgres: PostgresServer
   },
 ];
 
-/** A hub says that it is not ready when its database has not answered for two seconds. */
+/** A hub reports that it is not ready when its database has not responded for two seconds. */
 const NOTICED_MS = 3_000;
 
-/** Takes every connection there is, ends those of the hubs, and takes those as well before the hubs can. */
+/** Uses all free connections, ends the hubs' connections, and takes those before the hubs can reconnect. */
 async function exhaust({ url }: PostgresServer, ms: number): Promise<void> {
   const end = performance.now() + ms;
   const first = await connect(url);
@@ -68,10 +68,10 @@ async function exhaust({ url }: PostgresServer, ms: number): Promise<void> {
   }
 }
 
-/** Undefined if there is none left. */
+/** Undefined if no connection is free. */
 async function connect(url: string): Promise<pg.Client | undefined> {
   const client = new pg.Client({ connectionString: url, application_name: 'greedy' });
-  client.on('error', () => {}); // it is refused, or ended with the rest
+  client.on('error', () => {}); // the connection is refused or ended with the others
   try {
     await client.connect();
     return client;

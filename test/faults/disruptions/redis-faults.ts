@@ -1,4 +1,4 @@
-// What can happen to the Redis in which hubs count requests.
+// Faults of the Redis that stores the hubs' counters.
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { corruptions } from '../../support/corruptions.ts';
@@ -40,11 +40,11 @@ export const REDIS_FAULTS: readonly Fault<{ readonly redis: RedisServer }>[] = [
   },
 ];
 
-/** What the hubs count by: all clients of a test come from the same address. */
+/** The keys of the hubs' counters. All clients of a test have the same address. */
 const KEYS = ['hub:rate:license:127.0.0.1', 'hub:rate:guess:127.0.0.1', 'hub:rate:failed-attempts:127.0.0.1'];
 const EVERY_MS = 50;
 
-/** Turns every count there is, and those that there will be, into each kind of nonsense in turn; or drops it. */
+/** Replaces every existing and future counter with each kind of invalid value in turn, or deletes it. */
 async function corrupt(url: string, ms: number): Promise<void> {
   const redis = new Redis(url);
   const kinds = corruptions('').length;

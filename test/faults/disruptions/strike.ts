@@ -1,4 +1,4 @@
-// Injects a fault while customers activate and pay; reports what they saw and whether the records are right.
+// Injects a fault while customers activate and pay, and reports their responses and the state of the records.
 import { setTimeout as pause } from 'node:timers/promises';
 import { issueLicense } from '../../support/hub/license.ts';
 import { until } from '../../support/until.ts';
@@ -13,27 +13,27 @@ import type { Fault, Outage, Stage } from '../scenes/scene.ts';
 export type StrikeResult = {
   readonly fault: string;
   readonly seconds: number;
-  /** License requests that were answered as ever; refused with 503; cut off. */
+  /** License requests: with the usual response, refused with 503, and cut off. */
   readonly served: number;
   readonly refused: number;
   readonly cutOff: number;
-  /** Callbacks that were answered 200; that the provider had to repeat. */
+  /** Callbacks with a 200 response, and callbacks that the provider had to repeat. */
   readonly callbacks: number;
   readonly callbacksRefused: number;
   readonly paid: number;
   readonly slowestMs: number;
-  /** From the end of the fault until all kinds of requests succeed again, at every hub. */
+  /** From the end of the fault until all kinds of requests succeed at every hub. */
   readonly recoveryMs: number;
-  /** From the last request until the books agree with it and with the provider's. */
+  /** From the last request until the hub's records agree with the responses and the provider's records. */
   readonly settledMs: number;
-  /** Every answer to a license request, and to a probe of a hub. */
+  /** Every response to a license request, and to a probe of a hub. */
   readonly answers: readonly LicenseAnswer[];
   readonly probes: readonly Probe[];
-  /** What is not as it has to be. */
+  /** Violations of the required behavior. */
   readonly trouble: readonly string[];
 };
 
-/** No request may take longer: the hub's own deadline, and time for a machine that has other things to do. */
+/** The time limit of a request: the hub's own deadline, plus an allowance for a busy machine. */
 const LONGEST_MS = 10_000 + 4_000;
 const RECOVERY_MS = 60_000;
 const REST_MS = 90_000;
@@ -79,7 +79,7 @@ export async function strike<S extends Stage>(stage: S, fault: Fault<S>, ms: num
       callbacks,
       callbacksRefused: passages.length - callbacks,
       paid: payments.paid(),
-      // Not by spreading them: an hour has more answers than a call can have arguments.
+      // Spread arguments would exceed the limit for a call after an hour of responses.
       slowestMs: Math.round(answers.reduce((most, { durationMs }) => Math.max(most, durationMs), 0)),
       recoveryMs,
       settledMs,
@@ -92,14 +92,14 @@ export async function strike<S extends Stage>(stage: S, fault: Fault<S>, ms: num
   }
 }
 
-/** Seats for less machines than there are, for as many, and without a limit. */
+/** Licenses with fewer seats than machines, with as many, and without a limit. */
 async function issueLicenses(cluster: Cluster) {
   const admin = cluster.hub(0)?.licenses;
   if (admin === undefined) throw new Error('the first hub is not there');
   return Promise.all([2, 4, -1].map((seatLimit) => issueLicense(admin, { seatLimit })));
 }
 
-/** Until every kind of request that begins now has succeeded, and every hub says that it is ready. */
+/** Resolves when every kind of new request has succeeded and every hub is ready. */
 async function flows({ door, deaths }: Cluster, seats: LicenseLoad, probes: Probes): Promise<void> {
   const start = performance.now();
   const passagesBefore = door.passages.length;
@@ -122,7 +122,7 @@ async function flows({ door, deaths }: Cluster, seats: LicenseLoad, probes: Prob
   });
 }
 
-/** How refusals have to look. */
+/** Checks the form of refusals. */
 function manners(outage: Outage, { answers }: LicenseLoad, passages: Cluster['door']['passages']): string[] {
   const allowed = new Set([200, 403, 404, 409]);
   if (outage !== 'none') allowed.add(503);
@@ -132,7 +132,7 @@ function manners(outage: Outage, { answers }: LicenseLoad, passages: Cluster['do
     ...passages.map((passage) => ({ ...passage, what: 'callback' })),
   ];
   return all.flatMap(({ what, status, retryAfter, durationMs }) => {
-    // Without any hub the door refuses by itself.
+    // Without a hub, the front door itself refuses the request.
     const isPolite = status !== 503 || retryAfter !== undefined || outage === 'hub';
     return [
       ...(allowed.has(status) ? [] : [`${what} was answered ${status}`]),
@@ -142,7 +142,7 @@ function manners(outage: Outage, { answers }: LicenseLoad, passages: Cluster['do
   });
 }
 
-/** What is still wrong when everything has had time to come right. */
+/** The remaining errors after all work has had time to end. */
 async function restingTrouble(cluster: Cluster, seats: LicenseLoad): Promise<string[]> {
   let trouble: string[] = [];
   const deadline = performance.now() + REST_MS;

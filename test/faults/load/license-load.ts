@@ -5,7 +5,7 @@ import type { TestLicense } from '../../support/hub/license.ts';
 
 export type LicenseCall = 'activate' | 'deactivate' | 'status';
 
-/** A response. Status 0: the connection was closed, and the outcome is unknown. */
+/** A response. Status 0: the connection was closed, and the result is unknown. */
 export type LicenseAnswer = {
   readonly gateway: string;
   readonly call: LicenseCall;
@@ -15,42 +15,45 @@ export type LicenseAnswer = {
   readonly durationMs: number;
 };
 
-/** One machine of one license, and what its owner knows of its seat. One request at a time. */
+/** One machine of a license, and what its owner knows about its seat. It sends one request at a time. */
 export type Machine = {
   readonly license: TestLicense;
   readonly fingerprint: string;
   /** The seat of the last acknowledged activation, unless its release was acknowledged. */
   seatId: string | undefined;
-  /** Seats of acknowledged activations; those of acknowledged releases. */
+  /** Seats of acknowledged activations, and of acknowledged releases. */
   readonly granted: Set<string>;
   readonly released: Set<string>;
-  /** Activations without an answer: each may have taken a seat. */
+  /** Activations without a response. Each may have taken a seat. */
   doubtfulActivations: number;
-  /** False after a request without an answer, which may still take effect: until one is answered after the fault. */
+  /**
+   * False after a request without a response, which may still take effect. True again after the first
+   * response once the fault is over.
+   */
   isSure: boolean;
 };
 
 export type LicenseLoad = {
   readonly machines: readonly Machine[];
   readonly answers: readonly LicenseAnswer[];
-  /** Answers that contradict earlier ones. */
+  /** Responses that contradict earlier ones. */
   readonly contradictions: readonly string[];
-  /** The fault is over: what was left without an answer has taken effect by now, or never will. */
+  /** Call this after the fault: a request without a response has taken effect by then, or never will. */
   trust(): void;
-  /** Resolves when the last request is answered. */
+  /** Resolves after the last response. */
   stop(): Promise<void>;
 };
 
 export type LicenseLoadOptions = {
   readonly licenses: readonly TestLicense[];
-  /** Where to ask at the moment; the customers take turns. */
+  /** The current gateways. The customers use them in turn. */
   readonly gateways: () => readonly string[];
 };
 
 const MACHINES_PER_LICENSE = 4;
 const PAUSE_MS = 60;
 
-/** The machines of a license may be more than its seats. Each has an owner who asks again after a refusal. */
+/** A license may have more machines than seats. Each machine's owner tries again after a refusal. */
 export function startLicenseLoad({ licenses, gateways }: LicenseLoadOptions): LicenseLoad {
   const machines = licenses.flatMap((license) =>
     Array.from({ length: MACHINES_PER_LICENSE }, () => newMachine(license)),
@@ -118,14 +121,14 @@ async function ask(gateway: string, call: LicenseCall, { license, fingerprint }:
         });
   try {
     const response = await request;
-    const body = (await response.json()) as Body; // the members that are looked at
+    const body = (await response.json()) as Body; // the test reads only these members
     return { status: response.status, body, retryAfter: response.headers.get('retry-after') ?? undefined };
   } catch {
-    return { status: 0, body: {}, retryAfter: undefined }; // its hub was killed
+    return { status: 0, body: {}, retryAfter: undefined }; // the hub was killed
   }
 }
 
-/** Records a response; returns its error, if any. */
+/** Records a response, and returns its error code, if any. */
 function note(machine: Machine, call: LicenseCall, status: number, body: Body): string | undefined {
   const { seatId, isSure } = machine;
   const isLost = isSure && seatId !== undefined;

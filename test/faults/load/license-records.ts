@@ -6,7 +6,7 @@ import type { Machine } from './license-load.ts';
 
 type BookedSeat = { readonly id: string; readonly fingerprint: string; readonly active: boolean };
 
-/** What is lost, granted twice or granted too often; an empty list if nothing is. */
+/** Seats that are lost, granted twice or above the limit. An empty list if there are none. */
 export async function seatTrouble(databaseUrl: string, machines: readonly Machine[]): Promise<string[]> {
   const seats = await query<BookedSeat>(
     databaseUrl,

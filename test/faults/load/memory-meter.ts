@@ -1,17 +1,17 @@
-// Loaded into a hub by --import: prints its memory and its event loop delay, one line at a time.
+// Loaded into a hub by --import: writes its memory use and event loop delay, one line per reading.
 import { appendFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 export type Reading = {
-  /** Milliseconds since the hub began. */
+  /** Milliseconds since the start of the hub. */
   readonly at: number;
-  /** Bytes of the heap in use right after a full collection. */
+  /** Bytes of the heap in use after a full collection. */
   readonly heap: number;
   /** Bytes of resident memory. */
   readonly resident: number;
-  /** Milliseconds that timers were late, over the whole of the time so far: 99 of 100, and the worst. */
+  /** The delay of timers in milliseconds over the whole time so far: p99 and maximum. */
   readonly lateP99: number;
   readonly lateMost: number;
 };
@@ -28,7 +28,7 @@ function startMeter(path: string, everyMs: number): void {
   const lateness = monitorEventLoopDelay({ resolution: 10 });
   let isWarm = false;
   setInterval(() => {
-    // The collection is this meter's, not the hub's.
+    // Excludes this meter's own collection from the delay.
     lateness.disable();
     collect();
     const { heapUsed, rss } = process.memoryUsage();
@@ -39,7 +39,7 @@ function startMeter(path: string, everyMs: number): void {
       lateP99: milliseconds(lateness.percentile(99)),
       lateMost: milliseconds(lateness.max),
     };
-    // Its first interval is the start, which compiles and migrates.
+    // The first interval is the startup, with compilation and migrations.
     if (isWarm) appendFileSync(path, `${JSON.stringify(reading)}\n`);
     else lateness.reset();
     isWarm = true;
@@ -48,7 +48,7 @@ function startMeter(path: string, everyMs: number): void {
   lateness.enable();
 }
 
-/** The resolution is part of what the histogram counts. */
+/** The histogram includes its resolution of 10 ms, which is subtracted here. */
 function milliseconds(nanoseconds: number): number {
   return Math.max(0, Math.round(nanoseconds / 1e6 - 10));
 }

@@ -1,4 +1,5 @@
-// The system that the model is compared with: a cluster, its sessions, and the operations in progress.
+// The system under test that the model is compared with: a cluster, its sessions and the operations in
+// progress.
 import { randomUUID } from 'node:crypto';
 import { ConnectError } from '@connectrpc/connect';
 import type { SimulatedPayment } from '../../../cli/simulator/controls.ts';
@@ -16,11 +17,11 @@ export type Order = { readonly gateway: GatewayName; readonly minor: number };
 
 export type PaymentFixture = {
   readonly cluster: Cluster;
-  /** In the order of the model's. */
+  /** In the order of the model's sessions. */
   readonly sessions: readonly ChargeSession[];
-  /** Begins something that may go on while other things happen. What hubs refuse, or killed ones cut off, is fine. */
+  /** Starts an operation that may overlap with others. It may be refused by a hub or cut off by a kill. */
   begin(work: Promise<unknown>): void;
-  /** Resolves when nothing that was begun is going on any more. */
+  /** Resolves when all started operations have ended. */
   idle(): Promise<void>;
 };
 
@@ -48,7 +49,7 @@ export async function createFixture(cluster: Cluster, orders: readonly Order[]):
   };
 }
 
-/** As a service would: the same request again until a hub has answered it. */
+/** Creates a session like a service: repeats the same request until a hub answers it. */
 export async function createSession(
   cluster: Cluster,
   { gateway, minor }: Order,
@@ -57,14 +58,14 @@ export async function createSession(
   const request = {
     slot: SLOTS[gateway],
     amount: { minorUnits: BigInt(minor), currency: 'BDT' },
-    orderReference: `ORD-${turn % 3}`, // not unique, as anywhere
+    orderReference: `ORD-${turn % 3}`, // order references need not be unique
     idempotencyKey: randomUUID(),
   };
   let created: ChargeSession | undefined;
   const attempt = async (): Promise<boolean> => {
     const hub = anyHub(cluster, turn);
     const answer = await hub?.sessions.createChargeSession(request).catch((error) => {
-      if (!(error instanceof ConnectError)) throw error; // a killed hub, a provider that is down
+      if (!(error instanceof ConnectError)) throw error; // a killed hub or an unavailable provider
     });
     created = answer?.session;
     return created !== undefined;
@@ -74,12 +75,12 @@ export async function createSession(
   return created;
 }
 
-/** One of the hubs that are there: the one whose turn it is, else the next. */
+/** A running hub: the one for this turn, or else the next. */
 export function anyHub(cluster: Cluster, turn: number): HubClients | undefined {
   return cluster.hub(turn % 2) ?? cluster.hub((turn + 1) % 2);
 }
 
-/** Sends a callback to the address that providers know. */
+/** Sends a callback to the public address. */
 export function callBackTo(
   { cluster }: PaymentFixture,
   gateway: GatewayName,
@@ -92,7 +93,10 @@ export function paymentOf({ simulator }: Cluster, session: ChargeSession): Simul
   return simulator.payments().find(({ ref }) => ref === session.providerPaymentId);
 }
 
-/** Ends all faults and waits until the hub agrees with the provider and with the model. Throws with what does not. */
+/**
+ * Ends all faults and waits until hub, provider and model agree.
+ * @throws Error that names the differences
+ */
 export async function comeToRest(fixture: PaymentFixture, model: Model, limitMs: number): Promise<void> {
   const { cluster } = fixture;
   cluster.simulator.faults.clear();
@@ -113,7 +117,7 @@ export async function comeToRest(fixture: PaymentFixture, model: Model, limitMs:
   await until(atRest, 'all is settled', limitMs).catch((error) => {
     throw new Error([error.message, ...trouble].join('\n'));
   });
-  // Unpaid sessions would be verified for a day, together with those of the next run.
+  // Otherwise the next run would also verify these unpaid sessions.
   await query(cluster.databaseUrl, 'update charge_session set next_check_at = null');
 }
 
@@ -126,7 +130,10 @@ export function unreconciled({ databaseUrl, simulator, door }: Cluster): Promise
   });
 }
 
-/** Nobody tells the hub of a reversal, and the callback of a second payment may be lost: a recheck finds both. */
+/**
+ * The hub gets no notice of reversals, and the callback of a second payment may be lost. A recheck finds
+ * both.
+ */
 async function recheckUntold(fixture: PaymentFixture, model: Model): Promise<void> {
   const { cluster } = fixture;
   const untold = sessionsWith(
@@ -137,7 +144,7 @@ async function recheckUntold(fixture: PaymentFixture, model: Model): Promise<voi
   const recheck = async ({ sessionId }: ChargeSession, turn: number): Promise<void> => {
     await anyHub(cluster, turn)?.sessions.recheckChargeSession({ sessionId });
   };
-  await Promise.allSettled(untold.map(recheck)); // once more next time
+  await Promise.allSettled(untold.map(recheck)); // the next attempt repeats it
 }
 
 function sessionsWith(

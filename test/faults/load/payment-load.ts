@@ -1,11 +1,11 @@
-// Customers who buy and pay, one order after the other; the provider retries callbacks until a hub answers.
+// Customers who order and pay, one order at a time. The provider repeats callbacks until a hub answers.
 import { setTimeout as pause } from 'node:timers/promises';
 import { GATEWAYS } from '../../support/hub/payment.ts';
 import type { Cluster } from '../scenes/cluster.ts';
 import { createSession } from './payment-fixture.ts';
 
 export type PaymentLoad = {
-  /** Orders that were paid so far. */
+  /** The number of paid orders so far. */
   paid(): number;
   /** Resolves when the last order is paid. */
   stop(): Promise<void>;
@@ -28,7 +28,7 @@ export function startPaymentLoad(cluster: Cluster): PaymentLoad {
     }
   };
   const customers = Array.from({ length: CUSTOMERS }, shop);
-  for (const customer of customers) customer.catch(() => {}); // stop() says it
+  for (const customer of customers) customer.catch(() => {}); // stop() reports the error
   return {
     paid: () => paid,
     async stop() {

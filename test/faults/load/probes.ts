@@ -1,12 +1,12 @@
-// Asks every hub all the time whether it is up and whether it is ready, as an orchestrator does.
+// Probes the health and readiness of every hub continuously, like an orchestrator.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Outage } from '../scenes/scene.ts';
 
 export type Probes = {
   readonly all: readonly Probe[];
-  /** Whether every gateway was asked since then, and was ready when it was asked last. */
+  /** Whether every gateway has been probed since then and was ready in its last probe. */
   allReadySince(start: number): boolean;
-  /** What orchestrators should have seen between these two moments, but did not. */
+  /** Deviations from the probe results that the outage requires between these two times. */
   trouble(outage: Outage, from: number, to: number): string[];
   stop(): Promise<void>;
 };
@@ -17,14 +17,14 @@ export type Probe = {
   readonly status: number;
   readonly begunAt: number;
   readonly durationMs: number;
-  /** Of a problem document; undefined where the answer is none. */
+  /** The code of a problem document. Undefined for any other response. */
   readonly code: string | undefined;
-  /** Undefined where the answer has no such header. */
+  /** Undefined if the response has no such header. */
   readonly retryAfter: string | undefined;
 };
 
 const EVERY_MS = 100;
-/** Probes usually wait a few seconds at most; the hub's own limit is two. */
+/** The time limit of a probe. Probes usually take a few seconds at most, and the hub's own limit is two. */
 const LONGEST_MS = 5_000;
 
 export function startProbes(gateways: () => readonly string[]): Probes {
@@ -74,7 +74,7 @@ export function startProbes(gateways: () => readonly string[]): Probes {
   };
 }
 
-/** The hub was killed. */
+/** The result when the hub was killed. */
 const NO_ANSWER = { status: 0, code: undefined, retryAfter: undefined };
 
 async function readAnswer(response: Response): Promise<Pick<Probe, 'status' | 'code' | 'retryAfter'>> {

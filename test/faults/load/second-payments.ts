@@ -1,4 +1,4 @@
-// Sessions that customers pay again: the provider's payments, and the hub's duplicate payments.
+// Sessions with second payments: the provider's payments and the hub's duplicate payments.
 import type { SimulatedPayment } from '../../../cli/simulator/controls.ts';
 import type { Simulator } from '../../../cli/simulator/simulator.ts';
 import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
@@ -13,7 +13,7 @@ export type StandingPayment = Pick<
   'gateway' | 'merchantTransactionId' | 'ref' | 'amount'
 > & { readonly proof: string };
 
-/** All money that stands at the provider. A checkout of gateway_one can hold several payments. */
+/** All valid payments at the provider. A checkout of gateway_one can have several. */
 export function standingPayments(simulator: Simulator): StandingPayment[] {
   return simulator
     .payments()
@@ -44,7 +44,10 @@ export function readDuplicates(databaseUrl: string): Promise<BookedDuplicate[]> 
   );
 }
 
-/** Each payment that stands and did not settle its session is a duplicate payment, once, and nothing else is. */
+/**
+ * Each valid payment that did not settle its session must be exactly one duplicate payment. There must be no
+ * others.
+ */
 export function duplicateTrouble(
   sessions: readonly BookedSession[],
   duplicates: readonly BookedDuplicate[],
@@ -88,8 +91,8 @@ function rowOf({
 const PATIENCE_MS = 10_000;
 
 /**
- * Of sessions that were paid again: customers whose callbacks are not in the journal reload the page. Without that the
- * hub cannot learn of a payment at gateway_two, which has no list of payments.
+ * Reloads the provider's page for second payments whose callbacks are not in the journal. gateway_two has no
+ * list of payments, so the hub cannot learn of them without a callback.
  */
 export async function bringMissingCallbacks(
   { databaseUrl, door, simulator }: Cluster,

@@ -1,4 +1,4 @@
-// A session with all that the hub's books say of it.
+// A session with all records of the hub about it.
 export type BookedSession = {
   readonly id: string;
   readonly gateway: string;
@@ -7,17 +7,17 @@ export type BookedSession = {
   readonly status: string;
   readonly minor: string;
   readonly currency: string;
-  /** What its usage log entries come to, reversals taken off. */
+  /** The sum of its usage log entries, minus reversals. */
   readonly net: string;
   readonly reversals: number;
   readonly payments: number;
-  /** The entry of its first payment; null if there is none. */
+  /** The entry of its first payment. Null if there is none. */
   readonly proof: string | null;
   readonly usageMinor: string | null;
   readonly usageCurrency: string | null;
   readonly isReversed: boolean;
   readonly feeTotal: string | null;
   readonly feeLines: readonly { readonly rule: string; readonly minor: number }[];
-  /** How its status changed, as the audit log has it, in any order: `pending>success`. */
+  /** Its status changes in the audit log, in any order: `pending>success`. */
   readonly changes: readonly string[];
 };

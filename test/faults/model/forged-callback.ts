@@ -5,9 +5,9 @@ import { type Claim, callbackFields } from '../../support/hub/payment.ts';
 
 export const FORGERIES = [
   'plain',
-  'own proof', // as the provider's own would be
+  'own proof', // in the format of the provider's own
   'invented proof',
-  'hostile proof', // which a firewall in front of the provider would not let pass
+  'hostile proof', // a firewall of the provider would block it
   "another's proof",
   'no session', // only the transaction or payment id
   "another's transaction",
@@ -21,11 +21,11 @@ export type ForgeryParts = {
   readonly claim: Claim;
   readonly session: ChargeSession;
   readonly another: ChargeSession;
-  /** The provider's proof that a session was paid, or an empty text. */
+  /** The provider's proof of the session's payment, or an empty string. */
   readonly proofOf: (session: ChargeSession) => string;
 };
 
-/** The fields of the callback, `session_id` among them. */
+/** The fields of the callback, including `session_id`. */
 export function forgedFields(
   forgery: Forgery,
   { claim, session, another, proofOf }: ForgeryParts,
@@ -55,7 +55,7 @@ export function forgedFields(
   }
 }
 
-/** Whether the hub can take the callback to be about the session. */
+/** Whether the hub can relate the callback to the session. */
 export function leadsToSession(forgery: Forgery, session: ChargeSession, another: ChargeSession): boolean {
   if (forgery === "another's transaction") return session.sessionId === another.sessionId;
   return forgery !== 'odd status';

@@ -1,4 +1,4 @@
-// What can happen to payments, one command each: customers, callbacks true and forged, faults, operators, kills.
+// Commands of the payment model: customers, true and forged callbacks, faults, operators and kills.
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { type FaultKind, LIES } from '../../../cli/simulator/faults.ts';
@@ -14,7 +14,7 @@ type Behaviour = {
 
 const LONGEST_GAP_MS = 60;
 
-/** A command with a random gap after it, in which what it began goes on. */
+/** A command with a random gap after it, during which its work continues. */
 function command<T extends object>(name: string, steps: fc.Arbitrary<T>, behave: (step: T) => Behaviour) {
   return fc.record({ step: steps, thenMs: fc.nat(LONGEST_GAP_MS) }).map(({ step, thenMs }) => {
     const { check = () => true, run } = behave(step);
@@ -29,17 +29,17 @@ function command<T extends object>(name: string, steps: fc.Arbitrary<T>, behave:
   });
 }
 
-/** A session or a callback, by a number that any list has an element for. */
+/** An index of a session or callback, taken modulo the length of the list. */
 const turn = fc.nat(1_000);
 const aFew = fc.integer({ min: 1, max: 3 });
 
-/** What becomes of a callback on its way. */
+/** A fault of the callback on its way, if any. */
 const fate = fc.option(fc.constantFrom<FaultKind[]>('late', 'lost', 'duplicated', 'reordered', 'forged'), {
   freq: 3,
 });
 const DELAY_MS = 700;
 
-/** The customer decides, and the provider's callback goes on its way, with whatever becomes of it there. */
+/** The customer decides, and the provider sends the callback, possibly with a fault. */
 const customer = command(
   'customer',
   fc.record({
@@ -105,7 +105,7 @@ const fault = command(
   (step) => ({ run: (_, { cluster }) => cluster.simulator.faults.add(step) }),
 );
 
-/** Only the validation API fails: forged validation ids must gain nothing from it. */
+/** Only the validation API fails. Forged validation ids must not benefit from the outage. */
 const validationOutage = command(
   'validation outage',
   fc.record({
@@ -123,14 +123,16 @@ const outage = command(
   ({ ms, how }) => ({ run: (_, { cluster }) => cluster.simulator.down(ms, how) }),
 );
 
-/** The customer pays once more what the provider holds the money of, whether the hub knows that or not. */
+/**
+ * The customer pays a session again that the provider has the money for, whether or not the hub knows of it.
+ */
 const secondPayment = command('second payment', fc.record({ turn, fate }), ({ turn, fate }) => ({
   check: ({ sessions }) => sessions.some(mayPayAgain),
   run: ({ sessions }, fixture) => {
     const modeled = pick(sessions.filter(mayPayAgain), turn);
     const session = pick(fixture.sessions, sessions.indexOf(modeled));
     const { providerPaymentId, merchantTransactionId: ref } = session;
-    if (paymentOf(fixture.cluster, session)?.state !== 'paid') return; // gateway_two: not moved yet
+    if (paymentOf(fixture.cluster, session)?.state !== 'paid') return; // gateway_two: not captured yet
     const { simulator } = fixture.cluster;
     // By the merchant's id: at gateway_two it is another payment of the same invoice.
     if (fate !== null) simulator.faults.add({ kind: fate, operation: 'callback', ref, delayMs: DELAY_MS });
@@ -139,7 +141,10 @@ const secondPayment = command('second payment', fc.record({ turn, fate }), ({ tu
   },
 }));
 
-/** The provider takes money back that it has. What was paid again is left alone: a duplicate would settle it. */
+/**
+ * The provider reverses a payment. Sessions with a second payment are excluded: a duplicate would settle
+ * them.
+ */
 const reversal = command('reversal', fc.record({ turn }), ({ turn }) => ({
   check: ({ sessions }) => pick(sessions, turn).secondPayments === 0,
   run: ({ sessions }, fixture) => {
@@ -172,13 +177,13 @@ const replay = command('replay', fc.record({ turn, times: aFew }), ({ turn, time
   },
 }));
 
-/** A hub that is not up again yet is left alone. */
+/** Does nothing while the hub restarts. */
 const kill = command('kill', fc.record({ hub: fc.nat(1), afterMs: fc.nat(400) }), ({ hub, afterMs }) => ({
   run: (_, { begin, cluster }) =>
     begin(pause(afterMs).then(() => (cluster.hub(hub) ? cluster.replace(hub) : undefined))),
 }));
 
-/** Its earlier answers are outdated afterwards. */
+/** The hub's earlier answers are stale afterwards. */
 const freeze = command(
   'freeze past the lease',
   fc.record({ hub: fc.nat(1), ms: fc.integer({ min: 100, max: 900 }) }),
@@ -189,7 +194,7 @@ const cut = command('cut the database', fc.record({}), () => ({
   run: (_, { cluster }) => cluster.cutDatabase(),
 }));
 
-/** At most so many of the commands above, as likely as they are named here. */
+/** At most this many of the commands above. Each repetition in the list makes a command more likely. */
 export function paymentCommands(maxCommands: number) {
   const often = [customer, stranger, customer, stranger, customer, stranger, customer, stranger];
   const seldom = [
@@ -210,7 +215,7 @@ export function paymentCommands(maxCommands: number) {
     freeze,
     freeze,
   ];
-  // With a bias, the first runs would be short, and about the first session mostly.
+  // With a bias, the first runs would be short and use mainly the first session.
   return fc.noBias(
     fc.commands<Model, PaymentFixture, false>([...often, ...seldom], { maxCommands, size: 'max' }),
   );

@@ -3,11 +3,14 @@ import type { Claim, GatewayName } from '../../support/hub/payment.ts';
 
 export type ModelSession = {
   readonly gateway: GatewayName;
-  /** Where the payment stands at the provider. `authorized` (gateway_two): the hub has yet to move the money. */
+  /**
+   * The state of the payment at the provider. `authorized` (gateway_two): the hub has not captured the money
+   * yet.
+   */
   provider: 'open' | 'authorized' | 'paid' | 'failed' | 'cancelled' | 'reversed';
-  /** What callbacks that lead to the session said of it, true or not, delivered or not. */
+  /** The claims of all callbacks that lead to the session: true or not, delivered or not. */
   readonly claims: Set<Claim>;
-  /** How often the customer has paid it again: none of them settles anything. */
+  /** The number of additional payments by the customer. None of them settles a session. */
   secondPayments: number;
 };
 
@@ -17,10 +20,13 @@ export function newModelSession(gateway: GatewayName): ModelSession {
   return { gateway, provider: 'open', claims: new Set(), secondPayments: 0 };
 }
 
-/** What a customer can do at the checkout; `leave`: authorize with gateway_two, and close the tab. */
+/** What a customer can do at the checkout. `leave`: authorize with gateway_two and close the tab. */
 export type CustomerAction = 'pay' | 'fail' | 'cancel' | 'leave';
 
-/** Whether the checkout is still open: gateway_one's may be tried again after a failure, gateway_two's may not. */
+/**
+ * Whether the checkout is still open. After a failure, gateway_one's allows another attempt, and
+ * gateway_two's does not.
+ */
 export function canAct({ gateway, provider }: ModelSession, action: CustomerAction): boolean {
   if (gateway === 'gateway_two') return provider === 'open';
   return action !== 'leave' && (provider === 'open' || provider === 'failed' || provider === 'cancelled');
@@ -34,15 +40,15 @@ export function act(session: ModelSession, action: CustomerAction): void {
   }
 }
 
-/** So many callbacks name another payment that one check of the hub can ask about them all. */
+/** Low enough for one check of the hub to query all payments that callbacks name. */
 const MOST_SECOND_PAYMENTS = 2;
 
-/** Whether the session is paid, or will be once the hub has moved the money. */
+/** Whether the session is paid, or will be after the hub has captured the money. */
 export function mayPayAgain({ provider, secondPayments }: ModelSession): boolean {
   return (provider === 'authorized' || provider === 'paid') && secondPayments < MOST_SECOND_PAYMENTS;
 }
 
-/** The statuses that the session may have once everything has come to rest. */
+/** The statuses that the session may have after all work has ended. */
 export function allowedStatuses({ provider, claims }: ModelSession): readonly string[] {
   switch (provider) {
     case 'authorized':
@@ -50,15 +56,15 @@ export function allowedStatuses({ provider, claims }: ModelSession): readonly st
       return ['success'];
     case 'failed':
     case 'cancelled':
-      return [provider]; // the sweep goes on, and has the last word
+      return [provider]; // the sweep continues and decides
     case 'reversed':
-      return ['cancelled']; // the provider said so when it was asked, whatever was claimed before or after
+      return ['cancelled']; // the provider said so, whatever callbacks claimed before or after
     case 'open':
       return ['pending', ...believed(claims)];
   }
 }
 
-/** A failure is believed without asking: it moves no money. */
+/** The hub accepts a failure without a query, since it moves no money. */
 function believed(claims: ReadonlySet<Claim>): readonly string[] {
   return [...claims].filter((claim) => claim !== 'paid');
 }

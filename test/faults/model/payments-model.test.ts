@@ -6,7 +6,7 @@ import { type Cluster, startCluster } from '../scenes/cluster.ts';
 import { paymentCommands } from './payment-commands.ts';
 import { newModelSession } from './payment-model.ts';
 
-/** Runs that the seed leads to; each takes about 20 seconds. */
+/** The number of runs for the seed. Each one takes about 20 seconds. */
 const RUNS = Number(process.env['HUB_TEST_RUNS'] ?? 2);
 const SEED = process.env['HUB_TEST_SEED'];
 const REST_MS = 45_000;
@@ -31,7 +31,8 @@ describe('payments at two hubs that are killed', function () {
       await fc.asyncModelRun(() => ({ model, real: fixture }), commands);
       await comeToRest(fixture, model, REST_MS);
     });
-    // What goes on at the same time never comes in quite the same order again: a smaller case might only be luckier.
+    // Shrinking is off: concurrent operations never repeat in the same order, so a smaller case may pass by
+    // chance.
     await fc.assert(property, {
       numRuns: RUNS,
       endOnFailure: true,

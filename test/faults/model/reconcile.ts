@@ -14,15 +14,15 @@ import type { BookedSession } from './booked-session.ts';
 
 export type Ledgers = {
   readonly databaseUrl: string;
-  /** The provider's. */
+  /** The payments at the provider. */
   readonly payments: readonly SimulatedPayment[];
-  /** The money that stands at the provider, which may be several payments of one session. */
+  /** The valid payments at the provider. A session can have several. */
   readonly standing: readonly StandingPayment[];
-  /** The callbacks that came through the door. */
+  /** The callbacks that came through the front door. */
   readonly passages: readonly Passage[];
 };
 
-/** What has to be true once everything has come to rest; an empty list if it is. */
+/** The violated rules after all work has ended. An empty list if there are none. */
 export async function discrepancies({
   databaseUrl,
   payments,
@@ -67,7 +67,7 @@ export function readSessions(databaseUrl: string): Promise<BookedSession[]> {
   );
 }
 
-/** `standing`: `ref proof` of the payments that stand. */
+/** `standing`: `ref proof` of the valid payments. */
 function sessionTrouble(
   session: BookedSession,
   payments: readonly SimulatedPayment[],
@@ -82,7 +82,7 @@ function sessionTrouble(
     const at = own.map(({ ref, state, executions }) => `${ref} ${state}, moved ${executions} times`);
     told.push(`session ${merchantTransactionId} at ${gateway} is ${status}: ${what} (${at.join('; ')})`);
   };
-  // At gateway_one the customer moves it, as often as he likes.
+  // At gateway_one the customer makes the payment, and may repeat it.
   const moved = own.filter((payment) => payment.gateway === 'gateway_two');
   expect(
     moved.every(({ executions }) => executions <= 1),
@@ -113,7 +113,7 @@ function sessionTrouble(
   return told;
 }
 
-/** One line for each rule, and their sum, computed here once more. */
+/** Checks for one line per rule, and computes their sum again. */
 function feesAreRight({ feeLines, feeTotal, minor }: BookedSession): boolean {
   const expected = FEE_RULES.map((rule) => {
     const share = (BigInt(minor) * BigInt(rule.basisPoints) + 5_000n) / 10_000n;
@@ -128,7 +128,7 @@ type BookedCallback = {
   readonly id: string;
   readonly state: string;
   readonly reason: string;
-  /** Of the passage that it came through. */
+  /** The mark of its passage through the front door. */
   readonly mark: string | null;
 };
 
@@ -139,7 +139,10 @@ function readCallbacks(databaseUrl: string): Promise<BookedCallback[]> {
   );
 }
 
-/** Whoever was answered 200 is in the journal, once; and of everything in the journal something has come. */
+/**
+ * Each callback with a 200 response must be in the journal exactly once, and each journal entry must be
+ * processed.
+ */
 function callbackTrouble(callbacks: readonly BookedCallback[], passages: readonly Passage[]): string[] {
   const unfinished = callbacks.filter(({ state }) => state === 'received');
   const journaled = Map.groupBy(callbacks, ({ mark }) => mark);
@@ -154,7 +157,7 @@ function callbackTrouble(callbacks: readonly BookedCallback[], passages: readonl
   ];
 }
 
-/** What settled sessions is what stands at the provider, duplicate payments taken off. */
+/** The sum of settled sessions must equal the valid payments at the provider without duplicates. */
 function totalsTrouble(
   sessions: readonly BookedSession[],
   duplicates: readonly BookedDuplicate[],

@@ -1,4 +1,4 @@
-// What the test changes of the configuration that operators are shown: names, addresses, directories, passwords.
+// Checks the test's changes to the documented configuration: names, addresses, directories and passwords.
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { fencedBlocks, readPage } from '../../docs/markdown.ts';

@@ -1,10 +1,10 @@
-// The configuration of Patroni and HAProxy: the blocks of docs/operations/postgresql-failover.md, with other addresses.
+// The configuration of Patroni and HAProxy from docs/operations/postgresql-failover.md, with other addresses.
 import { parse, stringify } from 'yaml';
 import { fencedBlocks, readPage } from '../../docs/markdown.ts';
 
 const PAGE = 'docs/operations/postgresql-failover.md';
 
-/** A server of the cluster; all of them are on 127.0.0.1. */
+/** A server of the cluster. All of them listen on 127.0.0.1. */
 export type NodeAddress = {
   readonly name: string;
   readonly postgresPort: number;
@@ -15,15 +15,15 @@ export type PatroniConfiguration = {
   readonly node: NodeAddress;
   readonly etcdPort: number;
   readonly dataDir: string;
-  /** For sockets, and for the passwords that Patroni notes. */
+  /** For sockets and Patroni's password file. */
   readonly ownDir: string;
   readonly binDir: string;
   readonly password: string;
-  /** Seconds until the lock of a dead primary expires; by default as on the page. */
+  /** Seconds until the lock of a dead primary expires. The default is the value on the page. */
   readonly ttl?: number | undefined;
 };
 
-/** The members of the page's block that are changed here. The others stay as they are. */
+/** The members of the page's block that the test changes. It keeps the others. */
 type PatroniBlock = {
   name: string;
   etcd: { hosts: string };
@@ -43,7 +43,7 @@ type PatroniBlock = {
 
 export function patroniConfiguration(options: PatroniConfiguration): string {
   const { node, etcdPort, dataDir, ownDir, binDir, password, ttl } = options;
-  const config = parse(block('yaml')) as PatroniBlock; // the test of this file compares its members
+  const config = parse(block('yaml')) as PatroniBlock; // configuration.test.ts checks the members
   const { dcs } = config.bootstrap;
   const { postgresql } = config;
   config.name = node.name;
@@ -51,7 +51,7 @@ export function patroniConfiguration(options: PatroniConfiguration): string {
   config.restapi = listenOn(node.restPort);
   Object.assign(postgresql, listenOn(node.postgresPort), { data_dir: dataDir, bin_dir: binDir });
   postgresql.parameters['unix_socket_directories'] = ownDir;
-  // By default in the home directory: two Patronis of one user would overwrite each other's.
+  // The default is in the home directory, where two Patronis of one user would overwrite each other's file.
   postgresql.pgpass = `${ownDir}/pgpass`;
   postgresql.pg_hba = postgresql.pg_hba.map((line) => line.replace('10.0.0.0/24', '127.0.0.1/32'));
   for (const role of Object.values(postgresql.authentication)) role.password = password;
@@ -59,20 +59,23 @@ export function patroniConfiguration(options: PatroniConfiguration): string {
   return stringify(config);
 }
 
-/** Patroni wants `ttl` to be at least `loop_wait` plus twice `retry_timeout`; the page divides it like this. */
+/**
+ * Patroni requires `ttl` to be at least `loop_wait` plus twice `retry_timeout`. The page uses the same
+ * division.
+ */
 export function timesFor(ttl: number): { ttl: number; loop_wait: number; retry_timeout: number } {
   if (!Number.isSafeInteger(ttl) || ttl < 8)
     throw new Error('ttl has to be a whole number of seconds from 8');
   return { ttl, loop_wait: Math.floor(ttl / 4), retry_timeout: Math.floor(ttl / 4) };
 }
 
-/** The times that a cluster is given. */
+/** The times in the page's configuration. */
 export function pageTimes(): { ttl: number; loop_wait: number; retry_timeout: number } {
   const { ttl, loop_wait, retry_timeout } = (parse(block('yaml')) as PatroniBlock).bootstrap.dcs;
   return { ttl, loop_wait, retry_timeout };
 }
 
-/** @param port where clients connect */
+/** @param port the port for clients */
 export function haproxyConfiguration(port: number, nodes: readonly NodeAddress[]): string {
   const text = block('haproxy').replace('bind 127.0.0.1:5432', `bind 127.0.0.1:${port}`);
   return nodes.reduce(

@@ -1,8 +1,8 @@
-// Reads keys of an etcd, by the second version of its interface.
+// Reads keys from etcd through version 2 of its API.
 
 export type Etcd = {
   isUp(): Promise<boolean>;
-  /** Undefined if there is no such key, or no answer. */
+  /** Undefined if the key does not exist or etcd does not respond. */
   read(key: string): Promise<string | undefined>;
 };
 

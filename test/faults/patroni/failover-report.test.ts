@@ -1,10 +1,10 @@
-// How a failover is judged.
+// Checks the judgment of a failover.
 import { expect } from 'chai';
 import type { LicenseAnswer } from '../load/license-load.ts';
 import type { Probe } from '../load/probes.ts';
 import { type Failover, reportFailover, spread } from './failover-report.ts';
 
-/** Struck after a second, a new leader nine seconds later. */
+/** The primary fails after a second, and a new leader follows nine seconds later. */
 const FAILOVER: Failover = { begunAt: 1_000, struckAt: 1_100, electedAt: 10_000 };
 const ONE = 'http://127.0.0.1:1';
 const OTHER = 'http://127.0.0.1:2';

@@ -1,12 +1,11 @@
-// The cost of a failover: the time of Patroni, the time until hubs wrote again, and the hubs' responses
-// meanwhile.
+// The cost of a failover: Patroni's time, the time until hubs write again, and the hubs' responses meanwhile.
 import type { LicenseAnswer } from '../load/license-load.ts';
 import type { Probe } from '../load/probes.ts';
 
-/** Moments of performance.now(). */
+/** Times are values of performance.now(). */
 export type Failover = {
   readonly begunAt: number;
-  /** The primary answers nothing any more. */
+  /** The primary no longer responds. */
   readonly struckAt: number;
   /** Another node holds the lock in etcd. */
   readonly electedAt: number;
@@ -15,20 +14,22 @@ export type Failover = {
 export type FailoverReport = {
   /** From the fault until another node holds the lock. */
   readonly patroniMs: number;
-  /** From then until the first acknowledged write, at the hub that was later. */
+  /** From the election until the first acknowledged write, at the slower hub. */
   readonly writesMs: number;
-  /** From then until the end of the last write that was refused, at the hub that was later; 0 if none was. */
+  /** From the election until the end of the last refused write, at the slower hub. 0 if none was refused. */
   readonly refusedMs: number;
-  /** Probes of /readyz from the fault until the election, and the 503 among them. */
+  /** Probes of /readyz from the fault until the election, and the number of 503 responses. */
   readonly probes: number;
   readonly notReady: number;
-  /** What breaks the promise of docs/reliability.md. */
+  /** Violations of the guarantees in docs/reliability.md. */
   readonly violations: readonly string[];
 };
 
-/** Writes are back so long after the election, at every hub. */
+/** The time limit after the election until writes succeed at every hub. */
 export const WRITES_BACK_MS = 2_000;
-/** A hub says that it is not ready so long after the database is away: its own limit, and the age of a shared answer. */
+/**
+ * The time limit until a hub reports that it is not ready: its own limit plus the age of a shared response.
+ */
 const NOTICED_MS = 2_500;
 
 export function reportFailover(
@@ -71,7 +72,7 @@ function tooLate(gateway: string, afterMs: number): string {
     : `${gateway} did not write`;
 }
 
-/** While there is no primary /readyz is 503, with a reason and the time to ask again. */
+/** While there is no primary, /readyz must return 503 with a reason and a Retry-After header. */
 function isWrong({ begunAt, status, code, retryAfter }: Probe, struckAt: number): boolean {
   if (status === 503) return code === undefined || retryAfter === undefined;
   return begunAt > struckAt + NOTICED_MS;

@@ -1,4 +1,5 @@
-// Two PostgreSQL 15 under Patroni, with etcd and HAProxy in front, as docs/operations/postgresql-failover.md sets them up.
+// Two PostgreSQL 15 servers under Patroni with etcd and HAProxy, set up as in
+// docs/operations/postgresql-failover.md.
 import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,35 +17,37 @@ import { type Etcd, openEtcd } from './etcd.ts';
 import { freezeIn, guardDirectory, killIn, thawIn } from './processes.ts';
 
 export type PatroniNode = NodeAddress & {
-  /** SIGKILL to Patroni, PostgreSQL and all of its processes; resolves when they are gone. */
+  /** Sends SIGKILL to Patroni, PostgreSQL and all of its processes, and resolves when they have ended. */
   kill(): Promise<void>;
   start(): void;
-  /** SIGSTOP to all of them: connections stay open, and nothing answers. */
+  /** Sends SIGSTOP to all of them: connections stay open without responses. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
-  /** SIGSTOP to the processes that send its WAL to standbys. */
+  /** Sends SIGSTOP to the processes that send its WAL to standbys. */
   freezeSenders(): Promise<void>;
 };
 
 export type PatroniCluster = {
-  /** A database of the hub's role, by way of HAProxy. */
+  /** The URL of a database of the hub's role, through HAProxy. */
   readonly databaseUrl: string;
-  /** The same without HAProxy: a list of both servers, for a client that looks for the one that takes writes. */
+  /** The same without HAProxy: a list of both servers, for a client that selects the writable one. */
   readonly hostList: string;
-  /** The node that holds the lock, as etcd says; undefined while there is none. */
+  /** The node that holds the lock in etcd. Undefined while there is none. */
   leader(): Promise<PatroniNode | undefined>;
-  /** Resolves with the new leader and the moment of its election, once that is another node than this one. */
+  /**
+   * Resolves with the new leader and the time of its election when a node other than `old` holds the lock.
+   */
   newLeader(old: PatroniNode): Promise<{ readonly node: PatroniNode; readonly at: number }>;
-  /** Resolves once the other node is the synchronous standby, so that a failover loses nothing. */
+  /** Resolves when the other node is the synchronous standby, so that a failover loses no data. */
   inSync(): Promise<void>;
-  /** Changes roles in order; resolves when patronictl says so. */
+  /** Runs a switchover, and resolves when patronictl confirms it. */
   switchover(from: PatroniNode): Promise<void>;
-  /** What the programs said last, to look at when something is wrong. */
+  /** The latest output of the programs, for diagnosis. */
   output(): string;
   stop(): Promise<void>;
 };
 
-/** Undefined on a machine that has it all, else the Debian packages to install. */
+/** The missing Debian packages, or undefined if there are none. */
 export function missingPackages(): string | undefined {
   const missing = [
     ...(hasProgram('patroni', '--version') ? [] : ['patroni']),
@@ -61,7 +64,7 @@ const START_MS = 60_000;
 const ELECTION_MS = 120_000;
 const POLL_MS = 20;
 
-/** @param ttl seconds until the lock of a dead primary expires; by default as on the page */
+/** @param ttl seconds until the lock of a dead primary expires; the default is the value on the page */
 export async function startPatroni(ttl?: number): Promise<PatroniCluster> {
   await using undo = new AsyncDisposableStack();
   const directory = await realpath(await makeDataDir());
@@ -194,7 +197,7 @@ function configurationOf(directory: string, { name }: NodeAddress): string {
   return join(directory, `${name}.yml`);
 }
 
-/** Makes a directory that the programs may write to; its processes are known by it. */
+/** Creates a directory that the programs may write to. It identifies their processes. */
 async function ownDirectory(directory: string, name: string, account: Account | undefined): Promise<string> {
   const own = join(directory, name);
   await mkdir(own, { recursive: true, mode: 0o700 });

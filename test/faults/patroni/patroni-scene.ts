@@ -1,4 +1,4 @@
-// Two hubs on a PostgreSQL cluster under Patroni, whose primary dies, freezes or is replaced in order.
+// Two hubs on a PostgreSQL cluster under Patroni. The primary is killed, frozen or replaced by a switchover.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { startCluster } from '../scenes/cluster.ts';
@@ -8,7 +8,7 @@ import { missingPackages, type PatroniCluster, type PatroniNode, startPatroni } 
 
 export type PatroniStage = Stage & {
   readonly patroni: PatroniCluster;
-  /** The failovers so far, the last one at the end. */
+  /** The failovers so far, in order. */
   readonly failovers: (Failover & { readonly old: PatroniNode })[];
 };
 
@@ -19,7 +19,9 @@ const KILL: Fault<PatroniStage> = failover({
   repair: async (_, old) => old.start(),
 });
 
-/** Long enough for many requests: without synchronous replication they would be acknowledged, and lost. */
+/**
+ * Long enough for many requests. Without synchronous replication, they would be acknowledged and then lost.
+ */
 const AHEAD_MS = 500;
 
 export const KILL_AHEAD: Fault<PatroniStage> = failover({
@@ -50,9 +52,9 @@ const SWITCHOVER: Fault<PatroniStage> = failover({
 export const PATRONI_FAULTS = [KILL, KILL_AHEAD, FREEZE, SWITCHOVER] as const;
 
 /**
- * Undefined on a machine that lacks what it needs.
- * @param ttl seconds until the lock of a dead primary expires; by default as on the page
- * @param way how the hubs reach the primary: by HAProxy, or by a list of both servers
+ * Opens the scene, or resolves with undefined on a machine without the required programs.
+ * @param ttl seconds until the lock of a dead primary expires; the default is the value on the page
+ * @param way how the hubs reach the primary: through HAProxy, or by a list of both servers
  */
 export async function openPatroni(
   ttl?: number,
@@ -77,7 +79,10 @@ type Failure = {
   readonly repair: (stage: PatroniStage, old: PatroniNode) => Promise<void>;
 };
 
-/** A fault that lasts until Patroni has a new leader; the old one is a standby again before it is over. */
+/**
+ * A fault that lasts until Patroni has a new leader. The old one becomes a standby again before the fault
+ * ends.
+ */
 function failover({ name, what, prepare, strike, repair }: Failure): Fault<PatroniStage> {
   return {
     name,

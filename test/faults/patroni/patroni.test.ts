@@ -1,4 +1,5 @@
-// The short form of npm run fault -- failover: the primary dies once. It runs by HUB_TEST_LONG=1, since it takes a minute.
+// The short form of npm run fault -- failover: the primary fails once. It takes a minute, so it needs
+// HUB_TEST_LONG=1.
 import { expect } from 'chai';
 import { IS_LONG } from '../../support/long.ts';
 import { strike } from '../disruptions/strike.ts';
@@ -6,11 +7,11 @@ import { reportFailover } from './failover-report.ts';
 import { missingPackages } from './patroni-cluster.ts';
 import { KILL_AHEAD, openPatroni, type PatroniStage } from './patroni-scene.ts';
 
-/** As short as Patroni allows. */
+/** The minimum that Patroni accepts. */
 const TTL_SECONDS = 8;
 
 describe('a hub under load during a Patroni failover', function () {
-  this.timeout(180_000); // it starts many programs, and waits until Patroni has noticed
+  this.timeout(180_000); // it starts many programs and waits until Patroni detects the fault
   let stage: PatroniStage | undefined;
   before(async function () {
     if (!IS_LONG) return this.skip();
@@ -23,14 +24,14 @@ describe('a hub under load during a Patroni failover', function () {
 
   it('loses nothing, reports that it is not ready, and writes again', async () => {
     if (stage === undefined) throw new Error('unreachable: there is a stage, or the test is pending');
-    // The old primary stays down: its return takes as long as all the rest.
+    // The old primary stays down: its return would double the duration.
     const { repair: _, ...fault } = KILL_AHEAD;
     const { trouble, answers, probes } = await strike(stage, fault, 0);
     expect(trouble).to.deep.equal([]);
     const [failover] = stage.failovers;
     if (failover === undefined) throw new Error('unreachable: the fault has struck');
     const { notReady, violations } = reportFailover(failover, answers, probes);
-    // How soon it writes again is for the long form: here other tests run beside it.
+    // Only the long form checks the time until writes succeed, because other tests run in parallel here.
     expect(violations.filter((each) => each.startsWith('/readyz'))).to.deep.equal([]);
     expect(notReady, '/readyz 503 while there was no primary').to.be.above(0);
   });

@@ -1,4 +1,4 @@
-// Finding and ending processes by the directory that they work in.
+// Finds and ends processes by their working directory.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

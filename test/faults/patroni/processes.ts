@@ -1,17 +1,17 @@
-// All processes that work in a directory: a server, the processes that it started, and those that left it behind.
+// Finds all processes that work in a directory: a server, its children and any processes that outlive it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readlink } from 'node:fs/promises';
 import { until } from '../../support/until.ts';
 
-/** The processes whose working directory is this one or lies in it. */
+/** The processes whose working directory is this directory or inside it. */
 export async function processesIn(directory: string): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const places = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));
   return pids.filter((_, index) => `${places[index]}/`.startsWith(`${directory}/`));
 }
 
-/** SIGKILL to all of them; resolves when they are gone. */
+/** Sends SIGKILL to all of them, and resolves when they have ended. */
 export async function killIn(directory: string): Promise<void> {
   const allGone = async (): Promise<boolean> => {
     const pids = await processesIn(directory);
@@ -21,7 +21,7 @@ export async function killIn(directory: string): Promise<void> {
   await until(allGone, `the processes in ${directory} are gone`);
 }
 
-/** SIGSTOP to all of them, and to those they start meanwhile. */
+/** Sends SIGSTOP to all of them, including those they start meanwhile. */
 export async function freezeIn(directory: string): Promise<void> {
   const frozen = new Set<number>();
   for (;;) {
@@ -39,8 +39,8 @@ export async function thawIn(directory: string): Promise<void> {
 }
 
 /**
- * Waits for the end of its input, then ends all processes in a directory and removes it. SIGQUIT lets PostgreSQL give back
- * its shared memory; SIGKILL ends what is left after a second.
+ * Waits for the end of its input, then ends all processes in a directory and removes it. SIGQUIT lets
+ * PostgreSQL release its shared memory. SIGKILL ends the remaining processes after a second.
  */
 const GUARD = `
 cat >/dev/null
@@ -61,8 +61,8 @@ rm -rf -- "$1"
 `;
 
 /**
- * Clears a directory when the returned function is called, or when this process ends, however it does.
- * @param directory without symbolic links in its path
+ * Clears a directory when the returned function is called, or when this process ends for any reason.
+ * @param directory a path without symbolic links
  */
 export function guardDirectory(directory: string): () => Promise<void> {
   const guard: ChildProcess = spawn('/bin/sh', ['-c', GUARD, 'guard', directory], {

@@ -1,4 +1,4 @@
-// npm run fault -- failover: fails a PostgreSQL cluster under Patroni over, again and again, and writes a table.
+// npm run fault -- failover: repeats failovers of a PostgreSQL cluster under Patroni, and writes a table.
 import { parseArgs } from 'node:util';
 import { type StrikeResult, strike } from '../disruptions/strike.ts';
 import { pageTimes, timesFor } from './configuration.ts';
@@ -6,7 +6,7 @@ import { type FailoverReport, reportFailover, seconds, spread } from './failover
 import { missingPackages } from './patroni-cluster.ts';
 import { openPatroni, PATRONI_FAULTS } from './patroni-scene.ts';
 
-/** A round takes less, even on a machine that is busy; setting up and tearing down as well. */
+/** The time limit of a round, and of setup and teardown. It also allows for a busy machine. */
 const ROUND_MS = 240_000;
 
 type Round = {
@@ -35,7 +35,7 @@ const faults = names.map((name) => {
   );
 });
 
-// What was started ends with this process.
+// The started programs end with this process.
 const limit = setTimeout(
   () => {
     write('WRONG: it takes too long');

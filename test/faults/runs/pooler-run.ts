@@ -1,5 +1,5 @@
-// Two hubs behind PgBouncer in transaction mode, with few server connections that strangers use as well, under mixed load,
-// and restarted again and again.
+// Two hubs under mixed load behind PgBouncer in transaction mode. They restart repeatedly, and share a few
+// server connections with other clients.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
@@ -17,10 +17,10 @@ export type PoolerReport = {
   readonly served: number;
   readonly payments: number;
   readonly restarts: number;
-  /** What strangers left in the sessions, so many times. */
+  /** The number of times other clients left state in a session. */
   readonly disturbances: number;
   readonly seconds: number;
-  /** Wrong responses, hubs that did not start, and errors in the records. */
+  /** Wrong responses, failed starts and errors in the records. */
   readonly trouble: readonly string[];
 };
 
@@ -45,7 +45,7 @@ export async function runBehindPooler({ requests, restarts }: PoolerRun): Promis
       DATABASE_URL: bouncer.url,
       HUB_DATABASE_POOLER: 'transaction',
       HUB_DATABASE_SCHEMA: SCHEMA,
-      // The simulator shares the machine, but is not under test.
+      // The simulator shares the machine but is not under test.
       HUB_PROVIDER_TIMEOUT_MS: '30000',
     },
   });
@@ -61,7 +61,7 @@ export async function runBehindPooler({ requests, restarts }: PoolerRun): Promis
     trouble = [...(await unreconciled(cluster)), ...cluster.deaths];
     return trouble.length === 0;
   };
-  await until(atRest, 'all is settled', REST_MS).catch(() => {}); // the trouble is in the report
+  await until(atRest, 'all is settled', REST_MS).catch(() => {}); // the report contains the trouble
   const left = await query(books.href, `select from pg_locks where locktype = 'advisory'`);
   return {
     served,
@@ -152,7 +152,7 @@ function createLoad(cluster: Cluster, { licenseKey, licenseId }: TestLicense) {
     async run(requests: number): Promise<number> {
       const customer = async (): Promise<void> => {
         const fingerprint = `machine-${randomBytes(6).toString('hex')}`;
-        // A machine activates before it is released: each customer goes through all five in turn.
+        // A machine is activated before it is released: each customer repeats all five steps in order.
         for (let step = 0; sent < requests; step++) {
           sent += 1;
           await one(step, fingerprint);
@@ -161,7 +161,7 @@ function createLoad(cluster: Cluster, { licenseKey, licenseId }: TestLicense) {
       await Promise.all(Array.from({ length: CUSTOMERS }, customer));
       return sent;
     },
-    /** No request goes to this hub while it is restarted, as a load balancer would have it. */
+    /** Sends no requests to this hub while `work` restarts it, like a load balancer. */
     async without(index: number, work: () => Promise<void>): Promise<void> {
       resting.add(index);
       await until(() => underWay[index] === 0, `hub ${index} has answered everything`, 60_000);
@@ -171,7 +171,7 @@ function createLoad(cluster: Cluster, { licenseKey, licenseId }: TestLicense) {
   };
 }
 
-/** What other clients of the same pool leave in the sessions of the server. */
+/** Session state that other clients of the same pool leave behind. */
 const LEFT_BEHIND = [
   'set search_path to nowhere',
   'set statement_timeout = 1000',
@@ -184,7 +184,7 @@ function disturb(url: string) {
   let count = 0;
   const going = (async () => {
     const client = new pg.Client({ connectionString: url });
-    client.on('error', () => {}); // the statement under way fails with it
+    client.on('error', () => {}); // the current statement reports it
     await client.connect();
     while (!stopping.now) {
       await client.query(LEFT_BEHIND[count % LEFT_BEHIND.length] ?? '').catch(() => {});

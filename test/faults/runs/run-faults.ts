@@ -1,4 +1,4 @@
-// npm run fault: injects one fault or all of them, and writes a table of what customers saw.
+// npm run fault: injects one or all faults, and writes a table of the effects on customers.
 import { parseArgs } from 'node:util';
 import { type StrikeResult, strike } from '../disruptions/strike.ts';
 import { DISK_SCENE } from '../scenes/disk-scene.ts';

@@ -1,4 +1,4 @@
-// npm run fault -- kill: kills the hub while sessions are paid, and shows whether any was lost or counted twice.
+// npm run fault -- kill: kills the hub during payments, and reports lost or double-counted payments.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../../support/postgres/databases.ts';

@@ -1,4 +1,5 @@
-// npm run fault -- pooler: two hubs behind PgBouncer under mixed load, restarted again and again, without one failure.
+// npm run fault -- pooler: restarts two hubs behind PgBouncer repeatedly under mixed load. No request may
+// fail.
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../../support/postgres/databases.ts';
 import { runBehindPooler } from './pooler-run.ts';

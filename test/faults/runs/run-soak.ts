@@ -1,10 +1,11 @@
-// npm run fault -- soak: mixed load for five minutes or the given number, and the hub's memory meanwhile.
+// npm run fault -- soak: runs a mixed load for five minutes, or the given number, and reports the hub's
+// memory.
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../../support/postgres/databases.ts';
 import { soak } from './soak.ts';
 
 const LATE_MS = 100;
-/** Caches fill up for a while; what leaks goes on. */
+/** The limit of heap growth: caches grow only at first, and a leak grows continuously. */
 const GROWTH = 1.1;
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '5' } } });

@@ -15,12 +15,12 @@ export type Soaked = {
   readonly refused: number;
   readonly paid: number;
   readonly readings: readonly Reading[];
-  /** Bytes of the heap after the first fifth of the time, when everything has been used once, and at the end. */
+  /** Bytes of the heap after the first fifth of the time, when all code has run once, and at the end. */
   readonly heapBefore: number;
   readonly heapAfter: number;
   readonly lateP99: number;
   readonly lateMost: number;
-  /** What is wrong with the answers or the books. */
+  /** Errors in the responses or the records. */
   readonly trouble: readonly string[];
 };
 
@@ -36,7 +36,7 @@ const NOTHING: Fault<Stage> = {
   },
 };
 
-/** One hub, without any fault, for so many milliseconds. */
+/** Runs one hub without a fault for this time. */
 export async function soak(ms: number): Promise<Soaked> {
   const folder = await mkdtemp(join(tmpdir(), 'hub-soak-'));
   const file = join(folder, 'readings');

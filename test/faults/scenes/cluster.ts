@@ -1,4 +1,5 @@
-// Hub processes on one database behind one door, with the provider simulator, to be killed and started again.
+// Hub processes on one database behind one front door, with the provider simulator. Tests can kill and
+// restart them.
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, createClient } from '@connectrpc/connect';
@@ -21,15 +22,21 @@ export type Cluster = {
   readonly databaseUrl: string;
   /** Reports hubs that exited without being killed. */
   readonly deaths: readonly string[];
-  /** The gateways of the hubs that are there. */
+  /** The gateways of the running hubs. */
   gateways(): readonly string[];
-  /** A client of one hub, or undefined while that is starting. */
+  /** A client of one hub. Undefined while the hub starts. */
   hub(index: number): HubClients | undefined;
-  /** SIGKILL, or another signal, and another hub in its place; resolves once that serves. Waits for one that is starting. */
+  /**
+   * Kills a hub with SIGKILL or another signal, and resolves when its replacement is ready. Waits first if it
+   * is starting.
+   */
   replace(index: number, signal?: NodeJS.Signals): Promise<void>;
-  /** SIGSTOP for so long, while every verification lease runs out; another hub may take those of the frozen one. */
+  /**
+   * Sends SIGSTOP for this time, while all verification leases expire. Another hub may take those of the
+   * frozen one.
+   */
   freeze(index: number, ms: number): Promise<void>;
-  /** Ends all database connections of all hubs, as a failover would. */
+  /** Ends all database connections of all hubs, like a failover. */
   cutDatabase(): Promise<void>;
   stop(): Promise<void>;
 };
@@ -42,21 +49,21 @@ export type HubClients = {
 
 export type ClusterOptions = {
   readonly hubs: number;
-  /** By default a new database on the server of the test run. */
+  /** The default is a new database on the server of the test run. */
   readonly databaseUrl?: string;
-  /** HUB_… variables beside those that let a test be quick. */
+  /** HUB_… variables in addition to those that shorten the test. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** How often a hub is started that gives up; by default three times. */
+  /** The number of start attempts for a hub that exits. The default is three. */
   readonly startAttempts?: number;
 };
 
-/** Each payment costs two fee lines by these rules. */
+/** By these rules, each payment has two fee lines. */
 export const FEE_RULES = [
   { name: 'card', basisPoints: 250 },
   { name: 'tax', basisPoints: 100 },
 ] as const;
 
-/** Has a slot at each gateway, and two fee rules. */
+/** Starts the hubs with a slot at each gateway and two fee rules. */
 export async function startCluster({
   hubs,
   environment,
@@ -71,7 +78,7 @@ export async function startCluster({
   undo.defer(() => door.close());
   const simulator = await startSimulator({
     port: 0,
-    grantsPerHour: 100_000, // faults expire tokens all the time
+    grantsPerHour: 100_000, // faults expire many tokens
     retryDelaysMs: [500, 1_000, 2_000],
   });
   undo.defer(() => simulator.close());
@@ -106,7 +113,7 @@ export async function startCluster({
     await Promise.allSettled(starts);
     await Promise.all(running.map((hub) => hub?.stop()));
   });
-  // The first one makes the master key, the tables and the admin token.
+  // The first hub creates the master key, the tables and the admin token.
   for (let index = 0; index < hubs; index++) {
     starts[index] = start(index);
     await starts[index];
@@ -153,7 +160,7 @@ export async function startCluster({
       const child = running[index]?.child;
       child?.kill('SIGSTOP');
       try {
-        // The time that a lease takes to run out is taken from the lease.
+        // Moves the expiry of leases forward instead of waiting for it.
         await query(
           databaseUrl,
           'update charge_session set verifying_until = now() where verifying_by is not null',
@@ -176,7 +183,9 @@ export async function startCluster({
 
 const START_ATTEMPTS = 3;
 
-/** A hub that loses its database while it starts gives up: its supervisor starts it again. */
+/**
+ * Starts a hub again if it exits, like a supervisor: a hub exits when it loses its database during startup.
+ */
 async function spawnStubbornly(environment: Record<string, string>, attempts: number): Promise<HubProcess> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,4 +1,4 @@
-// Two hubs whose PostgreSQL keeps its data on a small disk that fills up.
+// Two hubs on a PostgreSQL whose data is on a small disk that fills up.
 import { chmod, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -55,7 +55,9 @@ async function openDisk(): Promise<DiskStage | undefined> {
   return { cluster, postgres, disk, close: () => resources.disposeAsync() };
 }
 
-/** Starts it if it went down altogether, as its supervisor would: its recovery may have failed for the disk a moment ago. */
+/**
+ * Restarts it like a supervisor if it has exited, since its recovery may have failed for lack of disk space.
+ */
 async function takesRequests(postgres: PostgresServer): Promise<boolean> {
   try {
     await postgres.start();
@@ -79,14 +81,14 @@ async function fill(path: string): Promise<void> {
   }
 }
 
-/** Goes through the log segments that are there already, until PostgreSQL needs one that does not fit. */
+/** Uses up the existing log segments until PostgreSQL needs one that does not fit. */
 async function wasteLog(url: string): Promise<void> {
   try {
     for (let segment = 0; segment < 2 * (DISK_MB / 16); segment++) {
       await query(url, "select pg_logical_emit_message(true, 'waste', 'of space'), pg_switch_wal()");
     }
   } catch {
-    return; // it is down
+    return; // the server is down
   }
   throw new Error('PostgreSQL writes on although its disk is full');
 }

@@ -1,4 +1,4 @@
-// Two hubs on a primary with a synchronous standby, behind the one address that always leads to the primary.
+// Two hubs on a primary with a synchronous standby. A proxy always leads to the primary.
 import { setTimeout as pause } from 'node:timers/promises';
 import { startTcpProxy, type TcpProxy } from '../../support/network/tcp-proxy.ts';
 import { startCluster } from './cluster.ts';
@@ -8,7 +8,7 @@ import type { Fault, Scene, Stage } from './scene.ts';
 type FailoverStage = Stage & {
   readonly primary: PostgresServer;
   readonly standby: Standby;
-  /** What the hubs know as their database. */
+  /** The database address of the hubs. */
   readonly address: TcpProxy;
 };
 

@@ -1,4 +1,4 @@
-// The address that providers know: passes callbacks on to whichever hubs are there, and remembers which were answered.
+// The public address for callbacks: forwards them to the running hubs and records the responses.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,19 +11,19 @@ export type FrontDoor = {
   readonly url: string;
   /** The responses to callers, in order. */
   readonly passages: readonly Passage[];
-  /** From now on callbacks go to these gateways, in turn; without one they are answered 503. */
+  /** Forwards callbacks to these gateways in turn from now on. Without any, the response is 503. */
   leadTo(gatewayUrls: readonly string[]): void;
   close(): Promise<void>;
 };
 
-/** A request that came through. It carries its number as the field `passage`. */
+/** A forwarded request. Its field `passage` contains its number. */
 export type Passage = {
   readonly number: number;
-  /** The digest that the journal keeps of the fields that no driver reads. It is unique: `passage` is one of them. */
+  /** The journal's digest of the fields that no driver reads. It is unique because it includes `passage`. */
   readonly mark: string | undefined;
   readonly status: number;
   readonly durationMs: number;
-  /** Undefined where the answer has no such header. */
+  /** Undefined if the response has no such header. */
   readonly retryAfter: string | undefined;
 };
 
@@ -43,11 +43,11 @@ export async function openFrontDoor(): Promise<FrontDoor> {
     response.writeHead(status).end(answer);
   };
   const server = createServer((request, response) => {
-    pass(request, response).catch(() => response.destroy()); // whoever called has left
+    pass(request, response).catch(() => response.destroy()); // the caller has disconnected
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const { port } = server.address() as AddressInfo; // a TCP server has a port
 
   return {
     url: `http://127.0.0.1:${port}`,
@@ -69,7 +69,7 @@ type MarkedRequest = {
   readonly mark: string | undefined;
 };
 
-/** The request with the field `passage` in its form or, if it has none, in its query. */
+/** The request with the field `passage` in its form, or in its query if it has no form. */
 function markedRequest(request: IncomingMessage, body: string, number: number): MarkedRequest {
   const { method = 'GET', url = '/', headers } = request;
   const { pathname, searchParams } = new URL(url, 'http://door');
@@ -88,7 +88,7 @@ function markedRequest(request: IncomingMessage, body: string, number: number): 
   };
 }
 
-/** As a load balancer would: once, and 502 if the hub is gone before it has answered. */
+/** Forwards like a load balancer: once, with a 502 response if the hub fails before it answers. */
 async function forward(
   gateway: string | undefined,
   { path, init }: MarkedRequest,

@@ -1,4 +1,4 @@
-// A PostgreSQL server of a test's own: to restart, to kill, to freeze, and to follow with a standby.
+// A separate PostgreSQL server for one test, which can restart, kill or freeze it and add a standby.
 import { appendFile, chmod, mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../../core/storage/embedded-postgres/free-port.ts';
@@ -10,32 +10,32 @@ import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 
 export type PostgresServer = {
-  /** The same over all restarts. */
+  /** The URL, which stays the same over restarts. */
   readonly url: string;
   /** Shuts down cleanly: closes connections and keeps commits. */
   stop(): Promise<void>;
-  /** SIGKILL to the server and all of its processes; resolves when they are gone. */
+  /** Sends SIGKILL to the server and all of its processes, and resolves when they have ended. */
   kill(): Promise<void>;
-  /** Starts it if it does not run. */
+  /** Starts the server if it is not running. */
   start(): Promise<void>;
-  /** SIGSTOP to all of its processes: connections stay open without answers. */
+  /** Sends SIGSTOP to all of its processes: connections stay open without responses. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
-  /** A hot standby that has everything this server has acknowledged (synchronous replication). */
+  /** Creates a hot standby with everything that this server has acknowledged (synchronous replication). */
   follow(): Promise<Standby>;
-  /** Ends it, and removes all that it wrote. */
+  /** Stops the server and removes its files. */
   discard(): Promise<void>;
 };
 
 export type Standby = PostgresServer & {
-  /** Makes it the primary; resolves once it takes writes. */
+  /** Makes the standby the primary, and resolves when it accepts writes. */
   promote(): Promise<void>;
 };
 
-/** A new server, in a directory of the caller's or in one of its own. */
+/** A new server, in the given directory or in a new one. */
 export async function startServer(directory?: string): Promise<PostgresServer> {
   const dataDir = directory ?? (await makeDataDir());
-  await chmod(dataDir, 0o711); // under root another user runs it
+  await chmod(dataDir, 0o711); // another user runs it if the tests run as root
   return openServer(dataDir);
 }
 
@@ -68,7 +68,7 @@ async function openServer(dataDir: string): Promise<PostgresServer> {
     async freeze() {
       const [server, ...rest] = await processes();
       if (server === undefined) throw new Error('PostgreSQL does not run');
-      signal(server, 'SIGSTOP'); // first: it starts no other process then
+      signal(server, 'SIGSTOP'); // first, so that it starts no more processes
       frozen = [server, ...new Set([...rest, ...(await processes()).slice(1)])];
       for (const pid of frozen) signal(pid, 'SIGSTOP');
     },
@@ -99,8 +99,9 @@ async function openServer(dataDir: string): Promise<PostgresServer> {
 }
 
 /**
- * A free port that the system gives to nobody who takes any. While a server is down, its port could become that of another
- * program, or of a hub's connection to that very port, which is then connected to itself: the server would not come back.
+ * A free port outside the ephemeral range. While a server is down, the system could otherwise assign its port
+ * to another program, or to a hub's connection to that same port. Such a connection would connect to itself,
+ * and the server could not start again.
  */
 export async function lastingPort(): Promise<number> {
   for (;;) {
@@ -111,7 +112,7 @@ export async function lastingPort(): Promise<number> {
 
 const STANDBY = 'standby';
 
-/** A copy of the cluster of a server that is shut down: a whole base backup. */
+/** Copies the data directory of a stopped server as a base backup. */
 async function copyCluster(location: string, dataDir: string): Promise<void> {
   await chmod(dataDir, 0o711);
   const target = join(await realpath(dataDir), 'postgres');
@@ -129,7 +130,7 @@ async function beStandby(dataDir: string, primaryUrl: string): Promise<void> {
   await writeFile(join(data, 'standby.signal'), '');
 }
 
-/** False if the process is gone. */
+/** False if the process has ended. */
 function signal(pid: number, what: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, what);

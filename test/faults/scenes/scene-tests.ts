@@ -1,14 +1,14 @@
-// The short form of npm run fault: every fault of a scene strikes for a moment.
+// The short form of npm run fault: runs every fault of a scene briefly.
 import { expect } from 'chai';
 import { strike } from '../disruptions/strike.ts';
 import type { Scene, Stage } from './scene.ts';
 
-/** How long each fault lasts; HUB_TEST_FAULT_SECONDS=30 for the long form. */
+/** The duration of each fault. The long form uses HUB_TEST_FAULT_SECONDS=30. */
 const FAULT_MS = 1_000 * Number(process.env['HUB_TEST_FAULT_SECONDS'] ?? 1);
 
 export function testScene<S extends Stage>(title: string, { faults, needs, open }: Scene<S>): void {
   describe(title, function () {
-    // The limits within are those of strike: recovery, and rest.
+    // The inner limits are those of `strike`: recovery and rest.
     this.timeout(180_000 + 2 * FAULT_MS);
     let stage: S | undefined;
     before(async function () {

@@ -1,12 +1,13 @@
-// An environment for faults: hubs under load, the servers that they depend on, and the faults of those.
+// An environment for faults: hubs under load, the servers that they depend on, and the faults of those
+// servers.
 import type { Cluster } from './cluster.ts';
 
 export type Scene<S extends Stage> = {
-  /** What a machine has to have for it. */
+  /** The requirements of the machine. */
   readonly needs: string;
-  /** In the order in which they may strike, one after the other. */
+  /** The faults, in the order in which they can run. */
   readonly faults: readonly Fault<S>[];
-  /** Undefined on a machine that lacks what it needs. */
+  /** Resolves with undefined on a machine that does not meet the requirements. */
   readonly open: () => Promise<S | undefined>;
 };
 
@@ -17,17 +18,17 @@ export type Stage = {
 
 export type Fault<S> = {
   readonly name: string;
-  /** What goes wrong, for a table. */
+  /** A description of the fault for the table. */
   readonly what: string;
   readonly outage: Outage;
   /** Breaks something, leaves it broken for the given time, and repairs it. */
   readonly strike: (stage: S, ms: number) => Promise<void>;
-  /** What is repaired once requests succeed again, while they go on. */
+  /** Repairs the rest under load after requests succeed again. */
   readonly repair?: (stage: S) => Promise<void>;
 };
 
 /**
- * `none`: nobody may notice. `busy`: the machine may be too busy for all, which then is refused. `database`: refusals,
+ * `none`: no visible effect. `busy`: the machine may be overloaded and refuse requests. `database`: refusals,
  * and no hub is ready. `hub`: connections are cut as well.
  */
 export type Outage = 'none' | 'busy' | 'database' | 'hub';

@@ -1,4 +1,4 @@
-// Two hubs with a PostgreSQL and a Redis of their own.
+// Two hubs with a separate PostgreSQL and Redis.
 import { once } from 'node:events';
 import { startRedis } from '../../support/redis/redis.ts';
 import { HUB_KILLED } from '../disruptions/hub-faults.ts';
@@ -28,7 +28,7 @@ async function openServers(): Promise<ServersStage | undefined> {
     databaseUrl: postgres.url,
     environment: {
       REDIS_URL: redis.url,
-      // So many that all are counted, and none refused.
+      // High limits: requests are counted, but none is refused.
       HUB_LICENSE_RATE_PER_MINUTE: '1000000',
       HUB_WRONG_GUESSES: '1000000',
     },

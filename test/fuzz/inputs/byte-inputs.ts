@@ -1,9 +1,9 @@
-// Bytes that no client sends: HTTP broken in the ways that parsers differ about, other protocols, and noise.
+// Bytes that no client sends: HTTP errors that parsers interpret differently, other protocols, and noise.
 import fc from 'fast-check';
 import type { Input } from './input.ts';
 import { damagedBytes } from './odd-values.ts';
 
-/** `paths`: some that are served. */
+/** `paths`: some valid paths. */
 export function byteInputs(port: Input['port'], paths: readonly string[]): fc.Arbitrary<Input> {
   const request = fc
     .record({
@@ -97,7 +97,7 @@ const header = fc.constantFrom(
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
-/** The preface and frames of any type, length and stream. */
+/** The HTTP/2 preface, and frames of any type, length and stream. */
 const http2: fc.Arbitrary<Uint8Array> = fc
   .array(
     fc.record({

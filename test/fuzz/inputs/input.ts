@@ -1,12 +1,12 @@
 // One input of a fuzz run: a request on the wire, and the data that judges the response.
 import type { DescMethod } from '@bufbuild/protobuf';
 
-/** How an answer is to be read. `bytes`: whatever comes back. */
+/** How to read a response. `bytes`: any data. */
 export type Protocol = 'rest' | 'connect' | 'connect-stream' | 'grpc' | 'grpc-web' | 'bytes';
 
 export type Input = {
   readonly port: 'gateway' | 'rpc';
-  /** What it is aimed at, for the report: a route or an RPC. */
+  /** The target in the report: a route or an RPC. */
   readonly target: string;
   readonly protocol: Protocol;
   readonly http: 1 | 2;
@@ -17,7 +17,7 @@ export type Input = {
   readonly body: Uint8Array;
 };
 
-/** The input in a form that can be repeated by hand. */
+/** The input in a form that can be repeated manually. */
 export function inputText({ port, protocol, http, method, path, headers, body }: Input): string {
   const bytes = Buffer.from(body);
   const shown = /^[\x20-\x7e\r\n]*$/.test(bytes.toString('latin1'))

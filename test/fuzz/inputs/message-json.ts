@@ -1,4 +1,4 @@
-// JSON of any message of the contract: as its rules want it, at their borders, and against them.
+// JSON of any message in the contract: within the field rules, at their limits, and outside them.
 import { type DescField, type DescMessage, getOption, ScalarType } from '@bufbuild/protobuf';
 import {
   type FieldRules,
@@ -9,18 +9,18 @@ import fc from 'fast-check';
 import { oddText } from './odd-values.ts';
 
 /**
- * Words that mean something to the hub under test, by the JSON name of the field (or key of a map) they belong in. Those
- * of a map are maps, in JSON.
+ * Words with a meaning for the hub under test, by the JSON name of their field or map key. The words of a map
+ * are maps in JSON.
  */
 export type Words = { readonly [field: string]: readonly string[] };
 
-/** The words for the first of these names that has some. */
+/** The words for the first of these names that has any. */
 export function wordsFor(words: Words, ...names: readonly string[]): readonly string[] {
   const known = names.find((name) => Object.hasOwn(words, name));
   return known === undefined ? [] : (words[known] ?? []);
 }
 
-/** The words without the secrets among them: some answers repeat what was asked. */
+/** The words without the secrets, because some responses repeat the request. */
 export function publicWords({
   licenseKey: _,
   credentials: __,
@@ -32,10 +32,10 @@ export function publicWords({
 
 type Json = fc.JsonValue;
 
-/** `good`: what the rules of the field allow. `odd`: anything else that the JSON of a message can hold. */
+/** `good`: values that the field's rules allow. `odd`: any other value that a message's JSON can contain. */
 type Values = { readonly good: fc.Arbitrary<Json>; readonly odd: fc.Arbitrary<Json> };
 
-/** Mostly what the rules allow, often with one field odd, now and then with all of them. */
+/** Mostly values that the rules allow, often with one odd field, occasionally with only odd fields. */
 export function messageJson(message: DescMessage, words: Words): fc.Arbitrary<Json> {
   const members = message.fields.map((field) => ({ field, ...fieldValues(field, words, 0) }));
   const shaped = (isOdd: (field: DescField) => boolean) =>
@@ -54,7 +54,7 @@ export function messageJson(message: DescMessage, words: Words): fc.Arbitrary<Js
   );
 }
 
-/** Members that may be left out sometimes are; of a oneof there is one at most. */
+/** Sometimes omits optional members. A oneof has one member at most. */
 function record(members: readonly { field: DescField; value: fc.Arbitrary<Json> }[]): fc.Arbitrary<Json> {
   const groups = Map.groupBy(members, ({ field }) => field.oneof ?? field);
   const parts = [...groups.values()].map((group) => {
@@ -191,7 +191,7 @@ const WIDE: readonly ScalarType[] = [
   ScalarType.FIXED64,
 ];
 
-/** Whole numbers at the borders that the rules draw, one beyond them, and at those of the type. */
+/** Integers at the limits of the rules, one beyond them, and at the limits of the type. */
 function wholeValues(type: ScalarType, rules: FieldRules | undefined): Values {
   const isWide = WIDE.includes(type);
   const typeMax = isWide ? 2n ** 63n - 1n : 2n ** 31n - 1n;
@@ -222,7 +222,7 @@ function textValues(rules: StringRules | undefined, own: readonly string[], word
   const min = Number(rules?.minLen ?? 0n);
   const max = Number(rules?.maxLen || 200n);
   const plain = fc.string({ minLength: min, maxLength: Math.min(max, min + 30) });
-  // Names, versions, slugs: some of these match any required form.
+  // Names, versions and slugs. Some of these match any required pattern.
   const shaped = fc.oneof(
     fc.stringMatching(/^[a-z][a-z0-9]{0,12}$/),
     fc.stringMatching(/^[0-9]{1,3}(\.[0-9]{1,3}){0,2}$/),

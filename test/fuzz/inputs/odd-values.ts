@@ -1,8 +1,10 @@
-// Values that programs stumble over: texts, JSON, and bytes that were damaged on the way.
+// Values that often cause errors: texts, JSON, and damaged bytes.
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 
-/** Texts that are no good, or good and strange. Without lone surrogates: those have no UTF-8. */
+/**
+ * Invalid texts, and valid but unusual ones. There are no lone surrogates, because UTF-8 cannot encode them.
+ */
 export const oddText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     '',
@@ -48,7 +50,7 @@ export const oddText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom('x'.repeat(257), '0'.repeat(1025), 'é'.repeat(8193), '😀'.repeat(129)),
 );
 
-/** JSON text of any kind, not all of it JSON. */
+/** Texts of any JSON type, and some that are not JSON. */
 export const oddJson: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     '',
@@ -78,7 +80,7 @@ export const oddJson: fc.Arbitrary<string> = fc.oneof(
   oddText.map((text) => JSON.stringify(text)),
 );
 
-/** The text of a JSON object, one of its values or its whole shape changed. */
+/** The text of a JSON object with one value or the whole structure changed. */
 export function damagedJson(healthy: fc.Arbitrary<string>): fc.Arbitrary<string> {
   const value = /:("(?:[^"\\]|\\.)*"|-?[\d.]+|true|false|null)/g;
   return fc.oneof(
@@ -96,7 +98,7 @@ export function damagedJson(healthy: fc.Arbitrary<string>): fc.Arbitrary<string>
   );
 }
 
-/** Bytes as they were, or with some changed, cut off, doubled or replaced. */
+/** The bytes unchanged, or partly changed, truncated, doubled or replaced. */
 export function damagedBytes(healthy: fc.Arbitrary<Uint8Array>): fc.Arbitrary<Uint8Array> {
   return fc.oneof(
     fc
@@ -109,7 +111,7 @@ export function damagedBytes(healthy: fc.Arbitrary<Uint8Array>): fc.Arbitrary<Ui
     fc.tuple(healthy, fc.nat(400)).map(([bytes, at]) => bytes.slice(0, at % (bytes.length + 1))),
     fc.tuple(healthy, healthy).map(([bytes, more]) => Buffer.concat([bytes, more])),
     fc.uint8Array({ maxLength: 200 }),
-    // Nested messages without an end: each byte opens a group.
+    // Unterminated nested messages: each byte opens a group.
     fc.integer({ min: 1, max: 3_000 }).map((depth) => new Uint8Array(depth).fill(0x0b)),
   );
 }
@@ -122,7 +124,7 @@ const BOMBS: readonly Coded[] = [
   { coding: 'br', bytes: brotliCompressSync(BOMB.subarray(0, 2 * 1024 * 1024)) },
 ];
 
-/** The bytes as they are, compressed, or said to be compressed. */
+/** The bytes unchanged, compressed, or only declared as compressed. */
 export function coded(healthy: fc.Arbitrary<Uint8Array>): fc.Arbitrary<Coded> {
   return fc.oneof(
     { weight: 100, arbitrary: healthy.map((bytes) => ({ coding: undefined, bytes })) },

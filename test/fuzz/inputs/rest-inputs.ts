@@ -1,4 +1,5 @@
-// Requests to any route of the gateway: methods, paths, queries, headers and bodies, good, odd and damaged.
+// Requests to any route of the gateway, with good, odd and damaged methods, paths, queries, headers and
+// bodies.
 import fc from 'fast-check';
 import type { Route } from '../../../gateway/routes/routes.ts';
 import type { Input } from './input.ts';
@@ -8,7 +9,7 @@ import { headerSafe } from './rpc-inputs.ts';
 
 type Pair = readonly [name: string, value: string];
 
-/** `claims`: the fields of callbacks that fit sessions of the hub. */
+/** `claims`: the fields of callbacks for sessions of the hub. */
 export type RestInputsOptions = {
   readonly routes: readonly Route[];
   readonly words: Words;
@@ -18,7 +19,7 @@ export type RestInputsOptions = {
 export function restInputs({ routes, words, claims }: RestInputsOptions): fc.Arbitrary<Input> {
   return fc.oneof(
     ...routes.map((route) => {
-      // A file without parameters, and a large one: a few requests suffice.
+      // An unlisted route has no parameters and a large file, so a few requests suffice.
       const weight = 'unlisted' in route.about ? 1 : 10;
       return { weight, arbitrary: inputsOf(route, words, claims) };
     }),
@@ -70,7 +71,8 @@ function inputsOf(route: Route, words: Words, claims: RestInputsOptions['claims'
         protocol: 'rest' as const,
         http: 1 as const,
         method: each.method,
-        // Longer ones are refused before their method is known, and a HEAD is then answered with a body.
+        // The server refuses longer ones before it parses the method, so a HEAD would get a response with a
+        // body.
         path: `${each.path}${each.query}`.slice(0, 8_000),
         headers: {
           ...(hasBody && { 'content-type': contentType }),
@@ -82,7 +84,7 @@ function inputsOf(route: Route, words: Words, claims: RestInputsOptions['claims'
     });
 }
 
-/** The pattern with its segment filled in, and now and then some other path. */
+/** The pattern with its segment replaced, and occasionally another path. */
 function pathOf({ pattern }: Route, words: Words): fc.Arbitrary<string> {
   const [before = '', name = '', after = ''] = pattern.split(/[{}]/);
   const known = name === '' ? [''] : wordsFor(words, name);
@@ -109,7 +111,7 @@ function pathOf({ pattern }: Route, words: Words): fc.Arbitrary<string> {
     .map((path) => path.slice(0, 8_000));
 }
 
-/** Fields that endpoints know, with values of their own, of others, or odd ones. */
+/** Fields of endpoints with their own values, values of other fields, or odd ones. */
 function pairs(words: Words, names: readonly string[] = Object.keys(words)): fc.Arbitrary<Pair[]> {
   const name = fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom(...names) },

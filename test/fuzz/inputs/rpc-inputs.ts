@@ -1,4 +1,5 @@
-// Requests to any RPC of the contract: every protocol, every role and none, messages good, wrong and damaged.
+// Requests to any RPC of the contract, with every protocol, every role and no role, and good, odd and damaged
+// messages.
 import { create, type DescMethod, fromJson, toBinary } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import type { Input, Protocol } from './input.ts';
@@ -8,7 +9,7 @@ import { coded, damagedBytes, damagedJson, oddText } from './odd-values.ts';
 export type RpcInputsOptions = {
   readonly methods: readonly DescMethod[];
   readonly words: Words;
-  /** A token that may do everything. */
+  /** A token with all permissions. */
   readonly admin: string;
   /** Tokens of the other roles. */
   readonly others: readonly string[];
@@ -106,7 +107,7 @@ const CODING_HEADERS: Record<Protocol, string> = {
   bytes: 'content-encoding',
 };
 
-/** Headers that mean something to one of the protocols, most often none. */
+/** Headers with a meaning in one of the protocols, usually none. */
 function headersOf({ protocol }: Wire): fc.Arbitrary<Record<string, string>> {
   const timeout = protocol.startsWith('grpc') ? 'grpc-timeout' : 'connect-timeout-ms';
   const one = fc.oneof(
@@ -130,7 +131,7 @@ function headersOf({ protocol }: Wire): fc.Arbitrary<Record<string, string>> {
   );
 }
 
-/** What Node's clients let through; the rest is tried byte by byte. */
+/** The characters that Node's clients permit. Byte inputs cover the others. */
 export function headerSafe(text: string): string {
   return text
     .replace(/[^\x20-\x7e\x80-\xff]/g, '?')
@@ -138,7 +139,10 @@ export function headerSafe(text: string): string {
     .trim();
 }
 
-/** The message in binary; where the JSON is none of it, the JSON, which is no message either. */
+/**
+ * The message in binary. If the JSON is not a valid message, the JSON itself, which is not valid binary
+ * either.
+ */
 function binaryOf({ input }: DescMethod, value: fc.JsonValue): Uint8Array {
   try {
     return toBinary(input, fromJson(input, value as Parameters<typeof fromJson>[1]));

@@ -11,7 +11,7 @@ import { encrypt } from '../../../core/backup/encryption.ts';
 export type BackupEntry = {
   readonly name: string;
   readonly content: Buffer;
-  /** What the header says instead of the truth: another size, or a type flag such as `2` for a symbolic link. */
+  /** False values for the header: another size, or a type flag such as `2` for a symbolic link. */
   readonly header?: { readonly size?: number; readonly type?: string };
 };
 

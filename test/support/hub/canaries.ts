@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { query } from '../postgres/databases.ts';
 
 export type Canaries = {
-  /** A new secret. */
+  /** Creates a secret. */
   make(): string;
-  /** A secret that was made elsewhere. */
+  /** Adds an existing secret. */
   add(secret: string): void;
-  /** The secrets that are in a text: as they are, in hex, or in base64. */
+  /** The secrets in a text: plain, in hex, or in base64. */
   found(haystack: string): string[];
 };
 
@@ -45,7 +45,7 @@ export async function dumpOf(databaseUrl: string): Promise<string> {
 
 function forms(secret: string): string[] {
   const bytes = Buffer.from(secret);
-  // The offset within three bytes decides the base64 form of a text: only its middle is certain.
+  // The base64 form of a text depends on its offset modulo three. Only its middle is certain.
   const base64 = [0, 1, 2].map((offset) =>
     Buffer.concat([Buffer.alloc(offset), bytes])
       .toString('base64')

@@ -1,4 +1,4 @@
-// Data directories for tests, and their removal.
+// Creates and removes data directories for tests.
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,14 +15,17 @@ export async function postgresRuns(dataDir: string): Promise<boolean> {
   return (await runningServer(join(dataDir, 'postgres/data'))) !== undefined;
 }
 
-/** Removes a data directory, with the PostgreSQL a test left in it and, under root, the cluster outside of it. */
+/**
+ * Removes a data directory, the PostgreSQL that a test left running in it and, under root, the cluster
+ * outside of it.
+ */
 export async function discard(dataDir: string): Promise<void> {
   const server = await runningServer(join(dataDir, 'postgres/data'));
   if (server !== undefined) {
     process.kill(server.pid, 'SIGQUIT');
     await until(async () => !(await postgresRuns(dataDir)), `the PostgreSQL in ${dataDir} has stopped`);
   }
-  const cluster = await realpath(join(dataDir, 'postgres')).catch(() => undefined); // none was made
+  const cluster = await realpath(join(dataDir, 'postgres')).catch(() => undefined); // there is none
   for (const path of [cluster, dataDir]) {
     if (path !== undefined) await rm(path, { recursive: true, force: true });
   }

@@ -1,4 +1,4 @@
-// A real hub in a process of its own, to send signals to, to kill, and to run beside another.
+// A real hub in its own process, for tests that send signals, kill it or run several hubs.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -8,21 +8,22 @@ export type HubProcess = {
   readonly child: ChildProcess;
   readonly gatewayUrl: string;
   readonly rpcUrl: string;
-  /** Of the role gateway. */
+  /** The URL of the gateway role's metrics. */
   readonly metricsUrl: string;
-  /** Everything it wrote to standard output so far. */
+  /** The standard output so far. */
   readonly lines: string[];
-  /** Everything it wrote to standard error so far. */
+  /** The standard error so far. */
   complaints(): string;
-  /** SIGTERM, and the exit code. */
+  /** Sends SIGTERM and resolves with the exit code. */
   stop(): Promise<number | null>;
 };
 
 export const HUBCTL = fileURLToPath(new URL('../../../cli/hubctl.js', import.meta.url));
 
 /**
- * `hubctl serve` on free ports, unless these variables name others, with these variables and nothing else of the hub's, as the user of the tests or as
- * another, from this checkout or from another. Rejects with what it said.
+ * Runs `hubctl serve` on free ports with only these variables, which may also set the ports. It can run as
+ * another user or from another checkout.
+ * @throws Error with the output if it does not start
  */
 export async function spawnHub(
   environment: Record<string, string>,
@@ -57,7 +58,7 @@ export async function spawnHub(
     throw new Error(`the hub exited with ${code}: ${complaints}${lines.slice(-3).join('\n')}`);
   });
   const { gateway, rpc, metrics } = await Promise.race([ready, died]);
-  died.catch(() => {}); // it may die later: that is the test's affair
+  died.catch(() => {}); // the test handles a later exit
   return {
     child,
     gatewayUrl: gateway,

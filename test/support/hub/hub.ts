@@ -1,4 +1,4 @@
-// A real hub for tests: core and gateway in this process, on a database of its own.
+// A real hub for tests: core and gateway in this process, with a separate database.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,16 +26,16 @@ export type TestHub = {
   stop(): Promise<void>;
 };
 
-/** Settings, the secret ones as they are. */
+/** Settings with the secret ones as plain strings. */
 type PlainSettings = {
   readonly [K in keyof Settings]?: Secret<string> extends Settings[K] ? string : Settings[K];
 };
 
 export type TestHubOptions = {
-  /** The limits of rate and guesses are off unless asked for. */
+  /** The rate and guess limits are off by default. */
   readonly settings?: PlainSettings;
   readonly clock?: Clock;
-  /** Where the log goes; by default nowhere. */
+  /** The destination of the log. The default is none. */
   readonly log?: DestinationStream;
   /** Shares the database and the master key of another test hub. */
   readonly beside?: Pick<TestHub, 'dataDir' | 'databaseUrl'>;
@@ -66,7 +66,7 @@ export async function startHub({ settings = {}, clock, log, beside }: TestHubOpt
   };
 }
 
-/** `databaseUrl` is among the base settings. */
+/** `databaseUrl` is a base setting. */
 function sealed({
   databaseUrl: _,
   databaseDirectUrl,
@@ -84,7 +84,7 @@ function sealed({
   };
 }
 
-/** Connect over HTTP/1.1 with a bearer token, from an address of this machine. */
+/** Connect over HTTP/1.1 with a bearer token, from a local address. */
 export function transportTo(rpcUrl: string, token: string, localAddress?: string): Transport {
   return createConnectTransport({
     baseUrl: rpcUrl,

@@ -12,14 +12,14 @@ type Admin = Client<typeof LicenseAdminService>;
 
 export type TestLicense = { readonly licenseId: string; readonly licenseKey: string; readonly app: string };
 
-/** A new app; its slug. */
+/** Creates an app and returns its slug. */
 export async function createApp(admin: Admin): Promise<string> {
   const slug = `app-${randomBytes(5).toString('hex')}`;
   await admin.createApp({ slug });
   return slug;
 }
 
-/** A license of a new app, with three seats unless said otherwise. */
+/** Issues a license of a new app. The default is three seats. */
 export async function issueLicense(
   admin: Admin,
   request: MessageInitShape<typeof IssueLicensesRequestSchema> = {},
@@ -31,7 +31,7 @@ export async function issueLicense(
   return { licenseId: issued.license.licenseId, licenseKey: issued.licenseKey, app };
 }
 
-/** Licenses whose number of taken seats is not what a count finds: there are none, whatever was done. */
+/** Licenses whose stored number of taken seats differs from a count. There must be none. */
 export function miscounted(databaseUrl: string): Promise<{ id: string; noted: number; counted: number }[]> {
   return query(
     databaseUrl,

@@ -3,10 +3,10 @@ import { expect } from 'chai';
 
 export type Scrape = {
   readonly text: string;
-  /** By their names as Prometheus stores them. */
+  /** By the names that Prometheus stores. */
   readonly families: ReadonlyMap<string, { readonly type: string; readonly help: string }>;
   readonly samples: readonly Sample[];
-  /** The sum of the samples of this name whose labels are these, and any others. */
+  /** The sum of the samples with this name and at least these labels. */
   sum(name: string, labels?: Readonly<Record<string, string>>): number;
 };
 
@@ -64,7 +64,7 @@ function readSample(line: string): Sample {
   };
 }
 
-/** By how much each sample has grown, without those that have not. */
+/** The increase of each sample that has grown. */
 export function growth(before: Scrape, after: Scrape): Map<string, number> {
   const key = ({ name, labels }: Sample) => `${name}${JSON.stringify(labels)}`;
   const old = new Map(before.samples.map((sample) => [key(sample), sample.value]));

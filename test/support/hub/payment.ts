@@ -21,7 +21,7 @@ export const SLOTS: Readonly<Record<GatewayName, string>> = { gateway_one: 'stor
 export type Payments = {
   readonly hub: TestHub;
   readonly simulator: Simulator;
-  /** Between the hub and the simulator. */
+  /** The proxy between the hub and the simulator. */
   readonly tap: ProviderTap;
   readonly sessions: Client<typeof PaymentService>;
   readonly admin: Client<typeof PaymentAdminService>;
@@ -30,7 +30,9 @@ export type Payments = {
 
 export type PaymentsOptions = TestHubOptions & { readonly simulator?: SimulatorOptions };
 
-/** The sweep waits for hours and a provider may take two seconds, unless the settings say otherwise. */
+/**
+ * The defaults are a sweep interval of hours and a provider timeout of two seconds. Settings can change both.
+ */
 export async function startPayments({
   simulator: simulated,
   ...options
@@ -81,7 +83,10 @@ export async function createSession({ sessions }: Payments, gateway: GatewayName
   return session;
 }
 
-/** The customer pays (gateway_two: authorizes), and the provider's own callback is lost. Returns what would prove it. */
+/**
+ * The customer pays (gateway_two: authorizes) without a callback from the provider. Returns the proof of
+ * payment.
+ */
 export function payQuietly(
   { simulator }: Pick<Payments, 'simulator'>,
   { providerPaymentId, gateway }: ChargeSession,
@@ -102,7 +107,9 @@ const STATUSES = {
 
 export type Claim = keyof (typeof STATUSES)['gateway_one'];
 
-/** The fields, `session_id` among them, that a provider would call back with; a payment at gateway_one with its proof. */
+/**
+ * The fields of a provider's callback, including `session_id`. A payment at gateway_one includes its proof.
+ */
 export function callbackFields(session: ChargeSession, claim: Claim, proof = ''): Record<string, string> {
   const { sessionId, gateway, merchantTransactionId, providerPaymentId } = session;
   return gateway === 'gateway_two'
@@ -118,10 +125,10 @@ export function callbackFields(session: ChargeSession, claim: Claim, proof = '')
 
 export type CallbackAnswer = { readonly status: number; readonly body: string };
 
-/** For so long a provider waits for its answer. */
+/** The time that a provider waits for a response. */
 const PATIENCE_MS = 30_000;
 
-/** Calls back as the gateway does: by POST with `session_id` in the query, or by GET. */
+/** Sends a callback like the gateway: by POST with `session_id` in the query, or by GET. */
 export async function callBack(
   gatewayUrl: string,
   gateway: string,
@@ -138,7 +145,7 @@ export async function callBack(
   return { status: response.status, body: await response.text() };
 }
 
-/** The customer pays, and the provider's callback comes. */
+/** The customer pays, and the provider sends the callback. */
 export async function pay(payments: Payments, session: ChargeSession): Promise<CallbackAnswer> {
   const proof = payQuietly(payments, session);
   return callBack(payments.hub.gatewayUrl, session.gateway, callbackFields(session, 'paid', proof));
@@ -160,7 +167,7 @@ export async function untilStatus(
   await until(reached, `session ${session.sessionId} is ${status}`, limitMs);
 }
 
-/** Adds a duplicate payment of a session, as if the provider had reported one; returns its id. */
+/** Adds a duplicate payment of a session as if the provider had reported it, and returns its id. */
 export async function addDuplicate(
   { hub }: Pick<Payments, 'hub'>,
   { sessionId, gateway }: ChargeSession,
@@ -177,12 +184,12 @@ export async function addDuplicate(
   return formatId('dup', id);
 }
 
-/** The whole story of a session. */
+/** The complete history of a session. */
 export function inspect({ sessions }: Payments, { sessionId }: ChargeSession) {
   return sessions.inspectChargeSession({ sessionId });
 }
 
-/** What came of each callback, the latest first: of one session, or of all. */
+/** The results of the callbacks of one session or of all, the latest first. */
 export async function journal({ admin }: Payments, session?: ChargeSession): Promise<JournalEntry[]> {
   const filter = session && { sessionId: session.sessionId };
   const { callbacks } = await admin.listCallbacks({ ...filter, pageSize: 1_000 });

@@ -1,4 +1,4 @@
-// A proxy in front of a payment provider: records each call, and holds answers back on request.
+// A proxy in front of a payment provider. It records each call, and can hold back responses.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,17 +6,17 @@ import { buffer } from 'node:stream/consumers';
 
 export type ProviderTap = {
   readonly url: string;
-  /** The paths of all calls so far, in order, without the query: `/gateway_two/execute`. */
+  /** The paths of all calls so far, in order and without the query: `/gateway_two/execute`. */
   readonly calls: readonly string[];
-  /** The paths of the calls whose query or form has this text, such as an id. */
+  /** The paths of the calls whose query or form contains this text, such as an id. */
   about(text: string): string[];
   /** The names of all headers so far. */
   readonly headers: ReadonlySet<string>;
   /** The maximum number of concurrent calls so far. */
   peak(): number;
-  /** From now on the provider performs calls, but its responses are held until `release`. */
+  /** Holds responses until `release`. The provider still performs the calls. */
   hold(): void;
-  /** Calls that the provider has answered and whose answers are held back. */
+  /** The number of responses that are held back. */
   held(): number;
   release(): void;
   /** Forgets the calls so far. */
@@ -39,7 +39,7 @@ export async function startProviderTap(target: string): Promise<ProviderTap> {
     for (const name of Object.keys(headers)) seen.add(name);
     const onward = request(new URL(path, target), { method, headers });
     outgoing.once('close', () => onward.destroy());
-    onward.on('error', () => outgoing.destroy()); // the provider hung up, or the hub did
+    onward.on('error', () => outgoing.destroy()); // the provider or the hub closed the connection
     const body = await buffer(incoming);
     call.text += ` ${body}`;
     onward.end(body);
@@ -57,11 +57,11 @@ export async function startProviderTap(target: string): Promise<ProviderTap> {
     outgoing.once('close', () => {
       underWay -= 1;
     });
-    pass(incoming, outgoing).catch(() => outgoing.destroy()); // cut off by either side
+    pass(incoming, outgoing).catch(() => outgoing.destroy()); // either side closed the connection
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const { port } = server.address() as AddressInfo; // a TCP server has a port
 
   return {
     url: `http://127.0.0.1:${port}`,

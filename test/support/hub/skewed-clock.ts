@@ -1,4 +1,4 @@
-// Preloaded into a hub whose machine has the wrong time: HUB_TEST_SKEW_MS ahead.
+// Preloaded into a hub to set its clock ahead by HUB_TEST_SKEW_MS.
 const aheadMs = Number(process.env['HUB_TEST_SKEW_MS']);
 const RightDate = Date;
 

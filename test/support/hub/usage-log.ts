@@ -1,7 +1,7 @@
-// A usage log as settled payments would have left it.
+// A usage log in the form that settled payments leave.
 import { query } from '../postgres/databases.ts';
 
-/** Entries without fees, of a slot of its own, back from now. */
+/** Inserts entries without fees for a new slot, from now into the past. */
 export async function fillUsageLog(
   databaseUrl: string,
   { entries, secondsApart }: { readonly entries: number; readonly secondsApart: number },

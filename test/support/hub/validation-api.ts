@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { type ChargeSession, SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import type { Payments } from './payment.ts';
 
-/** `hangs`: the answer never comes. */
+/** `hangs`: no response. */
 export type ValidationAnswer = { readonly status: number; readonly body: string } | 'hangs';
 
 export type ValidationApi = {
@@ -14,7 +14,7 @@ export type ValidationApi = {
   readonly url: string;
   /** Names of the calls so far, in order: `validate`, `query`, `initiate`. */
   readonly calls: readonly string[];
-  /** What validation answers from now on; undefined: what the simulator does. */
+  /** The response to validations from now on. Undefined: the simulator's own response. */
   answer: (validationId: string) => ValidationAnswer | undefined;
   close(): Promise<void>;
 };
@@ -25,7 +25,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'api.php': 'initiate',
 };
 
-/** @param target The simulator's gateway_one. */
+/** @param target the simulator's gateway_one */
 export async function startValidationApi(target: string): Promise<ValidationApi> {
   const calls: string[] = [];
   const api = { answer: (): ValidationAnswer | undefined => undefined } as Pick<ValidationApi, 'answer'>;
@@ -50,7 +50,7 @@ export async function startValidationApi(target: string): Promise<ValidationApi>
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const { port } = server.address() as AddressInfo; // a TCP server has a port
   return Object.assign(api, {
     url: `http://127.0.0.1:${port}`,
     calls,
@@ -62,7 +62,7 @@ export async function startValidationApi(target: string): Promise<ValidationApi>
   });
 }
 
-/** A firewall that does not like what it sees. */
+/** The response of a firewall that blocks the request. */
 export const FORBIDDEN: ValidationAnswer = {
   status: 403,
   body: '<!doctype html><title>403 Forbidden</title><h1>Request blocked</h1>',
@@ -70,7 +70,7 @@ export const FORBIDDEN: ValidationAnswer = {
 
 const SLOT = 'validated';
 
-/** A slot at this provider, and its sessions of 100.00 BDT. */
+/** Adds a slot at this provider, and creates sessions of 100.00 BDT. */
 export async function addValidatedSlot({ admin, simulator, sessions }: Payments, { url }: ValidationApi) {
   await admin.addSlot({
     name: SLOT,

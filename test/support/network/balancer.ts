@@ -1,11 +1,11 @@
-// A balancer of connections, as a cluster's service or a proxy is one: each new connection goes to the next server.
+// A connection balancer, like a cluster's service or a proxy: each new connection goes to the next server.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type Balancer = {
-  /** As it was started with, by way of the balancer. */
+  /** The initial URL through the balancer. */
   readonly url: string;
-  /** From now on new connections go to these servers, in turn; those that are open stay where they are. */
+  /** Directs new connections to these servers in turn. Open connections stay at their server. */
   leadTo(urls: readonly string[]): void;
   close(): void;
 };
@@ -21,7 +21,7 @@ export async function startBalancer(urls: readonly string[]): Promise<Balancer> 
     for (const [from, to] of [[near, far] as const, [far, near] as const]) {
       sockets.add(from);
       from.pipe(to);
-      from.on('error', () => {}); // its close is what matters
+      from.on('error', () => {}); // the close event handles it
       from.on('close', () => {
         sockets.delete(from);
         to.destroy();
@@ -29,7 +29,7 @@ export async function startBalancer(urls: readonly string[]): Promise<Balancer> 
     }
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const { port } = server.address() as AddressInfo; // a TCP server has a port
   const url = new URL(urls[0] ?? 'http://127.0.0.1');
   url.port = String(port);
   return {

@@ -12,7 +12,7 @@ export type Pair = { readonly cert: string; readonly key: string };
 
 export type Issuer = {
   readonly ca: string;
-  /** A certificate for 127.0.0.1 and localhost, or other names, which is good for servers and clients alike. */
+  /** A certificate for 127.0.0.1 and localhost, or for other names. It is valid for servers and clients. */
   issue(subject: string, days?: number, names?: string): Promise<Pair>;
 };
 
@@ -50,14 +50,14 @@ export async function makeCertificates(): Promise<Certificates> {
   };
 }
 
-/** The subject as openssl writes it by RFC 4514. */
+/** The subject in openssl's RFC 4514 format. */
 export async function subjectOf({ cert }: Pair): Promise<string> {
   const options = ['-noout', '-subject', '-nameopt', 'RFC2253,-esc_msb'];
   const { stdout } = await run('openssl', ['x509', '-in', cert, ...options]);
   return stdout.replace(/^subject=|\n$/g, '');
 }
 
-/** Puts the content of a pair into the place of another: the key first, so that for a moment they do not match. */
+/** Replaces a pair with another. It writes the key first, so the two files do not match for a moment. */
 export async function replacePair(place: Pair, by: Pair): Promise<void> {
   await writeFile(place.key, await readFile(by.key));
   await writeFile(place.cert, await readFile(by.cert));

@@ -1,8 +1,9 @@
-// Requests that two servers in a row could understand differently, or that no client sends: for any HTTP/1.1 port.
+// Requests that two servers in a chain could parse differently, or that no client sends, for any HTTP/1.1
+// port.
 
 export type HostileRequest = { readonly about: string; readonly text: string };
 
-/** What would run if a server took the rest of a request for the next one. */
+/** The request that runs if a server parses the rest of another request as the next one. */
 export const SMUGGLED = 'GET /smuggled HTTP/1.1\r\nHost: hub\r\n\r\n';
 
 /**

@@ -5,13 +5,16 @@ import { until } from '../until.ts';
 const BODY = JSON.stringify({ licenseKey: 'no such key', machineFingerprint: 'machine-1' });
 
 export type SlowRequest = {
-  /** Sends the rest; the whole answer, once the hub has closed the connection. */
+  /** Sends the rest, and resolves with the whole response when the hub closes the connection. */
   finish(): Promise<string>;
-  /** Resolves once the hub has closed the connection. */
+  /** Resolves when the hub closes the connection. */
   closed(): Promise<unknown>;
 };
 
-/** An activation with an unknown key that the hub has begun to read: most of its body has not come. */
+/**
+ * Starts an activation with an unknown key. The hub has begun to read it, and most of its body is
+ * outstanding.
+ */
 export async function beginRequest(gatewayUrl: string): Promise<SlowRequest> {
   const connection = await openRaw(Number(new URL(gatewayUrl).port));
   connection.socket.write(

@@ -1,29 +1,30 @@
-// A TCP proxy that can go away, come back and lead elsewhere: a server that is down for one client, a virtual address.
+// A TCP proxy that can stop, restart and change its target. It simulates a server outage for one client, or a
+// virtual address.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 
 export type TcpProxy = {
-  /** The target's URL, by way of the proxy. */
+  /** The target's URL through the proxy. */
   readonly url: string;
   /** Cuts every connection and refuses new ones. */
   down(): Promise<void>;
   up(): Promise<void>;
-  /** Cuts every connection; new ones go to this server. */
+  /** Cuts every connection, and directs new ones to this server. */
   leadTo(url: string): void;
   /**
    * Closes the next connection that sends this text after the target has processed it, instead of passing the
    * response on.
    */
   loseAnswerTo(text: string, onLost?: () => void): void;
-  /** Cuts the connection that is next to send this text: when the target has got it, or before. */
+  /** Cuts the next connection that sends this text, before or after the target has received it. */
   cutAt(text: string, options: { delivered: boolean }): void;
-  /** Holds back what the connection sends that is next to send this text, that piece included, until `release`. */
+  /** Holds back the data of the next connection that sends this text, from that chunk on, until `release`. */
   holdBack(text: string): void;
-  /** Whether something is held back now. */
+  /** Whether the proxy holds back data. */
   holds(): boolean;
   release(): void;
-  /** How often the target was sent this text, if each came in one piece. */
+  /** How often the target has received this text, if it was in one chunk each time. */
   sent(text: string): number;
 };
 
@@ -66,7 +67,7 @@ export async function startTcpProxy(targetUrl: string): Promise<TcpProxy> {
     far.pipe(near);
     for (const [from, to] of [[near, far] as const, [far, near] as const]) {
       sockets.add(from);
-      from.on('error', () => {}); // its close is what matters
+      from.on('error', () => {}); // the close event handles it
       from.on('close', () => {
         sockets.delete(from);
         to.destroy();
@@ -77,7 +78,7 @@ export async function startTcpProxy(targetUrl: string): Promise<TcpProxy> {
   const listen = async (port: number): Promise<number> => {
     server = createServer(relay).listen(port, '127.0.0.1');
     await once(server, 'listening');
-    return (server.address() as AddressInfo).port; // it listens on TCP
+    return (server.address() as AddressInfo).port; // a TCP server has a port
   };
   const port = await listen(0);
   const url = new URL(targetUrl);

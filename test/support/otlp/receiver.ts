@@ -12,7 +12,7 @@ import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 export type Attributes = { readonly [name: string]: string | number | boolean };
 
 export type SentSpan = {
-  /** Of all ids: lower-case hex. */
+  /** Ids are lower-case hex. */
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string;
@@ -21,15 +21,15 @@ export type SentSpan = {
   readonly attributes: Attributes;
   readonly links: readonly { readonly traceId: string; readonly spanId: string; readonly state?: string }[];
   readonly failed: boolean;
-  /** Who sent it. */
+  /** The sender. */
   readonly resource: Attributes;
 };
 
 export type OtlpReceiver = {
   readonly url: string;
-  /** All that came so far. */
+  /** All spans so far. */
   readonly spans: readonly SentSpan[];
-  /** The same as it came, to look for texts. */
+  /** The raw requests, for text searches. */
   raw(): string;
   /** Headers of the last request. */
   readonly headers: { readonly [name: string]: unknown };
@@ -47,12 +47,12 @@ export async function startReceiver(): Promise<OtlpReceiver> {
     headers = req.headers;
     const body = await buffer(req);
     bodies.push(body);
-    spans.push(...spansIn(toJson(request, fromBinary(request, body)) as TraceRequest)); // of this message
+    spans.push(...spansIn(toJson(request, fromBinary(request, body)) as TraceRequest)); // this type
     res.setHeader('content-type', 'application/x-protobuf').end();
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const { port } = server.address() as AddressInfo; // a TCP server has a port
   return {
     url: `http://127.0.0.1:${port}`,
     spans,

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { fencedBlocks, readPage } from '../../docs/markdown.ts';
 
 export type RoleStatements = {
-  /** Of the database, and of the role that hubs serve with. */
+  /** The name of the database and of the role that hubs serve with. */
   readonly name: string;
   readonly password: string;
-  /** To be run by a superuser, one after the other. */
+  /** A superuser runs these in order. */
   readonly statements: readonly string[];
 };
 
@@ -17,12 +17,12 @@ export function oneRole(name: string): RoleStatements {
   return named(name, (block) => !block.includes('hub_owner'));
 }
 
-/** A role that owns the database, and one that serves. */
+/** One role that owns the database, and one that serves. */
 export function twoRoles(name: string): RoleStatements & { readonly ownerName: string } {
   return { ...named(name, (block) => block.includes('hub_owner')), ownerName: `${name}_owner` };
 }
 
-/** The block of the page, with other names than those of the page. */
+/** The page's block with other names. */
 function named(name: string, belongs: (block: string) => boolean): RoleStatements {
   blocks ??= fencedBlocks(readPage('docs/operations/requirements.md'), 'sql');
   const [block, ...others] = blocks.filter(belongs);

@@ -13,16 +13,16 @@ import { discard, makeDataDir } from '../hub/data-dir.ts';
 import { oneRole, twoRoles } from './database-roles.ts';
 import { startServerOf, type TestServer } from './own-server.ts';
 
-/** Where the workers of a run find the server that its set-up started. */
+/** The variable with the URL of the server that the run's setup started. */
 const VARIABLE = 'HUB_TEST_POSTGRES';
-/** The database of that server that has the schema of a hub already. */
+/** The database of that server that already has a hub's schema. */
 const TEMPLATE = 'hub_template';
-/** And what that server logs. */
+/** The variable with the path of that server's log. */
 const LOG_VARIABLE = 'HUB_TEST_POSTGRES_LOG';
-/** The folder with the programs of another PostgreSQL, to be used in place of the embedded one. */
+/** The directory with the programs of another PostgreSQL, which replaces the embedded one. */
 const BIN_VARIABLE = 'HUB_TEST_POSTGRES_BIN';
 
-/** Several files run at once, each with hubs that fill their pools. */
+/** Several test files run at once, and their hubs use their whole pools. */
 const MAX_CONNECTIONS = 500;
 
 /** The URL of a new, empty database, with a role that owns this database and has no other privilege. */
@@ -32,8 +32,8 @@ export function createDatabase(adminUrl = serverOfRun()): Promise<string> {
 }
 
 /**
- * The same with the schema of a hub that has not started yet: a copy of a template, which takes a tenth of the time of
- * the migrations. Only where `prepareTemplate` ran.
+ * A database with the schema of a hub that has not started yet. Copying the template takes a tenth of the
+ * time of the migrations. It requires `prepareTemplate`.
  */
 export async function createMigratedDatabase(): Promise<string> {
   const { name, password, statements } = oneRole(newName());
@@ -45,7 +45,7 @@ export async function createMigratedDatabase(): Promise<string> {
   return url;
 }
 
-/** Makes the database that `createMigratedDatabase` copies. */
+/** Creates the database that `createMigratedDatabase` copies. */
 export async function prepareTemplate(): Promise<void> {
   const { name, password, statements } = oneRole(TEMPLATE);
   const url = await create(serverOfRun(), statements, { role: name, password, database: name });
@@ -56,7 +56,10 @@ export async function prepareTemplate(): Promise<void> {
   await query(serverOfRun(), `alter database ${TEMPLATE} owner to current_user`);
 }
 
-/** A new, empty database of a role that owns it; hubs can serve with the other one after a migration by the owner. */
+/**
+ * A new, empty database and the role that owns it. Hubs can serve with the second role after the owner's
+ * migration.
+ */
 export async function createDatabaseOfTwoRoles(): Promise<{ owner: string; serving: string }> {
   const { name, ownerName, password, statements } = twoRoles(newName());
   const owner = await create(serverOfRun(), statements, { role: ownerName, password, database: name });
@@ -65,20 +68,22 @@ export async function createDatabaseOfTwoRoles(): Promise<{ owner: string; servi
   return { owner, serving: serving.href };
 }
 
-/** The same database by a superuser, for a test of what superusers can do, or a fault that takes one. */
+/**
+ * The same database with a superuser, to test superusers' permissions or to inject a fault that needs one.
+ */
 export function asSuperuser(databaseUrl: string): string {
   const url = new URL(serverOfRun());
   url.pathname = new URL(databaseUrl).pathname;
-  url.search = ''; // as operators write it
+  url.search = ''; // operators' URLs have no query
   return url.href;
 }
 
-/** All that the server has logged so far, of the databases of other tests too. */
+/** The server's log so far, including entries of other tests' databases. */
 export function readServerLog(): Promise<string> {
   return readFile(process.env[LOG_VARIABLE] ?? '', 'utf8');
 }
 
-/** One statement on a database, as an operator would with psql. */
+/** Runs one statement on a database, like an operator with psql. */
 export function query<R extends pg.QueryResultRow>(
   url: string,
   text: string,
@@ -87,7 +92,7 @@ export function query<R extends pg.QueryResultRow>(
   return withClient(url, async (client) => (await client.query<R>(text, values)).rows);
 }
 
-/** Starts the server for this process and those it starts; returns how to stop it. */
+/** Starts the server for this process and its children. Returns a function that stops it. */
 export async function startPostgres(start = startForTests): Promise<() => Promise<void>> {
   const server = await start();
   process.env[VARIABLE] = server.adminUrl;
@@ -95,16 +100,16 @@ export async function startPostgres(start = startForTests): Promise<() => Promis
   return server.stop;
 }
 
-/** A server that does not flush: no test crashes the machine, which alone would lose something. */
+/** A server that does not flush. It can lose data only if the machine crashes, and no test does that. */
 async function startForTests(): Promise<TestServer> {
   const bin = process.env[BIN_VARIABLE] || join((await packagedBinaries()).root, 'bin');
   return startServerOf(bin, MAX_CONNECTIONS);
 }
 
-/** The same with the server that a hub brings with it: it flushes, as that of a benchmark has to. */
+/** The embedded server of a hub. It flushes, as a benchmark requires. */
 export const startFlushingPostgres = (): Promise<() => Promise<void>> => startPostgres(startEmbedded);
 
-/** The server that a hub brings with it, as a hub starts it. */
+/** The embedded server, started in the hub's way. */
 export async function startEmbedded(): Promise<TestServer> {
   const dataDir = await makeDataDir();
   const server = await startEmbeddedPostgres({ dataDir, maxConnections: MAX_CONNECTIONS });
@@ -129,7 +134,7 @@ function newName(): string {
   return `test_${randomBytes(6).toString('hex')}`;
 }
 
-/** Statement by statement: CREATE DATABASE takes no transaction around it. */
+/** Runs each statement separately, because CREATE DATABASE cannot run in a transaction. */
 async function create(
   adminUrl: string,
   statements: readonly string[],
@@ -140,13 +145,13 @@ async function create(
   });
   const url = new URL(adminUrl);
   [url.username, url.password, url.pathname] = [role, password, `/${database}`];
-  url.search = ''; // as operators write it
+  url.search = ''; // operators' URLs have no query
   return url.href;
 }
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });
-  client.on('error', () => {}); // a server that goes down: the statement under way says it
+  client.on('error', () => {}); // if the server stops, the current statement reports it
   await client.connect();
   try {
     return await work(client);

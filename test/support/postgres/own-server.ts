@@ -9,14 +9,14 @@ import { runCommand } from '../../../core/storage/embedded-postgres/run-command.
 import { makeDataDir } from '../hub/data-dir.ts';
 
 export type TestServer = {
-  /** Of a superuser. */
+  /** The URL of a superuser. */
   readonly adminUrl: string;
-  /** The path of its log. */
+  /** The path of the server's log. */
   readonly log: string;
   stop(): Promise<void>;
 };
 
-/** @param bin Has initdb, pg_ctl and postgres. */
+/** @param bin the directory with initdb, pg_ctl and postgres */
 export async function startServerOf(bin: string, maxConnections: number): Promise<TestServer> {
   const directory = await makeDataDir();
   const account = await unprivilegedAccount();
@@ -24,7 +24,7 @@ export async function startServerOf(bin: string, maxConnections: number): Promis
     await chmod(directory, 0o711);
     await chown(directory, account.uid, account.gid);
   }
-  // A package of npm has its libraries without the links between them.
+  // The npm package's libraries lack their symbolic links.
   const { root } = await usableBinaries({ root: dirname(bin), version: 'of-the-run' }, directory, account);
   const run = async (command: string, args: readonly string[]): Promise<void> => {
     const { ok, output } = await runCommand(join(root, 'bin', command), args, { account, cwd: directory });
@@ -43,7 +43,7 @@ export async function startServerOf(bin: string, maxConnections: number): Promis
     '--fsync=off',
     '--timezone=UTC',
     '--log_timezone=UTC',
-    // As in the embedded server: the log has no values.
+    // Keeps values out of the log, like the embedded server.
     '--log_error_verbosity=terse',
     '--log_min_error_statement=panic',
   ];

@@ -1,4 +1,4 @@
-// A PgBouncer in front of the PostgreSQL of a test: pool_mode = transaction, few server connections.
+// A PgBouncer in front of a test's PostgreSQL, with pool_mode = transaction and few server connections.
 import { chown, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from 'mocha';
@@ -10,7 +10,7 @@ import { until } from '../until.ts';
 import { query } from './databases.ts';
 
 export type PgBouncer = {
-  /** The address of the same database through it. */
+  /** The URL of the same database through PgBouncer. */
   readonly url: string;
   stop(): Promise<void>;
 };
@@ -20,8 +20,8 @@ export function requirePgBouncer(test: Context): void {
 }
 
 /**
- * @param databaseUrl Of the server behind it, with the role that it logs in as.
- * @param settings More lines of its section [pgbouncer].
+ * @param databaseUrl the server behind it, with its login role
+ * @param settings additional lines of the section [pgbouncer]
  */
 export async function startPgBouncer(
   databaseUrl: string,
@@ -42,7 +42,7 @@ export async function startPgBouncer(
     'listen_addr = 127.0.0.1',
     `listen_port = ${listenPort}`,
     'unix_socket_dir =',
-    'auth_type = any', // the line above says whom it logs in as
+    'auth_type = any', // the line above names the role
     'pool_mode = transaction',
     `default_pool_size = ${poolSize}`,
     'max_client_conn = 500',
@@ -51,7 +51,7 @@ export async function startPgBouncer(
   await writeFile(file, `${lines.join('\n')}\n`);
   if (account !== undefined)
     await Promise.all([directory, file].map((path) => chown(path, account.uid, account.gid)));
-  const program = startProgram('pgbouncer', [file], { account }); // it refuses root
+  const program = startProgram('pgbouncer', [file], { account }); // it refuses to run as root
   const url = `postgres://hub@127.0.0.1:${listenPort}${pathname}`;
   await until(
     () =>

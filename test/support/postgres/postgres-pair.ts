@@ -1,4 +1,5 @@
-// A primary that takes TLS and its hot standby that does not, of Debian's PostgreSQL 15: beside psql, which is of it too.
+// A primary with TLS and its hot standby without TLS. Both are Debian's PostgreSQL 15, which also contains
+// psql.
 import { existsSync } from 'node:fs';
 import { appendFile, chmod, chown, copyFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,16 +14,16 @@ import { query } from './databases.ts';
 export type PostgresPair = {
   readonly primaryPort: number;
   readonly standbyPort: number;
-  /** Both have their sockets there. */
+  /** The directory of both servers' sockets. */
   readonly socketDir: string;
-  /** Shuts the primary down at once, and makes the standby take writes. */
+  /** Shuts down the primary at once, and promotes the standby. */
   failOver(): Promise<void>;
   stop(): Promise<void>;
 };
 
 export const POSTGRES_15_BIN = process.env['POSTGRES_15_BIN'] || '/usr/lib/postgresql/15/bin';
 
-// Roles that may come only in one way, and one that the standby turns away.
+// Roles with one permitted login method each, and one that the standby rejects.
 const HBA = `
 local   all  password_only  scram-sha-256
 local   all  all            trust
@@ -37,7 +38,7 @@ local   replication all     trust
 host    replication all     all trust
 `;
 
-/** `ca` is who issues the certificates of clients. Where PostgreSQL 15 is not installed the test is pending. */
+/** `ca` issues the clients' certificates. Without PostgreSQL 15 the test is pending. */
 export async function startPostgresPair(
   test: Context,
   { certificate, ca }: { readonly certificate: Pair; readonly ca: string },

@@ -1,4 +1,4 @@
-// Redis servers of a test's own: replicas, Sentinels, cluster nodes, TLS.
+// Separate Redis servers for one test: replicas, Sentinels, cluster nodes, TLS.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { until } from '../until.ts';
 
 export type RedisServer = {
   readonly port: number;
-  /** A client for the test itself. */
+  /** A client for the test. */
   readonly client: Redis;
   kill(signal?: NodeJS.Signals): Promise<void>;
 };
@@ -18,7 +18,7 @@ export type RedisServer = {
 export class RedisServers {
   readonly #servers: { child: ChildProcess; client: Redis; dir: string }[] = [];
 
-  /** Starts a server with these lines of configuration. */
+  /** Starts a server with these configuration lines. */
   async start(
     lines: readonly string[],
     options: Pick<RedisOptions, 'tls'> = {},
@@ -41,7 +41,7 @@ export class RedisServers {
       retryStrategy: () => 50,
       maxRetriesPerRequest: null,
     });
-    client.on('error', () => {}); // the server starts, or was killed by the test
+    client.on('error', () => {}); // the server is starting, or the test killed it
     this.#servers.push({ child, client, dir });
     await until(async () => client.status === 'ready', `redis-server on port ${port} answers`);
     return {

@@ -6,10 +6,10 @@ import { Redis } from 'ioredis';
 import type { Context } from 'mocha';
 import { freePort } from '../../../core/storage/embedded-postgres/free-port.ts';
 
-/** Where the workers of a run find the Redis that its set-up found; empty if there is none. */
+/** The variable with the URL of the run's Redis for the workers. Empty if there is none. */
 const VARIABLE = 'HUB_TEST_REDIS';
 
-/** The address of a Redis that answers. Where there is none the suite is pending; under CI it fails. */
+/** The URL of a Redis that responds. Without one the suite is pending, but fails under CI. */
 export function requireRedis(test: Context): string {
   const url = foundRedis();
   if (url) return url;
@@ -19,7 +19,10 @@ export function requireRedis(test: Context): string {
   return test.skip();
 }
 
-/** The test starts servers of its own. Without redis-server on the PATH the suite is pending; under CI it fails. */
+/**
+ * For tests that start their own servers. Without redis-server on the PATH the suite is pending, but fails
+ * under CI.
+ */
 export async function requireRedisServer(test: Context): Promise<void> {
   const found = await promisify(execFile)('redis-server', ['--version']).then(
     () => true,
@@ -32,12 +35,14 @@ export async function requireRedisServer(test: Context): Promise<void> {
   test.skip();
 }
 
-/** The address of the Redis that `findRedis` found; empty if there is none. */
+/** The URL of the Redis that `findRedis` found. Empty if there is none. */
 export function foundRedis(): string {
   return process.env[VARIABLE] ?? '';
 }
 
-/** Looks for a Redis for this process and those it starts; returns how to stop it if it is the run's own. */
+/**
+ * Finds a Redis for this process and its children. Returns a function that stops it if this run started it.
+ */
 export async function findRedis(): Promise<() => Promise<void>> {
   const standard = 'redis://127.0.0.1:6379';
   const known = process.env['REDIS_URL'] || ((await answers(standard)) ? standard : undefined);
@@ -50,7 +55,7 @@ export async function findRedis(): Promise<() => Promise<void>> {
   };
 }
 
-/** A Redis of the test's own, to take down and bring back. Undefined without redis-server on the PATH. */
+/** A separate Redis that the test can stop and restart. Undefined without redis-server on the PATH. */
 export async function startRedis(
   port?: number,
 ): Promise<{ url: string; port: number; process: ChildProcess } | undefined> {
@@ -86,7 +91,7 @@ async function answers(url: string): Promise<boolean> {
     connectTimeout: 500,
     maxRetriesPerRequest: 0,
   });
-  redis.on('error', () => {}); // the caller learns by the answer
+  redis.on('error', () => {}); // the caller gets the error from its command
   try {
     await redis.connect();
     return (await redis.ping()) === 'PONG';

@@ -1,4 +1,5 @@
-// `npm run fault`: injects faults and prints the effect on clients; `npm run fault -- failover|kill|pooler|soak` runs a long test.
+// `npm run fault`: injects faults and prints the effect on clients.
+// `npm run fault -- failover|kill|pooler|soak` runs a long test.
 import { runNamedProgram } from '../support/run-named-program.ts';
 
 await runNamedProgram(

@@ -1,4 +1,4 @@
-// Random callbacks, faults, operators and kills over many sessions at two hub processes, against a reference model.
+// Compares two hub processes with a reference model, under random callbacks, faults, operators and kills.
 import fc from 'fast-check';
 import { GATEWAYS } from '../../support/hub/payment.ts';
 import { comeToRest, createFixture } from '../load/payment-fixture.ts';

@@ -1,4 +1,5 @@
-// Sessions are paid, a tenth of them twice, while the hub is killed again and again and a tenth of the callbacks is lost.
+// Customers pay sessions, a tenth of them twice, while the hub is killed repeatedly and a tenth of the
+// callbacks is lost.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { GATEWAYS } from '../../support/hub/payment.ts';
@@ -12,7 +13,7 @@ import { type Cluster, startCluster } from '../scenes/cluster.ts';
 export type KillRun = {
   readonly sessions: number;
   readonly kills: number;
-  /** Leads to the same amounts and the same moments to kill, as far as moments can be the same. */
+  /** Determines the amounts and the moments of the kills, as far as timing can be repeated. */
   readonly seed: number;
 };
 
@@ -20,7 +21,7 @@ export type KillReport = {
   readonly successes: number;
   readonly usageLogs: number;
   readonly duplicates: number;
-  /** What the provider and the hub say was paid, duplicate payments among it: minor units. */
+  /** The sums of payments at the provider and in the hub, including duplicate payments, in minor units. */
   readonly theirTotal: string;
   readonly ourTotal: string;
   readonly callbacksLost: number;
@@ -28,17 +29,17 @@ export type KillReport = {
   readonly callbacksRefused: number;
   readonly callbacksJournaled: number;
   readonly seconds: number;
-  /** What is not as it has to be. */
+  /** Errors in the records and failed restarts. */
   readonly trouble: readonly string[];
 };
 
 const AT_ONCE = 8;
-/** The callback of every tenth is lost. */
+/** Every tenth callback is lost. */
 const LOST_EVERY = 10;
 const LONGEST_DELAY_MS = 300;
 const REST_MS = 120_000;
 
-/** Rejects if a hub does not come up again, or ends by itself. */
+/** @throws Error if a hub does not restart, or exits by itself */
 export async function killWhilePaying(run: KillRun): Promise<KillReport> {
   const start = performance.now();
   const cluster = await startCluster({ hubs: 1 });
@@ -53,7 +54,7 @@ export async function killWhilePaying(run: KillRun): Promise<KillReport> {
       trouble = [...(await unreconciled(cluster)), ...cluster.deaths];
       return trouble.length === 0;
     };
-    await until(atRest, 'all is settled', REST_MS).catch(() => {}); // the trouble is in the report
+    await until(atRest, 'all is settled', REST_MS).catch(() => {}); // the report contains the trouble
     return { ...(await report(cluster)), trouble, seconds: Math.round((performance.now() - start) / 1000) };
   } finally {
     await cluster.stop();
@@ -62,7 +63,7 @@ export async function killWhilePaying(run: KillRun): Promise<KillReport> {
 
 type Progress = { paid: number; readonly paidAgain: ChargeSession[] };
 
-/** Customers come one after the other, some at the same time, and all of them pay. */
+/** Starts several customers at a time until all have paid. */
 async function payAll(
   cluster: Cluster,
   { sessions }: KillRun,
@@ -91,12 +92,14 @@ async function payAll(
   await Promise.all(Array.from({ length: AT_ONCE }, customers));
 }
 
-/** One of each ten, at both gateways. */
+/** One of ten sessions, at both gateways. */
 function isPaidAgain(turn: number): boolean {
   return turn % 10 === Math.floor(turn / 10) % 10;
 }
 
-/** Kills at random points of the progress, the last one when all is paid and the hub is about to catch up. */
+/**
+ * Kills at random points of the progress. The last kill comes after all payments, while the hub catches up.
+ */
 async function killAgain(
   cluster: Cluster,
   { sessions, kills }: KillRun,
@@ -140,7 +143,7 @@ async function report({ databaseUrl, simulator, door }: Cluster) {
   };
 }
 
-/** Numbers from 0 to 1 (exclusive) that a seed repeats: a linear congruential generator. */
+/** Repeatable numbers from 0 to 1 (exclusive) for a seed, by a linear congruential generator. */
 function drawing(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

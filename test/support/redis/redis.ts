@@ -1,4 +1,4 @@
-// The Redis of a test run: REDIS_URL, else the standard port, else a redis-server started from PATH, else none.
+// The Redis of a test run: REDIS_URL, the standard port, a redis-server started from PATH, or none.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';

@@ -1,11 +1,11 @@
-// Counts the requests of the public gateway and their answers.
+// Counts the requests of the public gateway and their responses.
 import type { Metrics } from '../lib/metrics/metrics.ts';
 import { PROBLEMS, type ProblemCode } from './problem.ts';
 import type { Route } from './routes/routes.ts';
 
 export type HttpMetrics = {
-  /** Counts an answer. `route` is undefined if no route matched; `status` is 499 if the client disconnected. */
-  answered(route: Route | undefined, status: number, seconds: number): void;
+  /** Counts a response. `route` is undefined if no route matched; `status` is 499 if the client disconnected. */
+  responded(route: Route | undefined, status: number, seconds: number): void;
   /** Counts bytes that could not be parsed as a request. */
   refused(status: number): void;
   problem(code: ProblemCode): void;
@@ -35,7 +35,7 @@ export function createHttpMetrics(metrics: Metrics): HttpMetrics {
   for (const code in PROBLEMS) problems.inc({ code }, 0);
 
   return {
-    answered(route, status, seconds) {
+    responded(route, status, seconds) {
       const name = route?.countedAs ?? route?.pattern ?? NO_ROUTE;
       requests.inc({ route: name, status });
       durations.observe({ route: name }, seconds);

@@ -7,7 +7,7 @@ import { tlsOptions } from './trust.ts';
 /** Milliseconds for a call. Issuing a thousand licenses takes well under a second. */
 const TIMEOUT_MS = 30_000;
 /** Far larger than any response of a hub: a server that is no hub must not fill the memory. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 export type Hub = {
   readonly [Name in keyof typeof SERVICES]: Client<Awaited<ReturnType<(typeof SERVICES)[Name]>>>;
@@ -54,7 +54,7 @@ export function transportTo(
     interceptors: [...interceptors, authorize],
     // Compressing a thousand random keys would take the hub longer than generating them.
     acceptCompression: [],
-    readMaxBytes: MOST_BYTES,
+    readMaxBytes: MAX_MESSAGE_BYTES,
     defaultTimeoutMs: TIMEOUT_MS,
   });
 }

@@ -5,7 +5,7 @@ import { describeError } from '../errors/describe-error.ts';
 import { EXIT } from '../errors/failure.ts';
 
 /** A restart or a failover of the database takes less. */
-const PATIENCE_MS = 5 * 60_000;
+const GIVE_UP_AFTER_MS = 5 * 60_000;
 const PAUSE_MS = 1_000;
 /** Codes of temporary failures. */
 const PASSING = ['unavailable', 'overloaded', 'aborted', 'resource_exhausted'];
@@ -40,7 +40,7 @@ export function retryWhileDown(
         const target = await commandContext.target().catch(() => undefined); // if this fails, `error` says why
         const { code, message, exitCode } = await describeError(error, { target, givenFor: () => undefined });
         const isPassing = exitCode === EXIT.unreachable || PASSING.includes(code);
-        const isTooLong = awaySince !== undefined && performance.now() - awaySince > PATIENCE_MS;
+        const isTooLong = awaySince !== undefined && performance.now() - awaySince > GIVE_UP_AFTER_MS;
         if (!works || !isPassing || isTooLong) throw error;
         if (awaySince === undefined) onTrouble(`${message.replace(/\.( .*|$)/s, '')}: trying again.`);
         awaySince ??= performance.now();

@@ -34,7 +34,7 @@ import { coreTrust } from '../serve/core-transport.ts';
 import { redisSource } from '../serve/redis-connection.ts';
 import { readSettings, type Settings } from '../serve/settings.ts';
 import { packageVersion } from '../version.ts';
-import type { Finding } from '../views/operations/finding.ts';
+import type { CheckResult } from '../views/operations/check-result.ts';
 import { checkPooler } from './pooler-check.ts';
 
 /** Clocks that differ by more make leases and expiries unreliable. */
@@ -54,9 +54,9 @@ export async function runChecks(
   flags: Readonly<Record<string, unknown>>,
   environment: NodeJS.ProcessEnv,
   commandContext: CommandContext,
-): Promise<Finding[]> {
+): Promise<CheckResult[]> {
   const { dataDir } = commandContext.options();
-  const findings: Finding[] = [ok('Node.js', process.version)];
+  const findings: CheckResult[] = [ok('Node.js', process.version)];
   let settings: Settings;
   try {
     settings = readSettings(flags, environment);
@@ -82,7 +82,7 @@ export async function runChecks(
   return [...findings, hub, ...(hub.state === 'ok' ? await checkRunning(findTarget) : [])];
 }
 
-async function checkDataDir(dataDir: string): Promise<Finding> {
+async function checkDataDir(dataDir: string): Promise<CheckResult> {
   try {
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
@@ -104,7 +104,7 @@ async function checkDataDir(dataDir: string): Promise<Finding> {
   return failed('data directory', `other users can read ${open.join(', ')}`, `chmod 600 ${open.join(' ')}`);
 }
 
-type Keys = { readonly finding: Finding; readonly ring: MasterKey[] | undefined };
+type Keys = { readonly finding: CheckResult; readonly ring: MasterKey[] | undefined };
 
 async function readKeys({ masterKey, masterKeyFile, databaseUrl }: Settings, dataDir: string): Promise<Keys> {
   const file = masterKeyFile ?? join(dataDir, 'master.key');
@@ -138,14 +138,14 @@ async function readKeys({ masterKey, masterKeyFile, databaseUrl }: Settings, dat
   }
 }
 
-async function checkDatabase(settings: Settings, dataDir: string, keys: Keys): Promise<Finding[]> {
+async function checkDatabase(settings: Settings, dataDir: string, keys: Keys): Promise<CheckResult[]> {
   if (settings.databaseUrl === undefined && !(await exists(join(dataDir, 'postgres')))) {
     return [skipped('database', 'the first start creates an embedded PostgreSQL')];
   }
   try {
     return await withLocalDatabase(settings, dataDir, async (db) => {
       const { rows } = await db.pool.query('select version() as version, now() as now');
-      const server: Finding = ok('database', String(rows[0].version).split(' on ')[0] ?? '');
+      const server: CheckResult = ok('database', String(rows[0].version).split(' on ')[0] ?? '');
       const clock = checkClock('database clock', new Date(rows[0].now));
       const pooler = await checkPooler(settings);
       const first = [server, clock, ...(pooler === undefined ? [] : [pooler])];
@@ -169,7 +169,7 @@ async function checkDatabase(settings: Settings, dataDir: string, keys: Keys): P
   }
 }
 
-async function checkSchema(db: Database): Promise<Finding> {
+async function checkSchema(db: Database): Promise<CheckResult> {
   const check = 'schema';
   const { applied, pending } = await migrationStatus(db);
   const newer = await findIncompatible(db.pool);
@@ -201,8 +201,8 @@ const SEALED = [
 ];
 
 /** Opens every secret: the key ring must fit this database. */
-async function checkSealed(db: Database, keys: Keys): Promise<Finding[]> {
-  const findings: Finding[] = [];
+async function checkSealed(db: Database, keys: Keys): Promise<CheckResult[]> {
+  const findings: CheckResult[] = [];
   for (const sealed of SEALED) findings.push(await checkOpens(db, keys, sealed));
   return findings;
 }
@@ -211,7 +211,7 @@ async function checkOpens(
   db: Database,
   { ring, finding }: Keys,
   { check, rows: statement, about }: (typeof SEALED)[number],
-): Promise<Finding> {
+): Promise<CheckResult> {
   const remedy = 'set HUB_MASTER_KEY_FILE to the master.key of the hub that created the database';
   if (finding.state === 'failed') return skipped(check, 'the master key comes first');
   try {
@@ -228,7 +228,7 @@ async function checkOpens(
 }
 
 /** Whether hubs can link entries, and whether entries wait. A hub verifies the chain itself. */
-async function checkAuditLog({ pool }: Database, { ring }: Keys): Promise<Finding> {
+async function checkAuditLog({ pool }: Database, { ring }: Keys): Promise<CheckResult> {
   const check = 'audit log';
   const fits =
     ring &&
@@ -261,7 +261,7 @@ async function checkAuditLog({ pool }: Database, { ring }: Keys): Promise<Findin
  * Waiting work and its age, from callback_waiting_idx and callback_stray_idx. The queue counts its jobs
  * itself.
  */
-async function checkBacklog(db: Database): Promise<Finding> {
+async function checkBacklog(db: Database): Promise<CheckResult> {
   const check = 'backlog';
   const { rows } = await db.pool.query<{ waiting: number; seconds: number | null; jobs: number | null }>(`
     select (select count(*) from (select from callback where state = 'received' limit ${MOST}) c)::int as waiting,
@@ -278,7 +278,7 @@ async function checkBacklog(db: Database): Promise<Finding> {
 }
 
 /** A dead callback may be money that nobody noticed; callback_state_idx finds it. */
-async function checkCallbacks(db: Database): Promise<Finding> {
+async function checkCallbacks(db: Database): Promise<CheckResult> {
   const check = 'callbacks';
   const { rows } = await db.pool.query<{ dead: number }>(`
     select count(*)::int as dead from callback c
@@ -294,7 +294,7 @@ async function checkCallbacks(db: Database): Promise<Finding> {
 }
 
 /** A customer paid twice for each; duplicate_payment_open_idx finds them. */
-async function checkDuplicates(db: Database): Promise<Finding> {
+async function checkDuplicates(db: Database): Promise<CheckResult> {
   const check = 'duplicate payments';
   const { rows } = await db.pool.query<{ open: number }>(
     `select count(*)::int as open from (select from duplicate_payment where resolved_at is null limit ${MOST}) d`,
@@ -309,7 +309,7 @@ async function checkDuplicates(db: Database): Promise<Finding> {
   };
 }
 
-async function checkRedis(settings: Settings): Promise<Finding> {
+async function checkRedis(settings: Settings): Promise<CheckResult> {
   if (settings.redisUrl === undefined) {
     return skipped('Redis', 'REDIS_URL is not set: requests are counted in memory');
   }
@@ -343,7 +343,7 @@ function coreOf(settings: Settings): (() => Promise<Target>) | undefined {
 async function checkHub(
   findTarget: () => Promise<Target>,
   whenStopped: 'skipped' | 'failed',
-): Promise<Finding> {
+): Promise<CheckResult> {
   try {
     const target = await findTarget();
     // A program on the default address is not the hub of this data directory.
@@ -368,7 +368,7 @@ async function checkHub(
 }
 
 /** A token may be valid for other calls only. */
-async function checkRunning(findTarget: () => Promise<Target>): Promise<Finding[]> {
+async function checkRunning(findTarget: () => Promise<Target>): Promise<CheckResult[]> {
   try {
     const { families } = await createClient(MetricsService, transportTo(await findTarget())).readMetrics({});
     return checkHealth(createReading(families, 0), new Date()); // the clocks were found to agree
@@ -377,7 +377,7 @@ async function checkRunning(findTarget: () => Promise<Target>): Promise<Finding[
   }
 }
 
-function checkClock(check: string, theirs: Date): Finding {
+function checkClock(check: string, theirs: Date): CheckResult {
   const difference = Math.round((theirs.getTime() - Date.now()) / 1000);
   if (Math.abs(difference) * 1000 <= CLOCK_TOLERANCE_MS)
     return ok(check, 'agrees with the clock of this machine');
@@ -388,16 +388,16 @@ function checkClock(check: string, theirs: Date): Finding {
   );
 }
 
-function ok(check: string, detail: string): Finding {
+function ok(check: string, detail: string): CheckResult {
   return { check, state: 'ok', detail };
 }
 
-function skipped(check: string, detail: string): Finding {
+function skipped(check: string, detail: string): CheckResult {
   return { check, state: 'skipped', detail };
 }
 
 /** The checked hub may be about to start, or not yet at its address. */
-function stopped(detail: string): Finding {
+function stopped(detail: string): CheckResult {
   return {
     check: 'hub',
     state: 'warning',
@@ -406,7 +406,7 @@ function stopped(detail: string): Finding {
   };
 }
 
-function failed(check: string, detail: string, remedy: string): Finding {
+function failed(check: string, detail: string, remedy: string): CheckResult {
   return { check, state: 'failed', detail, remedy };
 }
 

@@ -3,7 +3,7 @@
 import { dedicatedClient } from '../../core/storage/connection/dedicated-client.ts';
 import { identityOf } from '../../core/storage/database.ts';
 import type { Settings } from '../serve/settings.ts';
-import type { Finding } from '../views/operations/finding.ts';
+import type { CheckResult } from '../views/operations/check-result.ts';
 
 const check = 'pooler';
 
@@ -12,7 +12,7 @@ export async function checkPooler({
   databaseUrl,
   databasePooler,
   databaseDirectUrl,
-}: Pick<Settings, 'databaseUrl' | 'databasePooler' | 'databaseDirectUrl'>): Promise<Finding | undefined> {
+}: Pick<Settings, 'databaseUrl' | 'databasePooler' | 'databaseDirectUrl'>): Promise<CheckResult | undefined> {
   if (databaseUrl === undefined) return undefined;
   if (databasePooler === 'none') {
     const { isPooled } = await look(databaseUrl.reveal());

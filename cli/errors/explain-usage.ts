@@ -39,7 +39,7 @@ function unknownWord(message: string, command: Command, program: Command): strin
   const paths = verbs.map((verb) => pathOf(verb).slice(program.name().length + 1));
   const exact = option?.long ? [option.long] : paths;
   const names = command.commands.map((each) => each.name());
-  const isExact = exact.length > 0 && exact.length <= MOST_GUESSES;
+  const isExact = exact.length > 0 && exact.length <= MAX_GUESSES;
   const guess = isExact ? ` Did you mean ${exact.join(' or ')}?` : didYouMean(typed, names);
   if (guess !== '') return `unknown command '${typed}' (${guess.trimStart()})`;
   const has = command === program ? '' : `: ${pathOf(command)} has ${names.join(', ')}`;
@@ -47,7 +47,7 @@ function unknownWord(message: string, command: Command, program: Command): strin
 }
 
 /** Most nouns have a `list`: a longer list of suggestions helps nobody. */
-const MOST_GUESSES = 3;
+const MAX_GUESSES = 3;
 
 /** The allowed words. */
 function amongChoices(message: string): string | undefined {

@@ -36,13 +36,13 @@ export function createInterruption({ note, fail }: Reporter): Interruption {
   let words: (() => string) | undefined;
   let name: NodeJS.Signals = 'SIGINT';
   let end: (() => void) | undefined;
-  let patience: NodeJS.Timeout | undefined;
+  let noteTimer: NodeJS.Timeout | undefined;
   const error = (done: string): CliError =>
     new CliError('interrupted', signalExitCode(name), `Interrupted by ${name}. ${done}`.trim());
   const onFirst = (first: NodeJS.Signals): void => {
     name = first;
     const waiting = `${first}: finishing the current call. A second signal ends the command at once.`;
-    patience = setTimeout(() => note(waiting), NOTE_AFTER_MS).unref();
+    noteTimer = setTimeout(() => note(waiting), NOTE_AFTER_MS).unref();
     controller.abort();
   };
   const onLater = (later: NodeJS.Signals): void => {
@@ -58,7 +58,7 @@ export function createInterruption({ note, fail }: Reporter): Interruption {
       end ??= catchSignals(ENDING_SIGNALS, onFirst, onLater);
     },
     release() {
-      clearTimeout(patience);
+      clearTimeout(noteTimer);
       end?.();
       end = undefined;
     },

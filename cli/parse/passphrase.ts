@@ -1,6 +1,6 @@
 // Reads the passphrase of a backup from a file, standard input or a hidden prompt, never from an argument.
 import type { Readable } from 'node:stream';
-import { MOST_SECRET_BYTES, readSecretFile } from '../../lib/files/secret-file.ts';
+import { MAX_SECRET_BYTES, readSecretFile } from '../../lib/files/secret-file.ts';
 import { usageError } from '../errors/failure.ts';
 import type { Streams } from '../streams.ts';
 import { canPrompt } from './confirm.ts';
@@ -49,7 +49,7 @@ async function readStart(stdin: Readable): Promise<string> {
     chunks.push(bytes);
     size += bytes.length;
     if (bytes.includes('\n')) break;
-    if (size > MOST_SECRET_BYTES)
+    if (size > MAX_SECRET_BYTES)
       throw usageError('--passphrase-file: the first line of standard input has more than 1 MiB.');
   }
   return Buffer.concat(chunks).toString();

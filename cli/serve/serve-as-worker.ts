@@ -15,7 +15,7 @@ export async function serveAsWorker(settings: Settings, options: ServeOptions): 
   let onAvailability: (change: 'announced' | 'drain') => void = () => {};
   const metrics = createWorkerGather((message) => void tell(message));
   process.on('message', (message: ToWorker) => {
-    if (metrics.hear(message)) return;
+    if (metrics.receive(message)) return;
     if (message === 'stop') told.resolve(message);
     else if (message === 'announced' || message === 'drain') onAvailability(message);
     else process.emit('SIGHUP');

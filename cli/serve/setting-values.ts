@@ -61,12 +61,14 @@ export function databaseUrl(value: string): string {
  * The longest prefix of a callback address that a provider accepts with the path and session id: 255
  * characters in all.
  */
-const LONGEST_PUBLIC_URL = 180;
+const MAX_PUBLIC_URL_CHARACTERS = 180;
 
 export function publicUrl(value: string): string {
   const address = url('http:', 'https:')(value);
-  if (address.length > LONGEST_PUBLIC_URL) {
-    throw new Error(`must be at most ${LONGEST_PUBLIC_URL} characters: providers limit callback addresses`);
+  if (address.length > MAX_PUBLIC_URL_CHARACTERS) {
+    throw new Error(
+      `must be at most ${MAX_PUBLIC_URL_CHARACTERS} characters: providers limit callback addresses`,
+    );
   }
   if (/[?#]/.test(address))
     throw new Error('must not have a query or a fragment: the hub adds a path of its own');

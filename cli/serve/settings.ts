@@ -4,7 +4,7 @@ import { Secret } from '../../core/secret.ts';
 import { schemaName } from '../../core/storage/connection/database-address.ts';
 import { parseRedisAddress } from '../../core/storage/redis/redis-address.ts';
 import { readMasterKeys } from '../../core/storage/secrets/master-key.ts';
-import { MOST_POINTS } from '../../gateway/limits/max-points.ts';
+import { MAX_POINTS } from '../../gateway/limits/max-points.ts';
 import { parseTrustedProxies } from '../../gateway/server/client-ip.ts';
 import { parseOrigins } from '../../gateway/server/cors.ts';
 import { usageError } from '../errors/failure.ts';
@@ -255,7 +255,7 @@ export const SETTINGS: readonly Setting[] = [
     'HUB_LICENSE_RATE_PER_MINUTE',
     'license-rate-per-minute <n>',
     '60',
-    integer(0, MOST_POINTS),
+    integer(0, MAX_POINTS),
     'license requests per minute and client IP; 0 is off',
   ),
   setting(

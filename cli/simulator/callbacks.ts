@@ -27,7 +27,7 @@ export type Callbacks = ReturnType<typeof createCallbacks>;
 const LATE_MS = 2_000;
 /** Maximum time that a reordered callback waits for the next one. */
 const OVERTAKEN_WITHIN_MS = 5_000;
-const MOST_DELIVERIES = 10_000;
+const MAX_DELIVERIES = 10_000;
 
 export function createCallbacks({ faults, retryDelaysMs, timeoutMs }: CallbackOptions) {
   const closing = new AbortController();
@@ -41,7 +41,7 @@ export function createCallbacks({ faults, retryDelaysMs, timeoutMs }: CallbackOp
     const status = await statusOf(request, AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)]));
     if (closing.signal.aborted) return true;
     deliveries.push({ ref, method, url, status, durationMs: Math.round(performance.now() - start), forged });
-    if (deliveries.length > MOST_DELIVERIES) deliveries.shift();
+    if (deliveries.length > MAX_DELIVERIES) deliveries.shift();
     // A browser that was redirected with GET does not retry.
     return body === undefined || (status !== undefined && status >= 200 && status < 300);
   };

@@ -123,7 +123,7 @@ function contents(): JsonAnswer {
 
 const CLAIMS: readonly Outcome[] = ['paid', 'failed', 'cancelled'];
 const OUTAGES = ['refused', 'dropped'] as const;
-const LONGEST_MS = 3_600_000;
+const MAX_DURATION_MS = 3_600_000;
 
 /** Web pages can reach this machine too, with a simple cross-site request or a DNS name that points here. */
 function intruder({ socket, method, headers, url = '' }: IncomingMessage): string | undefined {
@@ -186,7 +186,7 @@ function word(value: unknown, name: string): string {
 }
 
 function milliseconds(value: unknown, name: string): number {
-  return whole(value, name, LONGEST_MS);
+  return whole(value, name, MAX_DURATION_MS);
 }
 
 function whole(value: unknown, name: string, most: number): number {

@@ -3,8 +3,8 @@ import type { Callbacks, Delivery } from './callbacks.ts';
 import type { Conditions } from './conditions.ts';
 import type { Customer } from './customer.ts';
 import type { Faults } from './faults.ts';
-import type { Outage } from './front.ts';
 import { type Ledger, mayDecide, type Outcome, type Payment } from './ledger.ts';
+import type { Outage } from './simulator-port.ts';
 
 /** `ref` is the provider's id (session key, payment id) or the merchant's transaction id. */
 export type Controls = {

@@ -78,7 +78,7 @@ export type FaultEvent = {
 
 export type Faults = ReturnType<typeof createFaults>;
 
-const MOST_EVENTS = 10_000;
+const MAX_EVENTS = 10_000;
 
 /** Calls `onFault` for each fault. */
 export function createFaults(plan: RandomPlan = { seed: 1, rate: 0 }, onFault?: (event: FaultEvent) => void) {
@@ -124,7 +124,7 @@ export function createFaults(plan: RandomPlan = { seed: 1, rate: 0 }, onFault?: 
         const event = { kind: fault.kind, operation, ref: payment?.ref };
         events.push(event);
         onFault?.(event);
-        if (events.length > MOST_EVENTS) events.shift();
+        if (events.length > MAX_EVENTS) events.shift();
       }
       return fault;
     },

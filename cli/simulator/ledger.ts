@@ -59,7 +59,7 @@ export class SimulatorError extends Error {
 export type Ledger = ReturnType<typeof createLedger>;
 
 /** Limit of payments, which are kept in memory. */
-const MOST_PAYMENTS = 200_000;
+const MAX_PAYMENTS = 200_000;
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createLedger(now: () => number) {
@@ -72,8 +72,8 @@ export function createLedger(now: () => number) {
 
   return {
     open(order: Order, ref: string): Payment {
-      if (byRef.size >= MOST_PAYMENTS)
-        throw new SimulatorError(`the simulator holds ${MOST_PAYMENTS} payments`);
+      if (byRef.size >= MAX_PAYMENTS)
+        throw new SimulatorError(`the simulator holds ${MAX_PAYMENTS} payments`);
       const payment: Payment = {
         ...order,
         ref,

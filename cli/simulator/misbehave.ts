@@ -53,7 +53,7 @@ export async function answerWith(
     case 'wrong_currency':
     case 'wrong_transaction': {
       const { status, json } = perform();
-      return sendJson(response, { status, json: untrue(fault, json) });
+      return sendJson(response, { status, json: withWrongValue(fault, json) });
     }
     case 'risky': {
       const { status, json } = perform();
@@ -101,30 +101,30 @@ const FIELDS_OF = {
 } as const;
 
 /** The response with one false value wherever it occurs. */
-function untrue(
-  lie: keyof typeof FIELDS_OF,
+function withWrongValue(
+  fault: keyof typeof FIELDS_OF,
   json: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  const fields: readonly string[] = FIELDS_OF[lie];
-  const told = ([name, value]: [string, unknown]): [string, unknown] => {
-    if (Array.isArray(value)) return [name, value.map((each) => untrue(lie, each))];
-    return [name, fields.includes(name) && typeof value === 'string' ? otherThan(lie, value) : value];
+  const fields: readonly string[] = FIELDS_OF[fault];
+  const change = ([name, value]: [string, unknown]): [string, unknown] => {
+    if (Array.isArray(value)) return [name, value.map((each) => withWrongValue(fault, each))];
+    return [name, fields.includes(name) && typeof value === 'string' ? otherThan(fault, value) : value];
   };
-  return Object.fromEntries(Object.entries(json).map(told));
+  return Object.fromEntries(Object.entries(json).map(change));
 }
 
 /** The response with the highest risk rating wherever it occurs. */
 function rated(json: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const told = ([name, value]: [string, unknown]): [string, unknown] => {
+  const change = ([name, value]: [string, unknown]): [string, unknown] => {
     if (Array.isArray(value)) return [name, value.map(rated)];
     if (name === 'risk_level') return [name, '1'];
     return [name, name === 'risk_title' ? 'High Risk' : value];
   };
-  return Object.fromEntries(Object.entries(json).map(told));
+  return Object.fromEntries(Object.entries(json).map(change));
 }
 
-function otherThan(lie: keyof typeof FIELDS_OF, value: string): string {
-  if (lie === 'wrong_amount') return `1${value}`;
-  if (lie === 'wrong_currency') return value === 'EUR' ? 'USD' : 'EUR';
+function otherThan(fault: keyof typeof FIELDS_OF, value: string): string {
+  if (fault === 'wrong_amount') return `1${value}`;
+  if (fault === 'wrong_currency') return value === 'EUR' ? 'USD' : 'EUR';
   return `X${value.slice(1)}X`.slice(0, 30);
 }

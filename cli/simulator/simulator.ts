@@ -3,7 +3,6 @@ import { createCallbacks } from './callbacks.ts';
 import { type Controls, createControls } from './controls.ts';
 import { createCustomer } from './customer.ts';
 import { createFaults, type FaultEvent, type RandomPlan } from './faults.ts';
-import { openFront } from './front.ts';
 import { createGatewayOne } from './gateway-one/api.ts';
 import type { Store } from './gateway-one/notification.ts';
 import { createGatewayTwo, type PaymentIdField, type WalletAccount } from './gateway-two/api.ts';
@@ -11,6 +10,7 @@ import { createTokens } from './gateway-two/tokens.ts';
 import { createLedger, type Gateway } from './ledger.ts';
 import { sendJson } from './misbehave.ts';
 import { CONTROL_PATH, createRequestHandler } from './requests.ts';
+import { openSimulatorPort } from './simulator-port.ts';
 
 export type SimulatorOptions = {
   /** Default: 127.0.0.1. */
@@ -77,7 +77,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     lifetimeSeconds: options.tokenLifetimeSeconds ?? 3_600,
     now,
   });
-  const baseOf = (gateway: Gateway) => `${urlOf(host, front.port)}/${gateway}`;
+  const baseOf = (gateway: Gateway) => `${urlOf(host, listening.port)}/${gateway}`;
   const checkoutUrl = (gateway: Gateway, ref: string) => `${baseOf(gateway)}/checkout/${ref}`;
   const providers = {
     gateway_one: createGatewayOne({
@@ -101,10 +101,10 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     callbacks,
     customer,
     conditions,
-    down: (ms, how) => front.down(ms, how),
+    down: (ms, how) => listening.down(ms, how),
   });
   const handle = createRequestHandler({ ledger, faults, customer, providers, controls, conditions });
-  const front = await openFront(
+  const listening = await openSimulatorPort(
     (request, response) => {
       handle(request, response).catch((error: unknown) => {
         if (response.headersSent) response.destroy();
@@ -115,12 +115,12 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   );
   return {
     ...controls,
-    url: urlOf(host, front.port),
+    url: urlOf(host, listening.port),
     gatewayOneUrl: baseOf('gateway_one'),
     gatewayTwoUrl: baseOf('gateway_two'),
     credentials,
     async close() {
-      await Promise.all([callbacks.close(), front.close()]);
+      await Promise.all([callbacks.close(), listening.close()]);
     },
   };
 }

@@ -30,20 +30,20 @@ export function useLive<T>(key: string, everyMs: number, load: (signal: AbortSig
   const [state, setState] = useState<{ key: string; data?: T; error?: unknown }>({ key });
   const latest = useRef(load);
   latest.current = load;
-  const ask = useRef<() => Promise<void>>(async () => {});
+  const poll = useRef<() => Promise<void>>(async () => {});
   const paused = useValue(isPaused);
 
   useEffect(() => {
     const ending = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let failures = 0;
-    const later = (): void => {
+    const schedulePoll = (): void => {
       clearTimeout(timer);
       if (ending.signal.aborted || isPaused.get() || document.hidden) return;
-      const askUnlessPaused = (): void => void (isPaused.get() || ask.current());
-      timer = setTimeout(askUnlessPaused, Math.min(everyMs * 2 ** failures, SLOWEST_MS));
+      const pollUnlessPaused = (): void => void (isPaused.get() || poll.current());
+      timer = setTimeout(pollUnlessPaused, Math.min(everyMs * 2 ** failures, SLOWEST_MS));
     };
-    ask.current = async () => {
+    poll.current = async () => {
       clearTimeout(timer);
       try {
         const data = await latest.current(ending.signal);
@@ -57,28 +57,28 @@ export function useLive<T>(key: string, everyMs: number, load: (signal: AbortSig
         setState((before) => ({ ...(before.key === key ? before : { key }), error }));
         lastAnswer.set({ ...lastAnswer.get(), fails: true });
       }
-      later();
+      schedulePoll();
     };
-    const looked = (): void => {
+    const onVisibilityChange = (): void => {
       if (document.hidden) clearTimeout(timer);
-      else if (!isPaused.get()) void ask.current();
+      else if (!isPaused.get()) void poll.current();
     };
-    document.addEventListener('visibilitychange', looked);
-    void ask.current();
+    document.addEventListener('visibilitychange', onVisibilityChange);
+    void poll.current();
     return () => {
       ending.abort();
       clearTimeout(timer);
-      document.removeEventListener('visibilitychange', looked);
+      document.removeEventListener('visibilitychange', onVisibilityChange);
     };
   }, [key, everyMs]);
 
   const wasPaused = useRef(paused);
   useEffect(() => {
-    if (wasPaused.current && !paused) void ask.current();
+    if (wasPaused.current && !paused) void poll.current();
     wasPaused.current = paused;
   }, [paused]);
 
-  const refresh = useCallback(() => ask.current(), []);
+  const refresh = useCallback(() => poll.current(), []);
   return state.key === key
     ? { data: state.data, error: state.error, refresh }
     : { data: undefined, error: undefined, refresh };

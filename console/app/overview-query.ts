@@ -21,7 +21,7 @@ export type Overview = {
   /** Undefined without permission. */
   readonly backlog: Backlog | undefined;
   /** Failing health checks; empty without permission. */
-  readonly unwell: readonly HealthProblem[];
+  readonly failedChecks: readonly HealthProblem[];
   /** Pending sessions of the last day; undefined without permission. */
   readonly pending: number | undefined;
   /** Payments of the last day. */
@@ -77,7 +77,7 @@ export async function loadOverview({ hub, caller }: SignedIn, signal: AbortSigna
     version: told.hubVersion,
     hubTime,
     skewMs: hubTime.getTime() - Date.now(),
-    unwell: checkHealth(createReading(metrics?.families ?? [], 0), hubTime).filter(
+    failedChecks: checkHealth(createReading(metrics?.families ?? [], 0), hubTime).filter(
       (finding) => finding.state !== 'ok',
     ),
     backlog: seesCallbacks ? { waiting, dead, mismatch } : undefined,
@@ -90,12 +90,12 @@ export async function loadOverview({ hub, caller }: SignedIn, signal: AbortSigna
   };
 }
 
-export type Finding = { readonly text: string; readonly advice: string; readonly link?: string };
+export type OverviewProblem = { readonly text: string; readonly advice: string; readonly link?: string };
 
 /** Problems with advice, the worst first. */
-export function findingsOf({ serving, backlog, unwell, skewMs, hubTime }: Overview): Finding[] {
+export function problemsOf({ serving, backlog, failedChecks, skewMs, hubTime }: Overview): OverviewProblem[] {
   const wait = backlog ? longestWait(backlog, hubTime) : 0;
-  const findings: (Finding | false | undefined)[] = [
+  const problems: (OverviewProblem | false | undefined)[] = [
     !serving && {
       text: 'The hub does not serve: its database accepts no writes.',
       advice: 'Check that PostgreSQL runs and is the primary: hubctl doctor checks both.',
@@ -112,7 +112,7 @@ export function findingsOf({ serving, backlog, unwell, skewMs, hubTime }: Overvi
         advice: 'Check whether the provider answers',
         link: linkTo(['callbacks'], { state: 'received' }),
       },
-    ...unwell.map(({ check, detail }) => ({
+    ...failedChecks.map(({ check, detail }) => ({
       text: `${check}: ${detail}.`,
       advice: 'See the remedy',
       link: linkTo(['health']),
@@ -122,7 +122,7 @@ export function findingsOf({ serving, backlog, unwell, skewMs, hubTime }: Overvi
       advice: 'Times here are those of the hub.',
     },
   ];
-  return findings.filter((each) => each !== false && each !== undefined);
+  return problems.filter((each) => each !== false && each !== undefined);
 }
 
 /** How long the oldest listed callback has waited, in milliseconds. */
@@ -132,7 +132,7 @@ export function longestWait({ waiting }: Backlog, now: Date): number {
 }
 
 /** The latest 12 callbacks of any kind, newest first. */
-export function troubleOf({ waiting, dead, mismatch }: Backlog): Callback[] {
+export function callbacksToReview({ waiting, dead, mismatch }: Backlog): Callback[] {
   // Ids start with their creation time.
   const all = [...waiting, ...dead, ...mismatch];
   return all.sort((one, other) => (one.callbackId < other.callbackId ? 1 : -1)).slice(0, 12);

@@ -22,20 +22,20 @@ export type CommitOptions = {
    * Asks, on another connection, whether the data of the transaction is there. It waits while the transaction
    * is open, for some seconds.
    */
-  readonly isThere: (client: pg.Client) => Promise<boolean>;
-  /** How long a database is asked that does not answer. */
-  readonly patienceMs: number;
+  readonly isCommitted: (client: pg.Client) => Promise<boolean>;
+  /** How long to retry while the database does not answer. */
+  readonly retryForMs: number;
 };
 
 /** Resolves if the transaction is committed. @throws NotCommitted, UnknownOutcome */
-export async function commitForSure({ client, ...question }: CommitOptions): Promise<void> {
+export async function commitAndConfirm({ client, ...question }: CommitOptions): Promise<void> {
   const failure = await client.query('commit').then(
     ({ command }) => (command === 'COMMIT' ? undefined : new Error('the server rolled it back')),
     (error: unknown) => error,
   );
   if (failure === undefined) return;
   // Also after an error of the server: one that shuts down says so whether it has committed or not.
-  if (await askUntilAnswered(question, failure)) return;
+  if (await confirmCommit(question, failure)) return;
   throw new NotCommitted(
     'the backup is not restored, and the database is still empty: the commit failed ' +
       `(${reasonOf(failure)}). Run it again`,
@@ -45,18 +45,18 @@ export async function commitForSure({ client, ...question }: CommitOptions): Pro
 
 const PAUSE_MS = 500;
 
-async function askUntilAnswered(
-  { address, isThere, patienceMs }: Omit<CommitOptions, 'client'>,
+async function confirmCommit(
+  { address, isCommitted, retryForMs }: Omit<CommitOptions, 'client'>,
   failure: unknown,
 ): Promise<boolean> {
-  const latest = performance.now() + patienceMs;
+  const latest = performance.now() + retryForMs;
   for (;;) {
     try {
       const client = await openCopyConnection(address, 'hubctl backup restore');
       try {
         // A standby may not have the transaction yet.
         if (!(await takesWrites(client))) throw new Error('the server accepts no writes');
-        return await isThere(client);
+        return await isCommitted(client);
       } finally {
         await client.end().catch(() => {}); // the answer is there, or the error says more
       }

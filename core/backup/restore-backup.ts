@@ -14,7 +14,7 @@ import type { Database } from '../storage/database.ts';
 import { knownMigrations } from '../storage/schema/migrate.ts';
 import { makePartitions } from '../storage/schema/partitions.ts';
 import { checkKeyRing, installKeyRing, type MasterKeySource } from '../storage/secrets/key-ring.ts';
-import { commitForSure, NotCommitted, UnknownOutcome } from './commit.ts';
+import { commitAndConfirm, NotCommitted, UnknownOutcome } from './commit.ts';
 import { openCopyConnection } from './copy-connection.ts';
 import { loadTable, makePartitionsFor, requireFitting, setSequences } from './load-tables.ts';
 import type { Manifest } from './manifest.ts';
@@ -52,10 +52,10 @@ export type RestoreOptions = {
   /**
    * How long a database that was lost in the commit is asked whether it has the data; by default a minute.
    */
-  readonly patienceMs?: number;
+  readonly retryForMs?: number;
 };
 
-const PATIENCE_MS = 60_000;
+const RETRY_FOR_MS = 60_000;
 
 /**
  * @throws Error that says what to do: the passphrase is wrong, the file damaged or of a later hub, the
@@ -156,7 +156,7 @@ async function commitWithKeys(
   client: pg.Client,
   address: DatabaseAddress,
   { keys }: Archive,
-  { dataDir, masterKey, auditHeadFile, patienceMs = PATIENCE_MS }: RestoreOptions,
+  { dataDir, masterKey, auditHeadFile, retryForMs = RETRY_FOR_MS }: RestoreOptions,
 ): Promise<{ keyRingFile: string | undefined }> {
   const transaction = await writerOfMigrations(client);
   const place = await dataDir();
@@ -166,11 +166,11 @@ async function commitWithKeys(
     throw error;
   });
   try {
-    await commitForSure({
+    await commitAndConfirm({
       client,
       address,
-      isThere: (other) => holdsRowsOf(other, transaction),
-      patienceMs,
+      isCommitted: (other) => holdsRowsOf(other, transaction),
+      retryForMs,
     });
   } catch (error) {
     if (error instanceof NotCommitted) {

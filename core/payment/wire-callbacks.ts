@@ -69,7 +69,7 @@ function wireProcessing(context: PaymentContext, verification: Verification) {
     budgetMs: config.callbackBudgetMs,
     maxInline: MAX_INLINE,
   });
-  undo.defer(() => receiveCallback.settled());
+  undo.defer(() => receiveCallback.idle());
   context.metrics.gauge(
     {
       name: 'hub_callbacks_under_way',

@@ -69,7 +69,7 @@ function observe(
 ): void {
   metrics.gauge(
     { name: 'hub_leases_held', help: 'Verification leases held by this process.' },
-    () => leases.held,
+    () => leases.activeCount,
   );
   metrics.gauge(
     {

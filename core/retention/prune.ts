@@ -13,7 +13,7 @@ import {
   monthOf,
   type Partition,
 } from '../storage/schema/partitions.ts';
-import { inPatientTransaction, isLockTrouble } from '../storage/sql/transaction.ts';
+import { inRetriedTransaction, isLockFailure } from '../storage/sql/transaction.ts';
 
 /**
  * A module's checks before months of its tables are dropped. The rows of these months have ids below `floor`.
@@ -47,7 +47,7 @@ export type PruneRequest = {
 export type Pruned = Partition & { readonly rows: number | undefined };
 
 /** Short, because other transactions queue behind a waiting lock. */
-const PATIENCE = { attempts: 5, lockTimeoutMs: 600 };
+const RETRY_OPTIONS = { attempts: 5, lockTimeoutMs: 600 };
 
 /**
  * @throws HubError `month_not_over`, `months_in_use`, `audit_log_broken`, `prune_busy`; nothing is dropped
@@ -71,7 +71,7 @@ export function createPrune({ pool, clock, guards }: PruneOptions) {
       const floor = await floorOf(pool, before);
       const detail: Facts = {};
       for (const guard of guards) Object.assign(detail, await guard.prepare?.(floor, acceptBroken));
-      return await inPatientTransaction(
+      return await inRetriedTransaction(
         pool,
         async (client) => {
           for (const guard of guards) await guard.check(client, floor);
@@ -90,10 +90,10 @@ export function createPrune({ pool, clock, guards }: PruneOptions) {
           });
           return partitions.map((partition) => ({ ...partition, rows: undefined }));
         },
-        PATIENCE,
+        RETRY_OPTIONS,
       );
     } catch (error) {
-      if (!isLockTrouble(error)) throw error;
+      if (!isLockFailure(error)) throw error;
       throw new HubError('prune_busy', 'these months are being read or written; try again in a moment');
     }
   };

@@ -25,7 +25,7 @@ const MAX_AGE_MS = 2_000;
 /** Time-out of the statements. */
 const STATEMENT_MS = 2_000;
 /** Time-out of a request. The query continues, and no second one starts beside it. */
-const PATIENCE_MS = 3_000;
+const TIMEOUT_MS = 3_000;
 
 const UP: GaugeSpec = {
   name: 'hub_database_up',
@@ -62,7 +62,7 @@ export function measureDatabase({ pool, poolSize, metrics, figures }: DatabaseMe
   );
   metrics.commonGauges([UP, ...figures.flatMap(({ specs }) => specs)], async () => {
     try {
-      const readings = await within(read(), PATIENCE_MS);
+      const readings = await within(read(), TIMEOUT_MS);
       return Object.assign({ [UP.name]: 1 }, ...readings);
     } catch {
       return { [UP.name]: 0 }; // other requests log the reason

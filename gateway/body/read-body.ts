@@ -97,13 +97,13 @@ function collect(req: IncomingMessage, { maxBytes, timeoutMs }: BodyLimits): Pro
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const settle = (finish: () => void): void => {
+    const stopReading = (finish: () => void): void => {
       clearTimeout(timer);
       req.off('data', onData).off('end', onEnd).off('close', onClose);
       finish();
     };
     const fail = (error: Error): void =>
-      settle(() => {
+      stopReading(() => {
         req.pause();
         reject(error);
       });
@@ -112,7 +112,7 @@ function collect(req: IncomingMessage, { maxBytes, timeoutMs }: BodyLimits): Pro
       if (size > maxBytes) fail(tooLarge(maxBytes));
       else chunks.push(chunk);
     };
-    const onEnd = (): void => settle(() => resolve(joined(chunks)));
+    const onEnd = (): void => stopReading(() => resolve(joined(chunks)));
     const onClose = (): void => fail(new ClientGone());
     const timer = setTimeout(() => fail(tooSlow(timeoutMs)), timeoutMs);
     if (req.destroyed) onClose();

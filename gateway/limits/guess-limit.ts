@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { Counter } from 'prom-client';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { Problem, type ProblemCode } from '../problem.ts';
-import type { Answer } from '../routes/routes.ts';
+import type { RouteResponse } from '../routes/routes.ts';
 import { toProblem } from '../rpc-problem.ts';
 import type { Limiter, LimitStore, SharedKeys } from './limit-store.ts';
 
@@ -20,7 +20,7 @@ export type GuessLimit = {
    * right.
    * @throws Problem `rate_limited`, before `ask` runs or in place of the result of a read
    */
-  guard(guess: Guess, kind: 'read' | 'write', ask: () => Promise<Answer>): Promise<Answer>;
+  guard(guess: Guess, kind: 'read' | 'write', ask: () => Promise<RouteResponse>): Promise<RouteResponse>;
 };
 
 export type GuessLimitOptions = {
@@ -48,8 +48,12 @@ const KNOWN_SECONDS = 30 * 24 * 60 * 60;
  */
 export function createGuessLimit({ wrongGuesses, store, refusals }: GuessLimitOptions): GuessLimit {
   const window = { seconds: WINDOW_SECONDS };
-  const few = store.limiter({ ...window, name: 'guess', points: wrongGuesses });
-  const many = store.limiter({ ...window, name: 'guesses', points: wrongGuesses * UNKNOWN_CLIENTS_FACTOR });
+  const clientLimiter = store.limiter({ ...window, name: 'guess', points: wrongGuesses });
+  const subjectLimiter = store.limiter({
+    ...window,
+    name: 'guesses',
+    points: wrongGuesses * UNKNOWN_CLIENTS_FACTOR,
+  });
   const blocks = createBlocks();
   const known = createKnownClients(store.shared);
 
@@ -64,9 +68,9 @@ export function createGuessLimit({ wrongGuesses, store, refusals }: GuessLimitOp
   };
   const countWrong = async ({ client, subject }: Guess, code: ProblemCode): Promise<void> => {
     const pair = `${client}/${subject}`;
-    if (await known.has(pair)) return count(many, `known/${pair}`);
-    await Promise.all([count(few, pair), count(many, subject)]);
-    if (code === 'license_key_unknown') await count(few, client);
+    if (await known.has(pair)) return count(subjectLimiter, `known/${pair}`);
+    await Promise.all([count(clientLimiter, pair), count(subjectLimiter, subject)]);
+    if (code === 'license_key_unknown') await count(clientLimiter, client);
   };
 
   return {
@@ -86,11 +90,11 @@ export function createGuessLimit({ wrongGuesses, store, refusals }: GuessLimitOp
 
       if (blocks.isAny()) await refuseIfBlocked();
       try {
-        const answer = await ask();
+        const response = await ask();
         // Concurrent guesses are treated as consecutive ones.
         if (kind === 'read' && blocks.isAny()) await refuseIfBlocked();
         known.add(pair);
-        return answer;
+        return response;
       } catch (failure) {
         const { code } = toProblem(failure);
         if (!WRONG.has(code)) throw failure;

@@ -1,7 +1,7 @@
 // Stores counters in Redis, in memory without Redis or while it is down; and known clients in Redis.
 import type { Cluster, Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import { MORE_THAN_ANYBODY_TAKES } from './max-points.ts';
+import { INVALID_COUNT } from './max-points.ts';
 
 export type LimitStore = {
   /** Creates a limiter with one counter per key. `name` is part of the Redis key. */
@@ -44,7 +44,7 @@ return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1])}
 
 /** The same check for `get`. A value of another type has no number. */
 function isOurs({ consumedPoints, msBeforeNext }: RateLimiterRes, seconds: number): boolean {
-  const isCount = consumedPoints >= 0 && consumedPoints < MORE_THAN_ANYBODY_TAKES;
+  const isCount = consumedPoints >= 0 && consumedPoints < INVALID_COUNT;
   return isCount && msBeforeNext >= 0 && msBeforeNext <= 1_000 * seconds;
 }
 

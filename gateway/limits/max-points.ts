@@ -1,6 +1,6 @@
 // The bounds of rate-limit counts. A separate file: programs that only read settings must not load the limiter.
 
 /** A larger count is not one of ours, and is reset. */
-export const MORE_THAN_ANYBODY_TAKES = 1e9;
+export const INVALID_COUNT = 1e9;
 /** The most points of a window. Refused requests are counted too, so a count may exceed its points, but not 10 times. */
-export const MOST_POINTS = MORE_THAN_ANYBODY_TAKES / 10;
+export const MAX_POINTS = INVALID_COUNT / 10;

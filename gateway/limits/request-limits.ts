@@ -165,7 +165,7 @@ export type Load = {
   enter(): void;
   leave(): void;
   readonly inFlight: number;
-  /** Notes each error answer: the core sheds requests too. */
+  /** Notes each error response: the core sheds requests too. */
   note(problem: Problem): void;
   /** Whether a request was shed recently, so that load balancers should prefer another hub. */
   isShedding(): boolean;

@@ -1,7 +1,7 @@
 // Builds the OpenAPI Operation Object of one provider's callback from its driver.
 import { type DescField, getOption } from '@bufbuild/protobuf';
 import { field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
-import { LONGEST_READ, parseClaim } from '../../core/payment/callbacks/claim.ts';
+import { MAX_READ_CHARACTERS, parseClaim } from '../../core/payment/callbacks/claim.ts';
 import { CallbackMalformed, type PaymentDriver } from '../../core/payment/providers/driver.ts';
 import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts';
 import type { CallbackOperation, JsonSchema } from '../routes/operation.ts';
@@ -24,7 +24,7 @@ export function callbackObject(
   const { sessionId, fields } = CallbackService.method.receiveCallback.input.field;
   const { description, ...sessionSchema } = fieldSchema(sessionId, parts);
   const unread = unreadText(fields);
-  const read = { ...unread, maxLength: LONGEST_READ };
+  const read = { ...unread, maxLength: MAX_READ_CHARACTERS };
   const parameter = (name: string, required: boolean, schema: JsonSchema): JsonSchema => {
     const value = example?.parameters?.[name];
     return { name, in: 'query', required, schema, ...(value !== undefined && { example: value }) };

@@ -4,7 +4,7 @@ import { Health, HealthCheckResponse_ServingStatus } from '../../gen/grpc/health
 import { coalesce } from '../../lib/net/coalesce.ts';
 import { unavailable } from '../rpc-problem.ts';
 import type { Operation } from './operation.ts';
-import type { Answer, Route } from './routes.ts';
+import type { Route, RouteResponse } from './routes.ts';
 
 /**
  * `/healthz` and `/readyz`. Readiness calls grpc.health.v1.Health through `transport`, and fails while
@@ -15,7 +15,7 @@ export function healthRoutes(transport: Transport, isUnavailable: () => boolean)
 
   const look = coalesce(() => health.check({}, { timeoutMs: TIMEOUT_MS }), MAX_AGE_MS);
 
-  const ready = async (): Promise<Answer> => {
+  const ready = async (): Promise<RouteResponse> => {
     if (isUnavailable()) throw unavailable(new Error('requests are shed, or the hub starts or stops'));
     const { status } = await look().catch((failure: unknown) => {
       throw unavailable(failure);
@@ -37,7 +37,7 @@ const TIMEOUT_MS = 2_000;
 /** Probes usually repeat every few seconds, at most once a second. */
 const MAX_AGE_MS = 500;
 
-const OK: Answer = { status: 200, contentType: 'application/json', body: '{"ok":true}' };
+const OK: RouteResponse = { status: 200, contentType: 'application/json', body: '{"ok":true}' };
 
 const ANSWER = {
   description: 'Yes.',

@@ -7,20 +7,23 @@ import { textMember } from '../body/read-body.ts';
 import { type Guess, type GuessLimit, keySubject, licenseSubject } from '../limits/guess-limit.ts';
 import { tagged } from '../server/conditional-response.ts';
 import { LICENSE_OPERATIONS as about } from './license-operations.ts';
-import { type Answer, type Call, queryParameter, type Route } from './routes.ts';
+import { type Call, queryParameter, type Route, type RouteResponse } from './routes.ts';
 
-/** Routes under /v1, answered by the LicenseService behind `transport`. */
+/** Routes under /v1, served by the LicenseService behind `transport`. */
 export function licenseRoutes(transport: Transport, guesses: GuessLimit | undefined): Route[] {
   const licenses = createClient(LicenseService, transport);
-  const guard = (guess: Guess, kind: 'read' | 'write', ask: () => Promise<Answer>): Promise<Answer> =>
-    guesses === undefined ? ask() : guesses.guard(guess, kind, ask);
-  const byKey = (call: Call, ask: () => Promise<Answer>): Promise<Answer> => {
+  const guard = (
+    guess: Guess,
+    kind: 'read' | 'write',
+    ask: () => Promise<RouteResponse>,
+  ): Promise<RouteResponse> => (guesses === undefined ? ask() : guesses.guard(guess, kind, ask));
+  const byKey = (call: Call, ask: () => Promise<RouteResponse>): Promise<RouteResponse> => {
     const subject = keySubject(textMember(call.body, 'licenseKey') ?? '');
     return guard({ client: call.client, subject }, 'write', ask);
   };
-  const checkStatus = (call: Call): Promise<Answer> => {
+  const checkStatus = (call: Call): Promise<RouteResponse> => {
     const fingerprint = queryParameter(call.query, 'fp');
-    const ask = (): Promise<Answer> => status(licenses, call, fingerprint);
+    const ask = (): Promise<RouteResponse> => status(licenses, call, fingerprint);
     // Without a fingerprint there is nothing to guess.
     if (fingerprint === undefined) return ask();
     return guard({ client: call.client, subject: licenseSubject(call.param) }, 'read', ask);
@@ -73,7 +76,7 @@ export function licenseRoutes(transport: Transport, guesses: GuessLimit | undefi
 
 type Licenses = Client<typeof LicenseService>;
 
-async function activate(licenses: Licenses, { body, requestId }: Call): Promise<Answer> {
+async function activate(licenses: Licenses, { body, requestId }: Call): Promise<RouteResponse> {
   const machineLabel = textMember(body, 'machineLabel');
   const appVersion = textMember(body, 'appVersion');
   const request = {
@@ -87,7 +90,7 @@ async function activate(licenses: Licenses, { body, requestId }: Call): Promise<
   return json({ ok: true, license, publicKeyPem });
 }
 
-async function deactivate(licenses: Licenses, { body, requestId }: Call): Promise<Answer> {
+async function deactivate(licenses: Licenses, { body, requestId }: Call): Promise<RouteResponse> {
   const request = {
     licenseKey: textMember(body, 'licenseKey') ?? '',
     machineFingerprint: textMember(body, 'machineFingerprint') ?? '',
@@ -100,7 +103,7 @@ async function status(
   licenses: Licenses,
   call: Call,
   machineFingerprint: string | undefined,
-): Promise<Answer> {
+): Promise<RouteResponse> {
   const found = await licenses.checkStatus(
     { licenseId: call.param, ...(machineFingerprint !== undefined && { machineFingerprint }) },
     read(call),
@@ -121,12 +124,12 @@ async function status(
   });
 }
 
-async function publicKey(licenses: Licenses, call: Call): Promise<Answer> {
+async function publicKey(licenses: Licenses, call: Call): Promise<RouteResponse> {
   const { publicKeyPem, kid } = await licenses.getPublicKey({ app: call.param }, read(call));
   return tagged(call, kid, 'application/x-pem-file', publicKeyPem);
 }
 
-async function jwks(licenses: Licenses, call: Call): Promise<Answer> {
+async function jwks(licenses: Licenses, call: Call): Promise<RouteResponse> {
   const { keys } = await licenses.getJwks({ app: call.param }, read(call));
   const body = JSON.stringify({
     keys: keys.map(({ kty, crv, x, y, kid, alg, use }) => ({ kty, crv, x, y, kid, alg, use })),
@@ -134,7 +137,7 @@ async function jwks(licenses: Licenses, call: Call): Promise<Answer> {
   return tagged(call, hash('sha256', body, 'base64url'), 'application/jwk-set+json', body);
 }
 
-async function freeLimits(licenses: Licenses, call: Call): Promise<Answer> {
+async function freeLimits(licenses: Licenses, call: Call): Promise<RouteResponse> {
   const { limits } = await licenses.getFreeLimits({ app: call.param }, read(call));
   return json({ app: call.param, profile: 'free', limits: limitsOf(limits) });
 }
@@ -149,7 +152,7 @@ function read({ requestId, signal }: Call): { headers: { 'x-request-id': string 
   return { headers: { 'x-request-id': requestId }, ...(signal && { signal }) };
 }
 
-function json(value: object): Answer {
+function json(value: object): RouteResponse {
   return { status: 200, contentType: 'application/json', body: JSON.stringify(value) };
 }
 

@@ -7,7 +7,7 @@ import { VIEWER } from '../openapi/reference/viewer.ts';
 import { tagged, takesGzip } from '../server/conditional-response.ts';
 import { PAGE_SECURITY_HEADERS } from '../server/security-headers.ts';
 import type { Operation } from './operation.ts';
-import type { Answer, Call, Route } from './routes.ts';
+import type { Call, Route, RouteResponse } from './routes.ts';
 
 /**
  * `/openapi.json`, `/docs`, and the script and style sheet of the page, whose names contain a hash of their
@@ -34,8 +34,8 @@ export function referenceRoutes(): Route[] {
       about: ABOUT.page,
       handle: async (call) => {
         const { bytes, tag } = await page();
-        const answer = tagged(call, tag, HTML, bytes, 'no-cache');
-        return { ...answer, securityHeaders: PAGE_SECURITY_HEADERS };
+        const response = tagged(call, tag, HTML, bytes, 'no-cache');
+        return { ...response, securityHeaders: PAGE_SECURITY_HEADERS };
       },
     },
     { ...get, ...partOfPage(VIEWER.script, 'text/javascript; charset=utf-8') },
@@ -55,7 +55,7 @@ function partOfPage(
     pattern: `/docs/${name}`,
     countedAs: '/docs/viewer',
     about: { unlisted: 'a part of the page' },
-    async handle({ headers }: Call): Promise<Answer> {
+    async handle({ headers }: Call): Promise<RouteResponse> {
       const { bytes } = await file();
       const zipped = takesGzip(headers['accept-encoding']);
       return {

@@ -25,7 +25,7 @@ export type Call = {
   readonly signal: AbortSignal | undefined;
 };
 
-export type Answer = {
+export type RouteResponse = {
   readonly status: number;
   readonly contentType: string;
   readonly body: string | Buffer;
@@ -54,7 +54,7 @@ export type Route = {
   readonly fieldNames?: FieldNames;
   /** Description in the OpenAPI document. */
   readonly about: About;
-  readonly handle: (call: Call) => Answer | Promise<Answer>;
+  readonly handle: (call: Call) => RouteResponse | Promise<RouteResponse>;
 };
 
 export type Target = { readonly segments: readonly string[]; readonly query: string };

@@ -1,13 +1,14 @@
-// The endpoints that payment providers call back: strict parsing, one RPC, and the answer it gives.
+// The endpoints that payment providers call back: strict parsing, one RPC, and its response.
 import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts';
 import { type FormFields, parseForm } from '../body/form.ts';
 import { fieldProblem } from '../problem.ts';
-import type { Answer, Call, Route } from './routes.ts';
+import type { Call, Route, RouteResponse } from './routes.ts';
 
 /**
- * `/v1/webhooks/{gateway}`, answered by the CallbackService behind `transport`. It alone knows the gateways and the
- * method each calls back by. Not limited: providers call from few addresses, and none of their calls may be lost.
+ * `/v1/webhooks/{gateway}`, served by the CallbackService behind `transport`. Only that service knows the
+ * gateways and the HTTP method of each. Not limited: providers call from few addresses, and none of their
+ * calls may be lost.
  */
 export function webhookRoutes(transport: Transport): Route[] {
   const callbacks = createClient(CallbackService, transport);
@@ -27,8 +28,8 @@ export function webhookRoutes(transport: Transport): Route[] {
   ];
 }
 
-/** Not given up when the client leaves: the callback has to be journaled. */
-async function receive(callbacks: Client<typeof CallbackService>, call: Call): Promise<Answer> {
+/** Continues after the client disconnects, so that the callback is journaled. */
+async function receive(callbacks: Client<typeof CallbackService>, call: Call): Promise<RouteResponse> {
   const query = parseForm(call.query);
   const { session_id: sessionId, ...others } = query;
   const request = { gateway: call.param, method: call.method, ...(sessionId !== undefined && { sessionId }) };

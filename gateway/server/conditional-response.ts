@@ -1,5 +1,5 @@
 // Responses to conditional requests, and the negotiation of their compression (RFC 9110 sections 12 and 13).
-import type { Answer, Call } from '../routes/routes.ts';
+import type { Call, RouteResponse } from '../routes/routes.ts';
 
 /**
  * Returns the response with a strong entity tag; 304 if the client has it already (RFC 9110 section 13.1.2).
@@ -12,7 +12,7 @@ export function tagged(
   contentType: string,
   body: string | Buffer,
   cacheControl = 'public, max-age=300',
-): Answer {
+): RouteResponse {
   const etag = `"${tag}"`;
   const known = headers['if-none-match']?.split(',').map((each) => each.trim().replace(/^W\//, ''));
   const fresh = known?.some((each) => each === etag || each === '*') ?? false;

@@ -1,12 +1,16 @@
 // Cross-origin requests of browsers (Fetch standard, section 3.3), allowed for listed origins only.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Answer, Route } from '../routes/routes.ts';
+import type { Route, RouteResponse } from '../routes/routes.ts';
 
 export type Cors = {
   /** Headers of every response of a route (name, value, …), which permit listed origins to read it. */
   headers(route: Route, requested: IncomingHttpHeaders): readonly string[];
   /** The response to a preflight of a listed origin; undefined for any other request. */
-  preflight(route: Route, method: string | undefined, requested: IncomingHttpHeaders): Answer | undefined;
+  preflight(
+    route: Route,
+    method: string | undefined,
+    requested: IncomingHttpHeaders,
+  ): RouteResponse | undefined;
 };
 
 /** Applies to routes with `crossOrigin`: browsers do not call webhooks and health probes. */

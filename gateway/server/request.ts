@@ -16,11 +16,11 @@ import type { Load, RateLimit } from '../limits/request-limits.ts';
 import type { HttpMetrics } from '../metrics.ts';
 import { Problem } from '../problem.ts';
 import { rpcOf } from '../routes/operation.ts';
-import { type Answer, type Call, createMatcher, parseTarget, type Route } from '../routes/routes.ts';
+import { type Call, createMatcher, parseTarget, type Route, type RouteResponse } from '../routes/routes.ts';
 import { tooManyConnections, toProblem } from '../rpc-problem.ts';
 import type { ClientIp } from './client-ip.ts';
 import type { Cors } from './cors.ts';
-import { problemAnswer, sendResponse } from './send-response.ts';
+import { problemResponse, sendResponse } from './send-response.ts';
 
 export type RequestListenerOptions = {
   routes: readonly Route[];
@@ -84,7 +84,7 @@ export function createRequestListener(
     }
   }
 
-  async function respond(exchange: Exchange): Promise<Answer> {
+  async function respond(exchange: Exchange): Promise<RouteResponse> {
     const { req, requestId } = exchange;
     if (isSurplus(req.socket)) throw tooManyConnections();
     const ambiguity = findSmugglingSign(req);
@@ -125,7 +125,7 @@ export function createRequestListener(
   }
 
   /** Sheds only rate-limited routes: health must stay visible, and the core sheds callbacks it cannot journal. */
-  async function handle(route: Route, call: Call): Promise<Answer> {
+  async function handle(route: Route, call: Call): Promise<RouteResponse> {
     if (!route.limited) return await route.handle(call);
     load.enter();
     try {
@@ -141,11 +141,11 @@ export function createRequestListener(
     });
   }
 
-  function finish(exchange: Exchange, answer: Answer, failure?: Problem): void {
+  function finish(exchange: Exchange, response: RouteResponse, failure?: Problem): void {
     const { req, res, requestId, headers, route } = exchange;
-    const status = req.socket.destroyed ? CLIENT_GONE : answer.status;
+    const status = req.socket.destroyed ? CLIENT_GONE : response.status;
     if (!req.socket.destroyed) {
-      sendResponse(res, answer, {
+      sendResponse(res, response, {
         requestId,
         headers,
         close: failure?.closes === true || isDraining(),
@@ -167,7 +167,7 @@ export function createRequestListener(
     const problem = toProblem(failure, route && { rpc: rpcOf(route.about), fieldNames: route.fieldNames });
     load.note(problem);
     meter.problem(problem.code);
-    finish(exchange, problemAnswer(problem, requestId), problem);
+    finish(exchange, problemResponse(problem, requestId), problem);
   }
 
   /** Counts the request and returns its log line. */
@@ -175,7 +175,7 @@ export function createRequestListener(
     const { req, requestId, ip, route, startedAt } = exchange;
     exchange.status = status;
     const ms = performance.now() - startedAt;
-    meter.answered(route, status, ms / 1_000);
+    meter.responded(route, status, ms / 1_000);
     // Log the pattern: paths and queries contain ids and fingerprints.
     const rounded = Math.round(ms * 1_000) / 1_000;
     return { requestId, method: req.method, route: route?.pattern ?? null, status, ms: rounded, ip };

@@ -1,7 +1,7 @@
 // Writes a response so that a client can read it while still sending its request.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PROBLEM_TYPE, PROBLEMS, type Problem, problemBody } from '../problem.ts';
-import type { Answer } from '../routes/routes.ts';
+import type { RouteResponse } from '../routes/routes.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
 export type SendOptions = {
@@ -15,31 +15,31 @@ export type SendOptions = {
 };
 
 /** Sends a response with its length. */
-export function sendResponse(res: ServerResponse, answer: Answer, options: SendOptions): void {
+export function sendResponse(res: ServerResponse, response: RouteResponse, options: SendOptions): void {
   const { req } = res;
   const rest = unreadBytes(req);
   const close = options.close || rest > options.maxRestBytes;
   const headers = [
     'Content-Type',
-    answer.contentType,
+    response.contentType,
     'Cache-Control',
-    answer.cacheControl ?? 'no-store',
-    ...(answer.securityHeaders ?? SECURITY_HEADERS),
+    response.cacheControl ?? 'no-store',
+    ...(response.securityHeaders ?? SECURITY_HEADERS),
     'X-Request-Id',
     options.requestId,
     ...options.headers,
   ];
-  if (answer.status !== 204 && answer.status !== 304)
-    headers.push('Content-Length', String(Buffer.byteLength(answer.body)));
-  if (answer.headers !== undefined) headers.push(...answer.headers);
+  if (response.status !== 204 && response.status !== 304)
+    headers.push('Content-Length', String(Buffer.byteLength(response.body)));
+  if (response.headers !== undefined) headers.push(...response.headers);
   if (close) headers.push('Connection', 'close');
-  res.writeHead(answer.status, headers);
-  if (close && rest > 0) lingerAndEnd(res, answer.body);
-  else res.end(answer.body);
+  res.writeHead(response.status, headers);
+  if (close && rest > 0) lingerAndEnd(res, response.body);
+  else res.end(response.body);
 }
 
 /** Returns the response for a problem. */
-export function problemAnswer(problem: Problem, requestId: string): Answer {
+export function problemResponse(problem: Problem, requestId: string): RouteResponse {
   return {
     status: PROBLEMS[problem.code].status,
     contentType: PROBLEM_TYPE,
@@ -56,7 +56,7 @@ const LINGER_BYTES = 16 * 1024 * 1024;
  * Closing a socket with unread bytes resets it, and the client would lose the response (RFC 9112 section
  * 9.6).
  */
-function lingerAndEnd(res: ServerResponse, body: Answer['body']): void {
+function lingerAndEnd(res: ServerResponse, body: RouteResponse['body']): void {
   const { req } = res;
   let left = LINGER_BYTES;
   const end = (): void => {

@@ -89,7 +89,7 @@ export function gatewayRoutes(
 }
 
 /** The connections of one client beyond its cap that get a response; further ones are closed at once. */
-const SURPLUS_ANSWERED = 20;
+const MAX_SURPLUS_RESPONSES = 20;
 const SURPLUS_MS = 1_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 /** Longer than the 60 s for which load balancers usually keep an idle connection, so that they close it first. */
@@ -229,7 +229,7 @@ function capConnections(
     const excess = countExcess(socket);
     if (excess === 0) return;
     refusals.inc();
-    if (excess > SURPLUS_ANSWERED) {
+    if (excess > MAX_SURPLUS_RESPONSES) {
       socket.destroy();
       return;
     }

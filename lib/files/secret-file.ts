@@ -24,7 +24,7 @@ export function readSecretFile(path: string, what: string): string {
 }
 
 /** Larger than any secret. A pipe, or a file named by mistake, may be endless. */
-export const MOST_SECRET_BYTES = 1024 * 1024;
+export const MAX_SECRET_BYTES = 1024 * 1024;
 
 function readBounded(file: number, what: string): string {
   const chunks: Buffer[] = [];
@@ -35,8 +35,7 @@ function readBounded(file: number, what: string): string {
     if (read === 0) return Buffer.concat(chunks).toString();
     chunks.push(chunk.subarray(0, read));
     size += read;
-    if (size > MOST_SECRET_BYTES)
-      throw new Error(`${what} is too large for a secret: it has more than 1 MiB`);
+    if (size > MAX_SECRET_BYTES) throw new Error(`${what} is too large for a secret: it has more than 1 MiB`);
   }
 }
 

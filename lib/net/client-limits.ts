@@ -64,12 +64,12 @@ export function createRequestCap({
   const clients = new Quota<unknown>(perClient);
   return (request, response) => {
     const { remoteAddress = '' } = request.socket;
-    const claims = [
+    const uses = [
       ...('stream' in response ? [] : [{ quota: connections, key: request.socket }]),
       ...(isExempt(remoteAddress) ? [] : [{ quota: clients, key: clientKey(remoteAddress) }]),
     ];
-    if (takeAll(claims) === undefined) {
-      response.once('close', () => releaseAll(claims));
+    if (takeAll(uses) === undefined) {
+      response.once('close', () => releaseAll(uses));
       return true;
     }
     if ('stream' in response) response.stream.close(constants.NGHTTP2_REFUSED_STREAM);
@@ -149,7 +149,9 @@ export class Quota<K> {
 /** A quota and the key that uses it. */
 export type QuotaUse = { readonly quota: Quota<unknown>; readonly key: unknown };
 
-/** Takes one of each claim, or none. Returns the claim that has no room; undefined on success. */
+/**
+ * Takes one unit of each quota, or of none. Returns the first use whose quota is full; undefined on success.
+ */
 export function takeAll(uses: readonly QuotaUse[]): QuotaUse | undefined {
   const full = uses.find(({ quota, key }) => !quota.hasRoom(key));
   if (full !== undefined) return full;

@@ -111,13 +111,13 @@ export function inExchangeSpan(exchange: TracedExchange, work: () => Promise<voi
         'hub.request.id': requestId,
       });
       await work();
-      describeAnswer(span, exchange);
+      describeResponse(span, exchange);
     },
     ROOT_CONTEXT,
   );
 }
 
-function describeAnswer(span: Span, { req, route, status }: TracedExchange): void {
+function describeResponse(span: Span, { req, route, status }: TracedExchange): void {
   if (route !== undefined) {
     span.updateName(`${methodOf(req.method)} ${route.pattern}`);
     span.setAttributes({ 'http.route': route.pattern, 'url.path': pathOf(req.url ?? '', route.pattern) });

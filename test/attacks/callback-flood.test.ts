@@ -22,8 +22,8 @@ const CONNECTIONS = 8;
 /** Callbacks that the session may keep. */
 const KEPT = 40;
 const FORM_BYTES = 65_536;
-const MOST_BYTES = 1_000_000;
-const MOST_MS = 1_000;
+const MAX_BYTES = 1_000_000;
+const MAX_MS = 1_000;
 
 describe('a flood of junk callbacks for one session', function () {
   this.timeout(120_000); // a hundred megabytes, on a shared machine
@@ -88,8 +88,8 @@ describe('a flood of junk callbacks for one session', function () {
 
     const begun = performance.now();
     const story = await inspect(payments, session);
-    expect(performance.now() - begun, 'milliseconds to inspect the session').to.be.below(MOST_MS);
-    expect(toBinary(InspectChargeSessionResponseSchema, story).length).to.be.below(MOST_BYTES);
+    expect(performance.now() - begun, 'milliseconds to inspect the session').to.be.below(MAX_MS);
+    expect(toBinary(InspectChargeSessionResponseSchema, story).length).to.be.below(MAX_BYTES);
     const sum = (of: 'kept' | 'onlyCounted') =>
       story.callbackCounts.reduce((total, count) => total + Number(count[of]), 0);
     expect({ kept: sum('kept'), onlyCounted: sum('onlyCounted') }).to.deep.equal({
@@ -99,7 +99,7 @@ describe('a flood of junk callbacks for one session', function () {
     expect(story.usageLog?.gatewayTransactionId).to.be.a('string').and.not.equal('');
     isOver = true;
     await healthy;
-    expect(slowestMs, 'the slowest answer of /healthz, in milliseconds').to.be.below(2 * MOST_MS);
+    expect(slowestMs, 'the slowest answer of /healthz, in milliseconds').to.be.below(2 * MAX_MS);
 
     // What comes after the payment is only counted as well.
     await send(CONNECTIONS);

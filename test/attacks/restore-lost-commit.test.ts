@@ -62,7 +62,7 @@ describe('a restore whose commit gets no response', function () {
   });
 
   /** @param beforeCommit All rows are loaded, and the next `commit` is that of the restore. */
-  const restore = (beforeCommit: () => void, patienceMs = 15_000, path = file) =>
+  const restore = (beforeCommit: () => void, retryForMs = 15_000, path = file) =>
     restoreBackup(createReadStream(path), {
       findDatabase: async () => ({ url: proxy.url }),
       openDatabase: openQuietly,
@@ -73,7 +73,7 @@ describe('a restore whose commit gets no response', function () {
       masterKey: {},
       hubVersion: '0.0.0-test',
       passphrase: PASSPHRASE,
-      patienceMs,
+      retryForMs,
     });
   const messageOf = (work: Promise<unknown>): Promise<string> =>
     work.then(

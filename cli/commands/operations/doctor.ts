@@ -6,7 +6,7 @@ import { CliError, EXIT } from '../../errors/failure.ts';
 import { list } from '../../output/json-schema.ts';
 import { addWatch, watchItems } from '../../output/watch-list.ts';
 import { addSettings } from '../../serve/settings.ts';
-import { FINDING, FINDING_COLUMNS } from '../../views/operations/finding.ts';
+import { CHECK_RESULT, CHECK_RESULT_COLUMNS } from '../../views/operations/check-result.ts';
 
 export function registerDoctor(program: Command, commandContext: CommandContext): void {
   const command = addVerb(program, 'doctor', {
@@ -15,7 +15,7 @@ export function registerDoctor(program: Command, commandContext: CommandContext)
     description:
       'Checks the configuration, the data directory, the keys and the secrets they seal, the database, dead and waiting callbacks, Redis, the clock and the running hub (its processes, tasks, sweep, partitions, audit chain and certificate), with the settings of serve. Changes nothing. Starts a stopped embedded PostgreSQL for the duration of the checks. Exits 1 if a check failed.',
     examples: ['hubctl doctor --output json', 'hubctl doctor --watch --interval 10'],
-    prints: { document: list(FINDING) },
+    prints: { document: list(CHECK_RESULT) },
   });
   addWatch(command).action(async ({ watch, interval, ...flags }) => {
     const { runChecks } = await import('../../doctor/checks.ts');
@@ -23,13 +23,13 @@ export function registerDoctor(program: Command, commandContext: CommandContext)
       const look = () => runChecks(flags, process.env, commandContext);
       return watchItems(
         commandContext,
-        { look, columns: FINDING_COLUMNS, id: (item) => item.check, newestFirst: false, none: '' },
+        { look, columns: CHECK_RESULT_COLUMNS, id: (item) => item.check, newestFirst: false, none: '' },
         interval,
       );
     }
     const line = commandContext.progress.show(() => 'Checking the hub');
     const findings = await runChecks(flags, process.env, commandContext).finally(() => line.end());
-    await commandContext.out.list([findings], FINDING_COLUMNS);
+    await commandContext.out.list([findings], CHECK_RESULT_COLUMNS);
     const failed = findings.filter((finding) => finding.state === 'failed').length;
     if (failed > 0)
       throw new CliError('unhealthy', EXIT.failed, `${failed} of ${findings.length} checks failed.`);

@@ -1,22 +1,25 @@
-// The metrics of all workers as those of one hub: whichever worker is asked, it tells the sum.
+// The metrics of all workers as those of one hub. Each worker returns the sum for all workers.
 import { type Family, mergeFamilies } from '../../../lib/metrics/family.ts';
 import { createMetrics, type GaugeSpec } from '../../../lib/metrics/metrics.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 
-/** What is needed of a worker process. */
-type Member = { readonly id: number; send(message: ToWorker, done: () => void): unknown };
+/** The members of a worker process that are needed here. */
+type WorkerProcess = { readonly id: number; send(message: ToWorker, done: () => void): unknown };
 
 export type WorkerMetrics = {
   /** A worker that serves from now on. */
-  add(worker: Member): void;
-  /** It has ended; `died` if nobody told it to. */
-  remove(worker: Member, died: boolean): void;
-  /** What it says about metrics. */
-  hear(worker: Member, message: Extract<FromWorker, { gather: number } | { measured: unknown }>): void;
+  add(worker: WorkerProcess): void;
+  /** The worker has ended. `died`: without a request to end. */
+  remove(worker: WorkerProcess, died: boolean): void;
+  /** Handles a message about metrics. */
+  receive(
+    worker: WorkerProcess,
+    message: Extract<FromWorker, { gather: number } | { measured: unknown }>,
+  ): void;
 };
 
-/** A worker that does not say what it has measured within so long is stuck; what it said last counts. */
-const PATIENCE_MS = 1_000;
+/** A worker that does not reply within this time counts as stuck. Its latest counters are used. */
+const REPLY_TIMEOUT_MS = 1_000;
 
 export const WORKERS: GaugeSpec = {
   name: 'hub_workers',
@@ -30,10 +33,10 @@ export const DEATHS = {
 
 /** For the process that starts the workers. `wanted`: how many there should be. */
 export function createWorkerMetrics(wanted: number): WorkerMetrics {
-  const serving = new Map<number, Member>();
-  const said = new Map<number, readonly Family[]>();
-  /** Counts of workers that have ended, up to when they were last asked: a sum that falls is a restart to Prometheus. */
-  let departed: (readonly Family[])[] = [];
+  const serving = new Map<number, WorkerProcess>();
+  const latest = new Map<number, readonly Family[]>();
+  /** The latest counters of workers that have ended. Prometheus takes a sum that falls for a restart. */
+  let endedCounters: (readonly Family[])[] = [];
   let deaths = 0;
   let answering = 0;
   const awaited = new Map<number, (families: readonly Family[]) => void>();
@@ -47,24 +50,24 @@ export function createWorkerMetrics(wanted: number): WorkerMetrics {
   ]);
   own.observedCounter(DEATHS, () => deaths);
 
-  /** Whether it answered. */
-  const ask = (worker: Member): Promise<boolean> =>
+  /** Resolves with whether the worker replied. */
+  const ask = (worker: WorkerProcess): Promise<boolean> =>
     new Promise((resolve) => {
       const question = ++questions;
-      const done = (answered: boolean): void => {
+      const done = (replied: boolean): void => {
         clearTimeout(timer);
         awaited.delete(question);
-        resolve(answered);
+        resolve(replied);
       };
-      const timer = setTimeout(done, PATIENCE_MS, false);
+      const timer = setTimeout(done, REPLY_TIMEOUT_MS, false);
       awaited.set(question, (families) => {
-        if (serving.has(worker.id)) said.set(worker.id, families);
+        if (serving.has(worker.id)) latest.set(worker.id, families);
         done(true);
       });
       worker.send({ measure: question }, () => {}); // it may end meanwhile
     });
 
-  const gather = async (asker: Member): Promise<Family[]> => {
+  const gather = async (asker: WorkerProcess): Promise<Family[]> => {
     const others = [...serving.values()].filter(({ id }) => id !== asker.id);
     const stuck = new Set<number>();
     await Promise.all(
@@ -74,12 +77,12 @@ export function createWorkerMetrics(wanted: number): WorkerMetrics {
     );
     answering = serving.size - [...stuck].filter((id) => serving.has(id)).length;
     const ofPool = await own.collectOwn();
-    const parts = [...said].map(([id, families]) => (stuck.has(id) ? families.filter(isCount) : families));
-    const ended = departed;
+    const parts = [...latest].map(([id, families]) => (stuck.has(id) ? families.filter(isCount) : families));
+    const ended = endedCounters;
     const total = await mergeFamilies([ofPool, ...parts, ...ended]);
     if (ended.length > 1) {
       const joined = await mergeFamilies(ended);
-      if (departed === ended) departed = [joined];
+      if (endedCounters === ended) endedCounters = [joined];
     }
     return total;
   };
@@ -91,22 +94,22 @@ export function createWorkerMetrics(wanted: number): WorkerMetrics {
     remove({ id }, died) {
       if (died) deaths += 1;
       serving.delete(id);
-      const counts = (said.get(id) ?? []).filter(isCount);
-      said.delete(id);
-      if (counts.length > 0) departed = [...departed, counts];
+      const counts = (latest.get(id) ?? []).filter(isCount);
+      latest.delete(id);
+      if (counts.length > 0) endedCounters = [...endedCounters, counts];
     },
-    hear(worker, message) {
+    receive(worker, message) {
       if ('measured' in message) return awaited.get(message.for)?.(message.measured);
-      if (serving.has(worker.id)) said.set(worker.id, message.own);
+      if (serving.has(worker.id)) latest.set(worker.id, message.own);
       gather(worker).then(
         (gathered) => worker.send({ gathered, for: message.gather }, () => {}),
-        () => {}, // it waits in vain, and says so
+        () => {}, // the worker times out and logs it
       );
     },
   };
 }
 
-/** What a gauge said last says nothing about now. */
+/** An old value of a gauge is not valid now. */
 function isCount({ type }: Family): boolean {
   return type !== 'gauge';
 }

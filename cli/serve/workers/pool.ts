@@ -59,7 +59,7 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPo
         metrics.add(worker);
         ready.resolve(message.ready);
       } else if ('failed' in message) lastWords = message.failed;
-      else metrics.hear(worker, message);
+      else metrics.receive(worker, message);
     });
     let served = false;
     worker.once('exit', (code, signal) => {
@@ -104,8 +104,8 @@ function tell(message: ToWorker): void {
 export async function stopWorkers(graceMs: number, logger: Logger): Promise<void> {
   const ends = living().map((worker) => once(worker, 'exit'));
   tell('stop');
-  const patience = new AbortController();
-  const impatient = setTimeout(graceMs, undefined, { signal: patience.signal }).then(
+  const cancelKill = new AbortController();
+  const killLater = setTimeout(graceMs, undefined, { signal: cancelKill.signal }).then(
     () => {
       for (const worker of living()) {
         logger.warn({ worker: worker.id, pid: worker.process.pid }, 'a worker does not stop: killing it');
@@ -115,8 +115,8 @@ export async function stopWorkers(graceMs: number, logger: Logger): Promise<void
     () => {}, // all have ended
   );
   await Promise.all(ends);
-  patience.abort();
-  await impatient;
+  cancelKill.abort();
+  await killLater;
 }
 
 function living(): Worker[] {

@@ -3,18 +3,18 @@ import { formatAmount } from '../amount.ts';
 import { mayDecide, type Payment } from '../ledger.ts';
 import { escaped, pageOf } from './layout.ts';
 
-const MOST_SHOWN = 50;
+const MAX_SHOWN_PAYMENTS = 50;
 
 export function indexPage(payments: readonly Payment[]): string {
   const open = payments.filter(mayDecide).toReversed();
-  const rest = open.length - MOST_SHOWN;
+  const rest = open.length - MAX_SHOWN_PAYMENTS;
   return pageOf(
     'Payment providers, simulated',
     `<p class="badge">Simulator: no real money moves</p>
 <h1>${open.length === 0 ? 'No payment is open' : `Open payments: ${open.length}`}</h1>
 <p>${open.length === 0 ? 'Create one with hubctl session create, and look again.' : 'The latest first.'}</p>
 <ul class="open">
-${open.slice(0, MOST_SHOWN).map(entry).join('\n')}
+${open.slice(0, MAX_SHOWN_PAYMENTS).map(entry).join('\n')}
 </ul>
 ${rest > 0 ? `<p>And ${rest} more.</p>` : ''}`,
   );

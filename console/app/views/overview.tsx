@@ -10,12 +10,12 @@ import { Moment, spanText } from '../components/timestamp.tsx';
 import { useLive } from '../live.ts';
 import {
   type Backlog,
+  callbacksToReview,
   counted,
-  findingsOf,
   loadOverview,
   longestWait,
   type Overview,
-  troubleOf,
+  problemsOf,
 } from '../overview-query.ts';
 import { roleName } from '../permissions.ts';
 import { linkTo } from '../route.ts';
@@ -52,8 +52,8 @@ export function OverviewView({ who }: { readonly who: SignedIn }) {
 }
 
 function Verdict({ seen }: { readonly seen: Overview }) {
-  const findings = findingsOf(seen);
-  if (findings.length === 0) {
+  const problems = problemsOf(seen);
+  if (problems.length === 0) {
     return (
       <div class="verdict good">
         <strong>No problems.</strong> The hub serves{seen.backlog && ', and no callback needs attention'}.
@@ -63,10 +63,10 @@ function Verdict({ seen }: { readonly seen: Overview }) {
   return (
     <div class="verdict bad">
       <strong>
-        {findings.length === 1 ? '1 problem needs attention' : `${findings.length} problems need attention`}
+        {problems.length === 1 ? '1 problem needs attention' : `${problems.length} problems need attention`}
       </strong>
       <ul>
-        {findings.map(({ text, advice, link }) => (
+        {problems.map(({ text, advice, link }) => (
           <li key={text}>
             {text} {link ? <a href={link}>{advice}</a> : <span class="muted">{advice}</span>}
           </li>
@@ -152,7 +152,7 @@ function TroubleTable({ backlog }: { readonly backlog: Backlog }) {
       <h2 id="trouble">Callbacks that are waiting or failed</h2>
       <Table
         caption="Callbacks that are waiting or failed"
-        rows={troubleOf(backlog)}
+        rows={callbacksToReview(backlog)}
         keyOf={({ callbackId }) => callbackId}
         empty="None: all callbacks are processed."
         columns={[

@@ -8,7 +8,7 @@ import type { Pool } from 'pg';
 import type { Counter } from 'prom-client';
 import type { Clock } from '../../clock.ts';
 import { newUuid } from '../../ids.ts';
-import { inTransaction, mayBeOfOne } from '../../storage/sql/transaction.ts';
+import { inTransaction, mayBeCausedByOneItem } from '../../storage/sql/transaction.ts';
 import { type LicenseTerms, TERMS, TERMS_JOINS } from '../terms.ts';
 
 export type SeatRequest = {
@@ -48,7 +48,7 @@ export async function allocateSeats(
   try {
     return await allocateBatch(requests, onLocked, options);
   } catch (error) {
-    if (requests.length === 1 || !mayBeOfOne(error)) throw error;
+    if (requests.length === 1 || !mayBeCausedByOneItem(error)) throw error;
     const alone = requests.map((request) => allocateBatch([request], onLocked, options));
     return (await Promise.allSettled(alone)).map((result) =>
       result.status === 'fulfilled' ? result.value[0] : result.reason,

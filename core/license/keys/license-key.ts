@@ -17,7 +17,7 @@ export function newLicenseKey(random: (size: number) => Uint8Array = randomBytes
   return keyFrom(random(RANDOM_SYMBOLS), 0);
 }
 
-/** Generates many keys. One call for all random bytes: the calls are most of the work. */
+/** Generates many keys. Requests all random bytes in one call, because each call is expensive. */
 export function newLicenseKeys(count: number): string[] {
   const pool = randomBytes(count * RANDOM_SYMBOLS);
   return Array.from({ length: count }, (_, index) => keyFrom(pool, index * RANDOM_SYMBOLS));

@@ -27,7 +27,7 @@ export type CallbacksOptions = {
 };
 
 /** The latest verifications of a callback that are shown. */
-const MOST_VERIFICATIONS = 200;
+const MAX_VERIFICATIONS = 200;
 
 export function createCallbacks({ db, driverOf }: CallbacksOptions) {
   const trace = async (callback: Callback): Promise<TracedCallback> => {
@@ -69,7 +69,7 @@ export function createCallbacks({ db, driverOf }: CallbacksOptions) {
         .find(
           VerificationSchema,
           { callback: callback.id },
-          { orderBy: { id: 'desc' }, limit: MOST_VERIFICATIONS },
+          { orderBy: { id: 'desc' }, limit: MAX_VERIFICATIONS },
         );
       return { callback: await trace(callback), verifications: verifications.toReversed() };
     },

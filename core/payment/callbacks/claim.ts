@@ -19,9 +19,9 @@ export type ReceivedCallback = {
 /**
  * The maximum length, in characters, of a field that a driver reads. Providers send shorter ids and words.
  */
-export const LONGEST_READ = 255;
+export const MAX_READ_CHARACTERS = 255;
 /** The maximum size of a field that the journal stores only for operators: amounts, ids, words. */
-export const MOST_SHOWN_BYTES = 100;
+export const MAX_SHOWN_BYTES = 100;
 /**
  * The journal's name for the fields it does not store. No callback can have it: brackets are refused in
  * names.
@@ -40,10 +40,12 @@ export function parseClaim(
 ): CallbackClaim {
   const given = Object.entries(fields).filter(([name]) => reads.includes(name));
   // Counts characters, as the contract does: some take two UTF-16 code units.
-  const tooLong = given.find(([, value]) => value.length > LONGEST_READ && [...value].length > LONGEST_READ);
+  const tooLong = given.find(
+    ([, value]) => value.length > MAX_READ_CHARACTERS && [...value].length > MAX_READ_CHARACTERS,
+  );
   if (tooLong !== undefined) {
     const [name] = tooLong;
-    throw new CallbackMalformed(name, `${name} must be at most ${LONGEST_READ} characters`);
+    throw new CallbackMalformed(name, `${name} must be at most ${MAX_READ_CHARACTERS} characters`);
   }
   return readCallback(Object.fromEntries(given));
 }
@@ -87,7 +89,7 @@ export function keptFields(
   for (const [name, value] of Object.entries(fields)) {
     if (unjournaled.includes(name)) continue;
     const isKept =
-      reads.includes(name) || (shows.includes(name) && Buffer.byteLength(value) <= MOST_SHOWN_BYTES);
+      reads.includes(name) || (shows.includes(name) && Buffer.byteLength(value) <= MAX_SHOWN_BYTES);
     (isKept ? kept : others).push([name, value]);
   }
   return Object.fromEntries(others.length > 0 ? [...kept, [OTHER_FIELDS, summarize(others)]] : kept);
@@ -112,7 +114,7 @@ type Resolvable = Pick<ReceivedCallback, 'gateway' | 'claimedSessionId'> & {
 
 /**
  * Finds the session of a callback: by `session_id`, then by the transaction id, then by the provider's
- * payment id or session key (spec 4.1 and 4.3). Skips an id that names no session. A forged callback can name
+ * payment id or session key. Skips an id that names no session. A forged callback can name
  * any session, so verification has to follow.
  */
 export async function resolveSession(

@@ -51,7 +51,7 @@ export type JournaledCallbacks = {
 };
 
 /** The journal's reason for callbacks that failed because of an error of the hub. */
-export const HUB_IN_TROUBLE = 'the hub could not process it: see its log';
+export const HUB_FAILED = 'the hub could not process it: see its log';
 
 export function createJournaledCallbacks(pool: Pool, clock: Clock): JournaledCallbacks {
   const finish = createBatcher<Finished, void>({

@@ -13,7 +13,7 @@ import { isContested } from '../settlement/status-machine.ts';
 import type { VerifySession } from '../verification/verify.ts';
 import { mayBePaid, reasonIgnored, resolveSession } from './claim.ts';
 import {
-  HUB_IN_TROUBLE,
+  HUB_FAILED,
   type JournaledCallback,
   type JournaledCallbacks,
   type Outcome,
@@ -107,7 +107,7 @@ async function processOnce(
     });
   }
   const { outcome } = claim;
-  if ((outcome === 'failed' || outcome === 'cancelled') && !contradicts(outcome, session)) {
+  if ((outcome === 'failed' || outcome === 'cancelled') && !isContradicted(outcome, session)) {
     // A failure moves no money: it settles the session without verification until the provider says
     // otherwise.
     const verdict = { kind: 'claimed', status: outcome, detail: `a callback said ${claim.status}` } as const;
@@ -198,15 +198,15 @@ async function finish(
 async function recordFailure(options: ProcessOptions, callback: JournaledCallback): Promise<void> {
   const { clock, giveUpAfterMs, journaled } = options;
   const triedMs = callback.triedSince ? clock().getTime() - callback.triedSince.getTime() : 0;
-  if (triedMs < giveUpAfterMs) await journaled.recordFailedAttempt(callback.id, HUB_IN_TROUBLE);
-  else await finish(options, callback, { state: 'dead', reason: `given up: ${HUB_IN_TROUBLE}` });
+  if (triedMs < giveUpAfterMs) await journaled.recordFailedAttempt(callback.id, HUB_FAILED);
+  else await finish(options, callback, { state: 'dead', reason: `given up: ${HUB_FAILED}` });
 }
 
 /**
  * Whether claims about the session have contradicted each other, this one included: then only the provider
  * decides.
  */
-function contradicts(status: ChargeStatusName, session: StoredSession): boolean {
+function isContradicted(status: ChargeStatusName, session: StoredSession): boolean {
   return isContested(session) && session.status !== status;
 }
 

@@ -35,7 +35,7 @@ export type ReceiveCallback = {
    */
   receive(request: CallbackRequest): Promise<PaymentDriver['callback']['acknowledgement']>;
   /** Waits for the inline attempts that outlast their answers. */
-  settled(): Promise<void>;
+  idle(): Promise<void>;
   /** The number of callbacks being processed. */
   readonly underWay: number;
 };
@@ -44,12 +44,12 @@ export function createReceiveCallback(options: ReceiveOptions): ReceiveCallback 
   const { journal, process, metrics, logger, budgetMs, maxInline } = options;
   let underWay = 0;
   let onIdle: (() => void) | undefined;
-  const takeSlot = (): boolean => {
+  const takePlace = (): boolean => {
     if (underWay >= maxInline) return false;
     underWay += 1;
     return true;
   };
-  const freeSlot = (): void => {
+  const freePlace = (): void => {
     underWay -= 1;
     if (underWay === 0) onIdle?.();
   };
@@ -62,7 +62,7 @@ export function createReceiveCallback(options: ReceiveOptions): ReceiveCallback 
       const callbackId = formatId('cb', callback.id);
       logger.error({ callbackId, err: error }, 'cannot process the callback inline; a job will retry it');
     } finally {
-      freeSlot();
+      freePlace();
     }
   };
 
@@ -87,27 +87,27 @@ export function createReceiveCallback(options: ReceiveOptions): ReceiveCallback 
         fields: keptFields(driver.callback, fields),
         claim,
       };
-      // Ignored statuses are seldom processed, so a flood of them takes no slots from other callbacks.
+      // Ignored statuses are seldom processed, so a flood of them takes no places from other callbacks.
       const isIgnored = claim.outcome === 'ignored';
-      const hasSlot = !isIgnored && takeSlot();
-      const result = await journal.append(received, hasSlot && mayBePaid(claim)).catch((error) => {
-        if (hasSlot) freeSlot();
+      const hasPlace = !isIgnored && takePlace();
+      const result = await journal.append(received, hasPlace && mayBePaid(claim)).catch((error) => {
+        if (hasPlace) freePlace();
         throw error;
       });
       report(result, gateway);
       if (result.kind !== 'received') {
-        if (hasSlot) freeSlot();
-      } else if (hasSlot || (isIgnored && takeSlot())) {
+        if (hasPlace) freePlace();
+      } else if (hasPlace || (isIgnored && takePlace())) {
         await within(attempt(result.callback), budgetMs);
       }
       return acknowledgement;
     },
 
-    async settled() {
+    async idle() {
       if (underWay === 0) return;
-      const idle = Promise.withResolvers<void>();
-      onIdle = idle.resolve;
-      await idle.promise;
+      const finished = Promise.withResolvers<void>();
+      onIdle = finished.resolve;
+      await finished.promise;
     },
     get underWay() {
       return underWay;

@@ -27,7 +27,7 @@ export type WaitingCallback = {
 export type WaitingCallbacks = {
   /**
    * Gathers the callbacks that a verification of the session answers. Must run before the provider call: its
-   * answer may be older than a callback that arrives during the call. If more than `MOST_WAITING` wait, the
+   * answer may be older than a callback that arrives during the call. If more than `MAX_WAITING_CALLBACKS` wait, the
    * newest ones are finished as `ignored`.
    *
    * @param trigger The callback that triggers the verification.
@@ -74,7 +74,7 @@ export type WaitingOptions = {
  * Callbacks of one session that may wait. A provider repeats a callback a few times, so most of so many are
  * forged.
  */
-export const MOST_WAITING = 256;
+export const MAX_WAITING_CALLBACKS = 256;
 
 const JOINED = 'one of too many callbacks of the session: the verification for the older ones covers it';
 
@@ -142,7 +142,7 @@ export function createWaitingCallbacks(options: WaitingOptions): WaitingCallback
     logger.warn(details, 'too many callbacks of one session wait; the newest ones are ignored');
   };
 
-  /** Reads one more than `MOST_WAITING` to detect that there are too many. */
+  /** Reads one more than `MAX_WAITING_CALLBACKS` to detect that there are too many. */
   const readWaiting = createBatcher<string, Waiting[]>({
     maxSize: 64,
     maxInFlight: 2,
@@ -156,7 +156,7 @@ export function createWaitingCallbacks(options: WaitingOptions): WaitingCallback
                    "triedSinceMs"
                  from callback where session_id = t.session_id and state = 'received' order by id limit $2
                ) w`,
-        values: [[...new Set(sessionIds)], MOST_WAITING + 1],
+        values: [[...new Set(sessionIds)], MAX_WAITING_CALLBACKS + 1],
       });
       return sessionIds.map((id) => rows.filter(({ sessionId }) => sessionId === id));
     },
@@ -165,8 +165,8 @@ export function createWaitingCallbacks(options: WaitingOptions): WaitingCallback
   return {
     async gather(sessionId, trigger) {
       const rows = await readWaiting(sessionId);
-      const kept = rows.slice(0, MOST_WAITING);
-      const last = rows.length > MOST_WAITING ? kept.at(-1) : undefined;
+      const kept = rows.slice(0, MAX_WAITING_CALLBACKS);
+      const last = rows.length > MAX_WAITING_CALLBACKS ? kept.at(-1) : undefined;
       if (last !== undefined) await finishLaterThan(sessionId, last.id);
       const others = kept
         .filter(({ id }) => id !== trigger?.id)

@@ -95,9 +95,9 @@ export function markOtherPayments(
   };
 }
 
-/** Payment ids of one check: each takes a provider call of its own if the provider has no list. */
+/** Checkout ids of one check: each takes a provider call of its own if the provider has no list. */
 const MAX_CHECKED = 5;
-/** Payment ids that a session keeps. */
+/** Checkout ids that a session keeps. */
 export const MAX_CHECKOUTS = 50;
 
 /** SQL: the newest distinct elements of an array, the oldest of them first. */
@@ -110,7 +110,7 @@ export function newestCheckouts(all: string): string {
 }
 
 /**
- * SQL: the statement that stores payment ids. `found` selects session ids, each with an array of payment ids.
+ * SQL: the statement that stores checkout ids. `found` selects session ids, each with an array of checkout ids.
  */
 export function storeCheckouts(found: string): string {
   // callback_count_pkey; in the order of the ids, so that concurrent statements cannot deadlock
@@ -121,7 +121,7 @@ export function storeCheckouts(found: string): string {
 }
 
 /**
- * SQL: whether a payment id belongs neither to a session nor to a known duplicate payment of this session.
+ * SQL: whether a checkout id belongs neither to a session nor to a known duplicate payment of this session.
  */
 export function isUnknownCheckout(sessionId: string, checkout: string): string {
   // charge_session_provider_payment_id_key, duplicate_payment_session_idx
@@ -132,7 +132,7 @@ export function isUnknownCheckout(sessionId: string, checkout: string): string {
       where d.session_id = ${sessionId} and d.provider_payment_id = ${checkout})`;
 }
 
-/** The payment ids of one check, the newest first. */
+/** The checkout ids of one check, the newest first. */
 export type CheckoutBatch = {
   readonly ids: readonly string[];
   /** The session's count of verifications triggered by callbacks when the ids were read. */

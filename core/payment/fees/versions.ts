@@ -28,9 +28,9 @@ export type FeeAuthor = { readonly actor: Actor; readonly isLimited: boolean };
 export type FeeRuleWithState = { readonly rule: FeeRule; readonly state: FeeRuleStateName };
 
 /** Rules in force or planned. Every settlement reads the ones in force. */
-const MOST_RULES = 500;
+const MAX_RULES = 500;
 /** The newest ended versions that a list returns. */
-const MOST_ENDED_LISTED = 1_000;
+const MAX_ENDED_LISTED = 1_000;
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createFeeRules({ db, clock, driverOf }: FeeRulesOptions) {
@@ -50,8 +50,8 @@ export function createFeeRules({ db, clock, driverOf }: FeeRulesOptions) {
         await lockRules(em);
         // Read after the lock is granted, so that no version begins before one added meanwhile.
         const now = clock();
-        if ((await em.count(FeeRuleSchema, notEnded(now))) >= MOST_RULES) {
-          const message = `a hub has at most ${MOST_RULES} fee rules in force or planned: retire one`;
+        if ((await em.count(FeeRuleSchema, notEnded(now))) >= MAX_RULES) {
+          const message = `a hub has at most ${MAX_RULES} fee rules in force or planned: retire one`;
           throw new HubError('too_many', message, { field: 'rule' });
         }
         const { validFrom, validTo } = checkPeriod(period, now);
@@ -113,7 +113,7 @@ export function createFeeRules({ db, clock, driverOf }: FeeRulesOptions) {
         ? await em.find(
             FeeRuleSchema,
             { $and: [{ validTo: { $lte: now } }, ...ofSlot] },
-            { populate: ['slot'], orderBy: { id: 'desc' }, limit: MOST_ENDED_LISTED },
+            { populate: ['slot'], orderBy: { id: 'desc' }, limit: MAX_ENDED_LISTED },
           )
         : [];
       const rules = [...current, ...ended].sort(inOrder);

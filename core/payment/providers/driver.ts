@@ -48,9 +48,9 @@ export type PaymentDriver = {
   verify(access: ProviderAccess, expected: ExpectedPayment): Promise<Verdict>;
 
   /**
-   * Finds the payments that stand at the provider for a paid session, whatever their amounts. May omit the
-   * one that settled it. Sends queries only and moves no money. An unanswered payment id hides no other
-   * payment.
+   * Finds the payments of a paid session that the provider has not reversed, with any amount. May omit the
+   * one that settled it. Sends queries only and moves no money. If the provider does not answer about one id,
+   * the result still contains the others.
    *
    * @throws ProviderUnavailable if the provider answers nothing
    */
@@ -95,7 +95,7 @@ export type GrantedToken = { readonly token: string; readonly expiresInSeconds: 
 export type TokenCache = {
   /**
    * Returns the slot's access token. Calls `grant` if there is no token, if it expires soon, or if it is the
-   * `rejected` one. Of all hubs, one at a time calls it. @throws any error of `grant`
+   * `rejected` one. Only one hub calls it at a time. @throws any error of `grant`
    */
   get(grant: () => Promise<GrantedToken>, rejected?: string): Promise<string>;
 };
@@ -142,7 +142,7 @@ export type ExpectedPayment = {
    */
   readonly validationId?: string;
   /** Whether the session is paid, so that only a reversal matters. Nothing may be executed then. */
-  readonly settled: boolean;
+  readonly isPaid: boolean;
 };
 
 /** The ids that prove a payment. They can pay only one session of the gateway. */

@@ -177,7 +177,7 @@ export function requiredText(answer: Answer, name: string): string {
  */
 export function optionalId(answer: Answer, name: string): string | undefined {
   const value = optionalText(answer, name);
-  if (value === undefined || (value.length <= LONGEST_ID && !/\p{C}/u.test(value))) return value;
+  if (value === undefined || (value.length <= MAX_ID_CHARACTERS && !/\p{C}/u.test(value))) return value;
   throw new ProviderUnavailable(
     `"${name}" of the answer is not a valid id: it is too long or has invisible characters`,
   );
@@ -189,7 +189,7 @@ export function requiredId(answer: Answer, name: string): string {
 }
 
 /** The maximum in the contract. Storing a longer one would fail at each retry, for a day. */
-const LONGEST_ID = 255;
+const MAX_ID_CHARACTERS = 255;
 
 /** @throws ProviderUnavailable for an invalid amount or currency */
 export function readMoney(decimal: string, currency: string): Money {

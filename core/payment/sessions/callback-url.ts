@@ -1,4 +1,4 @@
-// Builds the callback URL that the hub gives a provider (spec 1.3).
+// Builds the callback URL that the hub gives a provider.
 import { HubError } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
 import type { SessionSlot } from './find-slot.ts';

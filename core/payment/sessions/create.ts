@@ -18,7 +18,7 @@ export type CreateSessionOptions = CheckoutOptions & {
 };
 
 /** After a lost lease another call may have created the checkout. */
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 /**
  * Resolves with the session's id. Rejects with HubError `slot_unknown`, `slot_disabled`, `amount_invalid`,
@@ -42,7 +42,7 @@ export function createCreateSession(options: CreateSessionOptions) {
       ...request,
       callbackUrl: callbackUrl(base, slot.gateway, id),
     });
-    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const made = await leases.run(id, { work, waitMs: busyWaitMs, alreadyDone });
       if (made) return id;
       if (made === undefined) break;

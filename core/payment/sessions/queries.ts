@@ -49,7 +49,7 @@ export type SessionDetails = {
 };
 
 /** A session hardly ever has two. */
-const MOST_DUPLICATES = 100;
+const MAX_DUPLICATES = 100;
 const FIRST_PAGE: PageRequest = { pageSize: 0, pageToken: '' };
 
 export function createSessions(db: Database) {
@@ -117,7 +117,7 @@ export function createSessions(db: Database) {
       const duplicates = await em.find(
         DuplicatePaymentSchema,
         { session },
-        { orderBy: { id: 'asc' }, populate: ['slot'], limit: MOST_DUPLICATES },
+        { orderBy: { id: 'asc' }, populate: ['slot'], limit: MAX_DUPLICATES },
       );
       return { session, statusChanges, callbackCounts, verifications, usageLogs, duplicates };
     },

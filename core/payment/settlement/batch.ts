@@ -139,8 +139,7 @@ async function judge(client: PoolClient, candidate: Candidate): Promise<Judged |
 }
 
 /**
- * A payment that is made again after its reversal costs no fees again: they were charged when it was first
- * made.
+ * A payment that settles again after its reversal gets no new fees. It was charged the first time.
  */
 function usageOf(
   { session, proof, decision: { usage } }: Settled,

@@ -13,7 +13,7 @@ import { isContested, nextState, type SessionState, type StatusEvent } from './s
 
 /** Returns `answer`, unless the session has no checkout or the payment is held. */
 export function verdictOf(session: StoredSession, answer: Verdict): Verdict | Held {
-  return withoutCheckout(session, answer) ?? withholdRisky(session, answer) ?? answer;
+  return withoutCheckout(session, answer) ?? holdRisky(session, answer) ?? answer;
 }
 
 /** Nobody can pay without a checkout. A repeated call that creates one sets the session to pending again. */
@@ -26,7 +26,7 @@ function withoutCheckout({ providerPaymentId }: StoredSession, { kind }: Verdict
  * Returns a hold for a verified payment that its slot must not settle yet. Unrated payments are held too: the
  * query API of some accounts omits the rating, and a forged callback can make the hub use that API.
  */
-function withholdRisky(
+function holdRisky(
   { status, holdsRisky }: { readonly status: ChargeStatusName; readonly holdsRisky: boolean },
   verdict: Verdict,
 ): Held | undefined {
@@ -113,7 +113,7 @@ export function decide(context: Context, proof: ProofState | undefined): Decisio
         return keep(context, 'ignored', reason, { checkAt: at });
       }
       const decision = transition(context, 'held', { rating: { risk: verdict.risk }, isHeld: true });
-      return decision.changed ? decision : explain(context, decision, verdict.detail);
+      return decision.changed ? decision : replaceReason(context, decision, verdict.detail);
     }
     case 'not_paid':
       return isPaid ? keep(context, 'ignored', STAYS_PAID) : transition(context, verdict.status);
@@ -164,7 +164,7 @@ function transition(context: Context, event: StatusEvent, update: SessionUpdate 
 }
 
 /** Replaces the reason of a status that stays. */
-function explain({ session, finding }: Context, decision: Decision, reason: string): Decision {
+function replaceReason({ session, finding }: Context, decision: Decision, reason: string): Decision {
   if (reason === session.statusReason) return decision;
   const change = settlementChange(session, session, reason, finding.callbackIds[0]);
   return { ...decision, update: { ...decision.update, reason }, change };
@@ -173,7 +173,7 @@ function explain({ session, finding }: Context, decision: Decision, reason: stri
 function mismatch(context: Context, detail: string): Decision {
   const decision = keep(context, 'mismatch', detail);
   if (context.session.status === 'success') return decision;
-  return explain(context, decision, `a payment that does not match was found: ${detail}`);
+  return replaceReason(context, decision, `a payment that does not match was found: ${detail}`);
 }
 
 function claim(context: Context, status: 'failed' | 'cancelled'): Decision {

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
-import { mayBeOfOne } from '../../storage/sql/transaction.ts';
+import { mayBeCausedByOneItem } from '../../storage/sql/transaction.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { ProviderUnavailable } from '../providers/driver.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
@@ -43,7 +43,7 @@ export function createSettle(options: SettleOptions): Settle {
     maxInFlight: 2,
     async run(findings) {
       const results = await settleEach(options, findings, true).catch((error) => {
-        if (mayBeOfOne(error)) return new Map<Finding, Result>();
+        if (mayBeCausedByOneItem(error)) return new Map<Finding, Result>();
         throw error;
       });
       return findings.map((finding) => results.get(finding));

@@ -33,7 +33,7 @@ export type SlotsOptions = {
 };
 
 /** Slots are listed without pages, and each has its own metrics. */
-const MOST_SLOTS = 1_000;
+const MAX_SLOTS = 1_000;
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
@@ -61,8 +61,8 @@ export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
       const [id, now] = [newUuid(), clock()];
       try {
         return await db.em().transactional(async (em) => {
-          if ((await em.count(SlotSchema)) >= MOST_SLOTS) {
-            throw new HubError('too_many', `a hub has at most ${MOST_SLOTS} slots`, { field: 'name' });
+          if ((await em.count(SlotSchema)) >= MAX_SLOTS) {
+            throw new HubError('too_many', `a hub has at most ${MAX_SLOTS} slots`, { field: 'name' });
           }
           const slot = em.create(SlotSchema, {
             id,

@@ -25,14 +25,14 @@ export type UsageDay = {
 export type SummarizeUsage = (slot: string | undefined, period: Period) => Promise<UsageDay[]>;
 
 /** Bounds the cost of a call, which reads all payments of the period. */
-const MOST_DAYS = 400;
+const MAX_DAYS = 400;
 const DAY_MS = 86_400_000;
 
 export function createSummarizeUsage(db: Database): SummarizeUsage {
   /** @throws HubError `period_invalid`, `slot_unknown` */
   return async (slot, { from, to }) => {
-    if (!from || !to || from >= to || to.getTime() - from.getTime() > MOST_DAYS * DAY_MS) {
-      const message = `the period needs a start, and an end after it, at most ${MOST_DAYS} days later`;
+    if (!from || !to || from >= to || to.getTime() - from.getTime() > MAX_DAYS * DAY_MS) {
+      const message = `the period needs a start, and an end after it, at most ${MAX_DAYS} days later`;
       throw new HubError('period_invalid', message, { field: 'settledTo' });
     }
     const slotId = slot === undefined ? null : (await findSlot(db.em(), slot)).id;

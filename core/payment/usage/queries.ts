@@ -54,7 +54,7 @@ export function createUsage(db: Database) {
 }
 
 /** A provider reverses a payment once or twice at most. */
-const MOST_OF_SESSION = 99;
+const MAX_PAYMENTS_OF_SESSION = 99;
 
 /** The entries of a session, the oldest first (usage_log_pkey, usage_log_session_idx). */
 export async function readSessionUsage(em: EntityManager, sessionId: string): Promise<UsageLogWithFees[]> {
@@ -63,7 +63,7 @@ export async function readSessionUsage(em: EntityManager, sessionId: string): Pr
   const others = await em.find(
     UsageLogSchema,
     { session: sessionId, kind: { $ne: 'payment' } },
-    { ...populate, orderBy: { id: 'asc' }, limit: MOST_OF_SESSION },
+    { ...populate, orderBy: { id: 'asc' }, limit: MAX_PAYMENTS_OF_SESSION },
   );
   return completeEntries(em, [...payment, ...others]);
 }

@@ -15,7 +15,7 @@ export type VerificationLeases = {
    */
   run<T>(sessionId: string, task: VerificationTask<T>): Promise<T | undefined>;
   /** Leases that this process holds. */
-  readonly held: number;
+  readonly activeCount: number;
   /** Ends leases. Resolves after the first attempt; failed attempts are repeated in the background. */
   end(leases: readonly LeaseHolder[]): Promise<void>;
 };
@@ -80,13 +80,14 @@ export function createVerificationLeases({ pool, leaseMs }: LeaseOptions): Verif
     run: (requests) => takeLeases(pool, requests, leaseMs),
   });
   const waiters = countWaiters();
-  let held = 0;
+  let activeCount = 0;
 
   const take = async (request: LeaseRequest, isFirstTry: boolean): Promise<StoredSession | undefined> => {
     try {
       const session = await takeTogether(request);
       if (session !== undefined || !isFirstTry) return session;
-      // A batch skips locked rows. The first try waits for the row, apart from the other requests.
+      // A batch skips locked rows. On the first try, a separate statement waits for the row, so that other
+      // requests are not delayed.
       const [single] = await takeLeases(pool, [request], leaseMs);
       return single;
     } catch (error) {
@@ -135,7 +136,7 @@ export function createVerificationLeases({ pool, leaseMs }: LeaseOptions): Verif
       const { holder, session, requestedAt } = acquired.lease;
       const remainingMs = () => requestedAt + leaseMs - MARGIN_MS - performance.now();
       let isEnded = false;
-      held += 1;
+      activeCount += 1;
       try {
         return await task.work({
           session,
@@ -146,13 +147,13 @@ export function createVerificationLeases({ pool, leaseMs }: LeaseOptions): Verif
           limitHttp: (http) => limitHttp(http, remainingMs),
         });
       } finally {
-        held -= 1;
+        activeCount -= 1;
         if (!isEnded) await end([{ sessionId, holder }]);
       }
     },
     end,
-    get held() {
-      return held;
+    get activeCount() {
+      return activeCount;
     },
   };
 }

@@ -8,7 +8,7 @@
 const AT_ONCE = 5;
 /** Then pauses of 5, 10, 20 and 40 seconds, and 60 seconds from there on. */
 const FIRST_PAUSE_MS = 5_000;
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 const DOUBLINGS = 4;
 
 /** SQL: whether a callback may trigger a verification of `charge_session c` now. */
@@ -18,5 +18,5 @@ export const VERIFICATION_ALLOWED = `(c.question_after is null or c.question_aft
  * SQL: when a callback may trigger the verification of `charge_session c` after the one that is counted now.
  */
 export const NEXT_VERIFICATION_AT = `case when c.callback_questions + 1 >= ${AT_ONCE} then
-  now() + interval '1 millisecond' * least(${LONGEST_PAUSE_MS},
+  now() + interval '1 millisecond' * least(${MAX_PAUSE_MS},
     ${FIRST_PAUSE_MS} * power(2, least(c.callback_questions + 1 - ${AT_ONCE}, ${DOUBLINGS}))) end`;

@@ -60,10 +60,10 @@ export async function recallMisscheduled(pool: Pool, now: Date, latest: Date): P
     // their ids
     text: `update charge_session set next_check_at = $1
            where id = any(array(
-             select stray.id from slot cross join lateral (
+             select misscheduled.id from slot cross join lateral (
                select id from charge_session where slot_id = slot.id and next_check_at > $2
                order by next_check_at desc limit ${MAX_RECALLED}
-             ) as stray
+             ) as misscheduled
            ))`,
     values: [now, latest],
   });
@@ -79,7 +79,8 @@ export type Reservation = {
 };
 
 /**
- * Reserves as many due sessions of each slot as it has free places, the one that is due for longest first.
+ * Reserves as many due sessions of each slot as it has free places, the one that has been due the longest
+ * first.
  */
 export async function reserveDue(
   pool: Pool,

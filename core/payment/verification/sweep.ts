@@ -1,8 +1,8 @@
 // The sweep: verifies sessions whose callback waits, never arrived or was false.
 //
 // Each slot has its own places, so that a provider that hangs holds up only its own sessions. Within a slot
-// the session that is due for longest comes first, and a session takes one place however many callbacks it
-// has.
+// the session that has been due the longest comes first, and a session takes one place however many
+// callbacks it has.
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { Task } from '../../../lib/metrics/tasks.ts';
@@ -42,7 +42,9 @@ export type SweepOptions = {
   readonly reservationMs: number;
 };
 
-/** Verified at least so often, because its day may have passed while no hub ran or on a wrong clock. */
+/**
+ * The minimum number of checks. A session may grow older than a day while no hub runs or a clock is wrong.
+ */
 const MIN_CHECKS = 4;
 /** The largest difference between the clocks of hubs that counts as normal. */
 const MAX_SKEW_MS = 60_000;

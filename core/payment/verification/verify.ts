@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import { inSpan } from '../../../lib/tracing/spans.ts';
 import { formatId } from '../../ids.ts';
-import { HUB_IN_TROUBLE } from '../callbacks/journaled-callbacks.ts';
+import { HUB_FAILED } from '../callbacks/journaled-callbacks.ts';
 import type { GatheredCallbacks, WaitingCallback, WaitingCallbacks } from '../callbacks/waiting.ts';
 import { namedBy } from '../duplicates/other-payments.ts';
 import type { PaymentMetrics } from '../metrics.ts';
@@ -71,14 +71,18 @@ export type VerifySession = (request: VerifyRequest) => Promise<VerifyResult>;
 
 export function createVerifySession(options: VerifyOptions): VerifySession {
   return async (request) => {
-    const result = (await guard(options, request)) ?? (await verifyWithRetries(options, request)) ?? BUSY;
+    const result =
+      (await resultWithoutLease(options, request)) ?? (await verifyWithRetries(options, request)) ?? BUSY;
     if (result.kind === 'busy' || result.kind === 'spent') options.metrics.verificationDeferred(result.kind);
     return result;
   };
 }
 
 /** Skips the lease if no provider call is needed or allowed, so that a flood of callbacks only reads. */
-async function guard(options: VerifyOptions, request: VerifyRequest): Promise<VerifyResult | undefined> {
+async function resultWithoutLease(
+  options: VerifyOptions,
+  request: VerifyRequest,
+): Promise<VerifyResult | undefined> {
   if (request.lease !== undefined) return undefined;
   return resultWithoutCall(options, request, request.session ?? (await readSession(options, request)));
 }
@@ -86,7 +90,7 @@ async function guard(options: VerifyOptions, request: VerifyRequest): Promise<Ve
 const BUSY: VerifyResult = { kind: 'busy' };
 /** Another hub took the verification lease before the answer was settled. */
 const FENCED = Symbol('fenced');
-/** Whenever this hub loses the lease, another one has it and verifies too. */
+/** A hub retries only a few times, because the hub that took its lease verifies the session too. */
 const MAX_RETRIES = 3;
 
 /** Undefined if the lease is taken. */
@@ -129,24 +133,19 @@ async function verify(
   const opening = options.providers.forSlot(session.slotId, (step) => steps.push(step));
   opening.catch(() => {}); // awaited in callProvider
   const gathered = await options.waiting.gather(session.id, request.callback);
-  const round = { ...gathered, steps, sessionId: session.id };
+  const run = { ...gathered, steps, sessionId: session.id };
   try {
-    const answer = await callProvider(
-      options,
-      lease,
-      opening,
-      expectedPaymentOf(session, round.validationId),
-    );
-    return await settle(options, lease, round, answer);
+    const answer = await callProvider(options, lease, opening, expectedPaymentOf(session, run.validationId));
+    return await settle(options, lease, run, answer);
   } catch (error) {
-    if (error instanceof ProviderUnavailable) return defer(options, round, error.message);
-    await options.waiting.postpone(session.id, round.others, HUB_IN_TROUBLE);
+    if (error instanceof ProviderUnavailable) return defer(options, run, error.message);
+    await options.waiting.postpone(session.id, run.others, HUB_FAILED);
     throw error;
   }
 }
 
 /** The provider calls of one verification, and the callbacks that they answer. */
-type Round = GatheredCallbacks & {
+type VerificationRun = GatheredCallbacks & {
   readonly sessionId: string;
   readonly steps: readonly VerificationStep[];
 };
@@ -175,20 +174,20 @@ function callProvider(
 async function settle(
   options: VerifyOptions,
   { session, fence, markEnded }: VerificationLease,
-  round: Round,
+  run: VerificationRun,
   answer: Verdict,
 ): Promise<VerifyResult | typeof FENCED> {
   const verdict = verdictOf(session, answer);
-  const settlement = await options.settle({ ...findingOf(round), verdict, fence });
+  const settlement = await options.settle({ ...findingOf(run), verdict, fence });
   markEnded();
   if (settlement === undefined) return FENCED;
-  return { kind: 'settled', settlement, steps: round.steps };
+  return { kind: 'settled', settlement, steps: run.steps };
 }
 
 /** Leaves the callbacks waiting for the next verification. */
-async function defer(options: VerifyOptions, round: Round, reason: string): Promise<VerifyResult> {
-  const { sessionId, callbacks, steps } = round;
-  if (steps.length > 0) await options.pool.query(recordSteps([findingOf(round)]));
+async function defer(options: VerifyOptions, run: VerificationRun, reason: string): Promise<VerifyResult> {
+  const { sessionId, callbacks, steps } = run;
+  if (steps.length > 0) await options.pool.query(recordSteps([findingOf(run)]));
   const { paid, nextInMs } = await options.waiting.postpone(sessionId, callbacks, reason);
   if (paid) return settlePaidBefore(options, sessionId, callbacks);
   return { kind: 'unavailable', reason, steps, nextInMs };
@@ -237,7 +236,7 @@ function findingOf({
   sessionId,
   callbacks,
   steps,
-}: Pick<Round, 'sessionId' | 'callbacks' | 'steps'>): Omit<Finding, 'verdict' | 'fence'> {
+}: Pick<VerificationRun, 'sessionId' | 'callbacks' | 'steps'>): Omit<Finding, 'verdict' | 'fence'> {
   return {
     sessionId,
     callbackIds: callbacks.map(({ id }) => id),
@@ -251,7 +250,7 @@ function expectedPaymentOf(session: StoredSession, validationId: string | undefi
     merchantTransactionId: session.merchantTransactionId,
     providerPaymentId: session.providerPaymentId ?? '',
     amount: session.amount,
-    settled: session.status === 'success',
+    isPaid: session.status === 'success',
     ...(validationId && { validationId }),
   };
 }

@@ -24,7 +24,7 @@ export type InProcessTransportOptions = {
   readonly services: readonly ServiceEntry[];
   /** Asked once for each RPC, so that a call passes only the interceptors that its RPC needs. */
   readonly interceptorsOf: (method: DescMethod) => readonly Interceptor[];
-  /** Makes the calls: within the process there is no token. */
+  /** The identity of all calls. Calls within the process have no token. */
   readonly caller: Caller;
   /** Milliseconds after which a call fails with `DeadlineExceeded`, unless it has a deadline of its own. */
   readonly defaultTimeoutMs: number;

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { Task } from '../../../lib/metrics/tasks.ts';
 import type { Clock } from '../../clock.ts';
 import { takeLock } from '../hub-lock.ts';
-import { inPatientTransaction } from '../sql/transaction.ts';
+import { inRetriedTransaction } from '../sql/transaction.ts';
 
 /** A month in UTC, `2026-01`. */
 export type Month = string;
@@ -89,10 +89,10 @@ export async function makePartitions(pool: Pool, now: Date): Promise<number> {
 }
 
 /** Other transactions on the table wait while this one does. */
-const PATIENCE = { attempts: 8, lockTimeoutMs: 400 };
+const RETRY_OPTIONS = { attempts: 8, lockTimeoutMs: 400 };
 
 function makePartitionsOf(pool: Pool, parent: string, months: readonly string[]): Promise<number> {
-  return inPatientTransaction(
+  return inRetriedTransaction(
     pool,
     async (client) => {
       await takeLock(client, 'partitions');
@@ -102,7 +102,7 @@ function makePartitionsOf(pool: Pool, parent: string, months: readonly string[])
       );
       return rows[0]?.made ?? 0;
     },
-    PATIENCE,
+    RETRY_OPTIONS,
   );
 }
 

@@ -10,8 +10,8 @@ export type BatcherOptions<Q, A> = {
   readonly run: (requests: readonly Q[]) => Promise<readonly (A | Error)[]>;
   readonly maxSize: number;
   /**
-   * Batches that run at the same time. Beside a running batch requests gather, unless it is small, until they
-   * fill a batch or the running one is late.
+   * Batches that run at the same time. While a large batch runs, requests wait until they fill a batch, or
+   * until that batch is late.
    */
   readonly maxInFlight: number;
   /** Requests that may wait for a batch. Default: 2000. */
@@ -19,14 +19,17 @@ export type BatcherOptions<Q, A> = {
   /** Milliseconds a request may wait. Default: 2000. */
   readonly maxWaitMs?: number;
   /** Milliseconds after which a batch is late. Default: 10. */
-  readonly patienceMs?: number;
+  readonly lateAfterMs?: number;
 };
 
 const MAX_WAITING = 2_000;
 const MAX_WAIT_MS = 2_000;
 /** Most batches take less, and two half-full batches cost nearly twice as much as a full one. */
-const PATIENCE_MS = 10;
-/** Requests do not gather beside a batch of this size or smaller: two clients would only take turns. */
+const LATE_AFTER_MS = 10;
+/**
+ * Requests do not wait for a batch of this size or smaller: with two clients, each would always wait for the
+ * other.
+ */
 const SMALL_BATCH = 4;
 
 /**
@@ -68,7 +71,7 @@ class BatchQueue<Q, A> {
     this.#options = {
       maxWaiting: MAX_WAITING,
       maxWaitMs: MAX_WAIT_MS,
-      patienceMs: PATIENCE_MS,
+      lateAfterMs: LATE_AFTER_MS,
       ...options,
     };
   }
@@ -120,7 +123,7 @@ class BatchQueue<Q, A> {
 
   async #run(batch: readonly Waiting<Q, A>[]): Promise<void> {
     if (batch.length === 0) return;
-    const lateAt = batch.length <= SMALL_BATCH ? -Infinity : performance.now() + this.#options.patienceMs;
+    const lateAt = batch.length <= SMALL_BATCH ? -Infinity : performance.now() + this.#options.lateAfterMs;
     this.#running.push(lateAt);
     try {
       const answers = await inBatchSpan(

@@ -61,23 +61,23 @@ export async function inTransaction<T>(
   }
 }
 
-export type Patience = { readonly attempts: number; readonly lockTimeoutMs: number };
+export type RetryOptions = { readonly attempts: number; readonly lockTimeoutMs: number };
 
 /**
  * Runs a transaction that locks whole tables, which others read and write: it gives up its locks and tries
  * again. Keep `lockTimeoutMs` below PostgreSQL's `deadlock_timeout`, one second by default, so that in a
  * deadlock this transaction is the one that gives up.
  */
-export async function inPatientTransaction<T>(
+export async function inRetriedTransaction<T>(
   pool: Pool,
   work: (client: PoolClient) => Promise<T>,
-  { attempts, lockTimeoutMs }: Patience,
+  { attempts, lockTimeoutMs }: RetryOptions,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await inTransaction(pool, work, { lockTimeoutMs });
     } catch (error) {
-      if (attempt === attempts || !isLockTrouble(error)) throw error;
+      if (attempt === attempts || !isLockFailure(error)) throw error;
       await setTimeout(attempt * 50);
     }
   }
@@ -86,14 +86,14 @@ export async function inPatientTransaction<T>(
 /**
  * A lock was not granted in time, or there was a deadlock. The same work may succeed later, or on its own.
  */
-export function isLockTrouble(error: unknown): boolean {
+export function isLockFailure(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === '55P03' || code === '40P01';
 }
 
 /** Whether one item of a batch may have caused the error, so that the others can succeed without it. */
-export function mayBeOfOne(error: unknown): boolean {
-  return isLockTrouble(error) || !isDatabaseUnavailable(error);
+export function mayBeCausedByOneItem(error: unknown): boolean {
+  return isLockFailure(error) || !isDatabaseUnavailable(error);
 }
 
 export type Write = Pick<QueryConfig, 'text' | 'values'>;

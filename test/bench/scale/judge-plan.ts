@@ -6,7 +6,7 @@ const GROWING =
   /^(license|seat|charge_session|payment_proof|callback_count|duplicate_payment|(callback|verification|usage_log|fee_line|audit_entry|audit_link)(_\d{4}_\d\d|_default)?|job|job_common)$/;
 
 /** The maximum number of rows to sort or write at once: those of a batch or a page. */
-const MOST_AT_ONCE = 200;
+const MAX_AT_ONCE = 200;
 
 /** The faults of a plan, in a few words each. `mostBlocks` is the limit of 8 KiB blocks it may read. */
 export function faultsOf(plan: PlanNode, mostBlocks: number): string[] {
@@ -17,7 +17,7 @@ export function faultsOf(plan: PlanNode, mostBlocks: number): string[] {
     if (type === 'Seq Scan' && GROWING.test(relation) && rows > 0) return [`reads all of ${relation}`];
     if (type === 'Sort' || type === 'Incremental Sort') {
       const input = (node.Plans ?? []).reduce((sum, each) => sum + rowsOf(each), 0);
-      if (input > MOST_AT_ONCE) return [`sorts ${input} rows`];
+      if (input > MAX_AT_ONCE) return [`sorts ${input} rows`];
     }
     return [];
   });
@@ -35,7 +35,7 @@ export function yieldOf(plan: PlanNode): number {
     .filter((node) => node['Node Type'] === 'ModifyTable')
     .flatMap(({ Plans = [] }) => Plans)
     .reduce((sum, { 'Actual Rows': rows }) => sum + rows, 0);
-  return Math.max(plan['Actual Rows'], Math.min(written, MOST_AT_ONCE));
+  return Math.max(plan['Actual Rows'], Math.min(written, MAX_AT_ONCE));
 }
 
 export function nodesOf(plan: PlanNode): PlanNode[] {

@@ -15,15 +15,15 @@ const LICENSES = 50_000;
 const SESSIONS = 20_000;
 
 /** The maximum number of blocks per statement. Reading all licenses would take five times as many. */
-const MOST_BLOCKS = 300;
+const MAX_BLOCKS = 300;
 /**
  * The additional limit per returned or written row: an index and the row in each month, or each index and the
  * row.
  */
-const MOST_BLOCKS_PER_ROW = 10;
+const MAX_BLOCKS_PER_ROW = 10;
 
 /** Dead versions of a license's row that concurrent changes of its seats leave for a moment. */
-const MOST_VERSIONS = 20;
+const MAX_VERSIONS = 20;
 
 /** Prepared statements that need a rare event and may be missing. All others must be observed. */
 const NOT_DRIVEN = [
@@ -58,7 +58,7 @@ describe('the plans of the statements of a hub', function () {
       .filter(({ text }) => !HOUSEKEEPING.test(text))
       .flatMap(({ name, text, executed }) => {
         const faults = executed.flatMap(({ plan }) =>
-          faultsOf(plan, MOST_BLOCKS + MOST_BLOCKS_PER_ROW * yieldOf(plan)),
+          faultsOf(plan, MAX_BLOCKS + MAX_BLOCKS_PER_ROW * yieldOf(plan)),
         );
         return faults.length > 0
           ? [`${name ?? 'a statement'} ${[...new Set(faults)].join(', ')}: ${text}`]
@@ -86,7 +86,7 @@ describe('the plans of the statements of a hub', function () {
       expect(blocks(true), name).to.have.length.above(10);
       expect(Math.max(...blocks(false)), `${name}: ${blocks(false)}`).to.be.at.most(most);
       expect(Math.max(...blocks(true)), `${name}: ${blocks(true)} and ${blocks(false)}`).to.be.at.most(
-        Math.max(...blocks(false)) + MOST_VERSIONS,
+        Math.max(...blocks(false)) + MAX_VERSIONS,
       );
     }
   });

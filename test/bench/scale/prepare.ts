@@ -55,7 +55,7 @@ export async function prepare({
     const auditKey = await readChainKey(pool, createSealer(keys));
     const surroundings = await readSurroundings(pool);
     await populate({ databaseUrl, population, surroundings, auditKey, ...(log && { log }) });
-    await fillQueue(pool, Math.min(population.sessions, MOST_JOBS));
+    await fillQueue(pool, Math.min(population.sessions, MAX_JOBS));
   } finally {
     await pool.end();
   }
@@ -133,7 +133,7 @@ async function readSurroundings(pool: pg.Pool): Promise<Surroundings> {
  * The upper bound of jobs: the queue keeps a job for the duration of a callback, or for an hour. See
  * core/payment/callbacks/job-queue.ts.
  */
-const MOST_JOBS = 20_000;
+const MAX_JOBS = 20_000;
 
 /** Finished jobs that are not deleted yet. */
 async function fillQueue(pool: pg.Pool, count: number): Promise<void> {

@@ -118,7 +118,7 @@ function outline(node: Statement['worst'], depth: number): string[] {
       : `rows=${Math.round(node['Actual Rows'] * loops)} blocks=${blocksOf(node)}`;
   const children = node.Plans ?? [];
   // One partition represents the others with the same plan.
-  const shown = children.length > MOST_CHILDREN ? children.slice(0, 1) : children;
+  const shown = children.length > MAX_CHILDREN ? children.slice(0, 1) : children;
   const more = children.length - shown.length;
   return [
     `${'  '.repeat(depth)}${node['Node Type']}${target === undefined ? '' : ` ${target}`}  (${facts})`,
@@ -129,7 +129,7 @@ function outline(node: Statement['worst'], depth: number): string[] {
   ];
 }
 
-const MOST_CHILDREN = 4;
+const MAX_CHILDREN = 4;
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`;

@@ -13,7 +13,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { runChecks } from '../../../cli/doctor/checks.ts';
 import { createProgram } from '../../../cli/program.ts';
-import type { Finding } from '../../../cli/views/operations/finding.ts';
+import type { CheckResult } from '../../../cli/views/operations/check-result.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
@@ -25,7 +25,7 @@ import { expectPrinted } from '../expect-schema.ts';
 import { hubctl } from '../spawn-hubctl.ts';
 
 /** The hub under test shares the process of mocha, whose memory grows from file to file. */
-function checkAndState({ check, state, detail }: Finding): string {
+function checkAndState({ check, state, detail }: CheckResult): string {
   return `${check}: ${/^a process holds \d+ MB$/.test(detail) ? 'ok' : state}`;
 }
 
@@ -70,7 +70,7 @@ describe('hubctl doctor', function () {
   async function look(
     environment: Record<string, string> = {},
     options: { dataDir?: string; server?: string; token?: string } = {},
-  ): Promise<Finding[]> {
+  ): Promise<CheckResult[]> {
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
     const { program, commandContext } = createProgram(streams);
     for (const [name, value] of Object.entries({ dataDir: hub.dataDir, ...options })) {
@@ -82,7 +82,7 @@ describe('hubctl doctor', function () {
   }
 
   /** The names of the failed checks, each of which must have a remedy. */
-  function failures(findings: readonly Finding[]): string[] {
+  function failures(findings: readonly CheckResult[]): string[] {
     const failed = findings.filter(({ state }) => state === 'failed');
     for (const { check, detail, remedy } of failed) {
       expect(detail, check).to.have.length.above(5);
@@ -91,7 +91,7 @@ describe('hubctl doctor', function () {
     return failed.map(({ check }) => check);
   }
 
-  const only = (findings: readonly Finding[], check: string): Finding => {
+  const only = (findings: readonly CheckResult[], check: string): CheckResult => {
     const [found, ...more] = findings.filter((finding) => finding.check === check);
     if (found === undefined || more.length > 0) throw new Error(`${more.length} findings on ${check}`);
     return found;
@@ -106,7 +106,7 @@ describe('hubctl doctor', function () {
     expect(words).to.include({ code: 0, stderr: '' });
     expect(words.stdout).to.match(/^signing keys +ok +all 1 can be decrypted$/m);
     expect(json).to.include({ code: 0, stderr: '' });
-    const findings: Finding[] = JSON.parse(json.stdout);
+    const findings: CheckResult[] = JSON.parse(json.stdout);
     expect(findings.map(checkAndState)).to.deep.equal([
       'Node.js: ok',
       'configuration: ok',

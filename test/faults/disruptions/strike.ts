@@ -34,7 +34,7 @@ export type StrikeResult = {
 };
 
 /** The time limit of a request: the hub's own deadline, plus an allowance for a busy machine. */
-const LONGEST_MS = 10_000 + 4_000;
+const MAX_MS = 10_000 + 4_000;
 const RECOVERY_MS = 60_000;
 const REST_MS = 90_000;
 
@@ -137,7 +137,7 @@ function manners(outage: Outage, { answers }: LicenseLoad, passages: Cluster['do
     return [
       ...(allowed.has(status) ? [] : [`${what} was answered ${status}`]),
       ...(isPolite ? [] : [`${what} was refused without Retry-After`]),
-      ...(durationMs <= LONGEST_MS ? [] : [`${what} took ${Math.round(durationMs)} ms`]),
+      ...(durationMs <= MAX_MS ? [] : [`${what} took ${Math.round(durationMs)} ms`]),
     ];
   });
 }

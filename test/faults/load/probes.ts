@@ -25,7 +25,7 @@ export type Probe = {
 
 const EVERY_MS = 100;
 /** The time limit of a probe. Probes usually take a few seconds at most, and the hub's own limit is two. */
-const LONGEST_MS = 5_000;
+const MAX_MS = 5_000;
 
 export function startProbes(gateways: () => readonly string[]): Probes {
   const probes: Probe[] = [];
@@ -52,7 +52,7 @@ export function startProbes(gateways: () => readonly string[]): Probes {
       );
     },
     trouble(outage, from, to) {
-      const slow = probes.filter(({ durationMs }) => durationMs > LONGEST_MS);
+      const slow = probes.filter(({ durationMs }) => durationMs > MAX_MS);
       const down = probes.filter(({ path, status }) => path === '/healthz' && status !== 200);
       const told = probes.filter(({ path, status }) => path === '/readyz' && status !== 200);
       const during = told.filter(({ begunAt }) => begunAt >= from && begunAt <= to);

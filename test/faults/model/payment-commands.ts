@@ -12,11 +12,11 @@ type Behaviour = {
   readonly run: (model: Model, fixture: PaymentFixture) => void | Promise<void>;
 };
 
-const LONGEST_GAP_MS = 60;
+const MAX_GAP_MS = 60;
 
 /** A command with a random gap after it, during which its work continues. */
 function command<T extends object>(name: string, steps: fc.Arbitrary<T>, behave: (step: T) => Behaviour) {
-  return fc.record({ step: steps, thenMs: fc.nat(LONGEST_GAP_MS) }).map(({ step, thenMs }) => {
+  return fc.record({ step: steps, thenMs: fc.nat(MAX_GAP_MS) }).map(({ step, thenMs }) => {
     const { check = () => true, run } = behave(step);
     return {
       check,

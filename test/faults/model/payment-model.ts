@@ -41,11 +41,11 @@ export function act(session: ModelSession, action: CustomerAction): void {
 }
 
 /** Low enough for one check of the hub to query all payments that callbacks name. */
-const MOST_SECOND_PAYMENTS = 2;
+const MAX_SECOND_PAYMENTS = 2;
 
 /** Whether the session is paid, or will be after the hub has captured the money. */
 export function mayPayAgain({ provider, secondPayments }: ModelSession): boolean {
-  return (provider === 'authorized' || provider === 'paid') && secondPayments < MOST_SECOND_PAYMENTS;
+  return (provider === 'authorized' || provider === 'paid') && secondPayments < MAX_SECOND_PAYMENTS;
 }
 
 /** The statuses that the session may have after all work has ended. */

@@ -36,7 +36,7 @@ export type KillReport = {
 const AT_ONCE = 8;
 /** Every tenth callback is lost. */
 const LOST_EVERY = 10;
-const LONGEST_DELAY_MS = 300;
+const MAX_DELAY_MS = 300;
 const REST_MS = 120_000;
 
 /** @throws Error if a hub does not restart, or exits by itself */
@@ -109,7 +109,7 @@ async function killAgain(
   const moments = Array.from({ length: kills - 1 }, () => Math.floor(random() * sessions));
   for (const moment of [...moments.sort((one, other) => one - other), sessions]) {
     await until(() => progress.paid >= moment, `${moment} sessions are paid`, 60_000);
-    await pause(random() * LONGEST_DELAY_MS);
+    await pause(random() * MAX_DELAY_MS);
     await cluster.replace(0);
   }
 }

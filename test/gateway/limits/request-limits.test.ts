@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { createLimitStore } from '../../../gateway/limits/limit-store.ts';
-import { MOST_POINTS } from '../../../gateway/limits/max-points.ts';
+import { MAX_POINTS } from '../../../gateway/limits/max-points.ts';
 import { createLocalWindows, createRateLimit } from '../../../gateway/limits/request-limits.ts';
 import type { GatewayOptions } from '../../../gateway/server/server.ts';
 import { clientKey } from '../../../lib/net/client-limits.ts';
@@ -185,10 +185,10 @@ describe('the rate limit', () => {
 
     it('is exact with the maximum number of points', async () => {
       const redis = await ready();
-      const limits = { name: 'most', points: MOST_POINTS, seconds: 60 };
+      const limits = { name: 'most', points: MAX_POINTS, seconds: 60 };
       const [one, other] = [createLimitStore(redis).limiter(limits), createLimitStore(redis).limiter(limits)];
       const client = randomUUID();
-      expect((await one.consume(client, MOST_POINTS - 2)).remainingPoints).to.equal(2);
+      expect((await one.consume(client, MAX_POINTS - 2)).remainingPoints).to.equal(2);
       expect((await other.consume(client)).remainingPoints).to.equal(1);
       expect((await one.consume(client)).remainingPoints).to.equal(0);
       const refused = await Promise.allSettled(Array.from({ length: 50 }, () => other.consume(client)));

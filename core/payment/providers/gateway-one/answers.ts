@@ -144,12 +144,12 @@ function amountOf(transaction: Answer): Money {
   return readMoney(requiredText(transaction, 'amount'), requiredText(transaction, 'currency'));
 }
 
-const LONGEST_TITLE = 100;
+const MAX_TITLE_CHARACTERS = 100;
 
 /** Undefined if the answer has no readable rating, which does not invalidate the payment. */
 function riskOf({ risk_level: level, risk_title: title }: Answer): Risk | undefined {
   if (typeof level !== 'string' || !/^\d{1,4}$/.test(level)) return undefined;
-  const words = typeof title === 'string' ? title.slice(0, LONGEST_TITLE) : '';
+  const words = typeof title === 'string' ? title.slice(0, MAX_TITLE_CHARACTERS) : '';
   return { level: Number(level), title: words };
 }
 

@@ -92,9 +92,9 @@ export const gatewayOne: PaymentDriver = redactSecrets({
    * payment.
    */
   async verify(access, expected) {
-    const { validationId, settled } = expected;
+    const { validationId, isPaid } = expected;
     const validated =
-      validationId && !settled ? await tryValidation(access, expected, validationId) : undefined;
+      validationId && !isPaid ? await tryValidation(access, expected, validationId) : undefined;
     const answered = validated instanceof ProviderUnavailable ? undefined : validated;
     if (answered?.kind === 'paid') return answered;
     const found = await query(access, expected);

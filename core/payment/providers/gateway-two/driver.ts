@@ -77,7 +77,7 @@ export const gatewayTwo: PaymentDriver = redactSecrets({
       return Promise.resolve({ kind: 'pending', detail: 'the provider has not created a checkout' });
     }
     return asUnavailable(() =>
-      expected.settled ? query(access, expected) : executeAndQuery(access, expected),
+      expected.isPaid ? query(access, expected) : executeAndQuery(access, expected),
     );
   },
 

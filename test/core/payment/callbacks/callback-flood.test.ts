@@ -1,6 +1,6 @@
 // A flood of forged callbacks: the verifications it causes, and the fate of the real callbacks in it.
 import { expect } from 'chai';
-import { MOST_WAITING } from '../../../../core/payment/callbacks/waiting.ts';
+import { MAX_WAITING_CALLBACKS } from '../../../../core/payment/callbacks/waiting.ts';
 import type { ChargeSession } from '../../../../gen/hub/payment/v1/payment_pb.ts';
 import {
   callBack,
@@ -123,7 +123,7 @@ describe('a flood of forged callbacks', function () {
 
   it('keeps few callbacks of a session waiting, and settles the others by the same verification', async () => {
     const session = await createSession(payments, 'gateway_one');
-    const waiting = 3 * MOST_WAITING;
+    const waiting = 3 * MAX_WAITING_CALLBACKS;
     payments.tap.hold();
     const held = payments.tap.held();
     await query(
@@ -144,14 +144,14 @@ describe('a flood of forged callbacks', function () {
         `select state, reason, count(*)::int as callbacks from callback c join charge_session s on s.id = c.session_id
          where s.merchant_transaction_id = '${session.merchantTransactionId}' group by state, reason order by callbacks`,
       );
-    const joined = waiting - MOST_WAITING;
+    const joined = waiting - MAX_WAITING_CALLBACKS;
     expect((await states()).map(({ state, callbacks }) => [state, callbacks])).to.deep.equal([
-      ['received', MOST_WAITING],
+      ['received', MAX_WAITING_CALLBACKS],
       ['ignored', joined],
     ]);
     payments.tap.release();
     await until(async () => (await open()) === 0, 'everything is dealt with');
-    expect((await states()).map(({ callbacks }) => callbacks)).to.deep.equal([MOST_WAITING, joined]);
+    expect((await states()).map(({ callbacks }) => callbacks)).to.deep.equal([MAX_WAITING_CALLBACKS, joined]);
     // What many of them say alike is no proof as long as the others were not looked at.
     expect(questions().filter((path) => path.includes('validationserver'))).to.deep.equal([]);
   });

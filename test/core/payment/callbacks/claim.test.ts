@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import {
   keptFields,
-  LONGEST_READ,
-  MOST_SHOWN_BYTES,
+  MAX_READ_CHARACTERS,
+  MAX_SHOWN_BYTES,
   OTHER_FIELDS,
   parseClaim,
 } from '../../../../core/payment/callbacks/claim.ts';
@@ -31,8 +31,8 @@ describe('the fields of a callback', () => {
         const others = driver === gatewayOne ? { status: 'VALID', tran_id: 'T' } : {};
         const read = (value: string) => parseClaim(driver, { ...others, [field]: value });
         for (const character of ['x', '𝕏']) {
-          expect(() => read(character.repeat(LONGEST_READ))).to.not.throw();
-          expect(() => read(character.repeat(LONGEST_READ + 1)))
+          expect(() => read(character.repeat(MAX_READ_CHARACTERS))).to.not.throw();
+          expect(() => read(character.repeat(MAX_READ_CHARACTERS + 1)))
             .to.throw(CallbackMalformed, `${field} must be at most 255 characters`)
             .with.property('field', field);
         }
@@ -40,7 +40,9 @@ describe('the fields of a callback', () => {
     }
 
     it(`are stored whole, in any letter case, if ${driver.gateway} reads them`, () => {
-      const read = Object.fromEntries(driver.callback.reads.map((name) => [name, '𝕏'.repeat(LONGEST_READ)]));
+      const read = Object.fromEntries(
+        driver.callback.reads.map((name) => [name, '𝕏'.repeat(MAX_READ_CHARACTERS)]),
+      );
       const padding = Array.from({ length: 190 }, (_, index) => [`padding${index}`, 'x'.repeat(300)]);
       const before = { ...Object.fromEntries(padding), ...read };
       expect(keptFields(driver.callback, before)).to.include(read);
@@ -76,7 +78,7 @@ describe('the fields of a callback', () => {
     });
     expect(kept({ a: 'é', b: 'x', ...read })[OTHER_FIELDS], 'in another order').to.equal(summary);
     expect(kept(read)).to.deep.equal(read);
-    expect(kept({ ...read, card_type: 'x'.repeat(MOST_SHOWN_BYTES + 1) })).to.have.all.keys(
+    expect(kept({ ...read, card_type: 'x'.repeat(MAX_SHOWN_BYTES + 1) })).to.have.all.keys(
       'status',
       'tran_id',
       OTHER_FIELDS,

@@ -22,7 +22,7 @@ describe('receiving callbacks', () => {
         };
       },
     };
-    const { receive, settled } = createReceiveCallback({
+    const { receive, idle } = createReceiveCallback({
       journal,
       process: {
         inline: async ({ id }) => {
@@ -43,7 +43,7 @@ describe('receiving callbacks', () => {
     expect(processed).to.deep.equal(journaled?.slice(0, 2));
     held.resolve();
     await Promise.all(waiting);
-    await settled();
+    await idle();
     await receive(request);
     expect(processed).to.have.length(3);
   });

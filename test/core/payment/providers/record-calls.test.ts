@@ -29,7 +29,7 @@ const OPERATIONS: Record<string, (driver: PaymentDriver, access: ProviderAccess)
       customer: {},
     }),
   verify: (driver, access) => driver.verify(access, expectedPayment({ validationId: 'V1' })),
-  'verify a paid session': (driver, access) => driver.verify(access, expectedPayment({ settled: true })),
+  'verify a paid session': (driver, access) => driver.verify(access, expectedPayment({ isPaid: true })),
   testCredentials: (driver, access) => driver.testCredentials(access),
 };
 

@@ -56,7 +56,7 @@ export function expectedPayment(changes: Partial<ExpectedPayment> = {}): Expecte
     merchantTransactionId: '01K7TRANSACTION',
     providerPaymentId: 'PAY-1',
     amount: { minor: 10_000n, currency: 'BDT' },
-    settled: false,
+    isPaid: false,
     ...changes,
   };
 }

@@ -112,9 +112,9 @@ describe('gateway_one', () => {
 
     it('only queries a paid session for a reversal', async () => {
       provider.on(QUERY, found(transaction()), found(transaction({ status: 'REFUNDED' })), found());
-      expect((await verify({ settled: true })).kind).to.equal('paid');
-      expect((await verify({ settled: true })).kind).to.equal('reversed');
-      expect((await verify({ settled: true })).kind).to.equal('pending');
+      expect((await verify({ isPaid: true })).kind).to.equal('paid');
+      expect((await verify({ isPaid: true })).kind).to.equal('reversed');
+      expect((await verify({ isPaid: true })).kind).to.equal('pending');
       expect(new Set(paths())).to.deep.equal(new Set([QUERY]));
     });
 

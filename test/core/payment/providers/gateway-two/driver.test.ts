@@ -194,8 +194,8 @@ describe('gateway_two', () => {
 
     it('executes nothing for a paid session', async () => {
       provider.on(QUERY, queried(), queried({ transactionStatus: 'Refunded' }));
-      expect((await verify({ settled: true })).kind).to.equal('paid');
-      expect((await verify({ settled: true })).kind).to.equal('reversed');
+      expect((await verify({ isPaid: true })).kind).to.equal('paid');
+      expect((await verify({ isPaid: true })).kind).to.equal('reversed');
       expect(calls()).to.deep.equal(['/token/grant', '/payment/status', '/payment/status']);
     });
 
@@ -215,7 +215,7 @@ describe('gateway_two', () => {
 
     it('does not get a third token', async () => {
       provider.on(QUERY, UNAUTHORIZED);
-      const error = await rejectionOf(verify({ settled: true }));
+      const error = await rejectionOf(verify({ isPaid: true }));
       expect(error)
         .to.be.instanceOf(ProviderUnavailable)
         .with.property('message')

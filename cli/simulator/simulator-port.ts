@@ -6,35 +6,35 @@ import type { AddressInfo, Socket } from 'node:net';
 /** `refused`: the port is closed. `dropped`: connections are accepted and closed. */
 export type Outage = 'refused' | 'dropped';
 
-export type Front = {
+export type SimulatorPort = {
   readonly port: number;
   /** Makes providers and pages unreachable for this time. Another call replaces the outage. */
   down(ms: number, how: Outage): void;
   close(): Promise<void>;
 };
 
-export type FrontOptions = {
+export type SimulatorPortOptions = {
   readonly host: string;
   /** 0 means any free port. */
   readonly port: number;
-  /** Requests that are answered even while connections are dropped. */
+  /** Requests that are served even while connections are dropped. */
   readonly always: (request: IncomingMessage) => boolean;
 };
 
 const RETRY_MS = 100;
 
 /** @throws Error if the port is in use */
-export async function openFront(
+export async function openSimulatorPort(
   listener: (request: IncomingMessage, response: ServerResponse) => void,
-  { host, port, always }: FrontOptions,
-): Promise<Front> {
+  { host, port, always }: SimulatorPortOptions,
+): Promise<SimulatorPort> {
   const sockets = new Set<Socket>();
-  const spared = new WeakSet<Socket>();
+  const exemptSockets = new WeakSet<Socket>();
   let outage: Outage | undefined;
   let timer: NodeJS.Timeout | undefined;
 
   const server = createServer((request, response) => {
-    if (always(request)) spared.add(request.socket);
+    if (always(request)) exemptSockets.add(request.socket);
     else if (outage !== undefined) return void request.socket.destroy();
     listener(request, response);
   });
@@ -61,7 +61,7 @@ export async function openFront(
       outage = how;
       if (how === 'refused') server.close();
       else listenAgain();
-      for (const socket of sockets) if (!spared.has(socket)) socket.destroy();
+      for (const socket of sockets) if (!exemptSockets.has(socket)) socket.destroy();
       timer = setTimeout(() => {
         outage = undefined;
         listenAgain();

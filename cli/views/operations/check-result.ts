@@ -1,16 +1,16 @@
-// JSON schema and columns of doctor's findings.
+// JSON schema and columns of doctor's check results.
 import { object, oneOf, optional, text, type ValueOf } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 
-export const FINDING = object('Finding', {
+export const CHECK_RESULT = object('CheckResult', {
   check: text('the check'),
   state: oneOf(['ok', 'warning', 'failed', 'skipped'], 'state of the check'),
   detail: text('the result'),
   remedy: optional(text('remedy for a failed check')),
 });
-export type Finding = ValueOf<typeof FINDING>;
+export type CheckResult = ValueOf<typeof CHECK_RESULT>;
 
-export const FINDING_COLUMNS: readonly Column<Finding>[] = [
+export const CHECK_RESULT_COLUMNS: readonly Column<CheckResult>[] = [
   { title: 'CHECK', cell: (item) => item.check },
   { title: 'STATE', cell: (item) => item.state },
   {

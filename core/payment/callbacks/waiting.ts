@@ -27,8 +27,8 @@ export type WaitingCallback = {
 export type WaitingCallbacks = {
   /**
    * Gathers the callbacks that a verification of the session answers. Must run before the provider call: its
-   * answer may be older than a callback that arrives during the call. If more than `MAX_WAITING_CALLBACKS` wait, the
-   * newest ones are finished as `ignored`.
+   * answer may be older than a callback that arrives during the call. If more than
+   * `MAX_WAITING_CALLBACKS` wait, the newest ones are finished as `ignored`.
    *
    * @param trigger The callback that triggers the verification.
    */

@@ -110,7 +110,8 @@ export function newestCheckouts(all: string): string {
 }
 
 /**
- * SQL: the statement that stores checkout ids. `found` selects session ids, each with an array of checkout ids.
+ * SQL: the statement that stores checkout ids. `found` selects session ids, each with an array of checkout
+ * ids.
  */
 export function storeCheckouts(found: string): string {
   // callback_count_pkey; in the order of the ids, so that concurrent statements cannot deadlock

@@ -16,7 +16,8 @@ import { createApp, issueLicense } from '../../support/hub/license.ts';
 import { activate, deactivate, post } from '../../support/network/rest.ts';
 import { query, readServerLog } from '../../support/postgres/databases.ts';
 
-describe('secrets', () => {
+describe('secrets', function () {
+  this.timeout(60_000); // it reads the whole log of PostgreSQL
   let hub: TestHub;
   const log: string[] = [];
   const told: string[] = [];

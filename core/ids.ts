@@ -16,6 +16,8 @@ export type IdPrefix =
   | 'dup'
   | 'fee'
   | 'tok'
+  | 'cus'
+  | 'ksec'
   | 'aud';
 
 /** A fresh, time-ordered UUIDv7. */

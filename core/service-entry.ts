@@ -8,7 +8,10 @@ export type ServiceEntry = {
 };
 
 /** Pairs a service with an implementation of exactly its shape. */
-export function serve<T extends DescService>(service: T, implementation: ServiceImpl<T>): ServiceEntry {
+export function serve<T extends DescService>(
+  service: T,
+  implementation: Partial<ServiceImpl<T>>,
+): ServiceEntry {
   // Checked by the parameter type.
   return { service, implementation: implementation as ServiceImpl<DescService> };
 }

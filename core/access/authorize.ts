@@ -9,7 +9,7 @@ import {
   type Interceptor,
 } from '@connectrpc/connect';
 import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
-import { access } from '../../gen/hub/access/v1/access_pb.ts';
+import { access, type Role } from '../../gen/hub/access/v1/access_pb.ts';
 import type { Authenticate } from './authenticate.ts';
 import { type Caller, callerKey } from './caller.ts';
 import { ROLES, type RoleName } from './entities.ts';
@@ -35,7 +35,10 @@ export function createAuthorize(authenticate: Authenticate): Authorize {
     const rule = accessRule(method);
     if (rule.public) return undefined;
     const caller = values.get(callerKey) ?? (await authenticate(header(), values));
-    if (!rule.roles.has(caller.role)) {
+    const isAllowed =
+      rule.roles.has(caller.role) ||
+      (rule.appScopedRoles.has(caller.role) && (caller.scope?.apps ?? []).length > 0);
+    if (!isAllowed) {
       throw new ConnectError(
         `the role "${caller.role}" may not call ${method.parent.typeName}/${method.name}`,
         Code.PermissionDenied,
@@ -93,10 +96,16 @@ export function createAuthenticateGate(authenticate: Authenticate) {
   };
 }
 
-export type AccessRule = { readonly public: boolean; readonly roles: ReadonlySet<RoleName> };
+export type AccessRule = {
+  readonly public: boolean;
+  readonly roles: ReadonlySet<RoleName>;
+  /** The roles that may call the RPC only with a token that is limited to apps. */
+  readonly appScopedRoles: ReadonlySet<RoleName>;
+};
 
-const NOBODY: AccessRule = { public: false, roles: new Set() };
-const ANY_ROLE: AccessRule = { public: false, roles: new Set(ROLES) };
+const NO_ROLES: ReadonlySet<RoleName> = new Set();
+const NOBODY: AccessRule = { public: false, roles: NO_ROLES, appScopedRoles: NO_ROLES };
+const ANY_ROLE: AccessRule = { public: false, roles: new Set(ROLES), appScopedRoles: NO_ROLES };
 const rules = new WeakMap<DescMethod, AccessRule>();
 
 /** Whether a caller of this role, without a scope, may make every call of an RPC. */
@@ -117,10 +126,15 @@ export function accessRule(method: DescMethod): AccessRule {
 
 function readRule(method: DescMethod): AccessRule {
   // The standard services have no access option: health is public, reflection needs any role.
-  if (method.parent.typeName === Health.typeName) return { public: true, roles: new Set() };
+  if (method.parent.typeName === Health.typeName)
+    return { public: true, roles: NO_ROLES, appScopedRoles: NO_ROLES };
   if (method.parent.typeName.startsWith('grpc.reflection.')) return ANY_ROLE;
   if (!hasOption(method, access)) return NOBODY;
   const option = getOption(method, access);
-  const named = option.roles.map(roleName).filter((name) => name !== undefined);
-  return { public: option.public, roles: new Set<RoleName>(['admin', ...named]) };
+  const named = (roles: readonly Role[]) => roles.map(roleName).filter((name) => name !== undefined);
+  return {
+    public: option.public,
+    roles: new Set<RoleName>(['admin', ...named(option.roles)]),
+    appScopedRoles: new Set<RoleName>(named(option.appScopedRoles)),
+  };
 }

@@ -8,6 +8,7 @@ const NUMBERS: Readonly<Record<RoleName, Role>> = {
   service: Role.SERVICE,
   viewer: Role.VIEWER,
   monitor: Role.MONITOR,
+  gateway: Role.GATEWAY,
 };
 
 const NAMES = new Map<Role, RoleName>(

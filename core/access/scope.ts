@@ -18,9 +18,11 @@ import type { Scope } from './entities.ts';
 
 /**
  * Finds the slug of the app, or the name of the slot, that owns a resource. Takes any text; undefined if
- * there is no such resource, or no owner.
+ * there is no such resource, or no owner. A customer has several owners: the result is one of `among`, if any is.
  */
-export type FindOwner = Readonly<Record<OwnedResource, (value: string) => Promise<string | undefined>>>;
+export type FindOwner = Readonly<
+  Record<OwnedResource, (value: string, among: readonly string[]) => Promise<string | undefined>>
+>;
 
 type OwnedResource =
   | 'app'
@@ -31,7 +33,8 @@ type OwnedResource =
   | 'chargeSession'
   | 'callback'
   | 'duplicatePayment'
-  | 'feeRule';
+  | 'feeRule'
+  | 'customer';
 
 type SubjectRule = {
   readonly resource: OwnedResource;
@@ -66,6 +69,7 @@ const RULES: Readonly<Record<Subject, SubjectRule | undefined>> = {
     unknown: 'duplicate_payment_unknown',
     name: 'duplicate payment',
   },
+  [Subject.CUSTOMER]: { resource: 'customer', owner: 'apps', unknown: 'customer_unknown', name: 'customer' },
   [Subject.FEE_RULE]: { resource: 'feeRule', owner: 'slots', unknown: 'fee_rule_unknown', name: 'fee rule' },
 };
 
@@ -124,7 +128,7 @@ export function createCheckScope(findOwner: FindOwner): CheckScope {
     });
     if (given.length === 0) throw resourceRequired(method, fields);
     for (const { rule, value, path } of given) {
-      const owner = await findOwner[rule.resource](value);
+      const owner = await findOwner[rule.resource](value, scope[rule.owner]);
       if (owner !== undefined && scope[rule.owner].includes(owner)) continue;
       throw new HubError(rule.unknown, `the scope of this token has no such ${rule.name}`, {
         field: path.map(({ localName }) => localName).join('.'),

@@ -30,11 +30,11 @@ export function createTokens({ db, clock, findOwner }: TokensOptions) {
   /** @throws HubError `app_unknown`, `slot_unknown` */
   const checkScope = async ({ apps, slots }: Scope): Promise<void> => {
     for (const slug of apps) {
-      if (await findOwner.app(slug)) continue;
+      if (await findOwner.app(slug, [])) continue;
       throw new HubError('app_unknown', `there is no app "${slug}"`, { field: 'apps' });
     }
     for (const name of slots) {
-      if (await findOwner.slot(name)) continue;
+      if (await findOwner.slot(name, [])) continue;
       throw new HubError('slot_unknown', `there is no slot "${name}"`, { field: 'slots' });
     }
   };

@@ -6,6 +6,8 @@ import type { createTasks } from '../../lib/metrics/tasks.ts';
 import { accessEntities } from '../access/entities.ts';
 import { HUB } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
+import { customerEntities } from '../customer/entities.ts';
+import { idempotencyEntities } from '../idempotency/entities.ts';
 import { licenseEntities } from '../license/entities.ts';
 import { paymentEntities } from '../payment/entities.ts';
 import { bringUpToDate } from '../prepare-schema.ts';
@@ -81,7 +83,14 @@ export function openHubDatabase(
   return openDatabase({
     ...address,
     poolSize,
-    entities: [...storageEntities, ...accessEntities, ...licenseEntities, ...paymentEntities],
+    entities: [
+      ...storageEntities,
+      ...accessEntities,
+      ...customerEntities,
+      ...idempotencyEntities,
+      ...licenseEntities,
+      ...paymentEntities,
+    ],
     log: (message) => logger.debug(message),
   });
 }

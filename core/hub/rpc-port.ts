@@ -58,7 +58,7 @@ const READY_MS = 500;
 const SCHEMA_WATCH_MS = 2_000;
 
 /** The caller of the in-process transport. */
-const GATEWAY = { name: 'gateway', role: 'service' } as const;
+const GATEWAY = { name: 'gateway', role: 'gateway' } as const;
 
 export type WireRpcPortOptions = Pick<OpenedDatabase, 'db' | 'clock'> &
   Pick<Modules, 'services' | 'findOwner'> & {

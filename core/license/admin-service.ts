@@ -30,7 +30,7 @@ export type LicenseAdminServiceOptions = {
 
 export function createLicenseAdminService(
   options: LicenseAdminServiceOptions,
-): ServiceImpl<typeof LicenseAdminService> {
+): Partial<ServiceImpl<typeof LicenseAdminService>> {
   const { apps, limitProfiles, issueLicenses, licenses, seats, clock } = options;
   const toLicense = (license: License) => licenseToProto(license, clock());
   return {

@@ -1,6 +1,7 @@
-// Tables of the license module: apps, signing keys, limit profiles, licenses and seats.
+// Tables of the license module: apps, signing keys, limit profiles, key secrets, licenses and seats.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { Limits } from './terms.ts';
+import { CustomerSchema } from '../customer/entities.ts';
+import type { Limits, Metadata } from './terms.ts';
 
 export const AppSchema = defineEntity({
   name: 'App',
@@ -10,7 +11,18 @@ export const AppSchema = defineEntity({
     slug: p.text().unique('app_slug_key'),
     name: p.text(),
     createdAt: p.datetime(3),
+    /** The lease of new licenses; null for none. */
+    defaultLeaseDays: p.integer().nullable(),
+    defaultGraceDays: p.integer().default(0),
+    /** -1 means unlimited. */
+    defaultSeatLimit: p.integer().default(1),
   },
+  checks: [
+    {
+      name: 'app_default_seat_limit_range',
+      expression: 'default_seat_limit >= -1 and default_seat_limit <> 0',
+    },
+  ],
 });
 export type App = InferEntity<typeof AppSchema>;
 
@@ -49,16 +61,38 @@ export const LimitProfileSchema = defineEntity({
 });
 export type LimitProfile = InferEntity<typeof LimitProfileSchema>;
 
+export const KEY_SECRET_PURPOSES = ['derivation', 'import'] as const;
+
+/** Secrets of license keys: `derivation` derives the hub's own keys, `import` hashes imported ones. */
+export const KeySecretSchema = defineEntity({
+  name: 'KeySecret',
+  tableName: 'key_secret',
+  properties: {
+    id: p.uuid().primary(),
+    purpose: p.enum(KEY_SECRET_PURPOSES),
+    /** 32 random bytes, sealed for `key_secret:<id>`. */
+    sealedSecret: p.blob(),
+    createdAt: p.datetime(3),
+    retiredAt: p.datetime(3).nullable(),
+  },
+  uniques: [{ name: 'key_secret_active_key', properties: ['purpose'], where: 'retired_at is null' }],
+});
+export type KeySecret = InferEntity<typeof KeySecretSchema>;
+
 export const LicenseSchema = defineEntity({
   name: 'License',
   tableName: 'license',
   properties: {
     id: p.uuid().primary(),
     app: () => p.manyToOne(AppSchema).deleteRule('restrict'),
-    /** SHA-256 of the normalized license key; the key itself is not stored. */
+    /** Hash of the license key, see keys/license-key.ts; the key itself is not stored. */
     keyHash: p.blob().unique('license_key_hash_key'),
     keyHint: p.text(),
-    customer: p.text().nullable(),
+    /** The secret that the key is derived from; null for an imported key. */
+    keySecret: () => p.manyToOne(KeySecretSchema).nullable().deleteRule('restrict'),
+    /** Counts the keys of the license, from 1. */
+    keyGeneration: p.integer().default(1),
+    customer: () => p.manyToOne(CustomerSchema).nullable().deleteRule('restrict'),
     /** -1 means unlimited, 0 none. */
     seatLimit: p.integer(),
     /** Number of active seats. Only the triggers of `seat` write it. */
@@ -67,19 +101,57 @@ export const LicenseSchema = defineEntity({
     limitProfile: () => p.manyToOne(LimitProfileSchema).nullable().deleteRule('restrict'),
     leaseDays: p.integer().nullable(),
     expiresAt: p.datetime(3).nullable(),
+    /** Days that the license stays valid after it expires. */
+    graceDays: p.integer().default(0),
+    /** When the grace ends. */
+    endsAt: p.datetime(3).nullable().generated(
+      // As PostgreSQL prints it, so that a comparison of schemas finds it equal.
+      `(((expires_at AT TIME ZONE 'UTC'::text) + ((grace_days)::double precision * '1 day'::interval)) AT TIME ZONE 'UTC'::text) stored`,
+    ),
+    /** How long it is valid from its first activation, which clears it; an interval of PostgreSQL. */
+    validFor: p.string().columnType('interval').nullable(),
+    /** Sorted. */
+    features: p.array<string>().default([]),
+    metadata: p.json<Metadata>().defaultRaw(`'{}'`),
+    metadataGrams: p.array<string>().generated('metadata_grams(metadata) stored').lazy(),
+    /** The keys of `metadata` that signed copies contain. */
+    signedMetadata: p.array<string>().default([]),
+    /** Counts the changes of the terms, from 1. */
+    termsVersion: p.integer().default(1),
     createdAt: p.datetime(3),
+    suspendedAt: p.datetime(3).nullable(),
+    suspendReason: p.text().nullable(),
     revokedAt: p.datetime(3).nullable(),
     revokeReason: p.text().nullable(),
+    /** The day in UTC when a machine last used the license. */
+    lastActiveOn: p.date().nullable(),
   },
   indexes: [
     // Lists of one app, newest first: ids are ordered by time.
     { name: 'license_app_idx', properties: ['app', 'id'] },
     { name: 'license_customer_idx', properties: ['customer', 'id'] },
     { name: 'license_key_hint_idx', properties: ['keyHint'] },
+    { name: 'license_expires_idx', properties: ['expiresAt', 'id'], where: 'expires_at is not null' },
+    { name: 'license_ends_idx', properties: ['endsAt', 'id'], where: 'ends_at is not null' },
+    { name: 'license_revoked_idx', properties: ['id'], where: 'revoked_at is not null' },
+    { name: 'license_suspended_idx', properties: ['id'], where: 'suspended_at is not null' },
+    { name: 'license_active_idx', properties: ['lastActiveOn', 'id'] },
+    {
+      name: 'license_metadata_idx',
+      expression: `create index license_metadata_idx on license using gin (metadata jsonb_path_ops)
+        where metadata <> '{}'`,
+    },
+    {
+      name: 'license_metadata_grams_idx',
+      expression: `create index license_metadata_grams_idx on license using gin (metadata_grams)
+        where metadata <> '{}'`,
+    },
   ],
   checks: [
     { name: 'license_seat_limit_range', expression: 'seat_limit >= -1' },
     { name: 'license_seats_used_range', expression: 'seats_used >= 0' },
+    { name: 'license_grace_days_range', expression: 'grace_days >= 0' },
+    { name: 'license_one_validity', expression: 'valid_for is null or expires_at is null' },
   ],
 });
 export type License = InferEntity<typeof LicenseSchema>;
@@ -117,4 +189,11 @@ export const SeatSchema = defineEntity({
 });
 export type Seat = InferEntity<typeof SeatSchema>;
 
-export const licenseEntities = [AppSchema, SigningKeySchema, LimitProfileSchema, LicenseSchema, SeatSchema];
+export const licenseEntities = [
+  AppSchema,
+  SigningKeySchema,
+  LimitProfileSchema,
+  KeySecretSchema,
+  LicenseSchema,
+  SeatSchema,
+];

@@ -12,7 +12,8 @@ import {
 import { formatId } from '../ids.ts';
 import type { AppWithKeys } from './admin/apps.ts';
 import type { License, LimitProfile, Seat, SigningKey } from './entities.ts';
-import { effectiveLimits, type LicenseStateName, type Limits, licenseState } from './terms.ts';
+import { parsePeriod } from './period.ts';
+import { effectiveLimits, graceEndsAtMs, type LicenseStateName, type Limits, licenseState } from './terms.ts';
 
 export function appToProto({ app, signingKeys }: AppWithKeys): MessageInitShape<typeof AppSchema> {
   return {
@@ -20,6 +21,11 @@ export function appToProto({ app, signingKeys }: AppWithKeys): MessageInitShape<
     slug: app.slug,
     name: app.name,
     createdAt: timestampFromDate(app.createdAt),
+    defaultTerms: {
+      leaseDays: app.defaultLeaseDays ?? 0,
+      graceDays: app.defaultGraceDays,
+      seatLimit: app.defaultSeatLimit,
+    },
     signingKeys: signingKeys.map((key) => ({
       kid: key.kid,
       state: keyState(key),
@@ -38,22 +44,51 @@ export function limitProfileToProto(
 
 export function licenseToProto(license: License, now: Date): MessageInitShape<typeof LicenseSchema> {
   const { limitProfile, customer, expiresAt, leaseDays, revokedAt, revokeReason } = license;
-  const state = licenseState({ revoked: revokedAt != null, expiresAtMs: expiresAt?.getTime() ?? null }, now);
+  const { graceDays, suspendedAt, suspendReason, validFor } = license;
+  const expiresAtMs = expiresAt?.getTime() ?? null;
+  const graceEndsMs = graceEndsAtMs({ expiresAtMs, graceDays });
   return {
     licenseId: formatId('lic', license.id),
     app: license.app.slug,
     keyHint: license.keyHint,
-    state: LICENSE_STATES[state],
+    state: LICENSE_STATES[licenseStateOf(license, now)],
     seats: { limit: license.seatLimit, used: license.seatsUsed },
     limits: limitsToProto(effectiveLimits(limitProfile?.limits, license.limits ?? undefined)),
     ...(limitProfile && { limitProfile: limitProfile.name }),
-    ...(customer != null && { customer }),
+    ...(customer && customer.name !== '' && { customer: customer.name }),
+    ...(customer && { customerId: formatId('cus', customer.id) }),
+    features: license.features,
+    metadata: { ...license.metadata },
+    signedMetadata: license.signedMetadata,
+    termsVersion: license.termsVersion,
     ...(expiresAt && { expiresAt: timestampFromDate(expiresAt) }),
+    graceDays,
+    ...(graceEndsMs !== null && { graceEndsAt: timestampFromDate(new Date(graceEndsMs)) }),
+    ...(validFor != null && { validFor: parsePeriod(validFor) }),
     ...(leaseDays != null && { leaseDays }),
     createdAt: timestampFromDate(license.createdAt),
+    ...(suspendedAt && { suspendedAt: timestampFromDate(suspendedAt) }),
+    ...(suspendReason != null && { suspendReason }),
     ...(revokedAt && { revokedAt: timestampFromDate(revokedAt) }),
     ...(revokeReason != null && { revokeReason }),
+    keyGeneration: license.keyGeneration,
+    keyDerivable: license.keySecret != null,
+    ...(license.lastActiveOn != null && { lastActiveOn: license.lastActiveOn }),
   };
+}
+
+/** The state of a stored license. */
+export function licenseStateOf(license: License, now: Date): LicenseStateName {
+  const { revokedAt, suspendedAt, expiresAt, graceDays } = license;
+  return licenseState(
+    {
+      revoked: revokedAt != null,
+      suspended: suspendedAt != null,
+      expiresAtMs: expiresAt?.getTime() ?? null,
+      graceDays,
+    },
+    now,
+  );
 }
 
 export function seatToProto(seat: Seat): MessageInitShape<typeof SeatSchema> {
@@ -87,6 +122,8 @@ export function stateFromProto(state: LicenseState): LicenseStateName | undefine
 
 const LICENSE_STATES: Record<LicenseStateName, LicenseState> = {
   active: LicenseState.ACTIVE,
+  grace: LicenseState.GRACE,
+  suspended: LicenseState.SUSPENDED,
   revoked: LicenseState.REVOKED,
   expired: LicenseState.EXPIRED,
 };
@@ -94,6 +131,8 @@ const LICENSE_STATES: Record<LicenseStateName, LicenseState> = {
 const STATE_NAMES: Record<LicenseState, LicenseStateName | undefined> = {
   [LicenseState.UNSPECIFIED]: undefined,
   [LicenseState.ACTIVE]: 'active',
+  [LicenseState.GRACE]: 'grace',
+  [LicenseState.SUSPENDED]: 'suspended',
   [LicenseState.REVOKED]: 'revoked',
   [LicenseState.EXPIRED]: 'expired',
 };

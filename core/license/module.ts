@@ -39,7 +39,7 @@ export type LicenseModule = {
   readonly services: readonly ServiceEntry[];
   /** Sealed columns, to re-seal when the master key is rotated. */
   readonly secrets: readonly SealedColumn[];
-  readonly findApp: Pick<FindOwner, 'app' | 'license' | 'licenseKey' | 'seat'>;
+  readonly findApp: Pick<FindOwner, 'app' | 'license' | 'licenseKey' | 'seat' | 'customer'>;
   readonly figures: Figures;
   close(): Promise<void>;
 };

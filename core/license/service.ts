@@ -35,10 +35,13 @@ export function createLicenseService(options: LicenseServiceOptions): ServiceImp
       const status = await checkStatus(request);
       return {
         licenseId: status.licenseId,
-        state: LicenseState.ACTIVE,
+        state: status.graceEndsAt ? LicenseState.GRACE : LicenseState.ACTIVE,
         seats: status.seats,
         ...(status.expiresAt && { expiresAt: timestampFromDate(status.expiresAt) }),
+        ...(status.graceEndsAt && { graceEndsAt: timestampFromDate(status.graceEndsAt) }),
         limits: limitsToProto(status.limits),
+        features: [...status.features],
+        termsVersion: status.termsVersion,
         checkedAt: timestampFromDate(status.checkedAt),
         recheckAfterSeconds: RECHECK_AFTER_SECONDS,
       };

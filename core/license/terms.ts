@@ -4,6 +4,9 @@ import { HubError, type SeatUsage } from '../errors.ts';
 /** Limits by name; -1 means unlimited. */
 export type Limits = Readonly<Record<string, number>>;
 
+/** The vendor's own data about a license or a customer. */
+export type Metadata = Readonly<Record<string, string>>;
+
 /** The terms that a signed license states. */
 export type LicenseTerms = {
   readonly licenseId: string;
@@ -11,39 +14,72 @@ export type LicenseTerms = {
   readonly customer: string | null;
   readonly limits: Limits | null;
   readonly profileLimits: Limits | null;
+  readonly features: readonly string[];
+  /** The entries of the license's metadata that signed copies contain; null if there are none. */
+  readonly signedMetadata: Metadata | null;
   readonly leaseDays: number | null;
   readonly expiresAtMs: number | null;
+  readonly graceDays: number;
+  /** Counts the changes of the terms, from 1. */
+  readonly termsVersion: number;
   /** Id of the app's active signing key. */
   readonly kid: string;
 };
 
 /** The columns of `LicenseTerms`, and the joins they need; `l` is the license. */
 export const TERMS = `
-  l.id as "licenseId", a.slug as app, l.customer, l.limits, p.limits as "profileLimits",
-  l.lease_days as "leaseDays", (extract(epoch from l.expires_at) * 1000)::float8 as "expiresAtMs", k.kid`;
+  l.id as "licenseId", a.slug as app, nullif(c.name, '') as customer, l.limits,
+  p.limits as "profileLimits", l.features,
+  case when l.signed_metadata <> '{}' then
+    (select jsonb_object_agg(key, value) from jsonb_each(l.metadata) where key = any(l.signed_metadata))
+  end as "signedMetadata",
+  l.lease_days as "leaseDays", (extract(epoch from l.expires_at) * 1000)::float8 as "expiresAtMs",
+  l.grace_days as "graceDays", l.terms_version as "termsVersion", k.kid`;
 export const TERMS_JOINS = `
   join app a on a.id = l.app_id
   join signing_key k on k.app_id = l.app_id and k.retired_at is null
-  left join limit_profile p on p.id = l.limit_profile_id`;
+  left join limit_profile p on p.id = l.limit_profile_id
+  left join customer c on c.id = l.customer_id`;
 
 /** Times are in milliseconds since the epoch. */
-type LicenseTimes = { readonly revoked: boolean; readonly expiresAtMs: number | null };
+type LicenseFacts = {
+  readonly revoked: boolean;
+  readonly suspended: boolean;
+  readonly expiresAtMs: number | null;
+  readonly graceDays: number;
+};
 
-export type LicenseStateName = 'active' | 'revoked' | 'expired';
+export type LicenseStateName = 'active' | 'grace' | 'expired' | 'suspended' | 'revoked';
 
-/** A license that is both revoked and expired counts as revoked. It expires at `expiresAtMs`, not after. */
-export function licenseState({ revoked, expiresAtMs }: LicenseTimes, now: Date): LicenseStateName {
-  if (revoked) return 'revoked';
-  return expiresAtMs !== null && expiresAtMs <= now.getTime() ? 'expired' : 'active';
+export const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** When the grace ends, in milliseconds since the epoch; null without an expiry or without grace. */
+export function graceEndsAtMs({
+  expiresAtMs,
+  graceDays,
+}: Pick<LicenseFacts, 'expiresAtMs' | 'graceDays'>): number | null {
+  return expiresAtMs === null || graceDays === 0 ? null : expiresAtMs + graceDays * DAY_MS;
 }
 
-/** The error for a license that is revoked or expired; undefined for an active one. */
-export function ineligible(license: LicenseTimes, now: Date): HubError | undefined {
+/** Revoked comes before suspended, and suspended before expired. A license expires at its expiry, not after. */
+export function licenseState(license: LicenseFacts, now: Date): LicenseStateName {
+  if (license.revoked) return 'revoked';
+  if (license.suspended) return 'suspended';
+  const { expiresAtMs } = license;
+  if (expiresAtMs === null || expiresAtMs > now.getTime()) return 'active';
+  return (graceEndsAtMs(license) ?? 0) > now.getTime() ? 'grace' : 'expired';
+}
+
+/** The error for a license that machines cannot use; undefined for one that is active or in its grace. */
+export function ineligible(license: LicenseFacts, now: Date): HubError | undefined {
   switch (licenseState(license, now)) {
     case 'active':
+    case 'grace':
       return undefined;
     case 'revoked':
       return new HubError('license_revoked', 'this license has been revoked');
+    case 'suspended':
+      return new HubError('license_suspended', 'this license is suspended');
     case 'expired':
       return new HubError('license_expired', 'this license has expired');
   }
@@ -57,10 +93,11 @@ export function effectiveLimits(profile: Limits | undefined, own: Limits | undef
 }
 
 /**
- * A name is an ASCII letter, then up to 63 letters, digits, dots, dashes and underscores. JSON parsers
- * reorder or drop names such as "9" or "__proto__", which would break the signature.
+ * Whether a text can name a limit, a feature or an entry of metadata: an ASCII letter, then up to 63 letters,
+ * digits, dots, dashes and underscores. JSON parsers reorder or drop names such as "9" or "__proto__", which
+ * would break the signature.
  */
-export function isLimitName(name: string): boolean {
+export function isTermName(name: string): boolean {
   return /^[A-Za-z][A-Za-z0-9._-]{0,63}$/.test(name);
 }
 

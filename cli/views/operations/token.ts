@@ -10,7 +10,7 @@ import { rfc3339, shortTime } from '../cells.ts';
  * Words of the roles by their number in the contract. The generated enum would load protobuf and slow down
  * help.
  */
-export const ROLES = { admin: 1, operator: 2, service: 3, viewer: 4, monitor: 5 } as const;
+export const ROLES = { admin: 1, operator: 2, service: 3, viewer: 4, monitor: 5, gateway: 6 } as const;
 
 export const TOKEN = object(
   'Token',

@@ -12,7 +12,16 @@ import {
   signLicense,
 } from '../keys/signing.ts';
 import type { LicenseMetrics } from '../metrics.ts';
-import { effectiveLimits, hasFreeSeat, ineligible, type LicenseTerms, TERMS, TERMS_JOINS } from '../terms.ts';
+import {
+  DAY_MS,
+  effectiveLimits,
+  graceEndsAtMs,
+  hasFreeSeat,
+  ineligible,
+  type LicenseTerms,
+  TERMS,
+  TERMS_JOINS,
+} from '../terms.ts';
 import { type Allocation, allocateSeats, type OnLocked, type SeatRequest } from './allocate-seats.ts';
 import type { LastSeen } from './last-seen.ts';
 import { type SeatUpdate, updateSeats } from './update-seats.ts';
@@ -37,11 +46,10 @@ export type ActivateOptions = {
 const BATCHES = { maxSize: 128, maxInFlight: 2 };
 /** Attempts to allocate a seat while the license or its seats change at the same time. */
 const MAX_ATTEMPTS = 10;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Activates one machine. Rejects with HubError `license_key_unknown`, `license_revoked`, `license_expired`
- * or `seat_limit_reached`; nothing is written then.
+ * Activates one machine. Rejects with HubError `license_key_unknown`, `license_revoked`, `license_suspended`,
+ * `license_expired` or `seat_limit_reached`; nothing is written then.
  */
 export function createActivate({ pool, signingKeys, lastSeen, metrics, clock }: ActivateOptions) {
   const lookup = createBatcher<LicenseLookup, Lookup>({
@@ -109,6 +117,7 @@ type LicenseWithSeat = LicenseTerms & {
   /** Number of active seats. */
   readonly used: number;
   readonly revoked: boolean;
+  readonly suspended: boolean;
   readonly seatId: string | null;
   readonly machineLabel: string | null;
   readonly appVersion: string | null;
@@ -124,7 +133,7 @@ async function lookupLicenses(
     name: 'lookup_licenses',
     // license_key_hash_key, app_pkey, signing_key_active_key, limit_profile_pkey; seat_active_key
     text: `select t.position, ${TERMS}, l.seat_limit as "seatLimit", l.seats_used as used,
-                  l.revoked_at is not null as revoked,
+                  l.revoked_at is not null as revoked, l.suspended_at is not null as suspended,
                   s.id as "seatId", s.machine_label as "machineLabel", s.app_version as "appVersion",
                   (extract(epoch from s.last_seen_at) * 1000)::float8 as "lastSeenAtMs"
            from unnest($1::bytea[], $2::text[]) with ordinality as t (key_hash, machine_fingerprint, position)
@@ -156,7 +165,8 @@ function seatLimitReached(seats: SeatUsage): HubError {
 }
 
 function contentOf({ license, seatId, at }: Allocation, machineFingerprint: string): LicenseContent {
-  const { customer, expiresAtMs, leaseDays } = license;
+  const { customer, features, signedMetadata, termsVersion, expiresAtMs, leaseDays } = license;
+  const graceEndsMs = graceEndsAtMs(license);
   const limits = effectiveLimits(license.profileLimits ?? undefined, license.limits ?? undefined);
   return {
     licenseId: formatId('lic', license.licenseId),
@@ -165,8 +175,12 @@ function contentOf({ license, seatId, at }: Allocation, machineFingerprint: stri
     machineFingerprint,
     ...(customer !== null && { customer }),
     ...(limits && { limits }),
+    ...(features.length > 0 && { features: [...features] }),
+    ...(signedMetadata !== null && { metadata: signedMetadata }),
+    termsVersion,
     issuedAt: at.toISOString(),
     ...(expiresAtMs !== null && { expiresAt: new Date(expiresAtMs).toISOString() }),
+    ...(graceEndsMs !== null && { graceEndsAt: new Date(graceEndsMs).toISOString() }),
     ...(leaseDays !== null && { leaseExpiresAt: new Date(at.getTime() + leaseDays * DAY_MS).toISOString() }),
     kid: license.kid,
   };

@@ -37,7 +37,7 @@ const LOCK_TIMEOUT_MS = 1_000;
 
 /**
  * Returns one result per request, in order. Undefined means that nothing was written: the license is locked,
- * revoked, expired or full, or the machine has a seat. If a batch fails, each request is tried in a batch of
+ * revoked, suspended, expired or full, or the machine has a seat. If a batch fails, each request is tried in a batch of
  * its own.
  */
 export async function allocateSeats(
@@ -98,9 +98,12 @@ const allocateStatement = (onLocked: string): string => `
     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]) with ordinality
       as t (id, license_id, machine_fingerprint, machine_label, app_version, position)
   ), locked as materialized (
-    select id, app_id, customer, seat_limit, seats_used, limits, limit_profile_id, lease_days, expires_at
+    select id, app_id, customer_id, seat_limit, seats_used, limits, limit_profile_id, features, metadata,
+      signed_metadata, lease_days, grace_days, terms_version, valid_for,
+      -- In calendar months and years of UTC.
+      coalesce(expires_at, ($6::timestamptz at time zone 'UTC' + valid_for) at time zone 'UTC') as expires_at
     from license
-    where id = any($2) and revoked_at is null and (expires_at is null or expires_at > $6)
+    where id = any($2) and revoked_at is null and suspended_at is null and (ends_at is null or ends_at > $6)
       and (seat_limit = -1 or seats_used < seat_limit)
     order by id for no key update ${onLocked}
   ), allocated as (
@@ -111,6 +114,11 @@ const allocateStatement = (onLocked: string): string => `
     where l.seat_limit = -1 or l.seats_used + r.nth <= l.seat_limit
     on conflict (license_id, machine_fingerprint) where released_at is null do nothing
     returning id, license_id
+  ), begun as (
+    -- The first activation begins the validity of a license that is valid from then on.
+    update license l set expires_at = b.expires_at, valid_for = null
+    from locked b
+    where l.id = b.id and b.valid_for is not null and exists (select from allocated where license_id = b.id)
   )
   select s.id as "seatId", ${TERMS} from allocated s join locked l on l.id = s.license_id ${TERMS_JOINS}`;
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts';
 import { HubError, type SeatUsage } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
-import { effectiveLimits, ineligible, type Limits } from '../terms.ts';
+import { effectiveLimits, graceEndsAtMs, ineligible, type Limits } from '../terms.ts';
 import type { LastSeen } from './last-seen.ts';
 
 export type CheckStatusRequest = {
@@ -16,15 +16,19 @@ export type LicenseStatus = {
   readonly licenseId: string;
   readonly seats: SeatUsage;
   readonly expiresAt: Date | undefined;
+  /** When the grace ends, of a license that is past its expiry. */
+  readonly graceEndsAt: Date | undefined;
   readonly limits: Limits | undefined;
+  readonly features: readonly string[];
+  readonly termsVersion: number;
   readonly checkedAt: Date;
 };
 
 export type CheckStatusOptions = { readonly pool: Pool; readonly lastSeen: LastSeen; readonly clock: Clock };
 
 /**
- * Rejects, in this order, with HubError `license_unknown`, `license_revoked`, `license_expired`,
- * `seat_not_active`.
+ * Rejects, in this order, with HubError `license_unknown`, `license_revoked`, `license_suspended`,
+ * `license_expired`, `seat_not_active`.
  */
 export function createCheckStatus({ pool, lastSeen, clock }: CheckStatusOptions) {
   const read = createBatcher<StatusLookup, StatusRow | undefined>({
@@ -51,10 +55,19 @@ export function createCheckStatus({ pool, lastSeen, clock }: CheckStatusOptions)
       licenseId,
       seats: { limit: row.seatLimit, used: row.used },
       expiresAt: row.expiresAtMs === null ? undefined : new Date(row.expiresAtMs),
+      graceEndsAt: currentGrace(row, now),
       limits: effectiveLimits(row.profileLimits ?? undefined, row.limits ?? undefined),
+      features: row.features,
+      termsVersion: row.termsVersion,
       checkedAt: now,
     };
   };
+}
+
+function currentGrace(row: StatusRow, now: Date): Date | undefined {
+  const endsAtMs = graceEndsAtMs(row);
+  const isExpired = row.expiresAtMs !== null && row.expiresAtMs <= now.getTime();
+  return isExpired && endsAtMs !== null ? new Date(endsAtMs) : undefined;
 }
 
 type StatusLookup = { readonly uuid: string; readonly machineFingerprint: string | null };
@@ -64,8 +77,12 @@ type StatusRow = {
   seatLimit: number;
   limits: Limits | null;
   profileLimits: Limits | null;
+  features: string[];
+  termsVersion: number;
   expiresAtMs: number | null;
+  graceDays: number;
   revoked: boolean;
+  suspended: boolean;
   used: number;
   seatId: string | null;
   lastSeenAtMs: number | null;
@@ -97,7 +114,9 @@ const OF_MANY = statusOf('unnest($1::uuid[], $2::text[]) with ordinality');
 function statusOf(lookups: string): string {
   return `select t.position, l.seat_limit as "seatLimit", l.limits, p.limits as "profileLimits",
                  (extract(epoch from l.expires_at) * 1000)::float8 as "expiresAtMs",
-                 l.revoked_at is not null as revoked, l.seats_used as used, s.id as "seatId",
+                 l.grace_days as "graceDays", l.revoked_at is not null as revoked,
+                 l.suspended_at is not null as suspended, l.features, l.terms_version as "termsVersion",
+                 l.seats_used as used, s.id as "seatId",
                  (extract(epoch from s.last_seen_at) * 1000)::float8 as "lastSeenAtMs"
           from ${lookups} as t (license_id, machine_fingerprint, position)
           join license l on l.id = t.license_id

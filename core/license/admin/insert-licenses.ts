@@ -1,10 +1,17 @@
 // Inserts issued licenses. In SQL, because one request issues up to 1000 licenses.
 import type { Pool, PoolClient, QueryConfig } from 'pg';
+import { findOrCreateCustomer, type InlineCustomer } from '../../customer/inline-customer.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { License } from '../entities.ts';
 import { HASH_BYTES } from '../keys/license-key.ts';
 
-export type IssueTerms = Omit<License, 'id' | 'keyHash' | 'keyHint'>;
+export type IssueTerms = Pick<
+  License,
+  'app' | 'seatLimit' | 'limits' | 'limitProfile' | 'leaseDays' | 'expiresAt' | 'createdAt'
+>;
+
+/** What differs between licenses of a request. */
+export type LicenseKeyRow = Pick<License, 'id' | 'keyHash' | 'keyHint'>;
 
 /**
  * Inserts licenses that differ only in id and key, by one statement, and records the change in the same
@@ -12,20 +19,26 @@ export type IssueTerms = Omit<License, 'id' | 'keyHash' | 'keyHint'>;
  */
 export async function insertLicenses(
   pool: Pool,
-  licenses: readonly License[],
+  licenses: readonly LicenseKeyRow[],
   terms: IssueTerms,
+  customer: InlineCustomer | undefined,
   record: (client: PoolClient) => Promise<void>,
 ): Promise<void> {
   await inTransaction(pool, async (client, send) => {
-    send(insertStatement(licenses, terms));
+    const customerId = customer && (await findOrCreateCustomer(client, customer, terms.createdAt));
+    send(insertStatement(licenses, terms, customerId ?? null));
     await record(client);
   });
 }
 
-function insertStatement(licenses: readonly License[], terms: IssueTerms): QueryConfig {
+function insertStatement(
+  licenses: readonly LicenseKeyRow[],
+  terms: IssueTerms,
+  customerId: string | null,
+): QueryConfig {
   return {
     name: 'issue_licenses',
-    text: `insert into license (id, key_hash, key_hint, app_id, customer, seat_limit, limits,
+    text: `insert into license (id, key_hash, key_hint, app_id, customer_id, seat_limit, limits,
            limit_profile_id,
                                 lease_days, expires_at, created_at)
            select id, substring($2::bytea from (place::int - 1) * ${HASH_BYTES} + 1 for ${HASH_BYTES}),
@@ -37,7 +50,7 @@ function insertStatement(licenses: readonly License[], terms: IssueTerms): Query
       Buffer.concat(licenses.map(({ keyHash }) => keyHash)),
       arrayLiteral(licenses.map(({ keyHint }) => keyHint)),
       terms.app.id,
-      terms.customer,
+      customerId,
       terms.seatLimit,
       terms.limits,
       terms.limitProfile?.id ?? null,

@@ -10,6 +10,7 @@ import { hashLicenseKey, licenseKeyHint, newLicenseKeys } from '../keys/license-
 import type { Limits } from '../terms.ts';
 import { findApp } from './apps.ts';
 import { insertLicenses } from './insert-licenses.ts';
+import { readLicenses } from './licenses.ts';
 import { findLimitProfile } from './limit-profiles.ts';
 
 export type IssueRequest = {
@@ -49,32 +50,28 @@ export function createIssueLicenses({ db, clock }: IssueOptions) {
     const limitProfile = request.limitProfile ? await findLimitProfile(em, app, request.limitProfile) : null;
     const terms = {
       app,
-      customer: request.customer ?? null,
       seatLimit: request.seatLimit,
-      seatsUsed: 0,
       limits: request.limits ?? null,
       limitProfile,
       leaseDays: request.leaseDays ?? null,
       expiresAt: request.expiresAt ?? null,
       createdAt: now,
-      revokedAt: null,
-      revokeReason: null,
     };
     const issued = newLicenseKeys(request.count).map((licenseKey) => {
       const normalized = licenseKey.replaceAll('-', '');
       const keyHash = hashLicenseKey(normalized);
-      const license = { ...terms, id: newUuid(), keyHash, keyHint: licenseKeyHint(normalized) };
-      return { license, licenseKey };
+      return { id: newUuid(), keyHash, keyHint: licenseKeyHint(normalized), licenseKey };
     });
-    const licenses = issued.map(({ license }) => license);
-    const [first, last] = [licenses.at(0), licenses.at(-1)];
-    await insertLicenses(db.pool, licenses, terms, (client) =>
+    const [first, last] = [issued.at(0), issued.at(-1)];
+    const customer =
+      request.customer === undefined ? undefined : { name: request.customer, email: undefined };
+    await insertLicenses(db.pool, issued, terms, customer, (client) =>
       recordChangeNow(client, actor, now, {
         action: 'license.issue',
         subject: formatId('app', app.id),
         before: null,
         after: {
-          count: licenses.length,
+          count: issued.length,
           ...(first && last && { first: formatId('lic', first.id), last: formatId('lic', last.id) }),
           seatLimit: request.seatLimit,
           limits: request.limits ?? null,
@@ -85,6 +82,10 @@ export function createIssueLicenses({ db, clock }: IssueOptions) {
         detail: { slug: app.slug },
       }),
     );
-    return issued;
+    const licenses = await readLicenses(
+      em,
+      issued.map(({ id }) => id),
+    );
+    return licenses.map((license, index) => ({ license, licenseKey: issued[index]?.licenseKey ?? '' }));
   };
 }

@@ -41,13 +41,13 @@ export function createLicenses({ db, clock }: LicensesOptions) {
       const app = filter.app === undefined ? undefined : await findApp(em, filter.app);
       const conditions: FilterQuery<License>[] = [stateCondition(filter.state, clock())];
       if (app) conditions.push({ app });
-      if (filter.customer !== undefined) conditions.push({ customer: filter.customer });
+      if (filter.customer !== undefined) conditions.push({ customer: { name: filter.customer } });
       if (filter.keyHint !== undefined) conditions.push({ keyHint: filter.keyHint.toUpperCase() });
       return readPage(request, 'lic', (after, limit) =>
         em.find(
           LicenseSchema,
           { $and: after ? [...conditions, { id: { $lt: after } }] : conditions },
-          { orderBy: { id: 'desc' }, limit, populate: ['app', 'limitProfile'] },
+          { orderBy: { id: 'desc' }, limit, populate: ['app', 'limitProfile', 'customer'] },
         ),
       );
     },
@@ -97,8 +97,16 @@ export async function findLicense(
   if (license === null) {
     throw new HubError('license_unknown', 'there is no license with this id', { field: 'licenseId' });
   }
-  await em.populate(license, ['app', 'limitProfile']);
+  await em.populate(license, ['app', 'limitProfile', 'customer']);
   return license;
+}
+
+/** The licenses with these ids, in this order. */
+export async function readLicenses(em: EntityManager, ids: readonly string[]): Promise<License[]> {
+  const populate = ['app', 'limitProfile', 'customer'] as const;
+  const licenses = await em.find(LicenseSchema, { id: { $in: [...ids] } }, { populate });
+  const byId = new Map(licenses.map((license) => [license.id, license]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
 /** The rule of `licenseState` as a query condition. */
@@ -109,8 +117,16 @@ function stateCondition(state: LicenseStateName | undefined, now: Date): FilterQ
     case 'revoked':
       return { revokedAt: { $ne: null } };
     case 'expired':
-      return { revokedAt: null, expiresAt: { $lte: now } };
+      return { revokedAt: null, suspendedAt: null, endsAt: { $lte: now } };
+    case 'suspended':
+      return { revokedAt: null, suspendedAt: { $ne: null } };
+    case 'grace':
+      return { revokedAt: null, suspendedAt: null, expiresAt: { $lte: now }, endsAt: { $gt: now } };
     case 'active':
-      return { revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
+      return {
+        revokedAt: null,
+        suspendedAt: null,
+        $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }],
+      };
   }
 }

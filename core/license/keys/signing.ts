@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import canonicalize from 'canonicalize';
 import type { Pool } from 'pg';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
-import { isLimitName, type Limits } from '../terms.ts';
+import { isTermName, type Limits, type Metadata } from '../terms.ts';
 
 const signInBackground = promisify(sign);
 
@@ -22,8 +22,16 @@ export type LicenseContent = {
   readonly machineFingerprint: string;
   readonly customer?: string;
   readonly limits?: Limits;
+  /** Sorted. */
+  readonly features?: string[];
+  /** The entries of the license's metadata that its terms name. */
+  readonly metadata?: Metadata;
+  /** Counts the changes of the terms, from 1. */
+  readonly termsVersion: number;
   readonly issuedAt: string;
   readonly expiresAt?: string;
+  /** Until then the license stays valid after its expiry. */
+  readonly graceEndsAt?: string;
   /** Until then this copy is valid without contact to the hub. */
   readonly leaseExpiresAt?: string;
   /** RFC 7638 thumbprint of the signing key. */
@@ -40,8 +48,7 @@ export type SignedLicense = LicenseContent & { readonly alg: 'ES256'; readonly s
  */
 export async function signLicense(content: LicenseContent, privateKey: KeyObject): Promise<SignedLicense> {
   for (const [member, value] of Object.entries(content)) {
-    if (member === 'limits') checkLimits(value);
-    else checkText(member, value);
+    (CHECKS[member] ?? checkText)(member, value);
   }
   const unsigned = { ...content, alg: 'ES256' } as const;
   const canonical = canonicalize(unsigned);
@@ -64,15 +71,42 @@ function checkText(member: string, value: unknown): void {
   }
 }
 
-function checkLimits(limits: unknown): void {
-  if (typeof limits !== 'object' || limits === null)
-    throw new TypeError('limits must be an object, or absent');
-  for (const [name, value] of Object.entries(limits)) {
-    if (!isLimitName(name)) throw new TypeError(`limits: ${JSON.stringify(name)} is not a name for a limit`);
-    if (!Number.isSafeInteger(value))
-      throw new TypeError(`limits.${name} must be an integer within ±(2^53-1)`);
-  }
+function checkNumber(member: string, value: unknown): void {
+  if (!Number.isSafeInteger(value)) throw new TypeError(`${member} must be an integer within ±(2^53-1)`);
 }
+
+function checkNames(member: string, names: unknown): void {
+  if (!Array.isArray(names)) throw new TypeError(`${member} must be an array, or absent`);
+  for (const name of names) checkName(member, name);
+}
+
+function checkName(member: string, name: string): void {
+  if (!isTermName(name)) throw new TypeError(`${member}: ${JSON.stringify(name)} is not a name`);
+}
+
+/** Checks a map by its names and, with `checkValue`, its values. */
+function checkMap(checkValue: Check): Check {
+  return (member, map) => {
+    if (typeof map !== 'object' || map === null)
+      throw new TypeError(`${member} must be an object, or absent`);
+    for (const [name, value] of Object.entries(map)) {
+      checkName(member, name);
+      checkValue(`${member}.${name}`, value);
+    }
+  };
+}
+
+type Check = (member: string, value: unknown) => void;
+
+/** The members that are not texts. */
+const CHECKS: Readonly<Record<string, Check | undefined>> = {
+  limits: checkMap(checkNumber),
+  features: checkNames,
+  metadata: checkMap((member, value) => {
+    if (typeof value !== 'string' || !value.isWellFormed()) throw new TypeError(`${member} must be a text`);
+  }),
+  termsVersion: checkNumber,
+};
 
 export type UnsealedKey = { readonly privateKey: KeyObject; readonly publicKeyPem: string };
 

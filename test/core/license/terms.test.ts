@@ -1,6 +1,6 @@
 // Limits: profiles and overrides, names, seats.
 import { expect } from 'chai';
-import { effectiveLimits, hasFreeSeat, isLimitName } from '../../../core/license/terms.ts';
+import { effectiveLimits, hasFreeSeat, isTermName } from '../../../core/license/terms.ts';
 
 describe('effective limits', () => {
   it("are those of the profile, overridden by the license's own", () => {
@@ -39,13 +39,13 @@ describe('effective limits', () => {
 describe('the name of a limit', () => {
   it('is a letter, then letters, digits, dots, dashes and underscores, at most 64 in all', () => {
     for (const name of ['a', 'Projects', 'max-users', 'export.pdf_v2', 'constructor', 'x'.repeat(64)]) {
-      expect(isLimitName(name), name).to.equal(true);
+      expect(isTermName(name), name).to.equal(true);
     }
   });
 
   it('is not special to JSON parsers, empty, too long or outside ASCII', () => {
     for (const name of ['', '9', '10', '__proto__', '-a', 'a b', 'a\n', 'größe', 'x'.repeat(65)]) {
-      expect(isLimitName(name), JSON.stringify(name)).to.equal(false);
+      expect(isTermName(name), JSON.stringify(name)).to.equal(false);
     }
   });
 });

@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file hub/access/v1/access.proto.
  */
 export const file_hub_access_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("ChpodWIvYWNjZXNzL3YxL2FjY2Vzcy5wcm90bxINaHViLmFjY2Vzcy52MSJPCgZBY2Nlc3MSDgoGcHVibGljGAEgASgIEiIKBXJvbGVzGAIgAygOMhMuaHViLmFjY2Vzcy52MS5Sb2xlEhEKCWFueV9zY29wZRgDIAEoCCp0CgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIOCgpST0xFX0FETUlOEAESEQoNUk9MRV9PUEVSQVRPUhACEhAKDFJPTEVfU0VSVklDRRADEg8KC1JPTEVfVklFV0VSEAQSEAoMUk9MRV9NT05JVE9SEAUq7AEKB1N1YmplY3QSFwoTU1VCSkVDVF9VTlNQRUNJRklFRBAAEg8KC1NVQkpFQ1RfQVBQEAESEwoPU1VCSkVDVF9MSUNFTlNFEAISFwoTU1VCSkVDVF9MSUNFTlNFX0tFWRADEhAKDFNVQkpFQ1RfU0VBVBAEEhAKDFNVQkpFQ1RfU0xPVBAFEhoKFlNVQkpFQ1RfQ0hBUkdFX1NFU1NJT04QBhIUChBTVUJKRUNUX0NBTExCQUNLEAcSFAoQU1VCSkVDVF9GRUVfUlVMRRAIEh0KGVNVQkpFQ1RfRFVQTElDQVRFX1BBWU1FTlQQCTpPCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgLMhUuaHViLmFjY2Vzcy52MS5BY2Nlc3NSBmFjY2VzczpRCgdzdWJqZWN0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjShgMgASgOMhYuaHViLmFjY2Vzcy52MS5TdWJqZWN0UgdzdWJqZWN0YgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("ChpodWIvYWNjZXNzL3YxL2FjY2Vzcy5wcm90bxINaHViLmFjY2Vzcy52MSJ+CgZBY2Nlc3MSDgoGcHVibGljGAEgASgIEiIKBXJvbGVzGAIgAygOMhMuaHViLmFjY2Vzcy52MS5Sb2xlEhEKCWFueV9zY29wZRgDIAEoCBItChBhcHBfc2NvcGVkX3JvbGVzGAQgAygOMhMuaHViLmFjY2Vzcy52MS5Sb2xlKoYBCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIOCgpST0xFX0FETUlOEAESEQoNUk9MRV9PUEVSQVRPUhACEhAKDFJPTEVfU0VSVklDRRADEg8KC1JPTEVfVklFV0VSEAQSEAoMUk9MRV9NT05JVE9SEAUSEAoMUk9MRV9HQVRFV0FZEAYqggIKB1N1YmplY3QSFwoTU1VCSkVDVF9VTlNQRUNJRklFRBAAEg8KC1NVQkpFQ1RfQVBQEAESEwoPU1VCSkVDVF9MSUNFTlNFEAISFwoTU1VCSkVDVF9MSUNFTlNFX0tFWRADEhAKDFNVQkpFQ1RfU0VBVBAEEhAKDFNVQkpFQ1RfU0xPVBAFEhoKFlNVQkpFQ1RfQ0hBUkdFX1NFU1NJT04QBhIUChBTVUJKRUNUX0NBTExCQUNLEAcSFAoQU1VCSkVDVF9GRUVfUlVMRRAIEh0KGVNVQkpFQ1RfRFVQTElDQVRFX1BBWU1FTlQQCRIUChBTVUJKRUNUX0NVU1RPTUVSEAo6TwoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0YYDIAEoCzIVLmh1Yi5hY2Nlc3MudjEuQWNjZXNzUgZhY2Nlc3M6UQoHc3ViamVjdBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY0oYDIAEoDjIWLmh1Yi5hY2Nlc3MudjEuU3ViamVjdFIHc3ViamVjdGIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Who may call an RPC. The hub refuses every call of an RPC without this option.
@@ -44,6 +44,13 @@ export type Access = Message<"hub.access.v1.Access"> & {
    * @generated from field: bool any_scope = 3;
    */
   anyScope: boolean;
+
+  /**
+   * The roles allowed only for tokens that are limited to apps.
+   *
+   * @generated from field: repeated hub.access.v1.Role app_scoped_roles = 4;
+   */
+  appScopedRoles: Role[];
 };
 
 /**
@@ -81,7 +88,8 @@ export const Role = {
   OPERATOR: 2,
 
   /**
-   * An internal program: the gateway in a process of its own, or a shop that checks licenses.
+   * An internal program, such as a shop: creates charge sessions and checks licenses. Limited to apps, it also
+   * issues and changes their licenses.
    *
    * @generated from enum value: ROLE_SERVICE = 3;
    */
@@ -100,6 +108,13 @@ export const Role = {
    * @generated from enum value: ROLE_MONITOR = 5;
    */
   MONITOR: 5,
+
+  /**
+   * The gateway in a process of its own: passes on activations, status checks and callbacks.
+   *
+   * @generated from enum value: ROLE_GATEWAY = 6;
+   */
+  GATEWAY: 6,
 } as const;
 
 /**
@@ -190,6 +205,13 @@ export const Subject = {
    * @generated from enum value: SUBJECT_DUPLICATE_PAYMENT = 9;
    */
   DUPLICATE_PAYMENT: 9,
+
+  /**
+   * Identifier of a customer. The customer owns licenses of apps.
+   *
+   * @generated from enum value: SUBJECT_CUSTOMER = 10;
+   */
+  CUSTOMER: 10,
 } as const;
 
 /**

@@ -5,10 +5,10 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_hub_access_v1_access } from "../../access/v1/access_pb.ts";
-import type { App, License, LicenseState, LimitProfile, Seat } from "./license_pb.ts";
+import type { App, DefaultTerms, License, LicenseState, LimitProfile, Period, Seat } from "./license_pb.ts";
 import { file_hub_license_v1_license } from "./license_pb.ts";
 import { file_hub_validate_v1_rules } from "../../validate/v1/rules_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hub/license/v1/license_admin_service.proto.
  */
 export const file_hub_license_v1_license_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CipodWIvbGljZW5zZS92MS9saWNlbnNlX2FkbWluX3NlcnZpY2UucHJvdG8SDmh1Yi5saWNlbnNlLnYxIksKEENyZWF0ZUFwcFJlcXVlc3QSGQoEc2x1ZxgBIAEoCUILukgIcgbYs66xAgESHAoEbmFtZRgCIAEoCUIOukgLcgnIs66xAgEYgAEiNQoRQ3JlYXRlQXBwUmVzcG9uc2USIAoDYXBwGAEgASgLMhMuaHViLmxpY2Vuc2UudjEuQXBwIikKDUdldEFwcFJlcXVlc3QSGAoDYXBwGAEgASgJQgu6SARyAhABkLUYASIyCg5HZXRBcHBSZXNwb25zZRIgCgNhcHAYASABKAsyEy5odWIubGljZW5zZS52MS5BcHAiRAoPTGlzdEFwcHNSZXF1ZXN0Eh0KCXBhZ2Vfc2l6ZRgBIAEoBUIKukgHGgUY6AcoABISCgpwYWdlX3Rva2VuGAIgASgJIk4KEExpc3RBcHBzUmVzcG9uc2USIQoEYXBwcxgBIAMoCzITLmh1Yi5saWNlbnNlLnYxLkFwcBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiMwoXUm90YXRlU2lnbmluZ0tleVJlcXVlc3QSGAoDYXBwGAEgASgJQgu6SARyAhABkLUYASI8ChhSb3RhdGVTaWduaW5nS2V5UmVzcG9uc2USIAoDYXBwGAEgASgLMhMuaHViLmxpY2Vuc2UudjEuQXBwIksKGVdpdGhkcmF3U2lnbmluZ0tleVJlcXVlc3QSGAoDYXBwGAEgASgJQgu6SARyAhABkLUYARIUCgNraWQYAiABKAlCB7pIBHICEAEiPgoaV2l0aGRyYXdTaWduaW5nS2V5UmVzcG9uc2USIAoDYXBwGAEgASgLMhMuaHViLmxpY2Vuc2UudjEuQXBwIuwBChZTZXRMaW1pdFByb2ZpbGVSZXF1ZXN0EhgKA2FwcBgBIAEoCUILukgEcgIQAZC1GAESGQoEbmFtZRgCIAEoCUILukgIcgbYs66xAgESbgoGbGltaXRzGAMgAygLMjIuaHViLmxpY2Vuc2UudjEuU2V0TGltaXRQcm9maWxlUmVxdWVzdC5MaW1pdHNFbnRyeUIqukgnmgEkEEAiCHIG4LOusQIBKhYiFBj/////////Dyj///////////8BGi0KC0xpbWl0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEiTgoXU2V0TGltaXRQcm9maWxlUmVzcG9uc2USMwoNbGltaXRfcHJvZmlsZRgBIAEoCzIcLmh1Yi5saWNlbnNlLnYxLkxpbWl0UHJvZmlsZSI0ChhMaXN0TGltaXRQcm9maWxlc1JlcXVlc3QSGAoDYXBwGAEgASgJQgu6SARyAhABkLUYASJRChlMaXN0TGltaXRQcm9maWxlc1Jlc3BvbnNlEjQKDmxpbWl0X3Byb2ZpbGVzGAEgAygLMhwuaHViLmxpY2Vuc2UudjEuTGltaXRQcm9maWxlIuADChRJc3N1ZUxpY2Vuc2VzUmVxdWVzdBIYCgNhcHAYASABKAlCC7pIBHICEAGQtRgBEiQKCnNlYXRfbGltaXQYAiABKAVCELpIDRoLKP///////////wESbAoGbGltaXRzGAMgAygLMjAuaHViLmxpY2Vuc2UudjEuSXNzdWVMaWNlbnNlc1JlcXVlc3QuTGltaXRzRW50cnlCKrpIJ5oBJBBAIghyBuCzrrECASoWIhQY/////////w8o////////////ARIjCg1saW1pdF9wcm9maWxlGAQgASgJQge6SARyAhABSACIAQESJwoIY3VzdG9tZXIYBSABKAlCELpIDXILyLOusQIBEAEYyAFIAYgBARIuCgpleHBpcmVzX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIkCgpsZWFzZV9kYXlzGAcgASgFQgu6SAgaBhiUnQIoAUgCiAEBEhkKBWNvdW50GAggASgFQgq6SAcaBRjoBygAGi0KC0xpbWl0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAFCEAoOX2xpbWl0X3Byb2ZpbGVCCwoJX2N1c3RvbWVyQg0KC19sZWFzZV9kYXlzIkgKFUlzc3VlTGljZW5zZXNSZXNwb25zZRIvCghsaWNlbnNlcxgBIAMoCzIdLmh1Yi5saWNlbnNlLnYxLklzc3VlZExpY2Vuc2UiUwoNSXNzdWVkTGljZW5zZRIoCgdsaWNlbnNlGAEgASgLMhcuaHViLmxpY2Vuc2UudjEuTGljZW5zZRIYCgtsaWNlbnNlX2tleRgCIAEoCUIDgAEBIjQKEUdldExpY2Vuc2VSZXF1ZXN0Eh8KCmxpY2Vuc2VfaWQYASABKAlCC7pIBHICEAGQtRgCIj4KEkdldExpY2Vuc2VSZXNwb25zZRIoCgdsaWNlbnNlGAEgASgLMhcuaHViLmxpY2Vuc2UudjEuTGljZW5zZSKNAgoTTGlzdExpY2Vuc2VzUmVxdWVzdBIdCgNhcHAYASABKAlCC7pIBHICEAGQtRgBSACIAQESNQoFc3RhdGUYAiABKA4yHC5odWIubGljZW5zZS52MS5MaWNlbnNlU3RhdGVCCLpIBYIBAhABEicKCGN1c3RvbWVyGAMgASgJQhC6SA1yC8izrrECARABGMgBSAGIAQESIgoIa2V5X2hpbnQYBCABKAlCC7pICHIG6LOusQIBSAKIAQESHQoJcGFnZV9zaXplGAUgASgFQgq6SAcaBRjoBygAEhIKCnBhZ2VfdG9rZW4YBiABKAlCBgoEX2FwcEILCglfY3VzdG9tZXJCCwoJX2tleV9oaW50IloKFExpc3RMaWNlbnNlc1Jlc3BvbnNlEikKCGxpY2Vuc2VzGAEgAygLMhcuaHViLmxpY2Vuc2UudjEuTGljZW5zZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiWQoUUmV2b2tlTGljZW5zZVJlcXVlc3QSHwoKbGljZW5zZV9pZBgBIAEoCUILukgEcgIQAZC1GAISIAoGcmVhc29uGAIgASgJQhC6SA1yC8izrrECARABGPQDIkEKFVJldm9rZUxpY2Vuc2VSZXNwb25zZRIoCgdsaWNlbnNlGAEgASgLMhcuaHViLmxpY2Vuc2UudjEuTGljZW5zZSI6ChdSZWluc3RhdGVMaWNlbnNlUmVxdWVzdBIfCgpsaWNlbnNlX2lkGAEgASgJQgu6SARyAhABkLUYAiJEChhSZWluc3RhdGVMaWNlbnNlUmVzcG9uc2USKAoHbGljZW5zZRgBIAEoCzIXLmh1Yi5saWNlbnNlLnYxLkxpY2Vuc2UigAEKEExpc3RTZWF0c1JlcXVlc3QSHwoKbGljZW5zZV9pZBgBIAEoCUILukgEcgIQAZC1GAISGAoQaW5jbHVkZV9yZWxlYXNlZBgCIAEoCBIdCglwYWdlX3NpemUYAyABKAVCCrpIBxoFGOgHKAASEgoKcGFnZV90b2tlbhgEIAEoCSJRChFMaXN0U2VhdHNSZXNwb25zZRIjCgVzZWF0cxgBIAMoCzIULmh1Yi5saWNlbnNlLnYxLlNlYXQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjIKElJlbGVhc2VTZWF0UmVxdWVzdBIcCgdzZWF0X2lkGAEgASgJQgu6SARyAhABkLUYBCI5ChNSZWxlYXNlU2VhdFJlc3BvbnNlEiIKBHNlYXQYASABKAsyFC5odWIubGljZW5zZS52MS5TZWF0Mp8LChNMaWNlbnNlQWRtaW5TZXJ2aWNlElYKCUNyZWF0ZUFwcBIgLmh1Yi5saWNlbnNlLnYxLkNyZWF0ZUFwcFJlcXVlc3QaIS5odWIubGljZW5zZS52MS5DcmVhdGVBcHBSZXNwb25zZSIEirUYABJSCgZHZXRBcHASHS5odWIubGljZW5zZS52MS5HZXRBcHBSZXF1ZXN0Gh4uaHViLmxpY2Vuc2UudjEuR2V0QXBwUmVzcG9uc2UiCYq1GAUSAwIDBBJYCghMaXN0QXBwcxIfLmh1Yi5saWNlbnNlLnYxLkxpc3RBcHBzUmVxdWVzdBogLmh1Yi5saWNlbnNlLnYxLkxpc3RBcHBzUmVzcG9uc2UiCYq1GAUSAwIDBBJrChBSb3RhdGVTaWduaW5nS2V5EicuaHViLmxpY2Vuc2UudjEuUm90YXRlU2lnbmluZ0tleVJlcXVlc3QaKC5odWIubGljZW5zZS52MS5Sb3RhdGVTaWduaW5nS2V5UmVzcG9uc2UiBIq1GAAScQoSV2l0aGRyYXdTaWduaW5nS2V5EikuaHViLmxpY2Vuc2UudjEuV2l0aGRyYXdTaWduaW5nS2V5UmVxdWVzdBoqLmh1Yi5saWNlbnNlLnYxLldpdGhkcmF3U2lnbmluZ0tleVJlc3BvbnNlIgSKtRgAEmsKD1NldExpbWl0UHJvZmlsZRImLmh1Yi5saWNlbnNlLnYxLlNldExpbWl0UHJvZmlsZVJlcXVlc3QaJy5odWIubGljZW5zZS52MS5TZXRMaW1pdFByb2ZpbGVSZXNwb25zZSIHirUYAxIBAhJzChFMaXN0TGltaXRQcm9maWxlcxIoLmh1Yi5saWNlbnNlLnYxLkxpc3RMaW1pdFByb2ZpbGVzUmVxdWVzdBopLmh1Yi5saWNlbnNlLnYxLkxpc3RMaW1pdFByb2ZpbGVzUmVzcG9uc2UiCYq1GAUSAwIDBBJlCg1Jc3N1ZUxpY2Vuc2VzEiQuaHViLmxpY2Vuc2UudjEuSXNzdWVMaWNlbnNlc1JlcXVlc3QaJS5odWIubGljZW5zZS52MS5Jc3N1ZUxpY2Vuc2VzUmVzcG9uc2UiB4q1GAMSAQISXgoKR2V0TGljZW5zZRIhLmh1Yi5saWNlbnNlLnYxLkdldExpY2Vuc2VSZXF1ZXN0GiIuaHViLmxpY2Vuc2UudjEuR2V0TGljZW5zZVJlc3BvbnNlIgmKtRgFEgMCAwQSZAoMTGlzdExpY2Vuc2VzEiMuaHViLmxpY2Vuc2UudjEuTGlzdExpY2Vuc2VzUmVxdWVzdBokLmh1Yi5saWNlbnNlLnYxLkxpc3RMaWNlbnNlc1Jlc3BvbnNlIgmKtRgFEgMCAwQSZQoNUmV2b2tlTGljZW5zZRIkLmh1Yi5saWNlbnNlLnYxLlJldm9rZUxpY2Vuc2VSZXF1ZXN0GiUuaHViLmxpY2Vuc2UudjEuUmV2b2tlTGljZW5zZVJlc3BvbnNlIgeKtRgDEgECEm4KEFJlaW5zdGF0ZUxpY2Vuc2USJy5odWIubGljZW5zZS52MS5SZWluc3RhdGVMaWNlbnNlUmVxdWVzdBooLmh1Yi5saWNlbnNlLnYxLlJlaW5zdGF0ZUxpY2Vuc2VSZXNwb25zZSIHirUYAxIBAhJbCglMaXN0U2VhdHMSIC5odWIubGljZW5zZS52MS5MaXN0U2VhdHNSZXF1ZXN0GiEuaHViLmxpY2Vuc2UudjEuTGlzdFNlYXRzUmVzcG9uc2UiCYq1GAUSAwIDBBJfCgtSZWxlYXNlU2VhdBIiLmh1Yi5saWNlbnNlLnYxLlJlbGVhc2VTZWF0UmVxdWVzdBojLmh1Yi5saWNlbnNlLnYxLlJlbGVhc2VTZWF0UmVzcG9uc2UiB4q1GAMSAQJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_license_v1_license, file_hub_validate_v1_rules]);
+  fileDesc("CipodWIvbGljZW5zZS92MS9saWNlbnNlX2FkbWluX3NlcnZpY2UucHJvdG8SDmh1Yi5saWNlbnNlLnYxIpcBChBDcmVhdGVBcHBSZXF1ZXN0EhkKBHNsdWcYASABKAlCC7pICHIG2LOusQIBEhwKBG5hbWUYAiABKAlCDrpIC3IJyLOusQIBGIABEjgKDWRlZmF1bHRfdGVybXMYAyABKAsyHC5odWIubGljZW5zZS52MS5EZWZhdWx0VGVybXNIAIgBAUIQCg5fZGVmYXVsdF90ZXJtcyK4AQoQVXBkYXRlQXBwUmVxdWVzdBIYCgNhcHAYASABKAlCC7pIBHICEAGQtRgBEjcKC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFza0IGukgDyAEBEhwKBG5hbWUYAyABKAlCDrpIC3IJyLOusQIBGIABEjMKDWRlZmF1bHRfdGVybXMYBCABKAsyHC5odWIubGljZW5zZS52MS5EZWZhdWx0VGVybXMiNQoRVXBkYXRlQXBwUmVzcG9uc2USIAoDYXBwGAEgASgLMhMuaHViLmxpY2Vuc2UudjEuQXBwIjUKEUNyZWF0ZUFwcFJlc3BvbnNlEiAKA2FwcBgBIAEoCzITLmh1Yi5saWNlbnNlLnYxLkFwcCIpCg1HZXRBcHBSZXF1ZXN0EhgKA2FwcBgBIAEoCUILukgEcgIQAZC1GAEiMgoOR2V0QXBwUmVzcG9uc2USIAoDYXBwGAEgASgLMhMuaHViLmxpY2Vuc2UudjEuQXBwIkQKD0xpc3RBcHBzUmVxdWVzdBIdCglwYWdlX3NpemUYASABKAVCCrpIBxoFGOgHKAASEgoKcGFnZV90b2tlbhgCIAEoCSJOChBMaXN0QXBwc1Jlc3BvbnNlEiEKBGFwcHMYASADKAsyEy5odWIubGljZW5zZS52MS5BcHASFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjMKF1JvdGF0ZVNpZ25pbmdLZXlSZXF1ZXN0EhgKA2FwcBgBIAEoCUILukgEcgIQAZC1GAEiPAoYUm90YXRlU2lnbmluZ0tleVJlc3BvbnNlEiAKA2FwcBgBIAEoCzITLmh1Yi5saWNlbnNlLnYxLkFwcCJLChlXaXRoZHJhd1NpZ25pbmdLZXlSZXF1ZXN0EhgKA2FwcBgBIAEoCUILukgEcgIQAZC1GAESFAoDa2lkGAIgASgJQge6SARyAhABIj4KGldpdGhkcmF3U2lnbmluZ0tleVJlc3BvbnNlEiAKA2FwcBgBIAEoCzITLmh1Yi5saWNlbnNlLnYxLkFwcCLsAQoWU2V0TGltaXRQcm9maWxlUmVxdWVzdBIYCgNhcHAYASABKAlCC7pIBHICEAGQtRgBEhkKBG5hbWUYAiABKAlCC7pICHIG2LOusQIBEm4KBmxpbWl0cxgDIAMoCzIyLmh1Yi5saWNlbnNlLnYxLlNldExpbWl0UHJvZmlsZVJlcXVlc3QuTGltaXRzRW50cnlCKrpIJ5oBJBBAIghyBuCzrrECASoWIhQY/////////w8o////////////ARotCgtMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBIk4KF1NldExpbWl0UHJvZmlsZVJlc3BvbnNlEjMKDWxpbWl0X3Byb2ZpbGUYASABKAsyHC5odWIubGljZW5zZS52MS5MaW1pdFByb2ZpbGUiNAoYTGlzdExpbWl0UHJvZmlsZXNSZXF1ZXN0EhgKA2FwcBgBIAEoCUILukgEcgIQAZC1GAEiUQoZTGlzdExpbWl0UHJvZmlsZXNSZXNwb25zZRI0Cg5saW1pdF9wcm9maWxlcxgBIAMoCzIcLmh1Yi5saWNlbnNlLnYxLkxpbWl0UHJvZmlsZSLqBwoUSXNzdWVMaWNlbnNlc1JlcXVlc3QSGAoDYXBwGAEgASgJQgu6SARyAhABkLUYARIkCgpzZWF0X2xpbWl0GAIgASgFQhC6SA0aCyj///////////8BEmwKBmxpbWl0cxgDIAMoCzIwLmh1Yi5saWNlbnNlLnYxLklzc3VlTGljZW5zZXNSZXF1ZXN0LkxpbWl0c0VudHJ5Qiq6SCeaASQQQCIIcgbgs66xAgEqFiIUGP////////8PKP///////////wESIwoNbGltaXRfcHJvZmlsZRgEIAEoCUIHukgEcgIQAUgAiAEBEioKCGN1c3RvbWVyGAUgASgJQhOAAQG6SA1yC8izrrECARABGMgBSAGIAQESLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJAoKbGVhc2VfZGF5cxgHIAEoBUILukgIGgYYlJ0CKABIAogBARIZCgVjb3VudBgIIAEoBUIKukgHGgUY6AcoABIeCgtjdXN0b21lcl9pZBgJIAEoCUIEkLUYCkgDiAEBEjAKDmN1c3RvbWVyX2VtYWlsGAogASgJQhOAAQG6SA1yC5C0rrECARABGP4BSASIAQESJgoIZmVhdHVyZXMYCyADKAlCFLpIEZIBDhBkGAEiCHIGmLSusQIBEiMKCmdyYWNlX2RheXMYDCABKAVCCrpIBxoFGMIcKABIBYgBARJlCghtZXRhZGF0YRgNIAMoCzIyLmh1Yi5saWNlbnNlLnYxLklzc3VlTGljZW5zZXNSZXF1ZXN0Lk1ldGFkYXRhRW50cnlCH7pIHJoBGRAyIghyBpi0rrECASoLcgnIs66xAgEY9AMSLQoPc2lnbmVkX21ldGFkYXRhGA4gAygJQhS6SBGSAQ4QMhgBIghyBpi0rrECARIpCgl2YWxpZF9mb3IYDyABKAsyFi5odWIubGljZW5zZS52MS5QZXJpb2QSLgoPaWRlbXBvdGVuY3lfa2V5GBAgASgJQhC6SA1yC8izrrECARABGIABSAaIAQEaLQoLTGltaXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEAoOX2xpbWl0X3Byb2ZpbGVCCwoJX2N1c3RvbWVyQg0KC19sZWFzZV9kYXlzQg4KDF9jdXN0b21lcl9pZEIRCg9fY3VzdG9tZXJfZW1haWxCDQoLX2dyYWNlX2RheXNCEgoQX2lkZW1wb3RlbmN5X2tleSJIChVJc3N1ZUxpY2Vuc2VzUmVzcG9uc2USLwoIbGljZW5zZXMYASADKAsyHS5odWIubGljZW5zZS52MS5Jc3N1ZWRMaWNlbnNlIlMKDUlzc3VlZExpY2Vuc2USKAoHbGljZW5zZRgBIAEoCzIXLmh1Yi5saWNlbnNlLnYxLkxpY2Vuc2USGAoLbGljZW5zZV9rZXkYAiABKAlCA4ABASI0ChFHZXRMaWNlbnNlUmVxdWVzdBIfCgpsaWNlbnNlX2lkGAEgASgJQgu6SARyAhABkLUYAiI+ChJHZXRMaWNlbnNlUmVzcG9uc2USKAoHbGljZW5zZRgBIAEoCzIXLmh1Yi5saWNlbnNlLnYxLkxpY2Vuc2Ui4AYKE0xpc3RMaWNlbnNlc1JlcXVlc3QSHQoDYXBwGAEgASgJQgu6SARyAhABkLUYAUgAiAEBEjUKBXN0YXRlGAIgASgOMhwuaHViLmxpY2Vuc2UudjEuTGljZW5zZVN0YXRlQgi6SAWCAQIQARIiCghrZXlfaGludBgEIAEoCUILukgIcgbos66xAgFIAYgBARIhCgtjdXN0b21lcl9pZBgHIAEoCUIHukgEcgIQAUgCiAEBEiQKCGN1c3RvbWVyGAMgASgJQg2AAQG6SAdyBRABGMgBSAOIAQESKgoOY3VzdG9tZXJfZW1haWwYCCABKAlCDYABAbpIB3IFEAEY/gFIBIgBARIoCgxleHRlcm5hbF9yZWYYCSABKAlCDYABAbpIB3IFEAEYyAFIBYgBARJkCghtZXRhZGF0YRgKIAMoCzIxLmh1Yi5saWNlbnNlLnYxLkxpc3RMaWNlbnNlc1JlcXVlc3QuTWV0YWRhdGFFbnRyeUIfukgcmgEZEDIiCHIGmLSusQIBKgtyCcizrrECARj0AxIyCg5leHBpcmVzX2JlZm9yZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZXhwaXJlc19hZnRlchgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoMYWN0aXZlX3NpbmNlGA0gASgJQgu6SAhyBqC0rrECAUgGiAEBEigKDmluYWN0aXZlX3NpbmNlGA4gASgJQgu6SAhyBqC0rrECAUgHiAEBEigKBnNlYXJjaBgPIAEoCUITgAEBukgNcgvIs66xAgEQARjIAUgIiAEBEh0KCXBhZ2Vfc2l6ZRgFIAEoBUIKukgHGgUY6AcoABISCgpwYWdlX3Rva2VuGAYgASgJGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIGCgRfYXBwQgsKCV9rZXlfaGludEIOCgxfY3VzdG9tZXJfaWRCCwoJX2N1c3RvbWVyQhEKD19jdXN0b21lcl9lbWFpbEIPCg1fZXh0ZXJuYWxfcmVmQg8KDV9hY3RpdmVfc2luY2VCEQoPX2luYWN0aXZlX3NpbmNlQgkKB19zZWFyY2giWgoUTGlzdExpY2Vuc2VzUmVzcG9uc2USKQoIbGljZW5zZXMYASADKAsyFy5odWIubGljZW5zZS52MS5MaWNlbnNlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJZChRSZXZva2VMaWNlbnNlUmVxdWVzdBIfCgpsaWNlbnNlX2lkGAEgASgJQgu6SARyAhABkLUYAhIgCgZyZWFzb24YAiABKAlCELpIDXILyLOusQIBEAEY9AMiQQoVUmV2b2tlTGljZW5zZVJlc3BvbnNlEigKB2xpY2Vuc2UYASABKAsyFy5odWIubGljZW5zZS52MS5MaWNlbnNlIjoKF1JlaW5zdGF0ZUxpY2Vuc2VSZXF1ZXN0Eh8KCmxpY2Vuc2VfaWQYASABKAlCC7pIBHICEAGQtRgCIkQKGFJlaW5zdGF0ZUxpY2Vuc2VSZXNwb25zZRIoCgdsaWNlbnNlGAEgASgLMhcuaHViLmxpY2Vuc2UudjEuTGljZW5zZSLXBgoUVXBkYXRlTGljZW5zZVJlcXVlc3QSHwoKbGljZW5zZV9pZBgBIAEoCUILukgEcgIQAZC1GAISNwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrQga6SAPIAQESLAoWZXhwZWN0ZWRfdGVybXNfdmVyc2lvbhgDIAEoBUIHukgEGgIoAUgAiAEBEi4KD2lkZW1wb3RlbmN5X2tleRgEIAEoCUIQukgNcgvIs66xAgEQARiAAUgBiAEBEiQKCnNlYXRfbGltaXQYBSABKAVCELpIDRoLKP///////////wESIwoNbGltaXRfcHJvZmlsZRgGIAEoCUIHukgEcgIQAUgCiAEBEmwKBmxpbWl0cxgHIAMoCzIwLmh1Yi5saWNlbnNlLnYxLlVwZGF0ZUxpY2Vuc2VSZXF1ZXN0LkxpbWl0c0VudHJ5Qiq6SCeaASQQQCIIcgbgs66xAgEqFiIUGP////////8PKP///////////wESJgoIZmVhdHVyZXMYCCADKAlCFLpIEZIBDhBkGAEiCHIGmLSusQIBEi4KCmV4cGlyZXNfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh4KCmdyYWNlX2RheXMYCiABKAVCCrpIBxoFGMIcKAASHwoKbGVhc2VfZGF5cxgLIAEoBUILukgIGgYYlJ0CKAASZQoIbWV0YWRhdGEYDCADKAsyMi5odWIubGljZW5zZS52MS5VcGRhdGVMaWNlbnNlUmVxdWVzdC5NZXRhZGF0YUVudHJ5Qh+6SByaARkQMiIIcgaYtK6xAgEqC3IJyLOusQIBGPQDEi0KD3NpZ25lZF9tZXRhZGF0YRgNIAMoCUIUukgRkgEOEDIYASIIcgaYtK6xAgEaLQoLTGltaXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCGQoXX2V4cGVjdGVkX3Rlcm1zX3ZlcnNpb25CEgoQX2lkZW1wb3RlbmN5X2tleUIQCg5fbGltaXRfcHJvZmlsZSJbChVVcGRhdGVMaWNlbnNlUmVzcG9uc2USKAoHbGljZW5zZRgBIAEoCzIXLmh1Yi5saWNlbnNlLnYxLkxpY2Vuc2USGAoQc2VhdHNfb3Zlcl9saW1pdBgCIAEoBSKgAgoTUmVuZXdMaWNlbnNlUmVxdWVzdBIfCgpsaWNlbnNlX2lkGAEgASgJQgu6SARyAhABkLUYAhIkCgJieRgCIAEoCzIWLmh1Yi5saWNlbnNlLnYxLlBlcmlvZEgAEigKAnRvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAEiwKFmV4cGVjdGVkX3Rlcm1zX3ZlcnNpb24YBCABKAVCB7pIBBoCKAFIAYgBARIuCg9pZGVtcG90ZW5jeV9rZXkYBSABKAlCELpIDXILyLOusQIBEAEYgAFIAogBAUILCglleHRlbnNpb25CGQoXX2V4cGVjdGVkX3Rlcm1zX3ZlcnNpb25CEgoQX2lkZW1wb3RlbmN5X2tleSJAChRSZW5ld0xpY2Vuc2VSZXNwb25zZRIoCgdsaWNlbnNlGAEgASgLMhcuaHViLmxpY2Vuc2UudjEuTGljZW5zZSJaChVTdXNwZW5kTGljZW5zZVJlcXVlc3QSHwoKbGljZW5zZV9pZBgBIAEoCUILukgEcgIQAZC1GAISIAoGcmVhc29uGAIgASgJQhC6SA1yC8izrrECARABGPQDIkIKFlN1c3BlbmRMaWNlbnNlUmVzcG9uc2USKAoHbGljZW5zZRgBIAEoCzIXLmh1Yi5saWNlbnNlLnYxLkxpY2Vuc2UiNwoUUmVzdW1lTGljZW5zZVJlcXVlc3QSHwoKbGljZW5zZV9pZBgBIAEoCUILukgEcgIQAZC1GAIiQQoVUmVzdW1lTGljZW5zZVJlc3BvbnNlEigKB2xpY2Vuc2UYASABKAsyFy5odWIubGljZW5zZS52MS5MaWNlbnNlIqQBChZUcmFuc2ZlckxpY2Vuc2VSZXF1ZXN0Eh8KCmxpY2Vuc2VfaWQYASABKAlCC7pIBHICEAGQtRgCEiAKC2N1c3RvbWVyX2lkGAIgASgJQgu6SARyAhABkLUYChIsChZleHBlY3RlZF90ZXJtc192ZXJzaW9uGAMgASgFQge6SAQaAigBSACIAQFCGQoXX2V4cGVjdGVkX3Rlcm1zX3ZlcnNpb24iQwoXVHJhbnNmZXJMaWNlbnNlUmVzcG9uc2USKAoHbGljZW5zZRgBIAEoCzIXLmh1Yi5saWNlbnNlLnYxLkxpY2Vuc2UiNwoUR2V0TGljZW5zZUtleVJlcXVlc3QSHwoKbGljZW5zZV9pZBgBIAEoCUILukgEcgIQAZC1GAIiMQoVR2V0TGljZW5zZUtleVJlc3BvbnNlEhgKC2xpY2Vuc2Vfa2V5GAEgASgJQgOAAQEiegoTUmVrZXlMaWNlbnNlUmVxdWVzdBIfCgpsaWNlbnNlX2lkGAEgASgJQgu6SARyAhABkLUYAhIuCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlCELpIDXILyLOusQIBEAEYgAFIAIgBAUISChBfaWRlbXBvdGVuY3lfa2V5IloKFFJla2V5TGljZW5zZVJlc3BvbnNlEhgKC2xpY2Vuc2Vfa2V5GAEgASgJQgOAAQESKAoHbGljZW5zZRgCIAEoCzIXLmh1Yi5saWNlbnNlLnYxLkxpY2Vuc2UidAoJS2V5U2VjcmV0EhUKDWtleV9zZWNyZXRfaWQYASABKAkSDgoGYWN0aXZlGAIgASgIEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGxpY2Vuc2VzGAQgASgDIhcKFUxpc3RLZXlTZWNyZXRzUmVxdWVzdCJIChZMaXN0S2V5U2VjcmV0c1Jlc3BvbnNlEi4KC2tleV9zZWNyZXRzGAEgAygLMhkuaHViLmxpY2Vuc2UudjEuS2V5U2VjcmV0IhgKFlJvdGF0ZUtleVNlY3JldFJlcXVlc3QiSAoXUm90YXRlS2V5U2VjcmV0UmVzcG9uc2USLQoKa2V5X3NlY3JldBgBIAEoCzIZLmh1Yi5saWNlbnNlLnYxLktleVNlY3JldCKOAQoVSW1wb3J0TGljZW5zZXNSZXF1ZXN0EhEKA2FwcBgBIAEoCUIEkLUYARITCgthbGxvd19zaG9ydBgCIAEoCBIPCgdkcnlfcnVuGAMgASgIEjwKCGxpY2Vuc2VzGAQgAygLMh8uaHViLmxpY2Vuc2UudjEuSW1wb3J0ZWRMaWNlbnNlQgm6SAaSAQMQ6Aci+wQKD0ltcG9ydGVkTGljZW5zZRIMCgRsaW5lGAEgASgFEhgKC2xpY2Vuc2Vfa2V5GAIgASgJQgOAAQESEgoKc2VhdF9saW1pdBgDIAEoBRIaCg1saW1pdF9wcm9maWxlGAQgASgJSACIAQESOwoGbGltaXRzGAUgAygLMisuaHViLmxpY2Vuc2UudjEuSW1wb3J0ZWRMaWNlbnNlLkxpbWl0c0VudHJ5EhAKCGZlYXR1cmVzGAYgAygJEi4KCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKCmdyYWNlX2RheXMYCCABKAVIAYgBARIXCgpsZWFzZV9kYXlzGAkgASgFSAKIAQESPwoIbWV0YWRhdGEYCiADKAsyLS5odWIubGljZW5zZS52MS5JbXBvcnRlZExpY2Vuc2UuTWV0YWRhdGFFbnRyeRIVCghjdXN0b21lchgLIAEoCUIDgAEBEhsKDmN1c3RvbWVyX2VtYWlsGAwgASgJQgOAAQESGQoMY3VzdG9tZXJfcmVmGA0gASgJQgOAAQESLgoKY3JlYXRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcmV2b2tlZBgPIAEoCBotCgtMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIQCg5fbGltaXRfcHJvZmlsZUINCgtfZ3JhY2VfZGF5c0INCgtfbGVhc2VfZGF5cyJyChZJbXBvcnRMaWNlbnNlc1Jlc3BvbnNlEhAKCGltcG9ydGVkGAEgASgFEhkKEWN1c3RvbWVyc19jcmVhdGVkGAIgASgFEisKBmVycm9ycxgDIAMoCzIbLmh1Yi5saWNlbnNlLnYxLkltcG9ydEVycm9yIjsKC0ltcG9ydEVycm9yEgwKBGxpbmUYASABKAUSDQoFZmllbGQYAiABKAkSDwoHbWVzc2FnZRgDIAEoCSKAAQoQTGlzdFNlYXRzUmVxdWVzdBIfCgpsaWNlbnNlX2lkGAEgASgJQgu6SARyAhABkLUYAhIYChBpbmNsdWRlX3JlbGVhc2VkGAIgASgIEh0KCXBhZ2Vfc2l6ZRgDIAEoBUIKukgHGgUY6AcoABISCgpwYWdlX3Rva2VuGAQgASgJIlEKEUxpc3RTZWF0c1Jlc3BvbnNlEiMKBXNlYXRzGAEgAygLMhQuaHViLmxpY2Vuc2UudjEuU2VhdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiMgoSUmVsZWFzZVNlYXRSZXF1ZXN0EhwKB3NlYXRfaWQYASABKAlCC7pIBHICEAGQtRgEIjkKE1JlbGVhc2VTZWF0UmVzcG9uc2USIgoEc2VhdBgBIAEoCzIULmh1Yi5saWNlbnNlLnYxLlNlYXQynRQKE0xpY2Vuc2VBZG1pblNlcnZpY2USVgoJQ3JlYXRlQXBwEiAuaHViLmxpY2Vuc2UudjEuQ3JlYXRlQXBwUmVxdWVzdBohLmh1Yi5saWNlbnNlLnYxLkNyZWF0ZUFwcFJlc3BvbnNlIgSKtRgAElkKCVVwZGF0ZUFwcBIgLmh1Yi5saWNlbnNlLnYxLlVwZGF0ZUFwcFJlcXVlc3QaIS5odWIubGljZW5zZS52MS5VcGRhdGVBcHBSZXNwb25zZSIHirUYAxIBAhJSCgZHZXRBcHASHS5odWIubGljZW5zZS52MS5HZXRBcHBSZXF1ZXN0Gh4uaHViLmxpY2Vuc2UudjEuR2V0QXBwUmVzcG9uc2UiCYq1GAUSAwIDBBJYCghMaXN0QXBwcxIfLmh1Yi5saWNlbnNlLnYxLkxpc3RBcHBzUmVxdWVzdBogLmh1Yi5saWNlbnNlLnYxLkxpc3RBcHBzUmVzcG9uc2UiCYq1GAUSAwIDBBJrChBSb3RhdGVTaWduaW5nS2V5EicuaHViLmxpY2Vuc2UudjEuUm90YXRlU2lnbmluZ0tleVJlcXVlc3QaKC5odWIubGljZW5zZS52MS5Sb3RhdGVTaWduaW5nS2V5UmVzcG9uc2UiBIq1GAAScQoSV2l0aGRyYXdTaWduaW5nS2V5EikuaHViLmxpY2Vuc2UudjEuV2l0aGRyYXdTaWduaW5nS2V5UmVxdWVzdBoqLmh1Yi5saWNlbnNlLnYxLldpdGhkcmF3U2lnbmluZ0tleVJlc3BvbnNlIgSKtRgAEmsKD1NldExpbWl0UHJvZmlsZRImLmh1Yi5saWNlbnNlLnYxLlNldExpbWl0UHJvZmlsZVJlcXVlc3QaJy5odWIubGljZW5zZS52MS5TZXRMaW1pdFByb2ZpbGVSZXNwb25zZSIHirUYAxIBAhJzChFMaXN0TGltaXRQcm9maWxlcxIoLmh1Yi5saWNlbnNlLnYxLkxpc3RMaW1pdFByb2ZpbGVzUmVxdWVzdBopLmh1Yi5saWNlbnNlLnYxLkxpc3RMaW1pdFByb2ZpbGVzUmVzcG9uc2UiCYq1GAUSAwIDBBJoCg1Jc3N1ZUxpY2Vuc2VzEiQuaHViLmxpY2Vuc2UudjEuSXNzdWVMaWNlbnNlc1JlcXVlc3QaJS5odWIubGljZW5zZS52MS5Jc3N1ZUxpY2Vuc2VzUmVzcG9uc2UiCoq1GAYSAQIiAQMSZwoOSW1wb3J0TGljZW5zZXMSJS5odWIubGljZW5zZS52MS5JbXBvcnRMaWNlbnNlc1JlcXVlc3QaJi5odWIubGljZW5zZS52MS5JbXBvcnRMaWNlbnNlc1Jlc3BvbnNlIgSKtRgAKAESXgoKR2V0TGljZW5zZRIhLmh1Yi5saWNlbnNlLnYxLkdldExpY2Vuc2VSZXF1ZXN0GiIuaHViLmxpY2Vuc2UudjEuR2V0TGljZW5zZVJlc3BvbnNlIgmKtRgFEgMCAwQSZAoMTGlzdExpY2Vuc2VzEiMuaHViLmxpY2Vuc2UudjEuTGlzdExpY2Vuc2VzUmVxdWVzdBokLmh1Yi5saWNlbnNlLnYxLkxpc3RMaWNlbnNlc1Jlc3BvbnNlIgmKtRgFEgMCAwQSZQoNUmV2b2tlTGljZW5zZRIkLmh1Yi5saWNlbnNlLnYxLlJldm9rZUxpY2Vuc2VSZXF1ZXN0GiUuaHViLmxpY2Vuc2UudjEuUmV2b2tlTGljZW5zZVJlc3BvbnNlIgeKtRgDEgECEm4KEFJlaW5zdGF0ZUxpY2Vuc2USJy5odWIubGljZW5zZS52MS5SZWluc3RhdGVMaWNlbnNlUmVxdWVzdBooLmh1Yi5saWNlbnNlLnYxLlJlaW5zdGF0ZUxpY2Vuc2VSZXNwb25zZSIHirUYAxIBAhJoCg1VcGRhdGVMaWNlbnNlEiQuaHViLmxpY2Vuc2UudjEuVXBkYXRlTGljZW5zZVJlcXVlc3QaJS5odWIubGljZW5zZS52MS5VcGRhdGVMaWNlbnNlUmVzcG9uc2UiCoq1GAYSAQIiAQMSZQoMUmVuZXdMaWNlbnNlEiMuaHViLmxpY2Vuc2UudjEuUmVuZXdMaWNlbnNlUmVxdWVzdBokLmh1Yi5saWNlbnNlLnYxLlJlbmV3TGljZW5zZVJlc3BvbnNlIgqKtRgGEgECIgEDEmsKDlN1c3BlbmRMaWNlbnNlEiUuaHViLmxpY2Vuc2UudjEuU3VzcGVuZExpY2Vuc2VSZXF1ZXN0GiYuaHViLmxpY2Vuc2UudjEuU3VzcGVuZExpY2Vuc2VSZXNwb25zZSIKirUYBhIBAiIBAxJoCg1SZXN1bWVMaWNlbnNlEiQuaHViLmxpY2Vuc2UudjEuUmVzdW1lTGljZW5zZVJlcXVlc3QaJS5odWIubGljZW5zZS52MS5SZXN1bWVMaWNlbnNlUmVzcG9uc2UiCoq1GAYSAQIiAQMSawoPVHJhbnNmZXJMaWNlbnNlEiYuaHViLmxpY2Vuc2UudjEuVHJhbnNmZXJMaWNlbnNlUmVxdWVzdBonLmh1Yi5saWNlbnNlLnYxLlRyYW5zZmVyTGljZW5zZVJlc3BvbnNlIgeKtRgDEgECEmUKDUdldExpY2Vuc2VLZXkSJC5odWIubGljZW5zZS52MS5HZXRMaWNlbnNlS2V5UmVxdWVzdBolLmh1Yi5saWNlbnNlLnYxLkdldExpY2Vuc2VLZXlSZXNwb25zZSIHirUYAxIBAhJlCgxSZWtleUxpY2Vuc2USIy5odWIubGljZW5zZS52MS5SZWtleUxpY2Vuc2VSZXF1ZXN0GiQuaHViLmxpY2Vuc2UudjEuUmVrZXlMaWNlbnNlUmVzcG9uc2UiCoq1GAYSAQIiAQMSaAoOTGlzdEtleVNlY3JldHMSJS5odWIubGljZW5zZS52MS5MaXN0S2V5U2VjcmV0c1JlcXVlc3QaJi5odWIubGljZW5zZS52MS5MaXN0S2V5U2VjcmV0c1Jlc3BvbnNlIgeKtRgDEgECEmgKD1JvdGF0ZUtleVNlY3JldBImLmh1Yi5saWNlbnNlLnYxLlJvdGF0ZUtleVNlY3JldFJlcXVlc3QaJy5odWIubGljZW5zZS52MS5Sb3RhdGVLZXlTZWNyZXRSZXNwb25zZSIEirUYABJbCglMaXN0U2VhdHMSIC5odWIubGljZW5zZS52MS5MaXN0U2VhdHNSZXF1ZXN0GiEuaHViLmxpY2Vuc2UudjEuTGlzdFNlYXRzUmVzcG9uc2UiCYq1GAUSAwIDBBJfCgtSZWxlYXNlU2VhdBIiLmh1Yi5saWNlbnNlLnYxLlJlbGVhc2VTZWF0UmVxdWVzdBojLmh1Yi5saWNlbnNlLnYxLlJlbGVhc2VTZWF0UmVzcG9uc2UiB4q1GAMSAQJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_license_v1_license, file_hub_validate_v1_rules]);
 
 /**
  * @generated from message hub.license.v1.CreateAppRequest
@@ -36,6 +36,13 @@ export type CreateAppRequest = Message<"hub.license.v1.CreateAppRequest"> & {
    * @generated from field: string name = 2;
    */
   name: string;
+
+  /**
+   * The terms of new licenses that do not set their own. Unset means a lease of 30 days, no grace, 1 seat.
+   *
+   * @generated from field: optional hub.license.v1.DefaultTerms default_terms = 3;
+   */
+  defaultTerms?: DefaultTerms | undefined;
 };
 
 /**
@@ -44,6 +51,64 @@ export type CreateAppRequest = Message<"hub.license.v1.CreateAppRequest"> & {
  */
 export const CreateAppRequestSchema: GenMessage<CreateAppRequest> = /*@__PURE__*/
   messageDesc(file_hub_license_v1_license_admin_service, 0);
+
+/**
+ * @generated from message hub.license.v1.UpdateAppRequest
+ */
+export type UpdateAppRequest = Message<"hub.license.v1.UpdateAppRequest"> & {
+  /**
+   * Slug of the app.
+   *
+   * @generated from field: string app = 1;
+   */
+  app: string;
+
+  /**
+   * The fields to change: "name", "default_terms.lease_days", "default_terms.grace_days",
+   * "default_terms.seat_limit".
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 2;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * Display name, at most 128 characters.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * The terms of new licenses that do not set their own.
+   *
+   * @generated from field: hub.license.v1.DefaultTerms default_terms = 4;
+   */
+  defaultTerms?: DefaultTerms | undefined;
+};
+
+/**
+ * Describes the message hub.license.v1.UpdateAppRequest.
+ * Use `create(UpdateAppRequestSchema)` to create a new message.
+ */
+export const UpdateAppRequestSchema: GenMessage<UpdateAppRequest> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 1);
+
+/**
+ * @generated from message hub.license.v1.UpdateAppResponse
+ */
+export type UpdateAppResponse = Message<"hub.license.v1.UpdateAppResponse"> & {
+  /**
+   * @generated from field: hub.license.v1.App app = 1;
+   */
+  app?: App | undefined;
+};
+
+/**
+ * Describes the message hub.license.v1.UpdateAppResponse.
+ * Use `create(UpdateAppResponseSchema)` to create a new message.
+ */
+export const UpdateAppResponseSchema: GenMessage<UpdateAppResponse> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 2);
 
 /**
  * @generated from message hub.license.v1.CreateAppResponse
@@ -60,7 +125,7 @@ export type CreateAppResponse = Message<"hub.license.v1.CreateAppResponse"> & {
  * Use `create(CreateAppResponseSchema)` to create a new message.
  */
 export const CreateAppResponseSchema: GenMessage<CreateAppResponse> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 1);
+  messageDesc(file_hub_license_v1_license_admin_service, 3);
 
 /**
  * @generated from message hub.license.v1.GetAppRequest
@@ -79,7 +144,7 @@ export type GetAppRequest = Message<"hub.license.v1.GetAppRequest"> & {
  * Use `create(GetAppRequestSchema)` to create a new message.
  */
 export const GetAppRequestSchema: GenMessage<GetAppRequest> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 2);
+  messageDesc(file_hub_license_v1_license_admin_service, 4);
 
 /**
  * @generated from message hub.license.v1.GetAppResponse
@@ -96,7 +161,7 @@ export type GetAppResponse = Message<"hub.license.v1.GetAppResponse"> & {
  * Use `create(GetAppResponseSchema)` to create a new message.
  */
 export const GetAppResponseSchema: GenMessage<GetAppResponse> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 3);
+  messageDesc(file_hub_license_v1_license_admin_service, 5);
 
 /**
  * @generated from message hub.license.v1.ListAppsRequest
@@ -122,7 +187,7 @@ export type ListAppsRequest = Message<"hub.license.v1.ListAppsRequest"> & {
  * Use `create(ListAppsRequestSchema)` to create a new message.
  */
 export const ListAppsRequestSchema: GenMessage<ListAppsRequest> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 4);
+  messageDesc(file_hub_license_v1_license_admin_service, 6);
 
 /**
  * @generated from message hub.license.v1.ListAppsResponse
@@ -144,7 +209,7 @@ export type ListAppsResponse = Message<"hub.license.v1.ListAppsResponse"> & {
  * Use `create(ListAppsResponseSchema)` to create a new message.
  */
 export const ListAppsResponseSchema: GenMessage<ListAppsResponse> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 5);
+  messageDesc(file_hub_license_v1_license_admin_service, 7);
 
 /**
  * @generated from message hub.license.v1.RotateSigningKeyRequest
@@ -163,7 +228,7 @@ export type RotateSigningKeyRequest = Message<"hub.license.v1.RotateSigningKeyRe
  * Use `create(RotateSigningKeyRequestSchema)` to create a new message.
  */
 export const RotateSigningKeyRequestSchema: GenMessage<RotateSigningKeyRequest> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 6);
+  messageDesc(file_hub_license_v1_license_admin_service, 8);
 
 /**
  * @generated from message hub.license.v1.RotateSigningKeyResponse
@@ -182,7 +247,7 @@ export type RotateSigningKeyResponse = Message<"hub.license.v1.RotateSigningKeyR
  * Use `create(RotateSigningKeyResponseSchema)` to create a new message.
  */
 export const RotateSigningKeyResponseSchema: GenMessage<RotateSigningKeyResponse> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 7);
+  messageDesc(file_hub_license_v1_license_admin_service, 9);
 
 /**
  * @generated from message hub.license.v1.WithdrawSigningKeyRequest
@@ -208,7 +273,7 @@ export type WithdrawSigningKeyRequest = Message<"hub.license.v1.WithdrawSigningK
  * Use `create(WithdrawSigningKeyRequestSchema)` to create a new message.
  */
 export const WithdrawSigningKeyRequestSchema: GenMessage<WithdrawSigningKeyRequest> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 8);
+  messageDesc(file_hub_license_v1_license_admin_service, 10);
 
 /**
  * @generated from message hub.license.v1.WithdrawSigningKeyResponse
@@ -225,7 +290,7 @@ export type WithdrawSigningKeyResponse = Message<"hub.license.v1.WithdrawSigning
  * Use `create(WithdrawSigningKeyResponseSchema)` to create a new message.
  */
 export const WithdrawSigningKeyResponseSchema: GenMessage<WithdrawSigningKeyResponse> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 9);
+  messageDesc(file_hub_license_v1_license_admin_service, 11);
 
 /**
  * @generated from message hub.license.v1.SetLimitProfileRequest
@@ -259,7 +324,7 @@ export type SetLimitProfileRequest = Message<"hub.license.v1.SetLimitProfileRequ
  * Use `create(SetLimitProfileRequestSchema)` to create a new message.
  */
 export const SetLimitProfileRequestSchema: GenMessage<SetLimitProfileRequest> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 10);
+  messageDesc(file_hub_license_v1_license_admin_service, 12);
 
 /**
  * @generated from message hub.license.v1.SetLimitProfileResponse
@@ -276,7 +341,7 @@ export type SetLimitProfileResponse = Message<"hub.license.v1.SetLimitProfileRes
  * Use `create(SetLimitProfileResponseSchema)` to create a new message.
  */
 export const SetLimitProfileResponseSchema: GenMessage<SetLimitProfileResponse> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 11);
+  messageDesc(file_hub_license_v1_license_admin_service, 13);
 
 /**
  * @generated from message hub.license.v1.ListLimitProfilesRequest
@@ -295,7 +360,7 @@ export type ListLimitProfilesRequest = Message<"hub.license.v1.ListLimitProfiles
  * Use `create(ListLimitProfilesRequestSchema)` to create a new message.
  */
 export const ListLimitProfilesRequestSchema: GenMessage<ListLimitProfilesRequest> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 12);
+  messageDesc(file_hub_license_v1_license_admin_service, 14);
 
 /**
  * @generated from message hub.license.v1.ListLimitProfilesResponse
@@ -312,7 +377,7 @@ export type ListLimitProfilesResponse = Message<"hub.license.v1.ListLimitProfile
  * Use `create(ListLimitProfilesResponseSchema)` to create a new message.
  */
 export const ListLimitProfilesResponseSchema: GenMessage<ListLimitProfilesResponse> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 13);
+  messageDesc(file_hub_license_v1_license_admin_service, 15);
 
 /**
  * @generated from message hub.license.v1.IssueLicensesRequest
@@ -326,7 +391,7 @@ export type IssueLicensesRequest = Message<"hub.license.v1.IssueLicensesRequest"
   app: string;
 
   /**
-   * Machines that may be active at the same time; 0 means 1, -1 unlimited.
+   * Machines that may be active at the same time; 0 means the default of the app, -1 unlimited.
    *
    * @generated from field: int32 seat_limit = 2;
    */
@@ -347,21 +412,23 @@ export type IssueLicensesRequest = Message<"hub.license.v1.IssueLicensesRequest"
   limitProfile?: string | undefined;
 
   /**
-   * The customer, at most 200 printable characters. It is part of the signed license.
+   * Name of a customer, at most 200 printable characters. With customer_email it names the customer with this
+   * email, without it a customer who has this name and no email. The hub creates the customer if there is none.
    *
    * @generated from field: optional string customer = 5;
    */
   customer?: string | undefined;
 
   /**
-   * When they expire; unset for never.
+   * When they expire; unset for never. Excludes valid_for.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 6;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * How many days a signed copy stays valid without contact to the hub; unset for no bound.
+   * How many days a signed copy stays valid without contact to the hub; unset for the default of the app, 0
+   * for no bound.
    *
    * @generated from field: optional int32 lease_days = 7;
    */
@@ -373,6 +440,63 @@ export type IssueLicensesRequest = Message<"hub.license.v1.IssueLicensesRequest"
    * @generated from field: int32 count = 8;
    */
   count: number;
+
+  /**
+   * The customer. Excludes customer and customer_email.
+   *
+   * @generated from field: optional string customer_id = 9;
+   */
+  customerId?: string | undefined;
+
+  /**
+   * Email address of the customer.
+   *
+   * @generated from field: optional string customer_email = 10;
+   */
+  customerEmail?: string | undefined;
+
+  /**
+   * Features that the licenses unlock: at most 100 names.
+   *
+   * @generated from field: repeated string features = 11;
+   */
+  features: string[];
+
+  /**
+   * How many days they stay valid after their expiry; unset for the default of the app.
+   *
+   * @generated from field: optional int32 grace_days = 12;
+   */
+  graceDays?: number | undefined;
+
+  /**
+   * The vendor's own data: at most 50 entries.
+   *
+   * @generated from field: map<string, string> metadata = 13;
+   */
+  metadata: { [key: string]: string };
+
+  /**
+   * The keys of metadata that signed copies contain.
+   *
+   * @generated from field: repeated string signed_metadata = 14;
+   */
+  signedMetadata: string[];
+
+  /**
+   * How long they are valid from their first activation. Excludes expires_at.
+   *
+   * @generated from field: hub.license.v1.Period valid_for = 15;
+   */
+  validFor?: Period | undefined;
+
+  /**
+   * A value that the caller chooses once per request, at most 128 printable characters. A repeated request
+   * with the same key has no further effect.
+   *
+   * @generated from field: optional string idempotency_key = 16;
+   */
+  idempotencyKey?: string | undefined;
 };
 
 /**
@@ -380,7 +504,7 @@ export type IssueLicensesRequest = Message<"hub.license.v1.IssueLicensesRequest"
  * Use `create(IssueLicensesRequestSchema)` to create a new message.
  */
 export const IssueLicensesRequestSchema: GenMessage<IssueLicensesRequest> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 14);
+  messageDesc(file_hub_license_v1_license_admin_service, 16);
 
 /**
  * @generated from message hub.license.v1.IssueLicensesResponse
@@ -397,7 +521,7 @@ export type IssueLicensesResponse = Message<"hub.license.v1.IssueLicensesRespons
  * Use `create(IssueLicensesResponseSchema)` to create a new message.
  */
 export const IssueLicensesResponseSchema: GenMessage<IssueLicensesResponse> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 15);
+  messageDesc(file_hub_license_v1_license_admin_service, 17);
 
 /**
  * A license with its key.
@@ -411,7 +535,8 @@ export type IssuedLicense = Message<"hub.license.v1.IssuedLicense"> & {
   license?: License | undefined;
 
   /**
-   * The key: 25 symbols in five groups of five. Shown only now.
+   * The key: 25 symbols in five groups of five. Empty if the license has another key since this request was
+   * first made.
    *
    * @generated from field: string license_key = 2;
    */
@@ -423,7 +548,7 @@ export type IssuedLicense = Message<"hub.license.v1.IssuedLicense"> & {
  * Use `create(IssuedLicenseSchema)` to create a new message.
  */
 export const IssuedLicenseSchema: GenMessage<IssuedLicense> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 16);
+  messageDesc(file_hub_license_v1_license_admin_service, 18);
 
 /**
  * @generated from message hub.license.v1.GetLicenseRequest
@@ -442,7 +567,7 @@ export type GetLicenseRequest = Message<"hub.license.v1.GetLicenseRequest"> & {
  * Use `create(GetLicenseRequestSchema)` to create a new message.
  */
 export const GetLicenseRequestSchema: GenMessage<GetLicenseRequest> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 17);
+  messageDesc(file_hub_license_v1_license_admin_service, 19);
 
 /**
  * @generated from message hub.license.v1.GetLicenseResponse
@@ -459,7 +584,7 @@ export type GetLicenseResponse = Message<"hub.license.v1.GetLicenseResponse"> & 
  * Use `create(GetLicenseResponseSchema)` to create a new message.
  */
 export const GetLicenseResponseSchema: GenMessage<GetLicenseResponse> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 18);
+  messageDesc(file_hub_license_v1_license_admin_service, 20);
 
 /**
  * @generated from message hub.license.v1.ListLicensesRequest
@@ -480,18 +605,82 @@ export type ListLicensesRequest = Message<"hub.license.v1.ListLicensesRequest"> 
   state: LicenseState;
 
   /**
-   * Filter: exactly this customer.
+   * Filter: the last five symbols of the key.
+   *
+   * @generated from field: optional string key_hint = 4;
+   */
+  keyHint?: string | undefined;
+
+  /**
+   * Filter: licenses of this customer.
+   *
+   * @generated from field: optional string customer_id = 7;
+   */
+  customerId?: string | undefined;
+
+  /**
+   * Filter: licenses of customers with exactly this name.
    *
    * @generated from field: optional string customer = 3;
    */
   customer?: string | undefined;
 
   /**
-   * Filter: the last five symbols of the key.
+   * Filter: licenses of customers with this email, without regard to case.
    *
-   * @generated from field: optional string key_hint = 4;
+   * @generated from field: optional string customer_email = 8;
    */
-  keyHint?: string | undefined;
+  customerEmail?: string | undefined;
+
+  /**
+   * Filter: licenses of the customer with this external reference.
+   *
+   * @generated from field: optional string external_ref = 9;
+   */
+  externalRef?: string | undefined;
+
+  /**
+   * Filter: licenses with all of these entries of metadata.
+   *
+   * @generated from field: map<string, string> metadata = 10;
+   */
+  metadata: { [key: string]: string };
+
+  /**
+   * Filter: licenses that expire before this time, and are not perpetual.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_before = 11;
+   */
+  expiresBefore?: Timestamp | undefined;
+
+  /**
+   * Filter: licenses that expire at this time or later, and are not perpetual.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_after = 12;
+   */
+  expiresAfter?: Timestamp | undefined;
+
+  /**
+   * Filter: licenses that a machine used on this day or later, in UTC, as "2026-01-31".
+   *
+   * @generated from field: optional string active_since = 13;
+   */
+  activeSince?: string | undefined;
+
+  /**
+   * Filter: licenses that no machine has used on this day or later; includes those that were never activated.
+   *
+   * @generated from field: optional string inactive_since = 14;
+   */
+  inactiveSince?: string | undefined;
+
+  /**
+   * Filter: any of: license id, last five symbols of the key, part of the name, email or external reference of the
+   * customer, value of metadata.
+   *
+   * @generated from field: optional string search = 15;
+   */
+  search?: string | undefined;
 
   /**
    * Maximum number of results; 0 means 50.
@@ -513,7 +702,7 @@ export type ListLicensesRequest = Message<"hub.license.v1.ListLicensesRequest"> 
  * Use `create(ListLicensesRequestSchema)` to create a new message.
  */
 export const ListLicensesRequestSchema: GenMessage<ListLicensesRequest> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 19);
+  messageDesc(file_hub_license_v1_license_admin_service, 21);
 
 /**
  * @generated from message hub.license.v1.ListLicensesResponse
@@ -535,7 +724,7 @@ export type ListLicensesResponse = Message<"hub.license.v1.ListLicensesResponse"
  * Use `create(ListLicensesResponseSchema)` to create a new message.
  */
 export const ListLicensesResponseSchema: GenMessage<ListLicensesResponse> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 20);
+  messageDesc(file_hub_license_v1_license_admin_service, 22);
 
 /**
  * @generated from message hub.license.v1.RevokeLicenseRequest
@@ -561,7 +750,7 @@ export type RevokeLicenseRequest = Message<"hub.license.v1.RevokeLicenseRequest"
  * Use `create(RevokeLicenseRequestSchema)` to create a new message.
  */
 export const RevokeLicenseRequestSchema: GenMessage<RevokeLicenseRequest> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 21);
+  messageDesc(file_hub_license_v1_license_admin_service, 23);
 
 /**
  * @generated from message hub.license.v1.RevokeLicenseResponse
@@ -578,7 +767,7 @@ export type RevokeLicenseResponse = Message<"hub.license.v1.RevokeLicenseRespons
  * Use `create(RevokeLicenseResponseSchema)` to create a new message.
  */
 export const RevokeLicenseResponseSchema: GenMessage<RevokeLicenseResponse> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 22);
+  messageDesc(file_hub_license_v1_license_admin_service, 24);
 
 /**
  * @generated from message hub.license.v1.ReinstateLicenseRequest
@@ -597,7 +786,7 @@ export type ReinstateLicenseRequest = Message<"hub.license.v1.ReinstateLicenseRe
  * Use `create(ReinstateLicenseRequestSchema)` to create a new message.
  */
 export const ReinstateLicenseRequestSchema: GenMessage<ReinstateLicenseRequest> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 23);
+  messageDesc(file_hub_license_v1_license_admin_service, 25);
 
 /**
  * @generated from message hub.license.v1.ReinstateLicenseResponse
@@ -614,7 +803,761 @@ export type ReinstateLicenseResponse = Message<"hub.license.v1.ReinstateLicenseR
  * Use `create(ReinstateLicenseResponseSchema)` to create a new message.
  */
 export const ReinstateLicenseResponseSchema: GenMessage<ReinstateLicenseResponse> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 24);
+  messageDesc(file_hub_license_v1_license_admin_service, 26);
+
+/**
+ * @generated from message hub.license.v1.UpdateLicenseRequest
+ */
+export type UpdateLicenseRequest = Message<"hub.license.v1.UpdateLicenseRequest"> & {
+  /**
+   * License identifier.
+   *
+   * @generated from field: string license_id = 1;
+   */
+  licenseId: string;
+
+  /**
+   * The terms to change: "seat_limit", "limit_profile", "limits", "limits.NAME", "features", "expires_at",
+   * "grace_days", "lease_days", "metadata", "metadata.KEY", "signed_metadata". A field in the mask without a
+   * value is removed.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 2;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * The terms version that the caller has seen; with another one the hub refuses the change. Unset to change
+   * any version.
+   *
+   * @generated from field: optional int32 expected_terms_version = 3;
+   */
+  expectedTermsVersion?: number | undefined;
+
+  /**
+   * A value that the caller chooses once per request, at most 128 printable characters. A repeated request
+   * with the same key has no further effect.
+   *
+   * @generated from field: optional string idempotency_key = 4;
+   */
+  idempotencyKey?: string | undefined;
+
+  /**
+   * Machines that may be active at the same time; -1 for no limit.
+   *
+   * @generated from field: int32 seat_limit = 5;
+   */
+  seatLimit: number;
+
+  /**
+   * The limit profile, if any.
+   *
+   * @generated from field: optional string limit_profile = 6;
+   */
+  limitProfile?: string | undefined;
+
+  /**
+   * The license's own limits; they override the limits of the profile. -1 means unlimited.
+   *
+   * @generated from field: map<string, int64> limits = 7;
+   */
+  limits: { [key: string]: bigint };
+
+  /**
+   * Features that the license unlocks: at most 100 names.
+   *
+   * @generated from field: repeated string features = 8;
+   */
+  features: string[];
+
+  /**
+   * When it expires; unset for never.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 9;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * How many days it stays valid after its expiry.
+   *
+   * @generated from field: int32 grace_days = 10;
+   */
+  graceDays: number;
+
+  /**
+   * How many days a signed copy stays valid without contact to the hub; 0 for no bound.
+   *
+   * @generated from field: int32 lease_days = 11;
+   */
+  leaseDays: number;
+
+  /**
+   * The vendor's own data: at most 50 entries.
+   *
+   * @generated from field: map<string, string> metadata = 12;
+   */
+  metadata: { [key: string]: string };
+
+  /**
+   * The keys of metadata that signed copies contain.
+   *
+   * @generated from field: repeated string signed_metadata = 13;
+   */
+  signedMetadata: string[];
+};
+
+/**
+ * Describes the message hub.license.v1.UpdateLicenseRequest.
+ * Use `create(UpdateLicenseRequestSchema)` to create a new message.
+ */
+export const UpdateLicenseRequestSchema: GenMessage<UpdateLicenseRequest> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 27);
+
+/**
+ * @generated from message hub.license.v1.UpdateLicenseResponse
+ */
+export type UpdateLicenseResponse = Message<"hub.license.v1.UpdateLicenseResponse"> & {
+  /**
+   * @generated from field: hub.license.v1.License license = 1;
+   */
+  license?: License | undefined;
+
+  /**
+   * How many more machines are active than the license allows; 0 if none.
+   *
+   * @generated from field: int32 seats_over_limit = 2;
+   */
+  seatsOverLimit: number;
+};
+
+/**
+ * Describes the message hub.license.v1.UpdateLicenseResponse.
+ * Use `create(UpdateLicenseResponseSchema)` to create a new message.
+ */
+export const UpdateLicenseResponseSchema: GenMessage<UpdateLicenseResponse> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 28);
+
+/**
+ * @generated from message hub.license.v1.RenewLicenseRequest
+ */
+export type RenewLicenseRequest = Message<"hub.license.v1.RenewLicenseRequest"> & {
+  /**
+   * License identifier.
+   *
+   * @generated from field: string license_id = 1;
+   */
+  licenseId: string;
+
+  /**
+   * How far to extend it; required.
+   *
+   * @generated from oneof hub.license.v1.RenewLicenseRequest.extension
+   */
+  extension: {
+    /**
+     * A period from the later of now and the expiry, in calendar months and years (UTC).
+     *
+     * @generated from field: hub.license.v1.Period by = 2;
+     */
+    value: Period;
+    case: "by";
+  } | {
+    /**
+     * The new expiry.
+     *
+     * @generated from field: google.protobuf.Timestamp to = 3;
+     */
+    value: Timestamp;
+    case: "to";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * The terms version that the caller has seen; with another one the hub refuses the change. Unset to change
+   * any version.
+   *
+   * @generated from field: optional int32 expected_terms_version = 4;
+   */
+  expectedTermsVersion?: number | undefined;
+
+  /**
+   * A value that the caller chooses once per request, at most 128 printable characters. A repeated request
+   * with the same key has no further effect.
+   *
+   * @generated from field: optional string idempotency_key = 5;
+   */
+  idempotencyKey?: string | undefined;
+};
+
+/**
+ * Describes the message hub.license.v1.RenewLicenseRequest.
+ * Use `create(RenewLicenseRequestSchema)` to create a new message.
+ */
+export const RenewLicenseRequestSchema: GenMessage<RenewLicenseRequest> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 29);
+
+/**
+ * @generated from message hub.license.v1.RenewLicenseResponse
+ */
+export type RenewLicenseResponse = Message<"hub.license.v1.RenewLicenseResponse"> & {
+  /**
+   * @generated from field: hub.license.v1.License license = 1;
+   */
+  license?: License | undefined;
+};
+
+/**
+ * Describes the message hub.license.v1.RenewLicenseResponse.
+ * Use `create(RenewLicenseResponseSchema)` to create a new message.
+ */
+export const RenewLicenseResponseSchema: GenMessage<RenewLicenseResponse> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 30);
+
+/**
+ * @generated from message hub.license.v1.SuspendLicenseRequest
+ */
+export type SuspendLicenseRequest = Message<"hub.license.v1.SuspendLicenseRequest"> & {
+  /**
+   * License identifier.
+   *
+   * @generated from field: string license_id = 1;
+   */
+  licenseId: string;
+
+  /**
+   * Reason, stored in the audit log: 1 to 500 printable characters.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message hub.license.v1.SuspendLicenseRequest.
+ * Use `create(SuspendLicenseRequestSchema)` to create a new message.
+ */
+export const SuspendLicenseRequestSchema: GenMessage<SuspendLicenseRequest> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 31);
+
+/**
+ * @generated from message hub.license.v1.SuspendLicenseResponse
+ */
+export type SuspendLicenseResponse = Message<"hub.license.v1.SuspendLicenseResponse"> & {
+  /**
+   * @generated from field: hub.license.v1.License license = 1;
+   */
+  license?: License | undefined;
+};
+
+/**
+ * Describes the message hub.license.v1.SuspendLicenseResponse.
+ * Use `create(SuspendLicenseResponseSchema)` to create a new message.
+ */
+export const SuspendLicenseResponseSchema: GenMessage<SuspendLicenseResponse> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 32);
+
+/**
+ * @generated from message hub.license.v1.ResumeLicenseRequest
+ */
+export type ResumeLicenseRequest = Message<"hub.license.v1.ResumeLicenseRequest"> & {
+  /**
+   * License identifier.
+   *
+   * @generated from field: string license_id = 1;
+   */
+  licenseId: string;
+};
+
+/**
+ * Describes the message hub.license.v1.ResumeLicenseRequest.
+ * Use `create(ResumeLicenseRequestSchema)` to create a new message.
+ */
+export const ResumeLicenseRequestSchema: GenMessage<ResumeLicenseRequest> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 33);
+
+/**
+ * @generated from message hub.license.v1.ResumeLicenseResponse
+ */
+export type ResumeLicenseResponse = Message<"hub.license.v1.ResumeLicenseResponse"> & {
+  /**
+   * @generated from field: hub.license.v1.License license = 1;
+   */
+  license?: License | undefined;
+};
+
+/**
+ * Describes the message hub.license.v1.ResumeLicenseResponse.
+ * Use `create(ResumeLicenseResponseSchema)` to create a new message.
+ */
+export const ResumeLicenseResponseSchema: GenMessage<ResumeLicenseResponse> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 34);
+
+/**
+ * @generated from message hub.license.v1.TransferLicenseRequest
+ */
+export type TransferLicenseRequest = Message<"hub.license.v1.TransferLicenseRequest"> & {
+  /**
+   * License identifier.
+   *
+   * @generated from field: string license_id = 1;
+   */
+  licenseId: string;
+
+  /**
+   * The new customer.
+   *
+   * @generated from field: string customer_id = 2;
+   */
+  customerId: string;
+
+  /**
+   * The terms version that the caller has seen; with another one the hub refuses the change. Unset to change
+   * any version.
+   *
+   * @generated from field: optional int32 expected_terms_version = 3;
+   */
+  expectedTermsVersion?: number | undefined;
+};
+
+/**
+ * Describes the message hub.license.v1.TransferLicenseRequest.
+ * Use `create(TransferLicenseRequestSchema)` to create a new message.
+ */
+export const TransferLicenseRequestSchema: GenMessage<TransferLicenseRequest> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 35);
+
+/**
+ * @generated from message hub.license.v1.TransferLicenseResponse
+ */
+export type TransferLicenseResponse = Message<"hub.license.v1.TransferLicenseResponse"> & {
+  /**
+   * @generated from field: hub.license.v1.License license = 1;
+   */
+  license?: License | undefined;
+};
+
+/**
+ * Describes the message hub.license.v1.TransferLicenseResponse.
+ * Use `create(TransferLicenseResponseSchema)` to create a new message.
+ */
+export const TransferLicenseResponseSchema: GenMessage<TransferLicenseResponse> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 36);
+
+/**
+ * @generated from message hub.license.v1.GetLicenseKeyRequest
+ */
+export type GetLicenseKeyRequest = Message<"hub.license.v1.GetLicenseKeyRequest"> & {
+  /**
+   * License identifier.
+   *
+   * @generated from field: string license_id = 1;
+   */
+  licenseId: string;
+};
+
+/**
+ * Describes the message hub.license.v1.GetLicenseKeyRequest.
+ * Use `create(GetLicenseKeyRequestSchema)` to create a new message.
+ */
+export const GetLicenseKeyRequestSchema: GenMessage<GetLicenseKeyRequest> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 37);
+
+/**
+ * @generated from message hub.license.v1.GetLicenseKeyResponse
+ */
+export type GetLicenseKeyResponse = Message<"hub.license.v1.GetLicenseKeyResponse"> & {
+  /**
+   * The key: 25 symbols in five groups of five.
+   *
+   * @generated from field: string license_key = 1;
+   */
+  licenseKey: string;
+};
+
+/**
+ * Describes the message hub.license.v1.GetLicenseKeyResponse.
+ * Use `create(GetLicenseKeyResponseSchema)` to create a new message.
+ */
+export const GetLicenseKeyResponseSchema: GenMessage<GetLicenseKeyResponse> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 38);
+
+/**
+ * @generated from message hub.license.v1.RekeyLicenseRequest
+ */
+export type RekeyLicenseRequest = Message<"hub.license.v1.RekeyLicenseRequest"> & {
+  /**
+   * License identifier.
+   *
+   * @generated from field: string license_id = 1;
+   */
+  licenseId: string;
+
+  /**
+   * A value that the caller chooses once per request, at most 128 printable characters. A repeated request
+   * with the same key has no further effect.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
+};
+
+/**
+ * Describes the message hub.license.v1.RekeyLicenseRequest.
+ * Use `create(RekeyLicenseRequestSchema)` to create a new message.
+ */
+export const RekeyLicenseRequestSchema: GenMessage<RekeyLicenseRequest> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 39);
+
+/**
+ * @generated from message hub.license.v1.RekeyLicenseResponse
+ */
+export type RekeyLicenseResponse = Message<"hub.license.v1.RekeyLicenseResponse"> & {
+  /**
+   * The new key. Empty if the license has another key since this request was first made.
+   *
+   * @generated from field: string license_key = 1;
+   */
+  licenseKey: string;
+
+  /**
+   * @generated from field: hub.license.v1.License license = 2;
+   */
+  license?: License | undefined;
+};
+
+/**
+ * Describes the message hub.license.v1.RekeyLicenseResponse.
+ * Use `create(RekeyLicenseResponseSchema)` to create a new message.
+ */
+export const RekeyLicenseResponseSchema: GenMessage<RekeyLicenseResponse> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 40);
+
+/**
+ * A secret that license keys are derived from.
+ *
+ * @generated from message hub.license.v1.KeySecret
+ */
+export type KeySecret = Message<"hub.license.v1.KeySecret"> & {
+  /**
+   * Identifier, "ksec_" + 26 characters.
+   *
+   * @generated from field: string key_secret_id = 1;
+   */
+  keySecretId: string;
+
+  /**
+   * Whether new licenses use it. Exactly one secret is active.
+   *
+   * @generated from field: bool active = 2;
+   */
+  active: boolean;
+
+  /**
+   * When it was created.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 3;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Number of licenses whose key is derived from it.
+   *
+   * @generated from field: int64 licenses = 4;
+   */
+  licenses: bigint;
+};
+
+/**
+ * Describes the message hub.license.v1.KeySecret.
+ * Use `create(KeySecretSchema)` to create a new message.
+ */
+export const KeySecretSchema: GenMessage<KeySecret> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 41);
+
+/**
+ * @generated from message hub.license.v1.ListKeySecretsRequest
+ */
+export type ListKeySecretsRequest = Message<"hub.license.v1.ListKeySecretsRequest"> & {
+};
+
+/**
+ * Describes the message hub.license.v1.ListKeySecretsRequest.
+ * Use `create(ListKeySecretsRequestSchema)` to create a new message.
+ */
+export const ListKeySecretsRequestSchema: GenMessage<ListKeySecretsRequest> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 42);
+
+/**
+ * @generated from message hub.license.v1.ListKeySecretsResponse
+ */
+export type ListKeySecretsResponse = Message<"hub.license.v1.ListKeySecretsResponse"> & {
+  /**
+   * @generated from field: repeated hub.license.v1.KeySecret key_secrets = 1;
+   */
+  keySecrets: KeySecret[];
+};
+
+/**
+ * Describes the message hub.license.v1.ListKeySecretsResponse.
+ * Use `create(ListKeySecretsResponseSchema)` to create a new message.
+ */
+export const ListKeySecretsResponseSchema: GenMessage<ListKeySecretsResponse> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 43);
+
+/**
+ * @generated from message hub.license.v1.RotateKeySecretRequest
+ */
+export type RotateKeySecretRequest = Message<"hub.license.v1.RotateKeySecretRequest"> & {
+};
+
+/**
+ * Describes the message hub.license.v1.RotateKeySecretRequest.
+ * Use `create(RotateKeySecretRequestSchema)` to create a new message.
+ */
+export const RotateKeySecretRequestSchema: GenMessage<RotateKeySecretRequest> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 44);
+
+/**
+ * @generated from message hub.license.v1.RotateKeySecretResponse
+ */
+export type RotateKeySecretResponse = Message<"hub.license.v1.RotateKeySecretResponse"> & {
+  /**
+   * The new active secret.
+   *
+   * @generated from field: hub.license.v1.KeySecret key_secret = 1;
+   */
+  keySecret?: KeySecret | undefined;
+};
+
+/**
+ * Describes the message hub.license.v1.RotateKeySecretResponse.
+ * Use `create(RotateKeySecretResponseSchema)` to create a new message.
+ */
+export const RotateKeySecretResponseSchema: GenMessage<RotateKeySecretResponse> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 45);
+
+/**
+ * The first message of the stream has the options, the next ones have the licenses.
+ *
+ * @generated from message hub.license.v1.ImportLicensesRequest
+ */
+export type ImportLicensesRequest = Message<"hub.license.v1.ImportLicensesRequest"> & {
+  /**
+   * Slug of the app, in the first message.
+   *
+   * @generated from field: string app = 1;
+   */
+  app: string;
+
+  /**
+   * Allows keys of fewer than 16 characters, in the first message.
+   *
+   * @generated from field: bool allow_short = 2;
+   */
+  allowShort: boolean;
+
+  /**
+   * Checks everything and stores nothing, in the first message.
+   *
+   * @generated from field: bool dry_run = 3;
+   */
+  dryRun: boolean;
+
+  /**
+   * The licenses: at most 1000 in a message, at most 100000 in a stream.
+   *
+   * @generated from field: repeated hub.license.v1.ImportedLicense licenses = 4;
+   */
+  licenses: ImportedLicense[];
+};
+
+/**
+ * Describes the message hub.license.v1.ImportLicensesRequest.
+ * Use `create(ImportLicensesRequestSchema)` to create a new message.
+ */
+export const ImportLicensesRequestSchema: GenMessage<ImportLicensesRequest> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 46);
+
+/**
+ * A license of another system.
+ *
+ * @generated from message hub.license.v1.ImportedLicense
+ */
+export type ImportedLicense = Message<"hub.license.v1.ImportedLicense"> & {
+  /**
+   * Line of the file, for errors.
+   *
+   * @generated from field: int32 line = 1;
+   */
+  line: number;
+
+  /**
+   * The key: 16 to 128 printable ASCII characters.
+   *
+   * @generated from field: string license_key = 2;
+   */
+  licenseKey: string;
+
+  /**
+   * Machines that may be active at the same time; 0 means the default of the app, -1 unlimited.
+   *
+   * @generated from field: int32 seat_limit = 3;
+   */
+  seatLimit: number;
+
+  /**
+   * The limit profile, if any.
+   *
+   * @generated from field: optional string limit_profile = 4;
+   */
+  limitProfile?: string | undefined;
+
+  /**
+   * The licenses' own limits. -1 means unlimited.
+   *
+   * @generated from field: map<string, int64> limits = 5;
+   */
+  limits: { [key: string]: bigint };
+
+  /**
+   * Features that the license unlocks.
+   *
+   * @generated from field: repeated string features = 6;
+   */
+  features: string[];
+
+  /**
+   * When it expires; unset for never.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 7;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * How many days it stays valid after its expiry; unset for the default of the app.
+   *
+   * @generated from field: optional int32 grace_days = 8;
+   */
+  graceDays?: number | undefined;
+
+  /**
+   * How many days a signed copy stays valid without contact; unset for the default of the app, 0 for no bound.
+   *
+   * @generated from field: optional int32 lease_days = 9;
+   */
+  leaseDays?: number | undefined;
+
+  /**
+   * The vendor's own data.
+   *
+   * @generated from field: map<string, string> metadata = 10;
+   */
+  metadata: { [key: string]: string };
+
+  /**
+   * Name of the customer, if any.
+   *
+   * @generated from field: string customer = 11;
+   */
+  customer: string;
+
+  /**
+   * Email address of the customer, if any.
+   *
+   * @generated from field: string customer_email = 12;
+   */
+  customerEmail: string;
+
+  /**
+   * External reference of the customer, if any.
+   *
+   * @generated from field: string customer_ref = 13;
+   */
+  customerRef: string;
+
+  /**
+   * When the license was issued; unset for now.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 14;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Whether the license is revoked.
+   *
+   * @generated from field: bool revoked = 15;
+   */
+  revoked: boolean;
+};
+
+/**
+ * Describes the message hub.license.v1.ImportedLicense.
+ * Use `create(ImportedLicenseSchema)` to create a new message.
+ */
+export const ImportedLicenseSchema: GenMessage<ImportedLicense> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 47);
+
+/**
+ * @generated from message hub.license.v1.ImportLicensesResponse
+ */
+export type ImportLicensesResponse = Message<"hub.license.v1.ImportLicensesResponse"> & {
+  /**
+   * Number of imported licenses; with dry_run the number that would be imported.
+   *
+   * @generated from field: int32 imported = 1;
+   */
+  imported: number;
+
+  /**
+   * Number of customers that the import created.
+   *
+   * @generated from field: int32 customers_created = 2;
+   */
+  customersCreated: number;
+
+  /**
+   * The errors, at most 1000, in the order of the lines. With any error nothing is imported.
+   *
+   * @generated from field: repeated hub.license.v1.ImportError errors = 3;
+   */
+  errors: ImportError[];
+};
+
+/**
+ * Describes the message hub.license.v1.ImportLicensesResponse.
+ * Use `create(ImportLicensesResponseSchema)` to create a new message.
+ */
+export const ImportLicensesResponseSchema: GenMessage<ImportLicensesResponse> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 48);
+
+/**
+ * A line that cannot be imported.
+ *
+ * @generated from message hub.license.v1.ImportError
+ */
+export type ImportError = Message<"hub.license.v1.ImportError"> & {
+  /**
+   * @generated from field: int32 line = 1;
+   */
+  line: number;
+
+  /**
+   * The column at fault, in lowerCamelCase.
+   *
+   * @generated from field: string field = 2;
+   */
+  field: string;
+
+  /**
+   * @generated from field: string message = 3;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message hub.license.v1.ImportError.
+ * Use `create(ImportErrorSchema)` to create a new message.
+ */
+export const ImportErrorSchema: GenMessage<ImportError> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license_admin_service, 49);
 
 /**
  * @generated from message hub.license.v1.ListSeatsRequest
@@ -654,7 +1597,7 @@ export type ListSeatsRequest = Message<"hub.license.v1.ListSeatsRequest"> & {
  * Use `create(ListSeatsRequestSchema)` to create a new message.
  */
 export const ListSeatsRequestSchema: GenMessage<ListSeatsRequest> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 25);
+  messageDesc(file_hub_license_v1_license_admin_service, 50);
 
 /**
  * @generated from message hub.license.v1.ListSeatsResponse
@@ -676,7 +1619,7 @@ export type ListSeatsResponse = Message<"hub.license.v1.ListSeatsResponse"> & {
  * Use `create(ListSeatsResponseSchema)` to create a new message.
  */
 export const ListSeatsResponseSchema: GenMessage<ListSeatsResponse> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 26);
+  messageDesc(file_hub_license_v1_license_admin_service, 51);
 
 /**
  * @generated from message hub.license.v1.ReleaseSeatRequest
@@ -695,7 +1638,7 @@ export type ReleaseSeatRequest = Message<"hub.license.v1.ReleaseSeatRequest"> & 
  * Use `create(ReleaseSeatRequestSchema)` to create a new message.
  */
 export const ReleaseSeatRequestSchema: GenMessage<ReleaseSeatRequest> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 27);
+  messageDesc(file_hub_license_v1_license_admin_service, 52);
 
 /**
  * @generated from message hub.license.v1.ReleaseSeatResponse
@@ -712,7 +1655,7 @@ export type ReleaseSeatResponse = Message<"hub.license.v1.ReleaseSeatResponse"> 
  * Use `create(ReleaseSeatResponseSchema)` to create a new message.
  */
 export const ReleaseSeatResponseSchema: GenMessage<ReleaseSeatResponse> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license_admin_service, 28);
+  messageDesc(file_hub_license_v1_license_admin_service, 53);
 
 /**
  * Manages apps, signing keys, limit profiles, licenses and seats.
@@ -734,6 +1677,18 @@ export const LicenseAdminService: GenService<{
     methodKind: "unary";
     input: typeof CreateAppRequestSchema;
     output: typeof CreateAppResponseSchema;
+  },
+  /**
+   * Changes the name or the default terms of an app. Existing licenses keep their terms.
+   *
+   * Errors: app_unknown (not found).
+   *
+   * @generated from rpc hub.license.v1.LicenseAdminService.UpdateApp
+   */
+  updateApp: {
+    methodKind: "unary";
+    input: typeof UpdateAppRequestSchema;
+    output: typeof UpdateAppResponseSchema;
   },
   /**
    * Returns an app with all its signing keys.
@@ -808,10 +1763,13 @@ export const LicenseAdminService: GenService<{
     output: typeof ListLimitProfilesResponseSchema;
   },
   /**
-   * Issues licenses: all of a call or none. The keys are shown only in this response. A repeated call issues
-   * more licenses: if a response is lost, its licenses are the newest in ListLicenses and can be revoked.
+   * Issues licenses: all of a call or none. A repeated call with the same idempotency key returns the same
+   * licenses and keys; without an idempotency key it issues more licenses. A key that was replaced since then
+   * is not returned.
    *
-   * Errors: app_unknown, limit_profile_unknown (not found), expiry_invalid (invalid argument).
+   * Errors: app_unknown, limit_profile_unknown, customer_unknown (not found), customer_erased (failed
+   * precondition), expiry_invalid, period_invalid, signed_metadata_invalid (invalid argument),
+   * idempotency_key_reused (failed precondition).
    *
    * @generated from rpc hub.license.v1.LicenseAdminService.IssueLicenses
    */
@@ -819,6 +1777,19 @@ export const LicenseAdminService: GenService<{
     methodKind: "unary";
     input: typeof IssueLicensesRequestSchema;
     output: typeof IssueLicensesResponseSchema;
+  },
+  /**
+   * Imports licenses with the keys of another system: all of a call or none. The hub stores a keyed hash of
+   * each key and cannot show it again.
+   *
+   * Errors: app_unknown (not found). Lines that cannot be imported are in the response.
+   *
+   * @generated from rpc hub.license.v1.LicenseAdminService.ImportLicenses
+   */
+  importLicenses: {
+    methodKind: "client_streaming";
+    input: typeof ImportLicensesRequestSchema;
+    output: typeof ImportLicensesResponseSchema;
   },
   /**
    * Returns a license.
@@ -833,9 +1804,9 @@ export const LicenseAdminService: GenService<{
     output: typeof GetLicenseResponseSchema;
   },
   /**
-   * Lists licenses, newest first.
+   * Lists licenses, newest first. Filters combine with AND.
    *
-   * Errors: app_unknown (not found), page_token_invalid (invalid argument).
+   * Errors: app_unknown, customer_unknown (not found), page_token_invalid (invalid argument).
    *
    * @generated from rpc hub.license.v1.LicenseAdminService.ListLicenses
    */
@@ -868,6 +1839,121 @@ export const LicenseAdminService: GenService<{
     methodKind: "unary";
     input: typeof ReinstateLicenseRequestSchema;
     output: typeof ReinstateLicenseResponseSchema;
+  },
+  /**
+   * Changes the terms that the mask names. Machines get them at their next activation, or when a status check
+   * reports a new terms version. Fewer seats than are taken is allowed: no machine loses its seat, and none
+   * gets a new one until there is room.
+   *
+   * Errors: license_unknown, limit_profile_unknown (not found), version_conflict (failed precondition; the
+   * license has another terms version), expiry_invalid, signed_metadata_invalid (invalid argument),
+   * idempotency_key_reused (failed precondition).
+   *
+   * @generated from rpc hub.license.v1.LicenseAdminService.UpdateLicense
+   */
+  updateLicense: {
+    methodKind: "unary";
+    input: typeof UpdateLicenseRequestSchema;
+    output: typeof UpdateLicenseResponseSchema;
+  },
+  /**
+   * Extends a license: by a calendar period from the later of now and its expiry, or to a time. A license that
+   * never expires and one whose validity has not begun cannot be renewed by a period.
+   *
+   * Errors: license_unknown (not found), license_revoked (failed precondition), expiry_invalid,
+   * period_invalid (invalid argument), version_conflict, idempotency_key_reused (failed precondition).
+   *
+   * @generated from rpc hub.license.v1.LicenseAdminService.RenewLicense
+   */
+  renewLicense: {
+    methodKind: "unary";
+    input: typeof RenewLicenseRequestSchema;
+    output: typeof RenewLicenseResponseSchema;
+  },
+  /**
+   * Suspends a license until it is resumed. Activation and status checks fail with license_suspended. Its seats
+   * stay. Suspending a suspended license changes nothing.
+   *
+   * Errors: license_unknown (not found), license_revoked (failed precondition).
+   *
+   * @generated from rpc hub.license.v1.LicenseAdminService.SuspendLicense
+   */
+  suspendLicense: {
+    methodKind: "unary";
+    input: typeof SuspendLicenseRequestSchema;
+    output: typeof SuspendLicenseResponseSchema;
+  },
+  /**
+   * Ends a suspension. Resuming a license that is not suspended changes nothing.
+   *
+   * Errors: license_unknown (not found).
+   *
+   * @generated from rpc hub.license.v1.LicenseAdminService.ResumeLicense
+   */
+  resumeLicense: {
+    methodKind: "unary";
+    input: typeof ResumeLicenseRequestSchema;
+    output: typeof ResumeLicenseResponseSchema;
+  },
+  /**
+   * Gives a license to another customer. Its key and seats stay.
+   *
+   * Errors: license_unknown, customer_unknown (not found), customer_erased, version_conflict (failed
+   * precondition).
+   *
+   * @generated from rpc hub.license.v1.LicenseAdminService.TransferLicense
+   */
+  transferLicense: {
+    methodKind: "unary";
+    input: typeof TransferLicenseRequestSchema;
+    output: typeof TransferLicenseResponseSchema;
+  },
+  /**
+   * Returns the key of a license. The audit log records the call.
+   *
+   * Errors: license_unknown (not found), key_not_derivable (failed precondition; the key was imported).
+   *
+   * @generated from rpc hub.license.v1.LicenseAdminService.GetLicenseKey
+   */
+  getLicenseKey: {
+    methodKind: "unary";
+    input: typeof GetLicenseKeyRequestSchema;
+    output: typeof GetLicenseKeyResponseSchema;
+  },
+  /**
+   * Replaces the key of a license. The old key is unknown from then on; seats and signed copies stay. A
+   * repeated call with the same idempotency key returns the same key while it is current.
+   *
+   * Errors: license_unknown (not found), license_revoked, idempotency_key_reused (failed precondition).
+   *
+   * @generated from rpc hub.license.v1.LicenseAdminService.RekeyLicense
+   */
+  rekeyLicense: {
+    methodKind: "unary";
+    input: typeof RekeyLicenseRequestSchema;
+    output: typeof RekeyLicenseResponseSchema;
+  },
+  /**
+   * Lists the secrets that license keys are derived from, newest first, at most 100. They never leave the hub.
+   *
+   * @generated from rpc hub.license.v1.LicenseAdminService.ListKeySecrets
+   */
+  listKeySecrets: {
+    methodKind: "unary";
+    input: typeof ListKeySecretsRequestSchema;
+    output: typeof ListKeySecretsResponseSchema;
+  },
+  /**
+   * Creates a new active secret. The keys of existing licenses stay derivable from the previous ones.
+   *
+   * Errors: too_many (failed precondition; the limit is 100).
+   *
+   * @generated from rpc hub.license.v1.LicenseAdminService.RotateKeySecret
+   */
+  rotateKeySecret: {
+    methodKind: "unary";
+    input: typeof RotateKeySecretRequestSchema;
+    output: typeof RotateKeySecretResponseSchema;
   },
   /**
    * Lists the seats of a license, newest first.

@@ -6,6 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { SeatUsage } from "../../error/v1/error_pb.ts";
@@ -16,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file hub/license/v1/license.proto.
  */
 export const file_hub_license_v1_license: GenFile = /*@__PURE__*/
-  fileDesc("ChxodWIvbGljZW5zZS92MS9saWNlbnNlLnByb3RvEg5odWIubGljZW5zZS52MSKTAQoDQXBwEg4KBmFwcF9pZBgBIAEoCRIMCgRzbHVnGAIgASgJEgwKBG5hbWUYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMc2lnbmluZ19rZXlzGAUgAygLMhouaHViLmxpY2Vuc2UudjEuU2lnbmluZ0tleSKRAQoKU2lnbmluZ0tleRILCgNraWQYASABKAkSLgoFc3RhdGUYAiABKA4yHy5odWIubGljZW5zZS52MS5TaWduaW5nS2V5U3RhdGUSFgoOcHVibGljX2tleV9wZW0YAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAikgEKDExpbWl0UHJvZmlsZRILCgNhcHAYASABKAkSDAoEbmFtZRgCIAEoCRI4CgZsaW1pdHMYAyADKAsyKC5odWIubGljZW5zZS52MS5MaW1pdFByb2ZpbGUuTGltaXRzRW50cnkaLQoLTGltaXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASKtBAoHTGljZW5zZRISCgpsaWNlbnNlX2lkGAEgASgJEgsKA2FwcBgCIAEoCRIQCghrZXlfaGludBgDIAEoCRIrCgVzdGF0ZRgEIAEoDjIcLmh1Yi5saWNlbnNlLnYxLkxpY2Vuc2VTdGF0ZRImCgVzZWF0cxgFIAEoCzIXLmh1Yi5lcnJvci52MS5TZWF0VXNhZ2USMwoGbGltaXRzGAYgAygLMiMuaHViLmxpY2Vuc2UudjEuTGljZW5zZS5MaW1pdHNFbnRyeRIaCg1saW1pdF9wcm9maWxlGAcgASgJSACIAQESFQoIY3VzdG9tZXIYCCABKAlIAYgBARIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCgpsZWFzZV9kYXlzGAogASgFSAKIAQESLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGgoNcmV2b2tlX3JlYXNvbhgNIAEoCUgDiAEBGi0KC0xpbWl0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAFCEAoOX2xpbWl0X3Byb2ZpbGVCCwoJX2N1c3RvbWVyQg0KC19sZWFzZV9kYXlzQhAKDl9yZXZva2VfcmVhc29uIo4CCgRTZWF0Eg8KB3NlYXRfaWQYASABKAkSEgoKbGljZW5zZV9pZBgCIAEoCRIgChNtYWNoaW5lX2ZpbmdlcnByaW50GAMgASgJQgOAAQESFQoNbWFjaGluZV9sYWJlbBgEIAEoCRITCgthcHBfdmVyc2lvbhgFIAEoCRIwCgxhY3RpdmF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmVsZWFzZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKpIBCg9TaWduaW5nS2V5U3RhdGUSIQodU0lHTklOR19LRVlfU1RBVEVfVU5TUEVDSUZJRUQQABIcChhTSUdOSU5HX0tFWV9TVEFURV9BQ1RJVkUQARIdChlTSUdOSU5HX0tFWV9TVEFURV9SRVRJUkVEEAISHwobU0lHTklOR19LRVlfU1RBVEVfV0lUSERSQVdOEAMqfQoMTGljZW5zZVN0YXRlEh0KGUxJQ0VOU0VfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRMSUNFTlNFX1NUQVRFX0FDVElWRRABEhkKFUxJQ0VOU0VfU1RBVEVfUkVWT0tFRBACEhkKFUxJQ0VOU0VfU1RBVEVfRVhQSVJFRBADYgZwcm90bzM", [file_google_protobuf_timestamp, file_hub_error_v1_error]);
+  fileDesc("ChxodWIvbGljZW5zZS92MS9saWNlbnNlLnByb3RvEg5odWIubGljZW5zZS52MSLIAQoDQXBwEg4KBmFwcF9pZBgBIAEoCRIMCgRzbHVnGAIgASgJEgwKBG5hbWUYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMc2lnbmluZ19rZXlzGAUgAygLMhouaHViLmxpY2Vuc2UudjEuU2lnbmluZ0tleRIzCg1kZWZhdWx0X3Rlcm1zGAYgASgLMhwuaHViLmxpY2Vuc2UudjEuRGVmYXVsdFRlcm1zInUKDERlZmF1bHRUZXJtcxIfCgpsZWFzZV9kYXlzGAEgASgFQgu6SAgaBhiUnQIoABIeCgpncmFjZV9kYXlzGAIgASgFQgq6SAcaBRjCHCgAEiQKCnNlYXRfbGltaXQYAyABKAVCELpIDRoLKP///////////wEiWQoGUGVyaW9kEhgKBXllYXJzGAEgASgFQgm6SAYaBBhkKAASGgoGbW9udGhzGAIgASgFQgq6SAcaBRiwCSgAEhkKBGRheXMYAyABKAVCC7pICBoGGJSdAigAIpEBCgpTaWduaW5nS2V5EgsKA2tpZBgBIAEoCRIuCgVzdGF0ZRgCIAEoDjIfLmh1Yi5saWNlbnNlLnYxLlNpZ25pbmdLZXlTdGF0ZRIWCg5wdWJsaWNfa2V5X3BlbRgDIAEoCRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKSAQoMTGltaXRQcm9maWxlEgsKA2FwcBgBIAEoCRIMCgRuYW1lGAIgASgJEjgKBmxpbWl0cxgDIAMoCzIoLmh1Yi5saWNlbnNlLnYxLkxpbWl0UHJvZmlsZS5MaW1pdHNFbnRyeRotCgtMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBIrsICgdMaWNlbnNlEhIKCmxpY2Vuc2VfaWQYASABKAkSCwoDYXBwGAIgASgJEhAKCGtleV9oaW50GAMgASgJEisKBXN0YXRlGAQgASgOMhwuaHViLmxpY2Vuc2UudjEuTGljZW5zZVN0YXRlEiYKBXNlYXRzGAUgASgLMhcuaHViLmVycm9yLnYxLlNlYXRVc2FnZRIzCgZsaW1pdHMYBiADKAsyIy5odWIubGljZW5zZS52MS5MaWNlbnNlLkxpbWl0c0VudHJ5EhoKDWxpbWl0X3Byb2ZpbGUYByABKAlIAIgBARIaCghjdXN0b21lchgIIAEoCUIDgAEBSAGIAQESLgoKZXhwaXJlc19hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoKbGVhc2VfZGF5cxgKIAEoBUgCiAEBEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJldm9rZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKDXJldm9rZV9yZWFzb24YDSABKAlIA4gBARIYCgtjdXN0b21lcl9pZBgOIAEoCUgEiAEBEhAKCGZlYXR1cmVzGA8gAygJEhIKCmdyYWNlX2RheXMYECABKAUSMQoNZ3JhY2VfZW5kc19hdBgRIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNwoIbWV0YWRhdGEYEiADKAsyJS5odWIubGljZW5zZS52MS5MaWNlbnNlLk1ldGFkYXRhRW50cnkSFwoPc2lnbmVkX21ldGFkYXRhGBMgAygJEhUKDXRlcm1zX3ZlcnNpb24YFCABKAUSMAoMc3VzcGVuZGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbCg5zdXNwZW5kX3JlYXNvbhgWIAEoCUgFiAEBEikKCXZhbGlkX2ZvchgXIAEoCzIWLmh1Yi5saWNlbnNlLnYxLlBlcmlvZBIWCg5rZXlfZ2VuZXJhdGlvbhgYIAEoBRIVCg1rZXlfZGVyaXZhYmxlGBkgASgIEhsKDmxhc3RfYWN0aXZlX29uGBogASgJSAaIAQEaLQoLTGltaXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEAoOX2xpbWl0X3Byb2ZpbGVCCwoJX2N1c3RvbWVyQg0KC19sZWFzZV9kYXlzQhAKDl9yZXZva2VfcmVhc29uQg4KDF9jdXN0b21lcl9pZEIRCg9fc3VzcGVuZF9yZWFzb25CEQoPX2xhc3RfYWN0aXZlX29uIo4CCgRTZWF0Eg8KB3NlYXRfaWQYASABKAkSEgoKbGljZW5zZV9pZBgCIAEoCRIgChNtYWNoaW5lX2ZpbmdlcnByaW50GAMgASgJQgOAAQESFQoNbWFjaGluZV9sYWJlbBgEIAEoCRITCgthcHBfdmVyc2lvbhgFIAEoCRIwCgxhY3RpdmF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmVsZWFzZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKpIBCg9TaWduaW5nS2V5U3RhdGUSIQodU0lHTklOR19LRVlfU1RBVEVfVU5TUEVDSUZJRUQQABIcChhTSUdOSU5HX0tFWV9TVEFURV9BQ1RJVkUQARIdChlTSUdOSU5HX0tFWV9TVEFURV9SRVRJUkVEEAISHwobU0lHTklOR19LRVlfU1RBVEVfV0lUSERSQVdOEAMqswEKDExpY2Vuc2VTdGF0ZRIdChlMSUNFTlNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASGAoUTElDRU5TRV9TVEFURV9BQ1RJVkUQARIZChVMSUNFTlNFX1NUQVRFX1JFVk9LRUQQAhIZChVMSUNFTlNFX1NUQVRFX0VYUElSRUQQAxIXChNMSUNFTlNFX1NUQVRFX0dSQUNFEAQSGwoXTElDRU5TRV9TVEFURV9TVVNQRU5ERUQQBWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_error_v1_error]);
 
 /**
  * An application. The hub issues and signs its licenses.
@@ -59,6 +60,13 @@ export type App = Message<"hub.license.v1.App"> & {
    * @generated from field: repeated hub.license.v1.SigningKey signing_keys = 5;
    */
   signingKeys: SigningKey[];
+
+  /**
+   * The terms of new licenses that do not set their own.
+   *
+   * @generated from field: hub.license.v1.DefaultTerms default_terms = 6;
+   */
+  defaultTerms?: DefaultTerms | undefined;
 };
 
 /**
@@ -67,6 +75,71 @@ export type App = Message<"hub.license.v1.App"> & {
  */
 export const AppSchema: GenMessage<App> = /*@__PURE__*/
   messageDesc(file_hub_license_v1_license, 0);
+
+/**
+ * The terms of an app's new licenses, unless a license sets its own.
+ *
+ * @generated from message hub.license.v1.DefaultTerms
+ */
+export type DefaultTerms = Message<"hub.license.v1.DefaultTerms"> & {
+  /**
+   * How many days a signed copy stays valid without contact to the hub; 0 for no bound. A new app has 30:
+   * without a lease, a revocation never reaches a machine that stays offline.
+   *
+   * @generated from field: int32 lease_days = 1;
+   */
+  leaseDays: number;
+
+  /**
+   * How many days a license stays valid after its expiry; 0 for none.
+   *
+   * @generated from field: int32 grace_days = 2;
+   */
+  graceDays: number;
+
+  /**
+   * Machines that may be active at the same time; -1 for no limit, 0 means 1.
+   *
+   * @generated from field: int32 seat_limit = 3;
+   */
+  seatLimit: number;
+};
+
+/**
+ * Describes the message hub.license.v1.DefaultTerms.
+ * Use `create(DefaultTermsSchema)` to create a new message.
+ */
+export const DefaultTermsSchema: GenMessage<DefaultTerms> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license, 1);
+
+/**
+ * A calendar period, such as one year and six months. Each part is 0 or more, and one of them is not 0.
+ *
+ * @generated from message hub.license.v1.Period
+ */
+export type Period = Message<"hub.license.v1.Period"> & {
+  /**
+   * @generated from field: int32 years = 1;
+   */
+  years: number;
+
+  /**
+   * @generated from field: int32 months = 2;
+   */
+  months: number;
+
+  /**
+   * @generated from field: int32 days = 3;
+   */
+  days: number;
+};
+
+/**
+ * Describes the message hub.license.v1.Period.
+ * Use `create(PeriodSchema)` to create a new message.
+ */
+export const PeriodSchema: GenMessage<Period> = /*@__PURE__*/
+  messageDesc(file_hub_license_v1_license, 2);
 
 /**
  * An ECDSA P-256 key pair of an app. The private half never leaves the hub.
@@ -108,7 +181,7 @@ export type SigningKey = Message<"hub.license.v1.SigningKey"> & {
  * Use `create(SigningKeySchema)` to create a new message.
  */
 export const SigningKeySchema: GenMessage<SigningKey> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license, 1);
+  messageDesc(file_hub_license_v1_license, 3);
 
 /**
  * A named set of limits of an app, for example "free" or "pro".
@@ -143,10 +216,10 @@ export type LimitProfile = Message<"hub.license.v1.LimitProfile"> & {
  * Use `create(LimitProfileSchema)` to create a new message.
  */
 export const LimitProfileSchema: GenMessage<LimitProfile> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license, 2);
+  messageDesc(file_hub_license_v1_license, 4);
 
 /**
- * A license as operators see it. It does not contain the license key: the hub stores only a hash.
+ * A license as operators see it. It does not contain the license key, which GetLicenseKey derives.
  *
  * @generated from message hub.license.v1.License
  */
@@ -201,7 +274,7 @@ export type License = Message<"hub.license.v1.License"> & {
   limitProfile?: string | undefined;
 
   /**
-   * The customer, if any.
+   * Name of its customer; unset without a customer, and if the customer is erased.
    *
    * @generated from field: optional string customer = 8;
    */
@@ -241,6 +314,97 @@ export type License = Message<"hub.license.v1.License"> & {
    * @generated from field: optional string revoke_reason = 13;
    */
   revokeReason?: string | undefined;
+
+  /**
+   * Its customer, if any.
+   *
+   * @generated from field: optional string customer_id = 14;
+   */
+  customerId?: string | undefined;
+
+  /**
+   * Features that the license unlocks, sorted.
+   *
+   * @generated from field: repeated string features = 15;
+   */
+  features: string[];
+
+  /**
+   * How many days it stays valid after its expiry; 0 for none.
+   *
+   * @generated from field: int32 grace_days = 16;
+   */
+  graceDays: number;
+
+  /**
+   * When its grace ends; unset if it never expires or has no grace.
+   *
+   * @generated from field: google.protobuf.Timestamp grace_ends_at = 17;
+   */
+  graceEndsAt?: Timestamp | undefined;
+
+  /**
+   * The vendor's own data.
+   *
+   * @generated from field: map<string, string> metadata = 18;
+   */
+  metadata: { [key: string]: string };
+
+  /**
+   * The keys of `metadata` that signed copies contain.
+   *
+   * @generated from field: repeated string signed_metadata = 19;
+   */
+  signedMetadata: string[];
+
+  /**
+   * Counts the changes of its terms, from 1.
+   *
+   * @generated from field: int32 terms_version = 20;
+   */
+  termsVersion: number;
+
+  /**
+   * When it was suspended; unset if it is not suspended.
+   *
+   * @generated from field: google.protobuf.Timestamp suspended_at = 21;
+   */
+  suspendedAt?: Timestamp | undefined;
+
+  /**
+   * Why it was suspended; unset if it is not suspended.
+   *
+   * @generated from field: optional string suspend_reason = 22;
+   */
+  suspendReason?: string | undefined;
+
+  /**
+   * How long it is valid from its first activation; unset once that happened, and for other licenses.
+   *
+   * @generated from field: hub.license.v1.Period valid_for = 23;
+   */
+  validFor?: Period | undefined;
+
+  /**
+   * Counts the keys of the license, from 1.
+   *
+   * @generated from field: int32 key_generation = 24;
+   */
+  keyGeneration: number;
+
+  /**
+   * Whether GetLicenseKey can derive the key: false for an imported key.
+   *
+   * @generated from field: bool key_derivable = 25;
+   */
+  keyDerivable: boolean;
+
+  /**
+   * The day a machine last activated or checked the license, in UTC as "2026-01-31"; unset if none did.
+   *
+   * @generated from field: optional string last_active_on = 26;
+   */
+  lastActiveOn?: string | undefined;
 };
 
 /**
@@ -248,7 +412,7 @@ export type License = Message<"hub.license.v1.License"> & {
  * Use `create(LicenseSchema)` to create a new message.
  */
 export const LicenseSchema: GenMessage<License> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license, 3);
+  messageDesc(file_hub_license_v1_license, 5);
 
 /**
  * One machine bound to a license.
@@ -318,7 +482,7 @@ export type Seat = Message<"hub.license.v1.Seat"> & {
  * Use `create(SeatSchema)` to create a new message.
  */
 export const SeatSchema: GenMessage<Seat> = /*@__PURE__*/
-  messageDesc(file_hub_license_v1_license, 4);
+  messageDesc(file_hub_license_v1_license, 6);
 
 /**
  * State of a signing key.
@@ -367,8 +531,8 @@ export const SigningKeyStateSchema: GenEnum<SigningKeyState> = /*@__PURE__*/
   enumDesc(file_hub_license_v1_license, 0);
 
 /**
- * State of a license. The hub derives "expired" from `expires_at`. A revoked license stays revoked after it
- * expires.
+ * State of a license. The hub derives "grace" and "expired" from `expires_at` and `grace_days`. A license that is
+ * revoked stays revoked after it expires; one that is both revoked and suspended is revoked.
  *
  * @generated from enum hub.license.v1.LicenseState
  */
@@ -393,16 +557,30 @@ export const LicenseState = {
   REVOKED: 2,
 
   /**
-   * Past its expiry.
+   * Past its expiry and its grace.
    *
    * @generated from enum value: LICENSE_STATE_EXPIRED = 3;
    */
   EXPIRED: 3,
+
+  /**
+   * Past its expiry, and valid until its grace ends.
+   *
+   * @generated from enum value: LICENSE_STATE_GRACE = 4;
+   */
+  GRACE: 4,
+
+  /**
+   * Suspended by an operator until it is resumed.
+   *
+   * @generated from enum value: LICENSE_STATE_SUSPENDED = 5;
+   */
+  SUSPENDED: 5,
 } as const;
 
 /**
- * State of a license. The hub derives "expired" from `expires_at`. A revoked license stays revoked after it
- * expires.
+ * State of a license. The hub derives "grace" and "expired" from `expires_at` and `grace_days`. A license that is
+ * revoked stays revoked after it expires; one that is both revoked and suspended is revoked.
  *
  * @generated from enum hub.license.v1.LicenseState
  */

@@ -19,7 +19,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file hub/license/v1/license_service.proto.
  */
 export const file_hub_license_v1_license_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRodWIvbGljZW5zZS92MS9saWNlbnNlX3NlcnZpY2UucHJvdG8SDmh1Yi5saWNlbnNlLnYxIrYBCg9BY3RpdmF0ZVJlcXVlc3QSJgoLbGljZW5zZV9rZXkYASABKAlCEYABAbpIB3IFEAEYgAGQtRgDEjAKE21hY2hpbmVfZmluZ2VycHJpbnQYAiABKAlCE4ABAbpIDXILyLOusQIBEAEYgAISJQoNbWFjaGluZV9sYWJlbBgDIAEoCUIOukgLcgnIs66xAgEYgAESIgoLYXBwX3ZlcnNpb24YBCABKAlCDbpICnII0LOusQIBGCAiWQoQQWN0aXZhdGVSZXNwb25zZRItCgdsaWNlbnNlGAEgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIDgAEBEhYKDnB1YmxpY19rZXlfcGVtGAIgASgJIm0KEURlYWN0aXZhdGVSZXF1ZXN0EiYKC2xpY2Vuc2Vfa2V5GAEgASgJQhGAAQG6SAdyBRABGIABkLUYAxIwChNtYWNoaW5lX2ZpbmdlcnByaW50GAIgASgJQhOAAQG6SA1yC8izrrECARABGIACIiYKEkRlYWN0aXZhdGVSZXNwb25zZRIQCghyZWxlYXNlZBgBIAEoCCJ9ChJDaGVja1N0YXR1c1JlcXVlc3QSGAoKbGljZW5zZV9pZBgBIAEoCUIEkLUYAhI1ChNtYWNoaW5lX2ZpbmdlcnByaW50GAIgASgJQhOAAQG6SA1yC8izrrECARABGIACSACIAQFCFgoUX21hY2hpbmVfZmluZ2VycHJpbnQi7QIKE0NoZWNrU3RhdHVzUmVzcG9uc2USEgoKbGljZW5zZV9pZBgBIAEoCRIrCgVzdGF0ZRgCIAEoDjIcLmh1Yi5saWNlbnNlLnYxLkxpY2Vuc2VTdGF0ZRImCgVzZWF0cxgDIAEoCzIXLmh1Yi5lcnJvci52MS5TZWF0VXNhZ2USLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPwoGbGltaXRzGAUgAygLMi8uaHViLmxpY2Vuc2UudjEuQ2hlY2tTdGF0dXNSZXNwb25zZS5MaW1pdHNFbnRyeRIuCgpjaGVja2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIdChVyZWNoZWNrX2FmdGVyX3NlY29uZHMYByABKAUaLQoLTGltaXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASIoChNHZXRQdWJsaWNLZXlSZXF1ZXN0EhEKA2FwcBgBIAEoCUIEkLUYASI7ChRHZXRQdWJsaWNLZXlSZXNwb25zZRIWCg5wdWJsaWNfa2V5X3BlbRgBIAEoCRILCgNraWQYAiABKAkiIwoOR2V0Sndrc1JlcXVlc3QSEQoDYXBwGAEgASgJQgSQtRgBIjQKD0dldEp3a3NSZXNwb25zZRIhCgRrZXlzGAEgAygLMhMuaHViLmxpY2Vuc2UudjEuSndrIlwKA0p3axILCgNrdHkYASABKAkSCwoDY3J2GAIgASgJEgkKAXgYAyABKAkSCQoBeRgEIAEoCRILCgNraWQYBSABKAkSCwoDYWxnGAYgASgJEgsKA3VzZRgHIAEoCSIpChRHZXRGcmVlTGltaXRzUmVxdWVzdBIRCgNhcHAYASABKAlCBJC1GAEiiQEKFUdldEZyZWVMaW1pdHNSZXNwb25zZRJBCgZsaW1pdHMYASADKAsyMS5odWIubGljZW5zZS52MS5HZXRGcmVlTGltaXRzUmVzcG9uc2UuTGltaXRzRW50cnkaLQoLTGltaXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ATLPBAoOTGljZW5zZVNlcnZpY2USVgoIQWN0aXZhdGUSHy5odWIubGljZW5zZS52MS5BY3RpdmF0ZVJlcXVlc3QaIC5odWIubGljZW5zZS52MS5BY3RpdmF0ZVJlc3BvbnNlIgeKtRgDEgEDElwKCkRlYWN0aXZhdGUSIS5odWIubGljZW5zZS52MS5EZWFjdGl2YXRlUmVxdWVzdBoiLmh1Yi5saWNlbnNlLnYxLkRlYWN0aXZhdGVSZXNwb25zZSIHirUYAxIBAxJhCgtDaGVja1N0YXR1cxIiLmh1Yi5saWNlbnNlLnYxLkNoZWNrU3RhdHVzUmVxdWVzdBojLmh1Yi5saWNlbnNlLnYxLkNoZWNrU3RhdHVzUmVzcG9uc2UiCYq1GAUSAwIDBBJkCgxHZXRQdWJsaWNLZXkSIy5odWIubGljZW5zZS52MS5HZXRQdWJsaWNLZXlSZXF1ZXN0GiQuaHViLmxpY2Vuc2UudjEuR2V0UHVibGljS2V5UmVzcG9uc2UiCYq1GAUSAwIDBBJVCgdHZXRKd2tzEh4uaHViLmxpY2Vuc2UudjEuR2V0Sndrc1JlcXVlc3QaHy5odWIubGljZW5zZS52MS5HZXRKd2tzUmVzcG9uc2UiCYq1GAUSAwIDBBJnCg1HZXRGcmVlTGltaXRzEiQuaHViLmxpY2Vuc2UudjEuR2V0RnJlZUxpbWl0c1JlcXVlc3QaJS5odWIubGljZW5zZS52MS5HZXRGcmVlTGltaXRzUmVzcG9uc2UiCYq1GAUSAwIDBGIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_struct, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_error_v1_error, file_hub_license_v1_license, file_hub_validate_v1_rules]);
+  fileDesc("CiRodWIvbGljZW5zZS92MS9saWNlbnNlX3NlcnZpY2UucHJvdG8SDmh1Yi5saWNlbnNlLnYxIrYBCg9BY3RpdmF0ZVJlcXVlc3QSJgoLbGljZW5zZV9rZXkYASABKAlCEYABAbpIB3IFEAEYgAGQtRgDEjAKE21hY2hpbmVfZmluZ2VycHJpbnQYAiABKAlCE4ABAbpIDXILyLOusQIBEAEYgAISJQoNbWFjaGluZV9sYWJlbBgDIAEoCUIOukgLcgnIs66xAgEYgAESIgoLYXBwX3ZlcnNpb24YBCABKAlCDbpICnII0LOusQIBGCAiWQoQQWN0aXZhdGVSZXNwb25zZRItCgdsaWNlbnNlGAEgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIDgAEBEhYKDnB1YmxpY19rZXlfcGVtGAIgASgJIm0KEURlYWN0aXZhdGVSZXF1ZXN0EiYKC2xpY2Vuc2Vfa2V5GAEgASgJQhGAAQG6SAdyBRABGIABkLUYAxIwChNtYWNoaW5lX2ZpbmdlcnByaW50GAIgASgJQhOAAQG6SA1yC8izrrECARABGIACIiYKEkRlYWN0aXZhdGVSZXNwb25zZRIQCghyZWxlYXNlZBgBIAEoCCJ9ChJDaGVja1N0YXR1c1JlcXVlc3QSGAoKbGljZW5zZV9pZBgBIAEoCUIEkLUYAhI1ChNtYWNoaW5lX2ZpbmdlcnByaW50GAIgASgJQhOAAQG6SA1yC8izrrECARABGIACSACIAQFCFgoUX21hY2hpbmVfZmluZ2VycHJpbnQiyQMKE0NoZWNrU3RhdHVzUmVzcG9uc2USEgoKbGljZW5zZV9pZBgBIAEoCRIrCgVzdGF0ZRgCIAEoDjIcLmh1Yi5saWNlbnNlLnYxLkxpY2Vuc2VTdGF0ZRImCgVzZWF0cxgDIAEoCzIXLmh1Yi5lcnJvci52MS5TZWF0VXNhZ2USLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPwoGbGltaXRzGAUgAygLMi8uaHViLmxpY2Vuc2UudjEuQ2hlY2tTdGF0dXNSZXNwb25zZS5MaW1pdHNFbnRyeRIuCgpjaGVja2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIdChVyZWNoZWNrX2FmdGVyX3NlY29uZHMYByABKAUSMQoNZ3JhY2VfZW5kc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIZmVhdHVyZXMYCSADKAkSFQoNdGVybXNfdmVyc2lvbhgKIAEoBRotCgtMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBIigKE0dldFB1YmxpY0tleVJlcXVlc3QSEQoDYXBwGAEgASgJQgSQtRgBIjsKFEdldFB1YmxpY0tleVJlc3BvbnNlEhYKDnB1YmxpY19rZXlfcGVtGAEgASgJEgsKA2tpZBgCIAEoCSIjCg5HZXRKd2tzUmVxdWVzdBIRCgNhcHAYASABKAlCBJC1GAEiNAoPR2V0Sndrc1Jlc3BvbnNlEiEKBGtleXMYASADKAsyEy5odWIubGljZW5zZS52MS5Kd2siXAoDSndrEgsKA2t0eRgBIAEoCRILCgNjcnYYAiABKAkSCQoBeBgDIAEoCRIJCgF5GAQgASgJEgsKA2tpZBgFIAEoCRILCgNhbGcYBiABKAkSCwoDdXNlGAcgASgJIikKFEdldEZyZWVMaW1pdHNSZXF1ZXN0EhEKA2FwcBgBIAEoCUIEkLUYASKJAQoVR2V0RnJlZUxpbWl0c1Jlc3BvbnNlEkEKBmxpbWl0cxgBIAMoCzIxLmh1Yi5saWNlbnNlLnYxLkdldEZyZWVMaW1pdHNSZXNwb25zZS5MaW1pdHNFbnRyeRotCgtMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBMtMECg5MaWNlbnNlU2VydmljZRJWCghBY3RpdmF0ZRIfLmh1Yi5saWNlbnNlLnYxLkFjdGl2YXRlUmVxdWVzdBogLmh1Yi5saWNlbnNlLnYxLkFjdGl2YXRlUmVzcG9uc2UiB4q1GAMSAQYSXAoKRGVhY3RpdmF0ZRIhLmh1Yi5saWNlbnNlLnYxLkRlYWN0aXZhdGVSZXF1ZXN0GiIuaHViLmxpY2Vuc2UudjEuRGVhY3RpdmF0ZVJlc3BvbnNlIgeKtRgDEgEGEmIKC0NoZWNrU3RhdHVzEiIuaHViLmxpY2Vuc2UudjEuQ2hlY2tTdGF0dXNSZXF1ZXN0GiMuaHViLmxpY2Vuc2UudjEuQ2hlY2tTdGF0dXNSZXNwb25zZSIKirUYBhIEBgIDBBJlCgxHZXRQdWJsaWNLZXkSIy5odWIubGljZW5zZS52MS5HZXRQdWJsaWNLZXlSZXF1ZXN0GiQuaHViLmxpY2Vuc2UudjEuR2V0UHVibGljS2V5UmVzcG9uc2UiCoq1GAYSBAYCAwQSVgoHR2V0SndrcxIeLmh1Yi5saWNlbnNlLnYxLkdldEp3a3NSZXF1ZXN0Gh8uaHViLmxpY2Vuc2UudjEuR2V0Sndrc1Jlc3BvbnNlIgqKtRgGEgQGAgMEEmgKDUdldEZyZWVMaW1pdHMSJC5odWIubGljZW5zZS52MS5HZXRGcmVlTGltaXRzUmVxdWVzdBolLmh1Yi5saWNlbnNlLnYxLkdldEZyZWVMaW1pdHNSZXNwb25zZSIKirUYBhIEBgIDBGIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_struct, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_error_v1_error, file_hub_license_v1_license, file_hub_validate_v1_rules]);
 
 /**
  * @generated from message hub.license.v1.ActivateRequest
@@ -68,7 +68,8 @@ export const ActivateRequestSchema: GenMessage<ActivateRequest> = /*@__PURE__*/
 export type ActivateResponse = Message<"hub.license.v1.ActivateResponse"> & {
   /**
    * The signed license, a JSON object. Its members: licenseId, app, seatId, machineFingerprint, customer?,
-   * limits?, issuedAt, expiresAt?, leaseExpiresAt?, kid, alg ("ES256") and signature. The signature is the
+   * limits?, features?, metadata?, termsVersion, issuedAt, expiresAt?, graceEndsAt?, leaseExpiresAt?, kid, alg
+   * ("ES256") and signature. The signature is the
    * base64url of the 64-byte r||s (IEEE P1363) ECDSA P-256 signature with SHA-256 over the RFC 8785 form of
    * the object without its signature member. It is an open object rather than a message so that a reader with
    * an older schema can still verify members it does not know.
@@ -175,7 +176,7 @@ export type CheckStatusResponse = Message<"hub.license.v1.CheckStatusResponse"> 
   licenseId: string;
 
   /**
-   * Always LICENSE_STATE_ACTIVE: other states are reported as errors.
+   * LICENSE_STATE_ACTIVE or LICENSE_STATE_GRACE: other states are reported as errors.
    *
    * @generated from field: hub.license.v1.LicenseState state = 2;
    */
@@ -215,6 +216,27 @@ export type CheckStatusResponse = Message<"hub.license.v1.CheckStatusResponse"> 
    * @generated from field: int32 recheck_after_seconds = 7;
    */
   recheckAfterSeconds: number;
+
+  /**
+   * When the grace ends; unset unless the license is past its expiry.
+   *
+   * @generated from field: google.protobuf.Timestamp grace_ends_at = 8;
+   */
+  graceEndsAt?: Timestamp | undefined;
+
+  /**
+   * Features that the license unlocks, sorted.
+   *
+   * @generated from field: repeated string features = 9;
+   */
+  features: string[];
+
+  /**
+   * Counts the changes of the terms, from 1. If a signed copy has another, the client activates again.
+   *
+   * @generated from field: int32 terms_version = 10;
+   */
+  termsVersion: number;
 };
 
 /**
@@ -414,7 +436,7 @@ export const GetFreeLimitsResponseSchema: GenMessage<GetFreeLimitsResponse> = /*
  * Called by desktop applications through the gateway's REST paths.
  *
  * Errors carry a hub.error.v1.ErrorDetail with one of these codes: license_key_unknown, license_unknown,
- * license_revoked, license_expired, seat_limit_reached, seat_unknown, seat_not_active, app_unknown.
+ * license_revoked, license_suspended, license_expired, seat_limit_reached, seat_unknown, seat_not_active, app_unknown.
  *
  * @generated from service hub.license.v1.LicenseService
  */
@@ -423,8 +445,8 @@ export const LicenseService: GenService<{
    * Binds a machine to a license and returns a signed license for it. A repeated call for the same machine
    * keeps the seat, updates its label, version and last-seen time, and signs a new license.
    *
-   * Errors: license_key_unknown (not found), license_revoked and license_expired (failed precondition),
-   * seat_limit_reached (resource exhausted, with the seats in the detail).
+   * Errors: license_key_unknown (not found), license_revoked, license_suspended and license_expired (failed
+   * precondition), seat_limit_reached (resource exhausted, with the seats in the detail).
    *
    * @generated from rpc hub.license.v1.LicenseService.Activate
    */
@@ -450,8 +472,8 @@ export const LicenseService: GenService<{
    * Reports whether a license is valid now. With a fingerprint, also checks that the machine has an active
    * seat.
    *
-   * Errors, in the order of the checks: license_unknown (not found), license_revoked and license_expired
-   * (failed precondition), seat_not_active (permission denied).
+   * Errors, in the order of the checks: license_unknown (not found), license_revoked, license_suspended
+   * and license_expired (failed precondition), seat_not_active (permission denied).
    *
    * @generated from rpc hub.license.v1.LicenseService.CheckStatus
    */

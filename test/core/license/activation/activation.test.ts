@@ -68,7 +68,9 @@ describe('activation', () => {
     const { licenseId, licenseKey } = await issueLicense(hub.admin, { seatLimit: 1 });
     const ask = async () => (await activate(hub.gatewayUrl, licenseKey, 'machine-1')).body.license;
     const first = await ask();
-    await changeLicense(licenseId, `customer = 'Ada'`);
+    const other = await issueLicense(hub.admin, { customer: 'Ada' });
+    const customerId = (await hub.admin.getLicense(other)).license?.customerId;
+    await changeLicense(licenseId, `customer_id = '${parseId('cus', customerId ?? '')}'`);
     expect(await ask()).to.include({ seatId: first.seatId, customer: 'Ada' });
     await changeLicense(licenseId, 'lease_days = 7');
     expect(await ask()).to.include({ leaseExpiresAt: '2026-05-08T12:00:00.000Z' });

@@ -50,7 +50,8 @@ describe('allocating seats', () => {
     await hub.admin.rotateSigningKey({ app: license.app });
     await query(
       hub.databaseUrl,
-      "update license set customer = 'Grace', lease_days = 9 where customer = 'Ada'",
+      `with renamed as (update customer set name = 'Grace' where name = 'Ada' returning id)
+       update license set lease_days = 9 where customer_id in (select id from renamed)`,
     );
     const { app } = await hub.admin.getApp({ app: license.app });
 
@@ -75,7 +76,8 @@ describe('allocating seats', () => {
     await hub.admin.revokeLicense({ licenseId: revoked.licenseId, reason: 'test' });
     await query(
       hub.databaseUrl,
-      "update license set expires_at = now() - interval '1 second' where customer = 'whose license ends'",
+      `update license set expires_at = now() - interval '1 second'
+       where customer_id in (select id from customer where name = 'whose license ends')`,
     );
     await allocate([requestFor(full, 'another machine')]);
 

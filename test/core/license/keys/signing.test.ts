@@ -10,6 +10,7 @@ const CONTENT: LicenseContent = {
   app: 'paintbox',
   seatId: 'seat_01kxyz0000e0r9m5r1c2q3s4t5',
   machineFingerprint: 'fp-1',
+  termsVersion: 1,
   issuedAt: '2026-01-02T03:04:05.678Z',
   kid: 'key-1',
 };
@@ -67,7 +68,7 @@ describe('signed license', () => {
   for (const name of ['9', '', 'größe', '__proto__', 'a\ud800']) {
     it(`is refused if a limit is named ${JSON.stringify(name)}`, async () => {
       const limits = Object.fromEntries([[name, 1]]);
-      await expectRefusal({ ...CONTENT, limits }, privateKey, 'not a name for a limit');
+      await expectRefusal({ ...CONTENT, limits }, privateKey, 'is not a name');
     });
   }
 

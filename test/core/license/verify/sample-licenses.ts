@@ -6,6 +6,7 @@ const PLAIN: LicenseContent = {
   app: 'paintbox',
   seatId: 'seat_01kxyz0000e0r9m5r1c2q3s4t5',
   machineFingerprint: 'sha256:f00d \u00fc\u{1f5a5}',
+  termsVersion: 1,
   issuedAt: '2026-01-02T03:04:05.678Z',
   kid: 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs',
 };

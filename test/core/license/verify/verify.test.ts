@@ -21,6 +21,7 @@ const license = await signLicense(
     machineFingerprint: 'laptop-1',
     customer: 'e\u0301',
     limits: { projects: 3 },
+    termsVersion: 1,
     issuedAt: '2026-01-02T03:04:05.678Z',
     expiresAt: '2126-03-02T03:04:05.678Z',
     kid: 'key-1',

@@ -97,13 +97,13 @@ describe('the in-process transport', () => {
   });
 });
 
-type GetCaller = Parameters<typeof serve<typeof AccessService>>[1]['getCaller'];
+type GetCaller = NonNullable<Parameters<typeof serve<typeof AccessService>>[1]['getCaller']>;
 
 function direct(getCaller: GetCaller): Transport {
   return createInProcessTransport({
     services: [serve(AccessService, { getCaller })],
     interceptorsOf: () => [],
     defaultTimeoutMs: 100,
-    caller: { name: 'gateway', role: 'service' },
+    caller: { name: 'gateway', role: 'gateway' },
   });
 }

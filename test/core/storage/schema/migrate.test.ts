@@ -56,7 +56,8 @@ describe('migrations', function () {
     await migrateUp(db);
     const difference = await db.orm.schema.getUpdateSchemaSQL({ wrap: false });
     // Triggers and functions are nothing the entities know.
-    const own = /^drop (trigger|function) if exists "(audit|make|partition|months|seat)_.*;\n*/gm;
+    const own =
+      /^drop (trigger|function) if exists "(audit|make|partition|months|seat|search|metadata)_.*;\n*/gm;
     expect(difference.replace(own, '')).to.equal('');
   });
 

@@ -1,0 +1,31 @@
+// The table of requests with an idempotency key.
+import { defineEntity, p } from '@mikro-orm/core';
+import { CustomerSchema } from '../customer/entities.ts';
+
+/** Requests with an idempotency key, and the resources that they made. */
+const IdempotentRequestSchema = defineEntity({
+  name: 'IdempotentRequest',
+  tableName: 'idempotent_request',
+  properties: {
+    /** The RPC and the resource that the key belongs to, such as `IssueLicenses:<app id>`. */
+    scope: p.text().primary(),
+    key: p.text().primary(),
+    /** SHA-256 of the request; null once the personal data in it is erased. */
+    requestHash: p.blob().nullable(),
+    resultIds: p.array<string>().columnType('uuid[]'),
+    /** The generation of the license key that the request made. */
+    keyGeneration: p.integer().nullable(),
+    /** The customer whose personal data is part of the request. */
+    customer: () => p.manyToOne(CustomerSchema).nullable().deleteRule('restrict'),
+    createdAt: p.datetime(3),
+  },
+  indexes: [
+    {
+      name: 'idempotent_request_customer_idx',
+      properties: ['customer'],
+      where: 'customer_id is not null',
+    },
+  ],
+});
+
+export const idempotencyEntities = [IdempotentRequestSchema];

@@ -1,0 +1,86 @@
+// Requests with an idempotency key: a repeated request returns the result of the first one.
+//
+// The first request inserts its row in the transaction of its change. A concurrent repeat waits for that
+// transaction on the primary key, and then finds its result.
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import type { QueryConfig, QueryResult } from 'pg';
+import { HubError } from '../errors.ts';
+
+export type IdempotentRequest = {
+  /** The RPC and the resource that the key belongs to, such as `IssueLicenses:<app id>`. */
+  readonly scope: string;
+  /** Chosen by the caller. */
+  readonly key: string;
+  /** The request as the caller sent it, without the key; a JSON value. */
+  readonly request: unknown;
+};
+
+export type StoredResult = {
+  /** UUIDs of the resources that the request made or changed. */
+  readonly ids: readonly string[];
+  /** The generation of the license key that the request made; null for other requests. */
+  readonly keyGeneration: number | null;
+};
+
+/** A pool or a client of pg. */
+export type Sql = { query(statement: QueryConfig): Promise<QueryResult> };
+
+/**
+ * The result of an earlier request with the key; undefined if there is none. Call it before validating anything
+ * that may have changed since then.
+ *
+ * @throws HubError `idempotency_key_reused` if the earlier request was a different one
+ */
+export async function findEarlierResult(
+  sql: Sql,
+  { scope, key, request }: IdempotentRequest,
+): Promise<StoredResult | undefined> {
+  const { rows } = await sql.query({
+    name: 'find_earlier_result',
+    // idempotent_request_pkey
+    text: `select result_ids as ids, key_generation as "keyGeneration",
+                  coalesce(request_hash = $3, false) as same
+           from idempotent_request where scope = $1 and key = $2`,
+    values: [scope, key, hashRequest(request)],
+  });
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  if (row.same) return { ids: row.ids, keyGeneration: row.keyGeneration };
+  throw new HubError(
+    'idempotency_key_reused',
+    'this idempotency key was used with a different request: repeat that request or use a new key',
+    { field: 'idempotencyKey' },
+  );
+}
+
+export type RememberedRequest = IdempotentRequest & {
+  readonly result: { readonly ids: readonly string[]; readonly keyGeneration?: number };
+  /** UUID of the customer whose personal data is part of the request. */
+  readonly customerId?: string | null;
+  readonly at: Date;
+};
+
+/**
+ * Stores the result of a request, in the transaction of its change and before it. False if a concurrent
+ * request with the key was first: roll back, and find its result.
+ */
+export async function rememberRequest(sql: Sql, remembered: RememberedRequest): Promise<boolean> {
+  const { scope, key, request, result, customerId = null, at } = remembered;
+  const { rowCount } = await sql.query({
+    name: 'remember_request',
+    text: `insert into idempotent_request
+             (scope, key, request_hash, result_ids, key_generation, customer_id, created_at)
+           values ($1, $2, $3, $4, $5, $6, $7)
+           on conflict (scope, key) do nothing`,
+    values: [scope, key, hashRequest(request), result.ids, result.keyGeneration ?? null, customerId, at],
+  });
+  return rowCount === 1;
+}
+
+/** Equal requests have equal hashes, in any order of their members. */
+function hashRequest(request: unknown): Buffer {
+  return createHash('sha256')
+    .update(canonicalize(request) ?? '')
+    .digest();
+}

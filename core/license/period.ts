@@ -1,0 +1,29 @@
+// Calendar periods: years, months and days, as PostgreSQL's interval.
+import { HubError } from '../errors.ts';
+
+/** Each part is 0 or more, and one of them is not 0. */
+export type Period = { readonly years: number; readonly months: number; readonly days: number };
+
+/** The text of an interval, such as `P1Y6M0D` (ISO 8601). @throws HubError `period_invalid` for an empty period */
+export function formatPeriod({ years, months, days }: Period, field: string): string {
+  if (years + months + days > 0) return `P${years}Y${months}M${days}D`;
+  throw new HubError('period_invalid', 'a period needs at least one day, month or year', { field });
+}
+
+/** Reads an interval that PostgreSQL returns, such as `1 year 6 mons 10 days`. */
+export function parsePeriod(interval: string): Period {
+  const part = (unit: string): number => Number(new RegExp(`(\\d+) ${unit}`).exec(interval)?.[1] ?? 0);
+  return { years: part('year'), months: part('mon'), days: part('day') };
+}
+
+/** The time a period after `from`, in calendar months and years of UTC: a month after 31 January is 28 February. */
+export function addPeriod(from: Date, { years, months, days }: Period): Date {
+  const first = new Date(from);
+  // The first of the month: otherwise a month without this day would run into the next one.
+  first.setUTCDate(1);
+  first.setUTCMonth(first.getUTCMonth() + years * 12 + months);
+  const lastDay = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate();
+  first.setUTCDate(Math.min(from.getUTCDate(), lastDay));
+  first.setUTCDate(first.getUTCDate() + days);
+  return first;
+}

@@ -1,0 +1,133 @@
+// Adds customers, the secrets of license keys, idempotent requests, and the terms that can change after the sale.
+import { Migration } from '@mikro-orm/migrations';
+
+export class Migration20261123000000_customers_and_terms extends Migration {
+  override up(): void {
+    this.addSql(SEARCH_GRAMS);
+    this.addCustomers();
+    this.addKeySecrets();
+    this.addDefaultTerms();
+    this.addLicenseTerms();
+    this.addIdempotentRequests();
+    this.addSql('alter table service_token drop constraint service_token_role_check');
+    this.addSql(`
+      alter table service_token add constraint service_token_role_check
+        check (role in ('admin', 'operator', 'service', 'viewer', 'monitor', 'gateway'))`);
+  }
+
+  private addCustomers(): void {
+    this.addSql(`
+      create table customer (
+        id uuid primary key,
+        name text not null,
+        email text,
+        external_ref text constraint customer_external_ref_key unique,
+        metadata jsonb not null default '{}',
+        sealed_data_key bytea,
+        created_at timestamptz(3) not null,
+        erased_at timestamptz(3),
+        search_grams text[] generated always as
+          (search_grams(name || chr(10) || coalesce(email, '') || chr(10) || coalesce(external_ref, ''))) stored
+      )`);
+    this.addSql('create index customer_name_idx on customer (name, id)');
+    this.addSql('create index customer_email_idx on customer (lower(email), id) where email is not null');
+    this.addSql('create index customer_search_idx on customer using gin (search_grams)');
+  }
+
+  private addKeySecrets(): void {
+    this.addSql(`
+      create table key_secret (
+        id uuid primary key,
+        purpose text not null
+          constraint key_secret_purpose_check check (purpose in ('derivation', 'import')),
+        sealed_secret bytea not null,
+        created_at timestamptz(3) not null,
+        retired_at timestamptz(3)
+      )`);
+    this.addSql('create unique index key_secret_active_key on key_secret (purpose) where retired_at is null');
+  }
+
+  private addDefaultTerms(): void {
+    // Apps that exist keep what they had: no lease.
+    this.addSql(`
+      alter table app
+        add default_lease_days int,
+        add default_grace_days int not null default 0,
+        add default_seat_limit int not null default 1
+          constraint app_default_seat_limit_range check (default_seat_limit >= -1 and default_seat_limit <> 0)`);
+  }
+
+  private addLicenseTerms(): void {
+    this.addSql(`
+      alter table license
+        add customer_id uuid
+          constraint license_customer_id_foreign references customer (id) on delete restrict,
+        add features text[] not null default '{}',
+        add grace_days int not null default 0 constraint license_grace_days_range check (grace_days >= 0),
+        add ends_at timestamptz(3) generated always as
+          ((expires_at at time zone 'UTC' + grace_days * interval '1 day') at time zone 'UTC') stored,
+        add metadata jsonb not null default '{}',
+        add metadata_grams text[] generated always as (metadata_grams(metadata)) stored,
+        add signed_metadata text[] not null default '{}',
+        add valid_for interval,
+        add terms_version int not null default 1,
+        add suspended_at timestamptz(3),
+        add suspend_reason text,
+        add key_secret_id uuid
+          constraint license_key_secret_id_foreign references key_secret (id) on delete restrict,
+        add key_generation int not null default 1,
+        add last_active_on date,
+        add constraint license_one_validity check (valid_for is null or expires_at is null)`);
+    this.addSql(`
+      insert into customer (id, name, created_at)
+      select gen_random_uuid(), customer, min(created_at) from license where customer is not null
+      group by customer`);
+    this.addSql('update license l set customer_id = c.id from customer c where c.name = l.customer');
+    // Also drops license_customer_idx.
+    this.addSql('alter table license drop customer');
+    this.addSql('create index license_customer_idx on license (customer_id, id)');
+    this.addSql('create index license_expires_idx on license (expires_at, id) where expires_at is not null');
+    this.addSql('create index license_ends_idx on license (ends_at, id) where ends_at is not null');
+    this.addSql('create index license_revoked_idx on license (id) where revoked_at is not null');
+    this.addSql('create index license_suspended_idx on license (id) where suspended_at is not null');
+    this.addSql('create index license_active_idx on license (last_active_on, id)');
+    this.addSql(`
+      create index license_metadata_idx on license using gin (metadata jsonb_path_ops)
+        where metadata <> '{}'`);
+    this.addSql(`
+      create index license_metadata_grams_idx on license using gin (metadata_grams)
+        where metadata <> '{}'`);
+  }
+
+  private addIdempotentRequests(): void {
+    this.addSql(`
+      create table idempotent_request (
+        scope text not null,
+        key text not null,
+        request_hash bytea,
+        result_ids uuid[] not null,
+        key_generation int,
+        customer_id uuid constraint idempotent_request_customer_id_foreign references customer (id)
+            on delete restrict,
+        created_at timestamptz(3) not null,
+        constraint idempotent_request_pkey primary key (scope, key)
+      )`);
+    this.addSql(`
+      create index idempotent_request_customer_idx on idempotent_request (customer_id)
+        where customer_id is not null`);
+  }
+}
+
+/**
+ * The distinct runs of three characters of a text, in lower case, for searches of substrings. The extension
+ * pg_trgm does the same, but not every role may install it.
+ */
+const SEARCH_GRAMS = `
+  create function search_grams(words text) returns text[] language sql immutable parallel safe as $$
+    select coalesce(array_agg(distinct substr(t.lowered, n, 3)), '{}')
+    from (select lower(words) as lowered) t, generate_series(1, length(t.lowered) - 2) n
+  $$;
+  create function metadata_grams(metadata jsonb) returns text[] language sql immutable parallel safe as $$
+    select coalesce(array_agg(distinct substr(lower(value), n, 3)), '{}')
+    from jsonb_each_text(metadata), generate_series(1, length(lower(value)) - 2) n
+  $$`;

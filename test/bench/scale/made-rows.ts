@@ -61,22 +61,32 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
 
   return [
     {
+      table: 'customer',
+      columns: 'id, name, email, created_at',
+      rows: () =>
+        made(Math.floor(licenses / LICENSES_PER_CUSTOMER) + 1, (index) => {
+          const { createdAt } = licenseAt(population, index * LICENSES_PER_CUSTOMER);
+          const email = `customer-${index}@example.com`;
+          return [customerIdAt(population, index), `customer ${index}`, email, new Date(createdAt)];
+        }),
+    },
+    {
       table: 'license',
       columns:
-        'id, app_id, key_hash, key_hint, customer, seat_limit, seats_used, limit_profile_id, created_at',
+        'id, app_id, key_hash, key_hint, customer_id, seat_limit, seats_used, limit_profile_id, created_at',
       rows: () =>
         made(licenses + 1, (index) => {
           const { id, createdAt } = licenseAt(population, index);
           const [seats, taken] = index < licenses ? [SEATS, 1] : [SITE.seats, SITE.taken];
           const { hash: keyHash, normalized } = storedKey(keyAt(index));
-          const customer = `customer ${Math.floor(index / LICENSES_PER_CUSTOMER)}`;
+          const customerId = customerIdAt(population, Math.floor(index / LICENSES_PER_CUSTOMER));
           const profile = index % 10 === 0 ? limitProfileId : null;
           return [
             id,
             appId,
             keyHash,
             licenseKeyHint(normalized),
-            customer,
+            customerId,
             seats,
             taken,
             profile,
@@ -252,6 +262,11 @@ export function* auditEntries(population: Population): Generator<ChainedEntry> {
       requestId: '',
     };
   }
+}
+
+function customerIdAt(population: Population, index: number): string {
+  const { createdAt } = licenseAt(population, index * LICENSES_PER_CUSTOMER);
+  return uuidAt(createdAt, digest('customer', index));
 }
 
 function* made<T>(count: number, one: (index: number) => T): Generator<T> {

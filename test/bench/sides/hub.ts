@@ -89,9 +89,12 @@ function testDatabaseOf(databaseUrl: string, slot: string): TestDatabase {
     async addLicenses(licenses) {
       await query(
         databaseUrl,
-        `insert into license (id, app_id, key_hash, key_hint, customer, seat_limit, limits, created_at)
-         select t.id, app.id, t.key_hash, 'bench', $3, $4, $5, now()
-         from unnest($1::uuid[], $2::bytea[]) as t (id, key_hash), app where app.slug = $6`,
+        `with one_customer as (
+           insert into customer (id, name, created_at) values (gen_random_uuid(), $3, now()) returning id
+         )
+         insert into license (id, app_id, key_hash, key_hint, customer_id, seat_limit, limits, created_at)
+         select t.id, app.id, t.key_hash, 'bench', one_customer.id, $4, $5, now()
+         from unnest($1::uuid[], $2::bytea[]) as t (id, key_hash), app, one_customer where app.slug = $6`,
         [
           licenses.map(({ uuid }) => uuid),
           licenses.map(({ keyHash }) => keyHash),

@@ -54,6 +54,7 @@ export function licenseToProto(license: License, now: Date): MessageInitShape<ty
     state: LICENSE_STATES[licenseStateOf(license, now)],
     seats: { limit: license.seatLimit, used: license.seatsUsed },
     limits: limitsToProto(effectiveLimits(limitProfile?.limits, license.limits ?? undefined)),
+    ownLimits: limitsToProto(license.limits ?? undefined),
     ...(limitProfile && { limitProfile: limitProfile.name }),
     ...(customer && customer.name !== '' && { customer: customer.name }),
     ...(customer && { customerId: formatId('cus', customer.id) }),

@@ -15,15 +15,3 @@ export function parsePeriod(interval: string): Period {
   const part = (unit: string): number => Number(new RegExp(`(\\d+) ${unit}`).exec(interval)?.[1] ?? 0);
   return { years: part('year'), months: part('mon'), days: part('day') };
 }
-
-/** The time a period after `from`, in calendar months and years of UTC: a month after 31 January is 28 February. */
-export function addPeriod(from: Date, { years, months, days }: Period): Date {
-  const first = new Date(from);
-  // The first of the month: otherwise a month without this day would run into the next one.
-  first.setUTCDate(1);
-  first.setUTCMonth(first.getUTCMonth() + years * 12 + months);
-  const lastDay = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate();
-  first.setUTCDate(Math.min(from.getUTCDate(), lastDay));
-  first.setUTCDate(first.getUTCDate() + days);
-  return first;
-}

@@ -21,7 +21,7 @@ export async function checkPooler({
       check,
       state: 'warning',
       detail: 'a pooler answers at DATABASE_URL',
-      remedy: 'set HUB_DATABASE_POOLER=transaction, unless it pools by session',
+      remedy: 'set HUB_DATABASE_POOLER=transaction',
     };
   }
   if (databaseDirectUrl === undefined) {

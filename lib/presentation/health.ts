@@ -67,7 +67,7 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'Redis of the hub',
-    well: 'responds, or is not configured',
+    well: 'no errors, or not configured',
     trouble: ({ extreme }) => {
       if (extreme('min', 'hub_redis_up') === 0)
         return warning(

@@ -23,8 +23,12 @@ export function registerDemo(program: Command, commandContext: CommandContext): 
       parsePort,
     )
     .action(async (flags) => {
-      // Log only warnings, so that the printed commands stay readable.
-      const settings = readSettings(flags, { HUB_LOG_LEVEL: 'warn', HUB_DRAIN_SECONDS: '0', ...process.env });
+      // Log only errors, so that the printed commands stay readable.
+      const settings = readSettings(flags, {
+        HUB_LOG_LEVEL: 'error',
+        HUB_DRAIN_SECONDS: '0',
+        ...process.env,
+      });
       if (settings.role !== 'all') throw usageError('HUB_ROLE: the demo runs in the role all');
       const { runDemo } = await import('../../demo/run-demo.ts');
       await runDemo(settings, {

@@ -125,8 +125,8 @@ export async function checkKeyRing(db: Pool | ClientBase, keys: readonly MasterK
   const missing = rows.map((row) => row.keyId).find((id) => !ids.includes(id));
   if (missing === undefined) return;
   throw new Error(
-    `the secrets in this database are sealed with master key ${missing}, and this hub has ` +
+    `the secrets in this database are encrypted with master key ${missing}, and this hub has ` +
       `${ids.join(', ')}: ` +
-      'set HUB_MASTER_KEY_FILE to the master.key of the hub that made the database',
+      'set HUB_MASTER_KEY_FILE to the master.key of the hub that created the database',
   );
 }

@@ -45,8 +45,5 @@ export function checkPeriod(from: Date | undefined, to: Date | undefined): void 
 
 /** The parts of a protobuf Timestamp. */
 export function timestampOf(time: Date): { seconds: bigint; nanos: number } {
-  return {
-    seconds: BigInt(Math.floor(time.getTime() / 1000)),
-    nanos: time.getUTCMilliseconds() * 1_000_000,
-  };
+  return { seconds: BigInt(Math.floor(time.getTime() / 1000)), nanos: time.getUTCMilliseconds() * 1_000_000 };
 }

@@ -137,12 +137,7 @@ function linkedToProto({ entry, seq, hash, previousHash, linkedAt }: LinkedEntry
 }
 
 function breakToProto({ problem, seq, entryId, detail }: Break) {
-  return {
-    problem,
-    ...(seq !== undefined && { seq: BigInt(seq) }),
-    auditEntryId: entryId ?? '',
-    detail,
-  };
+  return { problem, ...(seq !== undefined && { seq: BigInt(seq) }), auditEntryId: entryId ?? '', detail };
 }
 
 /** The log can be exported without the key. */

@@ -106,10 +106,7 @@ const CHECKS: readonly Check[] = [
     trouble: ({ samples }, nowMs) => {
       const late = samples
         .filter(({ name, labels }) => name === LAST_SUCCESS && labels['task'] !== 'partitions')
-        .map(({ labels, value }) => ({
-          task: labels['task'],
-          seconds: Math.round(nowMs / 1000 - value),
-        }))
+        .map(({ labels, value }) => ({ task: labels['task'], seconds: Math.round(nowMs / 1000 - value) }))
         .filter(({ seconds }) => seconds > 300);
       if (late.length === 0) return undefined;
       const overdue = late.map(({ task, seconds }) => `${task} for ${seconds} s`).join(', ');

@@ -42,10 +42,7 @@ export const FEE_RULE = object(
     slotsMayOverride: boolean(),
     addedBySlot: boolean(),
   },
-  {
-    message: 'hub.payment.v1.FeeRule',
-    without: ['fixedMinorUnits', 'minMinorUnits', 'maxMinorUnits'],
-  },
+  { message: 'hub.payment.v1.FeeRule', without: ['fixedMinorUnits', 'minMinorUnits', 'maxMinorUnits'] },
 );
 export type FeeRuleView = ValueOf<typeof FEE_RULE>;
 

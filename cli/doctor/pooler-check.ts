@@ -2,6 +2,7 @@
 
 import { dedicatedClient } from '../../core/storage/connection/dedicated-client.ts';
 import { identityOf } from '../../core/storage/database.ts';
+import { messageOf } from '../../lib/caught-error.ts';
 import type { Settings } from '../serve/settings.ts';
 import type { CheckResult } from '../views/operations/check-result.ts';
 
@@ -41,7 +42,7 @@ export async function checkPooler({
       return { check, state: 'failed', detail: 'the direct address leads to another database', remedy };
     return { check, state: 'ok', detail: 'by transaction; the direct address bypasses it' };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return { check, state: 'failed', detail: `the direct address does not answer: ${reason}`, remedy };
   }
 }

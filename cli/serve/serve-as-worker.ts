@@ -1,5 +1,6 @@
 // Runs a hub as one of several processes on the same ports, until the parent process tells it to stop.
 import cluster from 'node:cluster';
+import { messageOf } from '../../lib/caught-error.ts';
 import { EXIT } from '../errors/failure.ts';
 import { createWorkerGather } from './gather-metrics.ts';
 import { addressesOf } from './run-hub.ts';
@@ -38,7 +39,7 @@ export async function serveAsWorker(settings: Settings, options: ServeOptions): 
     });
     cluster.worker?.disconnect();
   } catch (error) {
-    await tell({ failed: error instanceof Error ? error.message : String(error) });
+    await tell({ failed: messageOf(error) });
     process.exit(EXIT.failed);
   }
 }

@@ -7,6 +7,7 @@ import { readMasterKeys } from '../../core/storage/secrets/master-key.ts';
 import { MAX_POINTS } from '../../gateway/limits/max-points.ts';
 import { parseTrustedProxies } from '../../gateway/server/client-ip.ts';
 import { parseOrigins } from '../../gateway/server/cors.ts';
+import { messageOf } from '../../lib/caught-error.ts';
 import { usageError } from '../errors/failure.ts';
 import { readVariable, requirePublic, variableInUse } from './secret-variables.ts';
 import {
@@ -485,7 +486,7 @@ export function readSettings(
       const value = typeof given === 'string' ? given : (written ?? fallback);
       read[key] = value === undefined ? undefined : parse(value);
     } catch (error) {
-      problems.push(`${source}: ${error instanceof Error ? error.message : error}`);
+      problems.push(`${source}: ${messageOf(error)}`);
       wrong.add(key);
     }
   }

@@ -11,7 +11,7 @@ import { withDraft } from '../../lib/files/draft-file.ts';
 import { type CliError, usageError } from '../errors/failure.ts';
 import type { Interruption } from '../interrupt/interruption.ts';
 import { megabytes, type Progress } from '../output/progress.ts';
-import type { Settings } from '../serve/settings.ts';
+import type { Settings } from '../serve/setting-table.ts';
 import { packageVersion } from '../version.ts';
 import type { BackupReport } from '../views/operations/backup.ts';
 import { findLocalDatabase } from './local-database.ts';

@@ -3,7 +3,7 @@
 import { dedicatedClient } from '../../core/storage/connection/dedicated-client.ts';
 import { identityOf } from '../../core/storage/database.ts';
 import { messageOf } from '../../lib/caught-error.ts';
-import type { Settings } from '../serve/settings.ts';
+import type { Settings } from '../serve/setting-table.ts';
 import type { CheckResult } from '../views/operations/check-result.ts';
 
 const check = 'pooler';

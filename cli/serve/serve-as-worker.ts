@@ -5,7 +5,7 @@ import { EXIT } from '../errors/failure.ts';
 import { createWorkerGather } from './gather-metrics.ts';
 import { addressesOf } from './run-hub.ts';
 import { type ServeOptions, serveUntilStopped } from './serve-until-stopped.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './setting-table.ts';
 import { type FromWorker, type ToWorker, WORKER_VARIABLE } from './workers/messages.ts';
 
 /** Reports a failure to the parent process only. */

@@ -4,7 +4,8 @@ import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { usageError } from '../../errors/failure.ts';
 import { parsePort } from '../../parse/parse-number.ts';
-import { addSettings, readSettings, SETTINGS } from '../../serve/settings.ts';
+import { SETTINGS } from '../../serve/setting-table.ts';
+import { addSettings, readSettings } from '../../serve/settings.ts';
 import { DEMO } from '../../views/operations/demo.ts';
 
 export function registerDemo(program: Command, commandContext: CommandContext): void {

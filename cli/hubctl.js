@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-// The hubctl executable: finds a Node.js that can run the program. Has to parse on old Node, so it imports nothing of the program.
+// The hubctl executable: runs the program with a Node.js that is recent enough.
+//
+// An old Node.js must be able to parse this file, so it imports no other file of the program.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as nodeModule from 'node:module';
@@ -7,8 +9,8 @@ import { constants, userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What `engines` in package.json says: a test compares them. */
-const OLDEST = [24, 12];
+/** The minimum version, as in `engines` of package.json; a test compares them. */
+const MINIMUM = [24, 12];
 const pinned = pinnedNode();
 
 if (isRecent(process.versions.node)) {
@@ -16,11 +18,13 @@ if (isRecent(process.versions.node)) {
     process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
     process.channel.unref();
   }
-  const source = new URL('./main.ts', import.meta.url); // in a checkout; a published package holds the compiled program only
+  // A checkout has the source, a published package only the compiled program.
+  const source = new URL('./main.ts', import.meta.url);
   const compiled = new URL('../dist/cli/main.js', import.meta.url);
   const inCheckout = existsSync(source);
-  // To read and compile the program takes longer than to run most commands. But a hub holds all of what is cached, 6 MB, for as
-  // long as it runs; in a checkout it would need still more without, as the types are stripped anew.
+  // Compiling the program takes longer than most commands. A compiled hub uses no cache, because it would
+  // keep 6 MB of it in memory. A hub in a checkout uses one: without it, stripping the types takes even more
+  // memory.
   const command = process.argv.slice(2).find((word) => !word.startsWith('-'));
   if (inCheckout) {
     nodeModule.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/hubctl', import.meta.url)));
@@ -33,19 +37,20 @@ if (isRecent(process.versions.node)) {
   runWith(pinned);
 } else {
   process.stderr.write(
-    `hubctl needs Node.js ${OLDEST.join('.')} or later; this is ${process.version} (${process.execPath}). In a checkout, npm ci brings one.\n`,
+    `hubctl needs Node.js ${MINIMUM.join('.')} or later; this is ${process.version} (${process.execPath}). ` +
+      'In a checkout, npm ci installs one.\n',
   );
   process.exitCode = 1;
 }
 
 function isRecent(version) {
   const [major, minor] = version.split('.').map(Number);
-  return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]);
+  return major > MINIMUM[0] || (major === MINIMUM[0] && minor >= MINIMUM[1]);
 }
 
 /**
- * A directory that is this user's own: in another anybody could put code. HOME may be that of who called sudo. Undefined
- * for one without a home; where the directory cannot be made, nothing is kept.
+ * The compile cache of this user: others could put code into a shared directory. Not from HOME, which sudo may
+ * keep from the calling user. Undefined for a user without a home directory.
  */
 function userCache() {
   const named = process.env.XDG_CACHE_HOME ?? '';
@@ -56,7 +61,7 @@ function userCache() {
   }
 }
 
-/** The Node.js that this checkout pins as a dependency, if it is installed here. */
+/** The path of the Node.js that this checkout pins as a dependency; undefined if it is not installed. */
 function pinnedNode() {
   try {
     return nodeModule
@@ -67,14 +72,14 @@ function pinnedNode() {
   }
 }
 
-/** Runs this file with another Node.js and ends as it ends. */
+/** Runs this file with another Node.js, and exits with its exit code or signal. */
 function runWith(node) {
   const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
-    // The channel tells the child when this process is gone, even if it was killed.
+    // The child sees the end of this process by its channel, even after SIGKILL.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, HUBCTL_REEXEC: '1' },
   });
-  // The terminal sends Ctrl-C to both processes: passing it on as well would make two of it.
+  // The terminal sends Ctrl-C to both processes. Forwarding it would send it twice.
   const onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
   const forward = (signal) => (signal === 'SIGINT' && onTerminal ? undefined : child.kill(signal));
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
@@ -86,6 +91,7 @@ function runWith(node) {
   child.on('exit', (code, signal) => {
     for (const each of signals) process.off(each, forward);
     process.exitCode = code ?? 128 + constants.signals[signal];
-    if (signal !== null) process.kill(process.pid, signal); // a shell tells "killed" from "exited"
+    // A shell distinguishes a signal from an exit code.
+    if (signal !== null) process.kill(process.pid, signal);
   });
 }

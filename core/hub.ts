@@ -42,7 +42,9 @@ export async function startHub(config: HubConfig, parts: HubParts): Promise<Hub>
   undo.defer(async () => tls?.close());
   const { keys, createdFile } = await loadKeyRing(config.masterKey, dataDir);
   if (createdFile) {
-    logger.warn(`created a master key in ${createdFile}: back it up, sealed data cannot be read without it`);
+    logger.warn(
+      `created a master key in ${createdFile}: back it up, the hub cannot decrypt its data without it`,
+    );
   }
   const shared = { config, dataDir, keys, logger, metrics, tasks, givenClock, undo };
   const database = await wireDatabase({ ...shared, onFatal });

@@ -89,9 +89,7 @@ function internal(cause: unknown): Problem {
   return new Problem(
     'internal',
     'Internal error. An operator can find the cause in the log by the request id.',
-    {
-      cause,
-    },
+    { cause },
   );
 }
 

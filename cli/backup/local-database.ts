@@ -5,7 +5,7 @@ import { type DatabaseAddress, directAddress } from '../../core/storage/connecti
 import { openDataDir } from '../../core/storage/data-dir.ts';
 import type { Database } from '../../core/storage/database.ts';
 import { startEmbeddedPostgres } from '../../core/storage/embedded-postgres/start.ts';
-import type { Settings } from '../serve/settings.ts';
+import type { Settings } from '../serve/setting-table.ts';
 
 /**
  * Opens the database that `serve` uses with these settings, bypassing a pooler if possible, and restores the

@@ -1,6 +1,6 @@
 // Creates a backup on the hub's own machine. The file gets its name once it is complete.
 import { once } from 'node:events';
-import { constants, createWriteStream } from 'node:fs';
+import { constants, createWriteStream, existsSync } from 'node:fs';
 import { access, open, realpath, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { takeBackup } from '../../core/backup/take-backup.ts';
@@ -11,7 +11,7 @@ import { withDraft } from '../../lib/files/draft-file.ts';
 import { type CliError, usageError } from '../errors/failure.ts';
 import type { Interruption } from '../interrupt/interruption.ts';
 import { megabytes, type Progress } from '../output/progress.ts';
-import type { Settings } from '../serve/settings.ts';
+import type { Settings } from '../serve/setting-table.ts';
 import { packageVersion } from '../version.ts';
 import type { BackupReport } from '../views/operations/backup.ts';
 import { findLocalDatabase } from './local-database.ts';
@@ -74,7 +74,7 @@ export async function runBackup(
         throw interruption.signal.aborted ? interruption.error(unfinished()) : error;
       });
       const { size } = await stat(draft);
-      if (!force && (await exists(out))) throw taken(out); // another program created it meanwhile
+      if (!force && existsSync(out)) throw taken(out); // another program created it meanwhile
       await rename(draft, out);
       await using directory = await open(dirname(out), 'r');
       await directory.sync(); // sync the directory, so that the name survives a crash
@@ -88,11 +88,4 @@ export async function runBackup(
 
 function taken(out: string): CliError {
   return usageError(`${out} exists. Give another file with --out, or overwrite it with --force.`);
-}
-
-function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -8,7 +8,7 @@ import { openDataDir } from '../../core/storage/data-dir.ts';
 import { usageError } from '../errors/failure.ts';
 import type { Interruption } from '../interrupt/interruption.ts';
 import { megabytes, type Progress } from '../output/progress.ts';
-import type { Settings } from '../serve/settings.ts';
+import type { Settings } from '../serve/setting-table.ts';
 import { packageVersion } from '../version.ts';
 import type { BackupFacts, RestoreReport } from '../views/operations/backup.ts';
 import { findLocalDatabase, openQuietly } from './local-database.ts';

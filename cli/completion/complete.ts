@@ -3,7 +3,7 @@ import type { Argument, Command, Option } from 'commander';
 import { pathOf } from '../errors/explain-usage.ts';
 import type { KnownName, TypedLine } from '../errors/known-names.ts';
 import { kindOf } from '../parse/field-names.ts';
-import { SETTINGS } from '../serve/settings.ts';
+import { SETTINGS } from '../serve/setting-table.ts';
 
 export type Candidates = {
   readonly names: readonly KnownName[];

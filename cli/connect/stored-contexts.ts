@@ -2,6 +2,7 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
+import { codeOf } from '../../lib/caught-error.ts';
 import { readSecretFile } from '../../lib/files/secret-file.ts';
 import { usageError } from '../errors/failure.ts';
 
@@ -60,7 +61,7 @@ export async function writeContexts(file: string, contexts: StoredContexts): Pro
     });
     await rename(draft, file);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = codeOf(error);
     throw usageError(
       `The contexts file ${file} cannot be written (${code}). Set XDG_CONFIG_HOME to use another directory.`,
     );

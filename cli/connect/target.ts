@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { codeOf } from '../../lib/caught-error.ts';
 import { CliError, EXIT, usageError } from '../errors/failure.ts';
 import type { Trust } from './trust.ts';
 
@@ -143,7 +144,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = codeOf(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw new CliError(
       'data_dir',

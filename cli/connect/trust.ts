@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
+import { codeOf } from '../../lib/caught-error.ts';
 import { usageError } from '../errors/failure.ts';
 
 /** Paths of PEM files. */
@@ -42,7 +43,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = codeOf(error);
     throw usageError(`${path} cannot be read (${code}).`);
   }
 }

@@ -1,4 +1,5 @@
 // The payment half of the demo: simulated providers, a slot for each, and a fee rule.
+import { codeOf } from '../../lib/caught-error.ts';
 import type { Hub } from '../connect/connection.ts';
 import { cannotListen } from '../simulator/cannot-listen.ts';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../simulator/simulator.ts';
@@ -75,7 +76,7 @@ async function startOn(
   try {
     return await startSimulator({ ...simulation, port: guess });
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    if (codeOf(error) !== 'EADDRINUSE') throw error;
     return startSimulator({ ...simulation, port: 0 });
   }
 }

@@ -8,7 +8,7 @@ import { connect } from '../connect/connection.ts';
 import type { Progress } from '../output/progress.ts';
 import type { RunningHub } from '../serve/run-hub.ts';
 import { serveUntilStopped } from '../serve/serve-until-stopped.ts';
-import type { Settings } from '../serve/settings.ts';
+import type { Settings } from '../serve/setting-table.ts';
 import { faultLine } from '../simulator/run-simulator.ts';
 import type { Streams } from '../streams.ts';
 import type { DemoLicense } from '../views/licensing/demo-license.ts';

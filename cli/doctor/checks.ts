@@ -1,6 +1,6 @@
 // The checks of hubctl doctor. Each has one finding.
 import { once } from 'node:events';
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
@@ -24,6 +24,7 @@ import { loadMasterKeyFile, type MasterKey, readMasterKeys } from '../../core/st
 import { createSealer } from '../../core/storage/secrets/sealing.ts';
 import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
+import { codeOf, messageOf } from '../../lib/caught-error.ts';
 import { checkHealth } from '../../lib/presentation/health.ts';
 import { createReading } from '../../lib/presentation/metric-reading.ts';
 import { withLocalDatabase } from '../backup/local-database.ts';
@@ -32,7 +33,8 @@ import { transportTo } from '../connect/connection.ts';
 import type { Target } from '../connect/target.ts';
 import { coreTrust } from '../serve/core-transport.ts';
 import { redisSource } from '../serve/redis-connection.ts';
-import { readSettings, type Settings } from '../serve/settings.ts';
+import type { Settings } from '../serve/setting-table.ts';
+import { readSettings } from '../serve/settings.ts';
 import { packageVersion } from '../version.ts';
 import type { CheckResult } from '../views/operations/check-result.ts';
 import { checkPooler } from './pooler-check.ts';
@@ -86,7 +88,7 @@ async function checkDataDir(dataDir: string): Promise<CheckResult> {
   try {
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    if (isMissing(error))
+    if (codeOf(error) === 'ENOENT')
       return skipped('data directory', `${dataDir} does not exist yet: the first start creates it`);
     return failed(
       'data directory',
@@ -118,7 +120,7 @@ async function readKeys({ masterKey, masterKeyFile, databaseUrl }: Settings, dat
       finding: ok('master key', `${ring.length} in ${masterKey === undefined ? file : 'HUB_MASTER_KEY'}`),
     };
   } catch (error) {
-    if (isMissing(error) && masterKeyFile === undefined) {
+    if (codeOf(error) === 'ENOENT' && masterKeyFile === undefined) {
       const when = databaseUrl
         ? 'the first start on a new database creates it'
         : 'the first start creates it';
@@ -131,7 +133,7 @@ async function readKeys({ masterKey, masterKeyFile, databaseUrl }: Settings, dat
       ring: undefined,
       finding: failed(
         'master key',
-        isMissing(error) ? `there is no file ${file}` : messageOf(error),
+        codeOf(error) === 'ENOENT' ? `there is no file ${file}` : messageOf(error),
         'restore the file, with mode 0600 and one key per line, or set HUB_MASTER_KEY_FILE to another',
       ),
     };
@@ -139,7 +141,7 @@ async function readKeys({ masterKey, masterKeyFile, databaseUrl }: Settings, dat
 }
 
 async function checkDatabase(settings: Settings, dataDir: string, keys: Keys): Promise<CheckResult[]> {
-  if (settings.databaseUrl === undefined && !(await exists(join(dataDir, 'postgres')))) {
+  if (settings.databaseUrl === undefined && !existsSync(join(dataDir, 'postgres'))) {
     return [skipped('database', 'the first start creates an embedded PostgreSQL')];
   }
   try {
@@ -408,19 +410,4 @@ function stopped(detail: string): CheckResult {
 
 function failed(check: string, detail: string, remedy: string): CheckResult {
   return { check, state: 'failed', detail, remedy };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
-}
-
-function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

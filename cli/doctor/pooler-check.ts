@@ -2,7 +2,8 @@
 
 import { dedicatedClient } from '../../core/storage/connection/dedicated-client.ts';
 import { identityOf } from '../../core/storage/database.ts';
-import type { Settings } from '../serve/settings.ts';
+import { messageOf } from '../../lib/caught-error.ts';
+import type { Settings } from '../serve/setting-table.ts';
 import type { CheckResult } from '../views/operations/check-result.ts';
 
 const check = 'pooler';
@@ -21,7 +22,7 @@ export async function checkPooler({
       check,
       state: 'warning',
       detail: 'a pooler answers at DATABASE_URL',
-      remedy: 'set HUB_DATABASE_POOLER=transaction, unless it pools by session',
+      remedy: 'set HUB_DATABASE_POOLER=transaction',
     };
   }
   if (databaseDirectUrl === undefined) {
@@ -41,7 +42,7 @@ export async function checkPooler({
       return { check, state: 'failed', detail: 'the direct address leads to another database', remedy };
     return { check, state: 'ok', detail: 'by transaction; the direct address bypasses it' };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return { check, state: 'failed', detail: `the direct address does not answer: ${reason}`, remedy };
   }
 }

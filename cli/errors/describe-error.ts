@@ -1,4 +1,5 @@
 // Describes an error to the person or program that called hubctl: a code, one line, an exit code.
+import { messageOf } from '../../lib/caught-error.ts';
 import type { ErrorContext, Failure } from './error-document.ts';
 import { CliError, EXIT, PartialFailure } from './failure.ts';
 
@@ -23,7 +24,7 @@ export async function describeError(error: unknown, about: ErrorContext): Promis
     const { describeConnectError } = await import('./describe-connect-error.ts'); // loads Connect
     return describeConnectError(error, about);
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (MISTAKES.some((mistake) => error instanceof mistake)) {
     const unforeseen = `This is a bug in hubctl: ${message.replace(/\.?$/, '.')} --debug shows where.`;
     return { code: 'internal', message: unforeseen, exitCode: EXIT.failed };

@@ -43,9 +43,7 @@ type MembersOf<F extends Fields> = {
 };
 export type ObjectSchema<F extends Fields> = TypedSchema<{
   readonly [K in keyof MembersOf<F>]: MembersOf<F>[K];
-}> & {
-  readonly properties: F;
-};
+}> & { readonly properties: F };
 
 /**
  * @param origin The contract message that the object shows, if any. Its comments describe members without a

@@ -1,5 +1,6 @@
 // Parses amounts from options once the currency is known.
 
+import { messageOf } from '../../lib/caught-error.ts';
 import { usageError } from '../errors/failure.ts';
 import { parseDecimal } from './parse-amount.ts';
 
@@ -10,7 +11,7 @@ export function parseAmountOption(option: string, decimal: string, currency: str
   try {
     return parseDecimal(decimal, currency);
   } catch (error) {
-    throw usageError(`${option}: ${error instanceof Error ? error.message : error}`);
+    throw usageError(`${option}: ${messageOf(error)}`);
   }
 }
 

@@ -1,6 +1,7 @@
 // Reads the credentials of a slot from a file, standard input or a hidden prompt, never from an argument.
 import { open } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { codeOf } from '../../lib/caught-error.ts';
 import type { CommandContext } from '../command-context.ts';
 import { usageError } from '../errors/failure.ts';
 import { canPrompt } from './confirm.ts';
@@ -37,7 +38,7 @@ async function readSecretFile(path: string): Promise<{ content: string; isOpen: 
     const { mode } = await file.stat();
     return { content: await file.readFile('utf8'), isOpen: (mode & 0o044) !== 0 };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = codeOf(error);
     throw usageError(`--credentials-file: ${path} cannot be read (${code}).`);
   }
 }

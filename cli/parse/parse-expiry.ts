@@ -1,8 +1,7 @@
 // Parses the expiry of a license: a day, a time or a duration.
 import { InvalidArgumentError } from 'commander';
+import { addDuration } from './parse-duration.ts';
 import { parseTime } from './parse-time.ts';
-
-const DAY_MS = 86_400_000;
 
 /**
  * Parses `2026-12-31` (valid through the last millisecond of that day in UTC), an RFC 3339 time, or a
@@ -10,11 +9,7 @@ const DAY_MS = 86_400_000;
  * @throws InvalidArgumentError if it is none of these or not a real date.
  */
 export function parseExpiry(text: string, now: Date): Date {
-  const [, amount, unit] = /^(\d{1,5})([dwy])$/.exec(text) ?? [];
-  const time =
-    amount !== undefined && unit !== undefined
-      ? later(now, Number(amount), unit)
-      : parseTime(text, '23:59:59.999');
+  const time = addDuration(now, text) ?? parseTime(text, '23:59:59.999');
   // RFC 3339 ends at the year 9999.
   if (time === undefined || Number.isNaN(time.getTime()) || time.getUTCFullYear() > 9999) {
     throw new InvalidArgumentError(
@@ -22,13 +17,4 @@ export function parseExpiry(text: string, now: Date): Date {
     );
   }
   return time;
-}
-
-function later(now: Date, amount: number, unit: string): Date {
-  if (unit === 'y') {
-    const time = new Date(now);
-    time.setUTCFullYear(time.getUTCFullYear() + amount);
-    return time;
-  }
-  return new Date(now.getTime() + amount * (unit === 'w' ? 7 : 1) * DAY_MS);
 }

@@ -1,4 +1,4 @@
-// Parses a day in UTC or an RFC 3339 time. Durations are in parse-expiry.ts.
+// Parses a day in UTC or an RFC 3339 time. Durations are in parse-duration.ts.
 import { InvalidArgumentError } from 'commander';
 import { usageError } from '../errors/failure.ts';
 
@@ -45,8 +45,5 @@ export function checkPeriod(from: Date | undefined, to: Date | undefined): void 
 
 /** The parts of a protobuf Timestamp. */
 export function timestampOf(time: Date): { seconds: bigint; nanos: number } {
-  return {
-    seconds: BigInt(Math.floor(time.getTime() / 1000)),
-    nanos: time.getUTCMilliseconds() * 1_000_000,
-  };
+  return { seconds: BigInt(Math.floor(time.getTime() / 1000)), nanos: time.getUTCMilliseconds() * 1_000_000 };
 }

@@ -1,6 +1,6 @@
 // Checks whether PostgreSQL allows as many connections as the hub is configured for.
 import { dedicatedClient } from '../../core/storage/connection/dedicated-client.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './setting-table.ts';
 
 /** A worker has one connection besides its pool, which listens for status changes. */
 export const BESIDE_POOL = 1;

@@ -1,6 +1,7 @@
 // Finds the console's files: a package contains them; a checkout builds them for the first browser.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { codeOf } from '../../lib/caught-error.ts';
 
 type Build = { buildConsole(): Promise<ReadonlyMap<string, Uint8Array>> };
 
@@ -23,7 +24,7 @@ async function readPackaged(file: URL): Promise<Uint8Array | undefined> {
   try {
     return await readFile(file);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -8,7 +8,7 @@ import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
 import { traceCoreCalls } from '../../lib/tracing/spans.ts';
 import { type Trust, tlsOptions } from '../connect/trust.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './setting-table.ts';
 
 /** @throws Error if a core refuses the token or the certificate */
 export async function openCore(settings: Settings): Promise<Transport> {

@@ -1,7 +1,7 @@
 // The delay between a stop signal and the end of serving, in which load balancers notice.
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Settings } from './settings.ts';
+import type { Settings } from './setting-table.ts';
 
 /** The default in seconds. */
 export const DRAIN_SECONDS = 5;

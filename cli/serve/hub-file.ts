@@ -1,7 +1,7 @@
 // The file in the data directory by which hubctl finds a running hub.
 import { resolve } from 'node:path';
 import type { HubFile } from '../../core/storage/data-dir.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './setting-table.ts';
 
 export type Addresses = {
   /** Undefined in the role gateway. */

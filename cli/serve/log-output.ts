@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join, parse } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { DestinationStream } from 'pino';
-import type { Settings } from './settings.ts';
+import type { Settings } from './setting-table.ts';
 
 type LogStream = NodeJS.WritableStream & { readonly writableLength: number };
 

@@ -10,7 +10,7 @@ import { openTls } from '../../core/rpc/server/tls.ts';
 import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import type { Family } from '../../lib/metrics/family.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './setting-table.ts';
 
 export type MetricsPort = {
   /** The address of the port, for this machine. */

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { openRedis, type RedisClient, type RedisSource } from '../../core/storage/redis/open-redis.ts';
 import { parseRedisAddress } from '../../core/storage/redis/redis-address.ts';
 import { type RedisHealth, watchRedis } from '../../core/storage/redis/redis-health.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './setting-table.ts';
 
 export type RedisConnection = {
   readonly client: RedisClient;

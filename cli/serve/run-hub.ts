@@ -20,7 +20,7 @@ import { coreTransport, openCore } from './core-transport.ts';
 import { type Addresses, hubFile } from './hub-file.ts';
 import type { LogOutput } from './log-output.ts';
 import { type MetricsPort, openMetricsPort } from './metrics-port.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './setting-table.ts';
 import { DEATHS, WORKERS } from './workers/metrics.ts';
 
 export type RunningHub = {

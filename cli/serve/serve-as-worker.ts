@@ -1,10 +1,11 @@
 // Runs a hub as one of several processes on the same ports, until the parent process tells it to stop.
 import cluster from 'node:cluster';
+import { messageOf } from '../../lib/caught-error.ts';
 import { EXIT } from '../errors/failure.ts';
 import { createWorkerGather } from './gather-metrics.ts';
 import { addressesOf } from './run-hub.ts';
 import { type ServeOptions, serveUntilStopped } from './serve-until-stopped.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './setting-table.ts';
 import { type FromWorker, type ToWorker, WORKER_VARIABLE } from './workers/messages.ts';
 
 /** Reports a failure to the parent process only. */
@@ -38,7 +39,7 @@ export async function serveAsWorker(settings: Settings, options: ServeOptions): 
     });
     cluster.worker?.disconnect();
   } catch (error) {
-    await tell({ failed: error instanceof Error ? error.message : String(error) });
+    await tell({ failed: messageOf(error) });
     process.exit(EXIT.failed);
   }
 }

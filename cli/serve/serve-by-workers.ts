@@ -10,7 +10,7 @@ import { drain } from './drain.ts';
 import { hubFile } from './hub-file.ts';
 import { createLogger } from './logger.ts';
 import { readerGone, type ServeOptions } from './serve-until-stopped.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './setting-table.ts';
 import { startWorkers, stopWorkers } from './workers/pool.ts';
 
 /** Workers finish their requests within their own grace period and close; then they are killed. */

@@ -9,7 +9,7 @@ import { drain } from './drain.ts';
 import type { LogOutput } from './log-output.ts';
 import { createLogger } from './logger.ts';
 import { addressesOf, type RunningHub, runHub } from './run-hub.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './setting-table.ts';
 import { tracesAreWanted } from './traces-wanted.ts';
 
 export type ServeOptions = {

@@ -46,9 +46,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
     'totals',
     '',
     'sums the payments that are not reversed, in minor units by currency',
-    (controls) => ({
-      totals: texts(controls.totals()),
-    }),
+    (controls) => ({ totals: texts(controls.totals()) }),
   ),
   command('deliveries', '', 'lists the attempts to deliver callbacks', (controls) => ({
     deliveries: controls.deliveries(),
@@ -84,9 +82,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
     'injects a fault into the next matching call',
     (controls, input) => controls.faults.add(faultOf(input)),
   ),
-  command('faults', '', 'lists the injected faults', (controls) => ({
-    events: controls.faults.events(),
-  })),
+  command('faults', '', 'lists the injected faults', (controls) => ({ events: controls.faults.events() })),
   command('plan', 'seed, rate, kinds?', 'injects random faults from now on', (controls, input) =>
     controls.faults.plan(planOf(input)),
   ),

@@ -34,10 +34,7 @@ export const ServiceTokenSchema = defineEntity({
     },
   ],
   checks: [
-    {
-      name: 'service_token_one_proof',
-      expression: '(token_hash is null) <> (certificate_subject is null)',
-    },
+    { name: 'service_token_one_proof', expression: '(token_hash is null) <> (certificate_subject is null)' },
   ],
 });
 export type ServiceToken = InferEntity<typeof ServiceTokenSchema>;

@@ -5,6 +5,7 @@
 // notice that the row was removed, replaced or restored.
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { ClientBase, Pool } from 'pg';
+import { messageOf } from '../../lib/caught-error.ts';
 import type { Clock } from '../clock.ts';
 import { newUuid } from '../ids.ts';
 import type { SealedColumn } from '../storage/secrets/reseal.ts';
@@ -50,7 +51,7 @@ function open(sealer: Sealer, { id, sealed }: { id: string; sealed: Buffer }): O
     bytes.fill(0);
     return { secret, beginsAfter };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : error;
+    const reason = messageOf(error);
     throw new ChainStopped('key_missing', `cannot open the key of the chain: ${reason}`, { cause: error });
   }
 }

@@ -15,10 +15,7 @@ export const auditMetrics: Figures = {
         'Committed audit entries that are not linked into the chain yet; ' +
         `${MAX_COUNTED} means that many or more.`,
     },
-    {
-      name: UNLINKED_SECONDS,
-      help: 'Age of the oldest audit entry without a link; 0 if there is none.',
-    },
+    { name: UNLINKED_SECONDS, help: 'Age of the oldest audit entry without a link; 0 if there is none.' },
   ],
   async read(client) {
     const { rows } = await client.query<{ links: number; count: number; seconds: number }>({

@@ -3,7 +3,7 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
-import { actorKindName, actorKindToProto } from '../access/actor-kinds.ts';
+import { ACTOR_KINDS, nameOf } from '../../lib/presentation/words.ts';
 import { actorOf } from '../access/caller.ts';
 import { HubError } from '../errors.ts';
 import { formatId } from '../ids.ts';
@@ -38,7 +38,7 @@ export function createAuditService(options: AuditServiceOptions): ServiceImpl<ty
         subject,
         actor,
         actorTokenId,
-        actorKind: actorKindName(actorKind),
+        actorKind: nameOf(ACTOR_KINDS, actorKind),
         action,
         since: since && readTimestamp('since', since),
         until: until && readTimestamp('until', until),
@@ -120,7 +120,7 @@ function entryToProto(entry: Entry) {
     ...(after && { after: json(after) }),
     detail: json(detail),
     requestId: requestId ?? '',
-    ...(actorKind && { actorKind: actorKindToProto(actorKind) }),
+    ...(actorKind && { actorKind: ACTOR_KINDS[actorKind] }),
     actorTokenId: actorTokenId ? formatId('tok', actorTokenId) : '',
     actorCertificateSubject: actorCertificate ?? '',
   };
@@ -137,12 +137,7 @@ function linkedToProto({ entry, seq, hash, previousHash, linkedAt }: LinkedEntry
 }
 
 function breakToProto({ problem, seq, entryId, detail }: Break) {
-  return {
-    problem,
-    ...(seq !== undefined && { seq: BigInt(seq) }),
-    auditEntryId: entryId ?? '',
-    detail,
-  };
+  return { problem, ...(seq !== undefined && { seq: BigInt(seq) }), auditEntryId: entryId ?? '', detail };
 }
 
 /** The log can be exported without the key. */

@@ -1,6 +1,7 @@
 // Encrypts and decrypts a backup with a passphrase, in the age format (age-encryption.org/v1).
 import type { Readable } from 'node:stream';
 import { Decrypter, Encrypter, type Stanza } from 'age-encryption';
+import { messageOf } from '../../lib/caught-error.ts';
 import { UnreadableBackup } from './unreadable.ts';
 
 export type PassphraseOptions = {
@@ -70,7 +71,7 @@ function requireAffordable(stanzas: Stanza[]): null {
 
 function describe(error: unknown): UnreadableBackup {
   if (error instanceof UnreadableBackup) return error;
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   // The library repeats the first line here, and a file named by mistake may be one of credentials.
   if (reason.startsWith('invalid version')) return notOurs();
   const message = /no identity matched/.test(reason)

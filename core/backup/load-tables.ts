@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg, { type ClientBase } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { messageOf } from '../../lib/caught-error.ts';
 import { countedRows } from './archive-files.ts';
 import type { SequenceEntry, TableEntry } from './manifest.ts';
 import { quote, readSequences, readTables } from './tables.ts';
@@ -95,7 +96,7 @@ export async function setSequences(client: ClientBase, sequences: readonly Seque
     await client
       .query(`select setval(format('%I', $1::text)::regclass, $2::bigint)`, [name, lastValue])
       .catch((error: unknown) => {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         throw new Error(`the sequence ${schema}.${name} cannot be set: ${reason}`, { cause: error });
       });
   }

@@ -2,6 +2,7 @@
 import { rename, rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type pg from 'pg';
+import { messageOf } from '../../lib/caught-error.ts';
 import type { Actor } from '../access/caller.ts';
 import { recordChangeNow } from '../audit/record.ts';
 import { systemClock } from '../clock.ts';
@@ -267,7 +268,7 @@ async function finish(db: Database): Promise<void> {
     await bringUpToDate({ db, actor: ACTOR, clock: systemClock });
     await makePartitions(db.pool, new Date());
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new Error(
       'the backup is restored, with its key ring; only its schema could not be brought up to date ' +
         `(${reason}): ` +

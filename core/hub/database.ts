@@ -36,7 +36,7 @@ export type WireDatabaseOptions = {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly tasks: ReturnType<typeof createTasks>;
-  /** Replaces the clock of the database. */
+  /** Replaces the clock of the database and of the machine. */
   readonly givenClock: Clock | undefined;
   readonly onFatal: (error: Error) => void;
   readonly undo: AsyncDisposableStack;

@@ -1,12 +1,8 @@
-// Creates the modules of the hub, and the services of all of them.
-import type { Logger } from 'pino';
 import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { RetentionService } from '../../gen/hub/retention/v1/retention_service_pb.ts';
 import type { Family } from '../../lib/metrics/family.ts';
-import type { Metrics } from '../../lib/metrics/metrics.ts';
-import type { createTasks } from '../../lib/metrics/tasks.ts';
 import { createAccessService } from '../access/access-service.ts';
 import { ensureLocalToken } from '../access/local-token.ts';
 import type { FindOwner } from '../access/scope.ts';
@@ -14,20 +10,17 @@ import { createTokenService } from '../access/token-service.ts';
 import { createTokens } from '../access/tokens.ts';
 import { openHeadFile } from '../audit/head-file.ts';
 import { createAuditModule } from '../audit/module.ts';
-import { type Clock, systemClock } from '../clock.ts';
+import { systemClock } from '../clock.ts';
 import { createLicenseModule } from '../license/module.ts';
 import { createPaymentModule } from '../payment/module.ts';
 import { createPrune } from '../retention/prune.ts';
 import { createRetentionService } from '../retention/retention-service.ts';
 import { createMetricsService } from '../rpc/endpoints/metrics-service.ts';
 import { type ServiceEntry, serve } from '../service-entry.ts';
-import type { DataDir } from '../storage/data-dir.ts';
 import { measureDatabase } from '../storage/database-metrics.ts';
 import { partitionMetrics } from '../storage/schema/partition-metrics.ts';
-import type { MasterKey } from '../storage/secrets/master-key.ts';
 import { createSealer } from '../storage/secrets/sealing.ts';
-import type { HubConfig } from './config.ts';
-import type { OpenedDatabase } from './database.ts';
+import type { OpenedDatabase, WireDatabaseOptions } from './database.ts';
 
 export type Modules = {
   readonly services: readonly ServiceEntry[];
@@ -35,20 +28,12 @@ export type Modules = {
   readonly adminToken: string;
 };
 
-export type WireModulesOptions = OpenedDatabase & {
-  readonly config: HubConfig;
-  readonly dataDir: DataDir;
-  readonly keys: MasterKey[];
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly tasks: ReturnType<typeof createTasks>;
-  readonly collect: () => Promise<Family[]>;
-  /** Replaces the clock of the machine. */
-  readonly givenClock: Clock | undefined;
-  /** Aborted when payments have to stop work in progress. */
-  readonly ending: AbortSignal;
-  readonly undo: AsyncDisposableStack;
-};
+export type WireModulesOptions = OpenedDatabase &
+  Omit<WireDatabaseOptions, 'onFatal'> & {
+    readonly collect: () => Promise<Family[]>;
+    /** Aborted when payments have to stop work in progress. */
+    readonly ending: AbortSignal;
+  };
 
 export async function wireModules(options: WireModulesOptions): Promise<Modules> {
   const { config, db, address, dataDir, keys, clock, logger, metrics, tasks, undo } = options;

@@ -19,7 +19,7 @@ export type LicenseServiceOptions = {
   readonly limitProfiles: ReturnType<typeof createLimitProfiles>;
 };
 
-/** Recommended interval between soft checks: one day. */
+/** Recommended interval between soft checks: one day, as DEFAULT_RECHECK_SECONDS in client/hub/schedule.ts. */
 const RECHECK_AFTER_SECONDS = 24 * 60 * 60;
 
 export function createLicenseService(options: LicenseServiceOptions): ServiceImpl<typeof LicenseService> {

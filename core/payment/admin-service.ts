@@ -170,10 +170,7 @@ export function createPaymentAdminService(
         settledTo: settledTo && readTimestamp('settledTo', settledTo),
       };
       const { items, nextPageToken } = await usage.list(filter, request);
-      return {
-        usageLogs: items.map(usageLogToProto),
-        nextPageToken,
-      };
+      return { usageLogs: items.map(usageLogToProto), nextPageToken };
     },
 
     async summarizeUsage({ slot, settledFrom, settledTo }) {

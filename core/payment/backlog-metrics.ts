@@ -40,30 +40,18 @@ export type BacklogMetricsOptions = {
 export function backlogMetrics({ clock, strayAfterMs, onSlot }: BacklogMetricsOptions): Figures {
   return {
     specs: [
-      {
-        name: WAITING,
-        help: `Callbacks that wait for the next verification of their session; ${BOUND}.`,
-      },
+      { name: WAITING, help: `Callbacks that wait for the next verification of their session; ${BOUND}.` },
       { name: OLDEST_WAITING, help: 'Age of the oldest of them; 0 if there is none.' },
-      {
-        name: STRAY,
-        help: `Callbacks in the journal whose processing is overdue; ${BOUND}.`,
-      },
+      { name: STRAY, help: `Callbacks in the journal whose processing is overdue; ${BOUND}.` },
       { name: OLDEST_STRAY, help: 'Age of the oldest of them; 0 if there is none.' },
       { name: DEAD, help: `Callbacks that were given up and not replayed since; ${BOUND}.` },
-      {
-        name: DUPLICATES,
-        help: `Duplicate payments not marked as handled; ${BOUND}.`,
-      },
+      { name: DUPLICATES, help: `Duplicate payments not marked as handled; ${BOUND}.` },
       {
         name: PENDING,
         labelNames: ['age'],
         help: `Pending charge sessions by age; ${BOUND}. After a day the sweep no longer verifies them.`,
       },
-      {
-        name: HELD,
-        help: `Charge sessions whose payment is held for review because of its risk; ${BOUND}.`,
-      },
+      { name: HELD, help: `Charge sessions whose payment is held for review because of its risk; ${BOUND}.` },
       { name: OLDEST_HELD, help: 'How long the oldest of them has been held; 0 if there is none.' },
       {
         name: OVERDUE,

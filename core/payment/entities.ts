@@ -118,11 +118,7 @@ export const ChargeSessionSchema = defineEntity({
       where: 'next_check_at is not null',
     },
     // Pending sessions by age, for metrics.
-    {
-      name: 'charge_session_pending_idx',
-      properties: ['createdAt'],
-      where: `status = 'pending'`,
-    },
+    { name: 'charge_session_pending_idx', properties: ['createdAt'], where: `status = 'pending'` },
     // Sessions held for review, the oldest first.
     { name: 'charge_session_held_idx', properties: ['heldAt', 'id'], where: 'held_at is not null' },
   ],
@@ -159,11 +155,7 @@ export const CallbackSchema = defineEntity({
       properties: ['session', 'id'],
       where: `state = 'received' and session_id is not null`,
     },
-    {
-      name: 'callback_stray_idx',
-      properties: ['id'],
-      where: `state = 'received' and session_id is null`,
-    },
+    { name: 'callback_stray_idx', properties: ['id'], where: `state = 'received' and session_id is null` },
     { name: 'callback_state_idx', properties: ['state', 'id'] },
   ],
 });

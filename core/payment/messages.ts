@@ -10,22 +10,27 @@ import type {
 import {
   type CallbackCountSchema,
   type CallbackSchema,
-  CallbackState,
+  type CallbackState,
   type ChargeSessionSchema,
-  ChargeStatus,
+  type ChargeStatus,
   type DuplicatePaymentSchema,
   type FeeLineSchema,
   type FeeRule as FeeRuleMessage,
   type FeeRuleSchema,
-  FeeRuleState,
   type MoneySchema,
   SlotEnvironment,
   type SlotSchema,
   type StatusChangeSchema,
-  UsageLogKind,
   type UsageLogSchema,
   type VerificationSchema,
 } from '../../gen/hub/payment/v1/payment_pb.ts';
+import {
+  CALLBACK_STATES,
+  CHARGE_STATUSES,
+  FEE_RULE_STATES,
+  nameOf,
+  USAGE_KINDS,
+} from '../../lib/presentation/words.ts';
 import { formatId } from '../ids.ts';
 import { readTimestamp } from '../timestamp.ts';
 import type { CallbackCount } from './callbacks/count-by-state.ts';
@@ -37,11 +42,9 @@ import type {
   Environment,
   FeeLine,
   Slot,
-  UsageKindName,
   Verification,
 } from './entities.ts';
 import type { FeeBacktest } from './fees/backtest-sums.ts';
-import type { FeeRuleStateName } from './fees/rules.ts';
 import type { FeeTerms } from './fees/terms.ts';
 import type { FeePeriod, FeeRuleWithState } from './fees/versions.ts';
 import type { Money } from './money.ts';
@@ -213,13 +216,6 @@ export function feeRuleToProto({ rule, state }: FeeRuleWithState): MessageInitSh
   };
 }
 
-const FEE_RULE_STATES: Readonly<Record<FeeRuleStateName, FeeRuleState>> = {
-  planned: FeeRuleState.PLANNED,
-  in_force: FeeRuleState.IN_FORCE,
-  overridden: FeeRuleState.OVERRIDDEN,
-  ended: FeeRuleState.ENDED,
-};
-
 /** Contract validation guarantees that the request has a rule. */
 export function feeRuleFromProto(rule: FeeRuleMessage | undefined): FeeTerms & FeePeriod {
   return {
@@ -287,32 +283,4 @@ export function chargeStatusFromProto(status: ChargeStatus): ChargeStatusName | 
 /** UNSPECIFIED becomes undefined. */
 export function callbackStateFromProto(state: CallbackState): CallbackStateName | undefined {
   return nameOf(CALLBACK_STATES, state);
-}
-
-const CHARGE_STATUSES: Readonly<Record<ChargeStatusName, ChargeStatus>> = {
-  pending: ChargeStatus.PENDING,
-  success: ChargeStatus.SUCCESS,
-  failed: ChargeStatus.FAILED,
-  cancelled: ChargeStatus.CANCELLED,
-};
-
-const USAGE_KINDS: Readonly<Record<UsageKindName, UsageLogKind>> = {
-  payment: UsageLogKind.PAYMENT,
-  reversal: UsageLogKind.REVERSAL,
-  refund: UsageLogKind.REFUND,
-  later_payment: UsageLogKind.LATER_PAYMENT,
-};
-
-const CALLBACK_STATES: Readonly<Record<CallbackStateName, CallbackState>> = {
-  received: CallbackState.RECEIVED,
-  settled: CallbackState.SETTLED,
-  ignored: CallbackState.IGNORED,
-  unresolved: CallbackState.UNRESOLVED,
-  mismatch: CallbackState.MISMATCH,
-  dead: CallbackState.DEAD,
-};
-
-function nameOf<N extends string, V>(values: Readonly<Record<N, V>>, wanted: V): N | undefined {
-  const names = Object.keys(values) as N[]; // the keys of a record are its names
-  return names.find((name) => values[name] === wanted);
 }

@@ -60,9 +60,7 @@ export function createPrune({ pool, clock, guards }: PruneOptions) {
       throw new HubError(
         'month_not_over',
         `only months that are over can be pruned: give ${monthOf(now)} or earlier`,
-        {
-          field: 'before',
-        },
+        { field: 'before' },
       );
     }
     try {

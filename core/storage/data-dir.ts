@@ -1,6 +1,7 @@
 // The data directory: the files of one hub on its machine, which hubctl reads too.
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { codeOf } from '../../lib/caught-error.ts';
 import { makeDirectory } from '../../lib/files/make-directory.ts';
 import { readSecretFile } from '../../lib/files/secret-file.ts';
 
@@ -52,7 +53,7 @@ export async function openDataDir(path: string): Promise<DataDir> {
       try {
         return readSecretFile(adminTokenFile, 'admin token file').trim();
       } catch (error) {
-        if (isMissing(error)) return undefined;
+        if (codeOf(error) === 'ENOENT') return undefined;
         throw error;
       }
     },
@@ -69,13 +70,9 @@ async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 /** Replaces a file atomically: readers see the old content or the new. */

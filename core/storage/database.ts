@@ -2,6 +2,7 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import type { ClientBase, Pool, PoolClient } from 'pg';
+import { messageOf } from '../../lib/caught-error.ts';
 import { keepContextInPool, traceStatements } from '../../lib/tracing/statement-spans.ts';
 import { clientClass, poolTimeoutMs } from './connection/client.ts';
 import {
@@ -207,5 +208,5 @@ async function requireVersion(pool: Pool): Promise<void> {
 /** A failed connection to a name with several addresses is an AggregateError. */
 export function reasonOf(error: unknown): string {
   const [first = error] = error instanceof AggregateError ? error.errors : [];
-  return first instanceof Error ? first.message : String(first);
+  return messageOf(first);
 }

@@ -1,6 +1,7 @@
 // Locks between hubs. They are rows of hub_lock, which only a role with the privilege to update that table
 // can lock; any role that can connect to the database can hold an advisory lock.
 import type { ClientBase, QueryResult } from 'pg';
+import { codeOf } from '../../lib/caught-error.ts';
 
 /**
  * `schema`: migrations. `job_tables`: creating the tables of the queue. For the locks of the queue see
@@ -64,7 +65,7 @@ async function withTimeout<T>(run: Run, waitMs: number, work: () => Promise<T>):
 
 /** 55P03: lock_timeout. 57014: statement_timeout, which may be shorter. */
 function toLockHeld(error: unknown, lock: string, where: string): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = codeOf(error);
   if (code !== '55P03' && code !== '57014') return error;
   return new LockHeld(
     `another session holds the ${lock} for too long. To find it: select pid, usename, ` +

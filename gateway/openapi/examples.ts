@@ -6,7 +6,7 @@ export type Example = {
   /** Request body. */
   readonly body?: object;
   /** Response body. */
-  readonly answer?: unknown;
+  readonly response?: unknown;
 };
 
 /** By operation id. */

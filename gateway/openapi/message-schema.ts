@@ -16,7 +16,7 @@ import {
 } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { patternOf } from '../../core/rpc/interceptors/validation.ts';
 import { file_hub_validate_v1_rules } from '../../gen/hub/validate/v1/rules_pb.ts';
-import type { AnswerShape, JsonSchema } from '../routes/operation.ts';
+import type { JsonSchema, ResponseShape } from '../routes/operation.ts';
 import type { Comments } from './comments.ts';
 import type { Components } from './components.ts';
 
@@ -47,9 +47,9 @@ export function isRequired(field: DescField): boolean {
  * Returns the schema of a response or of a message in it: the fields of the message and the members the route
  * adds.
  */
-export function answerSchema(
+export function responseSchema(
   desc: DescMessage | undefined,
-  { members = {}, optional = [] }: Pick<AnswerShape, 'members' | 'optional'>,
+  { members = {}, optional = [] }: Pick<ResponseShape, 'members' | 'optional'>,
   parts: Parts,
 ): JsonSchema {
   const fields = desc?.fields ?? [];
@@ -67,7 +67,7 @@ export function answerSchema(
   });
   const properties = Object.fromEntries([...given, ...own]);
   const unknown = optional.filter((name) => !(name in properties));
-  if (unknown.length > 0) throw new Error(`an answer has no member ${unknown.join(', ')}`);
+  if (unknown.length > 0) throw new Error(`a response has no member ${unknown.join(', ')}`);
   return parts.components.schema({
     ...(desc && { title: desc.name }),
     type: 'object',
@@ -98,10 +98,10 @@ function shapeOf(field: DescField, parts: Parts): JsonSchema {
     case 'message':
       return field.message.typeName === TimestampSchema.typeName
         ? { type: 'string', format: 'date-time' }
-        : answerSchema(field.message, {}, parts);
+        : responseSchema(field.message, {}, parts);
     case 'list':
       if (field.listKind === 'message') {
-        return { type: 'array', items: answerSchema(field.message, {}, parts) };
+        return { type: 'array', items: responseSchema(field.message, {}, parts) };
       }
       break;
     case 'map':

@@ -4,7 +4,7 @@ import type { ProblemCode } from '../problem.ts';
 import type { JsonSchema, Operation } from '../routes/operation.ts';
 import type { Route } from '../routes/routes.ts';
 import type { Example } from './examples.ts';
-import { answerSchema, fieldSchema, isRequired, type Parts } from './message-schema.ts';
+import { fieldSchema, isRequired, type Parts, responseSchema } from './message-schema.ts';
 import { OF_ANY_BODY, problemResponses } from './problem-responses.ts';
 
 /** @throws Error if an operation lacks an example */
@@ -21,7 +21,7 @@ export function operationObject(route: Route, about: Operation, example: Example
     ...fields
       .filter((each) => (isPost ? each.isInPath : true))
       .map((each) => parameter(each, id, example, parts)),
-    ...(about.answer.tagged ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : []),
+    ...(about.response.tagged ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : []),
   ];
   const problems: ProblemCode[] = [
     ...about.problems,
@@ -37,7 +37,7 @@ export function operationObject(route: Route, about: Operation, example: Example
     description: about.description ?? (rpc ? parts.comments.ofMethod(rpc) : summary),
     ...(parameters.length > 0 && { parameters }),
     ...(isPost && { requestBody: requestBody(rpc?.input.name, others, example, parts) }),
-    responses: { ...answers(about, limited, example, parts), ...problemResponses(problems, parts) },
+    responses: { ...successResponses(about, limited, example, parts), ...problemResponses(problems, parts) },
   };
 }
 
@@ -84,16 +84,21 @@ function requestBody(
   return { required: true, content: { 'application/json': { schema, example: body } } };
 }
 
-function answers({ answer, rpc }: Operation, limited: boolean, example: Example, parts: Parts): JsonSchema {
-  const { contentType, description, tagged = false, schema } = answer;
+function successResponses(
+  { response, rpc }: Operation,
+  limited: boolean,
+  example: Example,
+  parts: Parts,
+): JsonSchema {
+  const { contentType, description, tagged = false, schema } = response;
   const headers = {
     'X-Request-Id': ref('RequestId'),
     ...(tagged && { ETag: ref('EntityTag'), 'Cache-Control': ref('CacheControl') }),
     ...(limited && { RateLimit: ref('RateLimit'), 'RateLimit-Policy': ref('RateLimitPolicy') }),
   };
   const content = {
-    schema: schema ?? answerSchema(rpc?.output, answer, parts),
-    ...(example.answer !== undefined && { example: example.answer }),
+    schema: schema ?? responseSchema(rpc?.output, response, parts),
+    ...(example.response !== undefined && { example: example.response }),
   };
   return {
     200: { description, headers, content: { [contentType]: content } },

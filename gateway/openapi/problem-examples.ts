@@ -38,9 +38,7 @@ const EXAMPLES: { readonly [code in ProblemCode]: Problem } = {
   seat_limit_reached: example(
     'seat_limit_reached',
     'every seat of this license is taken; release one first',
-    {
-      seats: { limit: 1, used: 1 },
-    },
+    { seats: { limit: 1, used: 1 } },
   ),
   license_expired: example('license_expired', 'this license has expired'),
   license_revoked: example('license_revoked', 'this license has been revoked'),

@@ -3,7 +3,7 @@
 import { SeatUsageSchema } from '../../gen/hub/error/v1/error_pb.ts';
 import { PROBLEM_TYPE, PROBLEMS, type ProblemCode, type ProblemMembers } from '../problem.ts';
 import type { JsonSchema } from '../routes/operation.ts';
-import { answerSchema, type Parts } from './message-schema.ts';
+import { type Parts, responseSchema } from './message-schema.ts';
 import { problemExample } from './problem-examples.ts';
 
 /** Problems of any request, found before it is routed. */
@@ -96,7 +96,7 @@ function problemSchema(parts: Parts): JsonSchema {
         enum: ALL_CODES,
         description: 'Error code for programs. Codes are never renamed or reused; new codes may be added.',
       },
-      seats: answerSchema(SeatUsageSchema, {}, parts),
+      seats: responseSchema(SeatUsageSchema, {}, parts),
       errors: {
         type: 'array',
         description: 'With `invalid_request` and `callback_malformed`: the fields that caused the error.',

@@ -39,7 +39,7 @@ const MAX_AGE_MS = 500;
 
 const OK: RouteResponse = { status: 200, contentType: 'application/json', body: '{"ok":true}' };
 
-const ANSWER = {
+const RESPONSE = {
   description: 'Yes.',
   contentType: OK.contentType,
   members: { ok: { type: 'boolean', const: true } },
@@ -50,7 +50,7 @@ const ABOUT = {
     tag: 'Health',
     summary: 'Check that the process is running',
     description: 'Use it as a liveness probe. It does not check the database.',
-    answer: ANSWER,
+    response: RESPONSE,
     problems: [],
   },
   ready: {
@@ -59,7 +59,7 @@ const ABOUT = {
     summary: 'Check that the hub is ready for requests',
     description:
       'Use it as a readiness probe and for load balancers. The hub is not ready while it sheds requests, and after it is asked to stop.',
-    answer: ANSWER,
+    response: RESPONSE,
     problems: ['unavailable'],
   },
 } as const satisfies { [name: string]: Operation };

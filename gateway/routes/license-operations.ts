@@ -76,7 +76,7 @@ export const LICENSE_OPERATIONS = {
     tag: 'Licenses',
     summary: 'Bind a machine to a license',
     rpc: activate,
-    answer: {
+    response: {
       description: 'The machine has a seat.',
       contentType: JSON_TYPE,
       members: { ok: OK, license: SIGNED_LICENSE },
@@ -88,7 +88,7 @@ export const LICENSE_OPERATIONS = {
     tag: 'Licenses',
     summary: 'Release the seat of a machine',
     rpc: deactivate,
-    answer: { description: 'The machine has no seat now.', contentType: JSON_TYPE, members: { ok: OK } },
+    response: { description: 'The machine has no seat now.', contentType: JSON_TYPE, members: { ok: OK } },
     problems: ['license_key_unknown', 'seat_unknown'],
   },
   status: {
@@ -96,7 +96,7 @@ export const LICENSE_OPERATIONS = {
     tag: 'Licenses',
     summary: 'Check a license, and optionally a machine',
     rpc: checkStatus,
-    answer: {
+    response: {
       description: 'The license is valid. If the request names a machine, it has a seat.',
       contentType: JSON_TYPE,
       members: {
@@ -118,7 +118,7 @@ export const LICENSE_OPERATIONS = {
     tag: 'Keys and limits',
     summary: "Get the public half of an app's active signing key",
     rpc: getPublicKey,
-    answer: {
+    response: {
       description: 'The key.',
       contentType: 'application/x-pem-file',
       schema: { type: 'string', description: 'SubjectPublicKeyInfo in PEM.' },
@@ -131,7 +131,7 @@ export const LICENSE_OPERATIONS = {
     tag: 'Keys and limits',
     summary: 'Get all keys that verify licenses of an app',
     rpc: getJwks,
-    answer: {
+    response: {
       description: 'A JSON Web Key Set.',
       contentType: 'application/jwk-set+json',
       members: { keys: { type: 'array', items: JWK } },
@@ -144,7 +144,7 @@ export const LICENSE_OPERATIONS = {
     tag: 'Keys and limits',
     summary: 'Get the limits of a client without a license',
     rpc: getFreeLimits,
-    answer: {
+    response: {
       description: 'The limits.',
       contentType: JSON_TYPE,
       members: {

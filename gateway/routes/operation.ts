@@ -17,12 +17,12 @@ export type Operation = {
   readonly description?: string;
   /** The RPC behind the route. Its request fields are the parameters or the members of the body. */
   readonly rpc?: DescMethod;
-  readonly answer: AnswerShape;
+  readonly response: ResponseShape;
   /** Problems specific to this operation, besides those of any request and any body. */
   readonly problems: readonly ProblemCode[];
 };
 
-export type AnswerShape = {
+export type ResponseShape = {
   /** Description of the response with status 200. */
   readonly description: string;
   readonly contentType: string;

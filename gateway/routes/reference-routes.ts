@@ -88,7 +88,7 @@ const ABOUT = {
     id: 'getOpenApi',
     tag: 'Reference',
     summary: 'Get this document',
-    answer: {
+    response: {
       description: 'OpenAPI 3.1.',
       contentType: 'application/json',
       schema: {
@@ -109,7 +109,7 @@ const ABOUT = {
     id: 'getReference',
     tag: 'Reference',
     summary: 'Show this document as a page',
-    answer: {
+    response: {
       description: 'A page for browsers.',
       contentType: HTML,
       schema: { type: 'string' },

@@ -75,10 +75,7 @@ export function parseTarget(text: string): Target {
   if (origin.includes('%')) checkEscapes(origin);
   const mark = origin.indexOf('?');
   const segments = (mark === -1 ? origin : origin.slice(0, mark)).slice(1).split('/');
-  return {
-    segments,
-    query: mark === -1 ? '' : origin.slice(mark + 1),
-  };
+  return { segments, query: mark === -1 ? '' : origin.slice(mark + 1) };
 }
 
 export type RouteMatch = { readonly route: Route; readonly param: string };

@@ -4,6 +4,7 @@ import { readlinkSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { codeOf } from '../caught-error.ts';
 
 /** Drafts that this process is writing. */
 const live = new Set<string>();
@@ -57,6 +58,6 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+    return codeOf(error) !== 'ESRCH';
   }
 }

@@ -35,10 +35,7 @@ export function measureProcess(metrics: Metrics, { version, role }: ProcessFacts
     },
   );
   metrics.observedCounter(
-    {
-      name: 'nodejs_eventloop_active_seconds_total',
-      help: 'Time that the event loop was busy.',
-    },
+    { name: 'nodejs_eventloop_active_seconds_total', help: 'Time that the event loop was busy.' },
     () => performance.eventLoopUtilization().active / 1_000,
   );
   const late = metrics.histogram({

@@ -67,7 +67,7 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'Redis of the hub',
-    well: 'responds, or is not configured',
+    well: 'no errors, or not configured',
     trouble: ({ extreme }) => {
       if (extreme('min', 'hub_redis_up') === 0)
         return warning(
@@ -106,10 +106,7 @@ const CHECKS: readonly Check[] = [
     trouble: ({ samples }, nowMs) => {
       const late = samples
         .filter(({ name, labels }) => name === LAST_SUCCESS && labels['task'] !== 'partitions')
-        .map(({ labels, value }) => ({
-          task: labels['task'],
-          seconds: Math.round(nowMs / 1000 - value),
-        }))
+        .map(({ labels, value }) => ({ task: labels['task'], seconds: Math.round(nowMs / 1000 - value) }))
         .filter(({ seconds }) => seconds > 300);
       if (late.length === 0) return undefined;
       const overdue = late.map(({ task, seconds }) => `${task} for ${seconds} s`).join(', ');

@@ -1,4 +1,8 @@
-// Names of the proto enum values, as hubctl and the console show them.
+// Names of the proto enum values, in JSON, in tables of the database and on screens.
+//
+// The numbers are those of the generated enums, which would load protobuf and slow down help.
+
+export const ROLES = { admin: 1, operator: 2, service: 3, viewer: 4, monitor: 5, gateway: 6 } as const;
 
 export const CHARGE_STATUSES = { pending: 1, success: 2, failed: 3, cancelled: 4 } as const;
 
@@ -17,7 +21,13 @@ export const FEE_RULE_STATES = { planned: 1, in_force: 2, overridden: 3, ended: 
 
 export const USAGE_KINDS = { payment: 1, reversal: 2, refund: 3, later_payment: 4 } as const;
 
+/** The name of an enum value; undefined if it has none. */
+export function nameOf<N extends string>(words: Readonly<Record<N, number>>, number: number): N | undefined {
+  const names = Object.keys(words) as N[]; // the keys of a record are its names
+  return names.find((name) => words[name] === number);
+}
+
 /** The name of an enum value; `unknown` for values of newer hubs. */
 export function wordFor(words: Readonly<Record<string, number>>, number: number): string {
-  return Object.entries(words).find(([, each]) => each === number)?.[0] ?? 'unknown';
+  return nameOf(words, number) ?? 'unknown';
 }

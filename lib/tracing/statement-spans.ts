@@ -1,6 +1,7 @@
 // Spans of SQL statements, for those that belong to a trace.
 import { context, type Span, SpanKind, trace } from '@opentelemetry/api';
 import type { ClientBase, Pool } from 'pg';
+import { codeOf } from '../caught-error.ts';
 import { activeBatchSize, errorType, failSpan, isTracing, tracer } from './spans.ts';
 
 type Query = (...args: unknown[]) => Promise<unknown>;
@@ -63,7 +64,7 @@ function startStatementSpan(client: ClientBase, preparedName: string | undefined
 
 function endStatementSpan(span: Span, error?: unknown): void {
   if (error != null) {
-    const state = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+    const state = codeOf(error);
     if (state !== undefined) span.setAttribute('db.response.status_code', state);
     failSpan(span, state ?? errorType(error));
   }

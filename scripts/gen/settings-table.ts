@@ -1,5 +1,5 @@
 // Writes the table of settings into docs/reference/settings.md.
-import { SETTINGS, type Setting } from '../../cli/serve/settings.ts';
+import { SETTINGS, type Setting } from '../../cli/serve/setting-table.ts';
 import { markdownTable } from './markdown-table.ts';
 import { replaceSection } from './replace-section.ts';
 

@@ -32,7 +32,9 @@ export function makePackages(destination) {
 function stageHub(stage) {
   const manifest = publishedManifest();
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  run(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', join(stage, COMPILED)]);
+  // `npm run types` checks the types. To check them again takes five times as long as to compile.
+  const options = ['-p', join(root, 'tsconfig.build.json'), '--noCheck', '--outDir', join(stage, COMPILED)];
+  run(process.execPath, [tsc, ...options]);
   run(process.execPath, [join(root, 'console/build.ts'), join(stage, COMPILED, 'console')]);
   for (const folder of WITH_ASSETS) {
     const filter = (path) => !path.endsWith('.ts');

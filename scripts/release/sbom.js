@@ -35,10 +35,7 @@ function ofPackage(words) {
     ([path, { dev }]) => dev !== true && !left.includes(path.replace('node_modules/', '')),
   );
   const { devDependencies: _, ...kept } = own;
-  const packages = {
-    '': { ...kept, dependencies, optionalDependencies },
-    ...Object.fromEntries(brought),
-  };
+  const packages = { '': { ...kept, dependencies, optionalDependencies }, ...Object.fromEntries(brought) };
   const stage = mkdtempSync(join(tmpdir(), 'hub-sbom-'));
   try {
     const published = { ...manifest, dependencies, optionalDependencies };

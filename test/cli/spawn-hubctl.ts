@@ -37,17 +37,19 @@ export function start(
   stdin: 'ignore' | 'pipe' = 'ignore',
   stdout: 'pipe' | number = 'pipe',
 ): ChildProcess {
+  return spawn(HUBCTL, args, { stdio: [stdin, stdout, 'pipe'], env: environmentOf(env) });
+}
+
+/** The environment of the tests without variables that name a hub of this machine, and with these. */
+export function environmentOf(env: Record<string, string>): Record<string, string | undefined> {
   const rest = Object.entries(process.env).filter(([name]) => !/^(PATH|HUBCTL_.*|HUB_DATA_DIR)$/.test(name));
-  return spawn(HUBCTL, args, {
-    stdio: [stdin, stdout, 'pipe'],
-    env: {
-      ...Object.fromEntries(rest),
-      PATH,
-      HUB_DATA_DIR: '/nonexistent/hub',
-      HUB_DRAIN_SECONDS: '0',
-      ...env,
-    },
-  });
+  return {
+    ...Object.fromEntries(rest),
+    PATH,
+    HUB_DATA_DIR: '/nonexistent/hub',
+    HUB_DRAIN_SECONDS: '0',
+    ...env,
+  };
 }
 
 /** Runs hubctl to its end. */

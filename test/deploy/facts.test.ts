@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { DRAIN_SECONDS } from '../../cli/serve/drain.ts';
 import { STOP_MS } from '../../cli/serve/serve-by-workers.ts';
-import { readSettings, SETTINGS } from '../../cli/serve/settings.ts';
+import { SETTINGS } from '../../cli/serve/setting-table.ts';
+import { readSettings } from '../../cli/serve/settings.ts';
 import { unknownToHubctl } from '../docs/known-to-hubctl.ts';
 import {
   compose,

@@ -1,7 +1,7 @@
 // Every code block of a page is run by a test, or states why not.
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
-import { SETTINGS } from '../../cli/serve/settings.ts';
+import { SETTINGS } from '../../cli/serve/setting-table.ts';
 import { unknownToHubctl } from './known-to-hubctl.ts';
 import { type Block, isGenerated, listPages, ROOT, readBlocks, readPage } from './markdown.ts';
 

@@ -8,7 +8,7 @@ import { openQuietly } from '../../cli/backup/local-database.ts';
 import { checkPooler } from '../../cli/doctor/pooler-check.ts';
 import { readSettings } from '../../cli/serve/settings.ts';
 import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
-import { hubctl } from '../cli/spawn-hubctl.ts';
+import { hubctlHere } from '../cli/run-here.ts';
 import { discard, makeDataDir } from '../support/hub/data-dir.ts';
 import { startHub } from '../support/hub/hub.ts';
 import { issueLicense } from '../support/hub/license.ts';
@@ -100,7 +100,7 @@ describe('a hub behind PgBouncer in transaction mode', function () {
           ...(direct !== undefined && { HUB_DATABASE_DIRECT_URL: direct }),
         };
         const from = { ...through, DATABASE_URL: bouncer.url, HUB_DATA_DIR: payments.hub.dataDir };
-        const created = await hubctl(
+        const created = await hubctlHere(
           ['backup', 'create', '--out', file, '--passphrase-file', passphrase],
           from,
         );
@@ -110,7 +110,7 @@ describe('a hub behind PgBouncer in transaction mode', function () {
         const target = await createDatabase();
         const other = await startPgBouncer(target);
         const dataDir = join(directory, 'restored');
-        const restored = await hubctl(['backup', 'restore', file, '--passphrase-file', passphrase], {
+        const restored = await hubctlHere(['backup', 'restore', file, '--passphrase-file', passphrase], {
           HUB_DATABASE_POOLER: 'transaction',
           ...(direct !== undefined && { HUB_DATABASE_DIRECT_URL: target }),
           DATABASE_URL: other.url,

@@ -4,7 +4,8 @@ import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { usageError } from '../../errors/failure.ts';
 import { parsePort } from '../../parse/parse-number.ts';
-import { addSettings, readSettings, SETTINGS } from '../../serve/settings.ts';
+import { SETTINGS } from '../../serve/setting-table.ts';
+import { addSettings, readSettings } from '../../serve/settings.ts';
 import { DEMO } from '../../views/operations/demo.ts';
 
 export function registerDemo(program: Command, commandContext: CommandContext): void {
@@ -23,8 +24,12 @@ export function registerDemo(program: Command, commandContext: CommandContext): 
       parsePort,
     )
     .action(async (flags) => {
-      // Log only warnings, so that the printed commands stay readable.
-      const settings = readSettings(flags, { HUB_LOG_LEVEL: 'warn', HUB_DRAIN_SECONDS: '0', ...process.env });
+      // Log only errors, so that the printed commands stay readable.
+      const settings = readSettings(flags, {
+        HUB_LOG_LEVEL: 'error',
+        HUB_DRAIN_SECONDS: '0',
+        ...process.env,
+      });
       if (settings.role !== 'all') throw usageError('HUB_ROLE: the demo runs in the role all');
       const { runDemo } = await import('../../demo/run-demo.ts');
       await runDemo(settings, {

@@ -71,10 +71,10 @@ export function registerRetention(program: Command, commandContext: CommandConte
       };
       const question = async () => {
         const rows = (await prune(true)).reduce((sum, partition) => sum + Number(partition.rows ?? 0n), 0);
-        return `Drop ${rows} rows of the months before ${before}? This cannot be undone.`;
+        return `Delete ${rows} rows of the months before ${before}? This cannot be undone.`;
       };
       if (!dryRun)
-        await requireYes(commandContext, { yes, verb: 'prune', question, otherwise: 'Nothing was dropped.' });
+        await requireYes(commandContext, { yes, verb: 'prune', question, otherwise: 'Nothing was deleted.' });
       const partitions = await prune(dryRun === true);
       await out.list([partitions.map(prunedView)], COLUMNS, { ofChange: !dryRun });
       if (partitions.length === 0) out.note(`There is no data before ${before}.`);

@@ -1,5 +1,6 @@
 // hubctl token: service tokens.
 import { type Command, Option } from 'commander';
+import { ROLES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { pages } from '../../connect/pages.ts';
@@ -13,7 +14,6 @@ import {
   CREATED_TOKEN,
   CREATED_TOKEN_FIELDS,
   createdTokenView,
-  ROLES,
   TOKEN,
   TOKEN_COLUMNS,
   TOKEN_FIELDS,

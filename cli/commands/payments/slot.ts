@@ -57,7 +57,7 @@ export function registerSlot(program: Command, commandContext: CommandContext): 
   const slot = addNoun(program, 'slot', {
     group: 'Payments:',
     summary: 'payment slots',
-    description: 'Accounts at payment providers. Their credentials are sealed and never shown again.',
+    description: 'Accounts at payment providers. Their credentials are encrypted and never shown again.',
   });
   addAddVerb(slot, commandContext);
   addListVerb(slot, commandContext);

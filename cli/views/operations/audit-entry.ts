@@ -53,13 +53,7 @@ export type AuditEntryView = ValueOf<typeof AUDIT_ENTRY>;
 
 export const LINKED_AUDIT_ENTRY = object(
   'LinkedAuditEntry',
-  {
-    seq: integer(),
-    ...AUDIT_ENTRY.properties,
-    linkedAt: time(),
-    previousHash: text(),
-    hash: text(),
-  },
+  { seq: integer(), ...AUDIT_ENTRY.properties, linkedAt: time(), previousHash: text(), hash: text() },
   { message: 'hub.access.v1.LinkedAuditEntry', without: ['entry'] },
 );
 export type LinkedEntryView = ValueOf<typeof LINKED_AUDIT_ENTRY>;

@@ -1,12 +1,12 @@
 // JSON schema and columns of the authenticated caller.
 import type { GetCallerResponse } from '../../../gen/hub/access/v1/access_service_pb.ts';
-import { wordFor } from '../../../lib/presentation/words.ts';
+import { ROLES, wordFor } from '../../../lib/presentation/words.ts';
 import { requireField } from '../../connect/require-field.ts';
 import type { Target } from '../../connect/target.ts';
 import { id, list, object, optional, text, time, type ValueOf, word } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 import { rfc3339, shortTime } from '../cells.ts';
-import { ROLES, scopeText } from './token.ts';
+import { scopeText } from './token.ts';
 
 export const CALLER = object(
   'Caller',

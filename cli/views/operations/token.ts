@@ -1,16 +1,10 @@
 // JSON schemas and columns of service tokens.
 import type { ServiceToken } from '../../../gen/hub/access/v1/token_service_pb.ts';
-import { wordFor } from '../../../lib/presentation/words.ts';
+import { ROLES, wordFor } from '../../../lib/presentation/words.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { id, list, object, optional, text, time, type ValueOf, word } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 import { rfc3339, shortTime } from '../cells.ts';
-
-/**
- * Words of the roles by their number in the contract. The generated enum would load protobuf and slow down
- * help.
- */
-export const ROLES = { admin: 1, operator: 2, service: 3, viewer: 4, monitor: 5, gateway: 6 } as const;
 
 export const TOKEN = object(
   'Token',

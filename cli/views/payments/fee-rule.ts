@@ -1,6 +1,7 @@
 // JSON schemas and columns of fee rules and backtests.
 import type { FeeBacktest } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { feeRuleScope, feeTermsText, percentText } from '../../../lib/presentation/fee-rule.ts';
 import { FEE_RULE_STATES, wordFor } from '../../../lib/presentation/words.ts';
 import { requireField } from '../../connect/require-field.ts';
 import {
@@ -18,7 +19,7 @@ import {
 } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 import { rfc3339, shortTime } from '../cells.ts';
-import { MONEY, moneyText, moneyView } from './money.ts';
+import { MONEY, type MoneyView, moneyText, moneyView } from './money.ts';
 import { FEE_LINE } from './usage.ts';
 
 export const FEE_RULE = object(
@@ -41,10 +42,7 @@ export const FEE_RULE = object(
     slotsMayOverride: boolean(),
     addedBySlot: boolean(),
   },
-  {
-    message: 'hub.payment.v1.FeeRule',
-    without: ['fixedMinorUnits', 'minMinorUnits', 'maxMinorUnits'],
-  },
+  { message: 'hub.payment.v1.FeeRule', without: ['fixedMinorUnits', 'minMinorUnits', 'maxMinorUnits'] },
 );
 export type FeeRuleView = ValueOf<typeof FEE_RULE>;
 
@@ -59,7 +57,7 @@ export function feeRuleView(rule: FeeRule): FeeRuleView {
     ...(rule.slot !== '' && { slot: rule.slot }),
     ...(currency !== '' && { currency }),
     basisPoints: rule.basisPoints,
-    percent: (rule.basisPoints / 100).toFixed(2),
+    percent: percentText(rule.basisPoints),
     ...(rule.fixedMinorUnits !== 0n && { fixed: money(rule.fixedMinorUnits) }),
     ...(rule.minMinorUnits !== undefined && { min: money(rule.minMinorUnits) }),
     ...(rule.maxMinorUnits !== undefined && { max: money(rule.maxMinorUnits) }),
@@ -75,8 +73,8 @@ export const FEE_RULE_COLUMNS: readonly Column<FeeRuleView>[] = [
   { title: 'FEE RULE', cell: (rule) => rule.feeRuleId },
   { title: 'NAME', cell: (rule) => rule.name },
   { title: 'VERSION', cell: (rule) => rule.version, right: true },
-  { title: 'FOR', cell: scope },
-  { title: 'FEE', cell: fee },
+  { title: 'FOR', cell: feeRuleScope },
+  { title: 'FEE', cell: termsText },
   { title: 'STATE', cell: stateText },
   { title: 'FROM', cell: (rule) => shortTime(rule.validFrom) },
   { title: 'TO', cell: (rule) => shortTime(rule.validTo) },
@@ -86,8 +84,8 @@ export const FEE_RULE_FIELDS: readonly Column<FeeRuleView>[] = [
   { title: 'Fee rule', cell: (rule) => rule.feeRuleId },
   { title: 'Name', cell: (rule) => rule.name },
   { title: 'Version', cell: (rule) => rule.version },
-  { title: 'For', cell: scope },
-  { title: 'Fee', cell: fee },
+  { title: 'For', cell: feeRuleScope },
+  { title: 'Fee', cell: termsText },
   { title: 'State', cell: stateText },
   { title: 'From', cell: (rule) => shortTime(rule.validFrom) },
   { title: 'To', cell: (rule) => shortTime(rule.validTo) },
@@ -142,18 +140,11 @@ export const FEE_BACKTEST_COLUMNS: readonly Column<FeeBacktestView>[] = [
   },
 ];
 
-/** Formats the terms as text. */
 function stateText({ state }: FeeRuleView): string {
   return state.replace('_', ' ');
 }
 
-function scope({ slot, gateway, currency }: FeeRuleView): string {
-  return [slot, gateway, currency].filter((part) => part !== undefined).join(', ') || 'any payment';
-}
-
-function fee({ percent, fixed, min, max }: FeeRuleView): string {
-  const rate = `${percent} %${fixed ? ` + ${moneyText(fixed)}` : ''}`;
-  return [rate, min && `at least ${moneyText(min)}`, max && `at most ${moneyText(max)}`]
-    .filter(Boolean)
-    .join(', ');
+function termsText({ percent, fixed, min, max }: FeeRuleView): string {
+  const text = (money: MoneyView | undefined) => money && moneyText(money);
+  return feeTermsText({ percent, fixed: text(fixed), min: text(min), max: text(max) });
 }

@@ -112,11 +112,7 @@ export function sessionStoryView(reply: InspectChargeSessionResponse): SessionSt
 }
 
 function callbackCountView({ state, kept, onlyCounted }: CallbackCount): ValueOf<typeof CALLBACK_COUNT> {
-  return {
-    state: wordFor(CALLBACK_STATES, state),
-    kept: Number(kept),
-    onlyCounted: Number(onlyCounted),
-  };
+  return { state: wordFor(CALLBACK_STATES, state), kept: Number(kept), onlyCounted: Number(onlyCounted) };
 }
 
 export function statusChangeView({

@@ -103,7 +103,7 @@ function Finder() {
           ref={field}
           type="search"
           aria-label="Go to an id (chs_…, cb_…, lic_…) or find an order"
-          placeholder="Id or order  /"
+          placeholder="Id or order (press /)"
           autocomplete="off"
           spellcheck={false}
         />

@@ -149,12 +149,12 @@ function SessionFacts({ session }: { readonly session: ChargeSession }) {
         ['Risk', riskText(session.riskLevel, session.riskTitle)],
         ['Held for review since', session.heldAt && <Moment key="held" at={session.heldAt} />],
         ['Released', session.releasedAt && <Moment key="released" at={session.releasedAt} />],
-        ['Hub’s transaction', session.merchantTransactionId && <code>{session.merchantTransactionId}</code>],
-        ['Provider’s payment', session.providerPaymentId && <code>{session.providerPaymentId}</code>],
         [
-          'Provider’s transaction',
-          session.gatewayTransactionId && <code>{session.gatewayTransactionId}</code>,
+          'Merchant transaction',
+          session.merchantTransactionId && <code>{session.merchantTransactionId}</code>,
         ],
+        ['Provider payment', session.providerPaymentId && <code>{session.providerPaymentId}</code>],
+        ['Provider transaction', session.gatewayTransactionId && <code>{session.gatewayTransactionId}</code>],
         [
           'Checkout, for the customer',
           session.status === ChargeStatus.PENDING && session.checkoutUrl && (

@@ -2,6 +2,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { PaymentAdminService, type UsageDay } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { feeRuleScope, feeTermsText, percentText } from '../../../lib/presentation/fee-rule.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { decimalText } from '../components/amount.tsx';
 import { FeeRuleBadge } from '../components/badge.tsx';
@@ -150,12 +151,11 @@ function FeeRules({ who }: { readonly who: SignedIn }) {
               {
                 title: 'For',
                 wide: true,
-                cell: ({ gateway, slot, currency }) =>
-                  [gateway, slot, currency].filter(Boolean).join(', ') || 'all payments',
+                cell: feeRuleScope,
               },
               { title: 'Version', kind: 'number', wide: true, cell: ({ version }) => version },
-              { title: 'Since', wide: true, cell: ({ validFrom }) => <Moment at={validFrom} /> },
-              { title: 'Until', wide: true, cell: ({ validTo }) => <Moment at={validTo} /> },
+              { title: 'From', wide: true, cell: ({ validFrom }) => <Moment at={validFrom} /> },
+              { title: 'To', wide: true, cell: ({ validTo }) => <Moment at={validTo} /> },
             ]}
           />
         )}
@@ -164,19 +164,13 @@ function FeeRules({ who }: { readonly who: SignedIn }) {
   );
 }
 
-/** `1.5 % + 2.00 BDT, at least 5.00 BDT` */
-function termsText({
-  basisPoints,
-  fixedMinorUnits,
-  minMinorUnits,
-  maxMinorUnits,
-  currency,
-}: FeeRule): string {
-  const money = (minorUnits: bigint): string => `${formatDecimal(minorUnits, currency)} ${currency}`;
-  const parts = [basisPoints > 0 && `${basisPoints / 100} %`, fixedMinorUnits > 0n && money(fixedMinorUnits)];
-  const bounds = [
-    minMinorUnits !== undefined && `at least ${money(minMinorUnits)}`,
-    maxMinorUnits !== undefined && `at most ${money(maxMinorUnits)}`,
-  ];
-  return [parts.filter(Boolean).join(' + ') || 'nothing', ...bounds].filter(Boolean).join(', ');
+function termsText(rule: FeeRule): string {
+  const text = (minorUnits: bigint | undefined) =>
+    minorUnits ? `${formatDecimal(minorUnits, rule.currency)} ${rule.currency}` : undefined;
+  return feeTermsText({
+    percent: percentText(rule.basisPoints),
+    fixed: text(rule.fixedMinorUnits),
+    min: text(rule.minMinorUnits),
+    max: text(rule.maxMinorUnits),
+  });
 }

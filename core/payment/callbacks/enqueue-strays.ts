@@ -16,9 +16,7 @@ export type StrayOptions = {
   readonly afterMs: number;
 };
 
-export type Strays = {
-  stop(): Promise<void>;
-};
+export type Strays = { stop(): Promise<void> };
 
 const EVERY_MS = 1_000;
 /** Callbacks enqueued in one pass. */

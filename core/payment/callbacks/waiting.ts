@@ -8,6 +8,7 @@ import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import type { PaymentMetrics } from '../metrics.ts';
+import { type RetryDelayLimits, retryDelay } from '../retry-delay.ts';
 import { readSession } from '../sessions/read-sessions.ts';
 import { advanceCheck } from '../verification/schedule.ts';
 import { parseJournaledClaim } from './claim.ts';
@@ -40,7 +41,7 @@ export type WaitingCallbacks = {
   leave(sessionId: string, callbacks: readonly WaitingCallback[], wait: Wait): Promise<boolean>;
   /**
    * After a verification without an answer: gives up callbacks older than `giveUpAfterMs` and leaves the
-   * others to the next verification. The pause is as long as the oldest has waited, so that pauses double.
+   * others to the next verification, after the retry delay of the oldest.
    */
   postpone(sessionId: string, callbacks: readonly WaitingCallback[], reason: string): Promise<Postponed>;
 };
@@ -59,15 +60,13 @@ export type Postponed = { readonly paid: boolean; readonly nextInMs?: number };
 
 export type Wait = { readonly reason: string; readonly inMs: number };
 
-export type WaitingOptions = {
+export type WaitingOptions = RetryDelayLimits & {
   readonly pool: Pool;
   readonly metrics: Pick<PaymentMetrics, 'finished'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Milliseconds after which a callback is given up. */
   readonly giveUpAfterMs: number;
-  readonly retryDelayMs: number;
-  readonly retryDelayMaxMs: number;
 };
 
 /**
@@ -80,14 +79,9 @@ const JOINED = 'one of too many callbacks of the session: the verification for t
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createWaitingCallbacks(options: WaitingOptions): WaitingCallbacks {
-  const { pool, metrics, clock, logger, giveUpAfterMs, retryDelayMs, retryDelayMaxMs } = options;
+  const { pool, metrics, clock, logger, giveUpAfterMs } = options;
   const waitedMs = ({ triedSince }: WaitingCallback): number =>
     triedSince === undefined ? 0 : clock().getTime() - triedSince.getTime();
-
-  const pauseMs = (callbacks: readonly WaitingCallback[]): number => {
-    const longestMs = callbacks.reduce((ms, callback) => Math.max(ms, waitedMs(callback)), 0);
-    return Math.min(Math.max(longestMs, retryDelayMs), retryDelayMaxMs);
-  };
 
   /**
    * Resolves with false, and does nothing, if the session is paid or its next verification is later than
@@ -201,7 +195,7 @@ export function createWaitingCallbacks(options: WaitingOptions): WaitingCallback
       }
       const others = callbacks.filter((callback) => !old.includes(callback));
       if (others.length === 0) return { paid: false };
-      const nextInMs = pauseMs(others);
+      const nextInMs = retryDelay(Math.max(...others.map(waitedMs)), options);
       const left = await leave(sessionId, others, { reason, inMs: nextInMs });
       return left ? { paid: false, nextInMs } : { paid: true };
     },

@@ -4,17 +4,16 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import type { PaymentMetrics } from '../metrics.ts';
+import { type RetryDelayLimits, retryDelay } from '../retry-delay.ts';
 import { NEXT_VERIFICATION_AT } from '../verification/rate-limit.ts';
 import type { DuplicateCheck, FindDuplicates } from './find-duplicates.ts';
 
-export type SweepDuplicatesOptions = {
+export type SweepDuplicatesOptions = RetryDelayLimits & {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Pick<PaymentMetrics, 'duplicateCheck'>;
   readonly findDuplicates: FindDuplicates;
-  readonly retryDelayMs: number;
-  readonly retryDelayMaxMs: number;
   readonly giveUpAfterMs: number;
 };
 
@@ -26,7 +25,7 @@ export type SweepDuplicates = (session: {
 }) => Promise<DuplicateCheck['kind'] | 'given_up'>;
 
 /**
- * Checks the session and schedules the next check: after pauses that double while the provider does not
+ * Checks the session and schedules the next check: after the retry delay while the provider does not
  * answer, and as soon as the rate limit allows while payment ids are left.
  */
 export function createSweepDuplicates(options: SweepDuplicatesOptions): SweepDuplicates {
@@ -48,7 +47,7 @@ export function createSweepDuplicates(options: SweepDuplicatesOptions): SweepDup
       ? 0
       : checked.kind === 'busy'
         ? options.retryDelayMs
-        : Math.min(Math.max(waitedMs, options.retryDelayMs), options.retryDelayMaxMs);
+        : retryDelay(waitedMs, options);
     await pool.query({
       name: 'schedule_duplicate_check',
       // charge_session_pkey. The time that a callback has set since then stays.

@@ -26,11 +26,7 @@ export const PAID_BEFORE = { kind: 'paid_before', detail: 'the session is paid a
 export type Held = { readonly kind: 'held'; readonly detail: string; readonly risk: Risk | undefined };
 
 /** An unverified claim of a callback. */
-type Claimed = {
-  readonly kind: 'claimed';
-  readonly status: 'failed' | 'cancelled';
-  readonly detail: string;
-};
+type Claimed = { readonly kind: 'claimed'; readonly status: 'failed' | 'cancelled'; readonly detail: string };
 
 type CheckoutMade = {
   readonly kind: 'checkout_made';

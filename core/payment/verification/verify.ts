@@ -21,11 +21,7 @@ import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts
 import type { TakenVerificationLease, VerificationLease, VerificationLeases } from './lease.ts';
 
 export type VerifyResult =
-  | {
-      readonly kind: 'settled';
-      readonly settlement: Settlement;
-      readonly steps: readonly VerificationStep[];
-    }
+  | { readonly kind: 'settled'; readonly settlement: Settlement; readonly steps: readonly VerificationStep[] }
   /** The provider did not answer; the session is unchanged. */
   | {
       readonly kind: 'unavailable';
@@ -237,12 +233,7 @@ function findingOf({
   callbacks,
   steps,
 }: Pick<VerificationRun, 'sessionId' | 'callbacks' | 'steps'>): Omit<Finding, 'verdict' | 'fence'> {
-  return {
-    sessionId,
-    callbackIds: callbacks.map(({ id }) => id),
-    namedPayments: namedBy(callbacks),
-    steps,
-  };
+  return { sessionId, callbackIds: callbacks.map(({ id }) => id), namedPayments: namedBy(callbacks), steps };
 }
 
 function expectedPaymentOf(session: StoredSession, validationId: string | undefined): ExpectedPayment {

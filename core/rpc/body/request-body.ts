@@ -15,11 +15,7 @@ import { GrowingBuffer } from './growing-buffer.ts';
 type Body = AsyncIterable<Uint8Array>;
 
 /** Limits of one stream from a client. Reflection, the only one, sends names of a few bytes. */
-const STREAM_LIMITS = {
-  messages: 1_000,
-  bytes: 4 * 1024 * 1024,
-  unpackedBytes: 4 * 1024 * 1024,
-};
+const STREAM_LIMITS = { messages: 1_000, bytes: 4 * 1024 * 1024, unpackedBytes: 4 * 1024 * 1024 };
 
 /**
  * Returns a handler that gets each message in one chunk, and each envelope decompressed. A body beyond the

@@ -70,9 +70,5 @@ function refusal(error: unknown): Answer {
   if (code === Code.Unauthenticated) return { status: 401, body, headers: { 'www-authenticate': 'Bearer' } };
   if (code === Code.PermissionDenied) return { status: 403, body };
   if (code === Code.ResourceExhausted) return { status: 429, body, headers: { 'retry-after': retryAfter } };
-  return {
-    status: 503,
-    body: 'authorization is unavailable\n',
-    headers: { 'retry-after': retryAfter },
-  };
+  return { status: 503, body: 'authorization is unavailable\n', headers: { 'retry-after': retryAfter } };
 }

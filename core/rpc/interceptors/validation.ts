@@ -59,9 +59,7 @@ async function loadValidator(): Promise<Interceptor> {
     import('@connectrpc/validate'),
   ]);
   const registry = createRegistry(file_hub_validate_v1_rules);
-  return createValidateInterceptor({
-    validator: createValidator({ registry, regexMatch: matchNatively }),
-  });
+  return createValidateInterceptor({ validator: createValidator({ registry, regexMatch: matchNatively }) });
 }
 
 const nativePatterns = new Map<string, RegExp>();

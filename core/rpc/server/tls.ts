@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Logger } from 'pino';
+import { codeOf, messageOf } from '../../../lib/caught-error.ts';
 import { readSecretFile } from '../../../lib/files/secret-file.ts';
 
 export type TlsFiles = {
@@ -45,7 +46,7 @@ export async function openTls(files: TlsFiles, logger: Logger): Promise<TlsSourc
       for (const listener of listeners) listener(found);
       logger.info('the RPC port has new certificates');
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       if (reason !== lastFailure) logger.error({ reason }, 'the RPC port keeps its certificates');
       lastFailure = reason;
     }
@@ -72,7 +73,7 @@ async function readCertificates({ cert, key, clientCa }: TlsFiles): Promise<Secu
   try {
     createSecureContext(found);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new Error(`HUB_RPC_TLS_CERT, HUB_RPC_TLS_KEY: ${cert} and ${key} cannot be used: ${reason}`, {
       cause: error,
     });
@@ -92,7 +93,7 @@ function readKey(path: string): string {
   try {
     return readSecretFile(path, 'TLS key');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = codeOf(error);
     if (code === undefined) throw error;
     throw new Error(`HUB_RPC_TLS_KEY: ${path} cannot be read (${code})`, { cause: error });
   }

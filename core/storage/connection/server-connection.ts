@@ -2,6 +2,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP, type Socket } from 'node:net';
 import pg from 'pg';
+import { codeOf } from '../../../lib/caught-error.ts';
 import { type ConnectionTarget, isSocket, type Server } from './connection-string.ts';
 import type { TargetSession } from './parameters.ts';
 import { createSessionCheck, Refused, type SessionCheck, WrongSession } from './session-check.ts';
@@ -232,8 +233,4 @@ export class ServerConnection extends pg.Connection {
 function oneOf(failures: readonly Failure[]): Error {
   const [only] = failures;
   return only !== undefined && failures.length === 1 ? only.error : new NoServer(failures);
-}
-
-function codeOf(error: NodeJS.ErrnoException): string | undefined {
-  return error.code;
 }

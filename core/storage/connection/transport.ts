@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { codeOf, messageOf } from '../../../lib/caught-error.ts';
 import type { ConnectionTarget, Server } from './connection-string.ts';
 import { isSocket } from './connection-string.ts';
 import { tlsOptions } from './tls-options.ts';
@@ -123,7 +124,7 @@ async function encrypt(socket: Socket, { target, server, signal }: TransportOpti
     return stream;
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new TlsFailed(`TLS with ${server.host}: ${reason}${remedyFor(error)}`, { cause: error });
   }
 }
@@ -139,7 +140,7 @@ const UNTRUSTED = new RegExp(
 );
 
 function remedyFor(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = codeOf(error) ?? '';
   if (UNTRUSTED.test(code)) return ': give the certificate of its CA as sslrootcert in DATABASE_URL';
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return ': correct the host in DATABASE_URL, or use sslmode=verify-ca';

@@ -1,6 +1,7 @@
 // Reads the server's lock file, postmaster.pid, to find the server of a cluster and its port.
 import { readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { codeOf } from '../../../lib/caught-error.ts';
 
 /** A server that runs on a cluster. `ready` is false while it starts or stops. */
 export type RunningServer = { readonly pid: number; readonly port: number; readonly ready: boolean };
@@ -44,8 +45,7 @@ async function readIfPresent(path: string): Promise<string | undefined> {
     return await readFile(path, 'utf8');
   } catch (error) {
     // ESRCH: a process that ended between opening its file and reading it.
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH'))
-      return;
+    if (['ENOENT', 'ESRCH'].includes(codeOf(error) ?? '')) return undefined;
     throw error;
   }
 }

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { Cluster, Redis } from 'ioredis';
+import { messageOf } from '../../../lib/caught-error.ts';
 import type { RedisAddress } from './redis-address.ts';
 
 export type RedisClient = Redis | Cluster;
@@ -86,7 +87,7 @@ async function readCa(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new Error(`REDIS_TLS_CA: cannot read the certificate authority: ${reason}`, { cause: error });
   }
 }

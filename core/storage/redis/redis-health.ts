@@ -3,6 +3,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { Cluster, ReplyError } from 'ioredis';
 import type { Logger } from 'pino';
+import { messageOf } from '../../../lib/caught-error.ts';
 import type { RedisClient } from './open-redis.ts';
 
 export type RedisState = 'up' | 'away' | 'refuses writes';
@@ -74,6 +75,6 @@ export function isRefusal(error: unknown): boolean {
 }
 
 function problemOf(error: unknown): [RedisState, string] {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   return [isRefusal(error) ? 'refuses writes' : 'away', reason];
 }

@@ -2,6 +2,7 @@
 import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ClientBase, Pool } from 'pg';
+import { codeOf } from '../../../lib/caught-error.ts';
 import { sweepDrafts, withDraft } from '../../../lib/files/draft-file.ts';
 import { shellQuote } from '../../../lib/files/secret-file.ts';
 import type { Clock } from '../../clock.ts';
@@ -48,7 +49,7 @@ function loadIfThere(path: string): MasterKey[] | undefined {
   try {
     return loadMasterKeyFile(path);
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
@@ -91,13 +92,9 @@ async function makeFile(path: string, keys?: MasterKey[]): Promise<boolean> {
     await directory.sync();
     return true;
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) return false;
+    if (codeOf(error) === 'EEXIST') return false;
     throw error;
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }
 
 /**
@@ -125,8 +122,8 @@ export async function checkKeyRing(db: Pool | ClientBase, keys: readonly MasterK
   const missing = rows.map((row) => row.keyId).find((id) => !ids.includes(id));
   if (missing === undefined) return;
   throw new Error(
-    `the secrets in this database are sealed with master key ${missing}, and this hub has ` +
+    `the secrets in this database are encrypted with master key ${missing}, and this hub has ` +
       `${ids.join(', ')}: ` +
-      'set HUB_MASTER_KEY_FILE to the master.key of the hub that made the database',
+      'set HUB_MASTER_KEY_FILE to the master.key of the hub that created the database',
   );
 }

@@ -79,13 +79,7 @@ class BatchQueue<Q, A> {
   add(request: Q): Promise<A> {
     return new Promise((resolve, reject) => {
       if (this.#hasStalled || this.#waiting.length >= this.#options.maxWaiting) return reject(overloaded());
-      this.#waiting.push({
-        request,
-        since: performance.now(),
-        context: context.active(),
-        resolve,
-        reject,
-      });
+      this.#waiting.push({ request, since: performance.now(), context: context.active(), resolve, reject });
       this.#plan();
     });
   }

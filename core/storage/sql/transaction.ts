@@ -1,6 +1,7 @@
 // Runs a transaction of prepared statements on one pooled connection. Combines writes into one statement.
 import { setTimeout } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
+import { codeOf } from '../../../lib/caught-error.ts';
 import { isDatabaseUnavailable } from './transient-errors.ts';
 
 export type TransactionOptions = {
@@ -87,7 +88,7 @@ export async function inRetriedTransaction<T>(
  * A lock was not granted in time, or there was a deadlock. The same work may succeed later, or on its own.
  */
 export function isLockFailure(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = codeOf(error);
   return code === '55P03' || code === '40P01';
 }
 

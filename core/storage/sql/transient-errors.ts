@@ -1,4 +1,5 @@
 // Distinguishes an unavailable or overloaded database from other errors.
+import { codeOf } from '../../../lib/caught-error.ts';
 
 // SQLSTATE classes: 08 connection exception, 40 transaction rollback (deadlock, serialization), 53
 // insufficient resources, 55 object not in prerequisite state (a lock not granted in time), 57 operator
@@ -29,7 +30,7 @@ export class ReadOnlyDatabase extends Error {
 /** True if the same request may succeed later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  const code = codeOf(error);
   if (code !== undefined) {
     if (code === READ_ONLY || SOCKET_CODES.has(code)) return true;
     return code.length === 5 && OUTAGE_CLASSES.has(code.slice(0, 2));

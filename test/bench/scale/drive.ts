@@ -36,23 +36,24 @@ const SWEEP_MS = 60_000;
 /** Ids that no session has. */
 const NOBODY = { sessionId: 'chs_unknown', merchantTransactionId: 'unknown', providerPaymentId: 'unknown' };
 
-/** More than five, the number of custom plans that PostgreSQL makes per connection before it picks a plan. */
-const TIMES = 16;
+/** Requests that run at once, so that they share statements. */
+const AT_ONCE = 16;
 
 /** The maximum number of callbacks that the hub stores per session. */
 export const SESSION_CALLBACKS = 10;
 
-export async function drive(payments: Payments, population: Population): Promise<void> {
-  await driveLicenses(payments, population);
-  await drivePayments(payments);
-  await driveReviews(payments);
-  await driveReversals(payments);
-  await driveAdministration(payments, population);
+/** @param times how often each operation runs, at least 4 */
+export async function drive(payments: Payments, population: Population, times: number): Promise<void> {
+  await driveLicenses(payments, population, times);
+  await drivePayments(payments, times);
+  await driveReviews(payments, times);
+  await driveReversals(payments, times);
+  await driveAdministration(payments, population, times);
   await driveLists(payments, population);
   await fetchMetrics(payments.hub);
 }
 
-async function driveLicenses({ hub }: Payments, population: Population): Promise<void> {
+async function driveLicenses({ hub }: Payments, population: Population, times: number): Promise<void> {
   const { gatewayUrl } = hub;
   const { licenses } = population;
   const ask = async (index: number, seated: string, another: string): Promise<void> => {
@@ -67,21 +68,20 @@ async function driveLicenses({ hub }: Payments, population: Population): Promise
     await checkStatus(gatewayUrl, licenseId);
   };
   const one = async (turn: number): Promise<void> => {
-    const index = Math.floor((licenses * (turn + 0.5)) / TIMES);
+    const index = Math.floor((licenses * (turn + 0.5)) / AT_ONCE);
     await ask(index, fingerprintAt(index), `another-${index}`);
     await ask(licenses, siteMachineAt(turn * 1_000), `another-${turn}`);
     for (const path of ['public-key', 'jwks.json', 'limits/free'])
       await fetch(`${gatewayUrl}/v1/apps/scale/${path}`);
   };
-  for (let turn = 0; turn < TIMES; turn++) await one(turn);
-  // Concurrent requests share statements.
-  await Promise.all(Array.from({ length: TIMES }, (_, turn) => one(turn)));
+  for (let turn = 0; turn < times; turn++) await one(turn % AT_ONCE);
+  await Promise.all(Array.from({ length: AT_ONCE }, (_, turn) => one(turn)));
 }
 
-async function drivePayments(payments: Payments): Promise<void> {
+async function drivePayments(payments: Payments, times: number): Promise<void> {
   const { gatewayUrl } = payments.hub;
   const overdue: ChargeSession[] = [];
-  for (let turn = 0; turn < TIMES; turn++) {
+  for (let turn = 0; turn < times; turn++) {
     for (const gateway of GATEWAYS) {
       const session = await createSession(payments, gateway);
       await callBack(gatewayUrl, gateway, callbackFields(session, 'failed'));
@@ -106,9 +106,8 @@ async function drivePayments(payments: Payments): Promise<void> {
       overdue.push(left);
     }
   }
-  // Concurrent requests share statements.
   const many = await Promise.all(
-    Array.from({ length: TIMES / 2 }, () => createSession(payments, 'gateway_one')),
+    Array.from({ length: AT_ONCE / 2 }, () => createSession(payments, 'gateway_one')),
   );
   await Promise.all(many.map((session) => pay(payments, session)));
   for (const session of many) await untilStatus(payments, session, 'success');
@@ -120,7 +119,7 @@ async function drivePayments(payments: Payments): Promise<void> {
   overdue.push(waiting);
   // More callbacks than the hub stores per session.
   const flooded = await createSession(payments, 'gateway_one');
-  for (let turn = 0; turn < SESSION_CALLBACKS + TIMES; turn++) {
+  for (let turn = 0; turn < SESSION_CALLBACKS + times; turn++) {
     await callBack(gatewayUrl, 'gateway_one', callbackFields(flooded, 'cancelled'));
   }
   for (const session of overdue) await untilStatus(payments, session, 'success', SWEEP_MS);
@@ -143,11 +142,11 @@ async function drivePayments(payments: Payments): Promise<void> {
 }
 
 /** Holds payments for review, and releases all but the last few. */
-async function driveReviews(payments: Payments): Promise<void> {
+async function driveReviews(payments: Payments, times: number): Promise<void> {
   const { admin, simulator } = payments;
   // This setting stays: the sweep settles held payments after the slot stops holding them.
   await admin.updateSlot({ slot: SLOTS.gateway_one, options: { riskyPayments: 'hold' } });
-  for (let turn = 0; turn < TIMES; turn++) {
+  for (let turn = 0; turn < times; turn++) {
     const session = await createSession(payments, 'gateway_one');
     const ref = session.providerPaymentId;
     simulator.faults.add({ kind: 'risky', operation: 'gateway_one.validate', ref });
@@ -155,7 +154,7 @@ async function driveReviews(payments: Payments): Promise<void> {
     await pay(payments, session);
     const isHeld = async () => (await inspect(payments, session)).session?.heldAt !== undefined;
     await until(isHeld, 'the payment is held', SWEEP_MS);
-    if (turn >= TIMES - LEFT_HELD) continue;
+    if (turn >= times - LEFT_HELD) continue;
     await admin.releaseChargeSession({ sessionId: session.sessionId, reason: 'driven' });
     await untilStatus(payments, session, 'success');
   }
@@ -166,9 +165,9 @@ const LEFT_HELD = 3;
 const MANY = 100;
 
 /** Reverses payments, and reinstates them. */
-async function driveReversals(payments: Payments): Promise<void> {
+async function driveReversals(payments: Payments, times: number): Promise<void> {
   const { sessions, simulator } = payments;
-  for (let turn = 0; turn < TIMES; turn++) {
+  for (let turn = 0; turn < times; turn++) {
     const session = await createSession(payments, turn % 2 === 0 ? 'gateway_one' : 'gateway_two');
     const { sessionId, providerPaymentId } = session;
     await pay(payments, session);
@@ -181,8 +180,12 @@ async function driveReversals(payments: Payments): Promise<void> {
   }
 }
 
-async function driveAdministration({ hub, admin }: Payments, population: Population): Promise<void> {
-  for (let turn = 0; turn < TIMES; turn++) {
+async function driveAdministration(
+  { hub, admin }: Payments,
+  population: Population,
+  times: number,
+): Promise<void> {
+  for (let turn = 0; turn < times; turn++) {
     const licenseId = formatId('lic', licenseAt(population, turn).id);
     await hub.admin.getLicense({ licenseId });
     await hub.admin.revokeLicense({ licenseId, reason: 'driven' });
@@ -191,7 +194,7 @@ async function driveAdministration({ hub, admin }: Payments, population: Populat
     const { seats } = await hub.admin.listSeats({ licenseId, includeReleased: true });
     await hub.admin.releaseSeat({ seatId: seats[0]?.seatId ?? '' });
   }
-  const { callbacks } = await admin.listCallbacks({ state: CallbackState.MISMATCH, pageSize: TIMES });
+  const { callbacks } = await admin.listCallbacks({ state: CallbackState.MISMATCH, pageSize: times });
   for (const { callbackId } of callbacks) {
     await admin.getCallback({ callbackId });
     await admin.replayCallback({ callbackId });
@@ -218,79 +221,77 @@ async function driveLists({ hub, admin, sessions }: Payments, population: Popula
   const old = sessionAt(population, Math.floor(population.sessions / 3));
   const { id } = licenseAt(population, 4);
   const { license } = await hub.admin.getLicense({ licenseId: formatId('lic', id) });
-  for (let turn = 0; turn < 2; turn++) {
-    for (const filter of [
-      {},
-      { app: 'scale' },
-      { app: 'scale', state: LicenseState.ACTIVE },
-      { customer: 'customer 7' },
-      { keyHint: license?.keyHint ?? '' },
-    ]) {
-      await twoPages((pageToken) => hub.admin.listLicenses({ ...filter, pageToken }));
-    }
-    for (const filter of [
-      {},
-      { slot: 'scale-one' },
-      { orderReference: 'ORD-1' },
-      { status: ChargeStatus.SUCCESS },
-      { createdFrom: early, createdTo: late },
-      { slot: 'scale-one', createdFrom: early, createdTo: late },
-      { held: true, pageSize: LEFT_HELD - 1 },
-      { held: true, slot: SLOTS.gateway_one, pageSize: LEFT_HELD - 1 },
-      { held: true, slot: 'scale-one' },
-      { held: true, createdFrom: early, createdTo: late },
-    ]) {
-      await twoPages((pageToken) => sessions.listChargeSessions({ ...filter, pageToken }));
-    }
-    for (const filter of [
-      {},
-      { state: CallbackState.DEAD },
-      { sessionId: old.sessionId },
-      { gateway: old.gateway },
-    ]) {
-      await twoPages((pageToken) => admin.listCallbacks({ ...filter, pageToken }));
-    }
-    for (const filter of [
-      {},
-      { slot: 'scale-one' },
-      { includeResolved: true },
-      { slot: 'scale-one', includeResolved: true },
-    ]) {
-      await twoPages((pageToken) => admin.listDuplicatePayments({ ...filter, pageToken }));
-    }
-    for (const filter of [
-      {},
-      { slot: 'scale-one' },
-      { settledFrom: early, settledTo: late },
-      { slot: 'scale-one', settledFrom: early, settledTo: late },
-    ]) {
-      await twoPages((pageToken) => admin.listUsageLogs({ ...filter, pageSize: 100, pageToken }));
-    }
-    for (const filter of [{}, { slot: 'scale-one' }]) {
-      await admin.summarizeUsage({ ...filter, settledFrom: early, settledTo: time(0.201) });
-    }
-    for (const filter of [
-      {},
-      { subject: old.sessionId },
-      { actor: 'settlement' },
-      { actor: 'nobody' },
-      { actorKind: ActorKind.LOCAL },
-      { actorKind: ActorKind.HUB },
-      { actorTokenId: formatId('tok', newUuid()) },
-      { actorTokenId: formatId('tok', shopTokenOf(population)) },
-      { actor: 'settlement', actorKind: ActorKind.HUB },
-      { action: 'charge_session.settle' },
-      { since: early, until: late },
-      { actor: 'shop', since: early, until: late },
-    ]) {
-      await twoPages((pageToken) => audit.listAuditEntries({ ...filter, pageToken }));
-    }
-    for await (const _first of audit.exportAuditLog({})) break;
-    if (turn === 0) await audit.verifyAuditLog({});
-    const { sessionId } = old;
-    await sessions.inspectChargeSession({ sessionId });
-    await sessions.listVerifications({ sessionId });
-    await sessions.listStatusChanges({ sessionId });
-    await hub.admin.listApps({});
+  for (const filter of [
+    {},
+    { app: 'scale' },
+    { app: 'scale', state: LicenseState.ACTIVE },
+    { customer: 'customer 7' },
+    { keyHint: license?.keyHint ?? '' },
+  ]) {
+    await twoPages((pageToken) => hub.admin.listLicenses({ ...filter, pageToken }));
   }
+  for (const filter of [
+    {},
+    { slot: 'scale-one' },
+    { orderReference: 'ORD-1' },
+    { status: ChargeStatus.SUCCESS },
+    { createdFrom: early, createdTo: late },
+    { slot: 'scale-one', createdFrom: early, createdTo: late },
+    { held: true, pageSize: LEFT_HELD - 1 },
+    { held: true, slot: SLOTS.gateway_one, pageSize: LEFT_HELD - 1 },
+    { held: true, slot: 'scale-one' },
+    { held: true, createdFrom: early, createdTo: late },
+  ]) {
+    await twoPages((pageToken) => sessions.listChargeSessions({ ...filter, pageToken }));
+  }
+  for (const filter of [
+    {},
+    { state: CallbackState.DEAD },
+    { sessionId: old.sessionId },
+    { gateway: old.gateway },
+  ]) {
+    await twoPages((pageToken) => admin.listCallbacks({ ...filter, pageToken }));
+  }
+  for (const filter of [
+    {},
+    { slot: 'scale-one' },
+    { includeResolved: true },
+    { slot: 'scale-one', includeResolved: true },
+  ]) {
+    await twoPages((pageToken) => admin.listDuplicatePayments({ ...filter, pageToken }));
+  }
+  for (const filter of [
+    {},
+    { slot: 'scale-one' },
+    { settledFrom: early, settledTo: late },
+    { slot: 'scale-one', settledFrom: early, settledTo: late },
+  ]) {
+    await twoPages((pageToken) => admin.listUsageLogs({ ...filter, pageSize: 100, pageToken }));
+  }
+  for (const filter of [{}, { slot: 'scale-one' }]) {
+    await admin.summarizeUsage({ ...filter, settledFrom: early, settledTo: time(0.201) });
+  }
+  for (const filter of [
+    {},
+    { subject: old.sessionId },
+    { actor: 'settlement' },
+    { actor: 'nobody' },
+    { actorKind: ActorKind.LOCAL },
+    { actorKind: ActorKind.HUB },
+    { actorTokenId: formatId('tok', newUuid()) },
+    { actorTokenId: formatId('tok', shopTokenOf(population)) },
+    { actor: 'settlement', actorKind: ActorKind.HUB },
+    { action: 'charge_session.settle' },
+    { since: early, until: late },
+    { actor: 'shop', since: early, until: late },
+  ]) {
+    await twoPages((pageToken) => audit.listAuditEntries({ ...filter, pageToken }));
+  }
+  for await (const _first of audit.exportAuditLog({})) break;
+  await audit.verifyAuditLog({});
+  const { sessionId } = old;
+  await sessions.inspectChargeSession({ sessionId });
+  await sessions.listVerifications({ sessionId });
+  await sessions.listStatusChanges({ sessionId });
+  await hub.admin.listApps({});
 }

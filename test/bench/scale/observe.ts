@@ -36,6 +36,12 @@ const SETTINGS = {
   sessionCallbacks: SESSION_CALLBACKS,
 };
 
+/** More than five, the number of custom plans that PostgreSQL makes per connection before it picks a plan. */
+const UNTIL_CHOSEN = 16;
+
+/** A forced generic plan is the same each time. */
+const ONCE_GENERIC = 4;
+
 export async function observe({ databaseUrl, dataDir, population }: ObserveOptions): Promise<Statement[]> {
   await logPlans(databaseUrl);
   const names = noteStatementNames();
@@ -46,12 +52,12 @@ export async function observe({ databaseUrl, dataDir, population }: ObserveOptio
   try {
     // Statements of the hub's startup are not observed.
     const before = (await readServerLog()).length;
-    await drive(payments, population);
+    await drive(payments, population, UNTIL_CHOSEN);
     const chosen = plansIn((await readServerLog()).slice(before));
     await forceGenericPlans(databaseUrl);
     await renewConnections(databaseUrl);
     const between = (await readServerLog()).length;
-    await drive(payments, population);
+    await drive(payments, population, ONCE_GENERIC);
     const generic = plansIn((await readServerLog()).slice(between)).filter(({ text }) =>
       names.byText.has(text),
     );

@@ -10,11 +10,11 @@ import { observe, type Statement } from './observe.ts';
 import { keyAt, licenseAt, type Population, storedKey } from './population.ts';
 import { prepare } from './prepare.ts';
 
-const LICENSES = 50_000;
+const LICENSES = 30_000;
 /** Enough for a month of the journal to have more blocks than a statement may read. */
 const SESSIONS = 20_000;
 
-/** The maximum number of blocks per statement. Reading all licenses would take five times as many. */
+/** The maximum number of blocks per statement. Reading all licenses would take three times as many. */
 const MAX_BLOCKS = 300;
 /**
  * The additional limit per returned or written row: an index and the row in each month, or each index and the

@@ -27,7 +27,8 @@ import {
 import { activate, checkStatus, type RestAnswer } from '../../support/network/rest.ts';
 import { until } from '../../support/until.ts';
 import { expectPrinted } from '../expect-schema.ts';
-import { hubctl, type Result, start } from '../spawn-hubctl.ts';
+import { hubctlHere, type Printed } from '../run-here.ts';
+import { start } from '../spawn-hubctl.ts';
 
 const PASSPHRASE = 'correct horse battery staple';
 
@@ -78,8 +79,8 @@ describe('a backup', function () {
     return session.sessionId;
   }
 
-  const restore = (env: Record<string, string>, backup = file, words: string[] = []): Promise<Result> =>
-    hubctl(['backup', 'restore', backup, '--passphrase-file', passphraseFile, ...words], env);
+  const restore = (env: Record<string, string>, backup = file, words: string[] = []): Promise<Printed> =>
+    hubctlHere(['backup', 'restore', backup, '--passphrase-file', passphraseFile, ...words], env);
 
   it('is created while the hub serves, encrypted, and readable by its owner only', async () => {
     let stop = false;
@@ -92,7 +93,7 @@ describe('a backup', function () {
     })();
     const env = { DATABASE_URL: payments.hub.databaseUrl, HUB_DATA_DIR: payments.hub.dataDir };
     const words = ['backup', 'create', '--out', file, '--passphrase-file', passphraseFile];
-    const { code, stdout, stderr } = await hubctl([...words, '--output', 'json'], env);
+    const { code, stdout, stderr } = await hubctlHere([...words, '--output', 'json'], env);
     stop = true;
     await load;
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
@@ -102,14 +103,14 @@ describe('a backup', function () {
     expectPrinted('backup create', JSON.parse(stdout));
     expect(JSON.parse(stdout)).to.deep.include({ file, bytes: size });
     expect((await readFile(file)).subarray(0, 21).toString()).to.equal('age-encryption.org/v1');
-    expect((await hubctl(words, env)).stderr).to.contain(`${file} exists`);
+    expect((await hubctlHere(words, env)).stderr).to.contain(`${file} exists`);
     // The hub stops before it has processed the last callback: only the backup's job counts.
     payments.tap.hold();
     await payments.hub.stop();
   });
 
   it('can be verified without a hub', async () => {
-    const { code, stdout, stderr } = await hubctl([
+    const { code, stdout, stderr } = await hubctlHere([
       'backup',
       'verify',
       file,
@@ -161,7 +162,7 @@ describe('a backup', function () {
       await createClient(LicenseAdminService, transport).rotateSigningKey({ app });
 
       // The chain of the audit log is intact and includes the entries since.
-      const chain = await hubctl(['audit', 'verify'], { HUB_DATA_DIR: dataDir });
+      const chain = await hubctlHere(['audit', 'verify'], { HUB_DATA_DIR: dataDir });
       expect({ code: chain.code, stderr: chain.stderr }).to.deep.equal({ code: 0, stderr: '' });
     } finally {
       expect(await hub.stop()).to.equal(0);
@@ -175,7 +176,7 @@ describe('a backup', function () {
     await writeFile(open, `${PASSPHRASE}\n`, { mode: 0o644 });
     const refusals = await Promise.all(
       [wrong, open].map((name) =>
-        hubctl(['backup', 'restore', file, '--passphrase-file', name], { HUB_DATA_DIR: dataDir }),
+        hubctlHere(['backup', 'restore', file, '--passphrase-file', name], { HUB_DATA_DIR: dataDir }),
       ),
     );
     expect(refusals.map(({ code, stderr }) => [code, stderr])).to.deep.equal([
@@ -194,8 +195,8 @@ describe('a backup', function () {
     const short = join(directory, 'short');
     await writeFile(short, 'short\n', { mode: 0o600 });
     const env = { DATABASE_URL: payments.hub.databaseUrl, HUB_DATA_DIR: join(directory, 'embedded') };
-    expect((await hubctl([...words, short], env)).stderr).to.contain('The passphrase is too short');
-    const lost = await hubctl([...words, passphraseFile], {
+    expect((await hubctlHere([...words, short], env)).stderr).to.contain('The passphrase is too short');
+    const lost = await hubctlHere([...words, passphraseFile], {
       ...env,
       DATABASE_URL: 'postgres://hub@127.0.0.1:1/hub',
     });
@@ -227,7 +228,7 @@ describe('a backup', function () {
       const [dead, alive] = [await begin('dead.age'), await begin('alive.age')];
       await dead.kill();
       const out = join(place, 'next.age');
-      const { code, stderr } = await hubctl(
+      const { code, stderr } = await hubctlHere(
         ['backup', 'create', '--out', out, '--passphrase-file', passphraseFile],
         env,
       );
@@ -240,14 +241,14 @@ describe('a backup', function () {
   });
 
   it('is refused for a directory or an endless passphrase', async () => {
-    const place = await hubctl(['backup', 'verify', directory, '--passphrase-file', passphraseFile]);
+    const place = await hubctlHere(['backup', 'verify', directory, '--passphrase-file', passphraseFile]);
     expect({ code: place.code, stderr: place.stderr }).to.deep.equal({
       code: 2,
       stderr: `hubctl: ${directory} is a directory: give the file of the backup.\n`,
     });
     const endless = join(directory, 'endless');
     await writeFile(endless, 'x'.repeat(2 ** 21), { mode: 0o600 });
-    const refused = await hubctl(['backup', 'verify', file, '--passphrase-file', endless]);
+    const refused = await hubctlHere(['backup', 'verify', file, '--passphrase-file', endless]);
     expect({ code: refused.code, stderr: refused.stderr }).to.deep.equal({
       code: 2,
       stderr: `hubctl: --passphrase-file: passphrase file ${endless} is too large for a secret: it has more than 1 MiB\n`,

@@ -5,14 +5,14 @@ import { expect } from 'chai';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { createApp, issueLicense } from '../../support/hub/license.ts';
 import { asSuperuser, query } from '../../support/postgres/databases.ts';
-import { hubctl, type Result } from '../spawn-hubctl.ts';
+import { hubctlHere, type Printed } from '../run-here.ts';
 
 describe('hubctl audit', function () {
   this.timeout(120_000); // it starts a hub and programs
 
   let hub: TestHub;
-  const run = (...args: string[]): Promise<Result> =>
-    hubctl(['audit', ...args], { HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });
+  const run = (...args: string[]): Promise<Printed> =>
+    hubctlHere(['audit', ...args], { HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });
   const json = async (...args: string[]) => {
     const { code, stdout, stderr } = await run(...args, '--output', 'json');
     expect({ code, stderr }, args.join(' ')).to.deep.equal({ code: 0, stderr: '' });

@@ -7,7 +7,8 @@ import { contextsFile, type StoredContexts } from '../../../cli/connect/stored-c
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { expectPrinted } from '../expect-schema.ts';
-import { ended, hubctl, type Result, start } from '../spawn-hubctl.ts';
+import { hubctlHere, type Printed } from '../run-here.ts';
+import { ended, type Result, start } from '../spawn-hubctl.ts';
 
 const STORED: StoredContexts = {
   current: 'shop',
@@ -91,7 +92,7 @@ describe('hubctl context', function () {
   afterEach(() => discard(config));
 
   const at = () => ({ XDG_CONFIG_HOME: config, HUB_DATA_DIR: '' });
-  const run = (...words: string[]): Promise<Result> => hubctl(words, at());
+  const run = (...words: string[]): Promise<Printed> => hubctlHere(words, at());
   const context = (...words: string[]) => run('context', ...words);
   const json = async (...words: string[]) => {
     const { code, stdout, stderr } = await context(...words, '--output', 'json');
@@ -165,12 +166,12 @@ describe('hubctl context', function () {
     const open = join(config, 'token');
     await writeFile(open, hub.token, { mode: 0o644 });
     const wrong = await Promise.all([
-      hubctl(['context', 'add', 'shop', ...server, '--token', hub.token], {
+      hubctlHere(['context', 'add', 'shop', ...server, '--token', hub.token], {
         ...at(),
         XDG_CONFIG_HOME: '/nowhere',
       }),
-      hubctl(['app', 'list', ...server, '--token-file', open]),
-      hubctl(['app', 'list', ...server], { HUBCTL_TOKEN_FILE: '/nowhere/token' }),
+      hubctlHere(['app', 'list', ...server, '--token-file', open]),
+      hubctlHere(['app', 'list', ...server], { HUBCTL_TOKEN_FILE: '/nowhere/token' }),
     ]);
     expect(wrong.map(({ code }) => code)).to.deep.equal([2, 2, 2]);
     expect(wrong[0]?.stderr).to.match(/^hubctl: --token: other users/);
@@ -181,15 +182,15 @@ describe('hubctl context', function () {
   it('takes nothing for a new context from the environment', async () => {
     const environment = { ...at(), HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token };
     const [unnamed, secretless, badly] = await Promise.all([
-      hubctl(['context', 'add', 'shop'], environment),
-      hubctl(['context', 'add', 'shop', '--server', hub.rpcUrl], environment),
-      hubctl(['context', 'add', 'local', '--server', hub.rpcUrl], environment),
+      hubctlHere(['context', 'add', 'shop'], environment),
+      hubctlHere(['context', 'add', 'shop', '--server', hub.rpcUrl], environment),
+      hubctlHere(['context', 'add', 'local', '--server', hub.rpcUrl], environment),
     ]);
     expect(unnamed?.stderr).to.contain('--server <url>: this option is required');
     expect(secretless?.stderr).to.contain('Give the token with --token-file');
     expect(badly?.stderr).to.contain('this context always exists');
     await add('shop');
-    const used = await hubctl(['context', 'use', 'shop'], environment);
+    const used = await hubctlHere(['context', 'use', 'shop'], environment);
     expect(used.stderr).to.contain('HUBCTL_SERVER is set and overrides the current context');
   });
 });

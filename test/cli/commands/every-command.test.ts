@@ -2,14 +2,14 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
-import { hubctl, type Result } from '../spawn-hubctl.ts';
+import { hubctlHere, type Printed } from '../run-here.ts';
 
 describe('hubctl with a hub', function () {
   this.timeout(60_000); // it starts a hub and programs
 
   let hub: TestHub;
-  const run = (...args: string[]): Promise<Result> =>
-    hubctl(args, { HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });
+  const run = (...args: string[]): Promise<Printed> =>
+    hubctlHere(args, { HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });
   const json = async (...args: string[]) => {
     const { code, stdout, stderr } = await run(...args, '--output', 'json');
     expect({ code, stderr }, args.join(' ')).to.deep.equal({ code: 0, stderr: '' });
@@ -155,8 +155,8 @@ describe('hubctl with a hub', function () {
   it('names the source of a refused token, never the token, and exits with 4', async () => {
     const server = ['--server', hub.rpcUrl];
     const [none, wrong] = await Promise.all([
-      hubctl(['app', 'list', ...server]),
-      hubctl(['app', 'list', ...server, '--token', 'not-the-token']),
+      hubctlHere(['app', 'list', ...server]),
+      hubctlHere(['app', 'list', ...server, '--token', 'not-the-token']),
     ]);
     expect(none).to.include({ code: 4, stdout: '' });
     expect(none.stderr).to.contain('requires a token').and.contain('HUBCTL_TOKEN');
@@ -167,9 +167,9 @@ describe('hubctl with a hub', function () {
   it('accepts global options before and after the command', async () => {
     const given = ['--server', hub.rpcUrl, '--token', hub.token, '--output', 'json'];
     const results = await Promise.all([
-      hubctl([...given, 'app', 'list']),
-      hubctl(['app', ...given, 'list']),
-      hubctl(['app', 'list', ...given]),
+      hubctlHere([...given, 'app', 'list']),
+      hubctlHere(['app', ...given, 'list']),
+      hubctlHere(['app', 'list', ...given]),
     ]);
     for (const { code, stdout } of results) {
       expect(code).to.equal(0);

@@ -10,7 +10,8 @@ import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { pages } from '../../../cli/connect/pages.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
-import { ended, hubctl, start } from '../spawn-hubctl.ts';
+import { hubctlHere } from '../run-here.ts';
+import { ended, start } from '../spawn-hubctl.ts';
 
 const KEY = /[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){4}/;
 
@@ -21,7 +22,7 @@ describe('hubctl key issue', function () {
   let hub: TestHub;
   let dir: string;
   const env = () => ({ HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });
-  const issue = (...args: string[]) => hubctl(['key', 'issue', '--app', app, ...args], env());
+  const issue = (...args: string[]) => hubctlHere(['key', 'issue', '--app', app, ...args], env());
   const count = async (customer: string) => {
     const found = pages(async (page) => {
       const { licenses, nextPageToken } = await hub.admin.listLicenses({ app, customer, ...page });

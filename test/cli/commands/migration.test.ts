@@ -4,7 +4,7 @@ import { discard, makeDataDir, postgresRuns } from '../../support/hub/data-dir.t
 import { spawnHub } from '../../support/hub/hub-process.ts';
 import { createDatabase, query } from '../../support/postgres/databases.ts';
 import { expectPrinted } from '../expect-schema.ts';
-import { hubctl } from '../spawn-hubctl.ts';
+import { hubctlHere } from '../run-here.ts';
 
 type Row = { name: string; state: string; appliedAt?: string };
 
@@ -12,7 +12,7 @@ describe('hubctl migration', function () {
   this.timeout(60_000); // it makes a cluster and starts programs
 
   const rows = async (words: string[], env: Record<string, string>): Promise<Row[]> => {
-    const { code, stdout, stderr } = await hubctl(['migration', ...words, '--output', 'json'], env);
+    const { code, stdout, stderr } = await hubctlHere(['migration', ...words, '--output', 'json'], env);
     expect({ code, stderr }, words.join(' ')).to.deep.equal({ code: 0, stderr: '' });
     const [verb] = words;
     expectPrinted(`migration ${verb}`, JSON.parse(stdout));
@@ -27,11 +27,11 @@ describe('hubctl migration', function () {
       [],
     );
 
-    const { code, stdout } = await hubctl(['migration', 'apply'], { DATABASE_URL: env.DATABASE_URL });
+    const { code, stdout } = await hubctlHere(['migration', 'apply'], { DATABASE_URL: env.DATABASE_URL });
     expect(code).to.equal(0);
     for (const { name } of before) expect(stdout).to.match(new RegExp(`^${name} +applied`, 'm'));
 
-    const [after, again] = await Promise.all([rows(['list'], env), hubctl(['migration', 'apply'], env)]);
+    const [after, again] = await Promise.all([rows(['list'], env), hubctlHere(['migration', 'apply'], env)]);
     expect(after.map(({ name }) => name)).to.deep.equal(before.map(({ name }) => name));
     for (const { state, appliedAt } of after) {
       expect(state).to.equal('applied');

@@ -14,7 +14,8 @@ import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { callBack, callbackFields } from '../../support/hub/payment.ts';
 import { until } from '../../support/until.ts';
 import { expectPrinted } from '../expect-schema.ts';
-import { ended, hubctl, type Result, start } from '../spawn-hubctl.ts';
+import { hubctlHere, type Printed } from '../run-here.ts';
+import { ended, start } from '../spawn-hubctl.ts';
 
 describe('hubctl with a hub and payment providers', function () {
   this.timeout(90_000); // it starts a hub and programs
@@ -25,7 +26,7 @@ describe('hubctl with a hub and payment providers', function () {
   let admin: Client<typeof PaymentAdminService>;
   let credentialsFile: string;
   const env = () => ({ HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });
-  const run = (...args: string[]): Promise<Result> => hubctl(args, env());
+  const run = (...args: string[]): Promise<Printed> => hubctlHere(args, env());
   const json = async (...args: string[]) => {
     const { code, stdout, stderr } = await run(...args, '--output', 'json');
     expect({ code, stderr }, args.join(' ')).to.deep.equal({ code: 0, stderr: '' });

@@ -2,13 +2,13 @@
 import { expect } from 'chai';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { query } from '../../support/postgres/databases.ts';
-import { hubctl } from '../spawn-hubctl.ts';
+import { hubctlHere } from '../run-here.ts';
 
 describe('hubctl retention prune', function () {
   this.timeout(120_000); // it starts a hub and programs
   let hub: TestHub;
   const run = (...args: string[]) =>
-    hubctl(['retention', 'prune', ...args], { HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });
+    hubctlHere(['retention', 'prune', ...args], { HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });
 
   before(async () => {
     hub = await startHub();

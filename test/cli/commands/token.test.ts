@@ -5,14 +5,14 @@ import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
 import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { startHub, type TestHub, transportTo } from '../../support/hub/hub.ts';
 import { createApp } from '../../support/hub/license.ts';
-import { hubctl, type Result } from '../spawn-hubctl.ts';
+import { hubctlHere, type Printed } from '../run-here.ts';
 
 describe('hubctl token', function () {
   this.timeout(60_000); // it starts a hub and programs
 
   let hub: TestHub;
-  const runAs = (token: string, ...args: string[]): Promise<Result> =>
-    hubctl(args, { HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: token });
+  const runAs = (token: string, ...args: string[]): Promise<Printed> =>
+    hubctlHere(args, { HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: token });
   const run = (...args: string[]) => runAs(hub.token, 'token', ...args);
   const json = async (...args: string[]) => {
     const { code, stdout, stderr } = await run(...args, '--output', 'json');

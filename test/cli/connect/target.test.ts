@@ -11,7 +11,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { resolveTarget } from '../../../cli/connect/target.ts';
 import { describeConnectError } from '../../../cli/errors/describe-connect-error.ts';
-import { hubctl } from '../spawn-hubctl.ts';
+import { hubctlHere } from '../run-here.ts';
 
 const flag = (value: string) => ({ value, from: '--flag' });
 
@@ -46,7 +46,7 @@ describe('a server that is not a hub', function () {
       await once(server, 'listening');
       const { port } = server.address() as AddressInfo; // it listens on a port
       const url = `http://127.0.0.1:${port}`;
-      const { code, stderr } = await hubctl(['app', 'list', '--server', url, '--token', 'hub_secret']);
+      const { code, stderr } = await hubctlHere(['app', 'list', '--server', url, '--token', 'hub_secret']);
       server.close();
       server.closeAllConnections();
       expect(stderr).to.match(
@@ -80,8 +80,8 @@ describe('a given data directory', function () {
   for (const how of ['--data-dir', 'HUB_DATA_DIR']) {
     const run = (value: string) =>
       how === '--data-dir'
-        ? hubctl(['app', 'list', how, value], { HUBCTL_TOKEN: 'hub_secret', HUB_DATA_DIR: '' })
-        : hubctl(['app', 'list'], { HUBCTL_TOKEN: 'hub_secret', [how]: value });
+        ? hubctlHere(['app', 'list', how, value], { HUBCTL_TOKEN: 'hub_secret', HUB_DATA_DIR: '' })
+        : hubctlHere(['app', 'list'], { HUBCTL_TOKEN: 'hub_secret', [how]: value });
 
     it(`by ${how} that does not exist is a usage error, and no other hub is called`, async () => {
       const { code, stderr } = await run(join(dir, 'mistyped'));

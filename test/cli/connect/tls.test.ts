@@ -17,7 +17,7 @@ import {
 } from '../../support/network/certificates.ts';
 import { createMigratedDatabase } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
-import { hubctl } from '../spawn-hubctl.ts';
+import { hubctlHere } from '../run-here.ts';
 
 describe('a core with TLS', function () {
   this.timeout(60_000); // it starts hubs and programs
@@ -48,7 +48,7 @@ describe('a core with TLS', function () {
     await certificates.remove();
   });
 
-  const local = (...args: string[]) => hubctl(args, { HUB_DATA_DIR: dataDir });
+  const local = (...args: string[]) => hubctlHere(args, { HUB_DATA_DIR: dataDir });
   const create = async (...args: string[]) =>
     JSON.parse((await local('token', 'create', ...args, '--output', 'json')).stdout);
 
@@ -57,7 +57,10 @@ describe('a core with TLS', function () {
     expect(await local('doctor')).to.satisfy(({ stdout }: { stdout: string }) =>
       stdout.includes(core.rpcUrl),
     );
-    const elsewhere = await hubctl(['app', 'list'], { HUBCTL_SERVER: core.rpcUrl, HUBCTL_TOKEN: 'hub_x' });
+    const elsewhere = await hubctlHere(['app', 'list'], {
+      HUBCTL_SERVER: core.rpcUrl,
+      HUBCTL_TOKEN: 'hub_x',
+    });
     expect(elsewhere).to.include({ code: 3, stdout: '' });
     expect(elsewhere.stderr).to.contain('--ca / HUBCTL_CA');
   });
@@ -82,17 +85,17 @@ describe('a core with TLS', function () {
   it('accepts remote callers with its CA and a token or a certificate', async () => {
     const { token } = await create('--role', 'viewer');
     const from = { HUBCTL_SERVER: core.rpcUrl, HUBCTL_CA: issuer.ca };
-    expect(await hubctl(['app', 'list'], { ...from, HUBCTL_TOKEN: token })).to.include({ code: 0 });
-    expect(await hubctl(['app', 'list'], from)).to.include({ code: 4 });
+    expect(await hubctlHere(['app', 'list'], { ...from, HUBCTL_TOKEN: token })).to.include({ code: 0 });
+    expect(await hubctlHere(['app', 'list'], from)).to.include({ code: 4 });
 
     await create('--role', 'viewer', '--certificate-subject', 'CN=desk');
     const desk = await issuer.issue('/CN=desk');
     const certified = { ...from, HUBCTL_CLIENT_CERT: desk.cert, HUBCTL_CLIENT_KEY: desk.key };
-    expect(await hubctl(['app', 'list'], certified)).to.include({ code: 0 });
-    const half = await hubctl(['app', 'list'], { ...from, HUBCTL_CLIENT_CERT: desk.cert });
+    expect(await hubctlHere(['app', 'list'], certified)).to.include({ code: 0 });
+    const half = await hubctlHere(['app', 'list'], { ...from, HUBCTL_CLIENT_CERT: desk.cert });
     expect(half).to.include({ code: 2 });
     expect(half.stderr).to.contain('--client-cert and --client-key together');
-    const plain = await hubctl(['app', 'list', '--ca', issuer.ca, '--server', 'http://127.0.0.1:1']);
+    const plain = await hubctlHere(['app', 'list', '--ca', issuer.ca, '--server', 'http://127.0.0.1:1']);
     expect(plain).to.include({ code: 2 });
   });
 

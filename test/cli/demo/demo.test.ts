@@ -14,6 +14,7 @@ import { activate, checkStatus, post } from '../../support/network/rest.ts';
 import { createDatabase, query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { expectPrinted } from '../expect-schema.ts';
+import { hubctlHere } from '../run-here.ts';
 import { HUBCTL, hubctl, start } from '../spawn-hubctl.ts';
 
 type Demo = { readonly printed: string; interrupt(): Promise<[code: number | null, printed: string]> };
@@ -117,30 +118,31 @@ describe('hubctl demo', function () {
   });
 
   it('charges through simulated providers, whose slots work again at the next start', async () => {
-    const words = ['--port', '0', '--simulator-port', '0', '--data-dir', dataDir];
-    const first = await startJson(words, {});
+    const database = { DATABASE_URL: await createDatabase() };
+    const words = ['--port', '0', '--data-dir', dataDir];
+    const first = await startJson([...words, '--simulator-port', '0'], database);
     const { slots, simulator, rpc, token } = first.report;
     expect(slots).to.deep.equal({ gateway_one: 'demo-one', gateway_two: 'demo-two' });
     const env = { HUBCTL_SERVER: rpc, HUBCTL_TOKEN: token };
     for (const slot of Object.values(slots)) {
       const create = `session create --slot ${slot} --amount 99.90 --currency BDT --output json`;
-      const { sessionId, providerPaymentId } = JSON.parse((await hubctl(create.split(' '), env)).stdout);
+      const { sessionId, providerPaymentId } = JSON.parse((await hubctlHere(create.split(' '), env)).stdout);
       const paid = await post(simulator, '/_control/pay', { ref: providerPaymentId });
       expect(paid).to.deep.include({ status: 200 });
-      const watched = await hubctl(['session', 'watch', sessionId, '--until-final'], env);
+      const watched = await hubctlHere(['session', 'watch', sessionId, '--until-final'], env);
       expect(watched.stdout, slot).to.contain('success');
-      const { stdout } = await hubctl(['session', 'inspect', sessionId, '--output', 'json'], env);
+      const { stdout } = await hubctlHere(['session', 'inspect', sessionId, '--output', 'json'], env);
       expect(JSON.parse(stdout).fees).to.have.length(1).and.have.nested.property('[0].amount', '1.50');
     }
     await first.interrupt();
 
     const port = new URL(simulator).port;
-    const again = await startJson(['--port', '0', '--data-dir', dataDir], {});
+    const again = await startJson(words, database);
     expect(again.report).to.deep.include({ slots, simulator });
     await again.interrupt();
     const blocker = createServer().listen(Number(port), '127.0.0.1');
     await once(blocker, 'listening');
-    const elsewhere = await startJson(['--port', '0', '--data-dir', dataDir], {});
+    const elsewhere = await startJson(words, database);
     blocker.close();
     const other = new URL(elsewhere.report.simulator).port;
     expect(other).not.to.equal(port);

@@ -22,7 +22,7 @@ import { createDatabase, query } from '../../support/postgres/databases.ts';
 import { requireRedis } from '../../support/redis/redis.ts';
 import { until } from '../../support/until.ts';
 import { expectPrinted } from '../expect-schema.ts';
-import { hubctl } from '../spawn-hubctl.ts';
+import { hubctlHere } from '../run-here.ts';
 
 /** The hub under test shares the process of mocha, whose memory grows from file to file. */
 function checkAndState({ check, state, detail }: CheckResult): string {
@@ -100,8 +100,8 @@ describe('hubctl doctor', function () {
   it('reports a healthy hub, as text and as JSON, and exits with 0', async () => {
     const env = { DATABASE_URL: hub.databaseUrl, HUB_DATA_DIR: hub.dataDir };
     const [words, json] = await Promise.all([
-      hubctl(['doctor'], env),
-      hubctl(['doctor', '--output', 'json'], env),
+      hubctlHere(['doctor'], env),
+      hubctlHere(['doctor', '--output', 'json'], env),
     ]);
     expect(words).to.include({ code: 0, stderr: '' });
     expect(words.stdout).to.match(/^signing keys +ok +all 1 can be decrypted$/m);
@@ -130,8 +130,8 @@ describe('hubctl doctor', function () {
   it('exits with 1 and a remedy for each failed check', async () => {
     const env = { DATABASE_URL: 'postgres://hub:correct-horse@127.0.0.1:1/hub', HUB_DATA_DIR: hub.dataDir };
     const [words, json] = await Promise.all([
-      hubctl(['doctor'], env),
-      hubctl(['doctor', '--output', 'json'], env),
+      hubctlHere(['doctor'], env),
+      hubctlHere(['doctor', '--output', 'json'], env),
     ]);
     expect(words).to.include({ code: 1, stderr: 'hubctl: 1 of 19 checks failed.\n' });
     expect(words.stdout).to.match(/^database +failed .*ECONNREFUSED.*Remedy: start it/m);

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
-import { hubctl } from '../spawn-hubctl.ts';
+import { hubctlHere } from '../run-here.ts';
 
 const CHARGE = '--slot main --amount 1 --currency BDT';
 const SESSION_ID = 'chs_01k8e7qk3vf2tb5s0w9m4x6ydz';
@@ -20,7 +20,7 @@ describe('hubctl with invalid input', function () {
   /** Words are separated by spaces; an underscore stands for an empty one. */
   const complaint = async (line: string): Promise<string> => {
     const words = line.split(' ').map((word) => (word === '_' ? '' : word));
-    const { code, stdout, stderr } = await hubctl(words, {
+    const { code, stdout, stderr } = await hubctlHere(words, {
       HUBCTL_SERVER: hub.rpcUrl,
       HUBCTL_TOKEN: hub.token,
     });
@@ -124,12 +124,12 @@ describe('hubctl with invalid input', function () {
   });
 
   it('marks required options in its help, and lists global options in one place only', async () => {
-    const { stdout } = await hubctl(['slot', 'add', '--help']);
+    const { stdout } = await hubctlHere(['slot', 'add', '--help']);
     expect(stdout).to.match(/--gateway <gateway> +required: gateway, such as/);
     expect(stdout).to.match(/^Usage: hubctl slot add --gateway <gateway> --environment <where> /);
     expect(stdout).to.match(/--base-url <url> +address/);
     expect(stdout).not.to.contain('--client-cert');
     expect(stdout).to.match(/hubctl --help\n$/);
-    expect((await hubctl(['--help'])).stdout).to.contain('--client-cert');
+    expect((await hubctlHere(['--help'])).stdout).to.contain('--client-cert');
   });
 });

@@ -6,8 +6,7 @@ import { SIGNING_KEY_STATES } from '../../../cli/views/licensing/app.ts';
 import { LICENSE_STATES, licenseView } from '../../../cli/views/licensing/license.ts';
 import { SLOT_ENVIRONMENTS } from '../../../cli/views/payments/slot.ts';
 import { LicenseSchema, LicenseState, SigningKeyState } from '../../../gen/hub/license/v1/license_pb.ts';
-import { CallbackState, ChargeStatus, SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { CALLBACK_STATES, CHARGE_STATUSES } from '../../../lib/presentation/words.ts';
+import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 
 const ISSUED = timestampFromDate(new Date('2026-03-01T10:30:00.250Z'));
 
@@ -21,8 +20,6 @@ describe('views', () => {
       );
     expect(LICENSE_STATES).to.deep.equal(words(LicenseState));
     expect(SIGNING_KEY_STATES).to.deep.equal(words(SigningKeyState));
-    expect(CHARGE_STATUSES).to.deep.equal(words(ChargeStatus));
-    expect(CALLBACK_STATES).to.deep.equal(words(CallbackState));
     expect(SLOT_ENVIRONMENTS).to.deep.equal(words(SlotEnvironment));
   });
 

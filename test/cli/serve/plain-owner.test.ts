@@ -6,7 +6,7 @@ import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
 import { IS_LONG } from '../../support/long.ts';
 import { createDatabase, createDatabaseOfTwoRoles, query } from '../../support/postgres/databases.ts';
-import { hubctl } from '../spawn-hubctl.ts';
+import { hubctlHere } from '../run-here.ts';
 
 type Roles = { readonly owner: string; readonly serving: string };
 
@@ -35,7 +35,7 @@ describe('a hub without a superuser', function () {
   });
 
   const run = async (env: Record<string, string>, ...words: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await hubctl(words, env);
+    const { code, stdout, stderr } = await hubctlHere(words, env);
     expect(code, `${words.join(' ')}: ${stderr}`).to.equal(0);
     return stdout;
   };

@@ -61,7 +61,7 @@ describe('hubs on one database', function () {
     ]);
     expect(stranger.code).to.equal(1);
     expect(stranger.stderr).to.match(
-      /^hubctl: the secrets in this database are sealed with master key [0-9a-f]{16}, and this hub has [0-9a-f]{16}: set HUB_MASTER_KEY_FILE to .*\n$/,
+      /^hubctl: the secrets in this database are encrypted with master key [0-9a-f]{16}, and this hub has [0-9a-f]{16}: set HUB_MASTER_KEY_FILE to .*\n$/,
     );
     expect(stranger.stderr).not.to.contain(key);
     expect({ code: lost.code, stderr: lost.stderr }).to.deep.equal({

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
@@ -11,6 +12,8 @@ import { createMigratedDatabase } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 
 const CLIENTS = 16;
+/** Keeps requests under way at all times, and leaves the processor to the hubs that start. */
+const PAUSE_MS = 10;
 const ROUNDS = 2;
 
 describe('a gateway with two cores', function () {
@@ -56,7 +59,10 @@ describe('a gateway with two cores', function () {
     const answers: number[] = [];
     let isOver = false;
     const clients = Array.from({ length: CLIENTS }, async () => {
-      while (!isOver) answers.push(await ask().catch(() => 0));
+      while (!isOver) {
+        answers.push(await ask().catch(() => 0));
+        await setTimeout(PAUSE_MS);
+      }
     });
     for (let round = 0; round < ROUNDS; round++) {
       const seen = answers.length;
@@ -85,6 +91,7 @@ describe('a gateway with two cores', function () {
           : await fetch(`${gateway.gatewayUrl}/v1/activate`, { method: 'POST', headers, body });
         await answer.text();
         seen.push({ status: answer.status, isRead, retryAfter: answer.headers.get('retry-after') });
+        await setTimeout(PAUSE_MS);
       }
     };
     const clients = Array.from({ length: CLIENTS }, (_, number) => client(number));

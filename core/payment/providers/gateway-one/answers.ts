@@ -19,7 +19,7 @@ import {
   readObject,
   requiredId,
   requiredText,
-} from '../http.ts';
+} from '../read-answer.ts';
 
 const STANDING = new Set(['VALID', 'VALIDATED']);
 // The only statuses of a payment that was made and no longer stands. A partial refund has none.

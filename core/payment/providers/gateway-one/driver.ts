@@ -14,7 +14,7 @@ import {
   RISKY_PAYMENTS_VALUES,
   type Verdict,
 } from '../driver.ts';
-import { type Answer, readAnswer } from '../http.ts';
+import { type Answer, readAnswer } from '../read-answer.ts';
 import { recordStep, redactSecrets } from '../record-calls.ts';
 import { complaintOf, judgeQuery, judgeValidation, readCheckout, readPayments } from './answers.ts';
 

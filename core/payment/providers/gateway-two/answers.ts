@@ -17,7 +17,7 @@ import {
   readMoney,
   requiredId,
   requiredText,
-} from '../http.ts';
+} from '../read-answer.ts';
 
 /** An answer in any of the provider's envelopes: `statusCode`, `errorCode`, or a bare `message`. */
 export type Reply = {

@@ -1266,7 +1266,7 @@ export const ReencryptSecretsRequestSchema: GenMessage<ReencryptSecretsRequest> 
  */
 export type ReencryptSecretsResponse = Message<"hub.payment.v1.ReencryptSecretsResponse"> & {
   /**
-   * Number of secrets that were re-sealed with the first key.
+   * Number of secrets that were encrypted again with the first key.
    *
    * @generated from field: int32 resealed = 1;
    */
@@ -1307,7 +1307,7 @@ export const PaymentAdminService: GenService<{
     output: typeof ListGatewaysResponseSchema;
   },
   /**
-   * Adds a slot and seals its credentials.
+   * Adds a slot and encrypts its credentials.
    *
    * Errors: slot_exists (already exists), gateway_unknown (not found), credentials_invalid, base_url_invalid
    * and slot_option_invalid (invalid argument), too_many (failed precondition; the limit is 1000).
@@ -1557,7 +1557,7 @@ export const PaymentAdminService: GenService<{
     output: typeof SummarizeUsageResponseSchema;
   },
   /**
-   * Re-seals all secrets with the first master key of the hub's key ring, without downtime.
+   * Encrypts all secrets again with the first master key of the hub's key ring, without downtime.
    *
    * @generated from rpc hub.payment.v1.PaymentAdminService.ReencryptSecrets
    */

@@ -871,7 +871,7 @@ export const FeeRuleSchema: GenMessage<FeeRule> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment, 10);
 
 /**
- * An account at a payment provider. Its credentials are sealed and never shown.
+ * An account at a payment provider. Its credentials are encrypted and never shown.
  *
  * @generated from message hub.payment.v1.Slot
  */

@@ -1,7 +1,7 @@
 // An older hub on a schema that a newer one has migrated: it refuses, unless the migrations are marked as compatible.
 import { expect } from 'chai';
 import type { DestinationStream } from 'pino';
-import { hubctl } from '../../../cli/spawn-hubctl.ts';
+import { hubctlHere } from '../../../cli/run-here.ts';
 import { startHub, type TestHub } from '../../../support/hub/hub.ts';
 import { query } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
@@ -45,8 +45,8 @@ describe('a hub on a newer schema', function () {
       /the schema of the database is newer than this hub \(\d+\.\d+\.\d+\S*\): the migration Migration20991231000001_invented is unknown\. Start the newer hub, or restore a backup/;
     expect(await startAnother()).to.match(message);
     const [migrated, examined] = await Promise.all([
-      hubctl(['migration', 'apply'], env),
-      hubctl(['doctor'], env),
+      hubctlHere(['migration', 'apply'], env),
+      hubctlHere(['doctor'], env),
     ]);
     expect(migrated).to.include({ code: 1, stdout: '' });
     expect(migrated.stderr).to.match(message);
@@ -58,7 +58,7 @@ describe('a hub on a newer schema', function () {
     await apply('000000', true);
     await apply('000001', true);
     expect(await startAnother()).to.equal('it started');
-    expect((await hubctl(['migration', 'apply'], env)).code).to.equal(0);
+    expect((await hubctlHere(['migration', 'apply'], env)).code).to.equal(0);
   });
 
   it('stays ready while it serves, or logs why it is not', async () => {

@@ -11,7 +11,7 @@ import { JOB_TABLES } from '../../../../core/payment/callbacks/job-queue.ts';
 import { bringUpToDate } from '../../../../core/prepare-schema.ts';
 import { AuditService } from '../../../../gen/hub/access/v1/audit_service_pb.ts';
 import { RetentionService } from '../../../../gen/hub/retention/v1/retention_service_pb.ts';
-import { hubctl } from '../../../cli/spawn-hubctl.ts';
+import { hubctlHere } from '../../../cli/run-here.ts';
 import { discard, makeDataDir } from '../../../support/hub/data-dir.ts';
 import { startHub, type TestHub } from '../../../support/hub/hub.ts';
 import { issueLicense } from '../../../support/hub/license.ts';
@@ -173,7 +173,10 @@ describe('a hub in a schema of its own', function () {
     const [file, passphrase] = [join(directory, 'hub.age'), join(directory, 'passphrase')];
     await writeFile(passphrase, 'correct horse battery staple\n', { mode: 0o600 });
     const from = { DATABASE_URL: url, HUB_DATABASE_SCHEMA: 'one', HUB_DATA_DIR: payments.hub.dataDir };
-    const created = await hubctl(['backup', 'create', '--out', file, '--passphrase-file', passphrase], from);
+    const created = await hubctlHere(
+      ['backup', 'create', '--out', file, '--passphrase-file', passphrase],
+      from,
+    );
     expect({ code: created.code, stderr: created.stderr }).to.deep.equal({ code: 0, stderr: '' });
     await payments.stop();
 
@@ -182,13 +185,13 @@ describe('a hub in a schema of its own', function () {
     await query(target, `create schema two authorization ${other.role}`);
     const dataDir = join(directory, 'restored');
     const into = { DATABASE_URL: other.url, HUB_DATABASE_SCHEMA: 'two', HUB_DATA_DIR: dataDir };
-    const restored = await hubctl(['backup', 'restore', file, '--passphrase-file', passphrase], into);
+    const restored = await hubctlHere(['backup', 'restore', file, '--passphrase-file', passphrase], into);
     expect(restored.code, restored.stderr).to.equal(0);
     const beside = { dataDir, databaseUrl: other.url };
     const hub = await startHub({ settings: { databaseSchema: 'two' }, beside });
     expect(await verifies(hub)).to.equal(true);
     expect((await activate(hub.gatewayUrl, licenseKey, 'machine-1')).status).to.equal(200);
-    const doctor = await hubctl(['doctor', '--output', 'json'], into);
+    const doctor = await hubctlHere(['doctor', '--output', 'json'], into);
     expect(doctor.stdout).not.to.contain('"failed"');
     await hub.stop();
     expect((await query<{ schema: string }>(target, EVERYWHERE)).map(({ schema }) => schema)).not.to.include(
@@ -199,7 +202,7 @@ describe('a hub in a schema of its own', function () {
   it('is served by a role that owns nothing in it', async () => {
     const [owner, serving] = [await plainRole(), await plainRole()];
     await query(admin, `create schema hub authorization ${owner.role}`);
-    const migrated = await hubctl(['migration', 'apply', '--serving-role', serving.role], {
+    const migrated = await hubctlHere(['migration', 'apply', '--serving-role', serving.role], {
       DATABASE_URL: owner.url,
       HUB_DATABASE_SCHEMA: 'hub',
     });

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import type pg from 'pg';
 import { ActorKind, AuditService } from '../../../../gen/hub/access/v1/audit_service_pb.ts';
 import { RetentionService } from '../../../../gen/hub/retention/v1/retention_service_pb.ts';
-import { hubctl } from '../../../cli/spawn-hubctl.ts';
+import { hubctlHere } from '../../../cli/run-here.ts';
 import { codeRows, readPage } from '../../../docs/markdown.ts';
 import { startHub } from '../../../support/hub/hub.ts';
 import { issueLicense } from '../../../support/hub/license.ts';
@@ -40,7 +40,8 @@ describe('a hub that serves with a role other than the owner of the schema', fun
   let servingRole: string;
   let payments: Payments;
 
-  const migrate = (...words: string[]) => hubctl(['migration', 'apply', ...words], { DATABASE_URL: owner });
+  const migrate = (...words: string[]) =>
+    hubctlHere(['migration', 'apply', ...words], { DATABASE_URL: owner });
 
   before(async () => {
     ({ owner, serving } = await createDatabaseOfTwoRoles());

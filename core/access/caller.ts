@@ -58,6 +58,11 @@ export function isLimited(context: HandlerContext): boolean {
   return context.values.get(callerKey)?.scope !== undefined;
 }
 
+/** The apps that the caller is limited to; undefined if it is not limited. */
+export function appsOf({ values }: Pick<HandlerContext, 'values'>): readonly string[] | undefined {
+  return values.get(callerKey)?.scope?.apps;
+}
+
 /** @throws Error if there is no caller: public RPCs must not record changes */
 export function actorOf({ values }: Pick<HandlerContext, 'values'>): Actor {
   const caller = callerFacts(values);

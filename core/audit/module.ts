@@ -12,6 +12,7 @@ import type { SealedColumn } from '../storage/secrets/reseal.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
 import { beginFirstChain } from './begin-chain.ts';
 import { AUDIT_KEY } from './chain-key.ts';
+import type { AuditEntry } from './entities.ts';
 import type { HeadFile } from './head-file.ts';
 import { createHeadMonitor } from './head-monitor.ts';
 import { startLinkTask } from './link-task.ts';
@@ -23,6 +24,8 @@ import { createAuditService } from './service.ts';
 export type AuditModuleOptions = {
   readonly db: Database;
   readonly sealer: Sealer;
+  /** Opens the sealed values of entries that are listed. */
+  readonly openEntries: (entries: readonly AuditEntry[]) => Promise<AuditEntry[]>;
   /** Where this hub saves the last head it has seen. */
   readonly headFile: HeadFile;
   readonly clock: Clock;
@@ -47,7 +50,7 @@ export type AuditModule = {
  * hub still serves; new entries wait for their links until an admin begins a new chain.
  */
 export async function createAuditModule(options: AuditModuleOptions): Promise<AuditModule> {
-  const { db, sealer, headFile, clock, logger, metrics, task } = options;
+  const { db, sealer, openEntries, headFile, clock, logger, metrics, task } = options;
   const { pool } = db;
   const chain = { pool, sealer, clock };
   await beginFirstChain(chain, await headFile.read());
@@ -75,7 +78,7 @@ export async function createAuditModule(options: AuditModuleOptions): Promise<Au
     () => (linkTask.stopped ? 1 : 0),
   );
   return {
-    services: [serve(AuditService, createAuditService({ db, chain, link, headMonitor }))],
+    services: [serve(AuditService, createAuditService({ db, chain, link, headMonitor, openEntries }))],
     secrets: [AUDIT_KEY],
     pruneGuard: createAuditPruneGuard(chain, link),
     figures: auditMetrics,

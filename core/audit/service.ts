@@ -13,7 +13,7 @@ import { beginChain } from './begin-chain.ts';
 import { beginOf, type ChainOptions, formatHead, parseHead } from './chain.ts';
 import { readChainKey } from './chain-key.ts';
 import { ignoreChainStopped } from './chain-stopped.ts';
-import type { ActorKind, Facts } from './entities.ts';
+import type { ActorKind, AuditEntry, Facts } from './entities.ts';
 import { exportEntries, type LinkedEntry } from './export-entries.ts';
 import type { HeadMonitor } from './head-monitor.ts';
 import { listEntries } from './list-entries.ts';
@@ -26,10 +26,12 @@ export type AuditServiceOptions = {
   /** Links all committed entries. */
   readonly link: () => Promise<void>;
   readonly headMonitor: HeadMonitor;
+  /** Opens the sealed values of entries. */
+  readonly openEntries: (entries: readonly AuditEntry[]) => Promise<AuditEntry[]>;
 };
 
 export function createAuditService(options: AuditServiceOptions): ServiceImpl<typeof AuditService> {
-  const { db, chain, link, headMonitor } = options;
+  const { db, chain, link, headMonitor, openEntries } = options;
   let isVerifying = false;
   return {
     async listAuditEntries(request) {
@@ -44,7 +46,7 @@ export function createAuditService(options: AuditServiceOptions): ServiceImpl<ty
         until: until && readTimestamp('until', until),
       };
       const { items, nextPageToken } = await listEntries(db, filter, { pageSize, pageToken });
-      return { entries: items.map(entryToProto), nextPageToken };
+      return { entries: (await openEntries(items)).map(entryToProto), nextPageToken };
     },
 
     async *exportAuditLog({ afterSeq }) {

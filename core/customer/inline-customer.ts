@@ -1,6 +1,10 @@
 // Finds or creates the customer that another request describes by name and email.
 import type { ClientBase } from 'pg';
-import { newUuid } from '../ids.ts';
+import type { Actor } from '../access/caller.ts';
+import { recordChangeNow } from '../audit/record.ts';
+import { formatId, newUuid } from '../ids.ts';
+import type { Sealer } from '../storage/secrets/sealing.ts';
+import { newDataKey } from './personal-data.ts';
 
 export type InlineCustomer = {
   /** Empty if the request has only an email. */
@@ -8,41 +12,87 @@ export type InlineCustomer = {
   readonly email: string | undefined;
 };
 
+export type InlineCustomerOptions = {
+  /** Seals the personal data in the audit log. */
+  readonly sealer: Sealer;
+  readonly actor: Actor;
+  readonly now: Date;
+  /**
+   * The apps that the caller's token is limited to: only customers with a license in one of them are found.
+   * Undefined if it is not limited.
+   */
+  readonly apps: readonly string[] | undefined;
+};
+
 /**
  * The id of the customer with this email, or without an email of the customer who has this name and no email.
- * Creates the customer if there is none; never changes an existing one.
+ * Creates the customer if there is none; never changes an existing one. The customer cannot be erased before the
+ * end of the transaction.
  */
 export async function findOrCreateCustomer(
   client: ClientBase,
-  { name, email }: InlineCustomer,
-  now: Date,
+  customer: InlineCustomer,
+  options: InlineCustomerOptions,
 ): Promise<string> {
+  const { name, email } = customer;
   // Of concurrent requests for the same customer, one creates it.
   await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
     `customer ${email?.toLowerCase() ?? name}`,
   ]);
+  return (
+    (await findCustomer(client, customer, options.apps)) ?? (await insertCustomer(client, customer, options))
+  );
+}
+
+/** license_customer_idx, app_pkey */
+const IS_VISIBLE = `
+  ($2::text[] is null or exists (
+    select from license l join app a on a.id = l.app_id where l.customer_id = c.id and a.slug = any($2)))`;
+
+async function findCustomer(
+  client: ClientBase,
+  { name, email }: InlineCustomer,
+  apps: readonly string[] | undefined,
+): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string }>(
     email === undefined
       ? {
           name: 'customer_by_name',
           // customer_name_idx
-          text: 'select id from customer where name = $1 and email is null order by id limit 1',
-          values: [name],
+          text: `select c.id from customer c
+                 where c.name = $1 and c.email is null and c.erased_at is null and ${IS_VISIBLE}
+                 order by c.id limit 1 for share of c`,
+          values: [name, apps ?? null],
         }
       : {
           name: 'customer_by_email',
           // customer_email_idx
-          text: 'select id from customer where lower(email) = lower($1) order by id limit 1',
-          values: [email],
+          text: `select c.id from customer c where lower(c.email) = lower($1) and ${IS_VISIBLE}
+                 order by c.id limit 1 for share of c`,
+          values: [email, apps ?? null],
         },
   );
-  const [found] = rows;
-  if (found !== undefined) return found.id;
+  return rows[0]?.id;
+}
+
+async function insertCustomer(
+  client: ClientBase,
+  { name, email }: InlineCustomer,
+  { sealer, actor, now }: InlineCustomerOptions,
+): Promise<string> {
   const id = newUuid();
+  const key = newDataKey(sealer, id);
+  const values = { name: name || (email ?? ''), email: email ?? null };
   await client.query({
-    name: 'insert_customer',
-    text: 'insert into customer (id, name, email, created_at) values ($1, $2, $3, $4)',
-    values: [id, name || email, email ?? null, now],
+    name: 'insert_inline_customer',
+    text: 'insert into customer (id, name, email, sealed_data_key, created_at) values ($1, $2, $3, $4, $5)',
+    values: [id, values.name, values.email, key.sealedKey, now],
+  });
+  await recordChangeNow(client, actor, now, {
+    action: 'customer.create',
+    subject: formatId('cus', id),
+    before: null,
+    after: key.sealFacts({ ...values, externalRef: null, metadata: null }),
   });
   return id;
 }

@@ -11,6 +11,8 @@ import { createTokens } from '../access/tokens.ts';
 import { openHeadFile } from '../audit/head-file.ts';
 import { createAuditModule } from '../audit/module.ts';
 import { systemClock } from '../clock.ts';
+import { CUSTOMER_SECRETS, createCustomerModule } from '../customer/module.ts';
+import { createOpenEntries } from '../customer/personal-data.ts';
 import { createLicenseModule } from '../license/module.ts';
 import { createPaymentModule } from '../payment/module.ts';
 import { createPrune } from '../retention/prune.ts';
@@ -41,6 +43,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
   const audit = await createAuditModule({
     db,
     sealer,
+    openEntries: createOpenEntries(db.pool, sealer),
     headFile: openHeadFile(config.auditHeadFile ?? dataDir.auditHeadFile),
     clock,
     logger,
@@ -57,7 +60,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
     db,
     address,
     sealer,
-    otherSecrets: [...licenses.secrets, ...audit.secrets],
+    otherSecrets: [...licenses.secrets, ...CUSTOMER_SECRETS, ...audit.secrets],
     clock,
     logger,
     metrics,
@@ -65,6 +68,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
     ending: options.ending,
   });
   undo.defer(() => payments.close());
+  const customers = createCustomerModule({ db, sealer, clock, erasers: [] });
   measureDatabase({
     pool: db.pool,
     poolSize: config.poolSize,
@@ -77,6 +81,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
   return {
     services: [
       ...licenses.services,
+      ...customers.services,
       ...payments.services,
       ...audit.services,
       serve(AccessService, createAccessService(config.version, options.givenClock ?? systemClock)),

@@ -1,7 +1,7 @@
 // LicenseAdminService: administration of apps, licenses, seats and limit profiles.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { actorOf } from '../access/caller.ts';
+import { actorOf, appsOf } from '../access/caller.ts';
 import type { Clock } from '../clock.ts';
 import { readTimestamp } from '../timestamp.ts';
 import type { createApps } from './admin/apps.ts';
@@ -76,6 +76,7 @@ export function createLicenseAdminService(
           expiresAt: request.expiresAt && readTimestamp('expiresAt', request.expiresAt),
           leaseDays: request.leaseDays,
           count: request.count || 1,
+          callerApps: appsOf(context),
         },
         actorOf(context),
       );

@@ -64,7 +64,7 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
   const adminService = createLicenseAdminService({
     apps: createApps({ db, sealer, clock }),
     limitProfiles,
-    issueLicenses: createIssueLicenses({ db, clock }),
+    issueLicenses: createIssueLicenses({ db, sealer, clock }),
     licenses: createLicenses({ db, clock }),
     seats: createSeats({ db, metrics, clock }),
     clock,

@@ -1,6 +1,10 @@
 // Inserts issued licenses. In SQL, because one request issues up to 1000 licenses.
 import type { Pool, PoolClient, QueryConfig } from 'pg';
-import { findOrCreateCustomer, type InlineCustomer } from '../../customer/inline-customer.ts';
+import {
+  findOrCreateCustomer,
+  type InlineCustomer,
+  type InlineCustomerOptions,
+} from '../../customer/inline-customer.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { License } from '../entities.ts';
 import { HASH_BYTES } from '../keys/license-key.ts';
@@ -21,11 +25,11 @@ export async function insertLicenses(
   pool: Pool,
   licenses: readonly LicenseKeyRow[],
   terms: IssueTerms,
-  customer: InlineCustomer | undefined,
+  customer: (InlineCustomer & InlineCustomerOptions) | undefined,
   record: (client: PoolClient) => Promise<void>,
 ): Promise<void> {
   await inTransaction(pool, async (client, send) => {
-    const customerId = customer && (await findOrCreateCustomer(client, customer, terms.createdAt));
+    const customerId = customer && (await findOrCreateCustomer(client, customer, customer));
     send(insertStatement(licenses, terms, customerId ?? null));
     await record(client);
   });

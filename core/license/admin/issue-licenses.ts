@@ -5,6 +5,7 @@ import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
+import type { Sealer } from '../../storage/secrets/sealing.ts';
 import type { License } from '../entities.ts';
 import { hashLicenseKey, licenseKeyHint, newLicenseKeys } from '../keys/license-key.ts';
 import type { Limits } from '../terms.ts';
@@ -24,11 +25,13 @@ export type IssueRequest = {
   readonly expiresAt: Date | undefined;
   readonly leaseDays: number | undefined;
   readonly count: number;
+  /** The apps that the caller's token is limited to; undefined if it is not limited. */
+  readonly callerApps: readonly string[] | undefined;
 };
 
 export type Issued = { readonly license: License; readonly licenseKey: string };
 
-export type IssueOptions = { readonly db: Database; readonly clock: Clock };
+export type IssueOptions = { readonly db: Database; readonly sealer: Sealer; readonly clock: Clock };
 
 // RFC 3339 has four digits for the year.
 const END_OF_TIME = new Date('9999-12-31T23:59:59.999Z');
@@ -37,7 +40,7 @@ const END_OF_TIME = new Date('9999-12-31T23:59:59.999Z');
  * Issues all licenses or none. Rejects with HubError `app_unknown`, `limit_profile_unknown` or
  * `expiry_invalid`.
  */
-export function createIssueLicenses({ db, clock }: IssueOptions) {
+export function createIssueLicenses({ db, sealer, clock }: IssueOptions) {
   return async (request: IssueRequest, actor: Actor): Promise<Issued[]> => {
     const now = clock();
     if (request.expiresAt && !(request.expiresAt > now && request.expiresAt <= END_OF_TIME)) {
@@ -64,7 +67,9 @@ export function createIssueLicenses({ db, clock }: IssueOptions) {
     });
     const [first, last] = [issued.at(0), issued.at(-1)];
     const customer =
-      request.customer === undefined ? undefined : { name: request.customer, email: undefined };
+      request.customer === undefined
+        ? undefined
+        : { name: request.customer, email: undefined, sealer, actor, now, apps: request.callerApps };
     await insertLicenses(db.pool, issued, terms, customer, (client) =>
       recordChangeNow(client, actor, now, {
         action: 'license.issue',

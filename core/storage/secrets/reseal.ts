@@ -34,6 +34,7 @@ export type ResealOptions = {
 };
 
 const BATCH = 50;
+const FIRST = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Adds the sealing key to master_key_use, re-seals all values, and removes keys that seal nothing, so that
@@ -73,13 +74,19 @@ async function resealColumn(
   { table, idColumn, sealedColumn, about }: SealedColumn,
 ): Promise<number> {
   let resealed = 0;
-  for (;;) {
+  for (let after = FIRST; ; ) {
     const { rows } = await pool.query<{ id: string; sealed: Buffer }>(
       `select ${idColumn} as id, ${sealedColumn} as sealed from ${table}
-       where ${keyIdIn(sealedColumn)} <> $1 order by ${idColumn} limit ${BATCH}`,
-      [masterKeyId],
+       where ${keyIdIn(sealedColumn)} <> $1 and ${idColumn} >= $2 order by ${idColumn} limit ${BATCH}`,
+      [masterKeyId, after],
     );
-    if (rows.length === 0) return resealed;
+    const last = rows.at(-1);
+    if (last === undefined) {
+      if (after === FIRST) return resealed;
+      after = FIRST;
+      continue;
+    }
+    after = last.id;
     for (const { id, sealed } of rows) {
       const plaintext = sealer.open(sealed, about(id));
       const resealedValue = sealer.seal(plaintext, about(id));

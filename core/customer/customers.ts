@@ -1,0 +1,222 @@
+// Administration of customers: create, get, list, update.
+import type { ClientBase } from 'pg';
+import type { Actor } from '../access/caller.ts';
+import { recordChangeNow } from '../audit/record.ts';
+import type { Clock } from '../clock.ts';
+import { HubError } from '../errors.ts';
+import { findEarlierResult, rememberRequest } from '../idempotency/once.ts';
+import { formatId, newUuid, parseId } from '../ids.ts';
+import type { Database } from '../storage/database.ts';
+import type { Sealer } from '../storage/secrets/sealing.ts';
+import type { Page, PageRequest } from '../storage/sql/page.ts';
+import { inTransaction } from '../storage/sql/transaction.ts';
+import { type Customer, CustomerSchema } from './entities.ts';
+import { type CustomerFilter, listCustomers } from './list-customers.ts';
+import { type DataKey, newDataKey, openDataKey } from './personal-data.ts';
+
+/** The personal data of a customer. */
+export type PersonalData = Pick<Customer, 'name' | 'metadata'> & {
+  readonly email: string | null;
+  readonly externalRef: string | null;
+};
+
+export type CustomersOptions = {
+  readonly db: Database;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+};
+
+export function createCustomers({ db, sealer, clock }: CustomersOptions) {
+  const { pool } = db;
+
+  /** @throws HubError `customer_unknown` */
+  const get = async (customerId: string): Promise<Customer> => {
+    const id = parseId('cus', customerId);
+    const found = id ? await db.em().findOne(CustomerSchema, { id }) : null;
+    if (found === null) throw customerUnknown();
+    return found;
+  };
+
+  return {
+    get,
+
+    /**
+     * A repeated call with the same idempotency key returns the same customer.
+     * @throws HubError `external_ref_taken`, `idempotency_key_reused`
+     */
+    async create(data: PersonalData, idempotencyKey: string | undefined, actor: Actor): Promise<Customer> {
+      const request =
+        idempotencyKey === undefined
+          ? undefined
+          : { scope: 'CreateCustomer', key: idempotencyKey, request: data };
+      const find = async () => request && (await findEarlierResult(pool, request))?.ids[0];
+      const earlier = await find();
+      if (earlier !== undefined) return get(formatId('cus', earlier));
+      const now = clock();
+      const id = newUuid();
+      const isCreated = await inTransaction(pool, async (client) => {
+        const remembered =
+          request === undefined ||
+          (await rememberRequest(client, { ...request, result: { ids: [id] }, at: now }));
+        if (!remembered) return false;
+        const key = newDataKey(sealer, id);
+        await requireFreeReference(client, data.externalRef, id);
+        await insertCustomer(client, { id, data, key, now });
+        if (request !== undefined) await nameCustomerOf(client, request, id);
+        await recordChangeNow(client, actor, now, {
+          action: 'customer.create',
+          subject: formatId('cus', id),
+          before: null,
+          after: key.sealFacts(factsOf(data)),
+        });
+        return true;
+      });
+      return get(formatId('cus', isCreated ? id : ((await find()) ?? id)));
+    },
+
+    /** Newest first. @throws HubError `app_unknown`, `page_token_invalid` */
+    list(filter: CustomerFilter, request: PageRequest): Promise<Page<Customer>> {
+      return listCustomers(db, filter, request);
+    },
+
+    /**
+     * Changes what `change` returns. Without a difference, nothing is recorded.
+     * @throws HubError `customer_unknown`, `customer_erased`, `external_ref_taken`; the errors of `change`
+     */
+    async update(
+      customerId: string,
+      change: (current: PersonalData) => PersonalData,
+      actor: Actor,
+    ): Promise<Customer> {
+      await inTransaction(pool, async (client) => {
+        const { id, sealedDataKey, isErased, ...before } = await lockCustomer(client, customerId);
+        if (isErased) {
+          throw new HubError('customer_erased', 'the personal data of this customer is erased', {
+            field: 'customerId',
+          });
+        }
+        const after = change(before);
+        const changed = changedFacts(factsOf(before), factsOf(after));
+        if (changed === undefined) return;
+        const key = sealedDataKey ? openDataKey(sealer, id, sealedDataKey) : newDataKey(sealer, id);
+        if (after.externalRef !== before.externalRef)
+          await requireFreeReference(client, after.externalRef, id);
+        await client.query({
+          name: 'update_customer',
+          // customer_pkey
+          text: `update customer set name = $2, email = $3, external_ref = $4, metadata = $5, sealed_data_key = $6
+                 where id = $1`,
+          values: [id, after.name, after.email, after.externalRef, after.metadata, key.sealedKey],
+        });
+        await recordChangeNow(client, actor, clock(), {
+          action: 'customer.update',
+          subject: customerId,
+          before: key.sealFacts(changed.before),
+          after: key.sealFacts(changed.after),
+        });
+      });
+      return get(customerId);
+    },
+  };
+}
+
+export type LockedCustomer = PersonalData & {
+  readonly id: string;
+  readonly sealedDataKey: Buffer | null;
+  readonly isErased: boolean;
+};
+
+/** Locks the customer until the end of the transaction. @throws HubError `customer_unknown` */
+export async function lockCustomer(client: ClientBase, customerId: string): Promise<LockedCustomer> {
+  const { rows } = await client.query<LockedCustomer>({
+    name: 'lock_customer',
+    // customer_pkey
+    text: `select id, name, email, external_ref as "externalRef", metadata, sealed_data_key as "sealedDataKey",
+                  erased_at is not null as "isErased"
+           from customer where id = $1 for update`,
+    values: [parseId('cus', customerId) ?? null],
+  });
+  const [found] = rows;
+  if (found === undefined) throw customerUnknown();
+  return found;
+}
+
+function customerUnknown(): HubError {
+  return new HubError('customer_unknown', 'there is no customer with this id', { field: 'customerId' });
+}
+
+/**
+ * Checks before the write, under a lock, that no other customer has the reference: PostgreSQL would write a
+ * refused value to its log.
+ */
+async function requireFreeReference(
+  client: ClientBase,
+  externalRef: string | null,
+  id: string,
+): Promise<void> {
+  if (externalRef === null) return;
+  await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
+    `customer reference ${externalRef}`,
+  ]);
+  const { rowCount } = await client.query({
+    name: 'customer_by_external_ref',
+    // customer_external_ref_key
+    text: 'select from customer where external_ref = $1 and id <> $2',
+    values: [externalRef, id],
+  });
+  if (rowCount === 0) return;
+  const message = 'another customer has this external reference; use that customer, or another reference';
+  throw new HubError('external_ref_taken', message, { field: 'externalRef' });
+}
+
+type NewCustomer = {
+  readonly id: string;
+  readonly data: PersonalData;
+  readonly key: DataKey;
+  readonly now: Date;
+};
+
+async function insertCustomer(client: ClientBase, { id, data, key, now }: NewCustomer): Promise<void> {
+  await client.query({
+    name: 'insert_customer',
+    text: `insert into customer (id, name, email, external_ref, metadata, sealed_data_key, created_at)
+           values ($1, $2, $3, $4, $5, $6, $7)`,
+    values: [id, data.name, data.email, data.externalRef, data.metadata, key.sealedKey, now],
+  });
+}
+
+/** The request refers to the customer only once that exists. */
+async function nameCustomerOf(
+  client: ClientBase,
+  { scope, key }: { readonly scope: string; readonly key: string },
+  id: string,
+): Promise<void> {
+  await client.query({
+    name: 'name_customer_of_request',
+    // idempotent_request_pkey
+    text: 'update idempotent_request set customer_id = $3 where scope = $1 and key = $2',
+    values: [scope, key, id],
+  });
+}
+
+function factsOf({ name, email, externalRef, metadata }: PersonalData) {
+  return { name, email, externalRef, metadata: Object.keys(metadata).length > 0 ? metadata : null };
+}
+
+type PersonalFacts = ReturnType<typeof factsOf>;
+
+/** The facts that differ; undefined if none does. */
+function changedFacts(before: PersonalFacts, after: PersonalFacts) {
+  const differs = (field: keyof PersonalFacts): boolean =>
+    JSON.stringify(sorted(before[field])) !== JSON.stringify(sorted(after[field]));
+  const fields = (Object.keys(before) as (keyof PersonalFacts)[]).filter(differs);
+  if (fields.length === 0) return undefined;
+  const pick = (facts: PersonalFacts) => Object.fromEntries(fields.map((field) => [field, facts[field]]));
+  return { before: pick(before), after: pick(after) };
+}
+
+/** PostgreSQL returns the members of a JSON object in an order of its own. */
+function sorted(value: PersonalFacts[keyof PersonalFacts]): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+}

@@ -1,0 +1,126 @@
+// Erases the personal data of a customer, in all modules and in one transaction.
+//
+// A module with personal data of customers hands in an `ErasePersonalData`. Money, seats and licenses stay.
+import type { ClientBase, PoolClient } from 'pg';
+import type { Actor } from '../access/caller.ts';
+import type { Facts } from '../audit/entities.ts';
+import { recordChangeNow } from '../audit/record.ts';
+import type { Clock } from '../clock.ts';
+import { formatId } from '../ids.ts';
+import type { Database } from '../storage/database.ts';
+import type { Sealer } from '../storage/secrets/sealing.ts';
+import { inTransaction } from '../storage/sql/transaction.ts';
+import { type LockedCustomer, lockCustomer } from './customers.ts';
+import { type DataKey, openDataKey } from './personal-data.ts';
+
+/** What a module needs to find the personal data of a customer. */
+export type ErasedCustomer = {
+  /** UUID. */
+  readonly id: string;
+  /** The email addresses of the customer, now and before, in lower case. */
+  readonly emails: readonly string[];
+  /** The name, email addresses and external reference. */
+  readonly values: readonly string[];
+};
+
+/** Erases what a module stores about the customer, and resolves with numbers for the audit log. */
+export type ErasePersonalData = (client: PoolClient, customer: ErasedCustomer) => Promise<Facts>;
+
+export type EraseOptions = {
+  readonly db: Database;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly erasers: readonly ErasePersonalData[];
+};
+
+/** A customer may have many sessions. */
+const STATEMENT_TIMEOUT_MS = 5 * 60_000;
+
+/** Erasing an erased customer changes nothing. @throws HubError `customer_unknown` */
+export function createErase({ db, sealer, clock, erasers }: EraseOptions) {
+  return (customerId: string, actor: Actor): Promise<void> =>
+    inTransaction(
+      db.pool,
+      async (client) => {
+        const customer = await lockCustomer(client, customerId);
+        if (customer.isErased) return;
+        const erased = await collectPersonalData(client, sealer, customer);
+        const counts: Facts[] = [];
+        for (const erase of erasers) counts.push(await erase(client, erased));
+        await eraseCustomer(client, customer.id, clock());
+        await recordChangeNow(client, actor, clock(), {
+          action: 'customer.erase',
+          subject: customerId,
+          before: { erased: false },
+          after: { erased: true },
+          detail: Object.assign({}, ...counts),
+        });
+      },
+      { statementTimeoutMs: STATEMENT_TIMEOUT_MS },
+    );
+}
+
+async function collectPersonalData(
+  client: ClientBase,
+  sealer: Sealer,
+  { id, name, email, externalRef, sealedDataKey }: LockedCustomer,
+): Promise<ErasedCustomer> {
+  const key = sealedDataKey === null ? undefined : openDataKey(sealer, id, sealedDataKey);
+  const former = key === undefined ? [] : await readFormerValues(client, id, key);
+  const formerEmails = await withoutThoseOfOthers(
+    client,
+    id,
+    former.flatMap((facts) => (typeof facts['email'] === 'string' ? [facts['email'].toLowerCase()] : [])),
+  );
+  const emails = [...new Set([...(email === null ? [] : [email.toLowerCase()]), ...formerEmails])];
+  const names = [name, externalRef, ...former.flatMap((facts) => [facts['name'], facts['externalRef']])];
+  const values = [...emails, ...names.filter((each) => typeof each === 'string' && each !== '')];
+  return { id, emails, values: [...new Set(values as string[])] };
+}
+
+/** What the customer had before it was updated, as far as the audit log reaches. */
+async function readFormerValues(client: ClientBase, id: string, key: DataKey): Promise<Facts[]> {
+  const { rows } = await client.query<{ before: Facts }>({
+    name: 'former_customer_values',
+    // audit_entry_subject_idx
+    text: `select before from audit_entry
+           where subject = $1 and action = 'customer.update' and before is not null order by id desc limit 1000`,
+    values: [formatId('cus', id)],
+  });
+  return rows.map(({ before }) => key.openFacts(before));
+}
+
+/** A former email address may belong to another customer now. */
+async function withoutThoseOfOthers(
+  client: ClientBase,
+  id: string,
+  emails: readonly string[],
+): Promise<readonly string[]> {
+  if (emails.length === 0) return [];
+  const { rows } = await client.query<{ email: string }>({
+    name: 'emails_of_other_customers',
+    // customer_email_idx
+    text: 'select lower(email) as email from customer where lower(email) = any($1) and id <> $2',
+    values: [emails, id],
+  });
+  const taken = new Set(rows.map(({ email }) => email));
+  return emails.filter((email) => !taken.has(email));
+}
+
+async function eraseCustomer(client: ClientBase, id: string, at: Date): Promise<void> {
+  await client.query({
+    name: 'erase_customer',
+    // customer_pkey. Without its key, the sealed values in the audit log cannot be opened.
+    text: `update customer
+           set name = '', email = null, external_ref = null, metadata = '{}', sealed_data_key = null,
+               erased_at = $2
+           where id = $1`,
+    values: [id, at],
+  });
+  await client.query({
+    name: 'erase_request_hashes',
+    // idempotent_request_customer_idx. A hash of a name or an email could be guessed.
+    text: 'update idempotent_request set request_hash = null where customer_id = $1',
+    values: [id],
+  });
+}

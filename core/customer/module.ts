@@ -1,0 +1,30 @@
+// Wires the customer module: builds its service from its dependencies.
+import { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.ts';
+import type { Clock } from '../clock.ts';
+import { type ServiceEntry, serve } from '../service-entry.ts';
+import type { Database } from '../storage/database.ts';
+import type { SealedColumn } from '../storage/secrets/reseal.ts';
+import type { Sealer } from '../storage/secrets/sealing.ts';
+import { createCustomers } from './customers.ts';
+import { createErase, type ErasePersonalData } from './erase.ts';
+import { CUSTOMER_KEYS } from './personal-data.ts';
+import { createCustomerService } from './service.ts';
+
+export type CustomerModuleOptions = {
+  readonly db: Database;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  /** Erase the personal data of a customer in the other modules. */
+  readonly erasers: readonly ErasePersonalData[];
+};
+
+export type CustomerModule = { readonly services: readonly ServiceEntry[] };
+
+/** Sealed columns, to re-seal when the master key is rotated. */
+export const CUSTOMER_SECRETS: readonly SealedColumn[] = [CUSTOMER_KEYS];
+
+export function createCustomerModule({ db, sealer, clock, erasers }: CustomerModuleOptions): CustomerModule {
+  const customers = createCustomers({ db, sealer, clock });
+  const erase = createErase({ db, sealer, clock, erasers });
+  return { services: [serve(CustomerService, createCustomerService({ customers, erase }))] };
+}

@@ -5,6 +5,8 @@ import { actorOf, appsOf } from '../access/caller.ts';
 import type { Clock } from '../clock.ts';
 import { readTimestamp } from '../timestamp.ts';
 import type { createApps } from './admin/apps.ts';
+import type { ChangeOptions } from './admin/change/change-license.ts';
+import { createChangeRpcs } from './admin/change/rpcs.ts';
 import type { createIssueLicenses } from './admin/issue-licenses.ts';
 import type { createLicenses } from './admin/licenses.ts';
 import type { createLimitProfiles } from './admin/limit-profiles.ts';
@@ -25,13 +27,14 @@ export type LicenseAdminServiceOptions = {
   readonly issueLicenses: ReturnType<typeof createIssueLicenses>;
   readonly licenses: ReturnType<typeof createLicenses>;
   readonly seats: ReturnType<typeof createSeats>;
+  readonly change: ChangeOptions;
   readonly clock: Clock;
 };
 
 export function createLicenseAdminService(
   options: LicenseAdminServiceOptions,
 ): Partial<ServiceImpl<typeof LicenseAdminService>> {
-  const { apps, limitProfiles, issueLicenses, licenses, seats, clock } = options;
+  const { apps, limitProfiles, issueLicenses, licenses, seats, change, clock } = options;
   const toLicense = (license: License) => licenseToProto(license, clock());
   return {
     async createApp({ slug, name }, context) {
@@ -103,6 +106,8 @@ export function createLicenseAdminService(
     async reinstateLicense({ licenseId }, context) {
       return { license: toLicense(await licenses.reinstate(licenseId, actorOf(context))) };
     },
+
+    ...createChangeRpcs(change, toLicense),
 
     async listSeats({ licenseId, includeReleased, pageSize, pageToken }) {
       const { items, nextPageToken } = await seats.list(licenseId, includeReleased, { pageSize, pageToken });

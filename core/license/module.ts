@@ -67,6 +67,7 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
     issueLicenses: createIssueLicenses({ db, sealer, clock }),
     licenses: createLicenses({ db, clock }),
     seats: createSeats({ db, metrics, clock }),
+    change: { db, clock },
     clock,
   });
   return {

@@ -94,11 +94,13 @@ export async function findLicense(
   const id = parseId('lic', licenseId);
   // Lock only the license; its app and profile are read separately.
   const license = id ? await em.findOne(LicenseSchema, { id }, { ...(lockMode && { lockMode }) }) : null;
-  if (license === null) {
-    throw new HubError('license_unknown', 'there is no license with this id', { field: 'licenseId' });
-  }
+  if (license === null) throw licenseUnknown();
   await em.populate(license, ['app', 'limitProfile', 'customer']);
   return license;
+}
+
+export function licenseUnknown(): HubError {
+  return new HubError('license_unknown', 'there is no license with this id', { field: 'licenseId' });
 }
 
 /** The licenses with these ids, in this order. */

@@ -1,9 +1,9 @@
-import { Code, ConnectError } from '@connectrpc/connect';
+import { Code } from '@connectrpc/connect';
 import { expect } from 'chai';
-import { ErrorDetailSchema } from '../../../../gen/hub/error/v1/error_pb.ts';
 import { LicenseState } from '../../../../gen/hub/license/v1/license_pb.ts';
 import { startHub, type TestHub } from '../../../support/hub/hub.ts';
 import { createApp, issueLicense } from '../../../support/hub/license.ts';
+import { refusal } from '../../../support/hub/refusal.ts';
 import { activate } from '../../../support/network/rest.ts';
 import { query } from '../../../support/postgres/databases.ts';
 
@@ -199,12 +199,3 @@ describe('administration', () => {
     expect(await free.json()).to.deep.equal({ app, profile: 'free', limits: { b: 0 } });
   });
 });
-
-/** The Connect code and the hub's own code of a call that has to fail. */
-async function refusal(call: Promise<unknown>): Promise<[Code, string | undefined]> {
-  const error = await call.then(
-    () => expect.fail('the call was not refused'),
-    (thrown) => ConnectError.from(thrown),
-  );
-  return [error.code, error.findDetails(ErrorDetailSchema)[0]?.code];
-}

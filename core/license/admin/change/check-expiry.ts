@@ -1,0 +1,25 @@
+// The times at which a license may expire.
+import { HubError } from '../../../errors.ts';
+import { DAY_MS } from '../../terms.ts';
+
+// RFC 3339 has four digits for the year.
+const END_OF_TIME = Date.parse('9999-12-31T23:59:59.999Z');
+
+export type ExpiryBounds = {
+  readonly graceDays: number;
+  /** The expiry must be later; undefined if it may be in the past. */
+  readonly now?: Date;
+};
+
+/** @throws HubError `expiry_invalid` for an expiry that is not in the future, or whose grace ends after the year 9999 */
+export function checkExpiry(expiresAt: Date, { graceDays, now }: ExpiryBounds, field = 'expiresAt'): void {
+  if (now !== undefined && expiresAt <= now) {
+    const message = 'the expiry must be in the future; to end a license now, suspend or revoke it';
+    throw new HubError('expiry_invalid', message, { field });
+  }
+  if (!(expiresAt.getTime() + graceDays * DAY_MS <= END_OF_TIME)) {
+    throw new HubError('expiry_invalid', 'the expiry and the grace must end before the year 10000', {
+      field,
+    });
+  }
+}

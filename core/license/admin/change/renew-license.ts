@@ -1,0 +1,42 @@
+// RenewLicense: extends a license by a calendar period, or to a time.
+import { HubError } from '../../../errors.ts';
+import { addPeriod, formatPeriod, type Period } from '../../period.ts';
+import { checkExpiry } from './check-expiry.ts';
+import type { ChangeableTerms, LockedLicense } from './locked-license.ts';
+
+export type Extension = { readonly by: Period } | { readonly to: Date };
+
+/**
+ * The terms of a license after its renewal. A period counts from the later of now and the expiry.
+ *
+ * @throws HubError `license_revoked`, `period_invalid`, `expiry_invalid`
+ */
+export function renewedTerms(
+  { terms, isRevoked }: LockedLicense,
+  extension: Extension,
+  now: Date,
+): ChangeableTerms {
+  if (isRevoked) {
+    throw new HubError('license_revoked', 'this license has been revoked: reinstate it before you renew it');
+  }
+  const field = 'by' in extension ? 'by' : 'to';
+  const refuse = (message: string): HubError =>
+    new HubError('by' in extension ? 'period_invalid' : 'expiry_invalid', message, { field });
+  const { expiresAt } = terms;
+  if (terms.beginsLater) throw refuse('the validity of this license begins at its first activation');
+  if (expiresAt === null) throw refuse('this license never expires');
+  const renewed = renewedExpiry(expiresAt, extension, now);
+  if (renewed < expiresAt) {
+    throw refuse(
+      `the license is valid until ${expiresAt.toISOString()} already: change its expiry to shorten it`,
+    );
+  }
+  checkExpiry(renewed, { graceDays: terms.graceDays, now }, field);
+  return { ...terms, expiresAt: renewed };
+}
+
+function renewedExpiry(expiresAt: Date, extension: Extension, now: Date): Date {
+  if ('to' in extension) return extension.to;
+  formatPeriod(extension.by, 'by'); // throws for an empty period
+  return addPeriod(expiresAt > now ? expiresAt : now, extension.by);
+}

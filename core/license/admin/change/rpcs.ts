@@ -1,0 +1,108 @@
+// The RPCs of LicenseAdminService that change a license after the sale.
+import { type MessageInitShape, toJson } from '@bufbuild/protobuf';
+import type { ServiceImpl } from '@connectrpc/connect';
+import {
+  type LicenseAdminService,
+  type RenewLicenseRequest,
+  RenewLicenseRequestSchema,
+  type UpdateLicenseRequest,
+  UpdateLicenseRequestSchema,
+} from '../../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import type { LicenseSchema } from '../../../../gen/hub/license/v1/license_pb.ts';
+import { actorOf } from '../../../access/caller.ts';
+import { HubError } from '../../../errors.ts';
+import { readTimestamp } from '../../../timestamp.ts';
+import type { License } from '../../entities.ts';
+import { type ChangeOptions, createChangeTerms } from './change-license.ts';
+import { type Extension, renewedTerms } from './renew-license.ts';
+import { resumeLicense, suspendLicense } from './suspend-license.ts';
+import { lockCustomer } from './transfer-license.ts';
+import { readMask, updatedTerms } from './update-license.ts';
+
+type Rpcs = Pick<
+  ServiceImpl<typeof LicenseAdminService>,
+  'updateLicense' | 'renewLicense' | 'suspendLicense' | 'resumeLicense' | 'transferLicense'
+>;
+
+export function createChangeRpcs(
+  options: ChangeOptions,
+  toLicense: (license: License) => MessageInitShape<typeof LicenseSchema>,
+): Rpcs {
+  const changeTerms = createChangeTerms(options);
+  return {
+    async updateLicense(request, context) {
+      const license = await changeTerms(
+        { ...request, request: updateAsSent(request) },
+        {
+          action: 'license.update',
+          decide: (locked, now, client) => updatedTerms(locked, request, now, client),
+        },
+        actorOf(context),
+      );
+      return { license: toLicense(license), seatsOverLimit: seatsOver(license) };
+    },
+
+    async renewLicense(request, context) {
+      const extension = extensionOf(request);
+      const license = await changeTerms(
+        { ...request, request: toJson(RenewLicenseRequestSchema, withoutKey(request)) },
+        { action: 'license.renew', decide: async (locked, now) => renewedTerms(locked, extension, now) },
+        actorOf(context),
+      );
+      return { license: toLicense(license) };
+    },
+
+    async suspendLicense(request, context) {
+      return { license: toLicense(await suspendLicense(options, request, actorOf(context))) };
+    },
+
+    async resumeLicense({ licenseId }, context) {
+      return { license: toLicense(await resumeLicense(options, licenseId, actorOf(context))) };
+    },
+
+    async transferLicense(request, context) {
+      let customerId: string | null = null;
+      const license = await changeTerms(
+        request,
+        {
+          action: 'license.transfer',
+          prepare: async (client) => {
+            customerId = await lockCustomer(client, request.customerId);
+          },
+          decide: async ({ terms }) => ({ ...terms, customerId }),
+        },
+        actorOf(context),
+      );
+      return { license: toLicense(license) };
+    },
+  };
+}
+
+/** How many more machines are active than the license allows. */
+function seatsOver({ seatLimit, seatsUsed }: License): number {
+  return seatLimit === -1 ? 0 : Math.max(0, seatsUsed - seatLimit);
+}
+
+/** @throws HubError `period_invalid` without an extension */
+function extensionOf({ extension }: RenewLicenseRequest): Extension {
+  switch (extension.case) {
+    case 'by':
+      return { by: extension.value };
+    case 'to':
+      return { to: readTimestamp('to', extension.value) };
+    case undefined:
+      throw new HubError('period_invalid', 'set by to a period, or to to a time', { field: 'by' });
+  }
+}
+
+/** Refuses what JSON cannot carry. */
+function updateAsSent(request: UpdateLicenseRequest): unknown {
+  readMask(request);
+  if (request.expiresAt) readTimestamp('expiresAt', request.expiresAt);
+  return toJson(UpdateLicenseRequestSchema, withoutKey(request));
+}
+
+function withoutKey<T extends { idempotencyKey?: string | undefined }>(request: T): T {
+  const { idempotencyKey: _, ...rest } = request;
+  return rest as T; // an optional member less
+}

@@ -1,0 +1,173 @@
+// UpdateLicense: replaces the terms that a mask names, and single limits, features and entries of metadata.
+import type { PoolClient } from 'pg';
+import type { UpdateLicenseRequest } from '../../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { HubError } from '../../../errors.ts';
+import { isResourceName } from '../../../resource-name.ts';
+import { readTimestamp } from '../../../timestamp.ts';
+import { limitsFromProto } from '../../messages.ts';
+import type { Metadata } from '../../terms.ts';
+import { checkExpiry } from './check-expiry.ts';
+import type { ChangeableTerms, LockedLicense } from './locked-license.ts';
+
+/** The names of a mask, in either form of a field mask. */
+const MASK_FIELDS: Readonly<Record<string, keyof UpdateLicenseRequest>> = {
+  seat_limit: 'seatLimit',
+  limit_profile: 'limitProfile',
+  limits: 'limits',
+  features: 'features',
+  expires_at: 'expiresAt',
+  grace_days: 'graceDays',
+  lease_days: 'leaseDays',
+  metadata: 'metadata',
+  signed_metadata: 'signedMetadata',
+};
+
+const MAX_LIMITS = 64;
+const MAX_FEATURES = 100;
+const MAX_METADATA = 50;
+
+/** The fields of the mask. @throws HubError `update_mask_invalid` if it names another, or nothing changes */
+export function readMask(request: UpdateLicenseRequest): ReadonlySet<keyof UpdateLicenseRequest> {
+  const paths = request.updateMask?.paths ?? [];
+  const fields = paths.map((path) => {
+    const field = Object.hasOwn(MASK_FIELDS, path) ? MASK_FIELDS[path] : undefined;
+    if (field !== undefined) return field;
+    throw maskInvalid(`"${path}" is not one of ${Object.keys(MASK_FIELDS).join(', ')}`);
+  });
+  const unmasked = Object.values(MASK_FIELDS).find(
+    (field) => isSet(request[field]) && !fields.includes(field),
+  );
+  if (unmasked !== undefined) throw maskInvalid(`the mask does not name ${unmasked}, which the request sets`);
+  if (fields.length === 0 && !SINGLE_FIELDS.some((field) => isSet(request[field])))
+    throw maskInvalid('name at least one term to change');
+  return new Set(fields);
+}
+
+const SINGLE_FIELDS = [
+  'setLimits',
+  'removeLimits',
+  'addFeatures',
+  'removeFeatures',
+  'setMetadata',
+  'removeMetadata',
+  'signMetadata',
+] as const;
+
+/** Whether a member of a request differs from its default. */
+function isSet(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null && !('$typeName' in value))
+    return Object.keys(value).length > 0;
+  return value !== undefined && value !== 0 && value !== '';
+}
+
+/**
+ * The terms of a license after an update.
+ *
+ * @throws HubError `limit_profile_unknown`, `expiry_invalid`, `signed_metadata_invalid`, `too_many`
+ */
+export async function updatedTerms(
+  { app, terms }: LockedLicense,
+  request: UpdateLicenseRequest,
+  now: Date,
+  client: PoolClient,
+): Promise<ChangeableTerms> {
+  const mask = readMask(request);
+  const expiresAt = mask.has('expiresAt')
+    ? request.expiresAt && readTimestamp('expiresAt', request.expiresAt)
+    : (terms.expiresAt ?? undefined);
+  const graceDays = mask.has('graceDays') ? request.graceDays : terms.graceDays;
+  if (expiresAt !== undefined && (mask.has('expiresAt') || mask.has('graceDays')))
+    checkExpiry(expiresAt, { graceDays, ...(mask.has('expiresAt') && { now }) });
+  const metadata = updatedMetadata(terms, request, mask.has('metadata'));
+  return {
+    ...terms,
+    seatLimit: mask.has('seatLimit') ? request.seatLimit || app.defaultSeatLimit : terms.seatLimit,
+    limitProfile: mask.has('limitProfile')
+      ? await findProfile(client, app, request.limitProfile)
+      : terms.limitProfile,
+    limits: updatedLimits(terms, request, mask.has('limits')),
+    features: updatedFeatures(terms, request, mask.has('features')),
+    expiresAt: expiresAt ?? null,
+    beginsLater: mask.has('expiresAt') ? false : terms.beginsLater,
+    graceDays,
+    leaseDays: mask.has('leaseDays') ? request.leaseDays || null : terms.leaseDays,
+    metadata,
+    signedMetadata: updatedSigned(terms, request, metadata, mask.has('signedMetadata')),
+  };
+}
+
+async function findProfile(
+  client: PoolClient,
+  app: LockedLicense['app'],
+  name: string | undefined,
+): Promise<ChangeableTerms['limitProfile']> {
+  if (name === undefined) return null;
+  const { rows } = await client.query<{ id: string; name: string }>({
+    name: 'find_limit_profile',
+    // limit_profile_name_key
+    text: 'select id, name from limit_profile where app_id = $1 and name = $2',
+    values: [app.id, isResourceName(name) ? name : ''],
+  });
+  if (rows[0] !== undefined) return rows[0];
+  throw new HubError('limit_profile_unknown', `the app "${app.slug}" has no limit profile "${name}"`, {
+    field: 'limitProfile',
+  });
+}
+
+function updatedLimits(
+  terms: ChangeableTerms,
+  request: UpdateLicenseRequest,
+  replaces: boolean,
+): ChangeableTerms['limits'] {
+  const kept = replaces ? limitsFromProto(request.limits) : terms.limits;
+  const entries = new Map(Object.entries({ ...kept, ...limitsFromProto(request.setLimits) }));
+  for (const name of request.removeLimits) entries.delete(name);
+  checkNumber('setLimits', 'limits', entries.size, MAX_LIMITS);
+  return entries.size > 0 ? Object.fromEntries(entries) : null;
+}
+
+function updatedFeatures(
+  terms: ChangeableTerms,
+  request: UpdateLicenseRequest,
+  replaces: boolean,
+): readonly string[] {
+  const features = new Set([...(replaces ? request.features : terms.features), ...request.addFeatures]);
+  for (const name of request.removeFeatures) features.delete(name);
+  checkNumber('addFeatures', 'features', features.size, MAX_FEATURES);
+  return [...features].sort();
+}
+
+function updatedMetadata(terms: ChangeableTerms, request: UpdateLicenseRequest, replaces: boolean): Metadata {
+  const kept = replaces ? request.metadata : terms.metadata;
+  const entries = new Map(Object.entries({ ...kept, ...request.setMetadata }));
+  for (const name of request.removeMetadata) entries.delete(name);
+  checkNumber('setMetadata', 'entries of metadata', entries.size, MAX_METADATA);
+  return Object.fromEntries(entries);
+}
+
+/** An entry that is removed is no longer signed. */
+function updatedSigned(
+  terms: ChangeableTerms,
+  request: UpdateLicenseRequest,
+  metadata: Metadata,
+  replaces: boolean,
+): readonly string[] {
+  const kept = terms.signedMetadata.filter((key) => Object.hasOwn(metadata, key));
+  const signed = new Set([...(replaces ? request.signedMetadata : kept), ...request.signMetadata]);
+  const missing = [...signed].find((key) => !Object.hasOwn(metadata, key));
+  if (missing === undefined) return [...signed].sort();
+  throw new HubError(
+    'signed_metadata_invalid',
+    `the license has no metadata "${missing}": set it, or do not sign it`,
+    { field: replaces ? 'signedMetadata' : 'signMetadata' },
+  );
+}
+
+function checkNumber(field: string, what: string, number: number, most: number): void {
+  if (number <= most) return;
+  throw new HubError('too_many', `a license has at most ${most} ${what}`, { field });
+}
+
+function maskInvalid(message: string): HubError {
+  return new HubError('update_mask_invalid', message, { field: 'updateMask' });
+}

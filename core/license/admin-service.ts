@@ -4,6 +4,7 @@ import type { LicenseAdminService } from '../../gen/hub/license/v1/license_admin
 import { actorOf, appsOf } from '../access/caller.ts';
 import type { Clock } from '../clock.ts';
 import { readTimestamp } from '../timestamp.ts';
+import { readAppUpdate, readDefaultTerms } from './admin/app-requests.ts';
 import type { createApps } from './admin/apps.ts';
 import type { ChangeOptions } from './admin/change/change-license.ts';
 import { createChangeRpcs } from './admin/change/rpcs.ts';
@@ -37,8 +38,14 @@ export function createLicenseAdminService(
   const { apps, limitProfiles, issueLicenses, licenses, seats, change, clock } = options;
   const toLicense = (license: License) => licenseToProto(license, clock());
   return {
-    async createApp({ slug, name }, context) {
-      return { app: appToProto(await apps.create(slug, name, actorOf(context))) };
+    async createApp({ slug, name, defaultTerms }, context) {
+      const app = { slug, name, terms: readDefaultTerms(defaultTerms) };
+      return { app: appToProto(await apps.create(app, actorOf(context))) };
+    },
+
+    async updateApp(request, context) {
+      const update = readAppUpdate(request);
+      return { app: appToProto(await apps.update(request.app, update, actorOf(context))) };
     },
 
     async getApp({ app }) {

@@ -19,6 +19,27 @@ export type AppWithKeys = { readonly app: App; readonly signingKeys: readonly Si
 
 export type AppsOptions = { readonly db: Database; readonly sealer: Sealer; readonly clock: Clock };
 
+/** The terms of an app's new licenses that do not set their own. */
+export type DefaultTerms = {
+  /** Null for no lease. */
+  readonly leaseDays: number | null;
+  readonly graceDays: number;
+  /** -1 means unlimited. */
+  readonly seatLimit: number;
+};
+
+/** With a lease, a revocation also reaches machines that stay offline. */
+export const FIRST_DEFAULT_TERMS: DefaultTerms = { leaseDays: 30, graceDays: 0, seatLimit: 1 };
+
+export type NewApp = {
+  readonly slug: string;
+  /** Empty for the slug. */
+  readonly name: string;
+  readonly terms: DefaultTerms;
+};
+
+export type AppUpdate = Partial<DefaultTerms & { readonly name: string }>;
+
 /** Per app: one response contains all published keys. */
 const MAX_PUBLISHED_KEYS = 50;
 
@@ -34,16 +55,25 @@ export function createApps({ db, sealer, clock }: AppsOptions) {
 
   return {
     /** @throws HubError `app_exists` */
-    async create(slug: string, name: string, actor: Actor): Promise<AppWithKeys> {
+    async create({ slug, name, terms }: NewApp, actor: Actor): Promise<AppWithKeys> {
       try {
         return await db.em().transactional(async (em) => {
-          const app = em.create(AppSchema, { id: newUuid(), slug, name: name || slug, createdAt: clock() });
+          const { leaseDays, graceDays, seatLimit } = terms;
+          const app = em.create(AppSchema, {
+            id: newUuid(),
+            slug,
+            name: name || slug,
+            createdAt: clock(),
+            defaultLeaseDays: leaseDays,
+            defaultGraceDays: graceDays,
+            defaultSeatLimit: seatLimit,
+          });
           const key = addKey(em, app);
           recordChange(em, actor, clock(), {
             action: 'app.create',
             subject: formatId('app', app.id),
             before: null,
-            after: { slug, name: app.name, kid: key.kid },
+            after: { slug, name: app.name, kid: key.kid, leaseDays, graceDays, seatLimit },
           });
           return { app, signingKeys: [key] };
         });
@@ -51,6 +81,33 @@ export function createApps({ db, sealer, clock }: AppsOptions) {
         if (!(error instanceof UniqueConstraintViolationException)) throw error;
         throw new HubError('app_exists', `there is an app "${slug}" already`, { field: 'slug' });
       }
+    },
+
+    /** Existing licenses keep their terms. Equal values change nothing. @throws HubError `app_unknown` */
+    update(slug: string, update: AppUpdate, actor: Actor): Promise<AppWithKeys> {
+      return db.em().transactional(async (em) => {
+        const app = await lockApp(em, slug);
+        // Another call may have changed it before the lock.
+        await em.refresh(app);
+        const was = changeableOf(app);
+        const is = { ...was, ...update };
+        const changed = (Object.keys(was) as (keyof typeof was)[]).filter((name) => was[name] !== is[name]);
+        if (changed.length > 0) {
+          app.name = is.name || app.slug;
+          app.defaultLeaseDays = is.leaseDays;
+          app.defaultGraceDays = is.graceDays;
+          app.defaultSeatLimit = is.seatLimit;
+          const facts = (from: typeof was) => Object.fromEntries(changed.map((name) => [name, from[name]]));
+          recordChange(em, actor, clock(), {
+            action: 'app.update',
+            subject: formatId('app', app.id),
+            before: facts(was),
+            after: facts(changeableOf(app)),
+            detail: { slug },
+          });
+        }
+        return withKeys(em, app);
+      });
     },
 
     /** @throws HubError `app_unknown` */
@@ -129,6 +186,15 @@ export function createApps({ db, sealer, clock }: AppsOptions) {
         return { app, signingKeys };
       });
     },
+  };
+}
+
+function changeableOf(app: App): Required<AppUpdate> {
+  return {
+    name: app.name,
+    leaseDays: app.defaultLeaseDays ?? null,
+    graceDays: app.defaultGraceDays,
+    seatLimit: app.defaultSeatLimit,
   };
 }
 

@@ -12,10 +12,10 @@ type Admin = Client<typeof LicenseAdminService>;
 
 export type TestLicense = { readonly licenseId: string; readonly licenseKey: string; readonly app: string };
 
-/** Creates an app and returns its slug. */
+/** Creates an app whose licenses have no lease, and returns its slug. */
 export async function createApp(admin: Admin): Promise<string> {
   const slug = `app-${randomBytes(5).toString('hex')}`;
-  await admin.createApp({ slug });
+  await admin.createApp({ slug, defaultTerms: { leaseDays: 0 } });
   return slug;
 }
 

@@ -1,6 +1,7 @@
 // RenewLicense: extends a license by a calendar period, or to a time.
+import { addPeriod } from '../../../../lib/presentation/calendar.ts';
 import { HubError } from '../../../errors.ts';
-import { addPeriod, formatPeriod, type Period } from '../../period.ts';
+import { formatPeriod, type Period } from '../../period.ts';
 import { checkExpiry } from './check-expiry.ts';
 import type { ChangeableTerms, LockedLicense } from './locked-license.ts';
 

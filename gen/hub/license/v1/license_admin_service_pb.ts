@@ -64,7 +64,7 @@ export type UpdateAppRequest = Message<"hub.license.v1.UpdateAppRequest"> & {
   app: string;
 
   /**
-   * The fields to change: "name", "default_terms.lease_days", "default_terms.grace_days",
+   * The fields to change: "name", "default_terms", "default_terms.lease_days", "default_terms.grace_days",
    * "default_terms.seat_limit".
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { systemClock } from '../../../../core/clock.ts';
-import { createApps } from '../../../../core/license/admin/apps.ts';
+import { createApps, FIRST_DEFAULT_TERMS } from '../../../../core/license/admin/apps.ts';
 import { createSigningKeyCache, sealedFor } from '../../../../core/license/keys/signing.ts';
 import { claimDatabase } from '../../../../core/storage/secrets/key-ring.ts';
 import type { MasterKey } from '../../../../core/storage/secrets/master-key.ts';
@@ -157,7 +157,7 @@ describe('re-sealing with a new master key', function () {
 
 async function makeSigningKey({ db, sealer }: PaymentAdmin): Promise<string> {
   const apps = createApps({ db, sealer, clock: systemClock });
-  const { signingKeys } = await apps.create('photo-lab', '', ACTOR);
+  const { signingKeys } = await apps.create({ slug: 'photo-lab', name: '', terms: FIRST_DEFAULT_TERMS }, ACTOR);
   return signingKeys[0]?.kid ?? expect.fail('no key');
 }
 

@@ -157,7 +157,10 @@ describe('re-sealing with a new master key', function () {
 
 async function makeSigningKey({ db, sealer }: PaymentAdmin): Promise<string> {
   const apps = createApps({ db, sealer, clock: systemClock });
-  const { signingKeys } = await apps.create({ slug: 'photo-lab', name: '', terms: FIRST_DEFAULT_TERMS }, ACTOR);
+  const { signingKeys } = await apps.create(
+    { slug: 'photo-lab', name: '', terms: FIRST_DEFAULT_TERMS },
+    ACTOR,
+  );
   return signingKeys[0]?.kid ?? expect.fail('no key');
 }
 

@@ -10,6 +10,7 @@ import { readChainKey } from '../../core/audit/chain-key.ts';
 import { ChainStopped } from '../../core/audit/chain-stopped.ts';
 import { requireRecordedHead } from '../../core/audit/head.ts';
 import { readUnlinkedQueue } from '../../core/audit/unlinked-entries.ts';
+import { keySecretSealedFor } from '../../core/license/keys/key-secrets.ts';
 import { sealedFor as signingKeySealedFor } from '../../core/license/keys/signing.ts';
 import { QUEUE } from '../../core/payment/callbacks/job-queue.ts';
 import { sealedFor as credentialsSealedFor } from '../../core/payment/slots/provider-access.ts';
@@ -194,6 +195,11 @@ const SEALED = [
     check: 'signing keys',
     rows: 'select id, sealed_private_key as sealed from signing_key',
     about: signingKeySealedFor,
+  },
+  {
+    check: 'key secrets',
+    rows: 'select id, sealed_secret as sealed from key_secret',
+    about: keySecretSealedFor,
   },
   {
     check: 'credentials',

@@ -54,6 +54,40 @@ export async function findEarlierResult(
   );
 }
 
+/** A concurrent request with the same idempotency key was first. Rolls the transaction of this one back. */
+export class RequestRepeated extends Error {
+  override readonly name = 'RequestRepeated';
+}
+
+export type Answers<T> = {
+  /** Makes the change. Throws RequestRepeated if `rememberRequest` returns false. */
+  readonly first: () => Promise<T>;
+  /** Reads the result of the earlier request. */
+  readonly again: (earlier: StoredResult) => Promise<T>;
+};
+
+/**
+ * Makes a change once per idempotency key. Without a key, each request makes it.
+ *
+ * @throws HubError `idempotency_key_reused`
+ */
+export async function answerOnce<T>(
+  sql: Sql,
+  request: IdempotentRequest | undefined,
+  { first, again }: Answers<T>,
+): Promise<T> {
+  if (request === undefined) return first();
+  const earlier = await findEarlierResult(sql, request);
+  if (earlier !== undefined) return again(earlier);
+  try {
+    return await first();
+  } catch (error) {
+    const concurrent = error instanceof RequestRepeated && (await findEarlierResult(sql, request));
+    if (!concurrent) throw error;
+    return again(concurrent);
+  }
+}
+
 export type RememberedRequest = IdempotentRequest & {
   readonly result: { readonly ids: readonly string[]; readonly keyGeneration?: number };
   /** UUID of the customer whose personal data is part of the request. */

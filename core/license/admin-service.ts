@@ -1,18 +1,16 @@
 // LicenseAdminService: administration of apps, licenses, seats and limit profiles.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { actorOf, appsOf } from '../access/caller.ts';
-import type { Clock } from '../clock.ts';
-import { readTimestamp } from '../timestamp.ts';
+import { actorOf } from '../access/caller.ts';
 import { readAppUpdate, readDefaultTerms } from './admin/app-requests.ts';
 import type { createApps } from './admin/apps.ts';
 import type { ChangeOptions } from './admin/change/change-license.ts';
 import { createChangeRpcs } from './admin/change/rpcs.ts';
-import type { createIssueLicenses } from './admin/issue-licenses.ts';
 import type { createLicenses } from './admin/licenses.ts';
 import type { createLimitProfiles } from './admin/limit-profiles.ts';
 import type { createSeats } from './admin/seats.ts';
 import type { License } from './entities.ts';
+import { createKeyHandlers, type KeyHandlersOptions } from './key-handlers.ts';
 import {
   appToProto,
   licenseToProto,
@@ -22,22 +20,22 @@ import {
   stateFromProto,
 } from './messages.ts';
 
-export type LicenseAdminServiceOptions = {
+export type LicenseAdminServiceOptions = KeyHandlersOptions & {
   readonly apps: ReturnType<typeof createApps>;
   readonly limitProfiles: ReturnType<typeof createLimitProfiles>;
-  readonly issueLicenses: ReturnType<typeof createIssueLicenses>;
   readonly licenses: ReturnType<typeof createLicenses>;
   readonly seats: ReturnType<typeof createSeats>;
   readonly change: ChangeOptions;
-  readonly clock: Clock;
 };
 
 export function createLicenseAdminService(
   options: LicenseAdminServiceOptions,
 ): Partial<ServiceImpl<typeof LicenseAdminService>> {
-  const { apps, limitProfiles, issueLicenses, licenses, seats, change, clock } = options;
+  const { apps, limitProfiles, licenses, seats, change, clock } = options;
   const toLicense = (license: License) => licenseToProto(license, clock());
   return {
+    ...createKeyHandlers(options),
+
     async createApp({ slug, name, defaultTerms }, context) {
       const app = { slug, name, terms: readDefaultTerms(defaultTerms) };
       return { app: appToProto(await apps.create(app, actorOf(context))) };
@@ -73,26 +71,6 @@ export function createLicenseAdminService(
     async listLimitProfiles({ app }) {
       const profiles = await limitProfiles.list(app);
       return { limitProfiles: profiles.map((profile) => limitProfileToProto(profile, app)) };
-    },
-
-    async issueLicenses(request, context) {
-      const issued = await issueLicenses(
-        {
-          app: request.app,
-          seatLimit: request.seatLimit || 1,
-          limits: limitsFromProto(request.limits),
-          limitProfile: request.limitProfile,
-          customer: request.customer,
-          expiresAt: request.expiresAt && readTimestamp('expiresAt', request.expiresAt),
-          leaseDays: request.leaseDays,
-          count: request.count || 1,
-          callerApps: appsOf(context),
-        },
-        actorOf(context),
-      );
-      return {
-        licenses: issued.map(({ license, licenseKey }) => ({ license: toLicense(license), licenseKey })),
-      };
     },
 
     async getLicense({ licenseId }) {

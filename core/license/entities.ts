@@ -88,7 +88,7 @@ export const LicenseSchema = defineEntity({
     /** Hash of the license key, see keys/license-key.ts; the key itself is not stored. */
     keyHash: p.blob().unique('license_key_hash_key'),
     keyHint: p.text(),
-    /** The secret that the key is derived from; null for an imported key. */
+    /** The secret that the key is derived from; null for an imported key, and for one older than derivation. */
     keySecret: () => p.manyToOne(KeySecretSchema).nullable().deleteRule('restrict'),
     /** Counts the keys of the license, from 1. */
     keyGeneration: p.integer().default(1),
@@ -131,6 +131,7 @@ export const LicenseSchema = defineEntity({
     { name: 'license_app_idx', properties: ['app', 'id'] },
     { name: 'license_customer_idx', properties: ['customer', 'id'] },
     { name: 'license_key_hint_idx', properties: ['keyHint'] },
+    { name: 'license_key_secret_idx', properties: ['keySecret'], where: 'key_secret_id is not null' },
     { name: 'license_expires_idx', properties: ['expiresAt', 'id'], where: 'expires_at is not null' },
     { name: 'license_ends_idx', properties: ['endsAt', 'id'], where: 'ends_at is not null' },
     { name: 'license_revoked_idx', properties: ['id'], where: 'revoked_at is not null' },

@@ -16,11 +16,14 @@ import { createDeactivate } from './activation/deactivate.ts';
 import { createLastSeen } from './activation/last-seen.ts';
 import { createApps } from './admin/apps.ts';
 import { createIssueLicenses } from './admin/issue-licenses.ts';
+import { createKeySecretAdmin } from './admin/key-secrets.ts';
+import { createLicenseKeys } from './admin/license-keys.ts';
 import { createLicenses } from './admin/licenses.ts';
 import { createLimitProfiles } from './admin/limit-profiles.ts';
 import { createFindApp } from './admin/scope-lookup.ts';
 import { createSeats } from './admin/seats.ts';
 import { createLicenseAdminService } from './admin-service.ts';
+import { createKeySecrets, keySecretSealedFor } from './keys/key-secrets.ts';
 import { createPublishedKeys } from './keys/public-keys.ts';
 import { createSigningKeyCache, sealedFor } from './keys/signing.ts';
 import { createLicenseMetrics } from './metrics.ts';
@@ -52,6 +55,7 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
     pool,
     onError: (err) => logger.warn({ err }, 'cannot write last-seen times'),
   });
+  const keySecrets = createKeySecrets({ pool, sealer, clock });
   const signingKeys = createSigningKeyCache(pool, sealer);
   const limitProfiles = createLimitProfiles({ db, clock });
   const licenseService = createLicenseService({
@@ -64,7 +68,9 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
   const adminService = createLicenseAdminService({
     apps: createApps({ db, sealer, clock }),
     limitProfiles,
-    issueLicenses: createIssueLicenses({ db, sealer, clock }),
+    issueLicenses: createIssueLicenses({ db, sealer, keySecrets, clock }),
+    licenseKeys: createLicenseKeys({ db, keySecrets, clock }),
+    keySecretAdmin: createKeySecretAdmin({ db, sealer, clock }),
     licenses: createLicenses({ db, clock }),
     seats: createSeats({ db, metrics, clock }),
     change: { db, clock },
@@ -72,7 +78,10 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
   });
   return {
     services: [serve(LicenseService, licenseService), serve(LicenseAdminService, adminService)],
-    secrets: [{ table: 'signing_key', idColumn: 'id', sealedColumn: 'sealed_private_key', about: sealedFor }],
+    secrets: [
+      { table: 'signing_key', idColumn: 'id', sealedColumn: 'sealed_private_key', about: sealedFor },
+      { table: 'key_secret', idColumn: 'id', sealedColumn: 'sealed_secret', about: keySecretSealedFor },
+    ],
     findApp: createFindApp(pool),
     figures: licenseTableMetrics,
     close: () => lastSeen.close(),

@@ -10,8 +10,12 @@ export function formatPeriod({ years, months, days }: Period, field: string): st
   throw new HubError('period_invalid', 'a period needs at least one day, month or year', { field });
 }
 
-/** Reads an interval that PostgreSQL returns, such as `1 year 6 mons 10 days`. */
-export function parsePeriod(interval: string): Period {
+/** Reads an interval: the object that pg makes of it, or its text, such as `1 year 6 mons 10 days`. */
+export function parsePeriod(interval: string | Partial<Period>): Period {
+  if (typeof interval !== 'string') {
+    const { years = 0, months = 0, days = 0 } = interval;
+    return { years, months, days };
+  }
   const part = (unit: string): number => Number(new RegExp(`(\\d+) ${unit}`).exec(interval)?.[1] ?? 0);
   return { years: part('year'), months: part('mon'), days: part('day') };
 }

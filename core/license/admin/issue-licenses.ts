@@ -1,96 +1,157 @@
-// Issues licenses. Their keys are returned only here: the database stores hashes.
+// Issues licenses with derived keys: the database stores only their hashes.
+import type { KeyObject } from 'node:crypto';
+import type { PoolClient } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
-import { HubError } from '../../errors.ts';
+import {
+  findOrCreateCustomer,
+  type InlineCustomer,
+  type InlineCustomerOptions,
+} from '../../customer/inline-customer.ts';
+import {
+  answerOnce,
+  type IdempotentRequest,
+  RequestRepeated,
+  rememberRequest,
+} from '../../idempotency/once.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
-import type { License } from '../entities.ts';
-import { hashLicenseKey, licenseKeyHint, newLicenseKeys } from '../keys/license-key.ts';
-import type { Limits } from '../terms.ts';
+import { inTransaction } from '../../storage/sql/transaction.ts';
+import type { App, License } from '../entities.ts';
+import type { KeySecrets } from '../keys/key-secrets.ts';
+import { deriveLicenseKey, keyColumns } from '../keys/license-key.ts';
 import { findApp } from './apps.ts';
-import { insertLicenses } from './insert-licenses.ts';
+import { lockCustomer } from './change/transfer-license.ts';
+import { insertLicenses, type LicenseKeyRow } from './insert-licenses.ts';
+import { type NewTerms, type RequestedTerms, resolveTerms } from './issue-terms.ts';
 import { readLicenses } from './licenses.ts';
-import { findLimitProfile } from './limit-profiles.ts';
 
-export type IssueRequest = {
+/** The idempotency key of a caller, and the request as sent, without that key; a JSON value. */
+export type Repeatable = Pick<IdempotentRequest, 'key' | 'request'>;
+
+export type IssueRequest = RequestedTerms & {
   readonly app: string;
-  /** -1 means unlimited. */
-  readonly seatLimit: number;
-  /** Override the limits of the profile. */
-  readonly limits: Limits | undefined;
-  readonly limitProfile: string | undefined;
-  readonly customer: string | undefined;
-  readonly expiresAt: Date | undefined;
-  readonly leaseDays: number | undefined;
+  /** `cus_…`, or the name and email of a customer. */
+  readonly customer: string | InlineCustomer | undefined;
   readonly count: number;
   /** The apps that the caller's token is limited to; undefined if it is not limited. */
   readonly callerApps: readonly string[] | undefined;
+  readonly repeatable: Repeatable | undefined;
 };
 
+/** `licenseKey` is empty if the license has another key since the request was first made. */
 export type Issued = { readonly license: License; readonly licenseKey: string };
 
-export type IssueOptions = { readonly db: Database; readonly sealer: Sealer; readonly clock: Clock };
+export type IssueOptions = {
+  readonly db: Database;
+  readonly sealer: Sealer;
+  readonly keySecrets: KeySecrets;
+  readonly clock: Clock;
+};
 
-// RFC 3339 has four digits for the year.
-const END_OF_TIME = new Date('9999-12-31T23:59:59.999Z');
+/** The generation of the key of a new license. */
+const FIRST = 1;
 
 /**
- * Issues all licenses or none. Rejects with HubError `app_unknown`, `limit_profile_unknown` or
- * `expiry_invalid`.
+ * Issues all licenses or none. Rejects with HubError `app_unknown`, `limit_profile_unknown`,
+ * `customer_unknown`, `customer_erased`, `expiry_invalid`, `period_invalid`, `signed_metadata_invalid` or
+ * `idempotency_key_reused`.
  */
-export function createIssueLicenses({ db, sealer, clock }: IssueOptions) {
-  return async (request: IssueRequest, actor: Actor): Promise<Issued[]> => {
+export function createIssueLicenses({ db, sealer, keySecrets, clock }: IssueOptions) {
+  const issue = async (
+    app: App,
+    request: IssueRequest,
+    remembered: IdempotentRequest | undefined,
+    actor: Actor,
+  ): Promise<Issued[]> => {
     const now = clock();
-    if (request.expiresAt && !(request.expiresAt > now && request.expiresAt <= END_OF_TIME)) {
-      throw new HubError('expiry_invalid', 'the expiry must be in the future and before the year 10000', {
-        field: 'expiresAt',
+    const terms = await resolveTerms(db.em(), app, request, now);
+    const { id: keySecretId, secret } = await keySecrets.active('derivation');
+    const issued = Array.from({ length: request.count }, () => newKey(secret));
+    await inTransaction(db.pool, async (client, send) => {
+      const customerId = await findCustomer(client, request.customer, {
+        sealer,
+        actor,
+        now,
+        apps: request.callerApps,
       });
-    }
-    const em = db.em();
-    const app = await findApp(em, request.app);
-    const limitProfile = request.limitProfile ? await findLimitProfile(em, app, request.limitProfile) : null;
-    const terms = {
-      app,
-      seatLimit: request.seatLimit,
-      limits: request.limits ?? null,
-      limitProfile,
-      leaseDays: request.leaseDays ?? null,
-      expiresAt: request.expiresAt ?? null,
-      createdAt: now,
-    };
-    const issued = newLicenseKeys(request.count).map((licenseKey) => {
-      const normalized = licenseKey.replaceAll('-', '');
-      const keyHash = hashLicenseKey(normalized);
-      return { id: newUuid(), keyHash, keyHint: licenseKeyHint(normalized), licenseKey };
-    });
-    const [first, last] = [issued.at(0), issued.at(-1)];
-    const customer =
-      request.customer === undefined
-        ? undefined
-        : { name: request.customer, email: undefined, sealer, actor, now, apps: request.callerApps };
-    await insertLicenses(db.pool, issued, terms, customer, (client) =>
-      recordChangeNow(client, actor, now, {
+      if (remembered) {
+        const isFirst = await rememberRequest(client, {
+          ...remembered,
+          result: { ids: issued.map(({ id }) => id), keyGeneration: FIRST },
+          customerId: typeof request.customer === 'object' ? customerId : null,
+          at: now,
+        });
+        if (!isFirst) throw new RequestRepeated();
+      }
+      send(insertLicenses(issued, { appId: app.id, customerId, keySecretId, createdAt: now, terms }));
+      await recordChangeNow(client, actor, now, {
         action: 'license.issue',
         subject: formatId('app', app.id),
         before: null,
-        after: {
-          count: issued.length,
-          ...(first && last && { first: formatId('lic', first.id), last: formatId('lic', last.id) }),
-          seatLimit: request.seatLimit,
-          limits: request.limits ?? null,
-          limitProfile: request.limitProfile ?? null,
-          leaseDays: request.leaseDays ?? null,
-          expiresAt: request.expiresAt ?? null,
-        },
+        after: issueFacts(issued, terms, customerId),
         detail: { slug: app.slug },
-      }),
-    );
+      });
+    });
     const licenses = await readLicenses(
-      em,
+      db.em(),
       issued.map(({ id }) => id),
     );
     return licenses.map((license, index) => ({ license, licenseKey: issued[index]?.licenseKey ?? '' }));
+  };
+
+  /** The licenses of an earlier request, with those keys that are still current. */
+  const showAgain = async (ids: readonly string[], generation: number | null): Promise<Issued[]> => {
+    const licenses = await readLicenses(db.em(), ids);
+    return Promise.all(
+      licenses.map(async (license) => {
+        const { keySecret, keyGeneration } = license;
+        if (!keySecret || keyGeneration !== generation) return { license, licenseKey: '' };
+        const secret = await keySecrets.get(keySecret.id);
+        return { license, licenseKey: deriveLicenseKey(secret, license.id, keyGeneration) };
+      }),
+    );
+  };
+
+  return async (request: IssueRequest, actor: Actor): Promise<Issued[]> => {
+    const app = await findApp(db.em(), request.app);
+    const remembered = request.repeatable && { ...request.repeatable, scope: `IssueLicenses:${app.id}` };
+    return answerOnce(db.pool, remembered, {
+      first: () => issue(app, request, remembered, actor),
+      again: ({ ids, keyGeneration }) => showAgain(ids, keyGeneration),
+    });
+  };
+}
+
+function newKey(secret: KeyObject): LicenseKeyRow & { readonly licenseKey: string } {
+  const id = newUuid();
+  const licenseKey = deriveLicenseKey(secret, id, FIRST);
+  return { id, licenseKey, ...keyColumns(licenseKey) };
+}
+
+/** @throws HubError `customer_unknown`, `customer_erased` */
+async function findCustomer(
+  client: PoolClient,
+  customer: IssueRequest['customer'],
+  options: InlineCustomerOptions,
+): Promise<string | null> {
+  if (customer === undefined) return null;
+  if (typeof customer === 'object') return findOrCreateCustomer(client, customer, options);
+  return lockCustomer(client, customer);
+}
+
+/** For the audit log. Of the vendor's own data only the names: a value may be personal. */
+function issueFacts(issued: readonly LicenseKeyRow[], terms: NewTerms, customerId: string | null) {
+  const [first, last] = [issued.at(0), issued.at(-1)];
+  const { limitProfile, metadata, ...others } = terms;
+  return {
+    count: issued.length,
+    ...(first && last && { first: formatId('lic', first.id), last: formatId('lic', last.id) }),
+    ...others,
+    limitProfile: limitProfile?.name ?? null,
+    metadata: Object.keys(metadata),
+    customerId: customerId && formatId('cus', customerId),
   };
 }

@@ -1,20 +1,37 @@
-// License keys: generation, normalization of typed keys, and the hash that is stored.
-import { hash, randomBytes } from 'node:crypto';
+// License keys: derivation, normalization of typed keys, and the hash that is stored.
+import { createHmac, hash, type KeyObject, randomBytes } from 'node:crypto';
 import { HubError } from '../../errors.ts';
 
 /** Crockford's base32: no I, L, O or U. The index of a symbol is its value. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const RANDOM_SYMBOLS = 24;
+/** Separates this use of a secret from any other. */
+const DERIVED_FOR = 'hub license key\0';
+const UUID_BYTES = 16;
 /** Symbols between two dashes. */
 const GROUP = 5;
 const KEY = /^[0-9A-HJKMNP-TV-Z]{25}$/;
 
 /**
- * A new license key: five groups of five symbols joined by dashes, upper case. 24 symbols are random (120
+ * A random license key: five groups of five symbols joined by dashes, upper case. 24 symbols are random (120
  * bits), the last one is the check symbol. `random` returns that many cryptographically random bytes.
  */
 export function newLicenseKey(random: (size: number) => Uint8Array = randomBytes): string {
   return keyFrom(random(RANDOM_SYMBOLS), 0);
+}
+
+/**
+ * The license key of a license: HMAC-SHA-256 (RFC 2104) under a derivation secret, over the UUID of the license
+ * and its key generation. Each of the first 24 bytes gives a symbol by its low five bits (120 bits).
+ *
+ * @param licenseId UUID
+ * @param generation counts the keys of the license, from 1
+ */
+export function deriveLicenseKey(secret: KeyObject, licenseId: string, generation: number): string {
+  const message = Buffer.alloc(UUID_BYTES + 4);
+  message.write(licenseId.replaceAll('-', ''), 'hex');
+  message.writeUInt32BE(generation, UUID_BYTES);
+  return keyFrom(createHmac('sha256', secret).update(DERIVED_FOR).update(message).digest(), 0);
 }
 
 /** Generates many keys. Requests all random bytes in one call, because each call is expensive. */
@@ -66,6 +83,12 @@ export function hashKey(licenseKey: string): Buffer {
 
 export function licenseKeyUnknown(): HubError {
   return new HubError('license_key_unknown', 'no license has this key', { field: 'licenseKey' });
+}
+
+/** The columns of a license that a key determines. */
+export function keyColumns(licenseKey: string): { readonly keyHash: Buffer; readonly keyHint: string } {
+  const normalized = licenseKey.replaceAll('-', '');
+  return { keyHash: hashLicenseKey(normalized), keyHint: licenseKeyHint(normalized) };
 }
 
 /** The last five symbols, which identify a license to people. */

@@ -86,6 +86,8 @@ export class Migration20261123000000_customers_and_terms extends Migration {
     // Also drops license_customer_idx.
     this.addSql('alter table license drop customer');
     this.addSql('create index license_customer_idx on license (customer_id, id)');
+    this.addSql(`
+      create index license_key_secret_idx on license (key_secret_id) where key_secret_id is not null`);
     this.addSql('create index license_expires_idx on license (expires_at, id) where expires_at is not null');
     this.addSql('create index license_ends_idx on license (ends_at, id) where ends_at is not null');
     this.addSql('create index license_revoked_idx on license (id) where revoked_at is not null');

@@ -1,0 +1,79 @@
+// The terms of new licenses: those of the request, and the defaults of the app for the others.
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { HubError } from '../../errors.ts';
+import type { App, License } from '../entities.ts';
+import { formatPeriod, type Period } from '../period.ts';
+import type { Limits, Metadata } from '../terms.ts';
+import { checkExpiry } from './change/check-expiry.ts';
+import { findLimitProfile } from './limit-profiles.ts';
+
+export type RequestedTerms = {
+  /** -1 means unlimited, 0 the default of the app. */
+  readonly seatLimit: number;
+  /** Override the limits of the profile. */
+  readonly limits: Limits | undefined;
+  readonly limitProfile: string | undefined;
+  readonly features: readonly string[];
+  readonly expiresAt: Date | undefined;
+  /** From the first activation. Excludes `expiresAt`. */
+  readonly validFor: Period | undefined;
+  /** Undefined means the default of the app. */
+  readonly graceDays: number | undefined;
+  /** 0 means no lease, undefined the default of the app. */
+  readonly leaseDays: number | undefined;
+  readonly metadata: Metadata;
+  /** Names of entries of `metadata`. */
+  readonly signedMetadata: readonly string[];
+};
+
+export type NewTerms = Pick<
+  License,
+  | 'seatLimit'
+  | 'limits'
+  | 'limitProfile'
+  | 'leaseDays'
+  | 'graceDays'
+  | 'expiresAt'
+  | 'validFor'
+  | 'features'
+  | 'metadata'
+  | 'signedMetadata'
+>;
+
+/**
+ * @throws HubError `limit_profile_unknown`, `expiry_invalid`, `period_invalid`, `signed_metadata_invalid`
+ */
+export async function resolveTerms(
+  em: EntityManager,
+  app: App,
+  request: RequestedTerms,
+  now: Date,
+): Promise<NewTerms> {
+  const graceDays = request.graceDays ?? app.defaultGraceDays;
+  if (request.expiresAt) checkExpiry(request.expiresAt, { graceDays, now });
+  if (request.expiresAt && request.validFor) {
+    throw new HubError('period_invalid', 'give expiresAt or validFor, not both', { field: 'validFor' });
+  }
+  checkSignedMetadata(request);
+  return {
+    seatLimit: request.seatLimit || app.defaultSeatLimit,
+    limits: request.limits ?? null,
+    limitProfile: request.limitProfile ? await findLimitProfile(em, app, request.limitProfile) : null,
+    leaseDays: request.leaseDays === undefined ? (app.defaultLeaseDays ?? null) : request.leaseDays || null,
+    graceDays,
+    expiresAt: request.expiresAt ?? null,
+    validFor: request.validFor ? formatPeriod(request.validFor, 'validFor') : null,
+    features: request.features.toSorted(),
+    metadata: request.metadata,
+    signedMetadata: request.signedMetadata.toSorted(),
+  };
+}
+
+/** @throws HubError `signed_metadata_invalid` for a name without an entry of metadata */
+export function checkSignedMetadata(terms: Pick<RequestedTerms, 'metadata' | 'signedMetadata'>): void {
+  const missing = terms.signedMetadata.find((name) => !Object.hasOwn(terms.metadata, name));
+  if (missing === undefined) return;
+  throw new HubError('signed_metadata_invalid', `metadata has no entry "${missing}"`, {
+    field: 'signedMetadata',
+  });
+}

@@ -1,0 +1,127 @@
+// Shows the key of a license again, and replaces it.
+import type { ClientBase } from 'pg';
+import type { Actor } from '../../access/caller.ts';
+import { recordChangeNow } from '../../audit/record.ts';
+import type { Clock } from '../../clock.ts';
+import { HubError } from '../../errors.ts';
+import { answerOnce, RequestRepeated, rememberRequest } from '../../idempotency/once.ts';
+import { formatId } from '../../ids.ts';
+import type { Database } from '../../storage/database.ts';
+import { inTransaction } from '../../storage/sql/transaction.ts';
+import type { License } from '../entities.ts';
+import type { KeySecrets } from '../keys/key-secrets.ts';
+import { deriveLicenseKey, keyColumns } from '../keys/license-key.ts';
+import type { Issued, Repeatable } from './issue-licenses.ts';
+import { findLicense } from './licenses.ts';
+
+export type LicenseKeysOptions = {
+  readonly db: Database;
+  readonly keySecrets: KeySecrets;
+  readonly clock: Clock;
+};
+
+export function createLicenseKeys({ db, keySecrets, clock }: LicenseKeysOptions) {
+  const derive = async (license: License): Promise<string> => {
+    if (license.keySecret == null) throw keyNotDerivable();
+    const secret = await keySecrets.get(license.keySecret.id);
+    const licenseKey = deriveLicenseKey(secret, license.id, license.keyGeneration);
+    if (keyColumns(licenseKey).keyHash.equals(license.keyHash)) return licenseKey;
+    throw new Error(`the stored hash of license ${license.id} is not that of its key`);
+  };
+
+  /** Moves a license to its next key, and returns that generation's number. */
+  const replaceKey = async (
+    license: License,
+    repeatable: (Repeatable & { readonly scope: string }) | undefined,
+    actor: Actor,
+  ): Promise<Issued> => {
+    const { id: keySecretId, secret } = await keySecrets.active('derivation');
+    const now = clock();
+    const licenseKey = await inTransaction(db.pool, async (client, send) => {
+      const keyGeneration = (await lockForRekey(client, license.id)) + 1;
+      const result = { ids: [license.id], keyGeneration };
+      if (repeatable && !(await rememberRequest(client, { ...repeatable, result, at: now }))) {
+        throw new RequestRepeated();
+      }
+      const newKey = deriveLicenseKey(secret, license.id, keyGeneration);
+      const { keyHash, keyHint } = keyColumns(newKey);
+      send({
+        name: 'rekey_license',
+        text: `update license set key_secret_id = $2, key_generation = $3, key_hash = $4, key_hint = $5
+               where id = $1`,
+        values: [license.id, keySecretId, keyGeneration, keyHash, keyHint],
+      });
+      await recordChangeNow(client, actor, now, {
+        action: 'license.rekey',
+        subject: formatId('lic', license.id),
+        before: { keyGeneration: keyGeneration - 1 },
+        after: { keyGeneration, keySecretId: formatId('ksec', keySecretId) },
+      });
+      return newKey;
+    });
+    return { license: await findLicense(db.em(), formatId('lic', license.id)), licenseKey };
+  };
+
+  return {
+    /** The current key of a license. @throws HubError `license_unknown`, `key_not_derivable` */
+    async show(licenseId: string, actor: Actor): Promise<string> {
+      const license = await findLicense(db.em(), licenseId);
+      const licenseKey = await derive(license);
+      await recordChangeNow(db.pool, actor, clock(), {
+        action: 'license.show_key',
+        subject: licenseId,
+        before: null,
+        after: null,
+        detail: { keyGeneration: license.keyGeneration },
+      });
+      return licenseKey;
+    },
+
+    /**
+     * Replaces the key of a license. Its seats stay. The key is empty if a repeated request finds another one.
+     *
+     * @throws HubError `license_unknown`, `license_revoked`, `idempotency_key_reused`
+     */
+    async rekey(licenseId: string, repeatable: Repeatable | undefined, actor: Actor): Promise<Issued> {
+      const license = await findLicense(db.em(), licenseId);
+      const request = repeatable && { ...repeatable, scope: `RekeyLicense:${license.id}` };
+      return answerOnce(db.pool, request, {
+        first: () => replaceKey(license, request, actor),
+        async again({ keyGeneration }) {
+          const current = await findLicense(db.em(), licenseId);
+          const isCurrent = current.keyGeneration === keyGeneration;
+          return { license: current, licenseKey: isCurrent ? await derive(current) : '' };
+        },
+      });
+    },
+  };
+}
+
+/**
+ * Locks a license and returns its key generation. `for update`, as the change of `key_hash` will: other
+ * transactions may refer to that unique column.
+ */
+async function lockForRekey(client: ClientBase, id: string): Promise<number> {
+  const { rows } = await client.query<{ keyGeneration: number; revoked: boolean }>({
+    name: 'lock_for_rekey',
+    // license_pkey
+    text: `select key_generation as "keyGeneration", revoked_at is not null as revoked
+           from license where id = $1 for update`,
+    values: [id],
+  });
+  const [row] = rows;
+  if (row === undefined) throw new Error(`license ${id} does not exist`);
+  if (row.revoked) {
+    throw new HubError('license_revoked', 'this license has been revoked; reinstate it first', {
+      field: 'licenseId',
+    });
+  }
+  return row.keyGeneration;
+}
+
+function keyNotDerivable(): HubError {
+  const message =
+    'the hub cannot show this key: it was imported, or issued before keys were derived. ' +
+    'Re-key the license for a key that the hub can show';
+  return new HubError('key_not_derivable', message, { field: 'licenseId' });
+}

@@ -1,0 +1,111 @@
+// The handlers of LicenseAdminService that issue licenses, show and replace their keys, and manage key secrets.
+import { toJson } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
+import {
+  type IssueLicensesRequest,
+  IssueLicensesRequestSchema,
+  type LicenseAdminService,
+  RekeyLicenseRequestSchema,
+} from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { actorOf, appsOf } from '../access/caller.ts';
+import type { Clock } from '../clock.ts';
+import { formatId } from '../ids.ts';
+import { readTimestamp } from '../timestamp.ts';
+import type { createIssueLicenses, IssueRequest } from './admin/issue-licenses.ts';
+import type { createKeySecretAdmin, ListedKeySecret } from './admin/key-secrets.ts';
+import type { createLicenseKeys } from './admin/license-keys.ts';
+import { licenseToProto, limitsFromProto } from './messages.ts';
+
+export type KeyHandlersOptions = {
+  readonly issueLicenses: ReturnType<typeof createIssueLicenses>;
+  readonly licenseKeys: ReturnType<typeof createLicenseKeys>;
+  readonly keySecretAdmin: ReturnType<typeof createKeySecretAdmin>;
+  readonly clock: Clock;
+};
+
+export function createKeyHandlers({
+  issueLicenses,
+  licenseKeys,
+  keySecretAdmin,
+  clock,
+}: KeyHandlersOptions): Partial<ServiceImpl<typeof LicenseAdminService>> {
+  return {
+    async issueLicenses(request, context) {
+      const issued = await issueLicenses(issueRequest(request, appsOf(context)), actorOf(context));
+      const now = clock();
+      return {
+        licenses: issued.map(({ license, licenseKey }) => ({
+          license: licenseToProto(license, now),
+          licenseKey,
+        })),
+      };
+    },
+
+    async getLicenseKey({ licenseId }, context) {
+      return { licenseKey: await licenseKeys.show(licenseId, actorOf(context)) };
+    },
+
+    async rekeyLicense(request, context) {
+      const { idempotencyKey: key, ...asSent } = request;
+      const repeatable =
+        key === undefined ? undefined : { key, request: toJson(RekeyLicenseRequestSchema, asSent) };
+      const { license, licenseKey } = await licenseKeys.rekey(
+        request.licenseId,
+        repeatable,
+        actorOf(context),
+      );
+      return { license: licenseToProto(license, clock()), licenseKey };
+    },
+
+    async listKeySecrets() {
+      return { keySecrets: (await keySecretAdmin.list()).map(keySecretToProto) };
+    },
+
+    async rotateKeySecret(_, context) {
+      return { keySecret: keySecretToProto(await keySecretAdmin.rotate(actorOf(context))) };
+    },
+  };
+}
+
+function issueRequest(request: IssueLicensesRequest, callerApps: IssueRequest['callerApps']): IssueRequest {
+  const { app, seatLimit, limitProfile, features, graceDays, leaseDays, metadata, signedMetadata } = request;
+  const { idempotencyKey: key, ...asSent } = request;
+  return {
+    app,
+    seatLimit,
+    limits: limitsFromProto(request.limits),
+    limitProfile,
+    features,
+    expiresAt: request.expiresAt && readTimestamp('expiresAt', request.expiresAt),
+    validFor: request.validFor,
+    graceDays,
+    leaseDays,
+    metadata,
+    signedMetadata,
+    customer: customerOf(request),
+    count: request.count || 1,
+    callerApps,
+    repeatable: key === undefined ? undefined : { key, request: toJson(IssueLicensesRequestSchema, asSent) },
+  };
+}
+
+/** @throws ConnectError invalid_argument if the request has both an id and a name or email */
+function customerOf({ customerId, customer, customerEmail }: IssueLicensesRequest): IssueRequest['customer'] {
+  const isInline = customer !== undefined || customerEmail !== undefined;
+  if (customerId === undefined) return isInline ? { name: customer ?? '', email: customerEmail } : undefined;
+  if (!isInline) return customerId;
+  throw new ConnectError(
+    'customerId: give the id of a customer, or a name and an email, not both',
+    Code.InvalidArgument,
+  );
+}
+
+function keySecretToProto({ id, active, createdAt, licenses }: ListedKeySecret) {
+  return {
+    keySecretId: formatId('ksec', id),
+    active,
+    createdAt: timestampFromDate(createdAt),
+    licenses: BigInt(licenses),
+  };
+}

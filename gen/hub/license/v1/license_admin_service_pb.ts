@@ -1307,7 +1307,7 @@ export type KeySecret = Message<"hub.license.v1.KeySecret"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Number of licenses whose key is derived from it.
+   * Number of licenses whose key is derived from it, counted to 10000.
    *
    * @generated from field: int64 licenses = 4;
    */
@@ -1961,7 +1961,8 @@ export const LicenseAdminService: GenService<{
   /**
    * Returns the key of a license. The audit log records the call.
    *
-   * Errors: license_unknown (not found), key_not_derivable (failed precondition; the key was imported).
+   * Errors: license_unknown (not found), key_not_derivable (failed precondition; the key was imported, or issued
+   * before the hub derived keys: RekeyLicense gives one that it can show).
    *
    * @generated from rpc hub.license.v1.LicenseAdminService.GetLicenseKey
    */

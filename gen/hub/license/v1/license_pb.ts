@@ -393,7 +393,7 @@ export type License = Message<"hub.license.v1.License"> & {
   keyGeneration: number;
 
   /**
-   * Whether GetLicenseKey can derive the key: false for an imported key.
+   * Whether GetLicenseKey can derive the key: false for an imported key, and for one older than derivation.
    *
    * @generated from field: bool key_derivable = 25;
    */

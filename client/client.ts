@@ -24,7 +24,7 @@ import { createVerdictPublisher } from './verdict/verdict-publisher.ts';
 export type { Clock } from './clock.ts';
 export { LicenseError, type LicenseErrorCode } from './errors.ts';
 export { hasRoom, type Limits } from './license/limits.ts';
-export type { SignedLicense } from './license/signed-license.ts';
+export type { Metadata, SignedLicense } from './license/signed-license.ts';
 export type { Trust } from './license/trust.ts';
 export type { LicenseClientOptions } from './options.ts';
 export { createMemoryStore, type LicenseStore } from './state/store.ts';
@@ -34,6 +34,8 @@ export type { Activated, Licensed, PreviousSeat, Problem, Unlicensed, Verdict } 
 export type LicenseClient = {
   /** The current verdict, from memory. Cheap enough to call before each licensed feature. */
   current(): Verdict;
+  /** Whether this machine is licensed now, and its license names this feature. From memory, like `current`. */
+  has(feature: string): boolean;
   /** Reloads the record from the store and returns the verdict. Makes no request and never rejects. */
   check(): Promise<Verdict>;
   /**
@@ -117,8 +119,9 @@ export async function createLicenseClient(options: LicenseClientOptions): Promis
   };
 
   const { current, check, subscribe } = publisher;
+  const has = (feature: string): boolean => current().features.includes(feature);
   await check();
-  return { current, check, recheck, activate, deactivate, subscribe, start: loop.start, stop };
+  return { current, has, check, recheck, activate, deactivate, subscribe, start: loop.start, stop };
 }
 
 /** The issue time and the last recorded time are both in the past, so it is at least that late. */

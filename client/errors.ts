@@ -31,6 +31,7 @@ export const PERMANENT_CODES = [
   'seat_limit_reached',
   'license_expired',
   'license_revoked',
+  'license_suspended',
   'body_too_large',
   'unsupported_media_type',
   'headers_too_large',

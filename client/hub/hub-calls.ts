@@ -23,6 +23,8 @@ export type LicenseStatus = {
   readonly expiresAt: string | undefined;
   /** Empty if the hub sends none. */
   readonly limits: Limits;
+  /** Counts the changes of the terms, from 1; undefined if an older hub sends none. */
+  readonly termsVersion: number | undefined;
 };
 
 /** Every call rejects with LicenseError. */
@@ -58,7 +60,7 @@ export function createHubCalls(http: Http, app: string, machine: Machine): HubCa
       if (answer['ok'] !== true || answer['state'] !== 'active' || answer['licenseId'] !== licenseId) {
         throw unexpectedAnswer('status of another license');
       }
-      const { recheckAfterSeconds, expiresAt } = answer;
+      const { recheckAfterSeconds, expiresAt, termsVersion } = answer;
       const checkedAt = parseRfc3339(answer['checkedAt']);
       const limits = readLimits(answer['limits'] ?? {});
       if (checkedAt === undefined || limits === undefined || typeof recheckAfterSeconds !== 'number') {
@@ -69,6 +71,7 @@ export function createHubCalls(http: Http, app: string, machine: Machine): HubCa
         recheckAfterSeconds,
         expiresAt: typeof expiresAt === 'string' ? expiresAt : undefined,
         limits,
+        termsVersion: typeof termsVersion === 'number' ? termsVersion : undefined,
       };
     },
 

@@ -34,17 +34,18 @@ export function renewalDueAt(license: SignedLicense): number {
  */
 export function softCheckDueAt(state: LicenseState, now: number, softCheckIntervalMs?: number): number {
   if (state.kind === 'nothing' || state.record === undefined) return Number.POSITIVE_INFINITY;
-  const { checkedAt, recheckAfterSeconds, licenseKey, doubt, toRelease } = state.record;
-  // A refusal to confirm or a seat to release: only the back-off delays it.
-  if (doubt !== undefined || (toRelease?.length ?? 0) > 0) return now;
+  const { checkedAt, recheckAfterSeconds, licenseKey, doubt, hasChangedTerms, toRelease } = state.record;
+  // A refusal to confirm, terms to fetch or a seat to release: only the back-off delays it.
+  if (doubt !== undefined || hasChangedTerms || (toRelease?.length ?? 0) > 0) return now;
   const checked = parseRfc3339(checkedAt) ?? 0;
   if (checked > now + HOUR_MS) return now; // the clock or the record is wrong
   const { least, most } = SOFT_CHECK_INTERVAL_MS;
   const interval = softCheckIntervalMs ?? Math.min(Math.max(recheckAfterSeconds * 1000, least), most);
+  // A suspended license may be resumed at any time, and no other call notices it.
+  if (state.record.isSuspended) return checked + Math.min(interval, HOUR_MS);
   const times = [checked + interval];
   if (state.kind === 'license') {
-    const { expiry, lease } = endTimes(state.license);
-    times.push(...[expiry, lease].filter((end) => end > checked));
+    times.push(...Object.values(endTimes(state.license)).filter((end) => end > checked));
     if (licenseKey !== undefined) times.push(renewalDueAt(state.license));
   }
   return Math.min(...times);

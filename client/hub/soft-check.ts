@@ -49,15 +49,24 @@ export function createSoftCheck({ recordCache, calls, expected, trustedTime }: S
       const doubt = record.end === undefined ? nextUnconfirmedRefusal(code, now, before) : undefined;
       isUnconfirmed = doubt !== undefined;
       if (doubt !== undefined) return { ...undoubted, doubt };
+      const checkedAt = formatRfc3339(now);
+      if (code === 'license_suspended' && record.license !== undefined) {
+        return { ...undoubted, isSuspended: true, checkedAt };
+      }
       // Removes the license itself, so that neither a mistake nor tampering restores it.
-      const { license: _, key: __, ...rest } = undoubted;
-      return { ...rest, end: { code, licenseId: subject.licenseId }, checkedAt: formatRfc3339(now) };
+      const { license: _, key: __, isSuspended: ___, ...rest } = undoubted;
+      return { ...rest, end: { code, licenseId: subject.licenseId }, checkedAt };
     });
     return isUnconfirmed;
   };
 
   const renew = async (asked: LicenseRecord, licenseKey: string, signal?: Signal): Promise<void> => {
-    const verified = await obtainLicense(calls, expected, licenseKey, signal);
+    const verified = await obtainLicense(calls, expected, licenseKey, signal).catch(async (error) => {
+      // The status has passed, so the next soft check would be far away. A refused key is not tried more often.
+      const isRetryable = error instanceof LicenseError && error.isRetryable;
+      if (isRetryable) await change(asked, (record) => ({ ...record, hasChangedTerms: true }));
+      throw error;
+    });
     await change(asked, ({ recheckAfterSeconds, toRelease }) => ({
       ...createRecord(verified, trustedTime),
       licenseKey,
@@ -83,7 +92,7 @@ export function createSoftCheck({ recordCache, calls, expected, trustedTime }: S
       const { licenseKey } = record;
       try {
         const status = await calls.status(licenseId, signal);
-        await change(record, ({ doubt: _, ...undoubted }) => {
+        await change(record, ({ doubt: _, isSuspended: __, hasChangedTerms: ___, ...undoubted }) => {
           const time = Math.max(status.checkedAt, issuedAt(state));
           trustedTime.set(time);
           const at = formatRfc3339(time);
@@ -158,6 +167,7 @@ function wantsRenewal(state: LicenseState, status: LicenseStatus): boolean {
   return (
     status.checkedAt >= renewalDueAt(license) ||
     status.checkedAt < issuedAt(state) || // issued while the hub's clock was ahead
+    (status.termsVersion !== undefined && status.termsVersion !== license.termsVersion) ||
     status.expiresAt !== license.expiresAt ||
     !isSame(status.limits, license.limits ?? {})
   );

@@ -7,7 +7,7 @@ export type UnconfirmedRefusal = { readonly code: EndCode; readonly since: strin
 
 const CONFIRMED = { answers: 3, ms: 60 * 60 * 1000 };
 /** Final at once: a hub with lost data does not send these. */
-const DEFINITE: readonly EndCode[] = ['license_revoked', 'license_expired'];
+const DEFINITE: readonly EndCode[] = ['license_revoked', 'license_suspended', 'license_expired'];
 
 /** Counts a refusal at the time `now` (ms since the epoch); undefined once the refusal is confirmed. */
 export function nextUnconfirmedRefusal(

@@ -6,7 +6,7 @@ import { canonicalForm } from './canonical-form.ts';
 import { readLimits } from './limits.ts';
 import type { PublicPoint } from './public-key.ts';
 import { parseRfc3339 } from './rfc3339.ts';
-import type { SignedLicense } from './signed-license.ts';
+import type { Metadata, SignedLicense } from './signed-license.ts';
 import { isJsonObject, type JsonObject } from './strict-json.ts';
 import type { TrustAnchor } from './trust-anchor.ts';
 
@@ -34,7 +34,7 @@ export async function verifyLicense(
   if (!isJsonObject(value)) throw malformed('it is not an object');
   const { signature, ...signed } = value;
   const message = canonicalForm(signed);
-  if (message === undefined) throw malformed('it has values other than objects, strings and integers');
+  if (message === undefined) throw malformed('it has values other than objects, lists, strings and integers');
   if (signed['alg'] !== 'ES256')
     throw new LicenseError('wrong_algorithm', 'the license is not signed with ES256');
   const { verifySignature, point } = await trust.key(signed['kid'], offered);
@@ -47,15 +47,24 @@ export async function verifyLicense(
     throw new LicenseError('wrong_machine', 'the license is for another machine');
   }
   checkMembers(value);
-  const license = value as SignedLicense; // checkMembers() has checked each member
-  Object.freeze(license.limits);
-  return { license: Object.freeze(license), point };
+  return { license: withMethods(value), point };
+}
+
+/** Freezes the license. `checkMembers` has checked each member. */
+function withMethods(value: JsonObject): SignedLicense {
+  const features = value['features'] as readonly string[] | undefined;
+  for (const member of [features, value['limits'], value['metadata']]) Object.freeze(member);
+  const has = (feature: string): boolean => features?.includes(feature) ?? false;
+  return Object.freeze(
+    Object.defineProperty({ ...value }, 'has', { value: has, enumerable: false }),
+  ) as SignedLicense;
 }
 
 const SIGNATURE_BYTES = 64;
 const TEXTS = ['licenseId', 'seatId', 'issuedAt'];
-const OPTIONAL_TEXTS = ['customer', 'expiresAt', 'leaseExpiresAt'];
-const TIMES = ['issuedAt', 'expiresAt', 'leaseExpiresAt'];
+const OPTIONAL_TIMES = ['expiresAt', 'graceEndsAt', 'leaseExpiresAt'];
+const OPTIONAL_TEXTS = ['customer', ...OPTIONAL_TIMES];
+const TIMES = ['issuedAt', ...OPTIONAL_TIMES];
 
 /** Accepts unknown members, because a later hub may sign more. */
 function checkMembers(license: JsonObject): void {
@@ -69,6 +78,21 @@ function checkMembers(license: JsonObject): void {
   if (given('limits') && readLimits(license['limits']) === undefined) {
     throw malformed('limits are not named integers');
   }
+  if (given('features') && !isTexts(license['features']))
+    throw malformed('features are not a list of strings');
+  if (given('metadata') && !isMetadata(license['metadata']))
+    throw malformed('metadata are not named strings');
+  if (given('termsVersion') && !Number.isSafeInteger(license['termsVersion'])) {
+    throw malformed('termsVersion is not an integer');
+  }
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
+}
+
+function isMetadata(value: unknown): value is Metadata {
+  return isJsonObject(value) && isTexts(Object.values(value));
 }
 
 function malformed(what: string): LicenseError {

@@ -22,6 +22,10 @@ export type LicenseRecord = {
   /** Replaces `licenseKey` with `keepLicenseKey: false`. */
   readonly licenseKeyHash?: string;
   readonly doubt?: UnconfirmedRefusal;
+  /** The hub has suspended the license, which stays here until the hub resumes or ends it. */
+  readonly isSuspended?: boolean;
+  /** Changed terms could not be fetched yet. */
+  readonly hasChangedTerms?: boolean;
   /** License keys of replaced licenses whose seats still have to be released. */
   readonly toRelease?: readonly string[];
   /** The latest known time: from the hub, or from the machine's clock when the license was last used. */
@@ -58,12 +62,14 @@ async function checksumOf(text: string): Promise<string> {
 
 function isRecord(value: JsonObject): value is JsonObject & LicenseRecord {
   const { license, end, key, licenseKey, licenseKeyHash, doubt, toRelease } = value;
+  const { isSuspended, hasChangedTerms } = value;
   const { seenAt, checkedAt, recheckAfterSeconds } = value;
   return (
     (license === undefined ? isEnd(end) : isJsonObject(license) && end === undefined) &&
     (key === undefined || (isJsonObject(key) && pointOfJwk(key) !== undefined)) &&
     [licenseKey, licenseKeyHash].every((text) => text === undefined || typeof text === 'string') &&
     (doubt === undefined || isUnconfirmedRefusal(doubt)) &&
+    [isSuspended, hasChangedTerms].every((flag) => flag === undefined || typeof flag === 'boolean') &&
     (toRelease === undefined || isTexts(toRelease)) &&
     parseRfc3339(seenAt) !== undefined &&
     parseRfc3339(checkedAt) !== undefined &&

@@ -14,12 +14,13 @@ export type Conditions = {
   readonly problem: Problem | undefined;
 };
 
-/** A license is valid before, not at, its expiry and lease end. */
+/** A license is valid before, not at, its end and its lease end. */
 export function evaluate(state: LicenseState, { time, freeLimits, problem }: Conditions): Verdict {
   const refuse = (reason: UnlicensedReason, license?: SignedLicense): Unlicensed => ({
     licensed: false,
     reason,
     limits: freeLimits,
+    features: NO_FEATURES,
     license,
     problem,
   });
@@ -31,25 +32,38 @@ export function evaluate(state: LicenseState, { time, freeLimits, problem }: Con
     case 'ended':
       return refuse(state.record.end.code);
     case 'license': {
-      const { license } = state;
-      const { expiry, lease } = endTimes(license);
-      const end = Math.min(expiry, lease);
+      const { license, record } = state;
+      if (record.isSuspended) return refuse('license_suspended', license);
+      const { expiry, graceEnd, lease } = endTimes(license);
+      const end = Math.min(graceEnd, lease);
       // The clock does not matter to a license without an end.
       if (time.isSetBack && Number.isFinite(end)) return refuse('clock_set_back', license);
-      if (expiry <= time.now) return refuse('license_expired', license);
+      if (graceEnd <= time.now) return refuse('license_expired', license);
       if (lease <= time.now) return refuse('lease_over', license);
       const validUntil = Number.isFinite(end) ? new Date(end) : undefined;
-      return { licensed: true, license, limits: license.limits ?? NO_LIMITS, validUntil, problem };
+      const inGraceUntil = expiry <= time.now ? new Date(graceEnd) : undefined;
+      const { limits = NO_LIMITS, features = NO_FEATURES } = license;
+      return { licensed: true, license, limits, features, validUntil, inGraceUntil, problem };
     }
   }
 }
 
 const NO_LIMITS: Limits = Object.freeze({});
+const NO_FEATURES: readonly string[] = Object.freeze([]);
+
+export type EndTimes = {
+  readonly expiry: number;
+  /** The expiry of a license without grace. */
+  readonly graceEnd: number;
+  readonly lease: number;
+};
 
 /** Milliseconds since the epoch; infinity if the license has no such end. */
-export function endTimes(license: SignedLicense): { readonly expiry: number; readonly lease: number } {
+export function endTimes(license: SignedLicense): EndTimes {
+  const expiry = parseRfc3339(license.expiresAt) ?? Number.POSITIVE_INFINITY;
   return {
-    expiry: parseRfc3339(license.expiresAt) ?? Number.POSITIVE_INFINITY,
+    expiry,
+    graceEnd: Math.max(expiry, parseRfc3339(license.graceEndsAt) ?? expiry),
     lease: parseRfc3339(license.leaseExpiresAt) ?? Number.POSITIVE_INFINITY,
   };
 }

@@ -1,8 +1,9 @@
 // Reasons why a machine is not licensed.
 
-/** Answers of the hub that end a license. */
+/** Answers of the hub that end a license, or that suspend it. */
 export const END_CODES = [
   'license_revoked',
+  'license_suspended',
   'license_expired',
   'license_unknown',
   'seat_not_active',

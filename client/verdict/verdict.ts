@@ -1,4 +1,4 @@
-// The verdict: whether this machine is licensed now, and with which limits.
+// The verdict: whether this machine is licensed now, with which limits and features.
 import type { LicenseErrorCode } from '../errors.ts';
 import type { Limits } from '../license/limits.ts';
 import type { SignedLicense } from '../license/signed-license.ts';
@@ -12,8 +12,12 @@ export type Licensed = {
   readonly license: SignedLicense;
   /** Limits of the license; -1 means unlimited. Empty if it has none. */
   readonly limits: Limits;
-  /** End of the license or of its lease, whichever is earlier. Undefined: never. */
+  /** Names of the features that the license unlocks. Empty if it has none. */
+  readonly features: readonly string[];
+  /** End of the license with its grace, or of its lease, whichever is earlier. Undefined: never. */
   readonly validUntil: Date | undefined;
+  /** The license has passed its `expiresAt`, and its grace ends then. Undefined: it is not in its grace. */
+  readonly inGraceUntil: Date | undefined;
   /** Why the last soft check or save failed. The license stays valid until `validUntil`. */
   readonly problem: Problem | undefined;
 };
@@ -23,7 +27,9 @@ export type Unlicensed = {
   readonly reason: UnlicensedReason;
   /** Free limits, which the application must enforce. */
   readonly limits: Limits;
-  /** The license that has expired or whose lease is over, otherwise valid. */
+  /** Empty. */
+  readonly features: readonly string[];
+  /** The license that is suspended, has expired or whose lease is over, otherwise valid. */
   readonly license: SignedLicense | undefined;
   readonly problem: Problem | undefined;
 };

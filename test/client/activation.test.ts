@@ -45,6 +45,7 @@ describe('a license client', () => {
       licensed: false,
       reason: 'no_license',
       limits: FREE,
+      features: [],
       license: undefined,
       problem: undefined,
     });

@@ -18,6 +18,7 @@ export const PROBLEMS = {
   seat_limit_reached: { status: 409, title: 'All seats are taken' },
   license_expired: { status: 410, title: 'The license has expired' },
   license_revoked: { status: 410, title: 'The license has been revoked' },
+  license_suspended: { status: 410, title: 'The license is suspended' },
   body_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'Unsupported media type' },
   rate_limited: { status: 429, title: 'Too many requests' },

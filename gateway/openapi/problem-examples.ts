@@ -42,6 +42,7 @@ const EXAMPLES: { readonly [code in ProblemCode]: Problem } = {
   ),
   license_expired: example('license_expired', 'this license has expired'),
   license_revoked: example('license_revoked', 'this license has been revoked'),
+  license_suspended: example('license_suspended', 'this license is suspended'),
   body_too_large: example('body_too_large', 'A body may have at most 65536 bytes.'),
   unsupported_media_type: example(
     'unsupported_media_type',

@@ -16,6 +16,11 @@ const LIMITS: JsonSchema = {
   type: 'object',
   additionalProperties: { type: 'integer', format: 'int64', minimum: -1, maximum: Number.MAX_SAFE_INTEGER },
 };
+/** Names of features. */
+const NAMES: JsonSchema = {
+  type: 'array',
+  items: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9._-]{0,63}$' },
+};
 
 /** The payload that core/license/keys/signing.ts signs. Later versions may add signed members. */
 const SIGNED_LICENSE: JsonSchema = {
@@ -30,8 +35,27 @@ const SIGNED_LICENSE: JsonSchema = {
     machineFingerprint: { type: 'string', description: 'As the application sent it.' },
     customer: { type: 'string', description: 'The customer.' },
     limits: { ...LIMITS, description: 'Limits by name; -1 means unlimited.' },
+    features: {
+      ...NAMES,
+      description: 'Features that the license unlocks, sorted; absent if there are none.',
+    },
+    metadata: {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: "The vendor's own data, as far as the license's terms sign it; absent if they do not.",
+    },
+    termsVersion: {
+      type: 'integer',
+      format: 'int32',
+      minimum: 1,
+      description: 'Counts the changes of the terms, from 1. If a status has another, activate again.',
+    },
     issuedAt: { ...INSTANT, description: 'When this copy was signed.' },
     expiresAt: { ...INSTANT, description: 'When the license expires; absent if never.' },
+    graceEndsAt: {
+      ...INSTANT,
+      description: 'Until when the license stays valid after `expiresAt`; absent if it has no grace.',
+    },
     leaseExpiresAt: {
       ...INSTANT,
       description: 'Until when this copy is valid without contact to the hub. Activating again renews it.',
@@ -44,7 +68,10 @@ const SIGNED_LICENSE: JsonSchema = {
       description: 'Base64url of the 64-byte r||s (IEEE P1363) ECDSA P-256 signature with SHA-256.',
     },
   },
-  required: ['licenseId', 'app', 'seatId', 'machineFingerprint', 'issuedAt', 'kid', 'alg', 'signature'],
+  required: [
+    ...['licenseId', 'app', 'seatId', 'machineFingerprint', 'termsVersion', 'issuedAt'],
+    ...['kid', 'alg', 'signature'],
+  ],
 };
 
 /** RFC 7518 section 6.2. */
@@ -81,7 +108,10 @@ export const LICENSE_OPERATIONS = {
       contentType: JSON_TYPE,
       members: { ok: OK, license: SIGNED_LICENSE },
     },
-    problems: ['license_key_unknown', 'seat_limit_reached', 'license_expired', 'license_revoked'],
+    problems: [
+      ...['license_key_unknown', 'seat_limit_reached'],
+      ...['license_expired', 'license_revoked', 'license_suspended'],
+    ],
   },
   deactivate: {
     id: 'deactivate',
@@ -105,13 +135,17 @@ export const LICENSE_OPERATIONS = {
         state: {
           type: 'string',
           const: 'active',
-          description: 'Always `active`: other states are reported as problems.',
+          description: 'Always `active`, also in the grace: other states are reported as problems.',
         },
         limits: LIMITS,
+        features: NAMES,
       },
-      optional: ['expiresAt', 'limits'],
+      optional: ['expiresAt', 'graceEndsAt', 'limits', 'features'],
     },
-    problems: ['license_unknown', 'license_expired', 'license_revoked', 'seat_not_active'],
+    problems: [
+      ...['license_unknown', 'license_expired', 'license_revoked', 'license_suspended'],
+      'seat_not_active',
+    ],
   },
   publicKey: {
     id: 'getPublicKey',

@@ -108,17 +108,20 @@ async function status(
     { licenseId: call.param, ...(machineFingerprint !== undefined && { machineFingerprint }) },
     read(call),
   );
-  const { seats, expiresAt, checkedAt } = found;
+  const { seats, expiresAt, graceEndsAt, features, checkedAt } = found;
   if (seats === undefined || checkedAt === undefined)
     throw new Error('CheckStatus answered without seats or time');
   const limits = limitsOf(found.limits);
   return json({
     ok: true,
     licenseId: found.licenseId,
-    state: 'active', // the other states are errors of the RPC
+    state: 'active', // also in the grace; the other states are errors of the RPC
     seats: { limit: seats.limit, used: seats.used },
     expiresAt: expiresAt && rfc3339(expiresAt),
+    graceEndsAt: graceEndsAt && rfc3339(graceEndsAt),
     limits: Object.keys(limits).length > 0 ? limits : undefined,
+    features: features.length > 0 ? features : undefined,
+    termsVersion: found.termsVersion > 0 ? found.termsVersion : undefined, // an older core sends none
     checkedAt: rfc3339(checkedAt),
     recheckAfterSeconds: found.recheckAfterSeconds,
   });

@@ -21,6 +21,7 @@ describe('a problem', () => {
       ['seat_unknown', Code.NotFound, 404],
       ['limit_profile_unknown', Code.NotFound, 404],
       ['license_revoked', Code.FailedPrecondition, 410],
+      ['license_suspended', Code.FailedPrecondition, 410],
       ['license_expired', Code.FailedPrecondition, 410],
       ['seat_not_active', Code.PermissionDenied, 403],
     ];

@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { pino } from 'pino';
 import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from '../../../gateway/problem.ts';
 import { createGateway, type Gateway, type GatewayOptions } from '../../../gateway/server/server.ts';
+import { changeTerms, suspend } from '../../support/hub/change-license.ts';
 import { startHub, type TestHub, transportTo } from '../../support/hub/hub.ts';
 import { issueLicense } from '../../support/hub/license.ts';
 import { until } from '../../support/until.ts';
@@ -107,18 +108,25 @@ describe('the OpenAPI document', function () {
   it('describes the responses to a machine from activation to release', async () => {
     const expiresAt = { seconds: BigInt(Date.parse('2026-06-01T00:00:00Z') / 1000), nanos: 0 };
     const limits = { projects: -1n, exports: 2n ** 53n - 1n };
+    const terms = {
+      features: ['export'],
+      metadata: { plan: 'pro' },
+      signed_metadata: ['plan'],
+      grace_days: 5,
+    };
     for (const about of [{}, { expiresAt, limits, leaseDays: 30, customer: 'Ada Lovelace' }]) {
       const { licenseKey, licenseId } = await issueLicense(hub.admin, {
         ...about,
         app: 'photo-lab',
         seatLimit: 1,
       });
+      if ('customer' in about) await changeTerms(hub.databaseUrl, licenseId, terms);
       const seat = { licenseKey, machineFingerprint: 'laptop-1' };
       const { value } = await granted('activate', {
         body: { ...seat, machineLabel: 'Laptop', appVersion: '2.14.0' },
       });
       expect(Object.keys(value.license)).to.include.members(
-        Object.keys(about).includes('customer') ? ['leaseExpiresAt'] : ['kid'],
+        'customer' in about ? ['leaseExpiresAt', 'features', 'metadata', 'graceEndsAt'] : ['kid'],
       );
       await granted('checkStatus', { parameters: { licenseId } });
       await granted('checkStatus', { parameters: { licenseId, fp: 'laptop-1' } });
@@ -141,12 +149,21 @@ describe('the OpenAPI document', function () {
     await hub.admin.revokeLicense({ licenseId, reason: 'refunded' });
     await refused('license_revoked', 'activate', { body: unseated });
     await refused('license_revoked', 'checkStatus', { parameters: { licenseId } });
+    const suspended = await issueLicense(hub.admin);
+    await suspend(hub.databaseUrl, suspended.licenseId);
+    await refused('license_suspended', 'activate', {
+      body: { ...unseated, licenseKey: suspended.licenseKey },
+    });
+    await refused('license_suspended', 'checkStatus', { parameters: { licenseId: suspended.licenseId } });
     const expiring = await issueLicense(hub.admin, {
       expiresAt: { seconds: BigInt(now.getTime() / 1000 + 60), nanos: 0 },
     });
     now = new Date(now.getTime() + 60_000);
     await refused('license_expired', 'activate', { body: { ...unseated, licenseKey: expiring.licenseKey } });
     await refused('license_expired', 'checkStatus', { parameters: { licenseId: expiring.licenseId } });
+    await changeTerms(hub.databaseUrl, expiring.licenseId, { grace_days: 1 });
+    const { value } = await granted('checkStatus', { parameters: { licenseId: expiring.licenseId } });
+    expect(value).to.include.keys('expiresAt', 'graceEndsAt');
     for (const id of ['getPublicKey', 'getJwks', 'getFreeLimits']) {
       await refused('app_unknown', id, { parameters: { slug: 'nobody' } });
       await refused('invalid_request', id, { path: operation(id).path.replace('{slug}', '%ff') });

@@ -1,6 +1,7 @@
 // How the license endpoints translate requests into RPCs and responses into answers.
 import { Code } from '@connectrpc/connect';
 import { expect } from 'chai';
+import { LicenseState } from '../../../gen/hub/license/v1/license_pb.ts';
 import { type FakeCore, objectIn, refusal, startGateway, type TestGateway } from '../fake-core.ts';
 
 const REQUEST = { licenseKey: 'KEY-1', machineFingerprint: 'fp-1' };
@@ -67,6 +68,19 @@ describe('the license endpoints', () => {
       seats,
       expiresAt: '2026-01-01T00:00:00.007Z',
       limits: { projects: 9_007_199_254_740_991, exports: -1 },
+    });
+  });
+
+  it('return features, the version of the terms, and the grace of an active license', async () => {
+    const [expiresAt, graceEndsAt] = [{ seconds: 1_767_225_600n }, { seconds: 1_767_830_400n }];
+    const status = { seats: {}, checkedAt: expiresAt, expiresAt, graceEndsAt, state: LicenseState.GRACE };
+    const terms = { features: ['export', 'sync'], termsVersion: 3 };
+    await start({ checkStatus: () => ({ ...status, ...terms }) });
+    expect(await (await gateway.get('/v1/status/x')).json()).to.deep.include({
+      ...terms,
+      state: 'active',
+      expiresAt: '2026-01-01T00:00:00.000Z',
+      graceEndsAt: '2026-01-08T00:00:00.000Z',
     });
   });
 

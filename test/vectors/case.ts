@@ -57,7 +57,7 @@ export const APP = 'photo-lab';
 export const FINGERPRINT = 'sha256:9f86d081884c7d659a2feaa0c55ad015';
 export const NOW = '2026-06-01T12:00:00.000Z';
 
-/** The content of a license without any optional member. */
+/** The content of a license without any optional member, as an older hub signs it. */
 export const PLAIN = {
   licenseId: 'lic_01k8e7qk3vf2tb5s0w9m4x6ydz',
   app: APP,
@@ -73,7 +73,11 @@ export const FULL = {
   ...PLAIN,
   customer: 'Ada Lovelace',
   limits: { projects: 3, exports: -1 },
+  features: ['export', 'sync'],
+  metadata: { plan: 'pro', region: 'EU' },
+  termsVersion: 2,
   expiresAt: '2027-06-01T00:00:00.000Z',
+  graceEndsAt: '2027-06-15T00:00:00.000Z',
   leaseExpiresAt: '2026-06-30T08:15:30.123Z',
 } as const;
 

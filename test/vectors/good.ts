@@ -11,6 +11,36 @@ export const GOOD: readonly Case[] = [
   good('good-limits', 'limits alone: -1 is unlimited, 0 is none', withLimits({ users: -1, exports: 0 })),
   good('good-limits-empty', 'limits that name none', withLimits({})),
   good('good-expires', 'an expiry alone', textOf({ ...PLAIN, expiresAt: FULL.expiresAt })),
+  good('good-features', 'features alone', textOf({ ...PLAIN, features: ['export'] })),
+  good('good-features-empty', 'features that name none', textOf({ ...PLAIN, features: [] })),
+  good('good-features-order', 'features in the order of the list, which is signed as it is', {
+    features: ['b', 'B', 'a.b', 'a-b', 'a'],
+  }),
+  good('good-features-again', 'a feature that is named again', { features: ['export', 'export'] }),
+  good('good-features-inherited', 'features that objects of some languages have anyway', {
+    features: ['constructor', 'length', 'toString'],
+  }),
+  good('good-metadata', 'metadata alone', textOf({ ...PLAIN, metadata: { plan: 'pro' } })),
+  good('good-metadata-empty', 'metadata without an entry', textOf({ ...PLAIN, metadata: {} })),
+  good('good-metadata-unicode', 'metadata with quotes, line breaks and characters beyond ASCII', {
+    metadata: { note: '"a"\n\u2028\u00e9\u{1f600}', 'order.id': '', B: '0' },
+  }),
+  good('good-terms-version', 'the version of the terms alone', textOf({ ...PLAIN, termsVersion: 1 })),
+  good('good-grace', 'the expiry has passed, and the grace has not ended', {
+    expiresAt: '2026-06-01T11:59:59.999Z',
+    graceEndsAt: '2026-06-08T11:59:59.999Z',
+  }),
+  good('good-grace-first-moment', 'the expiry is now, and the grace begins', {
+    expiresAt: NOW,
+    graceEndsAt: '2026-06-15T12:00:00.000Z',
+  }),
+  good('good-grace-last-moment', 'the grace ends in a millisecond', {
+    expiresAt: '2026-05-18T12:00:00.001Z',
+    graceEndsAt: '2026-06-01T12:00:00.001Z',
+  }),
+  good('good-grace-before-expiry', 'a grace that ends before the expiry does not shorten the license', {
+    graceEndsAt: '2026-05-01T12:00:00.000Z',
+  }),
   good('good-lease', 'a lease alone', textOf({ ...PLAIN, leaseExpiresAt: FULL.leaseExpiresAt })),
   good(
     'good-answer',
@@ -80,6 +110,12 @@ export const GOOD: readonly Case[] = [
     plan: { name: 'pro', regions: { eu: { seats: 3 } }, empty: {} },
   }),
   good('good-extra-deep', 'objects within each other, 30 of them', { deep: nested(29) }),
+  good('good-extra-list', 'a later member that is a list', {
+    modules: ['b', { name: 'a', seats: 3 }, [], [-1, 'c', {}]],
+  }),
+  good('good-extra-list-deep', 'lists within each other, 29 of them', {
+    deep: JSON.parse(`${'['.repeat(29)}${']'.repeat(29)}`),
+  }),
 
   good('good-high-s', 's above half of the order is as good', withSignature(largerS(true))),
   good('good-low-s', 's below half of the order', withSignature(largerS(false))),

@@ -2,6 +2,7 @@
 import { APP, type Case, FINGERPRINT, FULL, NOW, textOf, type Verdict } from './case.ts';
 
 const PAST = '2026-06-01T11:59:59.999Z';
+const LONG_PAST = '2026-05-01T00:00:00.000Z';
 
 export const REFUSED: readonly Case[] = [
   refused('app-wrong', 'for another app', 'wrong_app', { app: 'paintbox' }),
@@ -40,13 +41,32 @@ export const REFUSED: readonly Case[] = [
     fingerprint: 'another machine',
   },
 
-  refused('expired', 'the expiry has passed', 'expired', { expiresAt: PAST }),
-  refused('expired-now', 'the expiry is now', 'expired', { expiresAt: NOW }),
+  refused('expired', 'the expiry has passed', 'expired', { expiresAt: PAST, graceEndsAt: PAST }),
+  refused('expired-now', 'the expiry is now', 'expired', { expiresAt: NOW, graceEndsAt: NOW }),
   refused('expired-long-ago', 'the expiry is from another century', 'expired', {
     expiresAt: '1999-12-31T23:59:59.999Z',
+    graceEndsAt: '1999-12-31T23:59:59.999Z',
+  }),
+  refused('expired-without-grace', 'the expiry has passed, and there is no grace', 'expired', {
+    expiresAt: PAST,
+    graceEndsAt: undefined,
+  }),
+  refused('expired-grace-ended', 'the grace has ended', 'expired', {
+    expiresAt: LONG_PAST,
+    graceEndsAt: PAST,
+  }),
+  refused('expired-grace-ends-now', 'the grace ends now', 'expired', {
+    expiresAt: LONG_PAST,
+    graceEndsAt: NOW,
   }),
   refused('expired-and-lease-over', 'expiry and lease have passed', 'expired', {
     expiresAt: PAST,
+    graceEndsAt: PAST,
+    leaseExpiresAt: PAST,
+  }),
+  refused('lease-over-in-grace', 'the lease has passed, and the grace has not ended', 'lease_over', {
+    expiresAt: PAST,
+    graceEndsAt: '2026-06-08T11:59:59.999Z',
     leaseExpiresAt: PAST,
   }),
   refused('lease-over', 'the lease has passed', 'lease_over', { leaseExpiresAt: PAST }),

@@ -46,7 +46,8 @@ the license is trusted to say them. TIME is the last time that was seen, such as
         Require(Text(license, "machineFingerprint") == fingerprint, "wrong_machine");
         bool hasEnd = license.ContainsKey("expiresAt") || license.ContainsKey("leaseExpiresAt");
         Require(!hasEnd || lastSeen == null || now >= lastSeen, "clock_set_back");
-        Require(!HasPassed(license, "expiresAt", now), "expired");
+        bool isInGrace = license.ContainsKey("graceEndsAt") && !HasPassed(license, "graceEndsAt", now);
+        Require(!HasPassed(license, "expiresAt", now) || isInGrace, "expired");
         Require(!HasPassed(license, "leaseExpiresAt", now), "lease_over");
         return license;
     }
@@ -120,7 +121,7 @@ the license is trusted to say them. TIME is the last time that was seen, such as
 
     private static readonly Regex SimpleName = new Regex(@"\A[A-Za-z][A-Za-z0-9._-]*\z");
 
-    /// <summary>The RFC 8785 form of what a license is made of: objects with simple names, strings and integers.</summary>
+    /// <summary>The RFC 8785 form of what a license is made of: objects with simple names, lists, strings and integers.</summary>
     private static string Canonical(Dictionary<string, JsonElement> members)
     {
         Require(members.Keys.All(name => SimpleName.IsMatch(name)), "malformed");
@@ -133,6 +134,7 @@ the license is trusted to say them. TIME is the last time that was seen, such as
         switch (value.ValueKind)
         {
             case JsonValueKind.Object: return Canonical(Members(value));
+            case JsonValueKind.Array: return "[" + string.Join(",", value.EnumerateArray().Select(Canonical)) + "]";
             case JsonValueKind.String: return Quote(value.GetString()!);
             case JsonValueKind.Number: return value.GetRawText(); // has been checked
             default: throw new LicenseRefusedException("malformed");

@@ -72,8 +72,14 @@ func (v Verifier) Verify(file []byte, now, lastSeen time.Time) (map[string]any, 
 	case (expires || isLeased) && now.Before(lastSeen):
 		return nil, LicenseRefused("clock_set_back")
 	}
-	if err := checkEnd(license, "expiresAt", now, "expired"); err != nil {
-		return nil, err
+	_, hasGrace := license["graceEndsAt"]
+	graceError := checkEnd(license, "graceEndsAt", now, "expired")
+	endError := checkEnd(license, "expiresAt", now, "expired")
+	switch {
+	case graceError == malformed || endError == malformed:
+		return nil, malformed
+	case endError != nil && (!hasGrace || graceError != nil):
+		return nil, endError
 	}
 	if err := checkEnd(license, "leaseExpiresAt", now, "lease_over"); err != nil {
 		return nil, err
@@ -157,13 +163,26 @@ func hasHalfCharacter(validJSON []byte) bool {
 
 var simpleName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*$`)
 
-// canonical is the RFC 8785 form of what a license is made of: objects with simple names, strings and integers.
+// canonical is the RFC 8785 form of what a license is made of: objects with simple names, lists, strings and integers.
 func canonical(value any, depth int) (string, error) {
 	switch value := value.(type) {
 	case string:
 		return quote(value), nil
 	case int64:
 		return strconv.FormatInt(value, 10), nil
+	case []any:
+		items := make([]string, 0, len(value))
+		for _, item := range value {
+			if depth > 64 {
+				return "", malformed
+			}
+			text, err := canonical(item, depth+1)
+			if err != nil {
+				return "", err
+			}
+			items = append(items, text)
+		}
+		return "[" + strings.Join(items, ",") + "]", nil
 	case map[string]any:
 		members := make([]string, 0, len(value))
 		for name, member := range value {

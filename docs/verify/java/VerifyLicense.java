@@ -43,7 +43,7 @@ public final class VerifyLicense {
   }
 
   /**
-   * The license, if it is good: its members are String, Long or Map. Use nothing of the file but what this gives back.
+   * The license, if it is good: its members are String, Long, List or Map. Use nothing of the file but what this gives back.
    *
    * @param lastSeen the latest time that the application has ever seen, or null at first: keep it, and give it the
    *     next time
@@ -64,7 +64,8 @@ public final class VerifyLicense {
     require(fingerprint.equals(license.get("machineFingerprint")), "wrong_machine");
     boolean hasEnd = license.containsKey("expiresAt") || license.containsKey("leaseExpiresAt");
     require(!hasEnd || lastSeen == null || !now.isBefore(lastSeen), "clock_set_back");
-    require(!hasPassed(license, "expiresAt", now), "expired");
+    boolean isInGrace = license.containsKey("graceEndsAt") && !hasPassed(license, "graceEndsAt", now);
+    require(!hasPassed(license, "expiresAt", now) || isInGrace, "expired");
     require(!hasPassed(license, "leaseExpiresAt", now), "lease_over");
     return license;
   }
@@ -85,10 +86,15 @@ public final class VerifyLicense {
     }
   }
 
-  /** The RFC 8785 form of what a license is made of: objects with simple names, strings and integers. */
+  /** The RFC 8785 form of what a license is made of: objects with simple names, lists, strings and integers. */
   private static String canonical(Object value) throws LicenseRefused {
     if (value instanceof String text) return quote(text);
     if (value instanceof Long number) return number.toString();
+    if (value instanceof List<?> list) {
+      List<String> items = new ArrayList<>();
+      for (Object item : list) items.add(canonical(item));
+      return "[" + String.join(",", items) + "]";
+    }
     require(value instanceof Map, "malformed");
     List<String> members = new ArrayList<>();
     for (Map.Entry<?, ?> member : ((Map<?, ?>) value).entrySet()) { // in the order of the names

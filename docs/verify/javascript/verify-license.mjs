@@ -34,7 +34,8 @@ export async function verifyLicense(bytes, { publicKeyPem, app, fingerprint, now
   if (license.machineFingerprint !== fingerprint) throw new LicenseRefused('wrong_machine');
   const hasEnd = 'expiresAt' in license || 'leaseExpiresAt' in license;
   if (hasEnd && lastSeen !== undefined && now < lastSeen) throw new LicenseRefused('clock_set_back');
-  if (hasPassed(license.expiresAt, now)) throw new LicenseRefused('expired');
+  const isInGrace = license.graceEndsAt !== undefined && !hasPassed(license.graceEndsAt, now);
+  if (hasPassed(license.expiresAt, now) && !isInGrace) throw new LicenseRefused('expired');
   if (hasPassed(license.leaseExpiresAt, now)) throw new LicenseRefused('lease_over');
   return license;
 }
@@ -67,11 +68,13 @@ function compactString(token) {
   return JSON.stringify(string);
 }
 
-/** The RFC 8785 form of what a license is made of: objects with simple names, strings, integers. Else it is malformed. */
+/** The RFC 8785 form of what a license is made of: objects with simple names, lists, strings, integers. Else it is malformed. */
 function canonical(value, depth = 1) {
   if (typeof value === 'string') return JSON.stringify(value);
   if (Number.isSafeInteger(value)) return String(value);
-  if (!isObject(value) || depth > 64) throw new LicenseRefused('malformed');
+  if (depth > 64) throw new LicenseRefused('malformed');
+  if (Array.isArray(value)) return `[${value.map((each) => canonical(each, depth + 1)).join(',')}]`;
+  if (!isObject(value)) throw new LicenseRefused('malformed');
   const members = Object.keys(value)
     .sort()
     .map((name) => {

@@ -52,7 +52,8 @@ def verify_license(data, public_key_pem, app, fingerprint, now=None, last_seen=N
     has_end = "expiresAt" in license or "leaseExpiresAt" in license
     if has_end and last_seen is not None and now < last_seen:
         raise LicenseRefused("clock_set_back")
-    if "expiresAt" in license and has_passed(license["expiresAt"], now):
+    is_in_grace = "graceEndsAt" in license and not has_passed(license["graceEndsAt"], now)
+    if "expiresAt" in license and has_passed(license["expiresAt"], now) and not is_in_grace:
         raise LicenseRefused("expired")
     if "leaseExpiresAt" in license and has_passed(license["leaseExpiresAt"], now):
         raise LicenseRefused("lease_over")
@@ -105,12 +106,15 @@ def canonical(license):
 
 
 def check(value, depth):
-    """There are objects with simple names in a license, strings and integers; a bool would be an int in Python."""
+    """A license has objects with simple names, lists, strings and integers; a bool would be an int in Python."""
     if isinstance(value, dict) and depth <= 64:
         for name, member in value.items():
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9._-]*", name):
                 raise LicenseRefused("malformed")
             check(member, depth + 1)
+    elif isinstance(value, list) and depth <= 64:
+        for each in value:
+            check(each, depth + 1)
     elif type(value) not in (str, int):
         raise LicenseRefused("malformed")
 

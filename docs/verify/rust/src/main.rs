@@ -61,7 +61,12 @@ impl Verifier {
         let has_end =
             license.contains_key("expiresAt") || license.contains_key("leaseExpiresAt");
         require(!has_end || last_seen <= Some(now), "clock_set_back")?; // None is less than any time
-        require(!has_passed(license.get("expiresAt"), now)?, "expired")?;
+        let grace = license.get("graceEndsAt");
+        let is_in_grace = grace.is_some() && !has_passed(grace, now)?;
+        require(
+            !has_passed(license.get("expiresAt"), now)? || is_in_grace,
+            "expired",
+        )?;
         require(
             !has_passed(license.get("leaseExpiresAt"), now)?,
             "lease_over",
@@ -96,7 +101,8 @@ pub enum Json {
     Object(Members),
     Text(String),
     Integer(i64),
-    /// Lists, booleans and null, which are in no license.
+    List(Vec<Json>),
+    /// Booleans and null, which are in no license.
     Other,
 }
 
@@ -135,8 +141,11 @@ impl<'de> Visitor<'de> for JsonVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Json, A::Error> {
-        while list.next_element::<Json>()?.is_some() {}
-        Ok(Json::Other)
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element()? {
+            items.push(item);
+        }
+        Ok(Json::List(items))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Json, E> {
@@ -164,21 +173,31 @@ impl<'de> Visitor<'de> for JsonVisitor {
     }
 }
 
-/// The RFC 8785 form of what a license is made of: objects with simple names, strings and integers.
+/// The RFC 8785 form of what a license is made of: objects with simple names, lists, strings and integers.
 fn canonical(members: &Members) -> Result<String, Refused> {
-    let quote = |text: &str| serde_json::to_string(text).map_err(|_| MALFORMED);
     let mut parts = Vec::new();
     for (name, value) in members {
         require(is_simple(name), MALFORMED.0)?;
-        let text = match value {
-            Json::Object(members) => canonical(members)?,
-            Json::Text(text) => quote(text)?,
-            Json::Integer(number) => number.to_string(),
-            Json::Other => return Err(MALFORMED),
-        };
-        parts.push(format!("{}:{}", quote(name)?, text));
+        parts.push(format!("{}:{}", quote(name)?, canonical_value(value)?));
     }
     Ok(format!("{{{}}}", parts.join(",")))
+}
+
+fn canonical_value(value: &Json) -> Result<String, Refused> {
+    match value {
+        Json::Object(members) => canonical(members),
+        Json::List(items) => {
+            let items: Result<Vec<_>, _> = items.iter().map(canonical_value).collect();
+            Ok(format!("[{}]", items?.join(",")))
+        }
+        Json::Text(text) => quote(text),
+        Json::Integer(number) => Ok(number.to_string()),
+        Json::Other => Err(MALFORMED),
+    }
+}
+
+fn quote(text: &str) -> Result<String, Refused> {
+    serde_json::to_string(text).map_err(|_| MALFORMED)
 }
 
 fn is_simple(name: &str) -> bool {

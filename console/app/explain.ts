@@ -27,7 +27,8 @@ export function explain(error: unknown): string {
   }
 }
 
-function sentence(text: string): string {
+/** Begins with a capital and ends with a full stop. */
+export function sentence(text: string): string {
   const trimmed = text.trim();
   if (trimmed === '') return 'No reason was given.';
   const begun = trimmed.charAt(0).toUpperCase() + trimmed.slice(1);

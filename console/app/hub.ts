@@ -4,6 +4,7 @@ import { createConnectTransport } from '@connectrpc/connect-web';
 import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
 import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
+import { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.ts';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
@@ -13,6 +14,7 @@ export type Hub = {
   readonly health: Client<typeof Health>;
   readonly access: Client<typeof AccessService>;
   readonly audit: Client<typeof AuditService>;
+  readonly customers: Client<typeof CustomerService>;
   readonly licenses: Client<typeof LicenseAdminService>;
   readonly metrics: Client<typeof MetricsService>;
   readonly payments: Client<typeof PaymentService>;
@@ -47,6 +49,7 @@ export function connect(token: string | undefined, onRefused: () => void = () =>
     health: createClient(Health, transport),
     access: createClient(AccessService, transport),
     audit: createClient(AuditService, transport),
+    customers: createClient(CustomerService, transport),
     licenses: createClient(LicenseAdminService, transport),
     metrics: createClient(MetricsService, transport),
     payments: createClient(PaymentService, transport),

@@ -1,6 +1,7 @@
 // The navigation entries of the console, and those that the caller may see.
 import type { DescMethod } from '@bufbuild/protobuf';
 import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
+import { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.ts';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
@@ -22,6 +23,7 @@ export const NAV_ENTRIES = [
   { path: 'usage', title: 'Usage and fees', needs: PaymentAdminService.method.summarizeUsage },
   { path: 'slots', title: 'Slots', needs: PaymentAdminService.method.listSlots },
   { path: 'licenses', title: 'Licenses', needs: LicenseAdminService.method.listLicenses },
+  { path: 'customers', title: 'Customers', needs: CustomerService.method.listCustomers },
   { path: 'apps', title: 'Apps and keys', needs: LicenseAdminService.method.listApps },
   { path: 'health', title: 'Health', needs: MetricsService.method.readMetrics },
   { path: 'audit', title: 'Audit log', needs: AuditService.method.listAuditEntries },

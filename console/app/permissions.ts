@@ -9,7 +9,10 @@ type Caller = Pick<GetCallerResponse, 'role' | 'apps' | 'slots'>;
 export function canCall(caller: Caller, method: DescMethod): boolean {
   if (!hasOption(method, access)) return false;
   const rule = getOption(method, access);
-  const hasRole = caller.role === Role.ADMIN || rule.roles.includes(caller.role);
+  const hasRole =
+    caller.role === Role.ADMIN ||
+    rule.roles.includes(caller.role) ||
+    (rule.appScopedRoles.includes(caller.role) && caller.apps.length > 0);
   if (!hasRole || !isLimited(caller) || rule.anyScope) return rule.public || hasRole;
   return method.input.fields.some((field) => isWithin(caller, field));
 }
@@ -30,6 +33,7 @@ const OF_APPS: ReadonlySet<number> = new Set([
   Subject.LICENSE,
   Subject.LICENSE_KEY,
   Subject.SEAT,
+  Subject.CUSTOMER,
 ]);
 
 const ROLES: Readonly<Record<number, string>> = {
@@ -38,6 +42,7 @@ const ROLES: Readonly<Record<number, string>> = {
   [Role.SERVICE]: 'service',
   [Role.VIEWER]: 'viewer',
   [Role.MONITOR]: 'monitor',
+  [Role.GATEWAY]: 'gateway',
 };
 
 export function roleName(role: number): string {

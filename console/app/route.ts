@@ -37,11 +37,17 @@ export function go(link: string): void {
   location.hash = link;
 }
 
+/** Goes to a link in place of the current one: the way back does not lead through each typed letter. */
+export function replaceRoute(link: string): void {
+  history.replaceState(null, '', link);
+  current.set(readRoute(link)); // without a hashchange event
+}
+
 /** The link to the page of this id; undefined if there is none. */
 export function linkToId(id: string): string | undefined {
-  const [, prefix = '', rest = ''] = /^(chs|use|cb|lic)_([0-9a-z]{26})$/.exec(id) ?? [];
+  const [, prefix = '', rest = ''] = /^(chs|use|cb|lic|cus)_([0-9a-z]{26})$/.exec(id) ?? [];
   if (prefix === 'use') return linkTo(['sessions', `chs_${rest}`]); // a usage log has the id of its session
-  const view = { chs: 'sessions', cb: 'callbacks', lic: 'licenses' }[prefix];
+  const view = { chs: 'sessions', cb: 'callbacks', lic: 'licenses', cus: 'customers' }[prefix];
   return view && linkTo([view, id]);
 }
 

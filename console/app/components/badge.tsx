@@ -1,9 +1,9 @@
 // Badges: a state as a word and a color.
-import { LicenseState } from '../../../gen/hub/license/v1/license_pb.ts';
 import {
   CALLBACK_STATES,
   CHARGE_STATUSES,
   FEE_RULE_STATES,
+  LICENSE_STATES,
   wordFor,
 } from '../../../lib/presentation/words.ts';
 
@@ -49,8 +49,14 @@ export function FeeRuleBadge({ state }: { readonly state: number }) {
   return <Badge tone={word === 'in_force' ? 'good' : 'calm'}>{word.replace('_', ' ')}</Badge>;
 }
 
+const LICENSE_TONES: Readonly<Record<string, Tone>> = {
+  active: 'good',
+  grace: 'wait',
+  suspended: 'wait',
+  revoked: 'bad',
+};
+
 export function LicenseBadge({ state }: { readonly state: number }) {
-  if (state === LicenseState.ACTIVE) return <Badge tone="good">active</Badge>;
-  if (state === LicenseState.REVOKED) return <Badge tone="bad">revoked</Badge>;
-  return <Badge tone="calm">{state === LicenseState.EXPIRED ? 'expired' : 'unknown'}</Badge>;
+  const word = wordFor(LICENSE_STATES, state);
+  return <Badge tone={LICENSE_TONES[word] ?? 'calm'}>{word}</Badge>;
 }

@@ -1,5 +1,7 @@
 // The filters of a list. They are part of the address, so that links and the back button keep them.
-import { go, linkTo, useRoute } from '../route.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useDebounced } from '../forms/search.ts';
+import { go, linkTo, replaceRoute, useRoute } from '../route.ts';
 
 export type Filter = {
   /** Name in the address. */
@@ -10,8 +12,10 @@ export type Filter = {
   /** The default value. */
   readonly otherwise?: string;
   readonly placeholder?: string;
-  /** Converts the typed text to the value in the address. */
-  readonly cleaned?: (text: string) => string;
+  /** Filters as one types, without an entry in the history of the browser. */
+  readonly isLive?: boolean;
+  /** Converts the typed text to the value in the address; undefined while the text is not complete. */
+  readonly cleaned?: (text: string) => string | undefined;
 };
 
 export function Filters({ filters }: { readonly filters: readonly Filter[] }) {
@@ -19,14 +23,15 @@ export function Filters({ filters }: { readonly filters: readonly Filter[] }) {
   return (
     <search class="filters">
       {filters.map((filter) => {
-        const Input = filter.choices ? Choice : Text;
+        const Input = filter.choices ? Choice : filter.isLive ? LiveText : Text;
+        const move = filter.isLive ? replaceRoute : go;
         return (
           <Input
             key={filter.name}
             filter={filter}
             value={query[filter.name]}
             onChange={(value) =>
-              go(linkTo(path, { ...query, after: undefined, since: undefined, [filter.name]: value }))
+              move(linkTo(path, { ...query, after: undefined, since: undefined, [filter.name]: value }))
             }
           />
         );
@@ -67,7 +72,46 @@ function Text({ filter: { label, placeholder = '', cleaned = trimmed }, value, o
         placeholder={placeholder}
         spellcheck={false}
         autocomplete="off"
-        onChange={(event) => onChange(cleaned(event.currentTarget.value))}
+        onChange={(event) => {
+          const text = cleaned(event.currentTarget.value);
+          if (text !== undefined) onChange(text);
+        }}
+      />
+    </label>
+  );
+}
+
+/** Puts what is typed into the address after a pause, and follows the address when something else changes it. */
+function LiveText({
+  filter: { label, placeholder = '', cleaned = trimmed },
+  value = '',
+  onChange,
+}: InputProps) {
+  const [typed, setTyped] = useState(value);
+  const settled = useDebounced(typed);
+  const address = useRef(value);
+  const change = useRef(onChange);
+  change.current = onChange;
+  useEffect(() => {
+    if (value !== address.current) setTyped(value);
+    address.current = value;
+  }, [value]);
+  useEffect(() => {
+    const text = cleaned(settled);
+    if (text === undefined || text === address.current) return;
+    address.current = text;
+    change.current(text);
+  }, [settled]);
+  return (
+    <label>
+      <span>{label}</span>
+      <input
+        type="search"
+        value={typed}
+        placeholder={placeholder}
+        spellcheck={false}
+        autocomplete="off"
+        onInput={(event) => setTyped(event.currentTarget.value)}
       />
     </label>
   );

@@ -1,4 +1,4 @@
-// The number of seats of a license, and how many are in use.
+// The number of seats of a license, how many are in use, and its limits.
 import type { SeatUsage } from '../../../gen/hub/error/v1/error_pb.ts';
 
 export function Seats({ seats }: { readonly seats: SeatUsage | undefined }) {
@@ -15,4 +15,10 @@ export function Seats({ seats }: { readonly seats: SeatUsage | undefined }) {
 /** Formats a limit. */
 export function limitText(limit: number | bigint): string {
   return Number(limit) === -1 ? 'unlimited' : String(limit);
+}
+
+/** `exports: unlimited, projects: 10`; `none` without limits */
+export function limitsText(limits: Readonly<Record<string, bigint>>): string {
+  const sorted = Object.entries(limits).sort(([one], [other]) => (one < other ? -1 : 1));
+  return sorted.map(([name, limit]) => `${name}: ${limitText(limit)}`).join(', ') || 'none';
 }

@@ -5,9 +5,10 @@ import { Badge, type Tone } from '../components/badge.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
-import { limitText } from '../components/seats.tsx';
+import { limitsText } from '../components/seats.tsx';
 import { Table } from '../components/table.tsx';
 import { Moment } from '../components/timestamp.tsx';
+import { defaultTermsText, EditDefaultTerms } from '../licensing/default-terms.tsx';
 import { useLive } from '../live.ts';
 import { canCall } from '../permissions.ts';
 import { linkTo, useRoute } from '../route.ts';
@@ -19,7 +20,8 @@ const PAGE_SIZE = 20;
 
 type AppWithProfiles = { readonly app: App; readonly profiles: readonly LimitProfile[] };
 
-export function AppsView({ who: { hub, caller } }: { readonly who: SignedIn }) {
+export function AppsView({ who }: { readonly who: SignedIn }) {
+  const { hub, caller } = who;
   const { after = '' } = useRoute().query;
   const seesProfiles = canCall(caller, LicenseAdminService.method.listLimitProfiles);
   const live = useLive(after, EVERY_MS, async (signal) => {
@@ -42,7 +44,7 @@ export function AppsView({ who: { hub, caller } }: { readonly who: SignedIn }) {
               </p>
             )}
             {apps.map((each) => (
-              <AppSection key={each.app.slug} {...each} />
+              <AppSection key={each.app.slug} {...each} who={who} onDone={live.refresh} />
             ))}
             <Pager next={nextPageToken} />
           </>
@@ -52,8 +54,11 @@ export function AppsView({ who: { hub, caller } }: { readonly who: SignedIn }) {
   );
 }
 
-function AppSection({ app, profiles }: AppWithProfiles) {
+type SectionProps = AppWithProfiles & { readonly who: SignedIn; readonly onDone: () => Promise<void> };
+
+function AppSection({ app, profiles, who, onDone }: SectionProps) {
   const { slug, name, signingKeys, createdAt } = app;
+  const mayEdit = canCall(who.caller, LicenseAdminService.method.updateApp);
   return (
     <section class="card" aria-labelledby={`app-${slug}`}>
       <div class="section-head">
@@ -65,6 +70,10 @@ function AppSection({ app, profiles }: AppWithProfiles) {
       <p class="muted">
         Since <Moment at={createdAt} />
       </p>
+      <div class="section-head">
+        <p>{defaultTermsText(app.defaultTerms)}</p>
+        {mayEdit && <EditDefaultTerms who={who} app={app} onDone={onDone} />}
+      </div>
       <Table
         caption={`Signing keys of ${slug}`}
         rows={signingKeys}
@@ -88,11 +97,6 @@ function AppSection({ app, profiles }: AppWithProfiles) {
       />
     </section>
   );
-}
-
-function limitsText(limits: Readonly<Record<string, bigint>>): string {
-  const sorted = Object.entries(limits).sort(([one], [other]) => (one < other ? -1 : 1));
-  return sorted.map(([name, limit]) => `${name}: ${limitText(limit)}`).join(', ') || 'none';
 }
 
 const KEY_STATES: Readonly<Record<number, readonly [string, Tone]>> = {

@@ -1,16 +1,15 @@
-// One license: its limits and seats; revokes it or releases a seat.
+// One license: its terms, its seats, and what the caller may do with it.
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { type License, LicenseState, type Seat } from '../../../gen/hub/license/v1/license_pb.ts';
+import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import { LicenseBadge } from '../components/badge.tsx';
 import { Confirm } from '../components/confirm.tsx';
-import { Facts } from '../components/facts.tsx';
-import { WholeId } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
-import { limitText, Seats } from '../components/seats.tsx';
 import { type Column, Table } from '../components/table.tsx';
 import { Moment } from '../components/timestamp.tsx';
+import { LicenseActions } from '../licensing/license-actions.tsx';
+import { LicenseFacts } from '../licensing/license-facts.tsx';
 import { useLive } from '../live.ts';
 import { canCall } from '../permissions.ts';
 import { linkTo, useRoute } from '../route.ts';
@@ -62,66 +61,6 @@ export function LicenseView({ who, id }: LicenseProps) {
         )}
       </Loaded>
     </Page>
-  );
-}
-
-function LicenseFacts({ license }: { readonly license: License }) {
-  const limits = Object.entries(license.limits).sort(([one], [other]) => (one < other ? -1 : 1));
-  return (
-    <Facts
-      facts={[
-        ['License', <WholeId key="id" id={license.licenseId} />],
-        ['App', license.app],
-        ['Key ends with', <code key="key">{license.keyHint}</code>],
-        ['Customer', license.customer],
-        ['Seats', <Seats key="seats" seats={license.seats} />],
-        ['Limit profile', license.limitProfile],
-        ['Limits', limits.map(([name, limit]) => `${name}: ${limitText(limit)}`).join(', ') || 'none'],
-        ['Offline lease', license.leaseDays === undefined ? 'no bound' : `${license.leaseDays} days`],
-        ['Expires', <Moment key="expires" at={license.expiresAt} none="never" />],
-        ['Issued', <Moment key="issued" at={license.createdAt} />],
-        ['Revoked', license.revokedAt && <Moment key="revoked" at={license.revokedAt} />],
-        ['Reason', license.revokeReason],
-      ]}
-    />
-  );
-}
-
-type ActionsProps = {
-  readonly who: SignedIn;
-  readonly license: License;
-  readonly onDone: () => Promise<void>;
-};
-
-function LicenseActions({ who, license, onDone }: ActionsProps) {
-  const { licenses } = who.hub;
-  const { licenseId, keyHint } = license;
-  if (license.state === LicenseState.REVOKED) {
-    if (!canCall(who.caller, LicenseAdminService.method.reinstateLicense)) return null;
-    const reinstate = async (): Promise<string> => {
-      await licenses.reinstateLicense({ licenseId });
-      await onDone();
-      return `The license …${keyHint} is valid again.`;
-    };
-    return (
-      <Confirm action="Reinstate" question="Undo the revocation?" run={reinstate}>
-        <p>Machines keep their seats. Their next check reports the license as valid.</p>
-      </Confirm>
-    );
-  }
-  if (!canCall(who.caller, LicenseAdminService.method.revokeLicense)) return null;
-  const revoke = async (reason: string): Promise<string> => {
-    await licenses.revokeLicense({ licenseId, reason });
-    await onDone();
-    return `The license …${keyHint} is revoked.`;
-  };
-  return (
-    <Confirm action="Revoke" question="Revoke this license?" word={keyHint} asksReason dangerous run={revoke}>
-      <p>
-        {license.customer ? `${license.customer} is` : 'Its customer is'} refused activation and status checks
-        from now on, on all machines. It can be reinstated.
-      </p>
-    </Confirm>
   );
 }
 

@@ -1,90 +1,56 @@
-// Licenses, newest first.
-
-import { LicenseState } from '../../../gen/hub/license/v1/license_pb.ts';
+// Licenses, newest first: finds one by anything that is known of it, and issues more.
 import { appFilter, useApps } from '../components/app-filter.ts';
-import { LicenseBadge } from '../components/badge.tsx';
 import { Filters } from '../components/filters.tsx';
-import { ShortId } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
-import { Seats } from '../components/seats.tsx';
-import { Table } from '../components/table.tsx';
-import { Moment } from '../components/timestamp.tsx';
+import { SearchResult } from '../components/search-result.tsx';
+import { useKept } from '../forms/search.ts';
+import { IssueLicense, mayIssue } from '../licensing/issue-license.tsx';
+import { firstPageTime, LICENSE_FILTERS, licenseRequest } from '../licensing/license-filters.ts';
+import { LicenseTable } from '../licensing/license-table.tsx';
 import { useLive } from '../live.ts';
 import { useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 15_000;
-const STATES: Readonly<Record<string, LicenseState>> = {
-  active: LicenseState.ACTIVE,
-  revoked: LicenseState.REVOKED,
-  expired: LicenseState.EXPIRED,
-};
 
 export function LicensesView({ who }: { readonly who: SignedIn }) {
   const { query } = useRoute();
   const apps = useApps(who);
-  const { state = '', customer, key, after = '' } = query;
   const app = query['app'] ?? apps.only;
-  const live = useLive(JSON.stringify([app, state, customer, key, after]), EVERY_MS, (signal) =>
-    who.hub.licenses.listLicenses(
-      {
-        state: STATES[state] ?? LicenseState.UNSPECIFIED,
-        ...(app && { app }),
-        ...(customer && { customer }),
-        ...(key && { keyHint: key }),
-        pageToken: after,
-      },
-      { signal },
-    ),
+  const live = useKept(
+    useLive(JSON.stringify([query, app]), EVERY_MS, async (signal) => {
+      const since = firstPageTime(query['since']);
+      const page = await who.hub.licenses.listLicenses(
+        { ...licenseRequest(query, since), ...(app && { app }), pageToken: query['after'] ?? '' },
+        { signal },
+      );
+      return { ...page, since: since.toISOString() };
+    }),
   );
   return (
-    <Page title="Licenses">
-      <Filters
-        filters={[
-          appFilter(apps),
-          {
-            name: 'state',
-            label: 'State',
-            choices: [['', 'any'], ...Object.keys(STATES).map((it) => [it, it] as const)],
-          },
-          { name: 'customer', label: 'Customer', placeholder: 'exactly' },
-          { name: 'key', label: 'Key ends with', placeholder: '3VCC9', cleaned: endOfKey },
-        ]}
-      />
+    <Page
+      title="Licenses"
+      actions={mayIssue(who) && <IssueLicense who={who} apps={apps.slugs} app={app} onDone={live.refresh} />}
+    >
+      <Filters filters={[...LICENSE_FILTERS.slice(0, 1), appFilter(apps), ...LICENSE_FILTERS.slice(1)]} />
       <Loaded live={live}>
-        {({ licenses, nextPageToken }) => (
-          <>
-            <Table
-              caption="Licenses"
-              rows={licenses}
-              keyOf={({ licenseId }) => licenseId}
-              empty="No license matches. Enter the exact name of a customer or the last five symbols of a key."
-              columns={[
-                { title: 'License', cell: ({ licenseId }) => <ShortId id={licenseId} /> },
-                { title: 'State', cell: (it) => <LicenseBadge state={it.state} /> },
-                { title: 'Key ends', kind: 'named', cell: ({ keyHint }) => <code>{keyHint}</code> },
-                { title: 'Seats', kind: 'named', cell: ({ seats }) => <Seats seats={seats} /> },
-                { title: 'App', wide: true, cell: (it) => it.app },
-                { title: 'Customer', kind: 'long', cell: (it) => it.customer },
-                {
-                  title: 'Expires',
-                  wide: true,
-                  cell: ({ expiresAt }) => <Moment at={expiresAt} none="never" />,
-                },
-                { title: 'Issued', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
-              ]}
+        {({ licenses, nextPageToken, since }) => (
+          <SearchResult
+            what="license"
+            count={licenses.length}
+            hasMore={nextPageToken !== ''}
+            isOutdated={live.isOutdated}
+          >
+            <LicenseTable
+              licenses={licenses}
+              empty="No license matches. Search for a part of the customer’s name, email or reference, the last five symbols of the key, a value of metadata, or a whole license id."
             />
-            <Pager next={nextPageToken} />
-          </>
+            <Pager next={nextPageToken} since={since} />
+          </SearchResult>
         )}
       </Loaded>
     </Page>
   );
-}
-
-/** Accepts a whole license key, but sends only its last characters. */
-function endOfKey(text: string): string {
-  return text.replace(/[\s-]/g, '').slice(-5).toUpperCase();
 }

@@ -8,6 +8,8 @@ import { AppsView } from './apps.tsx';
 import { AuditView } from './audit.tsx';
 import { CallbackView } from './callback.tsx';
 import { CallbacksView } from './callbacks.tsx';
+import { CustomerView } from './customer.tsx';
+import { CustomersView } from './customers.tsx';
 import { HealthView } from './health.tsx';
 import { LicenseView } from './license.tsx';
 import { LicensesView } from './licenses.tsx';
@@ -27,6 +29,7 @@ const LISTS: Readonly<Record<(typeof NAV_ENTRIES)[number]['path'], (props: WhoPr
   usage: UsageView,
   slots: SlotsView,
   licenses: LicensesView,
+  customers: CustomersView,
   apps: AppsView,
   health: HealthView,
   audit: AuditView,
@@ -36,6 +39,7 @@ const ONES: ReadonlyMap<string, (props: OneProps) => VNode> = new Map([
   ['sessions', SessionView],
   ['callbacks', CallbackView],
   ['licenses', LicenseView],
+  ['customers', CustomerView],
 ]);
 
 export function View({ who }: WhoProps) {

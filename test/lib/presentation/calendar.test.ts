@@ -6,12 +6,12 @@ const NONE = { years: 0, months: 0, days: 0 };
 
 describe('calendar periods', () => {
   it('ends a month on its last day if it is too short', () => {
-    const after = (from: string, period: Partial<typeof NONE>): string =>
+    const timeAfter = (from: string, period: Partial<typeof NONE>): string =>
       addPeriod(new Date(from), { ...NONE, ...period }).toISOString();
-    expect(after('2026-01-31T10:00:00Z', { months: 1 })).to.equal('2026-02-28T10:00:00.000Z');
-    expect(after('2028-02-29T00:00:00Z', { years: 1 })).to.equal('2029-02-28T00:00:00.000Z');
-    expect(after('2026-12-31T23:59:59Z', { months: 2, days: 1 })).to.equal('2027-03-01T23:59:59.000Z');
-    expect(after('2026-03-01T00:00:00Z', { days: 30 })).to.equal('2026-03-31T00:00:00.000Z');
+    expect(timeAfter('2026-01-31T10:00:00Z', { months: 1 })).to.equal('2026-02-28T10:00:00.000Z');
+    expect(timeAfter('2028-02-29T00:00:00Z', { years: 1 })).to.equal('2029-02-28T00:00:00.000Z');
+    expect(timeAfter('2026-12-31T23:59:59Z', { months: 2, days: 1 })).to.equal('2027-03-01T23:59:59.000Z');
+    expect(timeAfter('2026-03-01T00:00:00Z', { days: 30 })).to.equal('2026-03-31T00:00:00.000Z');
   });
 
   it('has words', () => {

@@ -1,0 +1,86 @@
+// Finds a customer as one types, and chooses one of the matches.
+import { useId, useState } from 'preact/hooks';
+import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
+import type { Form } from '../forms/form-state.ts';
+import { useDebounced, useKept } from '../forms/search.ts';
+import { useLive } from '../live.ts';
+import { canCall, isLimited } from '../permissions.ts';
+import type { SignedIn } from '../signed-in.ts';
+
+const SHOWN = 8;
+const EVERY_MS = 60_000;
+
+export function mayPickCustomer({ caller }: SignedIn): boolean {
+  return canCall(caller, CustomerService.method.listCustomers);
+}
+
+export type PickerProps = {
+  readonly who: SignedIn;
+  readonly form: Form<'customerId'>;
+  /** The app of the license. A token limited to apps finds only customers of one. */
+  readonly app: string;
+};
+
+export function CustomerPicker({ who, form, app }: PickerProps) {
+  const id = useId();
+  const [typed, setTyped] = useState('');
+  const search = useDebounced(typed.trim());
+  const live = useLive(`${app} ${search}`, EVERY_MS, (signal) =>
+    who.hub.customers.listCustomers(
+      {
+        pageSize: SHOWN + 1,
+        ...(search !== '' && { search }),
+        ...(isLimited(who.caller) && { app }),
+      },
+      { signal },
+    ),
+  );
+  const { data, isOutdated } = useKept(live);
+  const found = (data?.customers ?? []).filter(({ erasedAt }) => erasedAt === undefined);
+  const error = form.errors.fields.get('customerId');
+  return (
+    <div class="field">
+      <label for={id}>Find a customer</label>
+      <input
+        id={id}
+        type="search"
+        value={typed}
+        placeholder="name, email or reference"
+        autocomplete="off"
+        spellcheck={false}
+        aria-invalid={error !== undefined}
+        {...(error !== undefined && { 'aria-describedby': `${id}-error` })}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+      />
+      {error !== undefined && (
+        <div class="field-error" id={`${id}-error`}>
+          {error}
+        </div>
+      )}
+      <fieldset class={isOutdated ? 'picks outdated' : 'picks'} aria-busy={isOutdated}>
+        <legend class="visually-hidden">Matching customers</legend>
+        {found.slice(0, SHOWN).map(({ customerId, name, email, externalRef }) => (
+          <label key={customerId} class="pick">
+            <input
+              type="radio"
+              name={`${id}-pick`}
+              checked={form.values.customerId === customerId}
+              onChange={() => form.set('customerId', customerId)}
+            />
+            <span>
+              {name} <span class="muted">{[email, externalRef].filter(Boolean).join(' · ')}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <p class="hint" role="status">
+        {data !== undefined && matchesText(found.length)}
+      </p>
+    </div>
+  );
+}
+
+function matchesText(count: number): string {
+  if (count === 0) return 'No customer matches.';
+  return count > SHOWN ? `The newest ${SHOWN} matches. Type more to narrow them down.` : `Matches: ${count}.`;
+}

@@ -1,0 +1,114 @@
+// A button that opens a form in a dialog: the fields, what submitting does, and errors beside the fields.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { Trouble } from '../components/loaded.tsx';
+import { type Form, type FormOptions, useForm, type Values } from './form-state.ts';
+import { Modal } from './modal.tsx';
+
+export type DialogFormProps<K extends string, S> = FormOptions<K, S, ComponentChildren> & {
+  /** Label of the button that opens the dialog. */
+  readonly action: string;
+  readonly title: string;
+  /** Label of the button that submits; the default is `action`. */
+  readonly submitLabel?: string;
+  readonly dangerous?: boolean;
+  readonly wide?: boolean;
+  /** Whether the form can be submitted. */
+  readonly isReady?: (values: Values<K>, subject: S) => boolean;
+  /** The fields, and what submitting will do. */
+  readonly children: (form: Form<K>, subject: S) => ComponentChildren;
+};
+
+export function DialogForm<K extends string, S>(props: DialogFormProps<K, S>) {
+  const { action, title, submitLabel = action, dangerous = false, wide = false, isReady, children } = props;
+  const form = useForm(props);
+  const { isOpen, values, subject, errors, busy, result } = form;
+  const element = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (errors.fields.size > 0) focusFirstError(element.current);
+  }, [errors]);
+  const ready = isReady?.(values, subject) ?? true;
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (ready) void form.submit();
+  };
+  const content = (): ComponentChildren =>
+    result === undefined ? (
+      <form ref={element} noValidate onSubmit={submit}>
+        {children(form, subject)}
+        <FormTrouble form={form} canReload={props.reload !== undefined} />
+        <div class="buttons">
+          <button type="button" onClick={form.close}>
+            Cancel
+          </button>
+          <button type="submit" class={dangerous ? 'danger solid' : 'solid'} disabled={!ready || busy}>
+            {busy ? 'Working …' : submitLabel}
+          </button>
+        </div>
+      </form>
+    ) : (
+      <Result onClose={form.close}>{result}</Result>
+    );
+  return (
+    <>
+      <button type="button" class={dangerous ? 'danger' : ''} onClick={form.open}>
+        {action}
+      </button>
+      <Modal title={title} isOpen={isOpen} onClose={form.close} wide={wide}>
+        {content}
+      </Modal>
+    </>
+  );
+}
+
+/** The field is in a closed part of the form if its error came from the hub. */
+function focusFirstError(form: HTMLFormElement | null): void {
+  const field = form?.querySelector<HTMLElement>('[aria-invalid=true]');
+  const details = field?.closest('details');
+  if (details) details.open = true;
+  field?.focus();
+}
+
+type TroubleProps = {
+  readonly form: Pick<ReturnType<typeof useForm>, 'errors' | 'busy' | 'reload'>;
+  readonly canReload: boolean;
+};
+
+function FormTrouble({ form: { errors, busy, reload }, canReload }: TroubleProps) {
+  if (errors.code === 'version_conflict' && canReload) {
+    return (
+      <Trouble>
+        Someone else changed this since you opened the form. Nothing of yours is saved yet.{' '}
+        <button type="button" class="quiet" disabled={busy} onClick={() => void reload()}>
+          Load the current values
+        </button>
+      </Trouble>
+    );
+  }
+  if (errors.code === 'idempotency_key_reused') {
+    return (
+      <Trouble>
+        An earlier attempt of this form has succeeded, with other values. Close the form and look at the
+        result before you try again.
+      </Trouble>
+    );
+  }
+  return errors.general === '' ? null : <Trouble>{errors.general}</Trouble>;
+}
+
+type ResultProps = { readonly onClose: () => void; readonly children: ComponentChildren };
+
+function Result({ onClose, children }: ResultProps) {
+  const close = useRef<HTMLButtonElement>(null);
+  useEffect(() => close.current?.focus(), []);
+  return (
+    <div class="result">
+      {children}
+      <div class="buttons">
+        <button ref={close} type="button" class="solid" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </div>
+  );
+}

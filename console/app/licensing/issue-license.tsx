@@ -1,0 +1,182 @@
+// Issues licenses, and shows their keys.
+import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { periodText } from '../../../lib/presentation/calendar.ts';
+import { ShortId } from '../components/id.tsx';
+import { limitText } from '../components/seats.tsx';
+import { CustomerPicker, mayPickCustomer } from '../customers/customer-picker.tsx';
+import { DialogForm } from '../forms/dialog-form.tsx';
+import { ChoiceField, Effect, TextField, TimeField } from '../forms/fields.tsx';
+import { FieldError } from '../forms/form-errors.ts';
+import type { Form, Values } from '../forms/form-state.ts';
+import { PeriodFields, readPeriod } from '../forms/period-fields.tsx';
+import { useLive } from '../live.ts';
+import { canCall } from '../permissions.ts';
+import type { SignedIn } from '../signed-in.ts';
+import { type IssueKey, issueRequest } from './issue-request.ts';
+import { KeyTexts } from './license-key.tsx';
+import { MainTerms, NO_TERMS, OtherTerms } from './terms-fields.tsx';
+
+type IssueProps = {
+  readonly who: SignedIn;
+  /** The slugs of the apps to choose from. */
+  readonly apps: readonly string[];
+  /** The app chosen at first. */
+  readonly app: string | undefined;
+  /** The customer, if it is certain. */
+  readonly customer?: { readonly customerId: string; readonly name: string };
+  /** Reloads the page. */
+  readonly onDone: () => Promise<void>;
+};
+
+export function mayIssue({ caller }: SignedIn): boolean {
+  return canCall(caller, LicenseAdminService.method.issueLicenses);
+}
+
+export function IssueLicense({ who, apps, app, customer, onDone }: IssueProps) {
+  const submit = async (values: Values<IssueKey>, idempotencyKey: string) => {
+    const { licenses } = await who.hub.licenses.issueLicenses({ ...issueRequest(values), idempotencyKey });
+    await onDone();
+    return {
+      announce: licenses.length === 1 ? 'The license is issued.' : `${licenses.length} licenses are issued.`,
+      show: (
+        <>
+          <p>
+            {licenses.length === 1 ? 'The license has this key.' : 'The licenses have these keys.'} Give it to
+            the customer. The hub can show it again.
+          </p>
+          <KeyTexts keys={licenses.map(({ licenseKey }) => licenseKey)} />
+          {licenses.length === 1 && (
+            <p>
+              License <ShortId id={licenses[0]?.license?.licenseId ?? ''} />
+            </p>
+          )}
+        </>
+      ),
+    };
+  };
+  return (
+    <DialogForm
+      action="Issue license"
+      title={customer ? `Issue a license for ${customer.name}` : 'Issue a license'}
+      submitLabel="Issue"
+      wide
+      subject={undefined}
+      initial={() => ({
+        ...FIRST,
+        app: app ?? apps[0] ?? '',
+        ...(customer && { whose: 'existing', customerId: customer.customerId }),
+      })}
+      submit={({ values, idempotencyKey }) => submit(values, idempotencyKey)}
+    >
+      {(form) => <IssueFields who={who} form={form} apps={apps} isCertain={customer !== undefined} />}
+    </DialogForm>
+  );
+}
+
+type FieldsProps = {
+  readonly who: SignedIn;
+  readonly form: Form<IssueKey>;
+  readonly apps: readonly string[];
+  readonly isCertain: boolean;
+};
+
+const EVERY_MS = 300_000;
+
+function IssueFields({ who, form, apps, isCertain }: FieldsProps) {
+  const { app } = form.values;
+  const { data: defaults } = useLive(`defaults ${app}`, EVERY_MS, async (signal) =>
+    app === '' ? undefined : (await who.hub.licenses.getApp({ app }, { signal })).app?.defaultTerms,
+  );
+  return (
+    <>
+      <ChoiceField form={form} name="app" label="App" choices={apps.map((slug) => [slug, slug] as const)} />
+      {!isCertain && <CustomerFields who={who} form={form} />}
+      <MainTerms who={who} form={form} app={app} defaults={defaults} />
+      <ChoiceField form={form} name="expiry" label="Expires" choices={EXPIRIES} />
+      {form.values.expiry === 'time' && <TimeField form={form} name="expiresAt" label="Expiry (UTC)" />}
+      {form.values.expiry === 'first' && <PeriodFields form={form} />}
+      <TextField form={form} name="count" label="Number of licenses" hint="At most 1000." />
+      <details>
+        <summary>More terms</summary>
+        <div class="more-fields">
+          <OtherTerms form={form} defaults={defaults} />
+        </div>
+      </details>
+      <IssueEffect values={form.values} defaultSeats={defaults?.seatLimit} />
+    </>
+  );
+}
+
+function CustomerFields({ who, form }: Pick<FieldsProps, 'who' | 'form'>) {
+  const choices = [
+    ['none', 'none'],
+    ...(mayPickCustomer(who) ? ([['existing', 'one that the hub knows']] as const) : []),
+    ['inline', 'by name or email'],
+  ] as const;
+  return (
+    <>
+      <ChoiceField form={form} name="whose" label="Customer" choices={choices} />
+      {form.values.whose === 'existing' && <CustomerPicker who={who} form={form} app={form.values.app} />}
+      {form.values.whose === 'inline' && (
+        <>
+          <TextField form={form} name="customer" label="Customer’s name" maxLength={200} />
+          <TextField
+            form={form}
+            name="customerEmail"
+            label="Customer’s email"
+            placeholder="ada@example.com"
+            hint="The customer who has this email gets the license. If there is none, the hub creates one."
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+type EffectProps = { readonly values: Values<IssueKey>; readonly defaultSeats: number | undefined };
+
+function IssueEffect({ values, defaultSeats }: EffectProps) {
+  const count = Number(values.count) || 1;
+  const seats = values.seatLimit.trim() || (defaultSeats === undefined ? '' : limitText(defaultSeats || 1));
+  return (
+    <Effect>
+      <p>
+        {count === 1 ? 'Issues 1 license' : `Issues ${count} licenses`} of {values.app || 'an app'}
+        {seats && ` with ${seats} ${seats === '1' ? 'seat' : 'seats'}${count === 1 ? '' : ' each'}`}, which{' '}
+        {expiryText(values)}. The hub shows {count === 1 ? 'its key' : 'their keys'} next.
+      </p>
+    </Effect>
+  );
+}
+
+function expiryText(values: Values<IssueKey>): string {
+  if (values.expiry === 'time') return `expires ${values.expiresAt.replace('T', ' ') || '…'} UTC`;
+  if (values.expiry === 'never') return 'never expires';
+  try {
+    return `is valid for ${periodText(readPeriod(values))} from its first activation`;
+  } catch (error) {
+    if (error instanceof FieldError) return 'is valid from its first activation';
+    throw error;
+  }
+}
+
+const EXPIRIES = [
+  ['never', 'never'],
+  ['time', 'at a time'],
+  ['first', 'a period after the first activation'],
+] as const;
+
+const FIRST: Values<IssueKey> = {
+  ...NO_TERMS,
+  app: '',
+  whose: 'none',
+  customerId: '',
+  customer: '',
+  customerEmail: '',
+  count: '1',
+  expiry: 'never',
+  expiresAt: '',
+  years: '',
+  months: '',
+  days: '',
+};

@@ -1,0 +1,99 @@
+// The filters of the list of licenses.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { ListLicensesRequestSchema } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { LICENSE_STATES } from '../../../lib/presentation/words.ts';
+import type { Filter } from '../components/filters.tsx';
+import { rangeStart } from '../time-ranges.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Days until the expiry; negative for licenses that have expired. */
+const EXPIRIES = [
+  ['', 'any'],
+  ['7', 'within 7 days'],
+  ['30', 'within 30 days'],
+  ['90', 'within 90 days'],
+  ['-30', 'in the last 30 days'],
+] as const;
+
+/** `in` and `out`: licenses that were used, or not, in the last days. */
+const ACTIVITIES = [
+  ['', 'any'],
+  ['in7', 'in the last 7 days'],
+  ['in30', 'in the last 30 days'],
+  ['out30', 'not for 30 days'],
+  ['out90', 'not for 90 days'],
+] as const;
+
+export const LICENSE_FILTERS: readonly Filter[] = [
+  {
+    name: 'search',
+    label: 'Search',
+    placeholder: 'customer, key ending, metadata, id',
+    isLive: true,
+    cleaned: withoutKey,
+  },
+  {
+    name: 'state',
+    label: 'State',
+    choices: [['', 'any'], ...Object.keys(LICENSE_STATES).map((word) => [word, word] as const)],
+  },
+  { name: 'expiry', label: 'Expires', choices: EXPIRIES },
+  { name: 'activity', label: 'Used', choices: ACTIVITIES },
+  { name: 'metadata', label: 'Metadata', placeholder: 'name=value', isLive: true, cleaned: wholePair },
+];
+
+/** Two groups of a key and more. */
+const KEY_START = /^([0-9A-HJKMNP-TV-Z]{5}[- ]){2}/i;
+
+/** Of a license key, only its end is searched: the address must not contain the key. */
+function withoutKey(text: string): string | undefined {
+  const trimmed = text.trim();
+  const symbols = trimmed.replace(/[\s-]/g, '');
+  if (/^[0-9A-Z]{25}$/i.test(symbols) && (KEY_START.test(trimmed) || symbols === trimmed)) {
+    return symbols.slice(-5).toUpperCase();
+  }
+  return KEY_START.test(trimmed) ? undefined : trimmed;
+}
+
+function wholePair(text: string): string | undefined {
+  const trimmed = text.trim();
+  return trimmed === '' || /^[^=\s]+\s*=\s*\S/.test(trimmed) ? trimmed : undefined;
+}
+
+type Filtered = Exclude<MessageInitShape<typeof ListLicensesRequestSchema>, { $typeName: string }>;
+
+/** The request of a list. `since` is the time of its first page, because later pages need the same filters. */
+export function licenseRequest(query: Readonly<Record<string, string>>, since: Date): Filtered {
+  const { search, state = '', expiry = '', activity = '', metadata = '' } = query;
+  const [, name, value = ''] = /^([^=\s]+)\s*=\s*(.*)$/.exec(metadata) ?? [];
+  const known = Object.entries(LICENSE_STATES).find(([word]) => word === state);
+  return {
+    ...(search && { search }),
+    state: known?.[1] ?? 0,
+    ...(name !== undefined && { metadata: { [name]: value } }),
+    ...expiryRange(Number(expiry), since),
+    ...activityDay(activity, since),
+  };
+}
+
+function expiryRange(days: number, since: Date): Filtered {
+  if (!Number.isInteger(days) || days === 0) return {};
+  const now = timestampFromDate(since);
+  const other = timestampFromDate(new Date(since.getTime() + days * DAY_MS));
+  return days > 0 ? { expiresAfter: now, expiresBefore: other } : { expiresAfter: other, expiresBefore: now };
+}
+
+function activityDay(activity: string, since: Date): Filtered {
+  const [, way, days] = /^(in|out)(\d{1,4})$/.exec(activity) ?? [];
+  if (way === undefined) return {};
+  const day = new Date(since.getTime() - Number(days) * DAY_MS).toISOString().slice(0, 10);
+  return way === 'in' ? { activeSince: day } : { inactiveSince: day };
+}
+
+/** The time of the first page, from the address or now. */
+export function firstPageTime(since: string | undefined): Date {
+  const start = rangeStart('all', since);
+  return start ? new Date(Number(start.seconds) * 1000 + start.nanos / 1e6) : new Date();
+}

@@ -1,0 +1,80 @@
+// Shows the key of a license, and replaces it.
+import { announce } from '../announce.ts';
+import { Confirm } from '../components/confirm.tsx';
+import type { LicenseActionProps } from './action-props.ts';
+
+export function ShowKey({ who, license }: LicenseActionProps) {
+  const { licenseId, keyHint } = license;
+  const show = async () => {
+    const { licenseKey } = await who.hub.licenses.getLicenseKey({ licenseId });
+    return {
+      announce: `The key …${keyHint} is shown.`,
+      show: (
+        <>
+          <p>Whoever has this key can activate machines until all seats are taken.</p>
+          <KeyTexts keys={[licenseKey]} />
+        </>
+      ),
+    };
+  };
+  return (
+    <Confirm action="Show key" question="Show the license key?" run={show}>
+      <p>The audit log records that you saw the key. Nothing else changes.</p>
+    </Confirm>
+  );
+}
+
+export function Rekey({ who, license, onDone }: LicenseActionProps) {
+  const { licenseId, keyHint, seats } = license;
+  const rekey = async (_reason: string, idempotencyKey: string) => {
+    const { licenseKey } = await who.hub.licenses.rekeyLicense({ licenseId, idempotencyKey });
+    await onDone();
+    return {
+      announce: 'The license has a new key.',
+      show: (
+        <>
+          <p>The license has this key now. Give it to the customer.</p>
+          {licenseKey === '' ? (
+            <p>The key was replaced again in the meantime. Use “Show key” to see the current one.</p>
+          ) : (
+            <KeyTexts keys={[licenseKey]} />
+          )}
+        </>
+      ),
+    };
+  };
+  return (
+    <Confirm action="Re-key" question="Replace the license key?" word={keyHint} dangerous run={rekey}>
+      <p>
+        The key …{keyHint} stops at once: nobody can activate or release a machine with it. The hub shows the
+        new key next.
+      </p>
+      <p>
+        {seats?.used === 1 ? '1 machine keeps its seat' : `${seats?.used ?? 0} machines keep their seats`}.
+        Their signed copies and checks stay good.
+      </p>
+    </Confirm>
+  );
+}
+
+/** License keys, to copy. */
+export function KeyTexts({ keys }: { readonly keys: readonly string[] }) {
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(keys.join('\n'));
+    announce(keys.length === 1 ? 'Copied the key' : `Copied ${keys.length} keys`);
+  };
+  return (
+    <div class="keys">
+      <label>
+        <span>{keys.length === 1 ? 'License key' : 'License keys'}</span>
+        <textarea readOnly rows={Math.min(keys.length, 12)} value={keys.join('\n')} />
+      </label>
+      {/* Browsers allow clipboard access only on localhost or over TLS. */}
+      {isSecureContext && (
+        <button type="button" onClick={copy}>
+          {keys.length === 1 ? 'Copy the key' : `Copy the ${keys.length} keys`}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,127 @@
+// Extends a license by a period or to a time.
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
+import { addPeriod, type CalendarPeriod } from '../../../lib/presentation/calendar.ts';
+import { Moment } from '../components/timestamp.tsx';
+import { DialogForm } from '../forms/dialog-form.tsx';
+import { ChoiceField, Effect, TimeField } from '../forms/fields.tsx';
+import { FieldError } from '../forms/form-errors.ts';
+import type { Values } from '../forms/form-state.ts';
+import { PeriodFields, readPeriod } from '../forms/period-fields.tsx';
+import { readTime, timeText } from '../forms/values.ts';
+import type { LicenseActionProps } from './action-props.ts';
+
+type RenewKey = 'by' | 'to' | 'years' | 'months' | 'days';
+
+const PERIODS: Readonly<Record<string, CalendarPeriod>> = {
+  year: { years: 1, months: 0, days: 0 },
+  month: { years: 0, months: 1, days: 0 },
+};
+
+export function RenewLicense({ who, license, onDone }: LicenseActionProps) {
+  const { licenses } = who.hub;
+  const { licenseId, keyHint } = license;
+  return (
+    <DialogForm
+      action="Renew"
+      title="Renew this license"
+      submitLabel="Renew"
+      subject={license}
+      initial={renewValues}
+      submit={async ({ values, subject, idempotencyKey }) => {
+        await licenses.renewLicense({
+          licenseId,
+          extension: extensionOf(values),
+          expectedTermsVersion: subject.termsVersion,
+          idempotencyKey,
+        });
+        await onDone();
+        return { announce: `The license …${keyHint} is renewed.` };
+      }}
+      reload={async () => (await licenses.getLicense({ licenseId })).license ?? license}
+    >
+      {(form, before) => (
+        <>
+          <ChoiceField
+            form={form}
+            name="by"
+            label="Renew"
+            choices={[...(takesPeriod(before) ? BY_PERIOD : []), ['time', 'to a time']]}
+          />
+          {form.values.by === 'period' && <PeriodFields form={form} />}
+          {form.values.by === 'time' && <TimeField form={form} name="to" label="New expiry (UTC)" />}
+          <RenewEffect license={before} values={form.values} />
+        </>
+      )}
+    </DialogForm>
+  );
+}
+
+const BY_PERIOD = [
+  ['year', 'by 1 year'],
+  ['month', 'by 1 month'],
+  ['period', 'by another period'],
+] as const;
+
+function RenewEffect({ license, values }: { readonly license: License; readonly values: Values<RenewKey> }) {
+  const until = newExpiry(license, values);
+  return (
+    <Effect>
+      {license.expiresAt === undefined ? (
+        <p>
+          {license.validFor ? 'Its validity begins at its first activation.' : 'It never expires.'} A time
+          gives it an end.
+        </p>
+      ) : (
+        <p>
+          It expires <Moment at={license.expiresAt} />
+          {until && (
+            <>
+              {', and after this '}
+              <Moment at={until} />
+            </>
+          )}
+          .
+        </p>
+      )}
+      <p>
+        A period is counted from now if the license has expired. Machines learn the new expiry at their next
+        activation, or after their next check.
+      </p>
+    </Effect>
+  );
+}
+
+/** A license without an expiry has nothing that a period could extend. */
+function takesPeriod({ expiresAt }: License): boolean {
+  return expiresAt !== undefined;
+}
+
+function renewValues(license: License): Values<RenewKey> {
+  return {
+    by: takesPeriod(license) ? 'year' : 'time',
+    to: timeText(license.expiresAt),
+    years: '',
+    months: '',
+    days: '',
+  };
+}
+
+/** @throws FieldError if a value cannot be read */
+function extensionOf(values: Values<RenewKey>) {
+  if (values.by === 'time') return { case: 'to' as const, value: readTime('to', values.to) };
+  return { case: 'by' as const, value: PERIODS[values.by] ?? readPeriod(values) };
+}
+
+/** Undefined while the form is not complete. */
+function newExpiry(license: License, values: Values<RenewKey>): Date | undefined {
+  try {
+    const extension = extensionOf(values);
+    if (extension.case === 'to') return timestampDate(extension.value);
+    const expiry = timestampDate(license.expiresAt ?? timestampFromDate(new Date()));
+    return addPeriod(new Date(Math.max(expiry.getTime(), Date.now())), extension.value);
+  } catch (error) {
+    if (error instanceof FieldError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,117 @@
+// The fields of a license's terms, for issuing and editing.
+import type { DefaultTerms } from '../../../gen/hub/license/v1/license_pb.ts';
+import { limitText } from '../components/seats.tsx';
+import { AreaField, ChoiceField, TextField } from '../forms/fields.tsx';
+import type { Form, Values } from '../forms/form-state.ts';
+import { useLive } from '../live.ts';
+import type { SignedIn } from '../signed-in.ts';
+
+export type TermsKey =
+  | 'seatLimit'
+  | 'limitProfile'
+  | 'limits'
+  | 'features'
+  | 'graceDays'
+  | 'leaseDays'
+  | 'metadata'
+  | 'signedMetadata';
+
+export const NO_TERMS: Values<TermsKey> = {
+  seatLimit: '',
+  limitProfile: '',
+  limits: '',
+  features: '',
+  graceDays: '',
+  leaseDays: '',
+  metadata: '',
+  signedMetadata: '',
+};
+
+type TermsProps = {
+  readonly form: Form<TermsKey>;
+  /** The terms that empty fields stand for; undefined if a field cannot be empty. */
+  readonly defaults?: DefaultTerms | undefined;
+};
+
+export function MainTerms({ who, form, app, defaults }: TermsProps & { who: SignedIn; app: string }) {
+  return (
+    <>
+      <TextField
+        form={form}
+        name="seatLimit"
+        label="Seats"
+        placeholder={defaults ? `${limitText(defaults.seatLimit || 1)}, the default of the app` : ''}
+        hint="Machines that may be active at the same time: a number, or “unlimited”."
+      />
+      <ProfileField who={who} form={form} app={app} />
+      <TextField
+        form={form}
+        name="features"
+        label="Features"
+        placeholder="export, sync"
+        hint="Names, separated by commas."
+      />
+    </>
+  );
+}
+
+const EVERY_MS = 300_000;
+
+function ProfileField({ who, form, app }: { who: SignedIn; form: Form<TermsKey>; app: string }) {
+  const { data: profiles = [] } = useLive(`profiles ${app}`, EVERY_MS, async (signal) =>
+    app === '' ? [] : (await who.hub.licenses.listLimitProfiles({ app }, { signal })).limitProfiles,
+  );
+  const names = new Set([form.values.limitProfile, ...profiles.map(({ name }) => name)].filter(Boolean));
+  return (
+    <ChoiceField
+      form={form}
+      name="limitProfile"
+      label="Limit profile"
+      choices={[['', 'none'], ...[...names].map((name) => [name, name] as const)]}
+    />
+  );
+}
+
+export function OtherTerms({ form, defaults }: TermsProps) {
+  const days = (number: number | undefined): string =>
+    number === undefined ? '' : `${number}, the default of the app`;
+  return (
+    <>
+      <AreaField
+        form={form}
+        name="limits"
+        label="Own limits"
+        placeholder="projects=10"
+        hint="One name=number on a line; “unlimited” is a number too. They override the limits of the profile."
+      />
+      <TextField
+        form={form}
+        name="graceDays"
+        label="Grace in days"
+        placeholder={days(defaults?.graceDays)}
+        hint="How long the license stays valid after its expiry; 0 for none."
+      />
+      <TextField
+        form={form}
+        name="leaseDays"
+        label="Offline lease in days"
+        placeholder={days(defaults?.leaseDays)}
+        hint="How long a signed copy works without contact to the hub; 0 for no bound."
+      />
+      <AreaField
+        form={form}
+        name="metadata"
+        label="Metadata"
+        placeholder="order=1183"
+        hint="One name=value on a line."
+      />
+      <TextField
+        form={form}
+        name="signedMetadata"
+        label="Signed metadata"
+        placeholder="edition"
+        hint="Names of the entries of metadata that signed copies contain, separated by commas."
+      />
+    </>
+  );
+}

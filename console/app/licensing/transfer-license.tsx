@@ -1,0 +1,44 @@
+// Gives a license to another customer.
+import { CustomerPicker } from '../customers/customer-picker.tsx';
+import { DialogForm } from '../forms/dialog-form.tsx';
+import { Effect } from '../forms/fields.tsx';
+import { required } from '../forms/form-state.ts';
+import type { LicenseActionProps } from './action-props.ts';
+
+export function TransferLicense({ who, license, onDone }: LicenseActionProps) {
+  const { licenses } = who.hub;
+  const { licenseId, keyHint } = license;
+  return (
+    <DialogForm
+      action="Transfer"
+      title="Transfer this license"
+      submitLabel="Transfer"
+      subject={license}
+      initial={() => ({ customerId: '' })}
+      submit={async ({ values, subject }) => {
+        const customerId = required(values, 'customerId', 'Choose the new customer.');
+        const { license: now } = await licenses.transferLicense({
+          licenseId,
+          customerId,
+          expectedTermsVersion: subject.termsVersion,
+        });
+        await onDone();
+        return { announce: `The license …${keyHint} belongs to ${now?.customer ?? 'the customer'} now.` };
+      }}
+      reload={async () => (await licenses.getLicense({ licenseId })).license ?? license}
+    >
+      {(form, before) => (
+        <>
+          <CustomerPicker who={who} form={form} app={license.app} />
+          <Effect>
+            <p>
+              The license moves from {before.customer ?? 'no customer'} to the chosen customer. Its key, its
+              terms and its machines stay: re-key it if the old customer must not use the key any more. Signed
+              copies name the new customer after their next activation.
+            </p>
+          </Effect>
+        </>
+      )}
+    </DialogForm>
+  );
+}

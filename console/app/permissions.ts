@@ -2,6 +2,7 @@
 import { type DescField, type DescMethod, getOption, hasOption } from '@bufbuild/protobuf';
 import { access, Role, Subject, subject } from '../../gen/hub/access/v1/access_pb.ts';
 import type { GetCallerResponse } from '../../gen/hub/access/v1/access_service_pb.ts';
+import { ROLES, wordFor } from '../../lib/presentation/words.ts';
 
 type Caller = Pick<GetCallerResponse, 'role' | 'apps' | 'slots'>;
 
@@ -36,15 +37,6 @@ const OF_APPS: ReadonlySet<number> = new Set([
   Subject.CUSTOMER,
 ]);
 
-const ROLES: Readonly<Record<number, string>> = {
-  [Role.ADMIN]: 'admin',
-  [Role.OPERATOR]: 'operator',
-  [Role.SERVICE]: 'service',
-  [Role.VIEWER]: 'viewer',
-  [Role.MONITOR]: 'monitor',
-  [Role.GATEWAY]: 'gateway',
-};
-
 export function roleName(role: number): string {
-  return ROLES[role] ?? 'unknown';
+  return wordFor(ROLES, role);
 }

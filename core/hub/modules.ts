@@ -68,7 +68,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
     ending: options.ending,
   });
   undo.defer(() => payments.close());
-  const customers = createCustomerModule({ db, sealer, clock, erasers: [] });
+  const customers = createCustomerModule({ db, sealer, clock, erasers: [payments.erasePersonalData] });
   measureDatabase({
     pool: db.pool,
     poolSize: config.poolSize,

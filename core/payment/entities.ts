@@ -120,6 +120,12 @@ export const ChargeSessionSchema = defineEntity({
     // Pending sessions by age, for metrics.
     { name: 'charge_session_pending_idx', properties: ['createdAt'], where: `status = 'pending'` },
     // Sessions held for review, the oldest first.
+    {
+      name: 'charge_session_customer_email_idx',
+      expression:
+        'create index charge_session_customer_email_idx on charge_session ' +
+        "(lower((customer->>'email'::text)), id) where (customer ->> 'email'::text) is not null",
+    },
     { name: 'charge_session_held_idx', properties: ['heldAt', 'id'], where: 'held_at is not null' },
   ],
   checks: [{ name: 'charge_session_amount_positive', expression: 'amount_minor > 0' }],

@@ -1,10 +1,12 @@
 // The payment module: callbacks, sessions, verification, settlement, slots, fees and usage.
 import type { PoolClient } from 'pg';
 import type { FindOwner } from '../access/scope.ts';
+import type { ErasePersonalData } from '../customer/erase.ts';
 import type { ServiceEntry } from '../service-entry.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 import { backlogMetrics } from './backlog-metrics.ts';
 import { checkNoneUnprocessed } from './callbacks/prune-guard.ts';
+import { erasePayments } from './erase-personal-data.ts';
 import { createPaymentMetrics } from './metrics.ts';
 import type { PaymentModuleOptions } from './options.ts';
 import { DRIVERS } from './providers/registry.ts';
@@ -19,6 +21,7 @@ export type PaymentModule = {
   readonly findSlot: Pick<FindOwner, 'slot' | 'chargeSession' | 'callback' | 'duplicatePayment' | 'feeRule'>;
   /** Keeps months with unprocessed callbacks from being pruned. */
   readonly pruneGuard: { check(client: PoolClient, floor: string): Promise<void> };
+  readonly erasePersonalData: ErasePersonalData;
   readonly figures: Figures;
   /** Finishes the work in progress and stops the workers. */
   close(): Promise<void>;
@@ -49,6 +52,7 @@ export async function createPaymentModule(options: PaymentModuleOptions): Promis
     services,
     findSlot: createFindSlot(pool),
     pruneGuard: { check: checkNoneUnprocessed },
+    erasePersonalData: erasePayments,
     figures: backlogMetrics({
       clock,
       strayAfterMs: inlineMs + STRAY_GRACE_MS,

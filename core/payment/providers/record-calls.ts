@@ -1,6 +1,7 @@
-// Records the calls of a driver with their results and durations. Redacts the slot's secrets from these
-// records, and from the driver's errors and verdicts, even if the provider repeats them.
+// Records the calls of a driver with their results and durations. Redacts the slot's secrets, and the customer
+// of a checkout, from these records, and from the driver's errors and verdicts, even if the provider repeats them.
 import {
+  type CheckoutRequest,
   type PaymentDriver,
   type ProviderAccess,
   ProviderRefused,
@@ -14,7 +15,7 @@ export function redactSecrets(driver: PaymentDriver): PaymentDriver {
   return {
     ...driver,
     createCheckout: (access, checkout) =>
-      withRedaction(access, (own) => driver.createCheckout(own, checkout)),
+      withRedaction(access, (own) => driver.createCheckout(own, checkout), personalValues(checkout)),
     verify: (access, expected) =>
       withRedaction(access, async (own, redact) => {
         const verdict = await driver.verify(own, expected);
@@ -40,8 +41,9 @@ const LONGEST = 300;
 async function withRedaction<T>(
   access: ProviderAccess,
   work: (access: ProviderAccess, redact: (text: string) => string) => Promise<T>,
+  personal: readonly string[] = [],
 ): Promise<T> {
-  const secrets = new Set(Object.values(access.credentials.reveal()).flatMap(spellings));
+  const secrets = new Set([...Object.values(access.credentials.reveal()), ...personal].flatMap(spellings));
   const learn = (token: string): string => {
     for (const spelling of spellings(token)) secrets.add(spelling);
     return token;
@@ -77,6 +79,20 @@ async function withRedaction<T>(
     if (error instanceof ProviderRefused) throw new ProviderRefused(redact(error.message));
     throw error;
   }
+}
+
+/** A shorter name is part of too many words. */
+const SHORTEST = 3;
+
+/**
+ * What identifies the customer. A provider may repeat it in a refusal, which becomes part of the audit log and
+ * could not be erased there.
+ */
+function personalValues({ customer }: CheckoutRequest): string[] {
+  const { name, email, phone, address } = customer;
+  return [name, email, phone, address]
+    .filter((value) => value !== undefined && value.length >= SHORTEST)
+    .flatMap((value = '') => [value, value.toLowerCase()]);
 }
 
 /** The secret as plain text, and as encoded in a URL, a form and JSON. */

@@ -32,6 +32,10 @@ export class Migration20261123000000_customers_and_terms extends Migration {
     this.addSql('create index customer_name_idx on customer (name, id)');
     this.addSql('create index customer_email_idx on customer (lower(email), id) where email is not null');
     this.addSql('create index customer_search_idx on customer using gin (search_grams)');
+    // The sessions of a customer.
+    this.addSql(`
+      create index charge_session_customer_email_idx on charge_session (lower(customer->>'email'), id)
+        where customer ->> 'email' is not null`);
   }
 
   private addKeySecrets(): void {

@@ -1,0 +1,108 @@
+// Erases what charge sessions, callbacks and provider calls contain about a customer. Money stays.
+import type { PoolClient } from 'pg';
+import type { ErasedCustomer, ErasePersonalData } from '../customer/erase.ts';
+import { QUEUE } from './callbacks/job-queue.ts';
+import { DRIVERS } from './providers/registry.ts';
+
+/** Stands for a text that contained personal data. */
+const ERASED = 'erased';
+/** A shorter text is part of too many others. */
+const SHORTEST = 3;
+
+/**
+ * The sessions of a customer are those with the same email address, in any case. A customer without an email
+ * address has none.
+ */
+export const erasePayments: ErasePersonalData = async (client, customer) => {
+  const { ids, values } = await lockSessions(client, customer);
+  if (ids.length === 0) return { sessions: 0, callbacks: 0 };
+  await eraseSessions(client, ids, values);
+  const callbacks = await eraseCallbacks(client, ids, values);
+  await eraseVerifications(client, ids, values);
+  return { sessions: ids.length, callbacks };
+};
+
+/** SQL: whether a text contains one of the values in this parameter, in any case. */
+const contains = (text: string, values: string): string =>
+  `exists (select from unnest(${values}::text[]) v where position(v in lower(${text})) > 0)`;
+
+type Sessions = {
+  readonly ids: readonly string[];
+  /** All personal values of the customer and of the sessions, in lower case. */
+  readonly values: readonly string[];
+};
+
+/** In the order in which a settlement locks sessions. */
+async function lockSessions(client: PoolClient, { emails, values }: ErasedCustomer): Promise<Sessions> {
+  const { rows } = await client.query<{ id: string; customer: Readonly<Record<string, string>> }>({
+    name: 'lock_sessions_of_customer',
+    // charge_session_customer_email_idx
+    text: `select id, customer from charge_session where lower(customer->>'email') = any($1)
+           order by id for update`,
+    values: [emails],
+  });
+  const all = [...values, ...rows.flatMap(({ customer }) => Object.values(customer))];
+  const long = all.map((value) => value.toLowerCase()).filter((value) => value.length >= SHORTEST);
+  return { ids: rows.map(({ id }) => id), values: [...new Set(long)] };
+}
+
+async function eraseSessions(
+  client: PoolClient,
+  ids: readonly string[],
+  values: readonly string[],
+): Promise<void> {
+  await client.query({
+    name: 'erase_sessions',
+    // charge_session_pkey. A hash of the request could be guessed.
+    text: `update charge_session
+           set customer = '{}', metadata = '{}', request_hash = null,
+               status_reason = case when ${contains('status_reason', '$2')} then '${ERASED}' else status_reason end,
+               risk_title = case when ${contains('risk_title', '$2')} then '${ERASED}' else risk_title end
+           where id = any($1)`,
+    values: [ids, values],
+  });
+}
+
+/**
+ * Keeps the fields that identify a payment, so that a callback can be replayed. The digest of the other fields
+ * goes too: it could be guessed.
+ */
+async function eraseCallbacks(
+  client: PoolClient,
+  ids: readonly string[],
+  values: readonly string[],
+): Promise<number> {
+  const reads = DRIVERS.flatMap(({ callback }) => callback.reads);
+  const { rows } = await client.query<{ id: string }>({
+    name: 'erase_callbacks',
+    // callback_session_idx
+    text: `update callback
+           set fields = (
+                 select coalesce(jsonb_object_agg(f.key,
+                   case when ${contains('f.value', '$3')} then '${ERASED}' else f.value end), '{}')
+                 from jsonb_each_text(fields) f where f.key = any($2)),
+               reason = case when ${contains('reason', '$3')} then '${ERASED}' else reason end
+           where session_id = any($1) returning id`,
+    values: [ids, reads, values],
+  });
+  await client.query({
+    // The result of a failed job contains its error.
+    text: `update job set output = null where name = '${QUEUE}' and output is not null
+             and data->>'callbackId' = any($1)`,
+    values: [rows.map(({ id }) => id)],
+  });
+  return rows.length;
+}
+
+async function eraseVerifications(
+  client: PoolClient,
+  ids: readonly string[],
+  values: readonly string[],
+): Promise<void> {
+  await client.query({
+    name: 'erase_verifications',
+    // verification_session_idx
+    text: `update verification set detail = '${ERASED}' where session_id = any($1) and ${contains('detail', '$2')}`,
+    values: [ids, values],
+  });
+}

@@ -78,8 +78,13 @@ export function createLicenseAdminService(
     },
 
     async listLicenses(request) {
-      const { app, state, customer, keyHint } = request;
-      const filter = { app, state: stateFromProto(state), customer, keyHint };
+      const { expiresBefore, expiresAfter } = request;
+      const filter = {
+        ...request,
+        state: stateFromProto(request.state),
+        expiresBefore: expiresBefore && readTimestamp('expiresBefore', expiresBefore),
+        expiresAfter: expiresAfter && readTimestamp('expiresAfter', expiresAfter),
+      };
       const { items, nextPageToken } = await licenses.list(filter, request);
       return { licenses: items.map(toLicense), nextPageToken };
     },

@@ -136,7 +136,10 @@ export const LicenseSchema = defineEntity({
     { name: 'license_ends_idx', properties: ['endsAt', 'id'], where: 'ends_at is not null' },
     { name: 'license_revoked_idx', properties: ['id'], where: 'revoked_at is not null' },
     { name: 'license_suspended_idx', properties: ['id'], where: 'suspended_at is not null' },
-    { name: 'license_active_idx', properties: ['lastActiveOn', 'id'] },
+    {
+      name: 'license_active_idx',
+      expression: `create index license_active_idx on license (coalesce(last_active_on, '1970-01-01'::date), id)`,
+    },
     {
       name: 'license_metadata_idx',
       expression: `create index license_metadata_idx on license using gin (metadata jsonb_path_ops)

@@ -88,6 +88,7 @@ export function createActivate({ pool, signingKeys, lastSeen, metrics, clock }: 
         lastSeen.touch(seatId, lastSeenAtMs ?? 0, at);
         return { license, seatId, at };
       } else if (await update({ ...machine, seatId })) {
+        lastSeen.touch(seatId, lastSeenAtMs ?? 0, at);
         return { license, seatId, at };
       }
       // The license or its seats have changed since the lookup: look again.

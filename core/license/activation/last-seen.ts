@@ -1,8 +1,9 @@
-// Records when machines were last seen. It writes in the background, so that a soft check only reads.
+// Records when machines were last seen, and on which day their license was last used. It writes in the background,
+// so that a soft check only reads.
 import type { Pool } from 'pg';
 
 export type LastSeen = {
-  /** Queues an update, unless the recorded time is less than five minutes old. */
+  /** Queues an update, unless the recorded time is less than five minutes old and of the same day in UTC. */
   touch(seatId: string, recordedAtMs: number, now: Date): void;
   /** Writes what is queued, and stops. */
   close(): Promise<void>;
@@ -12,6 +13,7 @@ export type LastSeenOptions = { readonly pool: Pool; readonly onError: (error: u
 
 const REFRESH_AFTER_MS = 5 * 60 * 1000;
 const WRITE_EVERY_MS = 1_000;
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 export function createLastSeen({ pool, onError }: LastSeenOptions): LastSeen {
   let queued = new Map<string, Date>();
@@ -20,20 +22,14 @@ export function createLastSeen({ pool, onError }: LastSeenOptions): LastSeen {
     if (queued.size === 0) return;
     const batch = queued;
     queued = new Map();
-    await pool
-      .query({
-        name: 'write_last_seen',
-        // seat_pkey. In the order of the ids, so that two hubs that write the same seats cannot deadlock.
-        text: `update seat s set last_seen_at = t.at
-               from (select s.id, t.at from unnest($1::uuid[], $2::timestamptz[]) as t (id, at)
-                     join seat s on s.id = t.id
-                     where s.last_seen_at < t.at or s.last_seen_at > t.at + interval '5 minutes'
-                     order by s.id for no key update of s) as t
-               where s.id = t.id`,
-        values: [[...batch.keys()], [...batch.values()]],
-      })
-      // The next check of the machine queues it again.
-      .catch(onError);
+    const values = [[...batch.keys()], [...batch.values()]];
+    try {
+      await pool.query({ ...WRITE_LAST_SEEN, values });
+      // A statement of its own: a license is locked before its seats, never after them.
+      await pool.query({ ...WRITE_LAST_ACTIVE, values });
+    } catch (error) {
+      onError(error); // the next check of the machine queues it again
+    }
   };
 
   const timer = setInterval(() => void write(), WRITE_EVERY_MS);
@@ -42,7 +38,8 @@ export function createLastSeen({ pool, onError }: LastSeenOptions): LastSeen {
   return {
     touch(seatId, recordedAtMs, now) {
       // A time from a clock that was ahead is replaced as well.
-      if (Math.abs(now.getTime() - recordedAtMs) >= REFRESH_AFTER_MS) queued.set(seatId, now);
+      const isRecent = Math.abs(now.getTime() - recordedAtMs) < REFRESH_AFTER_MS;
+      if (!isRecent || dayOf(now.getTime()) !== dayOf(recordedAtMs)) queued.set(seatId, now);
     },
     async close() {
       clearInterval(timer);
@@ -50,3 +47,32 @@ export function createLastSeen({ pool, onError }: LastSeenOptions): LastSeen {
     },
   };
 }
+
+function dayOf(ms: number): number {
+  return Math.floor(ms / DAY_MS);
+}
+
+const WRITE_LAST_SEEN = {
+  name: 'write_last_seen',
+  // seat_pkey. In the order of the ids, so that two hubs that write the same seats cannot deadlock.
+  text: `update seat s set last_seen_at = t.at
+         from (select s.id, t.at from unnest($1::uuid[], $2::timestamptz[]) as t (id, at)
+               join seat s on s.id = t.id
+               where s.last_seen_at < t.at or s.last_seen_at > t.at + interval '5 minutes'
+               order by s.id for no key update of s) as t
+         where s.id = t.id`,
+};
+
+const WRITE_LAST_ACTIVE = {
+  name: 'write_last_active',
+  // seat_pkey, license_pkey. Once a day for each license, and in the order of the ids too.
+  text: `update license l set last_active_on = t.day
+         from (select l.id, t.day
+               from (select s.license_id, max((t.at at time zone 'UTC')::date) as day
+                     from unnest($1::uuid[], $2::timestamptz[]) as t (id, at) join seat s on s.id = t.id
+                     group by s.license_id) as t
+               join license l on l.id = t.license_id
+               where l.last_active_on is null or l.last_active_on < t.day
+               order by l.id for no key update of l) as t
+         where l.id = t.id`,
+};

@@ -26,7 +26,7 @@ import { findApp } from './apps.ts';
 import { lockCustomer } from './change/transfer-license.ts';
 import { insertLicenses, type LicenseKeyRow } from './insert-licenses.ts';
 import { type NewTerms, type RequestedTerms, resolveTerms } from './issue-terms.ts';
-import { readLicenses } from './licenses.ts';
+import { readLicenses } from './read-licenses.ts';
 
 /** The idempotency key of a caller, and the request as sent, without that key; a JSON value. */
 export type Repeatable = Pick<IdempotentRequest, 'key' | 'request'>;

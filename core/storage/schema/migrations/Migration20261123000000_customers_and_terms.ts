@@ -8,6 +8,7 @@ export class Migration20261123000000_customers_and_terms extends Migration {
     this.addKeySecrets();
     this.addDefaultTerms();
     this.addLicenseTerms();
+    this.noteLastActiveDay();
     this.addIdempotentRequests();
     this.addSql('alter table service_token drop constraint service_token_role_check');
     this.addSql(`
@@ -96,13 +97,20 @@ export class Migration20261123000000_customers_and_terms extends Migration {
     this.addSql('create index license_ends_idx on license (ends_at, id) where ends_at is not null');
     this.addSql('create index license_revoked_idx on license (id) where revoked_at is not null');
     this.addSql('create index license_suspended_idx on license (id) where suspended_at is not null');
-    this.addSql('create index license_active_idx on license (last_active_on, id)');
+    // A license that no machine has used comes before all others.
+    this.addSql(`
+      create index license_active_idx on license (coalesce(last_active_on, '1970-01-01'::date), id)`);
     this.addSql(`
       create index license_metadata_idx on license using gin (metadata jsonb_path_ops)
         where metadata <> '{}'`);
     this.addSql(`
       create index license_metadata_grams_idx on license using gin (metadata_grams)
         where metadata <> '{}'`);
+  }
+
+  /** A new seat also notes the day: a second update of the license would cost each activation. */
+  private noteLastActiveDay(): void {
+    this.addSql(COUNT_SEATS);
   }
 
   private addIdempotentRequests(): void {
@@ -137,3 +145,37 @@ const SEARCH_GRAMS = `
     select coalesce(array_agg(distinct substr(lower(value), n, 3)), '{}')
     from jsonb_each_text(metadata), generate_series(1, length(lower(value)) - 2) n
   $$`;
+
+/** As before, and the day of the activation. */
+const COUNT_SEATS = `
+  create or replace function seat_count() returns trigger language plpgsql set search_path from current as $$
+  declare
+    overfull uuid;
+  begin
+    -- Restored licenses have their count already.
+    if current_setting('hub.restoring', true) = 'on' then return null; end if;
+    if tg_op = 'INSERT' then
+      with counted as (
+        update license l
+        set seats_used = l.seats_used + taken.count, last_active_on = greatest(l.last_active_on, taken.day)
+        from (select license_id, count(*) as count, max((activated_at at time zone 'UTC')::date) as day
+              from added where released_at is null group by license_id) taken
+        where l.id = taken.license_id
+        returning l.id, l.seat_limit <> -1 and l.seats_used > l.seat_limit as overfull
+      )
+      select c.id into overfull from counted c where c.overfull limit 1;
+      if overfull is not null then
+        raise exception 'license % has no seat left', overfull using errcode = 'check_violation';
+      end if;
+    elsif tg_op = 'TRUNCATE' then
+      update license set seats_used = 0 where seats_used <> 0;
+    else
+      if old.released_at is null then
+        update license set seats_used = seats_used - 1 where id = old.license_id;
+      end if;
+      if tg_op = 'UPDATE' and new.released_at is null then
+        update license set seats_used = seats_used + 1 where id = new.license_id;
+      end if;
+    end if;
+    return null;
+  end $$`;

@@ -675,8 +675,9 @@ export type ListLicensesRequest = Message<"hub.license.v1.ListLicensesRequest"> 
   inactiveSince?: string | undefined;
 
   /**
-   * Filter: any of: license id, last five symbols of the key, part of the name, email or external reference of the
-   * customer, value of metadata.
+   * Filter: licenses with this id or these last five symbols of the key, and those with this text in the name,
+   * the email or the external reference of the customer or in a value of metadata, without regard to case. Fewer
+   * than three characters match a whole name, email or external reference only.
    *
    * @generated from field: optional string search = 15;
    */
@@ -1853,9 +1854,11 @@ export const LicenseAdminService: GenService<{
     output: typeof GetLicenseResponseSchema;
   },
   /**
-   * Lists licenses, newest first. Filters combine with AND.
+   * Lists licenses, newest first. Filters combine with AND. Without a filter by customer, key or search, a list by
+   * expiry, or in the states expired and grace, begins with the latest expiry, and a list by activity with the
+   * latest day.
    *
-   * Errors: app_unknown, customer_unknown (not found), page_token_invalid (invalid argument).
+   * Errors: app_unknown (not found), page_token_invalid (invalid argument).
    *
    * @generated from rpc hub.license.v1.LicenseAdminService.ListLicenses
    */

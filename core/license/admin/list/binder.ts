@@ -1,0 +1,15 @@
+// Builds a statement of conditions, and the list of its parameters.
+
+/** A piece of a statement. It never contains a value of a request. */
+export type Sql = string;
+
+/** Adds a parameter, and returns its place: `$1`. */
+export type Bind = (value: unknown) => Sql;
+
+export function createBinder(): { readonly bind: Bind; readonly values: unknown[] } {
+  const values: unknown[] = [];
+  return { values, bind: (value) => `$${values.push(value)}` };
+}
+
+/** Matches nothing. */
+export const NOTHING: Sql = 'false';

@@ -5,7 +5,7 @@ import type { Actor } from '../../../access/caller.ts';
 import { recordChangeNow } from '../../../audit/record.ts';
 import type { Clock } from '../../../clock.ts';
 import { HubError } from '../../../errors.ts';
-import { findEarlierResult, rememberRequest } from '../../../idempotency/once.ts';
+import { answerOnce, RequestRepeated, rememberRequest } from '../../../idempotency/once.ts';
 import { formatId, parseId, type Uuid } from '../../../ids.ts';
 import type { Database } from '../../../storage/database.ts';
 import { inTransaction } from '../../../storage/sql/transaction.ts';
@@ -36,9 +36,6 @@ export type TermsChange = {
 
 export type ChangeTerms = (request: ChangeRequest, change: TermsChange, actor: Actor) => Promise<License>;
 
-/** A concurrent request with the same idempotency key was first. */
-class RepeatedRequest extends Error {}
-
 /**
  * Changes the terms of a license, and returns it. Equal terms change nothing. Rejects with HubError
  * `license_unknown`, `version_conflict`, `idempotency_key_reused`, or the error of the change.
@@ -49,13 +46,12 @@ export function createChangeTerms({ db, clock }: ChangeOptions): ChangeTerms {
     const id = parseId('lic', licenseId);
     if (id === undefined) throw licenseUnknown();
     const once = key === undefined ? undefined : { scope: `${action}:${id}`, key, request };
-    const earlier = once && (await findEarlierResult(db.pool, once));
-    if (earlier !== undefined) return findLicense(db.em(), licenseId);
-    try {
+    const read = (): Promise<License> => findLicense(db.em(), licenseId);
+    const first = async (): Promise<License> => {
       await inTransaction(db.pool, async (client) => {
         const now = clock();
         if (once && !(await rememberRequest(client, { ...once, result: { ids: [id] }, at: now })))
-          throw new RepeatedRequest();
+          throw new RequestRepeated();
         await prepare?.(client);
         const license = await lockLicense(client, id);
         if (license === undefined) throw licenseUnknown();
@@ -63,11 +59,9 @@ export function createChangeTerms({ db, clock }: ChangeOptions): ChangeTerms {
         const after = await decide(license, now, client);
         await writeChange(client, { license, after, action, actor, now });
       });
-    } catch (error) {
-      if (!(error instanceof RepeatedRequest && once)) throw error;
-      await findEarlierResult(db.pool, once); // throws if the other request was a different one
-    }
-    return findLicense(db.em(), licenseId);
+      return read();
+    };
+    return answerOnce(db.pool, once, { first, again: read });
   };
 }
 

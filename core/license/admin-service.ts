@@ -2,6 +2,7 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { actorOf } from '../access/caller.ts';
+import { readTimestamp } from '../timestamp.ts';
 import { readAppUpdate, readDefaultTerms } from './admin/app-requests.ts';
 import type { createApps } from './admin/apps.ts';
 import type { ChangeOptions } from './admin/change/change-license.ts';

@@ -28,6 +28,8 @@ export const HUB_ERRORS = {
   signed_metadata_invalid: 'invalid_argument',
   key_not_derivable: 'failed_precondition',
   key_secret_unknown: 'not_found',
+  import_invalid: 'invalid_argument',
+  import_stalled: 'failed_precondition',
   customer_unknown: 'not_found',
   customer_erased: 'failed_precondition',
   external_ref_taken: 'already_exists',

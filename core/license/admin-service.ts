@@ -1,7 +1,7 @@
 // LicenseAdminService: administration of apps, licenses, seats and limit profiles.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { actorOf } from '../access/caller.ts';
+import { actorOf, appsOf } from '../access/caller.ts';
 import { readTimestamp } from '../timestamp.ts';
 import { readAppUpdate, readDefaultTerms } from './admin/app-requests.ts';
 import type { createApps } from './admin/apps.ts';
@@ -11,6 +11,7 @@ import type { createLicenses } from './admin/licenses.ts';
 import type { createLimitProfiles } from './admin/limit-profiles.ts';
 import type { createSeats } from './admin/seats.ts';
 import type { License } from './entities.ts';
+import type { ImportLicenses } from './import/import-licenses.ts';
 import { createKeyHandlers, type KeyHandlersOptions } from './key-handlers.ts';
 import {
   appToProto,
@@ -24,6 +25,7 @@ import {
 export type LicenseAdminServiceOptions = KeyHandlersOptions & {
   readonly apps: ReturnType<typeof createApps>;
   readonly limitProfiles: ReturnType<typeof createLimitProfiles>;
+  readonly importLicenses: ImportLicenses;
   readonly licenses: ReturnType<typeof createLicenses>;
   readonly seats: ReturnType<typeof createSeats>;
   readonly change: ChangeOptions;
@@ -32,7 +34,7 @@ export type LicenseAdminServiceOptions = KeyHandlersOptions & {
 export function createLicenseAdminService(
   options: LicenseAdminServiceOptions,
 ): Partial<ServiceImpl<typeof LicenseAdminService>> {
-  const { apps, limitProfiles, licenses, seats, change, clock } = options;
+  const { apps, limitProfiles, importLicenses, licenses, seats, change, clock } = options;
   const toLicense = (license: License) => licenseToProto(license, clock());
   return {
     ...createKeyHandlers(options),
@@ -72,6 +74,14 @@ export function createLicenseAdminService(
     async listLimitProfiles({ app }) {
       const profiles = await limitProfiles.list(app);
       return { limitProfiles: profiles.map((profile) => limitProfileToProto(profile, app)) };
+    },
+
+    async importLicenses(requests, context) {
+      const { imported, customersCreated, errors } = await importLicenses(requests, {
+        actor: actorOf(context),
+        apps: appsOf(context),
+      });
+      return { imported, customersCreated, errors: [...errors] };
     },
 
     async getLicense({ licenseId }) {

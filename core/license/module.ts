@@ -23,9 +23,12 @@ import { createLimitProfiles } from './admin/limit-profiles.ts';
 import { createFindApp } from './admin/scope-lookup.ts';
 import { createSeats } from './admin/seats.ts';
 import { createLicenseAdminService } from './admin-service.ts';
+import { createImportLicenses } from './import/import-licenses.ts';
+import { createImportPepper } from './keys/import-pepper.ts';
 import { createKeySecrets, keySecretSealedFor } from './keys/key-secrets.ts';
 import { createPublishedKeys } from './keys/public-keys.ts';
 import { createSigningKeyCache, sealedFor } from './keys/signing.ts';
+import { createHashTypedKey } from './keys/typed-key.ts';
 import { createLicenseMetrics } from './metrics.ts';
 import { createLicenseService } from './service.ts';
 import { licenseTableMetrics } from './table-metrics.ts';
@@ -57,11 +60,13 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
   });
   const keySecrets = createKeySecrets({ pool, sealer, clock });
   const signingKeys = createSigningKeyCache(pool, sealer);
+  const importPepper = createImportPepper(keySecrets);
+  const hashTypedKey = createHashTypedKey(importPepper);
   const limitProfiles = createLimitProfiles({ db, clock });
   const licenseService = createLicenseService({
     publishedKeys: createPublishedKeys(pool),
-    activate: createActivate({ pool, signingKeys, lastSeen, metrics, clock }),
-    deactivate: createDeactivate({ pool, metrics, clock }),
+    activate: createActivate({ pool, hashTypedKey, signingKeys, lastSeen, metrics, clock }),
+    deactivate: createDeactivate({ pool, hashTypedKey, metrics, clock }),
     checkStatus: createCheckStatus({ pool, lastSeen, clock }),
     limitProfiles,
   });
@@ -69,6 +74,7 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
     apps: createApps({ db, sealer, clock }),
     limitProfiles,
     issueLicenses: createIssueLicenses({ db, sealer, keySecrets, clock }),
+    importLicenses: createImportLicenses({ db, pepper: importPepper, clock }),
     licenseKeys: createLicenseKeys({ db, keySecrets, clock }),
     keySecretAdmin: createKeySecretAdmin({ db, sealer, clock }),
     licenses: createLicenses({ db, clock }),
@@ -82,7 +88,7 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
       { table: 'signing_key', idColumn: 'id', sealedColumn: 'sealed_private_key', about: sealedFor },
       { table: 'key_secret', idColumn: 'id', sealedColumn: 'sealed_secret', about: keySecretSealedFor },
     ],
-    findApp: createFindApp(pool),
+    findApp: createFindApp(pool, hashTypedKey),
     figures: licenseTableMetrics,
     close: () => lastSeen.close(),
   };

@@ -4,10 +4,10 @@ import type { ClientBase, QueryResult } from 'pg';
 import { codeOf } from '../../lib/caught-error.ts';
 
 /**
- * `schema`: migrations. `job_tables`: creating the tables of the queue. For the locks of the queue see
+ * `schema`: migrations. `job_tables`: creating the tables of the queue. `license_import`: one import at a time. For the locks of the queue see
  * job-queue.ts.
  */
-export type LockName = 'audit_chain' | 'job_tables' | 'partitions' | 'schema';
+export type LockName = 'audit_chain' | 'job_tables' | 'license_import' | 'partitions' | 'schema';
 
 /** Another session held a lock for too long. `code` is SQLSTATE 55P03, on which callers retry. */
 export class LockHeld extends Error {

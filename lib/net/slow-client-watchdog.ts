@@ -21,6 +21,8 @@ export type ExchangeLimits = {
   readonly answerMs: number;
   /** Unread bytes of all responses. Beyond it the largest are cut. Default: 256 MiB. */
   readonly unreadBytes?: number;
+  /** Whether a request may take longer than `requestMs`. Default: none. */
+  readonly isUnlimited?: (request: IncomingMessage | Http2ServerRequest) => boolean;
 };
 
 const UNREAD_BYTES = 256 * 1024 * 1024;
@@ -40,6 +42,7 @@ export function createSlowClientWatchdog<R extends Response = Response>({
   requestMs,
   answerMs,
   unreadBytes = UNREAD_BYTES,
+  isUnlimited = () => false,
 }: ExchangeLimits): SlowClientWatchdog<R> {
   const underWay = new LinkedList<Watched<R>>();
   const look = (): void => {
@@ -55,7 +58,10 @@ export function createSlowClientWatchdog<R extends Response = Response>({
   };
   // Not `complete`: without a body it is only set once the request is read.
   const isSlowWriter = ({ request, begunAt }: Watched<R>, now: number): boolean =>
-    'stream' in request && now - begunAt >= requestMs && request.stream.state.remoteClose !== 1;
+    'stream' in request &&
+    now - begunAt >= requestMs &&
+    request.stream.state.remoteClose !== 1 &&
+    !isUnlimited(request);
   const timer = setInterval(look, Math.ceil(Math.min(requestMs, answerMs) / LOOKS));
   timer.unref();
   return {

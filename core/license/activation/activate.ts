@@ -4,13 +4,14 @@ import type { Clock } from '../../clock.ts';
 import { HubError, overloaded, type SeatUsage } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
-import { hashKey, licenseKeyUnknown } from '../keys/license-key.ts';
+import { licenseKeyUnknown } from '../keys/license-key.ts';
 import {
   type LicenseContent,
   type SignedLicense,
   type SigningKeyCache,
   signLicense,
 } from '../keys/signing.ts';
+import type { HashTypedKey } from '../keys/typed-key.ts';
 import type { LicenseMetrics } from '../metrics.ts';
 import {
   DAY_MS,
@@ -37,6 +38,7 @@ export type Activation = { readonly license: SignedLicense; readonly publicKeyPe
 
 export type ActivateOptions = {
   readonly pool: Pool;
+  readonly hashTypedKey: HashTypedKey;
   readonly signingKeys: SigningKeyCache;
   readonly lastSeen: LastSeen;
   readonly metrics: LicenseMetrics;
@@ -51,7 +53,8 @@ const MAX_ATTEMPTS = 10;
  * Activates one machine. Rejects with HubError `license_key_unknown`, `license_revoked`, `license_suspended`,
  * `license_expired` or `seat_limit_reached`; nothing is written then.
  */
-export function createActivate({ pool, signingKeys, lastSeen, metrics, clock }: ActivateOptions) {
+export function createActivate(options: ActivateOptions) {
+  const { pool, hashTypedKey, signingKeys, lastSeen, metrics, clock } = options;
   const lookup = createBatcher<LicenseLookup, Lookup>({
     ...BATCHES,
     run: async (lookups) => {
@@ -73,10 +76,12 @@ export function createActivate({ pool, signingKeys, lastSeen, metrics, clock }: 
   });
 
   /** Looks up the license, and writes if the machine needs a seat or reports a change. */
-  const findOrAllocate = async (keyHash: Buffer, machine: Machine): Promise<Allocation> => {
+  const findOrAllocate = async (licenseKey: string, machine: Machine): Promise<Allocation> => {
+    const keyHashes = await hashTypedKey(licenseKey);
+    if (keyHashes.length === 0) throw licenseKeyUnknown(licenseKey);
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const { license, at } = await lookup({ keyHash, machineFingerprint: machine.machineFingerprint });
-      if (license === undefined) throw licenseKeyUnknown();
+      const { license, at } = await lookup({ keyHashes, machineFingerprint: machine.machineFingerprint });
+      if (license === undefined) throw licenseKeyUnknown(licenseKey);
       const refusal = ineligible(license, at);
       if (refusal) throw refusal;
       const { licenseId, seatId, seatLimit: limit, used, lastSeenAtMs } = license;
@@ -97,7 +102,7 @@ export function createActivate({ pool, signingKeys, lastSeen, metrics, clock }: 
   };
 
   return async ({ licenseKey, ...machine }: ActivateRequest): Promise<Activation> => {
-    const allocation = await findOrAllocate(hashKey(licenseKey), machine);
+    const allocation = await findOrAllocate(licenseKey, machine);
     const { privateKey, publicKeyPem } = await signingKeys.get(allocation.license.kid);
     const license = await signLicense(contentOf(allocation, machine.machineFingerprint), privateKey);
     metrics.activations.inc();
@@ -109,7 +114,7 @@ type Machine = Omit<ActivateRequest, 'licenseKey'>;
 
 type Lookup = { readonly license: LicenseWithSeat | undefined; readonly at: Date };
 
-type LicenseLookup = { readonly keyHash: Buffer; readonly machineFingerprint: string };
+type LicenseLookup = { readonly keyHashes: readonly Buffer[]; readonly machineFingerprint: string };
 
 /** A license and the active seat of one machine. The four members of the seat are null if there is none. */
 type LicenseWithSeat = LicenseTerms & {
@@ -130,6 +135,10 @@ async function lookupLicenses(
   pool: Pool,
   lookups: readonly LicenseLookup[],
 ): Promise<(LicenseWithSeat | undefined)[]> {
+  // A typed key has several hashes if it can be an imported one. The license of the first one found counts.
+  const candidates = lookups.flatMap(({ keyHashes, machineFingerprint }, index) =>
+    keyHashes.map((keyHash) => ({ keyHash, machineFingerprint, index })),
+  );
   const { rows } = await pool.query<LicenseWithSeat & { position: string }>({
     name: 'lookup_licenses',
     // license_key_hash_key, app_pkey, signing_key_active_key, limit_profile_pkey; seat_active_key
@@ -145,12 +154,16 @@ async function lookupLicenses(
                                   and released_at is null limit 1
            ) s on true`,
     values: [
-      lookups.map(({ keyHash }) => keyHash),
-      lookups.map(({ machineFingerprint }) => machineFingerprint),
+      candidates.map(({ keyHash }) => keyHash),
+      candidates.map(({ machineFingerprint }) => machineFingerprint),
     ],
   });
-  const found = new Map(rows.map((row) => [Number(row.position), row]));
-  return lookups.map((_, index) => found.get(index + 1));
+  const rowAt = new Map(rows.map((row) => [Number(row.position), row]));
+  const found: (LicenseWithSeat | undefined)[] = lookups.map(() => undefined);
+  candidates.forEach(({ index }, place) => {
+    found[index] ??= rowAt.get(place + 1);
+  });
+  return found;
 }
 
 function changesSeat(seat: LicenseWithSeat, { machineLabel, appVersion }: Machine): boolean {

@@ -2,13 +2,15 @@
 import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
-import { hashKey, licenseKeyUnknown } from '../keys/license-key.ts';
+import { licenseKeyUnknown } from '../keys/license-key.ts';
+import type { HashTypedKey } from '../keys/typed-key.ts';
 import type { LicenseMetrics } from '../metrics.ts';
 
 export type DeactivateRequest = { readonly licenseKey: string; readonly machineFingerprint: string };
 
 export type DeactivateOptions = {
   readonly pool: Pool;
+  readonly hashTypedKey: HashTypedKey;
   readonly metrics: LicenseMetrics;
   readonly clock: Clock;
 };
@@ -17,15 +19,18 @@ export type DeactivateOptions = {
  * Releases a seat; returns false if it is released already. Works on revoked and expired licenses too.
  * Rejects with HubError `license_key_unknown` or `seat_unknown` (the machine never had a seat).
  */
-export function createDeactivate({ pool, metrics, clock }: DeactivateOptions) {
+export function createDeactivate({ pool, hashTypedKey, metrics, clock }: DeactivateOptions) {
   return async ({ licenseKey, machineFingerprint }: DeactivateRequest): Promise<boolean> => {
+    const keyHashes = await hashTypedKey(licenseKey);
+    if (keyHashes.length === 0) throw licenseKeyUnknown(licenseKey);
     const { rows } = await pool.query<{ released: boolean; seated: boolean }>({
       name: 'deactivate',
       // license_key_hash_key, seat_active_key, seat_released_idx. It locks the license before its seats, as
       // allocate-seats.ts does. After waiting for the lock the statement still has its old snapshot, in which
       // a seat that was released meanwhile is active.
       text: `with locked as materialized (
-               select id from license where key_hash = $1 for no key update
+               select id from license where key_hash = any ($1::bytea[])
+               order by array_position($1::bytea[], key_hash) limit 1 for no key update
              ), released as (
                update seat s set released_at = $3
                from locked l
@@ -38,10 +43,10 @@ export function createDeactivate({ pool, metrics, clock }: DeactivateOptions) {
                     or exists (select from seat s where s.license_id = l.id and s.machine_fingerprint = $2
                                                     and s.released_at is not null) as seated
              from locked l`,
-      values: [hashKey(licenseKey), machineFingerprint, clock()],
+      values: [keyHashes, machineFingerprint, clock()],
     });
     const [row] = rows;
-    if (row === undefined) throw licenseKeyUnknown();
+    if (row === undefined) throw licenseKeyUnknown(licenseKey);
     if (!row.seated) {
       throw new HubError('seat_unknown', 'this machine never had a seat on this license', {
         field: 'machineFingerprint',

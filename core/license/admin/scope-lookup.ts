@@ -4,10 +4,11 @@ import { createOwnerLookup } from '../../access/owner-lookup.ts';
 import type { FindOwner } from '../../access/scope.ts';
 import { parseId } from '../../ids.ts';
 import { isResourceName } from '../../resource-name.ts';
-import { hashLicenseKey, normalizeLicenseKey } from '../keys/license-key.ts';
+import type { HashTypedKey } from '../keys/typed-key.ts';
 
 export function createFindApp(
   pool: Pool,
+  hashTypedKey: HashTypedKey,
 ): Pick<FindOwner, 'app' | 'license' | 'licenseKey' | 'seat' | 'customer'> {
   const { find, byId } = createOwnerLookup(pool, 'app.slug');
   return {
@@ -23,9 +24,15 @@ export function createFindApp(
     },
     app: (slug) => find('app where app.slug', isResourceName(slug) ? slug : undefined),
     license: byId('lic', 'app join license l on l.app_id = app.id where l.id'),
-    licenseKey: (text) => {
-      const key = normalizeLicenseKey(text);
-      return find('app join license l on l.app_id = app.id where l.key_hash', key && hashLicenseKey(key));
+    async licenseKey(text) {
+      const { rows } = await pool.query<{ slug: string }>({
+        name: 'app_of_license_key',
+        // license_key_hash_key
+        text: `select a.slug from license l join app a on a.id = l.app_id
+               where l.key_hash = any ($1::bytea[]) order by array_position($1::bytea[], l.key_hash) limit 1`,
+        values: [await hashTypedKey(text)],
+      });
+      return rows[0]?.slug;
     },
     seat: byId(
       'seat',

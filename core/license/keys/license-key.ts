@@ -72,17 +72,13 @@ export function hashLicenseKey(normalized: string): Buffer {
   return hash('sha256', normalized, 'buffer');
 }
 
-/** Hashes a typed key. @throws HubError `license_key_unknown` if the text cannot be a key */
-export function hashKey(licenseKey: string): Buffer {
-  const normalized = normalizeLicenseKey(licenseKey);
-  if (normalized !== undefined) return hashLicenseKey(normalized);
-  throw new HubError('license_key_unknown', 'this is not a license key; check it for typing errors', {
-    field: 'licenseKey',
-  });
-}
-
-export function licenseKeyUnknown(): HubError {
-  return new HubError('license_key_unknown', 'no license has this key', { field: 'licenseKey' });
+/** The error for a typed key that no license has. */
+export function licenseKeyUnknown(licenseKey: string): HubError {
+  const message =
+    normalizeLicenseKey(licenseKey) === undefined
+      ? 'this is not a license key; check it for typing errors'
+      : 'no license has this key';
+  return new HubError('license_key_unknown', message, { field: 'licenseKey' });
 }
 
 /** The columns of a license that a key determines. */

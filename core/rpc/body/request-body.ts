@@ -14,8 +14,19 @@ import { GrowingBuffer } from './growing-buffer.ts';
 
 type Body = AsyncIterable<Uint8Array>;
 
-/** Limits of one stream from a client. Reflection, the only one, sends names of a few bytes. */
-const STREAM_LIMITS = { messages: 1_000, bytes: 4 * 1024 * 1024, unpackedBytes: 4 * 1024 * 1024 };
+/** Limits of one stream from a client; the bytes are those of the body, and of its messages decompressed. */
+export type StreamLimits = {
+  readonly messages: number;
+  readonly bytes: number;
+  readonly unpackedBytes: number;
+};
+
+/** For reflection, which sends names of a few bytes, and for unary calls. */
+const STREAM_LIMITS: StreamLimits = {
+  messages: 1_000,
+  bytes: 4 * 1024 * 1024,
+  unpackedBytes: 4 * 1024 * 1024,
+};
 
 /**
  * Returns a handler that gets each message in one chunk, and each envelope decompressed. A body beyond the
@@ -28,6 +39,7 @@ export function boundedBody(
   handler: UniversalHandler,
   maxMessageBytes: number,
   memory: BodyMemory,
+  streamLimits: StreamLimits = STREAM_LIMITS,
 ): UniversalHandler {
   const serve: UniversalHandlerFn = (request) => {
     assertByteStreamRequest(request);
@@ -43,7 +55,7 @@ export function boundedBody(
     if (protocol === undefined) return handler({ ...request, body: inOnePiece(body, maxMessageBytes, hold) });
     const encoding = header.get(protocol === 'connect' ? 'connect-content-encoding' : 'grpc-encoding');
     const compression = COMPRESSIONS.find(({ name }) => name === encoding);
-    return handler({ ...request, body: inEnvelopes(body, maxMessageBytes, compression, hold) });
+    return handler({ ...request, body: inEnvelopes(body, maxMessageBytes, compression, hold, streamLimits) });
   };
   return Object.assign(serve, handler);
 }
@@ -72,6 +84,7 @@ async function* inEnvelopes(
   maxBytes: number,
   compression: Compression | undefined,
   hold: () => HeldBytes,
+  limits: StreamLimits,
 ): Body {
   const held = hold();
   const envelope = new GrowingBuffer();
@@ -81,7 +94,7 @@ async function* inEnvelopes(
   let unpacked = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > STREAM_LIMITS.bytes) throw tooLarge(`a stream may send at most ${STREAM_LIMITS.bytes} bytes`);
+    if (bytes > limits.bytes) throw tooLarge(`a stream may send at most ${limits.bytes} bytes`);
     held.add(chunk.length);
     for (let at = 0; at < chunk.length; ) {
       const piece = chunk.subarray(at, at + wanted - envelope.length);
@@ -90,8 +103,8 @@ async function* inEnvelopes(
       if (envelope.length < wanted) continue;
       if (wanted === HEAD_BYTES) {
         messages += 1;
-        if (messages > STREAM_LIMITS.messages) {
-          throw tooLarge(`a stream may send at most ${STREAM_LIMITS.messages} messages`);
+        if (messages > limits.messages) {
+          throw tooLarge(`a stream may send at most ${limits.messages} messages`);
         }
         const length = envelope.peekUint32(1);
         if (length > maxBytes) throw tooLarge(`a message is larger than ${maxBytes} bytes`);
@@ -101,8 +114,8 @@ async function* inEnvelopes(
       const message = envelope.take();
       const plain = await decompressed(message, compression, maxBytes);
       unpacked += plain.length;
-      if (unpacked > STREAM_LIMITS.unpackedBytes) {
-        throw tooLarge(`a stream may send at most ${STREAM_LIMITS.unpackedBytes} bytes, decompressed`);
+      if (unpacked > limits.unpackedBytes) {
+        throw tooLarge(`a stream may send at most ${limits.unpackedBytes} bytes, decompressed`);
       }
       held.add(plain.length);
       yield plain;

@@ -15,7 +15,9 @@ import {
   hasOption,
   isFieldSet,
   type Message,
+  type MessageShape,
 } from '@bufbuild/protobuf';
+import type { Validator } from '@bufbuild/protovalidate';
 import {
   type FieldRules,
   FieldRulesSchema,
@@ -54,12 +56,37 @@ type Request = Parameters<Next>[0];
 
 /** Loaded on demand: it takes several MB, and few requests need it. */
 async function loadValidator(): Promise<Interceptor> {
-  const [{ createValidator }, { createValidateInterceptor }] = await Promise.all([
-    import('@bufbuild/protovalidate'),
-    import('@connectrpc/validate'),
-  ]);
+  const { createValidateInterceptor } = await import('@connectrpc/validate');
+  return createValidateInterceptor({ validator: await createRuleValidator() });
+}
+
+async function createRuleValidator(): Promise<Validator> {
+  const { createValidator } = await import('@bufbuild/protovalidate');
   const registry = createRegistry(file_hub_validate_v1_rules);
-  return createValidateInterceptor({ validator: createValidator({ registry, regexMatch: matchNatively }) });
+  return createValidator({ registry, regexMatch: matchNatively });
+}
+
+/** A field that breaks a rule, in lowerCamelCase, and what is wrong with it. */
+export type BrokenRule = { readonly field: string; readonly message: string };
+
+/** Returns a function that names the broken rules of a message: the first one of each field. */
+export function createFindBrokenRules<D extends DescMessage>(
+  desc: D,
+): (message: MessageShape<D>) => Promise<readonly BrokenRule[]> {
+  const isCertainlyValid = createFastValidation(file_hub_validate_v1_rules);
+  let validator: Promise<Validator> | undefined;
+  return async (message) => {
+    if (isCertainlyValid(desc, message)) return [];
+    validator ??= createRuleValidator();
+    const { violations = [] } = (await validator).validate(desc, message);
+    const broken = new Map<string, string>();
+    for (const { field: path, message: text } of violations) {
+      const [field] = path;
+      const name = field?.kind === 'field' ? field.localName : '';
+      if (!broken.has(name)) broken.set(name, text);
+    }
+    return Array.from(broken, ([field, text]) => ({ field, message: text }));
+  };
 }
 
 const nativePatterns = new Map<string, RegExp>();
@@ -126,9 +153,26 @@ function compileMessage(desc: DescMessage, patterns: readonly Pattern[]): Check 
 }
 
 function compileField(field: DescField, patterns: readonly Pattern[]): Check | undefined {
+  const isAlone = field.oneof === undefined;
+  // An empty list follows the rules about its items and its maximum.
+  if (field.fieldKind === 'list' && isAlone && !mayNeedItems(field)) {
+    return (items) => Array.isArray(items) && items.length === 0;
+  }
+  if (field.fieldKind === 'message' && isAlone && !hasOption(field, fieldRules)) {
+    const { typeName } = field.message;
+    return () => typeName === 'google.protobuf.Timestamp'; // has no rules of its own
+  }
   const isScalar = field.fieldKind === 'scalar' || (field.fieldKind === 'map' && field.mapKind === 'scalar');
   if (!isScalar) return undefined;
   return hasOption(field, fieldRules) ? compileRules(getOption(field, fieldRules), patterns) : () => true;
+}
+
+function mayNeedItems(field: DescField): boolean {
+  if (!hasOption(field, fieldRules)) return false;
+  const { type, required, cel, celExpression } = getOption(field, fieldRules);
+  return (
+    required || cel.length + celExpression.length > 0 || type.case !== 'repeated' || type.value.minItems > 0n
+  );
 }
 
 function compileRules(rules: FieldRules, patterns: readonly Pattern[]): Check | undefined {

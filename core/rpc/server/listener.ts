@@ -13,6 +13,7 @@ import {
 import { createSlowClientWatchdog } from '../../../lib/net/slow-client-watchdog.ts';
 import type { Handler } from './handler.ts';
 import { createHttp2Sessions, HTTP2_LIMITS } from './http2-sessions.ts';
+import { createIsUpload, keepRequestsOpen } from './long-uploads.ts';
 import type { TlsSource } from './tls.ts';
 import { wellFormedOnly } from './well-formed.ts';
 
@@ -41,6 +42,11 @@ export type ListenerOptions = {
   readonly tls?: TlsSource | undefined;
   /** Connections beyond it are closed before anything is read from them. */
   readonly admit?: ConnectionCap;
+  /**
+   * Paths of requests that may take longer to send than others, because the handler reads them while it works. It
+   * limits their time itself.
+   */
+  readonly uploads?: ReadonlySet<string>;
   /** Requests beyond it are aborted before they are handled. */
   readonly admitExchange?: RequestCap;
 };
@@ -48,6 +54,7 @@ export type ListenerOptions = {
 export function createListener(handler: Handler, options: ListenerOptions = {}): Listener {
   const { peekTimeoutMs = 10_000, exchangeMs = 30_000, idleMs = 60_000 } = options;
   const { tls: source, admit = () => 0, admitExchange = createRequestCap() } = options;
+  const isUpload = createIsUpload(options.uploads);
   /** By peer address, which stays the same when TLS takes over the connection. */
   const open = new Map<string, net.Socket>();
   const speakHttp2 = new WeakSet<net.Socket>();
@@ -56,6 +63,7 @@ export function createListener(handler: Handler, options: ListenerOptions = {}):
     requestMs: exchangeMs,
     answerMs: exchangeMs,
     ...(options.unreadBytes !== undefined && { unreadBytes: options.unreadBytes }),
+    isUnlimited: isUpload,
   });
   let draining = false;
 
@@ -64,10 +72,12 @@ export function createListener(handler: Handler, options: ListenerOptions = {}):
   });
   const http1 = http.createServer(HTTP1_LIMITS, (request, response) => {
     exchanges.begin(request, response);
+    if (isUpload(request)) holdOpen(request.socket, response);
     if (draining) endConnectionAfter(response);
     serve(request, response);
   });
   http1.maxHeadersCount = 100;
+  const holdOpen = keepRequestsOpen(http1);
   const http2Server = http2.createServer(HTTP2_LIMITS, (request, response) => {
     exchanges.begin(request, response);
     serve(request, response);

@@ -8,7 +8,7 @@ import type { ServiceEntry } from '../../service-entry.ts';
 import { createBodyMemory } from '../body/body-memory.ts';
 import { COMPRESSIONS } from '../body/decompression.ts';
 import { jsonTextOf } from '../body/json-text.ts';
-import { boundedBody } from '../body/request-body.ts';
+import { boundedBody, type StreamLimits } from '../body/request-body.ts';
 import { withHealthRoutes } from '../endpoints/health-routes.ts';
 import { createAdapter } from './adapter.ts';
 import { createCallLimits } from './call-limits.ts';
@@ -21,6 +21,12 @@ const MAX_MESSAGE_BYTES = 1024 * 1024;
 /** For calls that need no token: they carry the name of a service. */
 const MAX_PUBLIC_MESSAGE_BYTES = 4 * 1024;
 const MAX_TIMEOUT_MS = 60_000;
+/** For RPCs whose request is a stream: an import of 100000 licenses, with 1 KB for each. Read piece by piece. */
+const UPLOAD_LIMITS: StreamLimits = {
+  messages: 10_000,
+  bytes: 128 * 1024 * 1024,
+  unpackedBytes: 128 * 1024 * 1024,
+};
 
 export type RpcListenerOptions = {
   readonly services: readonly ServiceEntry[];
@@ -74,11 +80,17 @@ export function createRpcListener({
       const jsonOptions = { ignoreUnknownFields: true, textDecoder: jsonTextOf(method.input) };
       const router = createConnectRouter({ ...options, jsonOptions, readMaxBytes: maxBytes });
       router.service({ ...service, methods: [method] }, implementation);
-      return router.handlers.map((handler) => boundedBody(handler, maxBytes, memory));
+      const limits = isUpload(method) ? UPLOAD_LIMITS : undefined;
+      return router.handlers.map((handler) => boundedBody(handler, maxBytes, memory, limits));
     });
   const handlers = services.flatMap(handlersOf);
   const handler = withHealthRoutes(wrap(createAdapter(handlers, onFailure)), isReady);
-  const listener = createListener(handler, { tls, ...(admit && { admit }) });
+  const uploads = new Set(
+    services.flatMap(({ service }) =>
+      service.methods.filter(isUpload).map(({ name }) => `/${service.typeName}/${name}`),
+    ),
+  );
+  const listener = createListener(handler, { tls, uploads, ...(admit && { admit }) });
   return {
     server: listener.server,
     drain: listener.drain,
@@ -87,6 +99,10 @@ export function createRpcListener({
       return listener.close(graceMs);
     },
   };
+}
+
+function isUpload({ methodKind }: DescMethod): boolean {
+  return methodKind === 'client_streaming';
 }
 
 function maxMessageBytes(method: DescMethod): number {

@@ -6,6 +6,7 @@ export class Migration20261123000000_customers_and_terms extends Migration {
     this.addSql(SEARCH_GRAMS);
     this.addCustomers();
     this.addKeySecrets();
+    this.addSql(`insert into hub_lock values ('license_import')`);
     this.addDefaultTerms();
     this.addLicenseTerms();
     this.noteLastActiveDay();

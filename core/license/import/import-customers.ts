@@ -1,0 +1,141 @@
+// Finds or creates the customers of an import, many by one statement.
+import type { PoolClient } from 'pg';
+import { newUuid } from '../../ids.ts';
+import type { ImportedCustomer, ImportRow, LineError } from './check-lines.ts';
+
+export type ImportCustomersOptions = {
+  readonly client: PoolClient;
+  readonly now: Date;
+  /** Only customers that have a license in one of these apps are found; undefined for all. */
+  readonly amongApps: readonly string[] | undefined;
+};
+
+export type CustomerIds = {
+  /** By place of the row; null for a row without a customer, and for one that is not created. */
+  readonly ids: readonly (string | null)[];
+  readonly errors: readonly LineError[];
+};
+
+/**
+ * An external reference identifies a customer; without one the email does, without regard to case; without both
+ * the name, of a customer without an email. Existing customers are never changed.
+ */
+export function createImportCustomers({ client, now, amongApps }: ImportCustomersOptions) {
+  /** By identity. An id that is null is of a customer that is not created: nothing is stored. */
+  const known = new Map<string, string | null>();
+  let created = 0;
+
+  return {
+    /** The number of customers that were created, or would be. */
+    created: () => created,
+
+    /** @param store False if nothing is to be stored. */
+    async resolve(rows: readonly ImportRow[], store: boolean): Promise<CustomerIds> {
+      const wanted = new Map<string, Wanted>();
+      for (const { customer, line } of rows) {
+        const identity = customer && identityOf(customer);
+        if (customer === undefined || identity === undefined || known.has(identity)) continue;
+        if (!wanted.has(identity)) wanted.set(identity, { ...customer, identity, line });
+      }
+      for (const { identity, id } of await findCustomers(client, [...wanted.values()], amongApps)) {
+        known.set(identity, id);
+        wanted.delete(identity);
+      }
+      created += wanted.size;
+      const missing = [...wanted.values()];
+      const taken = store ? await insertCustomers(client, missing, now, known) : [];
+      if (!store) for (const { identity } of missing) known.set(identity, null);
+      return {
+        ids: rows.map(({ customer }) => (customer && known.get(identityOf(customer))) ?? null),
+        errors: taken.map(({ line }) => ({
+          line,
+          field: 'customerRef',
+          message: 'belongs to a customer that this token may not see',
+        })),
+      };
+    },
+  };
+}
+
+type Wanted = ImportedCustomer & { readonly identity: string; readonly line: number };
+
+function identityOf({ ref, email, name }: ImportedCustomer): string {
+  if (ref !== '') return `ref ${ref}`;
+  return email === '' ? `name ${name}` : `email ${email.toLowerCase()}`;
+}
+
+async function findCustomers(
+  client: PoolClient,
+  wanted: readonly Wanted[],
+  amongApps: readonly string[] | undefined,
+): Promise<{ identity: string; id: string }[]> {
+  if (wanted.length === 0) return [];
+  // Not a prepared statement: its plan would be made while the table is small, and kept while it grows.
+  const { rows } = await client.query<{ identity: string; id: string }>({
+    // customer_external_ref_key, customer_email_idx, customer_name_idx; license_customer_idx
+    text: `with visible as not materialized (
+             select * from customer c where $5::text[] is null or exists (
+               select from license l join app a on a.id = l.app_id
+               where l.customer_id = c.id and a.slug = any ($5))
+           )
+           select t.identity, found.id
+           from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as t (identity, ref, email, name)
+           cross join lateral (
+             (select id from visible where t.ref <> '' and external_ref = t.ref)
+             union all
+             (select id from visible where t.ref = '' and t.email <> '' and lower(email) = lower(t.email)
+              order by id limit 1)
+             union all
+             (select id from visible where t.ref = '' and t.email = '' and name = t.name and email is null
+                and erased_at is null order by id limit 1)
+           ) found`,
+    values: [
+      wanted.map(({ identity }) => identity),
+      wanted.map(({ ref }) => ref),
+      wanted.map(({ email }) => email),
+      wanted.map(({ name }) => name),
+      amongApps ?? null,
+    ],
+  });
+  // They cannot be erased before the end of the transaction. One that was meanwhile counts as not found.
+  const { rows: locked } = await client.query<{ id: string }>({
+    name: 'lock_customers',
+    // customer_pkey
+    text: 'select id from customer where id = any($1::uuid[]) and erased_at is null order by id for share',
+    values: [rows.map(({ id }) => id)],
+  });
+  const ids = new Set(locked.map(({ id }) => id));
+  return rows.filter(({ id }) => ids.has(id));
+}
+
+/** Adds the ids to `known`. Returns the customers whose external reference another customer has. */
+async function insertCustomers(
+  client: PoolClient,
+  missing: readonly Wanted[],
+  now: Date,
+  known: Map<string, string | null>,
+): Promise<Wanted[]> {
+  if (missing.length === 0) return [];
+  const ids = missing.map(() => newUuid());
+  const { rows } = await client.query<{ id: string }>({
+    name: 'import_customers',
+    text: `insert into customer (id, name, email, external_ref, created_at)
+           select id, name, nullif(email, ''), nullif(ref, ''), $5
+           from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as t (id, name, email, ref)
+           on conflict (external_ref) do nothing
+           returning id`,
+    values: [
+      ids,
+      missing.map(({ name, email, ref }) => name || email || ref),
+      missing.map(({ email }) => email),
+      missing.map(({ ref }) => ref),
+      now,
+    ],
+  });
+  const inserted = new Set(rows.map(({ id }) => id));
+  return missing.filter(({ identity }, place) => {
+    const id = ids[place] ?? '';
+    known.set(identity, inserted.has(id) ? id : null);
+    return !inserted.has(id);
+  });
+}

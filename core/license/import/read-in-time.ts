@@ -1,0 +1,46 @@
+// Reads a stream whose messages must arrive in time.
+import { HubError } from '../../errors.ts';
+
+/** Milliseconds for each message, and for the whole stream. */
+export type TimeLimits = { readonly eachMs: number; readonly allMs: number };
+
+/**
+ * Yields the messages of a stream. Throws HubError `import_stalled` if the next one does not arrive in time.
+ * The time in which the reader does not ask for a message counts for the whole stream only.
+ */
+export async function* readInTime<T>(
+  messages: AsyncIterable<T>,
+  { eachMs, allMs }: TimeLimits,
+): AsyncGenerator<T, undefined> {
+  const iterator = messages[Symbol.asyncIterator]();
+  const endsAt = performance.now() + allMs;
+  try {
+    for (;;) {
+      const waitMs = Math.min(eachMs, endsAt - performance.now());
+      const next = await within(iterator.next(), waitMs);
+      if (next.done === true) return undefined;
+      yield next.value;
+    }
+  } finally {
+    // Without waiting: a generator returns only after its current message.
+    iterator.return?.().catch(() => {});
+  }
+}
+
+async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(stalled()), Math.max(0, ms));
+  });
+  try {
+    return await Promise.race([promise, tooLate]);
+  } finally {
+    clearTimeout(timer);
+    promise.catch(() => {}); // it may fail after it was too late
+  }
+}
+
+function stalled(): HubError {
+  const message = 'the licenses arrived too slowly; nothing was imported. Send fewer in one import';
+  return new HubError('import_stalled', message, { field: 'licenses' });
+}

@@ -1,0 +1,34 @@
+// The pepper of imported license keys: the secret of the keyed hash that the database stores of them.
+import type { KeyObject } from 'node:crypto';
+import { createBatcher } from '../../storage/sql/batcher.ts';
+import type { KeySecrets } from './key-secrets.ts';
+
+export type ImportPepper = {
+  /** The pepper; undefined before the first import into this database. */
+  find(): Promise<KeyObject | undefined>;
+  /** The pepper, created if there is none. */
+  findOrCreate(): Promise<KeyObject>;
+};
+
+/**
+ * The pepper never changes, so a hub reads it once. Another hub may create it, so a hub that has none reads again for
+ * each typed key that needs it. Requests that arrive at the same time share one read.
+ */
+export function createImportPepper(keySecrets: Pick<KeySecrets, 'active' | 'find'>): ImportPepper {
+  let known: KeyObject | undefined;
+  const read = createBatcher<undefined, KeyObject | undefined>({
+    maxSize: 128,
+    maxInFlight: 1,
+    run: async (requests) => {
+      known ??= (await keySecrets.find('import'))?.secret;
+      return requests.map(() => known);
+    },
+  });
+  return {
+    find: async () => known ?? read(undefined),
+    async findOrCreate() {
+      known ??= (await keySecrets.active('import')).secret;
+      return known;
+    },
+  };
+}

@@ -1,0 +1,69 @@
+// The hashes by which the license of a typed key is found, and the stored form of imported keys.
+//
+// An imported key is hashed with a secret (HMAC-SHA-256), because foreign keys may be short enough to be guessed
+// from a plain hash. What is hashed is the key in upper case without spaces and dashes, so that it can be typed
+// in any usual way. A key that has both upper-case and lower-case letters is hashed as it is: its case may
+// tell it from another key. A key that has the form of the hub's own keys, check symbol included, is stored
+// like those: a typed key of that form is then looked up by one hash.
+import { createHmac, type KeyObject } from 'node:crypto';
+import type { ImportPepper } from './import-pepper.ts';
+import { hashLicenseKey, licenseKeyHint, normalizeLicenseKey } from './license-key.ts';
+
+/** The hashes that a typed key can be stored under, the likeliest first. Empty if the text cannot be a key. */
+export type HashTypedKey = (licenseKey: string) => Promise<readonly Buffer[]>;
+
+export function createHashTypedKey(pepper: Pick<ImportPepper, 'find'>): HashTypedKey {
+  return async (licenseKey) => {
+    const normalized = normalizeLicenseKey(licenseKey);
+    if (normalized !== undefined) return [hashLicenseKey(normalized)];
+    const exact = licenseKey.trim();
+    const folded = foldKey(licenseKey);
+    const forms = [...new Set([exact, folded])].filter((form) => PRINTABLE_ASCII.test(form));
+    if (forms.length === 0) return [];
+    const secret = await pepper.find();
+    return secret === undefined ? [] : forms.map((form) => hmac(secret, form));
+  };
+}
+
+/** How the database stores an imported key: its hash, and the symbols that identify it to people. */
+export function storedForm(
+  licenseKey: string,
+  pepper: KeyObject,
+): { readonly keyHash: Buffer; readonly keyHint: string } {
+  const normalized = normalizeLicenseKey(licenseKey);
+  if (normalized !== undefined) {
+    return { keyHash: hashLicenseKey(normalized), keyHint: licenseKeyHint(normalized) };
+  }
+  const exact = licenseKey.trim();
+  const isCaseSensitive = /[a-z]/.test(exact) && /[A-Z]/.test(exact);
+  return { keyHash: hmac(pepper, isCaseSensitive ? exact : foldKey(exact)), keyHint: importedKeyHint(exact) };
+}
+
+/** Whether anything of the key is left without its spaces and dashes. */
+export function hasSymbols(licenseKey: string): boolean {
+  return foldKey(licenseKey) !== '';
+}
+
+/** The key in upper case, without spaces and dashes of any kind. */
+function foldKey(text: string): string {
+  const symbols = text.replace(/[\s\p{Dash_Punctuation}]/gu, '');
+  // toUpperCase turns letters such as a dotless i into ASCII letters.
+  return PRINTABLE_ASCII.test(symbols) ? symbols.toUpperCase() : '';
+}
+
+const PRINTABLE_ASCII = /^[ -~]+$/;
+
+function hmac(secret: KeyObject, form: string): Buffer {
+  return createHmac('sha256', secret).update(form).digest();
+}
+
+const HINT_SYMBOLS = 5;
+/** From this length on the hint leaves enough of the key unknown. */
+const LONG_KEY = 16;
+
+/** The last five letters and digits; of a key with fewer than 16 characters, at most a quarter of them. */
+function importedKeyHint(licenseKey: string): string {
+  const symbols = licenseKey.replace(/[^0-9A-Za-z]/g, '').toUpperCase();
+  const shown = licenseKey.length >= LONG_KEY ? HINT_SYMBOLS : Math.floor(symbols.length / 4);
+  return shown === 0 ? '' : symbols.slice(-shown);
+}

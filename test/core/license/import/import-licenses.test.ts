@@ -1,0 +1,346 @@
+import { createHash } from 'node:crypto';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { expect } from 'chai';
+import { ErrorDetailSchema } from '../../../../gen/hub/error/v1/error_pb.ts';
+import type {
+  ImportLicensesRequestSchema,
+  ImportLicensesResponse,
+} from '../../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { LicenseState } from '../../../../gen/hub/license/v1/license_pb.ts';
+import { startHub, type TestHub } from '../../../support/hub/hub.ts';
+import { createApp, issueLicense } from '../../../support/hub/license.ts';
+import { IS_LONG } from '../../../support/long.ts';
+import { activate, checkStatus, deactivate } from '../../../support/network/rest.ts';
+import { query } from '../../../support/postgres/databases.ts';
+
+type Message = MessageInitShape<typeof ImportLicensesRequestSchema>;
+type Line = NonNullable<Message['licenses']>[number];
+
+const LINES = IS_LONG ? 100_000 : 5_000;
+
+describe('import of licenses', () => {
+  let hub: TestHub;
+  let app: string;
+  before(async () => {
+    hub = await startHub();
+  });
+  after(() => hub.stop());
+  beforeEach(async () => {
+    app = await createApp(hub.admin);
+  });
+
+  const importLines = (licenses: Line[], options: Message = {}): Promise<ImportLicensesResponse> =>
+    hub.admin.importLicenses(stream([{ app, ...options }, { licenses }]));
+  const countLicenses = async (): Promise<number> => {
+    const sql = 'select count(*)::int as n from license l join app a on a.id = l.app_id where a.slug = $1';
+    const [row] = await query<{ n: number }>(hub.databaseUrl, sql, [app]);
+    return row?.n ?? -1;
+  };
+
+  it('activates an imported key in any usual way of typing it', async () => {
+    const result = await importLines([
+      { licenseKey: 'C1B6DE-39A6E3-DE1529-8559A0-4AF593-V3', seatLimit: 9 },
+      { licenseKey: 'pro_abcdEFGHijklMNOP' },
+    ]);
+    expect(result).to.deep.include({ imported: 2, customersCreated: 0, errors: [] });
+    const typed = [
+      'C1B6DE-39A6E3-DE1529-8559A0-4AF593-V3',
+      'c1b6de39a6e3de15298559a04af593v3',
+      ' C1B6DE 39A6E3 DE1529 8559A0 4AF593 V3 ',
+      'c1b6de–39a6e3–DE1529–8559A0–4AF593–v3',
+      'pro_abcdEFGHijklMNOP',
+      '  pro_abcdEFGHijklMNOP\n',
+    ];
+    for (const [index, key] of typed.entries()) {
+      const answer = await activate(hub.gatewayUrl, key, `machine-${index}`.slice(0, index < 4 ? 9 : 7));
+      expect(answer.status, key).to.equal(200);
+    }
+    const unknown = ['C1B6DE-39A6E3-DE1529-8559A0-4AF593-V4', 'PRO_ABCDEFGHIJKLMNOP', 'Ç1B6DE', '-', ' '];
+    for (const key of unknown) {
+      const { status, body } = await activate(hub.gatewayUrl, key, 'machine');
+      expect([status, body.code], key).to.deep.equal([404, 'license_key_unknown']);
+    }
+    const released = await deactivate(hub.gatewayUrl, 'c1b6de39a6e3de15298559a04af593V3', 'machine-0');
+    expect(released.body).to.deep.equal({ ok: true, released: true });
+    expect((await deactivate(hub.gatewayUrl, 'C1B6', 'machine-0')).body.code).to.equal('license_key_unknown');
+  });
+
+  it('stores a key of the native form like the keys of the hub', async () => {
+    const { licenseKey } = await issueLicense(hub.admin, { app });
+    const other = await createApp(hub.admin);
+    const taken = await importLines([{ licenseKey: licenseKey.toLowerCase() }], { app: other });
+    expect(taken.errors).to.have.length(1);
+    // The check symbol of zeros is 0.
+    expect(await importLines([{ licenseKey: '00000-00000-00000-00000-00000' }])).to.include({ imported: 1 });
+    expect((await activate(hub.gatewayUrl, 'OOOOO0000000000000000oooo', 'm')).status).to.equal(200);
+  });
+
+  it('keeps the terms, dates and revocations', async () => {
+    await hub.admin.setLimitProfile({ app, name: 'pro', limits: { projects: 10n } });
+    const createdAt = { seconds: 1_600_000_000n, nanos: 0 };
+    await importLines([
+      {
+        licenseKey: 'ACTIVE-0000-0000-0001',
+        seatLimit: -1,
+        limitProfile: 'pro',
+        limits: { files: 3n },
+        features: ['sync', 'export'],
+        expiresAt: { seconds: 1_900_000_000n, nanos: 0 },
+        graceDays: 3,
+        leaseDays: 0,
+        metadata: { plan: 'gold' },
+        customer: 'Ada',
+        customerEmail: 'ada@example.com',
+        createdAt,
+      },
+      { licenseKey: 'REVOKED-0000-0000-0001', revoked: true },
+      { licenseKey: 'EXPIRED-0000-0000-0001', expiresAt: createdAt },
+    ]);
+    const { licenses } = await hub.admin.listLicenses({ app });
+    const [expired, revoked, active] = licenses;
+    expect(active).to.deep.include({
+      keyHint: '00001',
+      state: LicenseState.ACTIVE,
+      limits: { projects: 10n, files: 3n },
+      features: ['export', 'sync'],
+      graceDays: 3,
+      metadata: { plan: 'gold' },
+      customer: 'Ada',
+      keyDerivable: false,
+    });
+    expect(active?.leaseDays).to.equal(undefined);
+    expect(active?.createdAt?.seconds).to.equal(createdAt.seconds);
+    expect(revoked?.state).to.equal(LicenseState.REVOKED);
+    expect(expired?.state).to.equal(LicenseState.EXPIRED);
+    expect((await activate(hub.gatewayUrl, 'revoked000000000001', 'm')).body.code).to.equal(
+      'license_revoked',
+    );
+    expect((await checkStatus(hub.gatewayUrl, active?.licenseId ?? '')).status).to.equal(200);
+  });
+
+  it('finds or creates customers and never changes them', async () => {
+    const key = (n: number) => `CUSTOMER-TEST-${app}-${n}`.toUpperCase();
+    const first = await importLines([
+      { licenseKey: key(1), customer: 'Ada', customerEmail: `ada@${app}.example` },
+      { licenseKey: key(2), customer: 'Other name', customerEmail: `ADA@${app}.example` },
+      { licenseKey: key(3), customer: `Bob ${app}` },
+      { licenseKey: key(4), customerRef: `${app}-7`, customer: 'Cy' },
+      { licenseKey: key(5), customerRef: `${app}-7`, customer: 'Cyrus' },
+      { licenseKey: key(6) },
+    ]);
+    expect(first).to.include({ imported: 6, customersCreated: 3 });
+    const second = await importLines([
+      { licenseKey: key(7), customer: 'New name', customerEmail: `ada@${app}.example` },
+      { licenseKey: key(8), customer: `Bob ${app}` },
+      { licenseKey: key(9), customerRef: `${app}-7` },
+    ]);
+    expect(second).to.include({ imported: 3, customersCreated: 0 });
+    const { licenses } = await hub.admin.listLicenses({ app });
+    const names = licenses.map(({ customer }) => customer).reverse();
+    expect(names).to.deep.equal([
+      'Ada',
+      'Ada',
+      `Bob ${app}`,
+      'Cy',
+      'Cy',
+      undefined,
+      'Ada',
+      `Bob ${app}`,
+      'Cy',
+    ]);
+  });
+
+  it('reports the errors by line and imports nothing', async () => {
+    await importLines([{ licenseKey: 'TAKEN-KEY-OF-SOMEBODY' }], { app: await createApp(hub.admin) });
+    const result = await importLines([
+      { line: 2, licenseKey: 'GOOD-KEY-0000-0000-0000' },
+      { line: 3, licenseKey: 'short' },
+      { line: 4, licenseKey: 'good key 0000 0000 0000' },
+      { line: 5, licenseKey: 'taken-key-of-somebody' },
+      { line: 6, licenseKey: 'schlüssel-schlüssel' },
+      { line: 7, licenseKey: 'x'.repeat(129) },
+      { line: 8, licenseKey: '-------------------' },
+      {
+        line: 9,
+        licenseKey: 'BAD-TERMS-0000-0000-0000',
+        seatLimit: -2,
+        limitProfile: 'none',
+        limits: { '9': 1n },
+        features: ['no spaces'],
+        graceDays: 9_999,
+        leaseDays: -1,
+        metadata: { ok: 'a\nb' },
+        customerEmail: 'nobody',
+        createdAt: { seconds: 32_000_000_000n, nanos: 0 },
+        expiresAt: { seconds: 999_999_999_999n, nanos: 0 },
+      },
+    ]);
+    expect(result).to.include({ imported: 0, customersCreated: 0 });
+    const found = result.errors.map(({ line, field }) => `${line} ${field}`);
+    expect(found).to.deep.equal([
+      '3 licenseKey',
+      '4 licenseKey',
+      '5 licenseKey',
+      '6 licenseKey',
+      '7 licenseKey',
+      '8 licenseKey',
+      '9 seatLimit',
+      '9 limits',
+      '9 features',
+      '9 graceDays',
+      '9 leaseDays',
+      '9 metadata',
+      '9 customerEmail',
+      '9 limitProfile',
+      '9 expiresAt',
+      '9 createdAt',
+    ]);
+    expect(result.errors[1]?.message).to.equal(
+      'is the same as in line 2: each license needs a key of its own',
+    );
+    expect(await countLicenses()).to.equal(0);
+  });
+
+  it('imports short keys if it is allowed to, and stores nothing that verifies a guess', async () => {
+    const pin = '482913';
+    expect((await importLines([{ licenseKey: pin }])).errors).to.have.length(1);
+    expect(await importLines([{ licenseKey: pin }], { allowShort: true })).to.include({ imported: 1 });
+    expect((await activate(hub.gatewayUrl, pin, 'm')).status).to.equal(200);
+    const tables = ['license', 'key_secret', 'audit_entry', 'customer', 'app', 'seat'];
+    const columns: Buffer[] = [];
+    let dump = '';
+    for (const table of tables) {
+      const rows = await query<Record<string, unknown>>(hub.databaseUrl, `select * from ${table}`);
+      dump += JSON.stringify(rows);
+      for (const row of rows) {
+        for (const value of Object.values(row))
+          columns.push(Buffer.isBuffer(value) ? value : Buffer.from(String(value)));
+      }
+    }
+    expect(dump).to.not.include(pin);
+    const { createHmac } = await import('node:crypto');
+    const [stored] = await query<{ hash: Buffer }>(
+      hub.databaseUrl,
+      'select key_hash as hash from license order by id desc limit 1',
+    );
+    const guesses = [
+      createHash('sha256').update(pin).digest(),
+      ...columns.map((column) => createHmac('sha256', column).update(pin).digest()),
+      ...columns.map((column) => createHmac('sha256', pin).update(column).digest()),
+    ];
+    for (const guess of guesses) expect(stored?.hash.equals(guess)).to.equal(false);
+  });
+
+  it('changes nothing in a dry run', async () => {
+    const lines = [
+      { licenseKey: 'DRY-RUN-0000-0000-0001', customer: 'Dry', customerEmail: `dry@${app}.example` },
+      { licenseKey: 'DRY-RUN-0000-0000-0002', customerEmail: `dry@${app}.example` },
+    ];
+    expect(await importLines(lines, { dryRun: true })).to.include({ imported: 2, customersCreated: 1 });
+    expect(await countLicenses()).to.equal(0);
+    expect(await importLines(lines)).to.include({ imported: 2, customersCreated: 1 });
+    const again = await importLines(lines, { dryRun: true });
+    expect(again.errors.map(({ field }) => field)).to.deep.equal(['licenseKey', 'licenseKey']);
+  });
+
+  it('records counts in the audit log, and no key', async () => {
+    await importLines([
+      { licenseKey: 'AUDIT-0000-0000-0001', customer: 'Ada' },
+      { licenseKey: 'AUDIT-0000-0000-0002' },
+    ]);
+    const [entry] = await query<{ after: object }>(
+      hub.databaseUrl,
+      `select after from audit_entry where action = 'license.import' order by id desc limit 1`,
+    );
+    expect(entry?.after).to.include({ count: 2, revoked: 0 });
+    const [dump] = await query<{ text: string }>(
+      hub.databaseUrl,
+      'select json_agg(e)::text as text from audit_entry e',
+    );
+    expect(dump?.text).to.not.match(/AUDIT-?0000/);
+  });
+
+  it('runs one import at a time', async () => {
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    async function* slow(): AsyncIterable<Message> {
+      yield { app };
+      yield { licenses: [{ licenseKey: 'SLOW-IMPORT-0000-0000' }] };
+      await gate;
+    }
+    const first = hub.admin.importLicenses(slow());
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await codeOf(importLines([{ licenseKey: 'OTHER-IMPORT-0000-0000' }]))).to.deep.equal([
+      Code.Unavailable,
+      'overloaded',
+    ]);
+    open();
+    expect(await first).to.include({ imported: 1 });
+  });
+
+  it('refuses an unknown app, a second app and too many licenses', async () => {
+    const line = { licenseKey: 'ANY-KEY-0000-0000-0000' };
+    expect(await codeOf(hub.admin.importLicenses(stream([])))).to.deep.equal([Code.NotFound, 'app_unknown']);
+    const two = stream([{ app, licenses: [line] }, { app: 'another' }]);
+    expect(await codeOf(hub.admin.importLicenses(two))).to.deep.equal([
+      Code.InvalidArgument,
+      'import_invalid',
+    ]);
+    const many = stream([{ app, licenses: Array.from({ length: 1_001 }, () => line) }]);
+    expect(await codeOf(hub.admin.importLicenses(many))).to.deep.equal([
+      Code.InvalidArgument,
+      'import_invalid',
+    ]);
+    expect(await countLicenses()).to.equal(0);
+  });
+
+  it('finds an imported key at another hub at once', async () => {
+    const other = await startHub({ beside: hub });
+    try {
+      expect((await activate(other.gatewayUrl, 'TWO-HUBS-0000-0000-0000', 'm')).status).to.equal(404);
+      await importLines([{ licenseKey: 'TWO-HUBS-0000-0000-0000' }]);
+      expect((await activate(other.gatewayUrl, 'two-hubs-0000-0000-0000', 'm')).status).to.equal(200);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it(`imports ${LINES} licenses in less than a minute`, async function () {
+    this.timeout(120_000);
+    async function* lines(): AsyncIterable<Message> {
+      yield { app };
+      for (let from = 0; from < LINES; from += 500) {
+        yield {
+          licenses: Array.from({ length: 500 }, (_, index) => ({
+            licenseKey: `BULK-${app}-${from + index}`.toUpperCase(),
+            seatLimit: 2,
+            customer: `Customer ${from + index}`,
+            customerEmail: `c${from + index}@${app}.example`,
+            features: ['export'],
+            metadata: { order: `${from + index}` },
+            expiresAt: { seconds: 1_900_000_000n, nanos: 0 },
+          })),
+        };
+      }
+    }
+    const begun = performance.now();
+    const result = await hub.admin.importLicenses(lines(), { timeoutMs: 0 });
+    const seconds = (performance.now() - begun) / 1_000;
+    expect(result).to.include({ imported: LINES, customersCreated: LINES });
+    expect(seconds).to.be.below(60);
+  });
+});
+
+async function* stream(messages: Message[]): AsyncIterable<Message> {
+  yield* messages;
+}
+
+async function codeOf(call: Promise<unknown>): Promise<[Code, string | undefined]> {
+  try {
+    await call;
+  } catch (thrown) {
+    const error = ConnectError.from(thrown);
+    return [error.code, error.findDetails(ErrorDetailSchema)[0]?.code];
+  }
+  throw new Error('the call succeeded');
+}

@@ -3,6 +3,7 @@ import { Command, Help } from 'commander';
 import { type CommandContext, createCommandContext } from './command-context.ts';
 import { manualText } from './command-help.ts';
 import { registerApp } from './commands/licensing/app.ts';
+import { registerCustomer } from './commands/licensing/customer.ts';
 import { registerKey } from './commands/licensing/key.ts';
 import { registerLicense } from './commands/licensing/license.ts';
 import { registerProfile } from './commands/licensing/profile.ts';
@@ -86,6 +87,7 @@ export function createProgram(streams: Streams): Program {
   registerKey(program, commandContext);
   registerLicense(program, commandContext);
   registerSeat(program, commandContext);
+  registerCustomer(program, commandContext);
   registerGateway(program, commandContext);
   registerSlot(program, commandContext);
   registerSession(program, commandContext);

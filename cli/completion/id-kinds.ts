@@ -9,6 +9,7 @@ const KINDS: Readonly<Record<string, readonly [noun: string, command: string]>> 
   use: ['an entry of the usage log', 'usage list'],
   dup: ['a duplicate payment', 'session list-duplicates'],
   fee: ['a fee rule', 'fee list'],
+  cus: ['a customer', 'customer show'],
   tok: ['a service token', 'token list'],
 };
 
@@ -19,6 +20,7 @@ const PREFIX_OF_FIELD: Readonly<Record<string, string>> = {
   callbackId: 'cb',
   duplicatePaymentId: 'dup',
   feeRuleId: 'fee',
+  customerId: 'cus',
   tokenId: 'tok',
 };
 

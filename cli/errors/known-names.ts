@@ -143,6 +143,11 @@ const SOURCES: Readonly<Record<string, Source>> = {
       about: `${rule.name}, version ${rule.version}, ${rule.percent} %`,
     }));
   },
+  customerId: async (hub) => {
+    const { customers } = await hub('customers');
+    const reply = await customers.listCustomers(PAGE, CALL);
+    return reply.customers.map(({ customerId, name }) => ({ value: customerId, about: name || 'erased' }));
+  },
   tokenId: async (hub) => {
     const { tokens } = await hub('tokens');
     const { serviceTokens } = await tokens.listTokens(PAGE, CALL);

@@ -15,6 +15,7 @@ import { createProgress } from '../../../cli/output/progress.ts';
 import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
+import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { MetricsService } from '../../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import {
@@ -64,6 +65,7 @@ function contextOver(page: Page, isTTY = false) {
     access: createClient(AccessService, transport),
     admin: createClient(LicenseAdminService, transport),
     audit: createClient(AuditService, transport),
+    customers: createClient(CustomerService, transport),
     metrics: createClient(MetricsService, transport),
     payments: createClient(PaymentService, transport),
     paymentAdmin: createClient(PaymentAdminService, transport),

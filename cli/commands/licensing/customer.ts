@@ -1,0 +1,208 @@
+// hubctl customer: the people and companies that own licenses.
+import type { Command } from 'commander';
+import type { CommandContext } from '../../command-context.ts';
+import { addNoun, addVerb } from '../../command-help.ts';
+import { pages } from '../../connect/pages.ts';
+import { requireField } from '../../connect/require-field.ts';
+import { usageError } from '../../errors/failure.ts';
+import { requireYes } from '../../parse/confirm.ts';
+import { parsePair, parseText } from '../../parse/parse-number.ts';
+import { maxOption, yesOption } from '../../parse/shared-options.ts';
+import {
+  CUSTOMER,
+  CUSTOMER_COLUMNS,
+  CUSTOMER_FIELDS,
+  CUSTOMERS,
+  customerView,
+} from '../../views/licensing/customer.ts';
+
+type CreateOptions = {
+  name: string;
+  email?: string;
+  externalRef?: string;
+  metadata?: Record<string, string>;
+  idempotencyKey?: string;
+};
+
+type ListOptions = { app?: string; search?: string; email?: string; externalRef?: string; max?: number };
+
+type UpdateOptions = Partial<Omit<CreateOptions, 'idempotencyKey'>> & {
+  removeEmail?: true;
+  removeExternalRef?: true;
+  removeMetadata?: string[];
+};
+
+const EXAMPLE_ID = 'cus_01k8e7qk3vf2tb5s0w9m4x6ydz';
+
+export function registerCustomer(program: Command, commandContext: CommandContext): void {
+  const customer = addNoun(program, 'customer', {
+    group: 'Licenses:',
+    summary: 'customers',
+    description: 'The people and companies that own licenses. A license belongs to at most one customer.',
+  });
+  addCreateVerb(customer, commandContext);
+  addListVerb(customer, commandContext);
+  addShowVerb(customer, commandContext);
+  addUpdateVerb(customer, commandContext);
+  addEraseVerb(customer, commandContext);
+}
+
+function addCreateVerb(customer: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
+  addVerb(customer, 'create', {
+    summary: 'create a customer',
+    description: 'Creates a customer.',
+    examples: [
+      'hubctl customer create --name "Ada Lovelace" --email ada@example.com --external-ref CRM-118 --metadata plan=gold',
+    ],
+    prints: { document: CUSTOMER },
+  })
+    .requiredOption('--name <text>', 'name, which signed licenses contain', parseText)
+    .option('--email <address>', 'email address', parseText)
+    .option('--external-ref <text>', 'identifier in another system; unique', parseText)
+    .option('--metadata <name=value>', 'your own data; repeatable', parsePair)
+    .option('--idempotency-key <key>', 'a repeat with the same key returns the customer of the first call')
+    .action(async ({ name, email, externalRef, metadata = {}, idempotencyKey }: CreateOptions) => {
+      const { customers } = await hub('customers');
+      const reply = await customers.createCustomer({
+        name,
+        metadata,
+        ...(email !== undefined && { email }),
+        ...(externalRef !== undefined && { externalRef }),
+        ...(idempotencyKey !== undefined && { idempotencyKey }),
+      });
+      await out.record(customerView(requireField(reply.customer, 'customer')), CUSTOMER_FIELDS);
+    });
+}
+
+function addListVerb(customer: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
+  addVerb(customer, 'list', {
+    summary: 'list or search customers',
+    description:
+      'Lists customers, newest first. Filters combine with AND. A search for fewer than three characters covers the newest 10,000 customers.',
+    examples: ['hubctl customer list --search lovelace --output json'],
+    prints: { document: CUSTOMERS },
+  })
+    .option('--search <text>', 'only with this text in the name, email or external reference', parseText)
+    .option('--email <address>', 'only with this email address')
+    .option('--external-ref <text>', 'only with exactly this external reference')
+    .option('--app <app>', 'only with a license of this app')
+    .addOption(maxOption())
+    .action(async ({ app, search, email, externalRef, max }: ListOptions) => {
+      const { customers } = await hub('customers');
+      const wanted = {
+        ...(app !== undefined && { app }),
+        ...(search !== undefined && { search }),
+        ...(email !== undefined && { email }),
+        ...(externalRef !== undefined && { externalRef }),
+      };
+      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
+        const reply = await customers.listCustomers({ ...wanted, ...page });
+        return { items: reply.customers.map(customerView), next: reply.nextPageToken };
+      };
+      const count = await out.list(pages(fetchPage, max), CUSTOMER_COLUMNS, {
+        within: { items: 'customers', count: 'count' },
+      });
+      if (count === 0) out.note('No customer matches.');
+    });
+}
+
+function addShowVerb(customer: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
+  addVerb(customer, 'show', {
+    summary: 'show a customer',
+    description: 'Shows a customer. `hubctl license list` lists its licenses.',
+    examples: [`hubctl customer show ${EXAMPLE_ID}`],
+    prints: { document: CUSTOMER },
+  })
+    .argument('<customerId>', 'the customer, cus_…')
+    .action(async (customerId: string) => {
+      const { customers } = await hub('customers');
+      const reply = await customers.getCustomer({ customerId });
+      await out.record(customerView(requireField(reply.customer, 'customer')), CUSTOMER_FIELDS);
+    });
+}
+
+function addUpdateVerb(customer: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
+  addVerb(customer, 'update', {
+    summary: 'change a customer',
+    description:
+      'Changes the given fields and keeps the others. Machines get a new name when they next activate.',
+    examples: [`hubctl customer update ${EXAMPLE_ID} --email ada@example.org --metadata plan=silver`],
+    prints: { document: CUSTOMER },
+  })
+    .argument('<customerId>', 'the customer, cus_…')
+    .option('--name <text>', 'name, which signed licenses contain', parseText)
+    .option('--email <address>', 'email address', parseText)
+    .option('--external-ref <text>', 'identifier in another system; unique', parseText)
+    .option('--metadata <name=value>', 'add or replace this entry of your own data; repeatable', parsePair)
+    .option('--remove-email', 'remove the email address')
+    .option('--remove-external-ref', 'remove the external reference')
+    .option('--remove-metadata <name>', 'remove this entry of your own data; repeatable', collect)
+    .action(async (customerId: string, options: UpdateOptions) => {
+      const { name, email, externalRef, metadata = {} } = options;
+      const paths = changedPaths(options);
+      if (paths.length === 0) throw usageError('Give at least one field to change, such as --name.');
+      const { customers } = await hub('customers');
+      const reply = await customers.updateCustomer({
+        customerId,
+        updateMask: { paths },
+        metadata,
+        ...(name !== undefined && { name }),
+        ...(email !== undefined && { email }),
+        ...(externalRef !== undefined && { externalRef }),
+      });
+      await out.record(customerView(requireField(reply.customer, 'customer')), CUSTOMER_FIELDS);
+    });
+}
+
+function changedPaths(options: UpdateOptions): string[] {
+  const { name, email, removeEmail, externalRef, removeExternalRef } = options;
+  const { metadata = {}, removeMetadata = [] } = options;
+  if (email !== undefined && removeEmail) throw usageError('Give --email or --remove-email, not both.');
+  if (externalRef !== undefined && removeExternalRef)
+    throw usageError('Give --external-ref or --remove-external-ref, not both.');
+  return [
+    ...(name === undefined ? [] : ['name']),
+    ...(email === undefined && !removeEmail ? [] : ['email']),
+    ...(externalRef === undefined && !removeExternalRef ? [] : ['external_ref']),
+    ...[...Object.keys(metadata), ...removeMetadata].map((entry) => `metadata.${entry}`),
+  ];
+}
+
+function addEraseVerb(customer: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
+  addVerb(customer, 'erase', {
+    summary: 'erase the personal data of a customer',
+    description:
+      'Erases the name, email, external reference and metadata of a customer, also in charge sessions with its email, in their callbacks and in the audit log. Keeps money, seats and licenses: revoke those first if they should end. This cannot be undone. Asks for confirmation; without a terminal it requires --yes.',
+    examples: [`hubctl customer erase ${EXAMPLE_ID} --yes`],
+    prints: { document: CUSTOMER },
+  })
+    .argument('<customerId>', 'the customer, cus_…')
+    .addOption(yesOption())
+    .action(async (customerId: string, { yes }: { yes?: true }) => {
+      const { customers } = await hub('customers');
+      const question = async () => {
+        const { name, email } = customerView(
+          requireField((await customers.getCustomer({ customerId })).customer, 'customer'),
+        );
+        const who = email === undefined ? name : `${name} (${email})`;
+        const sessions = email === undefined ? '' : ', also in the charge sessions with this email';
+        return [
+          `Erase ${customerId}, ${who}?`,
+          `Removes name, email, external reference and metadata${sessions}. Keeps money, seats and licenses.`,
+          'This cannot be undone.',
+        ].join(' ');
+      };
+      await requireYes(commandContext, { yes, verb: 'erase', question, otherwise: 'Nothing was erased.' });
+      const reply = await customers.eraseCustomer({ customerId });
+      await out.record(customerView(requireField(reply.customer, 'customer')), CUSTOMER_FIELDS);
+    });
+}
+
+function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}

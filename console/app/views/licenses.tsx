@@ -1,13 +1,13 @@
 // Licenses, newest first.
 
 import { LicenseState } from '../../../gen/hub/license/v1/license_pb.ts';
-import { appFilter, useApps } from '../components/app-filter.ts';
 import { LicenseBadge } from '../components/badge.tsx';
-import { Filters } from '../components/filters.tsx';
+import { choicesWithAny, Filters } from '../components/filters.tsx';
 import { ShortId } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
+import { scopeFilter, useApps } from '../components/scope-filters.ts';
 import { Seats } from '../components/seats.tsx';
 import { Table } from '../components/table.tsx';
 import { Moment } from '../components/timestamp.tsx';
@@ -43,12 +43,8 @@ export function LicensesView({ who }: { readonly who: SignedIn }) {
     <Page title="Licenses">
       <Filters
         filters={[
-          appFilter(apps),
-          {
-            name: 'state',
-            label: 'State',
-            choices: [['', 'any'], ...Object.keys(STATES).map((it) => [it, it] as const)],
-          },
+          scopeFilter('app', 'App', apps),
+          { name: 'state', label: 'State', choices: choicesWithAny(Object.keys(STATES)) },
           { name: 'customer', label: 'Customer', placeholder: 'exactly' },
           { name: 'key', label: 'Key ends with', placeholder: '3VCC9', cleaned: endOfKey },
         ]}

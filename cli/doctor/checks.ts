@@ -1,34 +1,19 @@
 // The checks of hubctl doctor. Each has one finding.
 import { once } from 'node:events';
-import { constants, existsSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { isNewLog } from '../../core/audit/begin-chain.ts';
-import { readChainKey } from '../../core/audit/chain-key.ts';
-import { ChainStopped } from '../../core/audit/chain-stopped.ts';
-import { requireRecordedHead } from '../../core/audit/head.ts';
-import { readUnlinkedQueue } from '../../core/audit/unlinked-entries.ts';
-import { keySecretSealedFor } from '../../core/license/keys/key-secrets.ts';
-import { sealedFor as signingKeySealedFor } from '../../core/license/keys/signing.ts';
-import { QUEUE } from '../../core/payment/callbacks/job-queue.ts';
-import { sealedFor as credentialsSealedFor } from '../../core/payment/slots/provider-access.ts';
-import type { Database } from '../../core/storage/database.ts';
 import { openRedis } from '../../core/storage/redis/open-redis.ts';
 import { describeRedis } from '../../core/storage/redis/redis-address.ts';
 import { isRefusal, probeRedis } from '../../core/storage/redis/redis-health.ts';
-import { migrationStatus } from '../../core/storage/schema/migrate.ts';
-import { findIncompatible } from '../../core/storage/schema/newer-schema.ts';
-import { checkKeyRing } from '../../core/storage/secrets/key-ring.ts';
-import { loadMasterKeyFile, type MasterKey, readMasterKeys } from '../../core/storage/secrets/master-key.ts';
-import { createSealer } from '../../core/storage/secrets/sealing.ts';
+import { loadMasterKeyFile, readMasterKeys } from '../../core/storage/secrets/master-key.ts';
 import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { codeOf, messageOf } from '../../lib/caught-error.ts';
 import { checkHealth } from '../../lib/presentation/health.ts';
 import { createReading } from '../../lib/presentation/metric-reading.ts';
-import { withLocalDatabase } from '../backup/local-database.ts';
 import type { CommandContext } from '../command-context.ts';
 import { transportTo } from '../connect/connection.ts';
 import type { Target } from '../connect/target.ts';
@@ -36,21 +21,12 @@ import { coreTrust } from '../serve/core-transport.ts';
 import { redisSource } from '../serve/redis-connection.ts';
 import type { Settings } from '../serve/setting-table.ts';
 import { readSettings } from '../serve/settings.ts';
-import { packageVersion } from '../version.ts';
 import type { CheckResult } from '../views/operations/check-result.ts';
-import { checkPooler } from './pooler-check.ts';
-
-/** Clocks that differ by more make leases and expiries unreliable. */
-const CLOCK_TOLERANCE_MS = 5_000;
+import { checkClock } from './clock-check.ts';
+import { checkDatabase, type Keys } from './database-checks.ts';
+import { failed, ok, skipped, warning } from './results.ts';
 
 const REDIS_TIMEOUT_MS = 3_000;
-
-/** While a hub runs, it links audit entries within seconds. */
-const UNLINKED_S = 300;
-/** The most waiting callbacks to count. */
-const MOST = 10_000;
-/** How long a provider may be silent before the check warns. */
-const OLD_S = 3_600;
 
 /** Runs every check. Skips a check whose precondition failed. Never throws for a finding. */
 export async function runChecks(
@@ -107,8 +83,6 @@ async function checkDataDir(dataDir: string): Promise<CheckResult> {
   return failed('data directory', `other users can read ${open.join(', ')}`, `chmod 600 ${open.join(' ')}`);
 }
 
-type Keys = { readonly finding: CheckResult; readonly ring: MasterKey[] | undefined };
-
 async function readKeys({ masterKey, masterKeyFile, databaseUrl }: Settings, dataDir: string): Promise<Keys> {
   const file = masterKeyFile ?? join(dataDir, 'master.key');
   try {
@@ -139,182 +113,6 @@ async function readKeys({ masterKey, masterKeyFile, databaseUrl }: Settings, dat
       ),
     };
   }
-}
-
-async function checkDatabase(settings: Settings, dataDir: string, keys: Keys): Promise<CheckResult[]> {
-  if (settings.databaseUrl === undefined && !existsSync(join(dataDir, 'postgres'))) {
-    return [skipped('database', 'the first start creates an embedded PostgreSQL')];
-  }
-  try {
-    return await withLocalDatabase(settings, dataDir, async (db) => {
-      const { rows } = await db.pool.query('select version() as version, now() as now');
-      const server: CheckResult = ok('database', String(rows[0].version).split(' on ')[0] ?? '');
-      const clock = checkClock('database clock', new Date(rows[0].now));
-      const pooler = await checkPooler(settings);
-      const first = [server, clock, ...(pooler === undefined ? [] : [pooler])];
-      const schema = await checkSchema(db);
-      if (schema.state !== 'ok') return [...first, schema];
-      return [
-        ...first,
-        schema,
-        ...(await checkSealed(db, keys)),
-        await checkAuditLog(db, keys),
-        await checkCallbacks(db),
-        await checkDuplicates(db),
-        await checkBacklog(db),
-      ];
-    });
-  } catch (error) {
-    const remedy = settings.databaseUrl
-      ? 'start it, or correct DATABASE_URL'
-      : `look at ${join(dataDir, 'postgres/data/server.log')}`;
-    return [failed('database', messageOf(error), remedy)];
-  }
-}
-
-async function checkSchema(db: Database): Promise<CheckResult> {
-  const check = 'schema';
-  const { applied, pending } = await migrationStatus(db);
-  const newer = await findIncompatible(db.pool);
-  if (newer !== undefined) {
-    const detail = `it is newer than this hub (${packageVersion()}): the migration ${newer} is unknown`;
-    return failed(check, detail, 'run the version that applied it or a later one');
-  }
-  if (pending.length === 0) return ok(check, `${applied.length} migrations applied`);
-  return {
-    check,
-    state: 'warning',
-    detail: `${pending.length} migrations pending`,
-    remedy: 'hubctl migration apply, or start the hub',
-  };
-}
-
-/** Sealed secrets of the database, by the name of the check. */
-const SEALED = [
-  {
-    check: 'signing keys',
-    rows: 'select id, sealed_private_key as sealed from signing_key',
-    about: signingKeySealedFor,
-  },
-  {
-    check: 'key secrets',
-    rows: 'select id, sealed_secret as sealed from key_secret',
-    about: keySecretSealedFor,
-  },
-  {
-    check: 'credentials',
-    rows: 'select id, sealed_credentials as sealed from slot',
-    about: credentialsSealedFor,
-  },
-];
-
-/** Opens every secret: the key ring must fit this database. */
-async function checkSealed(db: Database, keys: Keys): Promise<CheckResult[]> {
-  const findings: CheckResult[] = [];
-  for (const sealed of SEALED) findings.push(await checkOpens(db, keys, sealed));
-  return findings;
-}
-
-async function checkOpens(
-  db: Database,
-  { ring, finding }: Keys,
-  { check, rows: statement, about }: (typeof SEALED)[number],
-): Promise<CheckResult> {
-  const remedy = 'set HUB_MASTER_KEY_FILE to the master.key of the hub that created the database';
-  if (finding.state === 'failed') return skipped(check, 'the master key comes first');
-  try {
-    if (ring) await checkKeyRing(db.pool, ring);
-    const { rows } = await db.pool.query<{ id: string; sealed: Buffer }>(statement);
-    if (rows.length === 0) return ok(check, 'none yet');
-    if (!ring) return failed(check, `${rows.length} are encrypted, and there is no master key`, remedy);
-    const sealer = createSealer(ring);
-    for (const { id, sealed } of rows) sealer.open(sealed, about(id)).fill(0);
-    return ok(check, `all ${rows.length} can be decrypted`);
-  } catch (error) {
-    return failed(check, messageOf(error), remedy);
-  }
-}
-
-/** Whether hubs can link entries, and whether entries wait. A hub verifies the chain itself. */
-async function checkAuditLog({ pool }: Database, { ring }: Keys): Promise<CheckResult> {
-  const check = 'audit log';
-  const fits =
-    ring &&
-    (await checkKeyRing(pool, ring).then(
-      () => true,
-      () => false,
-    ));
-  if (!fits) return skipped(check, 'the master key comes first');
-  if (await isNewLog(pool)) return ok(check, 'no entries yet');
-  try {
-    await requireRecordedHead(pool, await readChainKey(pool, createSealer(ring)));
-  } catch (error) {
-    if (!(error instanceof ChainStopped)) throw error;
-    const remedy =
-      'find out who removed it, and restore it from a backup; see the runbook HubAuditChainStopped';
-    return failed(check, `entries cannot be linked: ${error.message}`, remedy);
-  }
-  const { count, since } = await readUnlinkedQueue(pool);
-  const seconds = since === undefined ? 0 : Math.round((Date.now() - since.getTime()) / 1000);
-  if (seconds <= UNLINKED_S) return ok(check, 'entries are linked');
-  return {
-    check,
-    state: 'warning',
-    detail: `${count} ${count === 1 ? 'entry waits' : 'entries wait'} for a link, the oldest for ${seconds} s`,
-    remedy: 'start a hub; if one runs, see the runbook HubAuditEntriesUnlinked',
-  };
-}
-
-/**
- * Waiting work and its age, from callback_waiting_idx and callback_stray_idx. The queue counts its jobs
- * itself.
- */
-async function checkBacklog(db: Database): Promise<CheckResult> {
-  const check = 'backlog';
-  const { rows } = await db.pool.query<{ waiting: number; seconds: number | null; jobs: number | null }>(`
-    select (select count(*) from (select from callback where state = 'received' limit ${MOST}) c)::int as waiting,
-           (select extract(epoch from now() - received_at)::int from callback
-             where state = 'received' order by id limit 1) as seconds,
-           (select ready_count + active_count from queue where name = '${QUEUE}')::int as jobs`);
-  const { waiting = 0, seconds = 0, jobs = 0 } = rows[0] ?? {};
-  if (waiting === 0) return ok(check, 'nothing waits');
-  const many = waiting === MOST ? `${MOST} or more` : String(waiting);
-  const detail = `${many} ${waiting === 1 ? 'callback waits' : 'callbacks wait'}, the oldest for ${seconds} s; ${jobs ?? 0} jobs`;
-  if ((seconds ?? 0) < OLD_S) return ok(check, detail);
-  const remedy = 'see hubctl callback list --state received, and hubctl slot test of each slot';
-  return { check, state: 'warning', detail, remedy };
-}
-
-/** A dead callback may be money that nobody noticed; callback_state_idx finds it. */
-async function checkCallbacks(db: Database): Promise<CheckResult> {
-  const check = 'callbacks';
-  const { rows } = await db.pool.query<{ dead: number }>(`
-    select count(*)::int as dead from callback c
-    where state = 'dead' and not exists (select from usage_log u where u.id = c.session_id)`);
-  const dead = rows[0]?.dead ?? 0;
-  if (dead === 0) return ok(check, 'none given up');
-  return {
-    check,
-    state: 'warning',
-    detail: `${dead} ${dead === 1 ? 'was' : 'were'} given up, of sessions that are not paid`,
-    remedy: 'see hubctl callback list --state dead, and hubctl callback replay each',
-  };
-}
-
-/** A customer paid twice for each; duplicate_payment_open_idx finds them. */
-async function checkDuplicates(db: Database): Promise<CheckResult> {
-  const check = 'duplicate payments';
-  const { rows } = await db.pool.query<{ open: number }>(
-    `select count(*)::int as open from (select from duplicate_payment where resolved_at is null limit ${MOST}) d`,
-  );
-  const open = rows[0]?.open ?? 0;
-  if (open === 0) return ok(check, 'none open');
-  return {
-    check,
-    state: 'warning',
-    detail: `${open} ${open === 1 ? 'is' : 'are'} open: the session was paid by another payment`,
-    remedy: 'see hubctl session list-duplicates: refund each, then hubctl session resolve-duplicate',
-  };
 }
 
 async function checkRedis(settings: Settings): Promise<CheckResult> {
@@ -385,35 +183,7 @@ async function checkRunning(findTarget: () => Promise<Target>): Promise<CheckRes
   }
 }
 
-function checkClock(check: string, theirs: Date): CheckResult {
-  const difference = Math.round((theirs.getTime() - Date.now()) / 1000);
-  if (Math.abs(difference) * 1000 <= CLOCK_TOLERANCE_MS)
-    return ok(check, 'agrees with the clock of this machine');
-  return failed(
-    check,
-    `${Math.abs(difference)} s ${difference > 0 ? 'ahead of' : 'behind'} the clock of this machine`,
-    'synchronize the clocks (NTP)',
-  );
-}
-
-function ok(check: string, detail: string): CheckResult {
-  return { check, state: 'ok', detail };
-}
-
-function skipped(check: string, detail: string): CheckResult {
-  return { check, state: 'skipped', detail };
-}
-
 /** The checked hub may be about to start, or not yet at its address. */
 function stopped(detail: string): CheckResult {
-  return {
-    check: 'hub',
-    state: 'warning',
-    detail,
-    remedy: 'start it, or locate it with --data-dir, or with --server and a token',
-  };
-}
-
-function failed(check: string, detail: string, remedy: string): CheckResult {
-  return { check, state: 'failed', detail, remedy };
+  return warning('hub', detail, 'start it, or locate it with --data-dir, or with --server and a token');
 }

@@ -5,6 +5,7 @@ import { identityOf } from '../../core/storage/database.ts';
 import { messageOf } from '../../lib/caught-error.ts';
 import type { Settings } from '../serve/setting-table.ts';
 import type { CheckResult } from '../views/operations/check-result.ts';
+import { failed, ok, warning } from './results.ts';
 
 const check = 'pooler';
 
@@ -18,32 +19,21 @@ export async function checkPooler({
   if (databasePooler === 'none') {
     const { isPooled } = await look(databaseUrl.reveal());
     if (!isPooled) return undefined;
-    return {
-      check,
-      state: 'warning',
-      detail: 'a pooler answers at DATABASE_URL',
-      remedy: 'set HUB_DATABASE_POOLER=transaction',
-    };
+    return warning(check, 'a pooler answers at DATABASE_URL', 'set HUB_DATABASE_POOLER=transaction');
   }
   if (databaseDirectUrl === undefined) {
-    return {
-      check,
-      state: 'ok',
-      detail: 'by transaction; without HUB_DATABASE_DIRECT_URL status changes are polled',
-    };
+    return ok(check, 'by transaction; without HUB_DATABASE_DIRECT_URL status changes are polled');
   }
   const remedy = 'correct HUB_DATABASE_DIRECT_URL: it must lead to the same database without the pooler';
   try {
     const through = await look(databaseUrl.reveal());
     const direct = await look(databaseDirectUrl.reveal());
-    if (direct.isPooled)
-      return { check, state: 'warning', detail: 'the direct address leads to a pooler', remedy };
+    if (direct.isPooled) return warning(check, 'the direct address leads to a pooler', remedy);
     if (direct.identity !== through.identity)
-      return { check, state: 'failed', detail: 'the direct address leads to another database', remedy };
-    return { check, state: 'ok', detail: 'by transaction; the direct address bypasses it' };
+      return failed(check, 'the direct address leads to another database', remedy);
+    return ok(check, 'by transaction; the direct address bypasses it');
   } catch (error) {
-    const reason = messageOf(error);
-    return { check, state: 'failed', detail: `the direct address does not answer: ${reason}`, remedy };
+    return failed(check, `the direct address does not answer: ${messageOf(error)}`, remedy);
   }
 }
 

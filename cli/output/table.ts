@@ -2,7 +2,7 @@
 import { printable } from './printable.ts';
 import { textWidth } from './text-width.ts';
 
-/** A column of a table, or a line of a record. An undefined or empty cell is shown as `-`. */
+/** A column of a table, whose title is shown in capitals, or a line of a record. An undefined or empty cell is shown as `-`. */
 export type Column<T> = {
   readonly title: string;
   readonly cell: (item: T) => string | number | undefined;
@@ -36,7 +36,7 @@ export function createTable<T>(columns: readonly Column<T>[]): {
   return {
     header: (items) => {
       widen(items);
-      return line(columns.map((column) => column.title));
+      return line(columns.map((column) => column.title.toUpperCase()));
     },
     rows: (items) =>
       widen(items)

@@ -1,3 +1,4 @@
+// The table of a hub's settings: environment variables, flags, defaults and valid values.
 import { Secret } from '../../core/secret.ts';
 import { schemaName } from '../../core/storage/connection/database-address.ts';
 import { parseRedisAddress } from '../../core/storage/redis/redis-address.ts';

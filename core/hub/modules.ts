@@ -1,3 +1,4 @@
+// Creates the modules of the hub, and the services of all of them.
 import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';

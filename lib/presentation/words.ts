@@ -30,6 +30,11 @@ export function nameOf<N extends string>(words: Readonly<Record<N, number>>, num
   return names.find((name) => words[name] === number);
 }
 
+/** The enum value with a name; 0, which means unspecified, if there is none. */
+export function numberOf<N extends number>(words: Readonly<Record<string, N>>, name: string): N | 0 {
+  return Object.hasOwn(words, name) ? (words[name] ?? 0) : 0;
+}
+
 /** The name of an enum value; `unknown` for values of newer hubs. */
 export function wordFor(words: Readonly<Record<string, number>>, number: number): string {
   return nameOf(words, number) ?? 'unknown';

@@ -124,7 +124,7 @@ describe('a flood of junk callbacks for one session', function () {
       const counts = await counted();
       return counts.length === 1 && counts[0]?.onlyCounted === BigInt(2 * KEPT);
     };
-    await until(isDone, 'those that are kept are dealt with, and the others counted', 20_000);
+    await until(isDone, 'the journaled ones are processed, and the others counted', 20_000);
     const [{ kept, onlyCounted } = expect.fail('no counts'), ...rest] = await counted();
     expect({ kept, onlyCounted, rest }).to.deep.equal({
       kept: BigInt(KEPT),

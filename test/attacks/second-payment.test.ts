@@ -43,7 +43,7 @@ describe('a second payment of a paid session', function () {
     return rows.length > 0;
   };
   const untilAsked = (session: ChargeSession) =>
-    until(async () => !(await isPending(session)), 'the provider was asked for further payments');
+    until(async () => !(await isPending(session)), 'the provider was queried for other payments');
   const payTwice = async (session: ChargeSession): Promise<void> => {
     await pay(payments, session);
     expect(await statusOf(payments, session)).to.equal('success');
@@ -165,7 +165,7 @@ describe('a second payment of a paid session', function () {
     const called = proofs.map((proof) =>
       callBack(payments.hub.gatewayUrl, 'gateway_one', callbackFields(session, 'paid', proof)),
     );
-    await until(() => payments.tap.held() > 0, 'the provider is asked');
+    await until(() => payments.tap.held() > 0, 'the provider receives a query');
     payments.tap.release();
     await Promise.all(called);
     await until(async () => (await duplicatesOf(session)).length === 1, 'the duplicate payment is found');
@@ -426,7 +426,7 @@ describe('a second payment of a session with its maximum of callbacks', function
     const second = payAgainQuietly(session);
     payments.tap.hold();
     await send(first, session);
-    await until(() => payments.tap.held() > 0, 'the provider is asked');
+    await until(() => payments.tap.held() > 0, 'the provider receives a query');
     await send(second, session);
     payments.tap.release();
     await untilFound(session);

@@ -49,7 +49,7 @@ describe('a started license client', () => {
     const { issued, client, heard } = await started();
     await hub.admin.revokeLicense({ licenseId: issued.licenseId, reason: 'refund' });
     time.advance(DAY);
-    await until(() => heard.length > 0, 'the listener hears of the revocation');
+    await until(() => heard.length > 0, 'the listener receives the revocation');
     for (let hour = 0; hour < 48; hour++) {
       await settled(client);
       time.advance(HOUR);
@@ -64,7 +64,7 @@ describe('a started license client', () => {
     await settled(client);
     expect(heard).to.deep.equal([]);
     time.advance(1);
-    await until(() => heard.length > 0, 'the listener hears of the end');
+    await until(() => heard.length > 0, 'the listener receives the end');
     expect(heard).to.deep.equal(['license_expired']);
   });
 
@@ -91,11 +91,11 @@ describe('a started license client', () => {
     again.subscribe((verdict) => heard.push(`${wordOf(verdict)} ${verdict.problem?.code ?? ''}`.trim()));
     time.advance(DAY);
     again.start();
-    await until(() => heard.length === 1, 'the problem is told');
+    await until(() => heard.length === 1, 'the problem is reported');
     await settled(again);
     isDown = false;
     time.advance(MINUTE);
-    await until(() => heard.length === 2, 'the end of the problem is told');
+    await until(() => heard.length === 2, 'the end of the problem is reported');
     expect(heard).to.deep.equal(['licensed network', 'licensed']);
   });
 
@@ -112,7 +112,7 @@ describe('a started license client', () => {
     client.subscribe((verdict) => heard.push(`after ${wordOf(verdict)}`));
     await hub.admin.revokeLicense({ licenseId: issued.licenseId, reason: 'refund' });
     time.advance(DAY);
-    await until(() => heard.length === 2, 'the listeners hear of the revocation');
+    await until(() => heard.length === 2, 'the listeners receive the revocation');
     expect(errors).to.deep.equal([thrown, thrown]);
     expect(heard).to.deep.equal(['license_revoked', 'after license_revoked']);
   });
@@ -141,7 +141,7 @@ describe('a started license client', () => {
     });
     const waiting = await machine.open(silent);
     waiting.start();
-    await until(() => arrived === 1, 'the question is under way');
+    await until(() => arrived === 1, 'the verification is running');
     await waiting.stop();
     expect(waiting.current()).to.include({ licensed: true, problem: undefined });
   });

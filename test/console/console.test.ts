@@ -197,9 +197,9 @@ describe('the console in a browser', function () {
       const first = await rows('Changes');
       expect(first).to.have.length(50);
       await page.getByRole('link', { name: 'Older →' }).click();
-      await until(async () => (await rows('Changes'))[0] !== first[0], 'the next page is there');
+      await until(async () => (await rows('Changes'))[0] !== first[0], 'the next page is shown');
       await page.getByRole('link', { name: '← Newest' }).click();
-      await until(async () => (await rows('Changes'))[0] === first[0], 'the first page is there again');
+      await until(async () => (await rows('Changes'))[0] === first[0], 'the first page is shown again');
     });
 
     it('shows the history of a session, like hubctl', async () => {
@@ -235,11 +235,11 @@ describe('the console in a browser', function () {
       const first = await rows('Callbacks');
       expect(first).to.have.length(50);
       await page.getByRole('link', { name: 'Older →' }).click();
-      await until(async () => (await rows('Callbacks'))[0] !== first[0], 'the next page is there');
+      await until(async () => (await rows('Callbacks'))[0] !== first[0], 'the next page is shown');
       expect(await rows('Callbacks')).to.have.length(50);
       expect(await page.getByRole('link', { name: 'Older →' }).count()).to.equal(0);
       await page.getByRole('link', { name: '← Newest' }).click();
-      await until(async () => (await rows('Callbacks'))[0] === first[0], 'the first page is there again');
+      await until(async () => (await rows('Callbacks'))[0] === first[0], 'the first page is shown again');
     });
 
     it('shows times in the zone of the browser, or in UTC', async () => {
@@ -301,7 +301,7 @@ describe('the console in a browser', function () {
       await page.getByRole('table', { name: 'Seats' }).waitFor();
       expect(await rows('Seats')).to.have.length(2);
       await page.getByRole('link', { name: 'Show released seats too' }).click();
-      await until(async () => (await rows('Seats')).length === 3, 'the released seat is there');
+      await until(async () => (await rows('Seats')).length === 3, 'the released seat is shown');
     });
 
     it('shows apps with keys, slots and the audit log', async () => {

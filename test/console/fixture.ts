@@ -121,7 +121,7 @@ async function payNow(payments: Payments, session: ChargeSession): Promise<Charg
 
 async function untilTried(payments: Payments, session: ChargeSession): Promise<void> {
   const attempts = async () => (await journal(payments, session))[0]?.attempts ?? 0;
-  await until(async () => (await attempts()) > 0, 'the hub has tried to deal with the callback');
+  await until(async () => (await attempts()) > 0, 'the hub has tried to process the callback');
 }
 
 /** A customer who gives up, one whose card is refused, a forger, and a provider that says something else than was asked. */

@@ -11,6 +11,7 @@ import { expect } from 'chai';
 import { freePort } from '../../core/storage/embedded-postgres/free-port.ts';
 import { discard } from '../support/hub/data-dir.ts';
 import { HUBCTL } from '../support/hub/hub-process.ts';
+import { createMigratedDatabase } from '../support/postgres/databases.ts';
 import { ROOT } from './markdown.ts';
 
 export type Step = { readonly command: string; readonly output: string };
@@ -45,7 +46,8 @@ const MARK = '@@';
 /** Those of hubs that a page starts itself. */
 const FREE_PORTS = [5199, 5200, 5299, 5300];
 
-export async function startDemo(): Promise<Demo> {
+/** @param databaseUrl the demo's database. By default the demo creates a PostgreSQL cluster. */
+export async function startDemo(databaseUrl?: string): Promise<Demo> {
   const folder = await mkdtemp(join(tmpdir(), 'hub-tour-'));
   const dataDir = join(folder, '.hub');
   // The pages exceed the rate limit of one client, and inspect waiting callbacks.
@@ -54,7 +56,14 @@ export async function startDemo(): Promise<Demo> {
   const demo = spawn(
     process.execPath,
     [HUBCTL, 'demo', '--output', 'json', ...ports, ...calm, '--data-dir', dataDir],
-    { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, HUB_LOG_LEVEL: 'error' } },
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: {
+        ...process.env,
+        HUB_LOG_LEVEL: 'error',
+        ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+      },
+    },
   );
   const [line] = (await once(createInterface(demo.stdout), 'line')) as [string];
   const { gateway, rpc, simulator } = JSON.parse(line);
@@ -113,7 +122,7 @@ export async function startDemo(): Promise<Demo> {
 
 /** Runs the commands in one shell beside a fresh demo. */
 export async function onDemo(commands: readonly string[]): Promise<Outcome[]> {
-  const demo = await startDemo();
+  const demo = await startDemo(await createMigratedDatabase());
   try {
     return await demo.follow(commands, { skipsNpx: true });
   } finally {

@@ -109,6 +109,6 @@ describe('a hub with a clock that jumps', function () {
       return rows[0]?.checks ?? 0;
     };
     const before = await checks();
-    await until(async () => (await checks()) > before, 'the session is asked about');
+    await until(async () => (await checks()) > before, 'the session is verified');
   }
 });

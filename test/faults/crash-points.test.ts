@@ -90,7 +90,7 @@ describe('a killed hub', function () {
       cluster.simulator.faults
         .events()
         .some(({ kind, ref }) => kind === 'timeout_before' && ref === providerPaymentId);
-    await until(asked, 'the provider is asked');
+    await until(asked, 'the provider receives a query');
   }
 
   /** Waits until hub and provider agree and no work is pending. */

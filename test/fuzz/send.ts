@@ -21,7 +21,7 @@ export type Sender = {
   close(): void;
 };
 
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 export function createSender(urls: Readonly<Record<Input['port'], string>>): Sender {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 4 });
@@ -68,7 +68,7 @@ function sendHttp1(agent: http.Agent, url: string, input: Input): Promise<Answer
       path,
       headers: { ...headers, ...lengths },
     });
-    request.setTimeout(PATIENCE_MS, () => request.destroy(new Error(`no answer within ${PATIENCE_MS} ms`)));
+    request.setTimeout(TIMEOUT_MS, () => request.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`)));
     request.on('error', (error: NodeJS.ErrnoException) => {
       // The server may close a connection just when it is reused: this is not an error (RFC 9112 section
       // 9.3.1).
@@ -105,7 +105,7 @@ function sendHttp2(session: http2.ClientHttp2Session, input: Input): Promise<Ans
     const chunks: Buffer[] = [];
     const done = (isCut: boolean): void =>
       resolve({ status, headers: got, trailers, body: Buffer.concat(chunks), isCut });
-    stream.setTimeout(PATIENCE_MS, () => stream.destroy(new Error(`no answer within ${PATIENCE_MS} ms`)));
+    stream.setTimeout(TIMEOUT_MS, () => stream.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`)));
     stream.on('response', ({ ':status': code, ...rest }) => {
       status = Number(code);
       got = plain(rest);
@@ -144,12 +144,12 @@ async function sendBytes(url: string, bytes: Uint8Array): Promise<Answer> {
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.write(bytes);
   socket.setTimeout(IDLE_MS, () => socket.end());
-  const patience = setTimeout(() => {
+  const timeout = setTimeout(() => {
     isStuck = true;
     socket.destroy();
-  }, PATIENCE_MS);
+  }, TIMEOUT_MS);
   await closed;
-  clearTimeout(patience);
+  clearTimeout(timeout);
   if (isStuck) throw new Error(`the hub keeps a connection whose client has ended: ${Buffer.concat(chunks)}`);
   const body = Buffer.concat(chunks);
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(body.toString('latin1'))?.[1] ?? 0);

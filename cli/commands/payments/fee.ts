@@ -15,7 +15,6 @@ import {
   FEE_PREVIEW,
   FEE_RULE,
   FEE_RULE_COLUMNS,
-  FEE_RULE_FIELDS,
   feeBacktestView,
   feeRuleView,
 } from '../../views/payments/fee-rule.ts';
@@ -60,7 +59,7 @@ function addAddVerb(fee: Command, commandContext: CommandContext): void {
       };
       const { paymentAdmin } = await hub('paymentAdmin');
       const reply = await paymentAdmin.addFeeRule({ rule });
-      await out.record(feeRuleView(requireField(reply.rule, 'fee rule')), FEE_RULE_FIELDS);
+      await out.record(feeRuleView(requireField(reply.rule, 'fee rule')), FEE_RULE_COLUMNS);
     });
 }
 
@@ -98,7 +97,7 @@ function addRetireVerb(fee: Command, commandContext: CommandContext): void {
     .action(async (feeRuleId: string) => {
       const { paymentAdmin } = await hub('paymentAdmin');
       const reply = await paymentAdmin.retireFeeRule({ feeRuleId });
-      await out.record(feeRuleView(requireField(reply.rule, 'fee rule')), FEE_RULE_FIELDS);
+      await out.record(feeRuleView(requireField(reply.rule, 'fee rule')), FEE_RULE_COLUMNS);
       if (reply.unchanged) out.note('Nothing changed: the rule had already ended.');
     });
 }

@@ -4,7 +4,7 @@ import type {
   LinkedAuditEntry,
   VerifyAuditLogResponse,
 } from '../../../gen/hub/access/v1/audit_service_pb.ts';
-import { ACTOR_KINDS } from '../../../lib/presentation/words.ts';
+import { ACTOR_KINDS, nameOf } from '../../../lib/presentation/words.ts';
 import { requireField } from '../../connect/require-field.ts';
 import {
   boolean,
@@ -140,7 +140,7 @@ export function auditEntryView(entry: AuditEntry): AuditEntryView {
 }
 
 function actorView({ actorKind, actorTokenId, actorCertificateSubject }: AuditEntry) {
-  const kind = ACTOR_KIND_NAMES.find((name) => ACTOR_KINDS[name] === actorKind);
+  const kind = nameOf(ACTOR_KINDS, actorKind);
   return {
     ...(kind !== undefined && { actorKind: kind }),
     ...(actorTokenId !== '' && { actorTokenId }),

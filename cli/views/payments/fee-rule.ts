@@ -69,21 +69,11 @@ export function feeRuleView(rule: FeeRule): FeeRuleView {
   };
 }
 
+/** For the list of rules and for one rule. */
 export const FEE_RULE_COLUMNS: readonly Column<FeeRuleView>[] = [
-  { title: 'FEE RULE', cell: (rule) => rule.feeRuleId },
-  { title: 'NAME', cell: (rule) => rule.name },
-  { title: 'VERSION', cell: (rule) => rule.version, right: true },
-  { title: 'FOR', cell: feeRuleScope },
-  { title: 'FEE', cell: termsText },
-  { title: 'STATE', cell: stateText },
-  { title: 'FROM', cell: (rule) => shortTime(rule.validFrom) },
-  { title: 'TO', cell: (rule) => shortTime(rule.validTo) },
-];
-
-export const FEE_RULE_FIELDS: readonly Column<FeeRuleView>[] = [
   { title: 'Fee rule', cell: (rule) => rule.feeRuleId },
   { title: 'Name', cell: (rule) => rule.name },
-  { title: 'Version', cell: (rule) => rule.version },
+  { title: 'Version', cell: (rule) => rule.version, right: true },
   { title: 'For', cell: feeRuleScope },
   { title: 'Fee', cell: termsText },
   { title: 'State', cell: stateText },

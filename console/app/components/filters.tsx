@@ -18,6 +18,11 @@ export type Filter = {
   readonly cleaned?: (text: string) => string | undefined;
 };
 
+/** Choices of these values, and `any` for no filter. */
+export function choicesWithAny(values: readonly string[]): NonNullable<Filter['choices']> {
+  return [['', 'any'], ...values.map((value) => [value, value] as const)];
+}
+
 export function Filters({ filters }: { readonly filters: readonly Filter[] }) {
   const { path, query } = useRoute();
   return (

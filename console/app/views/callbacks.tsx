@@ -1,6 +1,6 @@
 // Callbacks, newest first; waiting ones by default.
 import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { CALLBACK_STATES, wordFor } from '../../../lib/presentation/words.ts';
+import { CALLBACK_STATES, numberOf, wordFor } from '../../../lib/presentation/words.ts';
 import { CallbackTable } from '../components/callback-table.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page } from '../components/page.tsx';
@@ -27,8 +27,8 @@ export function CallbacksView({ who }: { readonly who: SignedIn }) {
   const { state = 'received', after = '' } = query;
   const [, , empty] = TABS.find(([name]) => name === state) ?? TABS[0];
   const live = useLive(`${state} ${after}`, EVERY_MS, (signal) => {
-    const number = Object.entries(CALLBACK_STATES).find(([word]) => word === state)?.[1] ?? 0;
-    return who.hub.paymentAdmin.listCallbacks({ state: number, pageToken: after }, { signal });
+    const request = { state: numberOf(CALLBACK_STATES, state), pageToken: after };
+    return who.hub.paymentAdmin.listCallbacks(request, { signal });
   });
   const replayable = mayReplay(who) ? (live.data?.callbacks ?? []).filter(isGivenUp) : [];
   return (

@@ -1,7 +1,6 @@
 // One customer with the customer's licenses.
 import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
-import { type Apps, appFilter, useApps } from '../components/app-filter.ts';
 import { Badge } from '../components/badge.tsx';
 import { Facts, pairFacts } from '../components/facts.tsx';
 import { Filters } from '../components/filters.tsx';
@@ -9,6 +8,7 @@ import { WholeId } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
+import { type Scope, scopeFilter, useApps } from '../components/scope-filters.ts';
 import { Moment } from '../components/timestamp.tsx';
 import { EditCustomer } from '../customers/customer-form.tsx';
 import { EraseCustomer } from '../customers/erase-customer.tsx';
@@ -48,7 +48,7 @@ export function CustomerView({ who, id }: { readonly who: SignedIn; readonly id:
             {data.customer && <CustomerFacts customer={data.customer} />}
             <section aria-labelledby="licenses">
               <h2 id="licenses">Licenses</h2>
-              <Filters filters={[appFilter(apps)]} />
+              <Filters filters={[scopeFilter('app', 'App', apps)]} />
               <LicenseTable licenses={data.page.licenses} empty="There is no such license." ofOneCustomer />
               <Pager next={data.page.nextPageToken} />
             </section>
@@ -62,7 +62,7 @@ export function CustomerView({ who, id }: { readonly who: SignedIn; readonly id:
 type ActionsProps = {
   readonly who: SignedIn;
   readonly customer: Customer;
-  readonly apps: Apps;
+  readonly apps: Scope;
   readonly app: string | undefined;
   readonly live: Live<unknown>;
 };
@@ -73,7 +73,7 @@ function CustomerActions({ who, customer, apps, app, live: { refresh } }: Action
   return (
     <>
       {mayIssue(who) && (
-        <IssueLicense who={who} apps={apps.slugs} app={app} customer={customer} onDone={refresh} />
+        <IssueLicense who={who} apps={apps.names} app={app} customer={customer} onDone={refresh} />
       )}
       {canCall(who.caller, method.updateCustomer) && (
         <EditCustomer who={who} customer={customer} onDone={refresh} />

@@ -1,10 +1,10 @@
 // Customers, newest first, with a search as one types.
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
-import { appFilter, useApps } from '../components/app-filter.ts';
 import { Filters } from '../components/filters.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
+import { scopeFilter, useApps } from '../components/scope-filters.ts';
 import { SearchResult } from '../components/search-result.tsx';
 import { Table } from '../components/table.tsx';
 import { Moment } from '../components/timestamp.tsx';
@@ -36,7 +36,7 @@ export function CustomersView({ who }: { readonly who: SignedIn }) {
       <Filters
         filters={[
           { name: 'search', label: 'Search', placeholder: 'name, email or reference', isLive: true },
-          { ...appFilter(apps), label: 'With a license of' },
+          scopeFilter('app', 'With a license of', apps),
         ]}
       />
       <Loaded live={live}>

@@ -80,8 +80,13 @@ function Findings({ findings }: { readonly findings: readonly HealthFinding[] })
 function Now({ history }: { readonly history: readonly Throughput[] }) {
   const load = history.at(-1);
   if (load === undefined) return null;
-  const { callbacks, sessions, licenses, database, process } = load;
+  const { licenses, database, process } = load;
   const trend = (figureOf: (past: Throughput) => number) => <Trend values={history.map(figureOf)} />;
+  const withTrend = (figureOf: (each: Throughput) => number) => (
+    <>
+      {figureOf(load)} {trend(figureOf)}
+    </>
+  );
   return (
     <>
       <section aria-labelledby="requests">
@@ -137,24 +142,9 @@ function Now({ history }: { readonly history: readonly Throughput[] }) {
         <h2 id="now">Current rates</h2>
         <Facts
           facts={[
-            [
-              'Callbacks per second',
-              <>
-                {callbacks.perSecond} {trend((past) => past.callbacks.perSecond)}
-              </>,
-            ],
-            [
-              'Payments per second',
-              <>
-                {sessions.paidPerSecond} {trend((past) => past.sessions.paidPerSecond)}
-              </>,
-            ],
-            [
-              'Activations per second',
-              <>
-                {licenses.activationsPerSecond} {trend((past) => past.licenses.activationsPerSecond)}
-              </>,
-            ],
+            ['Callbacks per second', withTrend((each) => each.callbacks.perSecond)],
+            ['Payments per second', withTrend((each) => each.sessions.paidPerSecond)],
+            ['Activations per second', withTrend((each) => each.licenses.activationsPerSecond)],
             ['Seats in use', licenses.seatsActive],
             [
               'Database',
@@ -162,12 +152,7 @@ function Now({ history }: { readonly history: readonly Throughput[] }) {
                 ? `${database.connections} of ${database.limit} connections busy, ${database.waiting} waiting`
                 : 'does not answer',
             ],
-            [
-              'Processors in use',
-              <>
-                {process.cpu} {trend((past) => past.process.cpu)}
-              </>,
-            ],
+            ['Processors in use', withTrend((each) => each.process.cpu)],
             ['Memory', `${Math.round(process.memoryBytes / 1e6)} MB in ${process.workers} serving`],
             ['Event loop delay', `${msText(process.eventLoopP99Ms)} (99 %)`],
           ]}

@@ -1,9 +1,9 @@
 // Licenses, newest first: finds one by anything that is known of it, and issues more.
-import { appFilter, useApps } from '../components/app-filter.ts';
 import { Filters } from '../components/filters.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
+import { scopeFilter, useApps } from '../components/scope-filters.ts';
 import { SearchResult } from '../components/search-result.tsx';
 import { useKept } from '../forms/search.ts';
 import { IssueLicense, mayIssue } from '../licensing/issue-license.tsx';
@@ -32,9 +32,15 @@ export function LicensesView({ who }: { readonly who: SignedIn }) {
   return (
     <Page
       title="Licenses"
-      actions={mayIssue(who) && <IssueLicense who={who} apps={apps.slugs} app={app} onDone={live.refresh} />}
+      actions={mayIssue(who) && <IssueLicense who={who} apps={apps.names} app={app} onDone={live.refresh} />}
     >
-      <Filters filters={[...LICENSE_FILTERS.slice(0, 1), appFilter(apps), ...LICENSE_FILTERS.slice(1)]} />
+      <Filters
+        filters={[
+          ...LICENSE_FILTERS.slice(0, 1),
+          scopeFilter('app', 'App', apps),
+          ...LICENSE_FILTERS.slice(1),
+        ]}
+      />
       <Loaded live={live}>
         {({ licenses, nextPageToken, since }) => (
           <SearchResult

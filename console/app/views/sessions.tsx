@@ -1,14 +1,14 @@
 // Charge sessions, newest first.
 
-import { CHARGE_STATUSES } from '../../../lib/presentation/words.ts';
+import { CHARGE_STATUSES, numberOf } from '../../../lib/presentation/words.ts';
 import { Amount } from '../components/amount.tsx';
 import { StatusBadge } from '../components/badge.tsx';
-import { Filters } from '../components/filters.tsx';
+import { choicesWithAny, Filters } from '../components/filters.tsx';
 import { ShortId } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
-import { slotFilter, useSlots } from '../components/slot-filter.ts';
+import { scopeFilter, useSlots } from '../components/scope-filters.ts';
 import { Table } from '../components/table.tsx';
 import { Moment } from '../components/timestamp.tsx';
 import { useLive } from '../live.ts';
@@ -17,10 +17,6 @@ import type { SignedIn } from '../signed-in.ts';
 import { rangeStart, sinceOf, TIME_RANGES } from '../time-ranges.ts';
 
 const EVERY_MS = 10_000;
-const STATUS_CHOICES = [
-  ['', 'any'],
-  ...Object.keys(CHARGE_STATUSES).map((word) => [word, word] as const),
-] as const;
 
 export function SessionsView({ who }: { readonly who: SignedIn }) {
   const { query } = useRoute();
@@ -34,7 +30,7 @@ export function SessionsView({ who }: { readonly who: SignedIn }) {
       const createdFrom = rangeStart(span, since);
       const page = await who.hub.payments.listChargeSessions(
         {
-          status: Object.entries(CHARGE_STATUSES).find(([word]) => word === status)?.[1] ?? 0,
+          status: numberOf(CHARGE_STATUSES, status),
           ...(slot && { slot }),
           ...(order && { orderReference: order }),
           ...(createdFrom && { createdFrom }),
@@ -49,8 +45,8 @@ export function SessionsView({ who }: { readonly who: SignedIn }) {
     <Page title="Sessions">
       <Filters
         filters={[
-          { name: 'status', label: 'Status', choices: STATUS_CHOICES },
-          slotFilter(slots),
+          { name: 'status', label: 'Status', choices: choicesWithAny(Object.keys(CHARGE_STATUSES)) },
+          scopeFilter('slot', 'Slot', slots),
           { name: 'span', label: 'Created', choices: TIME_RANGES, otherwise: '7' },
           { name: 'order', label: 'Order reference', placeholder: 'exactly' },
         ]}

@@ -10,7 +10,7 @@ import { BarChart } from '../components/bar-chart.tsx';
 import { Filters } from '../components/filters.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page } from '../components/page.tsx';
-import { slotFilter, useSlots } from '../components/slot-filter.ts';
+import { scopeFilter, useSlots } from '../components/scope-filters.ts';
 import { Table } from '../components/table.tsx';
 import { Moment } from '../components/timestamp.tsx';
 import { byCurrency, type CurrencyUsage, daysBack } from '../daily-usage.ts';
@@ -50,7 +50,10 @@ export function UsageView({ who }: { readonly who: SignedIn }) {
   return (
     <Page title="Usage and fees">
       <Filters
-        filters={[{ name: 'span', label: 'Period', choices: PERIODS, otherwise: '30' }, slotFilter(slots)]}
+        filters={[
+          { name: 'span', label: 'Period', choices: PERIODS, otherwise: '30' },
+          scopeFilter('slot', 'Slot', slots),
+        ]}
       />
       <Loaded live={live}>
         {(currencies) =>
@@ -148,11 +151,7 @@ function FeeRules({ who }: { readonly who: SignedIn }) {
               { title: 'Rule', cell: ({ name }) => name },
               { title: 'Fee', kind: 'long', cell: (rule) => termsText(rule) },
               { title: 'State', cell: ({ state }) => <FeeRuleBadge state={state} /> },
-              {
-                title: 'For',
-                wide: true,
-                cell: feeRuleScope,
-              },
+              { title: 'For', wide: true, cell: feeRuleScope },
               { title: 'Version', kind: 'number', wide: true, cell: ({ version }) => version },
               { title: 'From', wide: true, cell: ({ validFrom }) => <Moment at={validFrom} /> },
               { title: 'To', wide: true, cell: ({ validTo }) => <Moment at={validTo} /> },

@@ -103,7 +103,7 @@ describe('a killed restore', function () {
     const writer = await open(pipe, 'w');
     await writer.write(whole.subarray(0, whole.length * 0.7));
     const copying = `select from pg_stat_progress_copy where datname = current_database() and tuples_processed > 0`;
-    await until(async () => (await query(databaseUrl, copying)).length > 0, 'rows are on their way');
+    await until(async () => (await query(databaseUrl, copying)).length > 0, 'rows arrive');
     await kill(child);
     await writer.close();
     expect(await apps()).to.equal(0);
@@ -124,10 +124,10 @@ describe('a killed restore', function () {
     const writer = await open(pipe, 'w');
     await writer.write(whole.subarray(0, whole.length * 0.7));
     const copying = `select from pg_stat_progress_copy where datname = current_database() and tuples_processed > 0`;
-    await until(async () => (await query(databaseUrl, copying)).length > 0, 'rows are on their way');
+    await until(async () => (await query(databaseUrl, copying)).length > 0, 'rows arrive');
     child.kill('SIGTERM');
     // A pipe is waited for until there is something to read.
-    await until(() => complaint.includes('SIGTERM: finishing'), 'the signal is there');
+    await until(() => complaint.includes('SIGTERM: finishing'), 'the signal has arrived');
     await writer.close();
     expect((await exit)[0], complaint).to.equal(143);
     expect(complaint).to.contain('hubctl: Interrupted by SIGTERM. Nothing was restored.\n');

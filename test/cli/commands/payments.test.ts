@@ -195,7 +195,7 @@ describe('hubctl with a hub and payment providers', function () {
       first = String(chunk);
     });
     const rest = text(watching.stdout ?? expect.fail('there is no output'));
-    await until(() => first !== '', 'the watch shows the session as it is');
+    await until(() => first !== '', 'the watch shows the current session');
     expectPrinted('session watch', JSON.parse(first));
     expect(JSON.parse(first)).to.include({ sessionId: session.sessionId, status: 'pending' });
     await simulator.pay(session.providerPaymentId);
@@ -210,7 +210,7 @@ describe('hubctl with a hub and payment providers', function () {
     watching.stdout?.on('data', (chunk: Buffer) => {
       printed += chunk;
     });
-    await until(() => printed.includes('pending'), 'the watch shows the session as it is');
+    await until(() => printed.includes('pending'), 'the watch shows the current session');
     await callBack(hub.gatewayUrl, 'gateway_one', callbackFields(session, 'cancelled'));
     const claimed = 'a callback said CANCELLED (the provider has not confirmed it)';
     await until(() => printed.includes(claimed), 'the watch shows the claim');

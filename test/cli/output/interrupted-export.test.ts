@@ -82,7 +82,7 @@ describe('hubctl stopped while it writes a file', function () {
       const child = start(['audit', 'export', '--out', file], env());
       const end = ended(child);
       const written = () => readFile(file, 'utf8').catch(() => '');
-      await until(async () => calls === 1 && (await written()).includes('\n'), 'the first entry is there');
+      await until(async () => calls === 1 && (await written()).includes('\n'), 'the first entry is shown');
       child.kill(signal);
       const { code, stderr } = await end;
       expect({ code, stderr }).to.deep.equal({
@@ -104,7 +104,7 @@ describe('hubctl stopped while it writes a file', function () {
     const file = join(dir, 'usage.csv');
     const child = start(['usage', 'export', '--out', file], env());
     const end = ended(child);
-    await until(() => calls === 2, 'the second page is asked for');
+    await until(() => calls === 2, 'the second page is requested');
     child.kill('SIGTERM');
     const { code, stderr } = await end;
     expect({ code, stderr }).to.deep.equal({

@@ -77,7 +77,7 @@ describe('hubctl top', function () {
     const streams = { stdin: new PassThrough(), stdout, stderr: new PassThrough() };
     const { done } = runLine(['top', '--interval', '1', '--server', hub.rpcUrl, '--token', token], streams);
     const frames = () => printed.split('\x1b[J').slice(0, -1);
-    await until(() => frames().length >= 4, 'three looks are drawn', 20_000);
+    await until(() => frames().length >= 4, 'three readings are drawn', 20_000);
     const last = frames().at(-1) ?? '';
     const [back = '', ...lines] = last.split('\r');
     expect(back).to.equal(`\x1b[${lines.join('').split('\n').length - 1}A`);

@@ -140,7 +140,7 @@ describe('watching a hub', function () {
   it('reports changes of a session during an outage of the hub', async () => {
     const session = await createSession(payments, 'gateway_one');
     const { printed, end } = watch('session', 'watch', session.sessionId, '--until-final');
-    await until(() => printed.stdout.includes('pending'), 'the session is shown as it is');
+    await until(() => printed.stdout.includes('pending'), 'the current session is shown');
     await proxy.down();
     await until(() => printed.stderr.includes('trying again'), 'the hub is missed');
     await pay(payments, session);

@@ -54,7 +54,7 @@ describe('hubctl serve with its own PostgreSQL', function () {
 
   it('makes its files readable by its user only', async () => {
     // Follows the first calls, a moment later.
-    await until(async () => (await readdir(dataDir)).includes('audit-head'), 'the head is noted');
+    await until(async () => (await readdir(dataDir)).includes('audit-head'), 'the head is recorded');
     for (const name of await readdir(dataDir)) {
       const { mode } = await stat(join(dataDir, name));
       expect(mode & (name === 'postgres' ? 0o066 : 0o077), name).to.equal(0);

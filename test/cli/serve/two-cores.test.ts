@@ -7,6 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
+import { IS_LONG } from '../../support/long.ts';
 import { type Balancer, startBalancer } from '../../support/network/balancer.ts';
 import { createMigratedDatabase } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
@@ -15,6 +16,8 @@ const CLIENTS = 16;
 /** Keeps requests under way at all times, and leaves the processor to the hubs that start. */
 const PAUSE_MS = 10;
 const ROUNDS = 2;
+/** The short form kills each core once. */
+const KILLS = IS_LONG ? 4 : 2;
 
 describe('a gateway with two cores', function () {
   this.timeout(90_000); // it starts hubs, and waits until a connection is given up
@@ -95,7 +98,7 @@ describe('a gateway with two cores', function () {
       }
     };
     const clients = Array.from({ length: CLIENTS }, (_, number) => client(number));
-    for (let round = 0; round < 2 * ROUNDS; round++) {
+    for (let kill = 0; kill < KILLS; kill++) {
       const begun = seen.length;
       await until(() => seen.length > begun + 4 * CLIENTS, 'requests are answered');
       const [victim] = cores.splice(0, 1);

@@ -54,7 +54,13 @@ describe('a hub with several workers', function () {
   before(async () => {
     dataDir = await makeDataDir();
     const databaseUrl = await createDatabase();
-    hub = await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL: databaseUrl, HUB_WORKERS: '3' });
+    hub = await spawnHub({
+      HUB_DATA_DIR: dataDir,
+      DATABASE_URL: databaseUrl,
+      HUB_WORKERS: '3',
+      // Shortens the lease of a verification, which the test waits for.
+      HUB_PROVIDER_TIMEOUT_MS: '2000',
+    });
     // A second hub for the simulator and the clients; it receives no callbacks. Its schedule is the same:
     // with a later check than its own, the hub would recall it and verify sessions during their creation.
     const sweepAfterMs = [120_000, 600_000, 3_600_000];

@@ -198,7 +198,7 @@ describe('the metrics of a hub', function () {
     await untilTold((told) => told.sum('hub_sessions_pending', { age: '1h-6h' }) === 1, 'its age is told');
     const swept = () =>
       scrape(payments.hub).then(({ sum }) => sum('hub_sweep_questions_total', { result: 'busy' }));
-    await until(async () => (await swept()) >= 1, 'the sweep has counted its question');
+    await until(async () => (await swept()) >= 1, 'the sweep has counted its verification');
     const tasks = (await scrape(payments.hub)).samples.filter(({ name }) => name.startsWith('hub_task_last'));
     expect(tasks.map(({ labels }) => labels['task'])).to.have.members([
       'sweep',

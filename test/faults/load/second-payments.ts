@@ -88,7 +88,7 @@ function rowOf({
   return `${proof} (${providerPaymentId} at ${gateway}, ${minor} ${currency}, ${state})`;
 }
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 /**
  * Reloads the provider's page for second payments whose callbacks are not in the journal. gateway_two has no
@@ -121,7 +121,7 @@ export async function bringMissingCallbacks(
       await until(
         async () => (await callBack(door.url, gateway, own)).status === 200,
         `the callback of ${ref} is answered`,
-        PATIENCE_MS,
+        TIMEOUT_MS,
       );
     }
   }

@@ -132,7 +132,7 @@ describe('a request body', () => {
     const connection = await openRaw(gateway.port);
     connection.socket.write(raw(['Content-Type: application/json', 'Content-Length: 1000'], '{'));
     const trickle = setInterval(() => connection.socket.write(' '), 50);
-    await until(() => connection.received().endsWith('}'), 'the answer has come');
+    await until(() => connection.received().endsWith('}'), 'the response has arrived');
     clearInterval(trickle);
     connection.socket.end();
     const [answer] = await connection.closed();
@@ -202,7 +202,7 @@ describe('a request body', () => {
     const connection = await openRaw(gateway.port);
     const before = gateway.logs.length;
     connection.socket.write(raw(['Content-Type: application/json', 'Content-Length: 1000'], '{'));
-    await until(async () => (await gateway.connections()) > 0, 'the connection is there');
+    await until(async () => (await gateway.connections()) > 0, 'the connection is open');
     connection.socket.resetAndDestroy();
     await until(() => gateway.logs.length > before, 'the request is logged');
     expect(gateway.logs.slice(before).map(({ level, status }) => [level, status])).to.deep.equal([[30, 499]]);

@@ -123,7 +123,7 @@ describe('a malformed webhook', () => {
       `POST ${ONE} HTTP/1.1\r\nHost: hub\r\nContent-Type: ${TYPE}\r\nContent-Length: 60\r\n\r\n`,
     );
     const trickle = setInterval(() => connection.socket.write('a'), 50);
-    await until(() => connection.received().endsWith('}'), 'the answer has come');
+    await until(() => connection.received().endsWith('}'), 'the response has arrived');
     clearInterval(trickle);
     connection.socket.end();
     const [answer] = await connection.closed();

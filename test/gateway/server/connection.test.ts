@@ -139,7 +139,7 @@ describe('a connection', () => {
       `POST /v1/activate HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n` +
         `${body}garbage\r\n\r\n`,
     );
-    await until(() => held.asked() === 1, 'the core is asked');
+    await until(() => held.asked() === 1, 'the core receives the call');
     held.release();
     const answers = await connection.closed();
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 400]);
@@ -149,7 +149,7 @@ describe('a connection', () => {
     const held = await startHeld();
     const idle = await openRaw(gateway.port);
     const answered = gateway.post('/v1/activate', ACTIVATE);
-    await until(() => held.asked() === 1, 'the core is asked');
+    await until(() => held.asked() === 1, 'the core receives the call');
     const closed = gateway.close(60_000);
     const refused = () =>
       gateway.get('/healthz').then(
@@ -171,7 +171,7 @@ describe('a connection', () => {
       () => 'answered',
       () => 'cut',
     );
-    await until(() => held.asked() === 1, 'the core is asked');
+    await until(() => held.asked() === 1, 'the core receives the call');
     await gateway.close(50);
     expect(await answered).to.equal('cut');
     held.release();

@@ -138,7 +138,7 @@ describe('the gateway', () => {
       });
       const leave = new AbortController();
       const left = gateway.get('/v1/status/x', { signal: leave.signal }).catch(() => 'left');
-      await until(() => asked, 'the core is asked');
+      await until(() => asked, 'the core receives the call');
       leave.abort();
       expect(await left).to.equal('left');
       await until(() => aborted && gateway.logs.length > 0, 'the read is aborted and logged');
@@ -158,7 +158,7 @@ describe('the gateway', () => {
       await start({ checkStatus }, { abandonsReads: false });
       const leave = new AbortController();
       const left = gateway.get('/v1/status/x', { signal: leave.signal }).catch(() => 'left');
-      await until(() => asked, 'the core is asked');
+      await until(() => asked, 'the core receives the call');
       leave.abort();
       expect(await left).to.equal('left');
       await until(async () => (await gateway.connections()) === 0, 'the server sees it');
@@ -182,7 +182,7 @@ describe('the gateway', () => {
       });
       const leave = new AbortController();
       const left = gateway.post('/v1/activate', REQUEST, { signal: leave.signal }).catch(() => 'left');
-      await until(() => asked, 'the core is asked');
+      await until(() => asked, 'the core receives the call');
       leave.abort();
       expect(await left).to.equal('left');
       await until(async () => (await gateway.connections()) === 0, 'the server sees it');

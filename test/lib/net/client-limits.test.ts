@@ -16,7 +16,7 @@ describe('the concurrent requests of a client', () => {
     await start({ perClient: 3 });
     const sessions = [await server.openSession(), await server.openSession()];
     const slow = [0, 1, 0].map((index) => getBy(sessions[index] ?? expect.fail(), '/slow'));
-    await until(() => server.asked === 3, 'three are under way');
+    await until(() => server.asked === 3, 'three are running');
     const refused = sessions[1]?.request({ ':path': '/' }) ?? expect.fail();
     refused.on('error', () => {});
     await until(() => refused.closed, 'the fourth is cut');
@@ -30,7 +30,7 @@ describe('the concurrent requests of a client', () => {
     await start({ perClient: 1, isExempt: (address) => address === '127.0.0.1' });
     const session = await server.openSession();
     const slow = [getBy(session, '/slow'), getBy(session, '/slow')];
-    await until(() => server.asked === 2, 'both are under way');
+    await until(() => server.asked === 2, 'both are running');
     server.release();
     await Promise.all(slow);
   });

@@ -14,6 +14,7 @@ import {
   CHARGE_STATUSES,
   FEE_RULE_STATES,
   nameOf,
+  numberOf,
   ROLES,
   USAGE_KINDS,
   wordFor,
@@ -41,5 +42,10 @@ describe('the names of enum values', () => {
     expect(nameOf(ROLES, 1)).to.equal('admin');
     expect(nameOf(ROLES, 99)).to.equal(undefined);
     expect(wordFor(ROLES, 99)).to.equal('unknown');
+  });
+
+  it('have no number if they are not names of the contract', () => {
+    expect(numberOf(ROLES, 'admin')).to.equal(1);
+    for (const name of ['', 'owner', 'toString']) expect(numberOf(ROLES, name), name).to.equal(0);
   });
 });

@@ -126,7 +126,7 @@ export function callbackFields(session: ChargeSession, claim: Claim, proof = '')
 export type CallbackAnswer = { readonly status: number; readonly body: string };
 
 /** The time that a provider waits for a response. */
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /** Sends a callback like the gateway: by POST with `session_id` in the query, or by GET. */
 export async function callBack(
@@ -140,7 +140,7 @@ export async function callBack(
   if (gateway === 'gateway_two') for (const [name, value] of body) url.searchParams.set(name, value);
   const response = await fetch(url, {
     ...(gateway !== 'gateway_two' && { method: 'POST', body }),
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   return { status: response.status, body: await response.text() };
 }

@@ -81,7 +81,7 @@ describe('a flood of forged callbacks', function () {
       const times = gateway === 'gateway_one' ? 600 : 200;
       const before = performance.now();
       expect(await flood(times, (index) => forge(gateway, session, index))).to.deep.equal({ 200: times });
-      await until(async () => (await open()) === 0, 'everything is dealt with', 30_000);
+      await until(async () => (await open()) === 0, 'everything is processed', 30_000);
       // Those at once, one more after each pause of 5 and more seconds, and as many of the sweep's.
       const pauses = Math.ceil((performance.now() - before) / 5_000);
       expect(questions().length).to.be.within(1, 2 * (AT_ONCE + pauses) * CALLS_EACH);
@@ -117,7 +117,7 @@ describe('a flood of forged callbacks', function () {
       const named = sessionId === undefined ? {} : { session_id: sessionId };
       return callBack(payments.hub.gatewayUrl, 'gateway_one', { ...fields, ...named });
     });
-    await until(async () => (await open()) === 0, 'everything is dealt with', 30_000);
+    await until(async () => (await open()) === 0, 'everything is processed', 30_000);
     expect(await countsOf(session)).to.deep.equal({ kept: KEPT, onlyCounted: 30 });
   });
 
@@ -137,7 +137,7 @@ describe('a flood of forged callbacks', function () {
               jsonb_build_object('status', 'VALID', 'tran_id', tran_id, 'val_id', 'FORGED'), now(), id, 'received', '', 1, now()
        from session, generate_series(1, ${waiting})`,
     );
-    await until(() => payments.tap.held() > held, 'the provider is being asked');
+    await until(() => payments.tap.held() > held, 'the provider is being queried');
     const states = () =>
       query<{ state: string; reason: string; callbacks: number }>(
         payments.hub.databaseUrl,
@@ -150,7 +150,7 @@ describe('a flood of forged callbacks', function () {
       ['ignored', joined],
     ]);
     payments.tap.release();
-    await until(async () => (await open()) === 0, 'everything is dealt with');
+    await until(async () => (await open()) === 0, 'everything is processed');
     expect((await states()).map(({ callbacks }) => callbacks)).to.deep.equal([MAX_WAITING_CALLBACKS, joined]);
     // What many of them say alike is no proof as long as the others were not looked at.
     expect(questions().filter((path) => path.includes('validationserver'))).to.deep.equal([]);
@@ -168,7 +168,7 @@ describe('a flood of forged callbacks', function () {
     const answers = await flood(times, (index) => forge('gateway_one', sessionAt(index), index));
     payments.simulator.setLatency(0);
     expect(answers).to.deep.equal({ 200: times });
-    await until(async () => (await open()) === 0, 'everything is dealt with', 30_000);
+    await until(async () => (await open()) === 0, 'everything is processed', 30_000);
     expect(payments.tap.peak()).to.be.at.most(4);
     const pauses = Math.ceil((performance.now() - before) / 5_000);
     expect(questions().length).to.be.at.most(sessions.length * 2 * (AT_ONCE + pauses) * CALLS_EACH);
@@ -187,7 +187,7 @@ describe('a flood of forged callbacks', function () {
     expect(answers).to.deep.equal({ 200: times });
     // The sweep may verify sessions of the other tests, but only a callback causes a validation.
     expect(questions().filter((path) => path.includes('validationserver'))).to.deep.equal([]);
-    await until(async () => (await open()) === 0, 'everything is dealt with');
+    await until(async () => (await open()) === 0, 'everything is processed');
   });
 
   it('allows verifications of one session at growing intervals of at most a minute', async () => {

@@ -86,7 +86,7 @@ describe('two hubs on one database', function () {
         seen.push(now?.statusReason);
       }
     })().catch(() => {}); // ended by the signal
-    await until(() => seen.length === 1, 'the session is seen as it is');
+    await until(() => seen.length === 1, 'the current session is shown');
     await callBack(payments.hub.gatewayUrl, 'gateway_one', callbackFields(session, 'failed'));
     await until(() => seen.length === 2, 'the failure is seen', 3_000);
     await callBack(

@@ -61,7 +61,7 @@ describe('the callback journal', () => {
         async () => (await query(databaseUrl, waiting)).length > 0,
         'the journal waits for the lock',
       );
-      await until(() => performance.now() - begun > 2 * BUDGET_MS, 'the time to answer in is over');
+      await until(() => performance.now() - begun > 2 * BUDGET_MS, 'the time for the response has passed');
       expect(answered, 'answered while nothing could be committed').to.equal(false);
     } finally {
       await locker.end();

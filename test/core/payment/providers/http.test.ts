@@ -136,7 +136,7 @@ describe('HTTP to a provider', () => {
 
     const answered = provider.received.length;
     const asked = complaint(ask('/api/silent'));
-    await until(() => provider.received.length > answered, 'the provider was asked');
+    await until(() => provider.received.length > answered, 'the provider has received a query');
     ending.abort();
     expect(await asked).to.match(/the hub is stopping$/);
     expect(await complaint(ask('/api/silent'))).to.match(/the hub is stopping$/);

@@ -154,7 +154,7 @@ describe('a payment that the provider rates risky', () => {
     const fields = payRiskily();
     payments.tap.hold();
     const notified = notify(fields);
-    await until(() => payments.tap.held() > 0, 'the provider is asked');
+    await until(() => payments.tap.held() > 0, 'the provider receives a query');
     await hold('settle');
     payments.tap.release();
     await notified;

@@ -37,7 +37,7 @@ describe('a database outage during a provider call', () => {
     const proof = payQuietly(payments, session);
     payments.tap.hold();
     const called = callBack(payments.hub.gatewayUrl, 'gateway_one', callbackFields(session, 'paid', proof));
-    await until(() => payments.tap.held() > 0, 'the provider is asked');
+    await until(() => payments.tap.held() > 0, 'the provider receives a query');
     await called;
     await proxy.down();
     payments.tap.release();

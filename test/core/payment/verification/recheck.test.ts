@@ -140,7 +140,7 @@ describe('a recheck', () => {
     payments.tap.forget();
     payments.tap.hold();
     const callback = callBack(payments.hub.gatewayUrl, 'gateway_two', callbackFields(session, 'paid'));
-    await until(() => payments.tap.held() === 1, 'the provider was asked');
+    await until(() => payments.tap.held() === 1, 'the provider has received a query');
     const rechecks = [recheck(session), recheck(session)];
     payments.tap.release();
     await Promise.all([callback, ...rechecks]);

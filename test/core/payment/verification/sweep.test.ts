@@ -74,7 +74,7 @@ describe('the sweep', () => {
     payments.simulator.faults.add({ kind: 'error_500', operation: 'gateway_one.query', ref });
     payQuietly(payments, session);
     aheadMs += FIRST_MS;
-    await until(async () => (await questionsAbout(session)) === 1, 'the provider was asked');
+    await until(async () => (await questionsAbout(session)) === 1, 'the provider has received a query');
     expect(await statusOf(payments, session)).to.equal('pending');
     aheadMs += 10 * MINUTE_MS;
     await untilStatus(payments, session, 'success');
@@ -83,11 +83,11 @@ describe('the sweep', () => {
   it('verifies an unpaid session only at its times', async () => {
     const session = await createSession(payments, 'gateway_one');
     aheadMs += FIRST_MS;
-    await until(async () => (await questionsAbout(session)) === 1, 'it was asked about');
+    await until(async () => (await questionsAbout(session)) === 1, 'it was verified');
     aheadMs += MINUTE_MS;
     const later = await createSession(payments, 'gateway_one');
     aheadMs += FIRST_MS;
-    await until(async () => (await questionsAbout(later)) === 1, 'a later one was asked about');
+    await until(async () => (await questionsAbout(later)) === 1, 'a later one was verified');
     expect(await questionsAbout(session)).to.equal(1);
     aheadMs += 9 * MINUTE_MS;
     await until(async () => (await questionsAbout(session)) === 2, 'it was asked about again');
@@ -96,7 +96,7 @@ describe('the sweep', () => {
   it('retries soon after a callback that came too early', async () => {
     const session = await createSession(payments, 'gateway_two');
     aheadMs += FIRST_MS;
-    await until(async () => (await questionsAbout(session)) === 1, 'it was asked about');
+    await until(async () => (await questionsAbout(session)) === 1, 'it was verified');
     await callBack(payments.hub.gatewayUrl, 'gateway_two', callbackFields(session, 'paid'));
     expect((await journal(payments, session))[0]).to.include({ state: 'ignored' });
     payQuietly(payments, session);
@@ -113,7 +113,7 @@ describe('the sweep', () => {
     aheadMs += 20 * MINUTE_MS;
     const later = await createSession(payments, 'gateway_one');
     aheadMs += FIRST_MS;
-    await until(async () => (await questionsAbout(later)) === 1, 'a later one was asked about');
+    await until(async () => (await questionsAbout(later)) === 1, 'a later one was verified');
     expect(await questionsAbout(session)).to.equal(asked);
   });
 

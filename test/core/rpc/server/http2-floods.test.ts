@@ -186,7 +186,7 @@ describe('an HTTP/2 connection', function () {
     deaf.write(Buffer.concat([PREFACE, EMPTY_SETTINGS, frame(HEADERS, 5, 1, headers)]));
     const session = await server.openSession();
     const slow = getBy(session, '/slow');
-    await until(() => server.asked === 2, 'both are under way');
+    await until(() => server.asked === 2, 'both are running');
     await once(deaf, 'close');
     expect(session.destroyed).to.equal(false);
     server.release();

@@ -31,7 +31,7 @@ describe('closing a listener', function () {
 
   it('lets current requests finish, then closes their connections', async () => {
     const slow = [server.get('/slow'), getBy(await server.openSession(), '/slow')];
-    await until(() => server.asked === 2, 'both requests are under way');
+    await until(() => server.asked === 2, 'both requests are running');
     const { port } = server;
     let closed = false;
     const closing = server.listener.close(LONG_GRACE_MS).then(() => {
@@ -76,7 +76,7 @@ describe('closing a listener', function () {
         () => 'cut',
       ),
     );
-    await until(() => server.asked === 2, 'both requests are under way');
+    await until(() => server.asked === 2, 'both requests are running');
     await server.listener.close(50);
     expect(await Promise.all(slow)).to.deep.equal(['cut', 'cut']);
   });

@@ -37,7 +37,7 @@ describe('a hub whose database hangs', function () {
     };
     // Two batches reach the database; the rest gathers behind them.
     const first = [ask()];
-    await until(() => open === 1, 'the first is on its way');
+    await until(() => open === 1, 'the first is sent');
     const rest = Array.from({ length: 400 }, ask);
     await until(() => statuses.length > 0, 'the first are shed');
     await until(async () => (await fetch(`${hub.gatewayUrl}/readyz`)).status === 503, 'the hub is not ready');

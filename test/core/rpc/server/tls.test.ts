@@ -217,7 +217,7 @@ describe('the RPC port with TLS', function () {
   it('uses a new certificate after its files change, without a restart', async () => {
     expect(await serialShown()).to.equal('CN=hub');
     await replacePair(server, await issuer.issue('/CN=renewed'));
-    await until(async () => (await serialShown()) === 'CN=renewed', 'the new certificate is shown');
+    await until(async () => (await serialShown()) === 'CN=renewed', 'the new certificate is served');
     expect((await whoIs({}, hub.token)).role).to.equal(Role.ADMIN);
   });
 
@@ -229,7 +229,7 @@ describe('the RPC port with TLS', function () {
     expect(await serialShown()).to.equal('CN=hub');
     expect(complaints().join()).to.contain(server.cert).and.not.contain('BEGIN');
     await replacePair(server, other);
-    await until(async () => (await serialShown()) === 'CN=other', 'the mended certificate is shown');
+    await until(async () => (await serialShown()) === 'CN=other', 'the corrected certificate is served');
     expect(complaints()).to.have.length(1);
   });
 

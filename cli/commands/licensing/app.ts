@@ -5,8 +5,11 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { pages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
+import { usageError } from '../../errors/failure.ts';
 import { list } from '../../output/json-schema.ts';
 import { requireYes } from '../../parse/confirm.ts';
+import { parseInteger, parseSeats, parseText } from '../../parse/parse-number.ts';
+import { parseLeaseDays } from '../../parse/parse-terms.ts';
 import { maxOption, yesOption } from '../../parse/shared-options.ts';
 import { APP, APP_COLUMNS, APP_FIELDS, appView, SIGNING_KEY_COLUMNS } from '../../views/licensing/app.ts';
 import { DEMO_LICENSE, DEMO_LICENSE_FIELDS } from '../../views/licensing/demo-license.ts';
@@ -19,6 +22,7 @@ export function registerApp(program: Command, commandContext: CommandContext): v
       'Applications whose licenses the hub issues. Each has one active signing key; retired keys stay published until you withdraw them, so that older licenses still verify.',
   });
   addCreateVerb(app, commandContext);
+  addUpdateVerb(app, commandContext);
   addListVerb(app, commandContext);
   addShowVerb(app, commandContext);
   addRotateKeyVerb(app, commandContext);
@@ -26,20 +30,95 @@ export function registerApp(program: Command, commandContext: CommandContext): v
   addSeedVerb(app, commandContext);
 }
 
+type DefaultTermOptions = {
+  readonly leaseDays?: number;
+  readonly graceDays?: number;
+  readonly seats?: number;
+};
+
 function addCreateVerb(app: Command, commandContext: CommandContext): void {
-  const { hub } = commandContext;
-  addVerb(app, 'create', {
+  const { hub, out } = commandContext;
+  const create = addVerb(app, 'create', {
     summary: 'create an app',
-    description: 'Creates an app together with its first signing key.',
-    examples: ['hubctl app create photo-lab --name "Photo Lab"'],
+    description:
+      'Creates an app together with its first signing key. New licenses have a lease of 30 days, no grace and one seat, unless you say otherwise here or for a license.',
+    examples: [
+      'hubctl app create photo-lab --name "Photo Lab"',
+      'hubctl app create build-farm --lease-days none --grace-days 14 --seats 5',
+    ],
     prints: { document: APP },
   })
     .argument('<slug>', 'name in URLs and signed licenses: lower-case letters, digits, inner dashes')
-    .option('--name <text>', 'display name (default: the slug)')
-    .action(async (slug: string, { name }: { name?: string }) => {
+    .option('--name <text>', 'display name (default: the slug)');
+  addDefaultTerms(create).action(
+    async (slug: string, { name, leaseDays = 30, ...terms }: { name?: string } & DefaultTermOptions) => {
       const { admin } = await hub('admin');
-      await printApp(commandContext, (await admin.createApp({ slug, name: name ?? '' })).app);
-    });
+      const { graceDays = 0, seats = 1 } = terms;
+      const defaultTerms = { leaseDays, graceDays, seatLimit: seats };
+      const reply = await admin.createApp({ slug, name: name ?? '', defaultTerms });
+      await printApp(commandContext, reply.app);
+      if (!out.json()) await out.text(`\n${aboutLease(slug, leaseDays)}\n`);
+    },
+  );
+}
+
+function addUpdateVerb(app: Command, commandContext: CommandContext): void {
+  const { hub } = commandContext;
+  const update = addVerb(app, 'update', {
+    summary: 'change the name or the default terms of an app',
+    description:
+      'Changes the name of an app, or the terms of its new licenses. Existing licenses keep their terms.',
+    examples: ['hubctl app update photo-lab --lease-days 14 --grace-days 7 --seats 3'],
+    prints: { document: APP },
+  })
+    .argument('<app>', 'slug of the app')
+    .option('--name <text>', 'display name', parseText);
+  addDefaultTerms(update).action(
+    async (slug: string, { name, leaseDays, graceDays, seats }: { name?: string } & DefaultTermOptions) => {
+      const paths = [
+        ...(name === undefined ? [] : ['name']),
+        ...(leaseDays === undefined ? [] : ['default_terms.lease_days']),
+        ...(graceDays === undefined ? [] : ['default_terms.grace_days']),
+        ...(seats === undefined ? [] : ['default_terms.seat_limit']),
+      ];
+      if (paths.length === 0) throw usageError('Give a value to change, such as --lease-days.');
+      const { admin } = await hub('admin');
+      const reply = await admin.updateApp({
+        app: slug,
+        updateMask: { paths },
+        ...(name !== undefined && { name }),
+        defaultTerms: {
+          ...(leaseDays !== undefined && { leaseDays }),
+          ...(graceDays !== undefined && { graceDays }),
+          ...(seats !== undefined && { seatLimit: seats }),
+        },
+      });
+      await printApp(commandContext, reply.app);
+    },
+  );
+}
+
+function addDefaultTerms(command: Command): Command {
+  return command
+    .option(
+      '--lease-days <n>',
+      'new licenses: days that a signed license is valid without contacting the hub, or none',
+      parseLeaseDays,
+    )
+    .option('--grace-days <n>', 'new licenses: days that they stay valid after their expiry', parseInteger)
+    .option(
+      '--seats <n>',
+      'new licenses: machines that can be active at the same time, or unlimited',
+      parseSeats,
+    );
+}
+
+/** What the lease means for revocations, and how to change it. */
+function aboutLease(slug: string, leaseDays: number): string {
+  const change = `Change it with \`hubctl app update ${slug} --lease-days <n>\`, or none.`;
+  return leaseDays === 0
+    ? `New licenses have no lease: a revocation never reaches a machine that stays offline. ${change}`
+    : `New licenses have a lease of ${leaseDays} ${leaseDays === 1 ? 'day' : 'days'}, so that a revocation also reaches machines that stay offline. ${change}`;
 }
 
 function addListVerb(app: Command, commandContext: CommandContext): void {

@@ -43,7 +43,7 @@ describe('hubctl with a hub', function () {
 
     const [list, shown] = await Promise.all([json('app', 'list'), json('app', 'show', slug)]);
     expect(list.map((app: { slug: string }) => app.slug)).to.include(slug);
-    expect(shown).to.have.all.keys('slug', 'name', 'appId', 'createdAt', 'signingKeys');
+    expect(shown).to.have.all.keys('slug', 'name', 'appId', 'createdAt', 'defaultTerms', 'signingKeys');
     expect(shown.signingKeys[0]).to.have.all.keys('kid', 'state', 'createdAt', 'publicKeyPem');
   });
 

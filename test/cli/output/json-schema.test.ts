@@ -68,6 +68,17 @@ describe('the JSON of hubctl', function () {
     await json(`license revoke ${licenseId} --reason test --yes`);
     await json(`license show ${licenseId}`);
     await json(`license reinstate ${licenseId}`);
+    await json('app update photo-lab --grace-days 7');
+    await json(`license update ${licenseId} --feature export`);
+    await json('license update --app photo-lab --feature sync --yes');
+    await json(`license renew ${licenseId} --by 1y`);
+    await json('license renew --app photo-lab --expires-before 2999-01-01 --by 1m --yes');
+    await json('license renew --app photo-lab --by 1m --dry-run');
+    await json(`license suspend ${licenseId} --reason test --yes`);
+    await json(`license resume ${licenseId}`);
+    const { customerId } = await json(`license show ${licenseId}`);
+    await json(`license transfer ${licenseId} --customer-id ${customerId}`);
+    await json(`license list --out ${join(hub.dataDir, 'licenses.csv')}`);
     const demo = await json('app seed');
     const activated = await fetch(`${hub.gatewayUrl}/v1/activate`, {
       method: 'POST',

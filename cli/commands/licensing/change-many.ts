@@ -1,0 +1,198 @@
+// Changes all licenses that match a filter: shows them, asks, and goes on after a failure.
+import type { Command } from 'commander';
+import type { CommandContext } from '../../command-context.ts';
+import { licensePages } from '../../connect/license-pages.ts';
+import { describeError } from '../../errors/describe-error.ts';
+import { CliError, EXIT, usageError } from '../../errors/failure.ts';
+import { untilInterrupted } from '../../interrupt/interruption.ts';
+import {
+  either,
+  integer,
+  list,
+  object,
+  optional,
+  type TypedSchema,
+  text,
+  type ValueOf,
+} from '../../output/json-schema.ts';
+import { bar } from '../../output/progress.ts';
+import type { Column } from '../../output/table.ts';
+import { requireYes } from '../../parse/confirm.ts';
+import { addFilter, type FilterOptions, readFilter } from '../../parse/license-filter.ts';
+import { yesOption } from '../../parse/shared-options.ts';
+import { LICENSE, LICENSE_COLUMNS, type LicenseView } from '../../views/licensing/license.ts';
+
+/** Calls at the same time. */
+const AT_ONCE = 4;
+
+const FAILED_CHANGE = object('FailedChange', {
+  licenseId: text('the license'),
+  code: text('the error code'),
+  message: text('what is wrong'),
+});
+type FailedChange = ValueOf<typeof FAILED_CHANGE>;
+
+const CHANGED_LICENSES = object('ChangedLicenses', {
+  matched: integer('how many licenses matched the filter'),
+  changed: integer('how many of them the command changed, or found as requested'),
+  failed: list(FAILED_CHANGE, 'the licenses that could not be changed'),
+  idempotencyKey: optional(text('repeat the command with this --idempotency-key to change no license twice')),
+});
+
+/** What a command prints for one license, for many, and with --dry-run. */
+export const printsOneOrMany = (one: TypedSchema): TypedSchema =>
+  either(
+    [one, CHANGED_LICENSES, list(LICENSE)],
+    'the license; with a filter a count; with --dry-run the licenses',
+  );
+
+export type ManyOptions = FilterOptions & { readonly yes?: true; readonly dryRun?: true };
+
+/** Adds the filter, `--dry-run` and `--yes` to a command that also takes the id of one license. */
+export function addMany(command: Command): Command {
+  return addFilter(command, '--with-metadata')
+    .option('--dry-run', 'with a filter: list the licenses that match, and change nothing')
+    .addOption(yesOption());
+}
+
+/** Whether the options choose licenses by a filter. @throws CliError (usage) with an id too, or with neither */
+export function isForMany(licenseId: string | undefined, options: ManyOptions): boolean {
+  const hasFilter = Object.keys(readFilter(options)).length > 0;
+  if (licenseId !== undefined && hasFilter) throw usageError('Give a license or a filter, not both.');
+  if (licenseId === undefined && !hasFilter)
+    throw usageError('Give the id of a license, or a filter such as --app.');
+  if (licenseId !== undefined && options.dryRun)
+    throw usageError('--dry-run: give a filter instead of a license.');
+  return hasFilter;
+}
+
+export type ManyChange = {
+  /** `renew` */
+  readonly verb: string;
+  /** `renewed` */
+  readonly done: string;
+  /** `by 1 year`; empty if the verb says it all. */
+  readonly how: string;
+  readonly idempotencyKey?: string;
+  readonly change: (licenseId: string) => Promise<unknown>;
+};
+
+/** @throws CliError (some_failed) if a license could not be changed */
+export async function changeMany(
+  commandContext: CommandContext,
+  options: ManyOptions,
+  change: ManyChange,
+): Promise<void> {
+  const { out } = commandContext;
+  const found = await findAll(commandContext, options);
+  const [count, how] = [counted(found.length), change.how === '' ? '' : ` ${change.how}`];
+  if (options.dryRun) {
+    await out.list([found], LICENSE_COLUMNS);
+    out.note(`${count} would be ${change.done}${how}. Nothing was changed.`);
+    return;
+  }
+  if (found.length === 0) {
+    out.note('No license matches.');
+    return printResult(commandContext, { matched: 0, changed: 0, failed: [] });
+  }
+  await requireYes(commandContext, {
+    yes: options.yes,
+    verb: change.verb,
+    question: () =>
+      `${change.verb.replace(/^./, (letter) => letter.toUpperCase())} ${count}${how}${sample(found)}?`,
+    otherwise: `No license was ${change.done}.`,
+  });
+  const { idempotencyKey } = change;
+  if (idempotencyKey !== undefined)
+    out.note(`Idempotency key: ${idempotencyKey}. A command that repeats it changes no license twice.`);
+  const { changed, failed } = await changeEach(commandContext, found, change);
+  await printResult(commandContext, {
+    matched: found.length,
+    changed,
+    failed,
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  });
+  if (failed.length === 0) return;
+  throw new CliError('some_failed', EXIT.failed, `${failed.length} of ${count} could not be ${change.done}.`);
+}
+
+async function findAll(
+  { hub, progress, interruption }: CommandContext,
+  options: ManyOptions,
+): Promise<LicenseView[]> {
+  const found: LicenseView[] = [];
+  const line = progress.show(() => `Found ${counted(found.length)}`);
+  interruption.hold(() => 'Nothing was changed.');
+  try {
+    const all = licensePages(await hub('admin'), readFilter(options));
+    for await (const page of untilInterrupted(all, interruption, () => 'Nothing was changed.'))
+      found.push(...page);
+  } finally {
+    line.end();
+    interruption.release();
+  }
+  return found;
+}
+
+async function changeEach(
+  { progress, interruption, target }: CommandContext,
+  found: readonly LicenseView[],
+  { done, change }: ManyChange,
+): Promise<{ changed: number; failed: FailedChange[] }> {
+  const failed: FailedChange[] = [];
+  let changed = 0;
+  const sofar = () => `${changed} of ${counted(found.length)} ${changed === 1 ? 'was' : 'were'} ${done}.`;
+  const line = progress.show(() => bar('Changing', changed + failed.length, found.length));
+  interruption.hold(sofar);
+  const left = found.values();
+  const worker = async (): Promise<void> => {
+    for (const { licenseId } of left) {
+      if (interruption.signal.aborted) return;
+      try {
+        await change(licenseId);
+        changed += 1;
+      } catch (error) {
+        const about = { target: await target(), givenFor: () => undefined };
+        const { code, message } = await describeError(error, about);
+        failed.push({ licenseId, code, message });
+      }
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  } finally {
+    line.end();
+  }
+  if (interruption.signal.aborted && changed + failed.length < found.length)
+    throw interruption.error(sofar());
+  return { changed, failed };
+}
+
+async function printResult({ out }: CommandContext, result: ValueOf<typeof CHANGED_LICENSES>): Promise<void> {
+  await out.record(result, RESULT_FIELDS);
+  if (out.json() || result.failed.length === 0) return;
+  await out.text('\n');
+  await out.list([result.failed], FAILED_COLUMNS, { ofChange: true });
+}
+
+const RESULT_FIELDS: readonly Column<ValueOf<typeof CHANGED_LICENSES>>[] = [
+  { title: 'Matched', cell: (item) => item.matched },
+  { title: 'Changed', cell: (item) => item.changed },
+  { title: 'Failed', cell: (item) => item.failed.length },
+];
+
+const FAILED_COLUMNS: readonly Column<FailedChange>[] = [
+  { title: 'LICENSE', cell: (item) => item.licenseId },
+  { title: 'CODE', cell: (item) => item.code },
+  { title: 'MESSAGE', cell: (item) => item.message },
+];
+
+function counted(count: number): string {
+  return count === 1 ? '1 license' : `${count} licenses`;
+}
+
+/** ` (the first: lic_… of Ada Lovelace)` */
+function sample([first]: readonly LicenseView[]): string {
+  if (first === undefined) return '';
+  return ` (the first: ${first.licenseId}${first.customer === undefined ? '' : ` of ${first.customer}`})`;
+}

@@ -1,0 +1,78 @@
+// The options that choose licenses, of `license list` and of commands for many licenses.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { ListLicensesRequestSchema } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { LICENSE_STATES } from '../../lib/presentation/words.ts';
+import { parsePair, parseText } from './parse-number.ts';
+import { parseBound, timestampOf } from './parse-time.ts';
+
+export type FilterOptions = {
+  readonly app?: string;
+  readonly state?: keyof typeof LICENSE_STATES;
+  readonly hint?: string;
+  readonly customerId?: string;
+  readonly customer?: string;
+  readonly customerEmail?: string;
+  readonly customerRef?: string;
+  readonly withMetadata?: Record<string, string>;
+  readonly expiresBefore?: Date;
+  readonly expiresAfter?: Date;
+  readonly activeSince?: string;
+  readonly inactiveSince?: string;
+  readonly search?: string;
+};
+
+export type LicenseFilter = Omit<
+  MessageInitShape<typeof ListLicensesRequestSchema>,
+  'pageSize' | 'pageToken' | '$typeName' | '$unknown'
+>;
+
+/** Adds the options. A command that changes metadata has an option with that name already. */
+export function addFilter(command: Command, metadata: '--metadata' | '--with-metadata'): Command {
+  return command
+    .option('--app <app>', 'only of this app')
+    .addOption(new Option('--state <state>', 'only in this state').choices(Object.keys(LICENSE_STATES)))
+    .option('--hint <symbols>', 'only with a key that ends with these five characters')
+    .option('--customer-id <customerId>', 'only of this customer, cus_…')
+    .option('--customer <text>', 'only of customers with exactly this name')
+    .option('--customer-email <email>', 'only of customers with this email', parseText)
+    .option('--customer-ref <text>', 'only of the customer with this external reference', parseText)
+    .option(`${metadata} <name=value>`, 'only with this entry of metadata; repeatable', parsePair)
+    .option('--expires-before <when>', 'only if it expires before this day (UTC) or time', parseBound)
+    .option('--expires-after <when>', 'only if it expires on this day (UTC) or time, or later', parseBound)
+    .option('--active-since <day>', 'only if a machine used it on this day (UTC) or later', parseDay)
+    .option('--inactive-since <day>', 'only if no machine used it on this day (UTC) or later', parseDay)
+    .option(
+      '--search <text>',
+      'only with this id, key ending, or text in customer or metadata (3 characters or more)',
+      parseText,
+    );
+}
+
+export function readFilter(options: FilterOptions): LicenseFilter {
+  const { app, state, hint, customerId, customer, customerEmail, customerRef, withMetadata } = options;
+  const { expiresBefore, expiresAfter, activeSince, inactiveSince, search } = options;
+  return {
+    ...(app !== undefined && { app }),
+    ...(state !== undefined && { state: LICENSE_STATES[state] }),
+    ...(hint !== undefined && { keyHint: hint }),
+    ...(customerId !== undefined && { customerId }),
+    ...(customer !== undefined && { customer }),
+    ...(customerEmail !== undefined && { customerEmail }),
+    ...(customerRef !== undefined && { externalRef: customerRef }),
+    ...(withMetadata !== undefined && { metadata: withMetadata }),
+    ...(expiresBefore && { expiresBefore: timestampOf(expiresBefore) }),
+    ...(expiresAfter && { expiresAfter: timestampOf(expiresAfter) }),
+    ...(activeSince !== undefined && { activeSince }),
+    ...(inactiveSince !== undefined && { inactiveSince }),
+    ...(search !== undefined && { search }),
+  };
+}
+
+/** Parses a day in UTC. @throws InvalidArgumentError */
+function parseDay(text: string): string {
+  const time = new Date(`${text}T00:00:00Z`);
+  if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text))
+    return text;
+  throw new InvalidArgumentError('Give a day in UTC, such as 2026-12-31.');
+}

@@ -35,7 +35,7 @@ export function addFilter(command: Command, metadata: '--metadata' | '--with-met
     .option('--hint <symbols>', 'only with a key that ends with these five characters')
     .option('--customer-id <customerId>', 'only of this customer, cus_…')
     .option('--customer <text>', 'only of customers with exactly this name')
-    .option('--customer-email <email>', 'only of customers with this email', parseText)
+    .option('--customer-email <address>', 'only of customers with this email', parseText)
     .option('--customer-ref <text>', 'only of the customer with this external reference', parseText)
     .option(`${metadata} <name=value>`, 'only with this entry of metadata; repeatable', parsePair)
     .option('--expires-before <when>', 'only if it expires before this day (UTC) or time', parseBound)

@@ -101,9 +101,9 @@ function addTerms(update: Command): void {
       'limit of the license, which overrides the profile; repeatable',
       parseLimit,
     )
-    .option('--remove-limit <names>', 'limit of the license to remove; repeatable', parseNames)
-    .option('--feature <names>', 'feature to add; repeatable', parseNames)
-    .option('--remove-feature <names>', 'feature to remove; repeatable', parseNames)
+    .option('--remove-limit <name>', 'limit of the license to remove; repeatable', parseNames)
+    .option('--feature <name>', 'feature to add; repeatable', parseNames)
+    .option('--remove-feature <name>', 'feature to remove; repeatable', parseNames)
     .addOption(
       new Option(
         '--expires <when>',
@@ -117,7 +117,7 @@ function addTerms(update: Command): void {
       parseLeaseDays,
     )
     .option('--metadata <name=value>', 'entry of your own data to set; repeatable', parsePair)
-    .option('--remove-metadata <names>', 'entry of your own data to remove; repeatable', parseNames)
+    .option('--remove-metadata <name>', 'entry of your own data to remove; repeatable', parseNames)
     .option(
       '--sign-metadata <names>',
       'entry of your own data that signed licenses contain; repeatable',
@@ -169,7 +169,7 @@ export function addRenewVerb(license: Command, commandContext: CommandContext): 
 function addOnce(command: Command): Command {
   return command
     .option(
-      '--idempotency-key <text>',
+      '--idempotency-key <key>',
       'value of your own, such as an order number: a repeated command with it changes nothing more',
       parseText,
     )

@@ -144,7 +144,7 @@ describe('hubctl with a hub', function () {
       '--app',
       'demo',
       '--lease-days',
-      '0',
+      '36501',
       '--limit',
       '9=1',
     );

@@ -33,11 +33,16 @@ describe('views', () => {
       seats: { limit: -1, used: 2 },
       limits: { projects: -1n, exports: 9007199254740991n },
       createdAt: ISSUED,
+      termsVersion: 1,
+      keyGeneration: 1,
+      keyDerivable: true,
     });
     const view = licenseView(license);
     expect(JSON.stringify(view)).to.equal(
       '{"licenseId":"lic_1","app":"demo","keyHint":"ABCDE","state":"active","seats":-1,"seatsUsed":2,' +
-        '"limits":{"exports":9007199254740991,"projects":-1},"createdAt":"2026-03-01T10:30:00.250Z"}',
+        '"limits":{"exports":9007199254740991,"projects":-1},"ownLimits":{},"features":[],"graceDays":0,' +
+        '"createdAt":"2026-03-01T10:30:00.250Z","metadata":{},"signedMetadata":[],"termsVersion":1,' +
+        '"keyGeneration":1,"keyDerivable":true}',
     );
   });
 });

@@ -17,7 +17,7 @@ import { createReading } from '../../lib/presentation/metric-reading.ts';
 import type { CommandContext } from '../command-context.ts';
 import { transportTo } from '../connect/connection.ts';
 import type { Target } from '../connect/target.ts';
-import { coreTrust } from '../serve/core-transport.ts';
+import { coreTrust, gatewayRoleProblem } from '../serve/core-transport.ts';
 import { redisSource } from '../serve/redis-connection.ts';
 import type { Settings } from '../serve/setting-table.ts';
 import { readSettings } from '../serve/settings.ts';
@@ -157,6 +157,9 @@ async function checkHub(
     const caller = await createClient(AccessService, transportTo(target)).getCaller({});
     const clock = caller.hubTime && checkClock('hub', timestampDate(caller.hubTime));
     if (clock && clock.state !== 'ok') return clock;
+    const wrong =
+      whenStopped === 'failed' ? gatewayRoleProblem(caller, target.token !== undefined) : undefined;
+    if (wrong !== undefined) return failed('hub', wrong.problem, wrong.remedy);
     return ok('hub', `version ${caller.hubVersion} answers at ${target.server}, token "${caller.name}"`);
   } catch (error) {
     const { describeError } = await import('../errors/describe-error.ts');

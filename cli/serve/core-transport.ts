@@ -4,25 +4,39 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import { Code, ConnectError, createClient, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
-import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
+import { Role } from '../../gen/hub/access/v1/access_pb.ts';
+import { AccessService, type GetCallerResponse } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
+import { ROLES, wordFor } from '../../lib/presentation/words.ts';
 import { traceCoreCalls } from '../../lib/tracing/spans.ts';
 import { type Trust, tlsOptions } from '../connect/trust.ts';
 import type { Settings } from './setting-table.ts';
 
-/** @throws Error if a core refuses the token or the certificate */
+/** @throws Error if a core refuses the token or the certificate, or gives it the role of another program */
 export async function openCore(settings: Settings): Promise<Transport> {
   const { coreUrl, coreToken } = settings;
   const transport = coreTransport(settings, coreToken);
   // Wait for a core that is away. A core that refuses the token will not change its mind.
-  await createClient(AccessService, transport)
+  const proof = coreToken === undefined ? 'HUB_CORE_CLIENT_CERT' : 'HUB_CORE_TOKEN';
+  const caller = await createClient(AccessService, transport)
     .getCaller({})
     .catch((error) => {
-      if (ConnectError.from(error).code !== Code.Unauthenticated) return;
-      const proof = coreToken === undefined ? 'HUB_CORE_CLIENT_CERT' : 'HUB_CORE_TOKEN';
+      if (ConnectError.from(error).code !== Code.Unauthenticated) return undefined;
       throw new Error(`${proof}: not accepted by the core at ${coreUrl}`);
     });
+  const wrong = caller && gatewayRoleProblem(caller, coreToken !== undefined);
+  if (wrong !== undefined) throw new Error(`${proof}: ${wrong.problem}: ${wrong.remedy}`);
   return transport;
+}
+
+/** Why a separate gateway cannot use the rights of this caller; undefined if it can. */
+export function gatewayRoleProblem({ role }: Pick<GetCallerResponse, 'role'>, hasToken: boolean) {
+  if (role === Role.GATEWAY || role === Role.ADMIN) return undefined;
+  const option = hasToken ? '--name gateway' : '--certificate-subject SUBJECT';
+  return {
+    problem: `its role is ${wordFor(ROLES, role)}, and a gateway needs the role gateway`,
+    remedy: `create a token with that role at the core: hubctl token create --role gateway ${option}`,
+  };
 }
 
 /** Calls with the token, or without one as the caller itself. */

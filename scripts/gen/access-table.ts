@@ -19,7 +19,10 @@ function tableOf(service: DescService): string {
 
 function rowOf(method: DescMethod): string {
   const rule = accessRule(method);
-  const roles = ROLES.map((role) => (rule.public || rule.roles.has(role) ? '✓' : ''));
+  const roles = ROLES.map((role) => {
+    if (rule.public || rule.roles.has(role)) return '✓';
+    return rule.appScopedRoles.has(role) ? 'app' : '';
+  });
   const cells = [`\`${method.name}\``, ...roles, rule.public ? 'no token needed' : limits(method)];
   return `| ${cells.join(' | ')} |`;
 }

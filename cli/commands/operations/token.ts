@@ -42,7 +42,7 @@ export function registerToken(program: Command, commandContext: CommandContext):
     summary: 'create a token',
     description: 'Creates a token and prints it. It is not shown again.',
     notes: [
-      'Roles: admin may do everything; operator handles daily operations; service is for programs; viewer reads; monitor reads metrics only. With --app or --slot, the token can access these apps and slots only.',
+      'Roles: admin may do everything; operator handles daily operations; service is for programs, such as a shop; viewer reads; monitor reads metrics only; gateway is for a gateway in a process of its own. With --app or --slot, the token can access these apps and slots only.',
       'If the internal port asks for client certificates, a certificate can replace the token. `openssl x509 -in client.crt -noout -subject -nameopt RFC2253,-esc_msb` prints its subject.',
     ],
     examples: [

@@ -17,11 +17,12 @@ import { expect } from 'chai';
 import { createAuthenticate } from '../../../core/access/authenticate.ts';
 import { createAuthorizeInterceptor } from '../../../core/access/authorize.ts';
 import { type Caller, callerKey } from '../../../core/access/caller.ts';
+import type { Scope } from '../../../core/access/entities.ts';
 import type { FindCaller } from '../../../core/access/find-caller.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { AccessSchema, access, Role } from '../../../gen/hub/access/v1/access_pb.ts';
 
-const ROLE_NAMES = ['admin', 'operator', 'service', 'viewer', 'monitor'] as const;
+const ROLE_NAMES = ['admin', 'operator', 'service', 'viewer', 'monitor', 'gateway'] as const;
 
 describe('an RPC', () => {
   it('without an access option is refused for everybody, including admins', async () => {
@@ -35,6 +36,14 @@ describe('an RPC', () => {
     expect(await callAs('admin', method)).to.equal('called');
     expect(await callAs('operator', method)).to.equal(Code.PermissionDenied);
     expect(await callAs(undefined, method)).to.equal(Code.Unauthenticated);
+  });
+
+  it('for a role with an app requires a token that is limited to apps', async () => {
+    const method = makeMethod(create(AccessSchema, { appScopedRoles: [Role.SERVICE] }));
+    expect(await callAs('service', method)).to.equal(Code.PermissionDenied);
+    expect(await callAs('service', method, { apps: [], slots: ['a'] })).to.equal(Code.PermissionDenied);
+    expect(await callAs('service', method, { apps: ['a'], slots: [] })).to.equal('called');
+    expect(await callAs('viewer', method, { apps: ['a'], slots: [] })).to.equal(Code.PermissionDenied);
   });
 
   it('that names the unspecified role allows nobody by it', async () => {
@@ -102,8 +111,12 @@ function authorizeBy(byToken: FindCaller['byToken']): Interceptor {
   return createAuthorizeInterceptor(createAuthenticate({ findCaller, clock: systemClock }), async () => {});
 }
 
-async function callAs(role: Caller['role'] | undefined, method: DescMethod): Promise<'called' | Code> {
-  const authorize = authorizeBy(async () => role && { name: 'test', role });
+async function callAs(
+  role: Caller['role'] | undefined,
+  method: DescMethod,
+  scope?: Scope,
+): Promise<'called' | Code> {
+  const authorize = authorizeBy(async () => role && { name: 'test', role, ...(scope && { scope }) });
   try {
     await run(authorize, requestFor(method, role && 'Bearer hub_1'));
     return 'called';

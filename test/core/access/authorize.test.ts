@@ -24,6 +24,7 @@ const ROLES = {
   service: Role.SERVICE,
   viewer: Role.VIEWER,
   monitor: Role.MONITOR,
+  gateway: Role.GATEWAY,
 } as const;
 type RoleName = keyof typeof ROLES;
 type Verdict = 'admitted' | 'unauthenticated' | 'permission denied';

@@ -88,7 +88,7 @@ describe('a limited token', function () {
         const call = (by: string, things: Things) =>
           outcome(by, method, requestWith(path, things[about] ?? ''));
         expect(await call(token, inside), 'inside').to.equal('admitted');
-        const otherOnly = about <= Subject.SEAT ? slotOnly : appOnly;
+        const otherOnly = about <= Subject.SEAT || about === Subject.CUSTOMER ? slotOnly : appOnly;
         expect(await call(otherOnly, inside), 'inside, of the other kind').to.equal('not there');
         expect(await call(token, outside), 'outside').to.equal('not there');
         if (about in nobodys) expect(await call(token, nobodys), "nobody's").to.equal('not there');
@@ -133,7 +133,8 @@ describe('a limited token', function () {
 
   async function makeThings(gateway: GatewayName): Promise<Things> {
     const { hub, admin } = payments;
-    const { app, licenseId, licenseKey } = await issueLicense(hub.admin);
+    const { app, licenseId, licenseKey } = await issueLicense(hub.admin, { customer: gateway });
+    const { license } = await hub.admin.getLicense({ licenseId });
     await activate(hub.gatewayUrl, licenseKey, 'machine-1');
     const { seats } = await hub.admin.listSeats({ licenseId });
     const session = await createSession(payments, gateway);
@@ -147,6 +148,7 @@ describe('a limited token', function () {
       [Subject.LICENSE]: licenseId,
       [Subject.LICENSE_KEY]: licenseKey,
       [Subject.SEAT]: seats[0]?.seatId ?? '',
+      [Subject.CUSTOMER]: license?.customerId ?? '',
       [Subject.SLOT]: slot,
       [Subject.CHARGE_SESSION]: session.sessionId,
       [Subject.CALLBACK]: callbacks[0]?.callbackId ?? '',

@@ -272,12 +272,13 @@ describe('the metrics of a hub', function () {
         [Role.VIEWER, []],
         [Role.OPERATOR, []],
         [Role.SERVICE, []],
+        [Role.GATEWAY, []],
         [Role.VIEWER, [app]],
       ] as const) {
         const { token } = await createToken(role, [...apps]);
         statuses.push(await statusWith(token));
       }
-      expect(statuses).to.deep.equal([200, 200, 403, 403]);
+      expect(statuses).to.deep.equal([200, 200, 403, 403, 403]);
     });
 
     it('by GET and HEAD only, and only with a token', async () => {

@@ -1,9 +1,12 @@
 // The tiers apart: a core and a gateway in processes of their own answer as one process does.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
+import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
+import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
-import { startHub, type TestHub } from '../../support/hub/hub.ts';
+import { startHub, type TestHub, transportTo } from '../../support/hub/hub.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
 import { issueLicense } from '../../support/hub/license.ts';
 import { scrape } from '../../support/hub/metrics.ts';
@@ -25,12 +28,12 @@ describe('a gateway and a core in two processes', function () {
       DATABASE_URL: whole.databaseUrl,
       HUB_MASTER_KEY_FILE: join(whole.dataDir, 'master.key'),
     });
-    const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    const gatewayToken = await createToken(Role.GATEWAY);
     gateway = await spawnHub({
       HUB_ROLE: 'gateway',
       HUB_DATA_DIR: '/nonexistent/hub',
       HUB_CORE_URL: core.rpcUrl,
-      HUB_CORE_TOKEN: token,
+      HUB_CORE_TOKEN: gatewayToken,
     });
   });
   after(async () => {
@@ -38,6 +41,27 @@ describe('a gateway and a core in two processes', function () {
     await core?.stop();
     await whole?.stop();
     await discard(dataDir);
+  });
+
+  const createToken = async (role: Role): Promise<string> => {
+    const admin = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    const tokens = createClient(TokenService, transportTo(core.rpcUrl, admin));
+    return (await tokens.createToken({ role })).token;
+  };
+
+  it('end at once if the gateway has the token of another role', async () => {
+    const started = spawnHub({
+      HUB_ROLE: 'gateway',
+      HUB_DATA_DIR: '/nonexistent/hub',
+      HUB_CORE_URL: core.rpcUrl,
+      HUB_CORE_TOKEN: await createToken(Role.SERVICE),
+    });
+    const failure = await started.then(
+      () => 'it started',
+      (error) => String(error),
+    );
+    expect(failure).to.contain('HUB_CORE_TOKEN: its role is service');
+    expect(failure).to.contain('hubctl token create --role gateway');
   });
 
   /** What a desktop application and its mistakes get to see, from a license of one seat. */

@@ -5,7 +5,7 @@ export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer
   ? Known
   : { readonly aborted: boolean };
 
-/** Rejects when the signal is aborted, even if `work` ignores the signal. */
+/** Rejects when the signal is aborted, even if `work` ignores the signal. @internal */
 export function unlessAborted<T>(signal: Signal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) reject(signal.reason);

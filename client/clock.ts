@@ -10,6 +10,7 @@ export type Clock = {
   timer(run: () => void, ms: number): () => void;
 };
 
+/** @internal */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -89,6 +89,7 @@ export class LicenseError extends Error {
   }
 }
 
+/** @internal */
 export function isErrorCode(text: string): text is LicenseErrorCode {
   return isOneOf(RETRYABLE_CODES, text) || isOneOf(PERMANENT_CODES, text);
 }

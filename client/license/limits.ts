@@ -3,6 +3,7 @@
 /** Limits by name; -1 means unlimited. */
 export type Limits = { readonly [name: string]: number };
 
+/** @internal */
 export const UNLIMITED = -1;
 
 /**
@@ -13,7 +14,7 @@ export function hasRoom(limits: Limits, name: string, used: number): boolean {
   return limit === UNLIMITED || used < limit;
 }
 
-/** Reads limits from JSON and freezes them; undefined if they are not named integers. */
+/** Reads limits from JSON and freezes them; undefined if they are not named integers. @internal */
 export function readLimits(value: unknown): Limits | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const entries = Object.entries(value);
@@ -22,5 +23,5 @@ export function readLimits(value: unknown): Limits | undefined {
   return Object.freeze(Object.fromEntries(entries));
 }
 
-/** A letter, then up to 63 letters, digits, dots, dashes and underscores. */
+/** A letter, then up to 63 letters, digits, dots, dashes and underscores. @internal */
 export const LIMIT_NAME = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/;

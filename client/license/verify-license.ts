@@ -7,7 +7,7 @@ import { readLimits } from './limits.ts';
 import type { PublicPoint } from './public-key.ts';
 import { parseRfc3339 } from './rfc3339.ts';
 import type { Metadata, SignedLicense } from './signed-license.ts';
-import { isJsonObject, type JsonObject } from './strict-json.ts';
+import { isJsonObject, isTexts, type JsonObject } from './strict-json.ts';
 import type { TrustAnchor } from './trust-anchor.ts';
 
 /** What a valid license must match. */
@@ -61,10 +61,10 @@ function withMethods(value: JsonObject): SignedLicense {
 }
 
 const SIGNATURE_BYTES = 64;
-const TEXTS = ['licenseId', 'seatId', 'issuedAt'];
+const TEXTS = ['licenseId', 'seatId'];
+const OPTIONAL_TEXTS = ['customer'];
+const TIMES = ['issuedAt'];
 const OPTIONAL_TIMES = ['expiresAt', 'graceEndsAt', 'leaseExpiresAt'];
-const OPTIONAL_TEXTS = ['customer', ...OPTIONAL_TIMES];
-const TIMES = ['issuedAt', ...OPTIONAL_TIMES];
 
 /** Accepts unknown members, because a later hub may sign more. */
 function checkMembers(license: JsonObject): void {
@@ -72,7 +72,7 @@ function checkMembers(license: JsonObject): void {
   for (const name of [...TEXTS, ...OPTIONAL_TEXTS.filter(given)]) {
     if (typeof license[name] !== 'string') throw malformed(`${name} is not a string`);
   }
-  for (const name of TIMES.filter(given)) {
+  for (const name of [...TIMES, ...OPTIONAL_TIMES.filter(given)]) {
     if (parseRfc3339(license[name]) === undefined) throw malformed(`${name} is not a timestamp`);
   }
   if (given('limits') && readLimits(license['limits']) === undefined) {
@@ -85,10 +85,6 @@ function checkMembers(license: JsonObject): void {
   if (given('termsVersion') && !Number.isSafeInteger(license['termsVersion'])) {
     throw malformed('termsVersion is not an integer');
   }
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
 function isMetadata(value: unknown): value is Metadata {

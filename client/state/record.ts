@@ -5,7 +5,7 @@ import type { UnconfirmedRefusal } from '../hub/unconfirmed-refusal.ts';
 import { encodeBase64url } from '../license/base64url.ts';
 import { type PublicPoint, pointOfJwk, sha256 } from '../license/public-key.ts';
 import { parseRfc3339 } from '../license/rfc3339.ts';
-import { isJsonObject, type JsonObject, parseJsonObject } from '../license/strict-json.ts';
+import { isJsonObject, isTexts, type JsonObject, parseJsonObject } from '../license/strict-json.ts';
 import { type EndCode, isEndCode } from '../verdict/reasons.ts';
 
 /**
@@ -84,10 +84,6 @@ function isEnd(value: unknown): boolean {
 function isUnconfirmedRefusal(value: unknown): boolean {
   if (!isJsonObject(value) || !isEndCode(value['code'])) return false;
   return parseRfc3339(value['since']) !== undefined && Number.isInteger(value['answers']);
-}
-
-function isTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.every((text) => typeof text === 'string');
 }
 
 function unreadable(what: string): LicenseError {

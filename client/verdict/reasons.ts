@@ -26,16 +26,18 @@ export const UNUSABLE_REASONS = [
 
 export type UnusableReason = (typeof UNUSABLE_REASONS)[number];
 
-export const UNLICENSED_REASONS = [
+export type UnlicensedReason = 'no_license' | EndCode | 'lease_over' | 'clock_set_back' | UnusableReason;
+
+/** @internal */
+export const UNLICENSED_REASONS: readonly UnlicensedReason[] = [
   'no_license',
   ...END_CODES,
   'lease_over',
   'clock_set_back',
   ...UNUSABLE_REASONS,
-] as const;
+];
 
-export type UnlicensedReason = (typeof UNLICENSED_REASONS)[number];
-
+/** @internal */
 export function isEndCode(code: unknown): code is EndCode {
   return END_CODES.some((known) => known === code);
 }

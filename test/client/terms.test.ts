@@ -1,9 +1,10 @@
 // The terms of a license in the client: features, metadata, grace, changes and suspension.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'chai';
 import type { LicenseClientOptions } from '../../client/client.ts';
 import { readRecord } from '../../client/state/record.ts';
 import { createMemoryStore } from '../../client/state/store.ts';
-import { changeTerms, resume, suspend } from '../support/hub/change-license.ts';
+import type { UpdateLicenseRequest } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { startHub, type TestHub } from '../support/hub/hub.ts';
 import { issueLicense, type TestLicense } from '../support/hub/license.ts';
 import { failureOf } from './failure-of.ts';
@@ -12,6 +13,8 @@ import { createVirtualTime, DAY, HOUR, MINUTE } from './virtual-time.ts';
 
 const OFFLINE = { hubUrl: 'http://127.0.0.1:1' };
 const ACTIVATION = 'POST /v1/activate';
+
+type NewTerms = Partial<Pick<UpdateLicenseRequest, 'features' | 'metadata' | 'graceDays' | 'expiresAt'>>;
 
 describe('the terms of a license', () => {
   let hub: TestHub;
@@ -24,8 +27,13 @@ describe('the terms of a license', () => {
     time = createVirtualTime();
   });
 
-  const change = ({ licenseId }: TestLicense, columns: Parameters<typeof changeTerms>[2]) =>
-    changeTerms(hub.databaseUrl, licenseId, columns);
+  /** Replaces the terms that are given. */
+  const change = ({ licenseId }: TestLicense, terms: NewTerms) => {
+    const paths = Object.keys(terms).map((name) =>
+      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    );
+    return hub.admin.updateLicense({ licenseId, updateMask: { paths }, ...terms });
+  };
   const machineFor = async (
     { app }: TestLicense,
     options: Partial<LicenseClientOptions> = {},
@@ -35,11 +43,9 @@ describe('the terms of a license', () => {
   };
   const activated = async (
     request: Parameters<typeof issueLicense>[1] = {},
-    columns: Parameters<typeof changeTerms>[2] = {},
     options: Partial<LicenseClientOptions> = {},
   ) => {
     const issued = await issueLicense(hub.admin, request);
-    if (Object.keys(columns).length > 0) await change(issued, columns);
     const machine = await machineFor(issued, options);
     const client = await machine.open();
     await client.activate(issued.licenseKey);
@@ -47,21 +53,21 @@ describe('the terms of a license', () => {
     return { issued, machine, client };
   };
   const inDays = (days: number): Date => new Date(time.date().getTime() + days * DAY);
+  const until = (days: number) => ({ expiresAt: timestampFromDate(inDays(days)) });
+  const suspend = ({ licenseId }: TestLicense) => hub.admin.suspendLicense({ licenseId, reason: 'not paid' });
+  const resume = ({ licenseId }: TestLicense) => hub.admin.resumeLicense({ licenseId });
 
   it('name features and metadata, also after a restart and offline', async () => {
-    const { machine } = await activated(
-      {},
-      {
-        features: ['export', 'sync'],
-        metadata: { plan: 'pro', note: 'internal' },
-        signed_metadata: ['plan'],
-      },
-    );
+    const { machine } = await activated({
+      features: ['export', 'sync'],
+      metadata: { plan: 'pro', note: 'internal' },
+      signedMetadata: ['plan'],
+    });
     const client = await machine.open(OFFLINE);
     const verdict = client.current();
     expect(verdict.features).to.deep.equal(['export', 'sync']);
     expect(verdict.license?.metadata, 'as far as it is signed').to.deep.equal({ plan: 'pro' });
-    expect(verdict.license?.termsVersion).to.equal(2);
+    expect(verdict.license?.termsVersion).to.equal(1);
     for (const has of [client.has, verdict.license?.has]) {
       expect(has?.('export')).to.equal(true);
       expect(has?.('print')).to.equal(false);
@@ -72,7 +78,7 @@ describe('the terms of a license', () => {
   });
 
   it('name no features without a valid license', async () => {
-    const { issued, machine, client } = await activated({}, { features: ['export'] });
+    const { issued, machine, client } = await activated({ features: ['export'] });
     expect((await (await machineFor(issued)).open()).has('export')).to.equal(false);
     await hub.admin.revokeLicense({ licenseId: issued.licenseId, reason: 'refund' });
     await client.recheck({ force: true });
@@ -90,8 +96,7 @@ describe('the terms of a license', () => {
 
   describe('with a grace', () => {
     it('keep the license valid after its expiry, until the grace ends', async () => {
-      const expires_at = inDays(10);
-      const { machine, client } = await activated({}, { expires_at, grace_days: 5 });
+      const { machine, client } = await activated({ ...until(10), graceDays: 5 });
       expect(client.current()).to.deep.include({ validUntil: inDays(15), inGraceUntil: undefined });
       time.advance(10 * DAY);
       const offline = await machine.open(OFFLINE);
@@ -115,8 +120,7 @@ describe('the terms of a license', () => {
 
     it('publish a verdict and check when the grace begins, which learns of a renewal', async () => {
       const { issued, machine, client } = await activated(
-        {},
-        { expires_at: inDays(0.5), grace_days: 5 },
+        { ...until(0.5), graceDays: 5 },
         { softCheckIntervalMs: 7 * DAY },
       );
       const inGrace: boolean[] = [];
@@ -124,13 +128,13 @@ describe('the terms of a license', () => {
       time.advance(0.5 * DAY);
       await client.recheck();
       expect(machine.requests).to.deep.equal([`GET /v1/status/${issued.licenseId}`]);
-      await change(issued, { expires_at: inDays(365) });
+      await change(issued, until(365));
       expect(await client.recheck({ force: true })).to.deep.include({ inGraceUntil: undefined });
       expect(inGrace).to.deep.equal([true, false]);
     });
 
     it('do not prolong a lease', async () => {
-      const { machine } = await activated({ leaseDays: 3 }, { expires_at: inDays(2), grace_days: 30 });
+      const { machine } = await activated({ leaseDays: 3, ...until(2), graceDays: 30 });
       time.advance(3 * DAY);
       expect((await machine.open(OFFLINE)).current()).to.include({ licensed: false, reason: 'lease_over' });
     });
@@ -139,7 +143,7 @@ describe('the terms of a license', () => {
   describe('that change', () => {
     it('are fetched by the next soft check, without a question', async () => {
       const { issued, machine, client } = await activated();
-      await change(issued, { features: ['export'], grace_days: 5, metadata: { plan: 'pro' } });
+      await change(issued, { features: ['export'], graceDays: 5, metadata: { plan: 'pro' } });
       time.advance(DAY);
       await client.recheck();
       expect(client.has('export')).to.equal(true);
@@ -153,14 +157,14 @@ describe('the terms of a license', () => {
     });
 
     it('are not fetched without the stored key', async () => {
-      const { issued, machine, client } = await activated({}, {}, { keepLicenseKey: false });
+      const { issued, machine, client } = await activated({}, { keepLicenseKey: false });
       await change(issued, { features: ['export'] });
       expect(await client.recheck({ force: true })).to.deep.include({ licensed: true, features: [] });
       expect(machine.requests).to.not.include(ACTIVATION);
     });
 
     it('leave the old copy if they cannot be fetched, and are fetched soon after', async () => {
-      const { issued, machine } = await activated({}, { features: ['export'] });
+      const { issued, machine } = await activated({ features: ['export'] });
       await change(issued, { features: ['export', 'sync'] });
       const broken: typeof fetch = (input, init) =>
         init?.method === 'POST' ? Promise.reject(new TypeError('cut off')) : fetch(input, init);
@@ -172,9 +176,10 @@ describe('the terms of a license', () => {
       expect((await (await machine.open()).recheck()).features).to.deep.equal(['export', 'sync']);
     });
 
-    it('leave the old copy if the key is not the current one, which is not tried again soon', async () => {
-      const { issued, machine, client } = await activated({}, { features: ['export'] });
-      await change(issued, { features: ['sync'], key_hash: Buffer.alloc(32, issued.licenseId) });
+    it('leave the old copy if the license has a new key, and the old key is not tried again soon', async () => {
+      const { issued, machine, client } = await activated({ features: ['export'] });
+      await change(issued, { features: ['sync'] });
+      await hub.admin.rekeyLicense({ licenseId: issued.licenseId });
       const verdict = await client.recheck({ force: true });
       expect(verdict).to.deep.include({ licensed: true, features: ['export'] });
       expect(verdict.problem).to.include({ code: 'license_key_unknown', isRetryable: false });
@@ -198,8 +203,8 @@ describe('the terms of a license', () => {
 
   describe('of a suspended license', () => {
     it('are not in force, are kept, and are in force again when it is resumed', async () => {
-      const { issued, machine, client } = await activated({}, { features: ['export'] });
-      await suspend(hub.databaseUrl, issued.licenseId);
+      const { issued, machine, client } = await activated({ features: ['export'] });
+      await suspend(issued);
       const verdict = await client.recheck({ force: true });
       expect(verdict).to.deep.include({ licensed: false, reason: 'license_suspended', limits: FREE });
       expect(verdict.license?.licenseId).to.equal(issued.licenseId);
@@ -210,7 +215,7 @@ describe('the terms of a license', () => {
       const offline = await machine.open(OFFLINE);
       expect(await offline.recheck({ force: true })).to.include({ reason: 'license_suspended' });
 
-      await resume(hub.databaseUrl, issued.licenseId);
+      await resume(issued);
       machine.requests.length = 0;
       time.advance(HOUR - 1);
       expect((await client.recheck()).licensed, 'asks every hour').to.equal(false);
@@ -223,36 +228,36 @@ describe('the terms of a license', () => {
     });
 
     it('are in force again without a stored key', async () => {
-      const { issued, client } = await activated({}, {}, { keepLicenseKey: false });
-      await suspend(hub.databaseUrl, issued.licenseId);
+      const { issued, client } = await activated({}, { keepLicenseKey: false });
+      await suspend(issued);
       expect((await client.recheck({ force: true })).licensed).to.equal(false);
-      await resume(hub.databaseUrl, issued.licenseId);
+      await resume(issued);
       expect((await client.recheck({ force: true })).licensed).to.equal(true);
     });
 
     it('that changed meanwhile are fetched when it is resumed', async () => {
       const { issued, client } = await activated();
-      await suspend(hub.databaseUrl, issued.licenseId);
+      await suspend(issued);
       await client.recheck({ force: true });
       await change(issued, { features: ['export'] });
-      await resume(hub.databaseUrl, issued.licenseId);
+      await resume(issued);
       await client.recheck({ force: true });
       expect(client.has('export')).to.equal(true);
     });
 
     it('are in force again after its lease has ended meanwhile', async () => {
       const { issued, client } = await activated({ leaseDays: 2 });
-      await suspend(hub.databaseUrl, issued.licenseId);
+      await suspend(issued);
       await client.recheck({ force: true });
       time.advance(3 * DAY);
       expect(await client.recheck()).to.include({ reason: 'license_suspended' });
-      await resume(hub.databaseUrl, issued.licenseId);
+      await resume(issued);
       expect((await client.recheck({ force: true })).licensed).to.equal(true);
     });
 
     it('are refused to its own key too, and the seat can be released', async () => {
       const { issued, client } = await activated();
-      await suspend(hub.databaseUrl, issued.licenseId);
+      await suspend(issued);
       expect((await failureOf(client.activate(issued.licenseKey))).code).to.equal('license_suspended');
       expect(client.current()).to.include({ licensed: false, reason: 'license_suspended' });
       expect(await client.deactivate()).to.include({ licensed: false, reason: 'no_license' });
@@ -261,7 +266,7 @@ describe('the terms of a license', () => {
 
     it('end if it is revoked', async () => {
       const { issued, machine, client } = await activated();
-      await suspend(hub.databaseUrl, issued.licenseId);
+      await suspend(issued);
       await client.recheck({ force: true });
       await hub.admin.revokeLicense({ licenseId: issued.licenseId, reason: 'refund' });
       const verdict = await client.recheck({ force: true });
@@ -275,16 +280,16 @@ describe('the terms of a license', () => {
       await hub.admin.revokeLicense({ licenseId: issued.licenseId, reason: 'mistake' });
       await client.recheck({ force: true });
       await hub.admin.reinstateLicense({ licenseId: issued.licenseId });
-      await suspend(hub.databaseUrl, issued.licenseId);
+      await suspend(issued);
       expect(await client.recheck({ force: true })).to.include({ reason: 'license_suspended' });
-      await resume(hub.databaseUrl, issued.licenseId);
+      await resume(issued);
       expect((await client.recheck({ force: true })).licensed).to.equal(true);
     });
 
     it('are in force for a record that was restored, until the next soft check', async () => {
       const { issued, machine, client } = await activated();
       const before = await machine.store.load();
-      await suspend(hub.databaseUrl, issued.licenseId);
+      await suspend(issued);
       await client.recheck({ force: true });
       const restored = await machine.open({ store: createMemoryStore(before) });
       expect(restored.current().licensed).to.equal(true);

@@ -5,7 +5,6 @@ import { Client } from 'pg';
 import { pino } from 'pino';
 import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from '../../../gateway/problem.ts';
 import { createGateway, type Gateway, type GatewayOptions } from '../../../gateway/server/server.ts';
-import { changeTerms, suspend } from '../../support/hub/change-license.ts';
 import { startHub, type TestHub, transportTo } from '../../support/hub/hub.ts';
 import { issueLicense } from '../../support/hub/license.ts';
 import { until } from '../../support/until.ts';
@@ -111,16 +110,15 @@ describe('the OpenAPI document', function () {
     const terms = {
       features: ['export'],
       metadata: { plan: 'pro' },
-      signed_metadata: ['plan'],
-      grace_days: 5,
+      signedMetadata: ['plan'],
+      graceDays: 5,
     };
-    for (const about of [{}, { expiresAt, limits, leaseDays: 30, customer: 'Ada Lovelace' }]) {
+    for (const about of [{}, { ...terms, expiresAt, limits, leaseDays: 30, customer: 'Ada Lovelace' }]) {
       const { licenseKey, licenseId } = await issueLicense(hub.admin, {
         ...about,
         app: 'photo-lab',
         seatLimit: 1,
       });
-      if ('customer' in about) await changeTerms(hub.databaseUrl, licenseId, terms);
       const seat = { licenseKey, machineFingerprint: 'laptop-1' };
       const { value } = await granted('activate', {
         body: { ...seat, machineLabel: 'Laptop', appVersion: '2.14.0' },
@@ -150,7 +148,7 @@ describe('the OpenAPI document', function () {
     await refused('license_revoked', 'activate', { body: unseated });
     await refused('license_revoked', 'checkStatus', { parameters: { licenseId } });
     const suspended = await issueLicense(hub.admin);
-    await suspend(hub.databaseUrl, suspended.licenseId);
+    await hub.admin.suspendLicense({ licenseId: suspended.licenseId, reason: 'not paid' });
     await refused('license_suspended', 'activate', {
       body: { ...unseated, licenseKey: suspended.licenseKey },
     });
@@ -161,7 +159,11 @@ describe('the OpenAPI document', function () {
     now = new Date(now.getTime() + 60_000);
     await refused('license_expired', 'activate', { body: { ...unseated, licenseKey: expiring.licenseKey } });
     await refused('license_expired', 'checkStatus', { parameters: { licenseId: expiring.licenseId } });
-    await changeTerms(hub.databaseUrl, expiring.licenseId, { grace_days: 1 });
+    await hub.admin.updateLicense({
+      licenseId: expiring.licenseId,
+      updateMask: { paths: ['grace_days'] },
+      graceDays: 1,
+    });
     const { value } = await granted('checkStatus', { parameters: { licenseId: expiring.licenseId } });
     expect(value).to.include.keys('expiresAt', 'graceEndsAt');
     for (const id of ['getPublicKey', 'getJwks', 'getFreeLimits']) {

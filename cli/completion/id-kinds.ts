@@ -11,6 +11,7 @@ const KINDS: Readonly<Record<string, readonly [noun: string, command: string]>> 
   fee: ['a fee rule', 'fee list'],
   cus: ['a customer', 'customer show'],
   tok: ['a service token', 'token list'],
+  ksec: ['a key secret', 'key list-secrets'],
 };
 
 const PREFIX_OF_FIELD: Readonly<Record<string, string>> = {

@@ -5,8 +5,8 @@ import { requireField } from '../connect/require-field.ts';
 import type { DemoLicense } from '../views/licensing/demo-license.ts';
 
 /**
- * Creates the app `demo` (kept if it exists) with the profiles `free` and `pro`, and issues a license. A key
- * is shown only when it is issued, so each call issues another license.
+ * Creates the app `demo` (kept if it exists) with the profiles `free` and `pro`, and issues a
+ * license. Each call issues another one.
  */
 export async function seedDemo(admin: Client<typeof LicenseAdminService>): Promise<DemoLicense> {
   const app = 'demo';

@@ -30,7 +30,7 @@ export const ERROR = object('Error', {
   message: text('message for people'),
   field: optional(text('the option, argument or request field that caused it')),
   sessionId: optional(id('chs', 'the charge session that the request left behind')),
-  licenseIds: optional(list(id('lic'), 'issued licenses whose keys may be lost')),
+  licenseIds: optional(list(id('lic'), 'issued licenses whose keys may be missing from the output')),
   seats: optional(withDescription(SEATS, 'the seats of the license')),
   violations: optional(list(VIOLATION, 'the validation rules that the request violates')),
   stack: optional(text('the stack trace, with --debug')),

@@ -44,7 +44,7 @@ export function outputError(error: NodeJS.ErrnoException, mayLeave: boolean): Cl
 
 /** A failure after part of the work was done: described like its `cause`, followed by `message`. */
 export class PartialFailure extends Error {
-  /** Issued licenses whose keys may be lost. */
+  /** Issued licenses whose keys may be missing. */
   readonly licenseIds: readonly string[];
 
   constructor(message: string, cause: unknown, licenseIds: readonly string[] = []) {

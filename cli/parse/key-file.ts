@@ -8,7 +8,7 @@ import type { IssuedView } from '../views/licensing/license.ts';
 const HEADER = ['licenseId', 'licenseKey', 'app', 'seats', 'limitProfile', 'limits', 'customer', 'expiresAt'];
 
 export type KeyFile = Pick<ResultsFile, 'isStandardOutput' | 'close'> & {
-  /** Appends rows and waits until the disk has them: the hub does not show these keys again. */
+  /** Appends rows and waits until the disk has them. */
   append(issued: readonly IssuedView[]): Promise<void>;
 };
 

@@ -31,11 +31,14 @@ export function addOutFile(command: Command, what: string): Command {
     .option('--force', 'overwrite an existing file');
 }
 
-export const expiresOption = (): Option =>
+/** @param parse Parses the value; by default to a Date. */
+export const expiresOption = (
+  parse: (text: string) => unknown = (text) => parseExpiry(text, new Date()),
+): Option =>
   new Option(
     '--expires <when>',
     'last day, to its end in UTC (2026-12-31), RFC 3339 time, or duration (30d, 2w, 1y); default: never',
-  ).argParser((text) => parseExpiry(text, new Date()));
+  ).argParser(parse);
 
 export const credentialsOption = (): Option =>
   new Option('--credentials-file <file>', 'JSON file of the credentials, or - for standard input');

@@ -41,7 +41,7 @@ describe('hubctl key issue when stopped', function () {
   const issuedTo = async (customer: string): Promise<string[]> => {
     const rows = await query<{ hint: string }>(
       hub.databaseUrl,
-      `select key_hint as hint from license where customer = $1`,
+      `select key_hint as hint from license where customer_id = (select id from customer where name = $1)`,
       [customer],
     );
     return rows.map(({ hint }) => hint).sort();

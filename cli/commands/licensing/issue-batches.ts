@@ -13,7 +13,7 @@ export type IssueRequest = Omit<
 >;
 
 /** The largest batch that the hub accepts. */
-const BATCH = 1000;
+export const BATCH = 1000;
 /** Calls in flight besides the current batch: the hub generates keys while its database writes others. */
 const AHEAD = 2;
 
@@ -26,13 +26,22 @@ export type Issuing = {
   waiting(): readonly IssuedLicense[];
   /**
    * Each batch once it is committed; a batch is atomic. The hub works on the next ones meanwhile, so a loop
-   * that ends early loses keys: those in `waiting`, after `stop`.
+   * that ends early misses keys: those in `waiting`, after `stop`.
    */
   readonly batches: AsyncIterable<readonly IssuedLicense[]>;
 };
 
+/** The first batch has the key itself. The same command derives the same keys when it is repeated. */
+function batchKey(idempotencyKey: string, batch: number): string {
+  return batch === 0 ? idempotencyKey : `${idempotencyKey}/${batch + 1}`;
+}
+
 /** Issues `count` licenses. Starts when `batches` is first read. */
 export function issueLicenses({ admin }: Pick<Hub, 'admin'>, request: IssueRequest, count: number): Issuing {
+  const { idempotencyKey } = request;
+  const repeatable = (batch: number) =>
+    idempotencyKey !== undefined && { idempotencyKey: batchKey(idempotencyKey, batch) };
+  let nth = 0;
   let asked = 0;
   let wanted = count;
   let issued = 0;
@@ -42,11 +51,13 @@ export function issueLicenses({ admin }: Pick<Hub, 'admin'>, request: IssueReque
     const next = Math.min(BATCH, wanted - asked);
     if (next <= 0) return undefined;
     asked += next;
-    const answer = admin.issueLicenses({ ...request, count: next }).then(({ licenses }) => {
-      issued += licenses.length;
-      waiting.add(licenses);
-      return licenses;
-    });
+    const answer = admin
+      .issueLicenses({ ...request, ...repeatable(nth++), count: next })
+      .then(({ licenses }) => {
+        issued += licenses.length;
+        waiting.add(licenses);
+        return licenses;
+      });
     const told = answer.catch(() => {}).finally(() => underWay.delete(told)); // the reader of the batch gets the error
     underWay.add(told);
     return answer;

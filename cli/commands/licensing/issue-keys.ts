@@ -1,7 +1,8 @@
-// Issues licenses, and names those whose keys may be lost on the way to the terminal or the file.
+// Issues licenses, and names those whose keys may not have reached the terminal or the file.
 
+import type { CalendarPeriod } from '../../../lib/presentation/calendar.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { CliError, EXIT, PartialFailure } from '../../errors/failure.ts';
+import { CliError, EXIT, PartialFailure, usageError } from '../../errors/failure.ts';
 import { integer, list, object, optional, text, type ValueOf } from '../../output/json-schema.ts';
 import { bar } from '../../output/progress.ts';
 import type { Column } from '../../output/table.ts';
@@ -14,19 +15,27 @@ import {
   type IssuedView,
   issuedView,
 } from '../../views/licensing/license.ts';
-import { type IssueRequest, issueLicenses } from './issue-batches.ts';
+import { BATCH, type IssueRequest, issueLicenses } from './issue-batches.ts';
 
-const ONCE = 'This is the only time the key is shown: the hub keeps a hash. Store it now.';
+const SHOWN_AGAIN = 'The hub stores no key. `hubctl license key` shows it again.';
 
 export type IssueOptions = {
   readonly app: string;
-  readonly seats: number;
+  readonly seats?: number;
   readonly profile?: string;
   readonly limit?: Record<string, bigint>;
-  readonly expires?: Date;
-  readonly customer?: string;
+  readonly feature?: readonly string[];
+  readonly expires?: { readonly at: Date; readonly isDuration: boolean };
+  readonly validFor?: CalendarPeriod;
+  readonly graceDays?: number;
   readonly leaseDays?: number;
+  readonly customerId?: string;
+  readonly customer?: string;
+  readonly customerEmail?: string;
+  readonly metadata?: Record<string, string>;
+  readonly signMetadata?: readonly string[];
   readonly count?: number;
+  readonly idempotencyKey?: string;
   readonly out?: string;
   readonly force?: true;
 };
@@ -47,6 +56,7 @@ const WRITTEN_FIELDS: readonly Column<ValueOf<typeof ISSUED_LICENSES>>[] = [
 
 export async function issueKeys(commandContext: CommandContext, options: IssueOptions): Promise<void> {
   const { out } = commandContext;
+  requireRepeatable(options);
   if (options.out !== undefined) return issueToFile(commandContext, options, options.out);
   await issue(commandContext, options, 'printed', async (batches) => {
     if (options.count === undefined && !out.json()) {
@@ -56,7 +66,25 @@ export async function issueKeys(commandContext: CommandContext, options: IssueOp
       await out.list(batches, ISSUED_COLUMNS, { ofChange: true, within });
     }
   });
-  out.note(ONCE);
+  out.note(SHOWN_AGAIN);
+}
+
+/** Leaves room for the numbers of the batches: the hub takes 128 characters. */
+const MAX_KEY_OF_BATCHES = 120;
+
+/** @throws CliError (usage) if a repeated command would be another request */
+function requireRepeatable({ idempotencyKey, expires, count = 1 }: IssueOptions): void {
+  if (idempotencyKey === undefined) return;
+  if (expires?.isDuration) {
+    throw usageError(
+      'With --idempotency-key, give --expires as a date or time: a duration differs each time.',
+    );
+  }
+  if (count > BATCH && idempotencyKey.length > MAX_KEY_OF_BATCHES) {
+    throw usageError(
+      `--idempotency-key has at most ${MAX_KEY_OF_BATCHES} characters with --count above ${BATCH}.`,
+    );
+  }
 }
 
 async function issueToFile(
@@ -93,7 +121,7 @@ async function issueToFile(
 
 type Deliver = (batches: AsyncIterable<IssuedView[]>) => Promise<void>;
 
-/** Issues licenses and delivers each batch. If it fails or is interrupted, the error names the licenses whose keys may be lost. */
+/** Issues licenses and delivers each batch. If it fails or is interrupted, the error names the licenses whose keys may be missing. */
 async function issue(
   commandContext: CommandContext,
   options: IssueOptions,
@@ -118,11 +146,12 @@ async function issue(
   }
   const sofar = (readerLeft = false): Issued => {
     const unread = readerLeft ? before : [];
-    const lost = [...unread, ...latest, ...issuing.waiting().map(issuedView)];
+    const missing = [...unread, ...latest, ...issuing.waiting().map(issuedView)];
     const delivered = kept - unread.length;
-    return { total, issued: issuing.issued(), kept: delivered, lost: lost.map(({ licenseId }) => licenseId) };
+    const licenseIds = missing.map(({ licenseId }) => licenseId);
+    return { total, issued: issuing.issued(), kept: delivered, missing: licenseIds };
   };
-  // Wait for the batches in flight: their keys would be lost. A second signal ends the process at once.
+  // Wait for the batches in flight: their keys would be missing. A second signal ends the process at once.
   interruption.hold(() => `${explain(sofar(), options.app, where)} ${MORE}`);
   const stop = (): void => void issuing.stop();
   interruption.signal.addEventListener('abort', stop);
@@ -134,13 +163,13 @@ async function issue(
     const done = sofar(hasReaderLeft(error));
     if (done.issued === 0) throw error;
     const more = error instanceof CliError ? '' : ` ${MORE}`;
-    throw new PartialFailure(explain(done, options.app, where) + more, error, done.lost);
+    throw new PartialFailure(explain(done, options.app, where) + more, error, done.missing);
   } finally {
     interruption.signal.removeEventListener('abort', stop);
   }
 }
 
-/** A pipe buffers 64 KiB, less than a batch: of two batches, the first may be lost unread. */
+/** A pipe buffers 64 KiB, less than a batch: of two batches, the first may never be read. */
 function hasReaderLeft(error: unknown): boolean {
   const cause = error instanceof CliError ? error.cause : undefined;
   return cause instanceof Error && 'code' in cause && (cause.code === 'EPIPE' || cause.code === 'ECONNRESET');
@@ -153,36 +182,48 @@ type Issued = {
   readonly issued: number;
   /** The number of delivered keys. */
   readonly kept: number;
-  /** Licenses whose keys may be lost. */
-  readonly lost: readonly string[];
+  /** Licenses whose keys may be missing. */
+  readonly missing: readonly string[];
 };
 
 /** The most licenses to name one by one. */
 const NAMED = 3;
 
-/** Says how many licenses exist, where their keys are, and which to revoke because their keys may be lost. */
-function explain({ total, issued, kept, lost }: Issued, app: string, where: string): string {
+/** Says how many licenses exist, where their keys are, and how to show those that may be missing. */
+function explain({ total, issued, kept, missing }: Issued, app: string, where: string): string {
   const count = `${issued} of ${total} licenses ${issued === 1 ? 'was' : 'were'} issued`;
-  if (lost.length === 0) return `${count}; their keys are ${where}.`;
-  const [first, ...others] = lost.toSorted();
-  if (issued === 1) return `The license ${first} was issued, and its key is lost: revoke it.`;
+  if (missing.length === 0) return `${count}; their keys are ${where}.`;
+  const [first, ...others] = missing.toSorted();
+  if (issued === 1) {
+    return `The license ${first} was issued, and its key may be missing. \`hubctl license key ${first}\` shows it.`;
+  }
   const which =
-    lost.length <= NAMED
-      ? lost.join(', ')
+    missing.length <= NAMED
+      ? missing.join(', ')
       : `from ${first} to ${others.at(-1)} (\`hubctl license list --app ${app} --max ${issued}\`)`;
   const keptKeys = kept === 1 ? '1 key is' : `${kept} keys are`;
-  const lostKeys = lost.length === 1 ? '1 key' : `${lost.length} keys`;
-  return `${count}. ${keptKeys} ${where}. ${lostKeys} may be lost: revoke the licenses whose keys you do not have: ${which}.`;
+  const missingKeys = missing.length === 1 ? '1 key' : `${missing.length} keys`;
+  return `${count}. ${keptKeys} ${where}. ${missingKeys} may be missing: \`hubctl license key\` shows the key of a license: ${which}.`;
 }
 
-function request({ app, seats, profile, limit, expires, customer, leaseDays }: IssueOptions): IssueRequest {
+function request(options: IssueOptions): IssueRequest {
+  const { app, seats, profile, limit, feature, expires, validFor, graceDays, leaseDays } = options;
+  const { customerId, customer, customerEmail, metadata, signMetadata, idempotencyKey } = options;
   return {
     app,
-    seatLimit: seats,
+    seatLimit: seats ?? 0,
     limits: limit ?? {},
+    features: [...(feature ?? [])],
+    metadata: metadata ?? {},
+    signedMetadata: [...(signMetadata ?? [])],
     ...(profile !== undefined && { limitProfile: profile }),
+    ...(customerId !== undefined && { customerId }),
     ...(customer !== undefined && { customer }),
+    ...(customerEmail !== undefined && { customerEmail }),
+    ...(graceDays !== undefined && { graceDays }),
     ...(leaseDays !== undefined && { leaseDays }),
-    ...(expires !== undefined && { expiresAt: timestampOf(expires) }),
+    ...(validFor && { validFor }),
+    ...(expires !== undefined && { expiresAt: timestampOf(expires.at) }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
   };
 }

@@ -4,6 +4,7 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { LICENSE, LICENSE_FIELDS, licenseView } from '../../views/licensing/license.ts';
+import { addLicenseKeyVerbs } from './license-key.ts';
 import { addListVerb } from './license-list.ts';
 import {
   addReinstateVerb,
@@ -24,6 +25,7 @@ export function registerLicense(program: Command, commandContext: CommandContext
   });
   addListVerb(license, commandContext);
   addShowVerb(license, commandContext);
+  addLicenseKeyVerbs(license, commandContext);
   addUpdateVerb(license, commandContext);
   addRenewVerb(license, commandContext);
   addSuspendVerb(license, commandContext);

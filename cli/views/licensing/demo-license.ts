@@ -5,7 +5,7 @@ import type { Column } from '../../output/table.ts';
 export const DEMO_LICENSE = object('DemoLicense', {
   app: text('slug of the app'),
   licenseId: id('lic', 'the license'),
-  licenseKey: text('its key, shown only once'),
+  licenseKey: text('its key'),
   seats: integer('seats allowed'),
 });
 export type DemoLicense = ValueOf<typeof DEMO_LICENSE>;

@@ -77,6 +77,16 @@ export type UpdatedView = ValueOf<typeof UPDATED_LICENSE>;
 
 export type IssuedView = ValueOf<typeof ISSUED_LICENSE>;
 
+export const LICENSE_KEY = object('LicenseKey', {
+  licenseId: id('lic', 'the license'),
+  licenseKey: text('its key'),
+});
+
+export const LICENSE_KEY_FIELDS: readonly Column<ValueOf<typeof LICENSE_KEY>>[] = [
+  { title: 'License key', cell: (item) => item.licenseKey },
+  { title: 'License', cell: (item) => item.licenseId },
+];
+
 export function licenseView(license: License): LicenseView {
   const seats = requireField(license.seats, 'seats');
   return {
@@ -117,7 +127,7 @@ function validityView({ expiresAt, graceDays, graceEndsAt, validFor }: License) 
   };
 }
 
-export function issuedView(issued: IssuedLicense): IssuedView {
+export function issuedView(issued: Pick<IssuedLicense, 'license' | 'licenseKey'>): IssuedView {
   const { licenseId, ...rest } = licenseView(requireField(issued.license, 'license'));
   return { licenseId, licenseKey: issued.licenseKey, ...rest };
 }

@@ -31,17 +31,18 @@ export function createKeySecretAdmin({ db, sealer, clock }: KeySecretAdminOption
   return {
     /** Newest first. */
     async list(): Promise<ListedKeySecret[]> {
-      const { rows } = await db.pool.query<ListedKeySecret>({
+      const { rows } = await db.pool.query<Omit<ListedKeySecret, 'createdAt'> & { createdAtMs: number }>({
         name: 'list_key_secrets',
         // license_key_secret_idx
-        text: `select k.id, k.retired_at is null as active, k.created_at as "createdAt", n.licenses::int
+        text: `select k.id, k.retired_at is null as active, n.licenses::int,
+                 (extract(epoch from k.created_at) * 1000)::float8 as "createdAtMs"
                from key_secret k, lateral (
                  select count(*) as licenses
                  from (select from license where key_secret_id = k.id limit ${MAX_COUNTED}) counted
                ) n
                where k.purpose = 'derivation' order by k.id desc limit ${MAX_SECRETS}`,
       });
-      return rows;
+      return rows.map(({ createdAtMs, ...row }) => ({ ...row, createdAt: new Date(createdAtMs) }));
     },
 
     /** Creates a new active secret and retires the previous one. @throws HubError `too_many` */

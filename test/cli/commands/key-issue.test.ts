@@ -77,10 +77,10 @@ describe('hubctl key issue', function () {
     });
   });
 
-  it('prints the key first, and warns on standard error that it is shown only once', async () => {
+  it('prints the key first, and says on standard error how to see it again', async () => {
     const { stdout, stderr } = await issue('--seats', '3');
     expect(stdout.split('\n')[0]).to.match(new RegExp(`^License key +${KEY.source}$`));
-    expect(stderr).to.contain('This is the only time the key is shown');
+    expect(stderr).to.contain('`hubctl license key` shows it again');
   });
 
   it('prints JSON of one shape, for any number of keys and any destination', async () => {
@@ -95,6 +95,59 @@ describe('hubctl key issue', function () {
     const keys = three.licenses.map((item: { licenseKey: string }) => item.licenseKey);
     expect({ issued: three.issued, keys: new Set(keys).size }).to.deep.equal({ issued: 3, keys: 3 });
     expect(written).to.deep.equal({ file, issued: 1 });
+  });
+
+  const print = async (...args: string[]) => {
+    const { code, stdout, stderr } = await issue(...args, '--output', 'json');
+    expect(code, stderr).to.equal(0);
+    return JSON.parse(stdout).licenses.map(({ licenseId, licenseKey }: Record<string, string>) => [
+      licenseId,
+      licenseKey,
+    ]);
+  };
+
+  it('sets every term of a license', async () => {
+    const terms = ['--seats', '2', '--feature', 'print,export', '--grace-days', '14', '--lease-days', 'none'];
+    const data = ['--metadata', 'edition=pro', '--metadata', 'order=a=b', '--sign-metadata', 'edition'];
+    const customer = ['--customer', 'Ada', '--customer-email', 'ada@example.com'];
+    const [[licenseId] = []] = await print(...terms, ...data, ...customer, '--valid-for', '1y6m');
+    const { license = expect.fail('no license') } = await hub.admin.getLicense({ licenseId });
+    const { features, graceDays, leaseDays, metadata, signedMetadata, validFor } = license;
+    expect({ features, graceDays, leaseDays, metadata, signedMetadata }).to.deep.equal({
+      features: ['export', 'print'],
+      graceDays: 14,
+      leaseDays: undefined,
+      metadata: { edition: 'pro', order: 'a=b' },
+      signedMetadata: ['edition'],
+    });
+    expect(validFor).to.include({ years: 1, months: 6, days: 0 });
+    const [[another] = []] = await print('--customer-id', license.customerId ?? '');
+    expect((await hub.admin.getLicense({ licenseId: another })).license?.customer).to.equal('Ada');
+  });
+
+  it('prints the same licenses and keys again for the same idempotency key', async () => {
+    const line = ['--seats', '2', '--feature', 'export', '--idempotency-key', 'ORD-1'];
+    const first = await print(...line);
+    expect(await print(...line)).to.deep.equal(first);
+    const other = await issue(...line, '--grace-days', '1', '--output', 'json');
+    expect(JSON.parse(other.stderr).error.code).to.equal('idempotency_key_reused');
+  });
+
+  it('repeats each batch of many licenses', async () => {
+    const line = ['--count', '1200', '--customer', 'Batches', '--idempotency-key', 'ORD-2'];
+    expect(await print(...line)).to.deep.equal(await print(...line));
+    expect(await count('Batches')).to.equal(1200);
+  });
+
+  it('refuses an idempotency key that a repeated command could not use', async () => {
+    const key = ['--idempotency-key', 'x'.repeat(121)];
+    const refused = [
+      await issue('--expires', '1y', '--idempotency-key', 'ORD-3'),
+      await issue(...key, '--count', '1001'),
+      await issue('--expires', '2099-01-01', '--valid-for', '1y'),
+    ];
+    expect(refused.map(({ code }) => code)).to.deep.equal([2, 2, 2]);
+    expect(refused[0]?.stderr).to.contain('give --expires as a date');
   });
 
   for (const seats of ['0', '-1', '1.5', '']) {

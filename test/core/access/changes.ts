@@ -45,6 +45,15 @@ export const CHANGES: Record<string, { action: string; make: (payments: Payments
     action: 'license.issue',
     make: ({ hub }) => issueLicense(hub.admin),
   },
+  'LicenseAdminService.RekeyLicense': {
+    action: 'license.rekey',
+    make: async ({ hub: { admin } }) =>
+      admin.rekeyLicense({ licenseId: (await issueLicense(admin)).licenseId }),
+  },
+  'LicenseAdminService.RotateKeySecret': {
+    action: 'key_secret.rotate',
+    make: ({ hub }) => hub.admin.rotateKeySecret({}),
+  },
   'LicenseAdminService.RevokeLicense': {
     action: 'license.revoke',
     make: async ({ hub: { admin } }) =>

@@ -46,6 +46,8 @@ describe('the accessibility of the console', function () {
       '#/slots',
       '#/licenses',
       `#/licenses/${license.licenseId}?released=shown`,
+      '#/customers',
+      `#/customers/${license.customerId}`,
       '#/apps',
       '#/health',
       '#/audit',
@@ -76,8 +78,23 @@ describe('the accessibility of the console', function () {
         await judge(hash);
       }
       await goTo(`#/licenses/${fixture.license.licenseId}`);
-      await page.getByRole('button', { name: 'Revoke', exact: true }).click();
-      await judge('a question');
+      for (const action of ['Revoke', 'Edit', 'Transfer', 'Show key']) {
+        await page.getByRole('button', { name: action, exact: true }).click();
+        await judge(action);
+        await page.keyboard.press('Escape');
+      }
+      await goTo('#/licenses');
+      await page.getByRole('button', { name: 'Issue license' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('More terms').click();
+      await dialog.getByLabel('Seats').fill('many');
+      await dialog.getByRole('button', { name: 'Issue' }).click();
+      await dialog.getByText('Enter a whole number.').waitFor();
+      await judge('a form with an error');
+      await dialog.getByLabel('Seats').fill('2');
+      await dialog.getByRole('button', { name: 'Issue' }).click();
+      await dialog.getByLabel('License key').waitFor();
+      await judge('a license key');
       await close();
       expect(found.join('\n')).to.equal('');
     });
@@ -97,6 +114,11 @@ describe('the accessibility of the console', function () {
       await goTo(hash);
       await measure(hash);
     }
+    await goTo('#/licenses');
+    await page.getByRole('button', { name: 'Issue license' }).click();
+    await page.getByRole('dialog').getByText('More terms').click();
+    await measure('a form');
+    await page.keyboard.press('Escape');
     const menu = page.getByRole('button', { name: 'Menu' });
     const licenses = page.getByRole('link', { name: 'Licenses', exact: true });
     expect(await licenses.isVisible()).to.equal(false);
@@ -132,6 +154,27 @@ describe('the accessibility of the console', function () {
     await page.keyboard.type(fixture.sessions.paid.sessionId);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Session', exact: true }).waitFor();
+    await close();
+  });
+
+  it('lets the keyboard alone fill in a form, and returns to its button', async () => {
+    const { page, signIn, goTo, close } = await open();
+    await signIn(fixture.payments.hub.token);
+    await goTo('#/customers');
+    await page.getByRole('button', { name: 'New customer' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Create a customer' }).waitFor();
+    expect(await page.evaluate('document.activeElement.labels[0].textContent')).to.equal('Name');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.textContent')).to.equal('New customer');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('Keyboard & Co');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('keys@example.com');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Customer', exact: true }).waitFor();
+    await page.locator('[aria-live=polite]', { hasText: 'Keyboard & Co is created.' }).waitFor();
     await close();
   });
 

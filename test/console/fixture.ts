@@ -31,7 +31,12 @@ export type Fixture = {
   readonly payments: Payments;
   readonly tokens: { readonly operator: string; readonly viewer: string; readonly ofSlot: string };
   readonly sessions: Readonly<Record<'paid' | 'reversed' | 'dead' | 'waiting', ChargeSession>>;
-  readonly license: { readonly licenseId: string; readonly licenseKey: string; readonly keyHint: string };
+  readonly license: {
+    readonly licenseId: string;
+    readonly licenseKey: string;
+    readonly keyHint: string;
+    readonly customerId: string;
+  };
   /** The provider answers again what it did not. */
   mend(): void;
   stop(): Promise<void>;
@@ -172,7 +177,8 @@ async function sellLicenses({ hub }: Payments): Promise<Fixture['license']> {
     await activate(gatewayUrl, license.licenseKey, machine, { machineLabel, appVersion: '2.14.0' });
   }
   await deactivate(gatewayUrl, license.licenseKey, 'm-3');
-  return { ...license, keyHint: license.licenseKey.slice(-5) };
+  const { customerId = '' } = (await admin.getLicense(license)).license ?? {};
+  return { ...license, keyHint: license.licenseKey.slice(-5), customerId };
 }
 
 async function makeTokens({ hub }: Payments): Promise<Fixture['tokens']> {

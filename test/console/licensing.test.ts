@@ -78,6 +78,84 @@ describe('licenses and customers in the console', function () {
   const newCustomer = async (name: string, about: { email?: string; externalRef?: string } = {}) =>
     (await customers.createCustomer({ name, ...about })).customer?.customerId ?? '';
 
+  describe('finding a license', () => {
+    let wanted: TestLicense;
+    const rows = (): Locator => main().getByRole('table', { name: 'Licenses' }).locator('tbody tr');
+    const onlyWanted = async (): Promise<void> => {
+      const isFound = async () =>
+        (await rows().count()) === 1 && (await rows().locator(`a[title=${wanted.licenseId}]`).count()) === 1;
+      await until(isFound, 'only the license is listed');
+    };
+    before(async () => {
+      const customerId = await newCustomer('Augusta King', {
+        email: 'Augusta@Lovelace.example',
+        externalRef: 'crm-4711',
+      });
+      wanted = await issue({ customerId, metadata: { order: 'ORD-1843', edition: 'studio' } });
+      await issue({ customer: 'Charles Babbage', metadata: { order: 'ORD-1822' } });
+      await issue();
+    });
+
+    it('by anything that is known of it, as one types', async () => {
+      await open('#/licenses');
+      const search = main().getByLabel('Search');
+      for (const text of [
+        'augusta k',
+        'lovelace.ex',
+        'crm-4711',
+        'ord-1843',
+        wanted.licenseKey.slice(-5).toLowerCase(),
+        wanted.licenseKey,
+        wanted.licenseId,
+      ]) {
+        await search.fill('nothing like this');
+        await main().getByText('No license matches.').waitFor();
+        await search.fill('');
+        await search.pressSequentially(text, { delay: 15 });
+        await onlyWanted();
+        await main().getByText('1 license', { exact: true }).waitFor();
+        expect(page.url(), text).not.to.contain(wanted.licenseKey.slice(0, 11));
+      }
+    });
+
+    it('by metadata, state, expiry and use', async () => {
+      await open('#/licenses');
+      const metadata = main().getByLabel('Metadata');
+      await metadata.pressSequentially('edition=studio', { delay: 15 });
+      await onlyWanted();
+      const choose = (label: string, choice: string) => main().getByLabel(label).selectOption(choice);
+      const none = () => main().getByText('No license matches.').waitFor();
+      await choose('State', 'suspended');
+      await none();
+      await hub.admin.suspendLicense({ licenseId: wanted.licenseId, reason: 'A test' });
+      await choose('State', 'active');
+      await none();
+      await choose('State', 'suspended');
+      await onlyWanted();
+      await hub.admin.resumeLicense({ licenseId: wanted.licenseId });
+      await choose('State', 'any');
+      await choose('Expires', 'within 30 days');
+      await none();
+      const expiresAt = timestampFromDate(new Date(Date.now() + 20 * 86_400_000));
+      await hub.admin.updateLicense({
+        licenseId: wanted.licenseId,
+        updateMask: { paths: ['expires_at'] },
+        expiresAt,
+      });
+      await choose('Expires', 'within 7 days');
+      await none();
+      await choose('Expires', 'within 30 days');
+      await onlyWanted();
+      await choose('Used', 'not for 30 days');
+      await onlyWanted();
+      await activate(hub.gatewayUrl, wanted.licenseKey, 'm-1');
+      await choose('Used', 'in the last 7 days');
+      await onlyWanted();
+      await choose('Used', 'not for 30 days');
+      await none();
+    });
+  });
+
   describe('issuing', () => {
     it('says what it will issue, shows the key once, and forgets it when the dialog is closed', async () => {
       await open('#/licenses');
@@ -179,7 +257,7 @@ describe('licenses and customers in the console', function () {
     });
 
     it('says that someone else changed it, loads the current terms, and keeps what was typed', async () => {
-      const license = await issue();
+      const license = await issue({ limitProfile: 'pro', features: ['sync'], metadata: { order: '8' } });
       await open(`#/licenses/${license.licenseId}`);
       await begin('Edit');
       await field('Features').fill('export');
@@ -199,7 +277,7 @@ describe('licenses and customers in the console', function () {
       await submit('Change');
       await said('are changed');
       const now = await read(license);
-      expect([now.seats?.limit, now.features]).to.deep.equal([9, ['export']]);
+      expect([now.seats?.limit, now.features, now.limitProfile]).to.deep.equal([9, ['export'], 'pro']);
     });
 
     it('renews by a year, and shows the new expiry before', async () => {
@@ -429,7 +507,10 @@ describe('licenses and customers in the console', function () {
 
     it('offers only what the role allows', async () => {
       const customerId = await newCustomer('Katherine');
-      const { licenseId } = await issue({ customerId });
+      const { licenseId } = await issue({
+        customerId,
+        expiresAt: timestampFromDate(new Date('2040-01-01T00:00:00Z')),
+      });
       const pages = [`#/licenses/${licenseId}`, `#/customers/${customerId}`, '#/licenses', '#/customers'];
       const found: Record<string, string[][]> = {};
       for (const [name, token] of Object.entries({ ...tokens, admin: hub.token })) {

@@ -19,8 +19,7 @@ export function CreateCustomer({ who }: { readonly who: SignedIn }) {
       initial={() => ({ name: '', email: '', externalRef: '', metadata: '' })}
       submit={async ({ values, idempotencyKey }) => {
         const { customer } = await who.hub.customers.createCustomer({
-          ...customerOf(values),
-          metadata: readPairs('metadata', values.metadata),
+          ...customerOf(values, ['name', 'email', 'externalRef', 'metadata']),
           idempotencyKey,
         });
         if (customer) go(linkTo(['customers', customer.customerId]));
@@ -61,8 +60,7 @@ export function EditCustomer({ who, customer, onDone }: CustomerActionProps) {
         const { customer: now } = await who.hub.customers.updateCustomer({
           customerId,
           updateMask: { paths: names.map((name) => (name === 'externalRef' ? 'external_ref' : name)) },
-          ...customerOf(values),
-          metadata: names.includes('metadata') ? readPairs('metadata', values.metadata) : {},
+          ...customerOf(values, names),
         });
         await onDone();
         return { announce: `${now?.name ?? 'The customer'} is changed.` };
@@ -116,13 +114,15 @@ function changedNames(customer: Customer, values: Values<CustomerKey>): Customer
   return (Object.keys(before) as CustomerKey[]).filter((name) => values[name].trim() !== before[name]);
 }
 
-/** @throws FieldError without a name */
-function customerOf(values: Values<CustomerKey>) {
+/** The named fields, without empty ones. @throws FieldError without a name */
+function customerOf(values: Values<CustomerKey>, names: readonly CustomerKey[]) {
+  const has = (name: CustomerKey): boolean => names.includes(name);
   const email = values.email.trim();
   const externalRef = values.externalRef.trim();
   return {
-    name: required(values, 'name', 'Enter a name.'),
-    ...(email !== '' && { email }),
-    ...(externalRef !== '' && { externalRef }),
+    ...(has('name') && { name: required(values, 'name', 'Enter a name.') }),
+    ...(has('email') && email !== '' && { email }),
+    ...(has('externalRef') && externalRef !== '' && { externalRef }),
+    ...(has('metadata') && { metadata: readPairs('metadata', values.metadata) }),
   };
 }

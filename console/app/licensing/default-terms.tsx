@@ -34,18 +34,9 @@ export function EditDefaultTerms({ who, app, onDone }: DefaultsProps) {
       submitLabel="Change"
       subject={app}
       initial={appValues}
-      isReady={(values, before) => changedPaths(before, values).length > 0}
+      isReady={(values, before) => changedNames(before, values).length > 0}
       submit={async ({ values, subject }) => {
-        await licenses.updateApp({
-          app: app.slug,
-          updateMask: { paths: changedPaths(subject, values) },
-          name: required(values, 'name', 'Enter a name.'),
-          defaultTerms: {
-            seatLimit: seatNumber('seatLimit', values.seatLimit),
-            leaseDays: wholeNumber('leaseDays', values.leaseDays),
-            graceDays: wholeNumber('graceDays', values.graceDays),
-          },
-        });
+        await licenses.updateApp({ app: app.slug, ...requestOf(subject, values) });
         await onDone();
         return { announce: `${app.slug} is changed.` };
       }}
@@ -84,8 +75,22 @@ function appValues({ name, defaultTerms }: App): Values<DefaultsKey> {
   };
 }
 
-function changedPaths(app: App, values: Values<DefaultsKey>): string[] {
+function changedNames(app: App, values: Values<DefaultsKey>): DefaultsKey[] {
   const before = appValues(app);
-  const changed = (Object.keys(before) as DefaultsKey[]).filter((it) => values[it].trim() !== before[it]);
-  return changed.map((name) => PATHS[name]);
+  return (Object.keys(before) as DefaultsKey[]).filter((name) => values[name].trim() !== before[name]);
+}
+
+/** Only what changed. @throws FieldError if a value cannot be read */
+function requestOf(app: App, values: Values<DefaultsKey>) {
+  const names = changedNames(app, values);
+  const has = (name: DefaultsKey): boolean => names.includes(name);
+  return {
+    updateMask: { paths: names.map((name) => PATHS[name]) },
+    ...(has('name') && { name: required(values, 'name', 'Enter a name.') }),
+    defaultTerms: {
+      ...(has('seatLimit') && { seatLimit: seatNumber('seatLimit', values.seatLimit) }),
+      ...(has('leaseDays') && { leaseDays: wholeNumber('leaseDays', values.leaseDays) }),
+      ...(has('graceDays') && { graceDays: wholeNumber('graceDays', values.graceDays) }),
+    },
+  };
 }

@@ -1,5 +1,6 @@
 // Changes the terms of a license.
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
+import { periodText } from '../../../lib/presentation/calendar.ts';
 import { limitText } from '../components/seats.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { Effect, TimeField } from '../forms/fields.tsx';
@@ -49,7 +50,7 @@ export function EditLicense({ who, license, onDone }: LicenseActionProps) {
       {(form, before) => (
         <>
           <MainTerms who={who} form={form} app={license.app} />
-          <TimeField form={form} name="expiresAt" label="Expires (UTC)" hint="Empty for never." />
+          <TimeField form={form} name="expiresAt" label="Expires (UTC)" hint={expiryHint(before)} />
           <OtherTerms form={form} />
           <EditEffect license={before} values={form.values} />
         </>
@@ -73,7 +74,7 @@ function EditEffect({ license, values }: { readonly license: License; readonly v
           <ul>
             {names.map((name) => (
               <li key={name}>
-                {LABELS[name]}: {shown(name, before[name])} → {shown(name, values[name])}
+                {LABELS[name]}: {shown(name, before[name], license)} → {shown(name, values[name])}
               </li>
             ))}
           </ul>
@@ -101,14 +102,17 @@ const LABELS: Readonly<Record<EditKey, string>> = {
   expiresAt: 'Expires',
 };
 
-function shown(name: EditKey, value: string): string {
-  const text = value
-    .trim()
-    .split('\n')
-    .filter(Boolean)
-    .join(', ')
-    .replace('T', name === 'expiresAt' ? ' ' : 'T');
-  return text || (name === 'expiresAt' ? 'never' : 'none');
+/** @param before the license as it is, unless the text is the new value */
+function shown(name: EditKey, value: string, before?: License): string {
+  const text = value.trim().split('\n').filter(Boolean).join(', ');
+  if (name !== 'expiresAt') return text || 'none';
+  if (text !== '') return text.replace('T', ' ');
+  return before?.validFor ? 'after the first activation' : 'never';
+}
+
+function expiryHint({ validFor }: License): string {
+  if (validFor === undefined) return 'Empty for never.';
+  return `The license is valid for ${periodText(validFor)} from its first activation. A time replaces this.`;
 }
 
 function editValues(license: License): Values<EditKey> {
@@ -130,21 +134,21 @@ function changedNames(license: License, values: Values<EditKey>): EditKey[] {
   return (Object.keys(before) as EditKey[]).filter((name) => values[name].trim() !== before[name]);
 }
 
-/** Only the terms that changed. @throws FieldError if a value cannot be read */
+/** Only the terms that changed, as the hub requires. @throws FieldError if a value cannot be read */
 function requestOf(license: License, values: Values<EditKey>) {
   const names = changedNames(license, values);
+  const { expiresAt, limitProfile } = values;
   const has = (name: EditKey): boolean => names.includes(name);
   return {
     updateMask: { paths: names.map((name) => name.replace(/[A-Z]/g, (it) => `_${it.toLowerCase()}`)) },
     ...(has('seatLimit') && { seatLimit: seatNumber('seatLimit', values.seatLimit) }),
-    ...(values.limitProfile !== '' && { limitProfile: values.limitProfile }),
-    limits: has('limits') ? readLimits('limits', values.limits) : {},
-    features: readNames(values.features),
-    ...(has('expiresAt') &&
-      values.expiresAt !== '' && { expiresAt: readTime('expiresAt', values.expiresAt) }),
+    ...(has('limitProfile') && limitProfile !== '' && { limitProfile }),
+    ...(has('limits') && { limits: readLimits('limits', values.limits) }),
+    ...(has('features') && { features: readNames(values.features) }),
+    ...(has('expiresAt') && expiresAt !== '' && { expiresAt: readTime('expiresAt', expiresAt) }),
     ...(has('graceDays') && { graceDays: wholeNumber('graceDays', values.graceDays) }),
     ...(has('leaseDays') && { leaseDays: wholeNumber('leaseDays', values.leaseDays) }),
-    metadata: has('metadata') ? readPairs('metadata', values.metadata) : {},
-    signedMetadata: readNames(values.signedMetadata),
+    ...(has('metadata') && { metadata: readPairs('metadata', values.metadata) }),
+    ...(has('signedMetadata') && { signedMetadata: readNames(values.signedMetadata) }),
   };
 }

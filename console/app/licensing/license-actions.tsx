@@ -19,7 +19,7 @@ export function LicenseActions(props: LicenseActionProps) {
   return (
     <>
       {may('updateLicense') && <EditLicense {...props} />}
-      {may('renewLicense') && !isRevoked && <RenewLicense {...props} />}
+      {may('renewLicense') && !isRevoked && license.expiresAt && <RenewLicense {...props} />}
       {may('transferLicense') && mayPickCustomer(who) && <TransferLicense {...props} />}
       {may('getLicenseKey') && license.keyDerivable && <ShowKey {...props} />}
       {may('rekeyLicense') && !isRevoked && <Rekey {...props} />}

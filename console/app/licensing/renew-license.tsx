@@ -18,6 +18,7 @@ const PERIODS: Readonly<Record<string, CalendarPeriod>> = {
   month: { years: 0, months: 1, days: 0 },
 };
 
+/** Only a license that has an expiry can be renewed. */
 export function RenewLicense({ who, license, onDone }: LicenseActionProps) {
   const { licenses } = who.hub;
   const { licenseId, keyHint } = license;
@@ -42,12 +43,7 @@ export function RenewLicense({ who, license, onDone }: LicenseActionProps) {
     >
       {(form, before) => (
         <>
-          <ChoiceField
-            form={form}
-            name="by"
-            label="Renew"
-            choices={[...(takesPeriod(before) ? BY_PERIOD : []), ['time', 'to a time']]}
-          />
+          <ChoiceField form={form} name="by" label="Renew" choices={WAYS} />
           {form.values.by === 'period' && <PeriodFields form={form} />}
           {form.values.by === 'time' && <TimeField form={form} name="to" label="New expiry (UTC)" />}
           <RenewEffect license={before} values={form.values} />
@@ -57,33 +53,27 @@ export function RenewLicense({ who, license, onDone }: LicenseActionProps) {
   );
 }
 
-const BY_PERIOD = [
+const WAYS = [
   ['year', 'by 1 year'],
   ['month', 'by 1 month'],
   ['period', 'by another period'],
+  ['time', 'to a time'],
 ] as const;
 
 function RenewEffect({ license, values }: { readonly license: License; readonly values: Values<RenewKey> }) {
   const until = newExpiry(license, values);
   return (
     <Effect>
-      {license.expiresAt === undefined ? (
-        <p>
-          {license.validFor ? 'Its validity begins at its first activation.' : 'It never expires.'} A time
-          gives it an end.
-        </p>
-      ) : (
-        <p>
-          It expires <Moment at={license.expiresAt} />
-          {until && (
-            <>
-              {', and after this '}
-              <Moment at={until} />
-            </>
-          )}
-          .
-        </p>
-      )}
+      <p>
+        It expires <Moment at={license.expiresAt} />
+        {until && (
+          <>
+            {', and after this '}
+            <Moment at={until} />
+          </>
+        )}
+        .
+      </p>
       <p>
         A period is counted from now if the license has expired. Machines learn the new expiry at their next
         activation, or after their next check.
@@ -92,14 +82,9 @@ function RenewEffect({ license, values }: { readonly license: License; readonly 
   );
 }
 
-/** A license without an expiry has nothing that a period could extend. */
-function takesPeriod({ expiresAt }: License): boolean {
-  return expiresAt !== undefined;
-}
-
 function renewValues(license: License): Values<RenewKey> {
   return {
-    by: takesPeriod(license) ? 'year' : 'time',
+    by: 'year',
     to: timeText(license.expiresAt),
     years: '',
     months: '',

@@ -9,7 +9,7 @@ import { type Fixture, startFixture } from './fixture.ts';
 import { type Complaints, visit } from './visit.ts';
 
 describe('the accessibility of the console', function () {
-  this.timeout(90_000);
+  this.timeout(180_000);
   let fixture: Fixture;
   let browser: Browser;
   let axe: string;

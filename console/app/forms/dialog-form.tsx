@@ -47,14 +47,14 @@ export function DialogForm<K extends string, S>(props: DialogFormProps<K, S>) {
         </div>
       </form>
     ) : (
-      <Result onClose={form.close}>{result}</Result>
+      <Result onClose={form.close}>{result.show}</Result>
     );
   return (
     <>
       <button type="button" class={dangerous ? 'danger' : ''} onClick={form.open}>
         {action}
       </button>
-      <Modal title={title} isOpen={isOpen} onClose={form.close} wide={wide}>
+      <Modal title={result?.title ?? title} isOpen={isOpen} onClose={form.close} wide={wide}>
         {content}
       </Modal>
     </>

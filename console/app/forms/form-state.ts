@@ -5,7 +5,7 @@ import { FieldError, type FormErrors, NO_ERRORS, readFormErrors } from './form-e
 
 export type Values<K extends string> = Readonly<Record<K, string>>;
 
-/** What a request did: a text to announce and, if there is something to keep, content that replaces the form. */
+/** What a request did: a sentence to announce and, if there is something to keep, content that replaces the form. */
 export type Outcome<R> = { readonly announce: string; readonly show?: R };
 
 export type Attempt<K extends string, S> = {
@@ -38,7 +38,8 @@ type State<K extends string, S, R> = {
   readonly values: Values<K>;
   readonly errors: FormErrors;
   readonly idempotencyKey: string;
-  readonly result: R | undefined;
+  /** What the form did, if there is something to show. */
+  readonly result: { readonly title: string; readonly show: R } | undefined;
 };
 
 export function useForm<K extends string, S, R>(options: FormOptions<K, S, R>) {
@@ -84,7 +85,10 @@ export function useForm<K extends string, S, R>(options: FormOptions<K, S, R>) {
         const { values, subject, idempotencyKey } = state;
         const outcome = await submit({ values, subject, idempotencyKey });
         announce(outcome.announce);
-        return (before) => ({ ...before, isOpen: outcome.show !== undefined, result: outcome.show });
+        const { show } = outcome;
+        const title = outcome.announce.replace(/\.$/, '');
+        const result = show === undefined ? undefined : { title, show };
+        return (before) => ({ ...before, isOpen: result !== undefined, result });
       }),
     /** Shows the resource as it is now, and keeps what was typed. */
     reload: (): Promise<void> =>

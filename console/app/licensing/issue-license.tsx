@@ -41,8 +41,8 @@ export function IssueLicense({ who, apps, app, customer, onDone }: IssueProps) {
       show: (
         <>
           <p>
-            {licenses.length === 1 ? 'The license has this key.' : 'The licenses have these keys.'} Give it to
-            the customer. The hub can show it again.
+            Give {licenses.length === 1 ? 'the key' : 'the keys'} to the customer. The hub can show{' '}
+            {licenses.length === 1 ? 'it' : 'them'} again.
           </p>
           <KeyTexts keys={licenses.map(({ licenseKey }) => licenseKey)} />
           {licenses.length === 1 && (
@@ -137,7 +137,9 @@ type EffectProps = { readonly values: Values<IssueKey>; readonly defaultSeats: n
 
 function IssueEffect({ values, defaultSeats }: EffectProps) {
   const count = Number(values.count) || 1;
-  const seats = values.seatLimit.trim() || (defaultSeats === undefined ? '' : limitText(defaultSeats || 1));
+  const typed = values.seatLimit.trim();
+  const usual = defaultSeats === undefined ? '' : limitText(defaultSeats || 1);
+  const seats = typed === '' ? usual : (/^([1-9]\d*|unlimited)$/i.exec(typed)?.[0] ?? '');
   return (
     <Effect>
       <p>

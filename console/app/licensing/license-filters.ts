@@ -30,7 +30,7 @@ export const LICENSE_FILTERS: readonly Filter[] = [
   {
     name: 'search',
     label: 'Search',
-    placeholder: 'customer, key ending, metadata, id',
+    placeholder: 'customer, metadata, id, key end',
     isLive: true,
     cleaned: withoutKey,
   },

@@ -33,7 +33,7 @@ export function Rekey({ who, license, onDone }: LicenseActionProps) {
       announce: 'The license has a new key.',
       show: (
         <>
-          <p>The license has this key now. Give it to the customer.</p>
+          <p>The old key works no more. Give the new one to the customer.</p>
           {licenseKey === '' ? (
             <p>The key was replaced again in the meantime. Use “Show key” to see the current one.</p>
           ) : (

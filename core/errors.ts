@@ -27,7 +27,6 @@ export const HUB_ERRORS = {
   update_mask_invalid: 'invalid_argument',
   signed_metadata_invalid: 'invalid_argument',
   key_not_derivable: 'failed_precondition',
-  key_secret_unknown: 'not_found',
   import_invalid: 'invalid_argument',
   import_stalled: 'failed_precondition',
   customer_unknown: 'not_found',

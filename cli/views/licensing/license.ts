@@ -158,19 +158,19 @@ export const LICENSE_FIELDS: readonly Column<LicenseView>[] = [
   { title: 'Grace ends', cell: (item) => shortTime(item.graceEndsAt) },
   { title: 'Lease days', cell: (item) => item.leaseDays },
   { title: 'Metadata', cell: (item) => pairsText(item.metadata) || undefined },
-  { title: 'Signed metadata', cell: (item) => item.signedMetadata.join(' ') || undefined },
+  { title: 'Signed', cell: (item) => item.signedMetadata.join(' ') || undefined },
   { title: 'Terms version', cell: (item) => item.termsVersion },
   { title: 'Last active', cell: (item) => item.lastActiveOn },
   { title: 'Issued', cell: (item) => shortTime(item.createdAt) },
   { title: 'Suspended', cell: (item) => shortTime(item.suspendedAt) },
-  { title: 'Suspended because', cell: (item) => item.suspendReason },
+  { title: 'Why suspended', cell: (item) => item.suspendReason },
   { title: 'Revoked', cell: (item) => shortTime(item.revokedAt) },
   { title: 'Reason', cell: (item) => item.revokeReason },
 ];
 
 export const UPDATED_LICENSE_FIELDS: readonly Column<UpdatedView>[] = [
   ...LICENSE_FIELDS,
-  { title: 'Seats over limit', cell: (item) => item.seatsOverLimit || undefined },
+  { title: 'Seats over', cell: (item) => item.seatsOverLimit || undefined },
 ];
 
 /** The columns of a CSV file. Lists are separated by semicolons. */

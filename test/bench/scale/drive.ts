@@ -190,6 +190,7 @@ async function driveAdministration(
     await hub.admin.getLicense({ licenseId });
     await hub.admin.revokeLicense({ licenseId, reason: 'driven' });
     await hub.admin.reinstateLicense({ licenseId });
+    await changeTerms(hub, licenseId);
     await hub.admin.issueLicenses({ app: 'scale', seatLimit: 1, count: 10 });
     const { seats } = await hub.admin.listSeats({ licenseId, includeReleased: true });
     await hub.admin.releaseSeat({ seatId: seats[0]?.seatId ?? '' });
@@ -202,6 +203,23 @@ async function driveAdministration(
   const { duplicatePayments } = await admin.listDuplicatePayments({ slot: SLOTS.gateway_one, pageSize: 1 });
   for (const { duplicatePaymentId } of duplicatePayments)
     await admin.resolveDuplicatePayment({ duplicatePaymentId, resolution: 'driven' });
+}
+
+async function changeTerms({ admin }: Payments['hub'], licenseId: string): Promise<void> {
+  const idempotencyKey = randomUUID();
+  const expiresAt = { seconds: BigInt(Math.floor(Date.now() / 1_000)) + 86_400n, nanos: 0 };
+  await admin.updateLicense({
+    licenseId,
+    updateMask: { paths: ['expires_at', 'limit_profile'] },
+    limitProfile: 'pro',
+    expiresAt,
+    idempotencyKey,
+  });
+  await admin.renewLicense({ licenseId, extension: { case: 'by', value: { months: 1 } }, idempotencyKey });
+  await admin.suspendLicense({ licenseId, reason: 'driven' });
+  await admin.resumeLicense({ licenseId });
+  const { license } = await admin.getLicense({ licenseId });
+  await admin.transferLicense({ licenseId, customerId: license?.customerId ?? '' });
 }
 
 /** Reads the first page and the next one. */
@@ -217,6 +235,7 @@ async function driveLists({ hub, admin, sessions }: Payments, population: Popula
     const ms = from + share * (to - from);
     return { seconds: BigInt(Math.floor(ms / 1_000)), nanos: 0 };
   };
+  const day = (share: number) => new Date(Number(time(share).seconds) * 1_000).toISOString().slice(0, 10);
   const [early, late] = [time(0.2), time(0.3)];
   const old = sessionAt(population, Math.floor(population.sessions / 3));
   const { id } = licenseAt(population, 4);
@@ -227,6 +246,17 @@ async function driveLists({ hub, admin, sessions }: Payments, population: Popula
     { app: 'scale', state: LicenseState.ACTIVE },
     { customer: 'customer 7' },
     { keyHint: license?.keyHint ?? '' },
+    { customerId: license?.customerId ?? '' },
+    { customerEmail: 'CUSTOMER-7@example.com' },
+    { metadata: { order: 'ORD-8' } },
+    { expiresAfter: early, expiresBefore: time(2) },
+    { state: LicenseState.EXPIRED },
+    { state: LicenseState.SUSPENDED },
+    { activeSince: day(0.9) },
+    { inactiveSince: day(0.1) },
+    { search: 'ORD-8888' },
+    { search: 'customer-7777@' },
+    { search: '7' },
   ]) {
     await twoPages((pageToken) => hub.admin.listLicenses({ ...filter, pageToken }));
   }

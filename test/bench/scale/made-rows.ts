@@ -48,6 +48,8 @@ export const CURRENCY = 'BDT';
 const SEATS = 5;
 /** The number of licenses per customer. */
 const LICENSES_PER_CUSTOMER = 4;
+/** Validity of a license that ends. */
+const LICENSE_MS = 30 * 24 * 60 * 60 * 1000;
 /** In this many sessions, each gateway has one duplicate payment, which is refunded. */
 const SESSIONS_PER_DUPLICATE = 10;
 
@@ -72,8 +74,8 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
     },
     {
       table: 'license',
-      columns:
-        'id, app_id, key_hash, key_hint, customer_id, seat_limit, seats_used, limit_profile_id, created_at',
+      columns: `id, app_id, key_hash, key_hint, customer_id, seat_limit, seats_used, limit_profile_id, expires_at,
+        metadata, last_active_on, created_at`,
       rows: () =>
         made(licenses + 1, (index) => {
           const { id, createdAt } = licenseAt(population, index);
@@ -81,6 +83,9 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
           const { hash: keyHash, normalized } = storedKey(keyAt(index));
           const customerId = customerIdAt(population, Math.floor(index / LICENSES_PER_CUSTOMER));
           const profile = index % 10 === 0 ? limitProfileId : null;
+          // Half of them end, most of these in the past.
+          const expires = index % 2 === 0 ? new Date(createdAt + LICENSE_MS) : null;
+          const metadata = index % 4 === 0 ? { order: `ORD-${index}`, plan: 'pro' } : {};
           return [
             id,
             appId,
@@ -90,6 +95,9 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
             seats,
             taken,
             profile,
+            expires,
+            metadata,
+            new Date(createdAt).toISOString().slice(0, 10),
             new Date(createdAt),
           ];
         }),

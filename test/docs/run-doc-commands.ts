@@ -154,11 +154,12 @@ async function tidy(place: string): Promise<void> {
 export function steady(output: string): string {
   return output
     .trim()
-    .replace(/\b(app|lic|seat|chs|use|cb|slot|tok|fee)_[0-9a-z]{26}/g, '$1_…')
+    .replace(/\b(app|lic|seat|chs|use|cb|slot|tok|fee|cus|ksec)_[0-9a-z]{26}/g, '$1_…')
     .replace(/\bhub_[0-9a-z]{26}_[\w-]+/g, 'TOKEN')
     .replace(/\b[0-9A-F]{32}\b|\b[0-9A-Z]{26}\b|\b[0-9A-F]{20}\b|\b[0-9a-f]{16}\b/g, 'REFERENCE')
     .replace(/\b([0-9A-Z]{5}-){4}[0-9A-Z]{5}\b/g, 'KEY')
-    .replace(/("keyHint": ?|Key ends with {2}|…)"?[0-9A-Z]{5}"?/g, '$1HINT')
+    .replace(/("keyHint": ?|Key ends with +|…)"?[0-9A-Z]{5}"?/g, '$1HINT')
+    .replace(/(Last active +)\d{4}-\d\d-\d\d/g, '$1DAY')
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z/g, 'TIME')
     .replace(/urn:uuid:[0-9a-f-]{36}/g, 'urn:uuid:…')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')

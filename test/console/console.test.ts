@@ -296,7 +296,8 @@ describe('the console in a browser', function () {
       await open('#/licenses', fixture.tokens.viewer);
       expect(await rows('Licenses')).to.have.length(7);
       await page.getByLabel('Search').fill(licenseKey);
-      await page.waitForURL(new RegExp(`search=${keyHint}$`));
+      await until(async () => (await rows('Licenses')).length === 1, 'the license is found');
+      expect(page.url()).to.match(new RegExp(`search=${keyHint}$`));
       await page.locator(`a[title=${licenseId}]`).click();
       await page.getByRole('table', { name: 'Seats' }).waitFor();
       expect(await rows('Seats')).to.have.length(2);

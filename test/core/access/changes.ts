@@ -5,6 +5,7 @@ import { formatId, newUuid } from '../../../core/ids.ts';
 import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
 import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
+import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
 import { createApp, issueLicense } from '../../support/hub/license.ts';
@@ -22,6 +23,21 @@ import { query } from '../../support/postgres/databases.ts';
 
 /** For each RPC that changes something: a call that does, and the action it leaves a row of. */
 export const CHANGES: Record<string, { action: string; make: (payments: Payments) => Promise<unknown> }> = {
+  'CustomerService.CreateCustomer': { action: 'customer.create', make: ({ hub }) => createCustomer(hub) },
+  'CustomerService.UpdateCustomer': {
+    action: 'customer.update',
+    make: async ({ hub }) => {
+      const { customers, customerId } = await createCustomer(hub);
+      await customers.updateCustomer({ customerId, name: 'Grace', updateMask: { paths: ['name'] } });
+    },
+  },
+  'CustomerService.EraseCustomer': {
+    action: 'customer.erase',
+    make: async ({ hub }) => {
+      const { customers, customerId } = await createCustomer(hub);
+      await customers.eraseCustomer({ customerId });
+    },
+  },
   'LicenseAdminService.CreateApp': { action: 'app.create', make: ({ hub }) => createApp(hub.admin) },
   'LicenseAdminService.RotateSigningKey': {
     action: 'app.rotate_key',
@@ -196,4 +212,10 @@ async function addFeeRule({ admin }: Payments): Promise<string> {
     rule: { name: `rule-${randomUUID().slice(0, 8)}`, basisPoints: 1 },
   });
   return rule?.feeRuleId ?? '';
+}
+
+async function createCustomer({ transport }: Payments['hub']) {
+  const customers = createClient(CustomerService, transport);
+  const { customer } = await customers.createCustomer({ name: 'Ada' });
+  return { customers, customerId: customer?.customerId ?? '' };
 }

@@ -89,7 +89,7 @@ function addTerms(issue: Command): Command {
     )
     .option('--customer-id <customerId>', 'the customer, cus_…')
     .option('--customer <text>', 'name of a customer, whom the hub creates if there is none; signed')
-    .option('--customer-email <email>', 'email of a customer, whom the hub creates if there is none')
+    .option('--customer-email <address>', 'email of a customer, whom the hub creates if there is none')
     .option('--metadata <name=value>', 'entry of your own data; repeatable', parsePair)
     .option(
       '--sign-metadata <names>',

@@ -16,6 +16,7 @@ import { parsePeriod } from '../../parse/parse-period.ts';
 import { parseLeaseDays, parseNames } from '../../parse/parse-terms.ts';
 import { addOutFile, expiresOption } from '../../parse/shared-options.ts';
 import { ISSUED_LICENSES, type IssueOptions, issueKeys } from './issue-keys.ts';
+import { addImportVerb } from './key-import.ts';
 import { addKeySecretVerbs } from './key-secrets.ts';
 
 export function registerKey(program: Command, commandContext: CommandContext): void {
@@ -26,6 +27,7 @@ export function registerKey(program: Command, commandContext: CommandContext): v
       'License keys. The hub stores a hash of a key only, and derives the key again from a secret to show it: `hubctl license key`.',
   });
   addIssueVerb(key, commandContext);
+  addImportVerb(key, commandContext);
   addKeySecretVerbs(key, commandContext);
 }
 

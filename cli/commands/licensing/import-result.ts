@@ -1,0 +1,26 @@
+// The options and the printed result of an import.
+import type { ProfileName } from '../../import/profiles/profiles.ts';
+import { integer, list, object, text } from '../../output/json-schema.ts';
+
+export type ImportOptions = {
+  readonly app: string;
+  readonly profile?: ProfileName;
+  readonly map?: Record<string, string>;
+  readonly allowShort?: true;
+  readonly dryRun?: true;
+};
+
+const IMPORT_ERROR = object('ImportError', {
+  line: integer('line of the file, or place in the array of a JSON file'),
+  field: text('the column at fault'),
+  message: text('what is wrong with it'),
+});
+
+export const IMPORT_RESULT = object('ImportResult', {
+  imported: integer('number of imported licenses; with --dry-run, the number that would be imported'),
+  customersCreated: integer('number of customers that were created, or would be'),
+  errors: list(
+    IMPORT_ERROR,
+    'the lines that cannot be imported, at most 1000; with any, nothing is imported',
+  ),
+});

@@ -1,0 +1,102 @@
+// Reads the licenses of a file as a table: CSV with a header, or JSON.
+import { CsvError, parse } from 'csv-parse/sync';
+import { usageError } from '../errors/failure.ts';
+
+/** The cells of one license, by place in the header. */
+export type TableRow = { readonly line: number; readonly cells: readonly string[] };
+
+export type Table = { readonly header: readonly string[]; readonly rows: readonly TableRow[] };
+
+/**
+ * Reads CSV with commas, semicolons or tabs (RFC 4180; a byte order mark and any line ends are allowed), or JSON: an
+ * array of objects, or an object with one such array. The columns of JSON are the paths of its members, such as
+ * `customer.email`; its lines are the places in the array.
+ *
+ * @throws CliError (usage) that names the line and never quotes a value
+ */
+export function readTable(text: string, from: string): Table {
+  const content = text.replace(/^\uFEFF/, '');
+  return /^\s*[[{]/.test(content) ? readJson(content, from) : readCsv(content, from);
+}
+
+type Parsed = { readonly record: string[]; readonly info: { readonly lines: number } };
+
+function readCsv(text: string, from: string): Table {
+  let parsed: Parsed[];
+  try {
+    // With `info` each record comes with its last line.
+    parsed = parse(text, {
+      delimiter: delimiterOf(text),
+      info: true,
+      relax_column_count: true,
+      skip_empty_lines: true,
+      trim: true,
+    }) as unknown as Parsed[];
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const line = 'lines' in error && typeof error['lines'] === 'number' ? `, line ${error['lines']}` : '';
+    throw usageError(`${from}${line}: this is not CSV (${error.code}). Check the quotes.`);
+  }
+  const [first, ...records] = parsed;
+  if (first === undefined) throw usageError(`${from} is empty. Its first line must name the columns.`);
+  const rows = records.map(({ record, info }) => {
+    const line = info.lines - record.join('').split('\n').length + 1;
+    if (
+      record.length > first.record.length &&
+      record.slice(first.record.length).some((cell) => cell !== '')
+    ) {
+      throw usageError(`${from}, line ${line}: this line has more cells than the header. Check the quotes.`);
+    }
+    return { line, cells: record };
+  });
+  return { header: first.record, rows };
+}
+
+/** The candidate that the header has most of, outside of quotes. */
+function delimiterOf(text: string): string {
+  const [header = ''] = text.trimStart().split(/\r\n|\r|\n/, 1);
+  const bare = header.replace(/"[^"]*"/g, '');
+  const counts = [',', ';', '\t'].map((mark) => ({ mark, count: bare.split(mark).length }));
+  return counts.reduce((most, each) => (each.count > most.count ? each : most)).mark;
+}
+
+function readJson(text: string, from: string): Table {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw usageError(`${from} is not JSON, although it begins like JSON.`);
+  }
+  const items = Array.isArray(value) ? value : arrayIn(value);
+  if (items === undefined) throw usageError(`${from} has no array of licenses.`);
+  const flat = items.map((item, index) => {
+    if (isObject(item)) return flatten(item);
+    throw usageError(`${from}: item ${index + 1} is not an object.`);
+  });
+  const header = [...new Set(flat.flatMap((cells) => [...cells.keys()]))];
+  const rows = flat.map((cells, index) => ({
+    line: index + 1,
+    cells: header.map((name) => cells.get(name) ?? ''),
+  }));
+  return { header, rows };
+}
+
+function arrayIn(value: unknown): unknown[] | undefined {
+  return isObject(value) ? Object.values(value).find((member) => Array.isArray(member)) : undefined;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The texts, numbers and booleans of an object by path. Lists of them are joined by commas. */
+function flatten(value: Record<string, unknown>, prefix = ''): Map<string, string> {
+  const cells = new Map<string, string>();
+  for (const [name, member] of Object.entries(value)) {
+    const path = prefix + name;
+    if (isObject(member)) for (const [inner, cell] of flatten(member, `${path}.`)) cells.set(inner, cell);
+    else if (!Array.isArray(member)) cells.set(path, member === null ? '' : String(member));
+    else if (member.every((item) => typeof item !== 'object')) cells.set(path, member.join(','));
+  }
+  return cells;
+}

@@ -52,7 +52,7 @@ function addIssueVerb(key: Command, commandContext: CommandContext): void {
   addTerms(issue)
     .option('--count <n>', 'how many to issue', parseCount)
     .option(
-      '--idempotency-key <text>',
+      '--idempotency-key <key>',
       'value of your own, such as an order number: a repeated command with it issues nothing more',
       parseText,
     );

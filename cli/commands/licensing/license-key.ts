@@ -52,7 +52,7 @@ function addRekeyVerb(license: Command, commandContext: CommandContext): void {
     .argument('<licenseId>', 'the license, lic_…')
     .addOption(yesOption())
     .option(
-      '--idempotency-key <text>',
+      '--idempotency-key <key>',
       'value of your own: a repeated command with it prints the same key, while that is current',
       parseText,
     )

@@ -38,7 +38,7 @@ export async function importKeys(
 ): Promise<void> {
   const { out } = commandContext;
   const from = path === '-' ? 'standard input' : path;
-  const profile = options.profile && PROFILES[options.profile];
+  const profile = options.source && PROFILES[options.source];
   const table = readTable(await readInput(commandContext, path), from);
   const { licenses, errors } = readLicenses(table, { profile, mapped: options.map ?? {} });
   // With errors of its own, the file is only checked for more.

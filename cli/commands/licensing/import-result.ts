@@ -4,7 +4,7 @@ import { integer, list, object, text } from '../../output/json-schema.ts';
 
 export type ImportOptions = {
   readonly app: string;
-  readonly profile?: ProfileName;
+  readonly source?: ProfileName;
   readonly map?: Record<string, string>;
   readonly allowShort?: true;
   readonly dryRun?: true;

@@ -18,14 +18,14 @@ export function addImportVerb(key: Command, commandContext: CommandContext): voi
     examples: [
       'hubctl key import --app photo-lab licenses.csv --dry-run',
       'hubctl key import --app photo-lab --map "Order no=metadata.order" --map Notes=- licenses.csv',
-      'hubctl key import --app photo-lab --profile keygen licenses.json',
+      'hubctl key import --app photo-lab --source keygen licenses.json',
     ],
     prints: { document: IMPORT_RESULT },
   })
     .argument('<file>', 'the file, or - for standard input')
     .requiredOption('--app <app>', 'the app')
     .addOption(
-      new Option('--profile <system>', 'read the export of this system').choices(['keygen', 'cryptolens']),
+      new Option('--source <system>', 'read the export of this system').choices(['keygen', 'cryptolens']),
     )
     .option(
       '--map <column=field>',

@@ -142,7 +142,7 @@ describe('hubctl key import', function () {
         null,
       ),
     ];
-    const json = await importText(JSON.stringify({ data }), '--profile', 'keygen');
+    const json = await importText(JSON.stringify({ data }), '--source', 'keygen');
     expect([json.code, json.stderr]).to.deep.equal([0, '']);
     const [active, suspended] = await licenses();
     expect(active).to.deep.include({ state: LicenseState.ACTIVE, customer: `${app}-user` });
@@ -153,7 +153,7 @@ describe('hubctl key import', function () {
     expect(suspended?.seats?.limit).to.equal(-1);
     const csv = await importText(
       `id,name,key,expiry,status,max_machines,email\n1,N,${app}-CSV-0000-V3,,BANNED,3,a@${app}.example\n`,
-      '--profile',
+      '--source',
       'keygen',
     );
     expect(csv.code).to.equal(0);
@@ -195,7 +195,7 @@ describe('hubctl key import', function () {
       maxNoOfMachines: 2,
     };
     const file = JSON.stringify({ licenseKeys: [key, blocked], returned: 2, total: 2, result: 0 });
-    const { code, stderr } = await importText(file, '--profile', 'cryptolens');
+    const { code, stderr } = await importText(file, '--source', 'cryptolens');
     expect([code, stderr]).to.deep.equal([0, '']);
     const [first, second] = await licenses();
     expect(first).to.deep.include({ customer: 'Ada', features: ['f1', 'f3'], state: LicenseState.ACTIVE });
@@ -204,7 +204,7 @@ describe('hubctl key import', function () {
     expect(second?.state).to.equal(LicenseState.REVOKED);
     const table =
       'ID,Key,Created,Expires,F1,Notes,Block,MaxNoOfMachines\n5,GEBNC-WZZJD-VJIHG-GCMVF,2018-11-18,2031-12-20,True,,False,1\n';
-    expect((await importText(table, '--profile', 'cryptolens', '--map', 'expires=-')).code).to.equal(0);
+    expect((await importText(table, '--source', 'cryptolens', '--map', 'expires=-')).code).to.equal(0);
     const [, , third] = await licenses();
     expect(third?.expiresAt).to.equal(undefined);
     expect(third?.features).to.deep.equal(['f1']);

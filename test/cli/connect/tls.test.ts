@@ -100,8 +100,8 @@ describe('a core with TLS', function () {
   });
 
   it('serves a gateway in another process, by a token or by a certificate', async () => {
-    const { token } = await create('--role', 'service');
-    await create('--role', 'service', '--certificate-subject', 'CN=gateway');
+    const { token } = await create('--role', 'gateway');
+    await create('--role', 'gateway', '--certificate-subject', 'CN=gateway');
     const pair = await issuer.issue('/CN=gateway');
     const proofs = [
       { HUB_CORE_TOKEN: token },

@@ -116,6 +116,7 @@ describe('hubctl doctor', function () {
       'database clock: ok',
       'schema: ok',
       'signing keys: ok',
+      'key secrets: ok',
       'credentials: ok',
       'audit log: ok',
       'callbacks: ok',
@@ -166,10 +167,10 @@ describe('hubctl doctor', function () {
   it('reports a master key of another database', async () => {
     const key = randomBytes(32).toString('base64');
     const findings = await look({ HUB_MASTER_KEY: key });
-    expect(failures(findings)).to.deep.equal(['signing keys', 'credentials']);
+    expect(failures(findings)).to.deep.equal(['signing keys', 'key secrets', 'credentials']);
     expect(JSON.stringify(findings)).not.to.contain(key);
     const none = await look({}, { dataDir: scratch, server: hub.rpcUrl, token: hub.token });
-    expect(failures(none)).to.deep.equal(['signing keys', 'credentials']);
+    expect(failures(none)).to.deep.equal(['signing keys', 'key secrets', 'credentials']);
     expect(only(none, 'signing keys').detail).to.contain('there is no master key');
   });
 

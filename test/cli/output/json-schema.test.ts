@@ -78,6 +78,13 @@ describe('the JSON of hubctl', function () {
     await json(`license resume ${licenseId}`);
     const { customerId } = await json(`license show ${licenseId}`);
     await json(`license transfer ${licenseId} --customer-id ${customerId}`);
+    await json(`license key ${licenseId}`);
+    await json(`license rekey ${licenseId} --yes`);
+    await json('key list-secrets');
+    await json('key rotate-secret --yes');
+    const file = join(hub.dataDir, 'import.csv');
+    await writeFile(file, 'licenseKey,customer\nOLD-KEY-0123456789,Ada\n');
+    await json(`key import --app photo-lab ${file} --dry-run`);
     await json(`license list --out ${join(hub.dataDir, 'licenses.csv')}`);
     const demo = await json('app seed');
     const activated = await fetch(`${hub.gatewayUrl}/v1/activate`, {
@@ -94,6 +101,14 @@ describe('the JSON of hubctl', function () {
     const [seat] = await json(`seat list ${demo.licenseId}`);
     await json(`seat release ${seat.seatId}`);
     await json(`seat list ${demo.licenseId} --all`);
+  });
+
+  it('matches the manual for customers', async () => {
+    const { customerId } = await json('customer create --name Grace --email grace@example.com');
+    await json('customer list --search grace');
+    await json(`customer show ${customerId}`);
+    await json(`customer update ${customerId} --metadata plan=pro`);
+    await json(`customer erase ${customerId} --yes`);
   });
 
   it('matches the manual for payments', async () => {

@@ -72,6 +72,7 @@ const TYPED_AS: Readonly<Record<string, string>> = {
   addFeatures: 'feature',
   removeFeatures: 'removeFeature',
   setMetadata: 'metadata',
+  signedMetadata: 'signMetadata',
   expectedTermsVersion: 'expectedVersion',
   apps: 'app',
   slots: 'slot',

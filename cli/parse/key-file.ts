@@ -39,7 +39,7 @@ const LICENSE_KEY = '0'.repeat(29);
 function cells(item: IssuedView): string[] {
   return [
     item.licenseId,
-    item.licenseKey,
+    item.licenseKey ?? '',
     item.app,
     seatsText(item.seats),
     item.limitProfile ?? '',

@@ -39,10 +39,11 @@ export function createAuthorize(authenticate: Authenticate): Authorize {
       rule.roles.has(caller.role) ||
       (rule.appScopedRoles.has(caller.role) && (caller.scope?.apps ?? []).length > 0);
     if (!isAllowed) {
-      throw new ConnectError(
-        `the role "${caller.role}" may not call ${method.parent.typeName}/${method.name}`,
-        Code.PermissionDenied,
-      );
+      const call = `${method.parent.typeName}/${method.name}`;
+      const message = rule.appScopedRoles.has(caller.role)
+        ? `the role "${caller.role}" may call ${call} only with a token limited to apps`
+        : `the role "${caller.role}" may not call ${call}`;
+      throw new ConnectError(message, Code.PermissionDenied);
     }
     return caller;
   };

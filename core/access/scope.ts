@@ -154,6 +154,10 @@ function readPath(
 
 function resourceRequired(method: DescMethod, fields: readonly SubjectField[]): ConnectError {
   const names = fields.map(({ path }) => path.map(({ localName }) => localName).join('.')).join(' or ');
-  const remedy = names === '' ? 'is not for limited tokens' : `needs ${names} from a limited token`;
-  return new ConnectError(`${method.parent.typeName}/${method.name} ${remedy}`, Code.PermissionDenied);
+  const call = `${method.parent.typeName}/${method.name}`;
+  const message =
+    names === ''
+      ? `a token limited to apps or slots may not call ${call}`
+      : `a token limited to apps or slots may call ${call} only with ${names}`;
+  return new ConnectError(message, Code.PermissionDenied);
 }

@@ -57,11 +57,10 @@ export async function importKeys(
 }
 
 function resultFields(dryRun: boolean): readonly Column<Result>[] {
-  const would = dryRun ? 'Would be ' : '';
   return [
-    { title: `${would}imported`.replace(/^i/, 'I'), cell: ({ imported }) => imported },
+    { title: dryRun ? 'Licenses to import' : 'Licenses imported', cell: ({ imported }) => imported },
     {
-      title: `${would}created customers`.replace(/^c/, 'C'),
+      title: dryRun ? 'Customers to create' : 'Customers created',
       cell: ({ customersCreated }) => customersCreated,
     },
   ];

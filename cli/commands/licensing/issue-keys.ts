@@ -18,6 +18,8 @@ import {
 import { BATCH, type IssueRequest, issueLicenses } from './issue-batches.ts';
 
 const SHOWN_AGAIN = 'The hub stores no key. `hubctl license key` shows it again.';
+const REPLACED =
+  'Keys that were replaced since they were issued are missing. `hubctl license key` shows the new ones.';
 
 export type IssueOptions = {
   readonly app: string;
@@ -131,12 +133,14 @@ async function issue(
   const { interruption } = commandContext;
   const total = options.count ?? 1;
   let kept = 0;
+  let replaced = false;
   let latest: readonly IssuedView[] = [];
   let before: readonly IssuedView[] = [];
   const issuing = issueLicenses(await commandContext.hub('admin'), request(options), total);
   async function* batches(): AsyncGenerator<IssuedView[]> {
     for await (const licenses of issuing.batches) {
       const views = licenses.map(issuedView);
+      replaced ||= views.some(({ licenseKey }) => licenseKey === undefined);
       latest = views;
       yield views;
       kept += views.length;
@@ -158,6 +162,7 @@ async function issue(
   try {
     if (interruption.signal.aborted) stop();
     await deliver(batches());
+    if (replaced) commandContext.out.note(REPLACED);
   } catch (error) {
     await issuing.stop();
     const done = sofar(hasReaderLeft(error));

@@ -1,5 +1,5 @@
 // hubctl key: issues licenses with their keys, and manages the secrets of the keys.
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { isDuration } from '../../parse/parse-duration.ts';
@@ -89,7 +89,12 @@ function addTerms(issue: Command): Command {
       'days that a signed license is valid without contacting the hub, or none (default: that of the app)',
       parseLeaseDays,
     )
-    .option('--customer-id <customerId>', 'the customer, cus_…')
+    .addOption(
+      new Option('--customer-id <customerId>', 'the customer, cus_…').conflicts([
+        'customer',
+        'customerEmail',
+      ]),
+    )
     .option('--customer <text>', 'name of a customer, whom the hub creates if there is none; signed')
     .option('--customer-email <address>', 'email of a customer, whom the hub creates if there is none')
     .option('--metadata <name=value>', 'entry of your own data; repeatable', parsePair)

@@ -64,7 +64,7 @@ export type LicenseView = ValueOf<typeof LICENSE>;
 
 export const ISSUED_LICENSE = object(
   'IssuedLicense',
-  { ...LICENSE.properties, licenseKey: text() },
+  { ...LICENSE.properties, licenseKey: optional(text('its key; missing if it was replaced since')) },
   { message: 'hub.license.v1.IssuedLicense', without: ['license'] },
 );
 /** The license, and how many machines use it beyond its seats. */
@@ -129,7 +129,7 @@ function validityView({ expiresAt, graceDays, graceEndsAt, validFor }: License) 
 
 export function issuedView(issued: Pick<IssuedLicense, 'license' | 'licenseKey'>): IssuedView {
   const { licenseId, ...rest } = licenseView(requireField(issued.license, 'license'));
-  return { licenseId, licenseKey: issued.licenseKey, ...rest };
+  return { licenseId, ...(issued.licenseKey !== '' && { licenseKey: issued.licenseKey }), ...rest };
 }
 
 export const LICENSE_COLUMNS: readonly Column<LicenseView>[] = [
@@ -217,8 +217,10 @@ export const ISSUED_FIELDS: readonly Column<IssuedView>[] = [
   { title: 'Seats', cell: (item) => seatsText(item.seats) },
   { title: 'Profile', cell: (item) => item.limitProfile },
   { title: 'Limits', cell: (item) => limitsText(item.limits) },
+  { title: 'Features', cell: (item) => item.features.join(' ') || undefined },
   { title: 'Customer', cell: (item) => item.customer },
-  { title: 'Expires', cell: (item) => shortTime(item.expiresAt) ?? 'never' },
+  { title: 'Expires', cell: expiry },
+  { title: 'Grace ends', cell: (item) => shortTime(item.graceEndsAt) },
   { title: 'Lease days', cell: (item) => item.leaseDays },
 ];
 

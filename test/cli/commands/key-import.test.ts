@@ -59,7 +59,7 @@ describe('hubctl key import', function () {
     expect(first?.expiresAt?.seconds).to.equal(BigInt(Date.parse('2031-12-31T23:59:59Z') / 1000));
     expect(second?.seats?.limit).to.equal(-1);
     const tabs = await importText(`licensekey\trevoked\n${key(3)}\tyes\n`);
-    expect(tabs.stdout).to.match(/Imported +1/);
+    expect(tabs.stdout).to.match(/Licenses imported +1/);
     expect((await activate(hub.gatewayUrl, key(1).toUpperCase(), 'm')).status).to.equal(200);
   });
 
@@ -111,7 +111,7 @@ describe('hubctl key import', function () {
   it('imports nothing in a dry run', async () => {
     const { code, stdout } = await importText(`licenseKey\n${app}-0000-0000-0001\n`, '--dry-run');
     expect(code).to.equal(0);
-    expect(stdout).to.match(/Would be imported +1/);
+    expect(stdout).to.match(/Licenses to import +1/);
     expect(await licenses()).to.have.length(0);
   });
 

@@ -139,6 +139,38 @@ describe('hubctl key issue', function () {
     expect(await count('Batches')).to.equal(1200);
   });
 
+  it('prints no key that was replaced, and says so', async () => {
+    const line = ['--idempotency-key', 'ORD-4'];
+    const [[licenseId] = []] = await print(...line);
+    await hub.admin.rekeyLicense({ licenseId: licenseId ?? '' });
+    const again = await issue(...line, '--output', 'json');
+    expect(JSON.parse(again.stdout).licenses[0])
+      .to.include({ licenseId })
+      .and.not.have.property('licenseKey');
+    expect((await issue(...line)).stderr).to.contain(
+      'Keys that were replaced since they were issued are missing',
+    );
+  });
+
+  it('prints features, grace and a validity that starts at the first activation', async () => {
+    const period = await issue('--valid-for', '1y', '--feature', 'export');
+    expect(period.stdout)
+      .to.match(/Expires +1 year after the first activation/)
+      .and.match(/Features +export/);
+    const day = await issue('--expires', '9998-01-01', '--grace-days', '2');
+    expect(day.stdout).to.match(/Grace ends +9998-01-03/);
+  });
+
+  it('names the option of a wrong term', async () => {
+    const unsigned = await issue('--sign-metadata', 'plan');
+    expect(unsigned.stderr).to.contain('--sign-metadata: ');
+    const both = await issue('--customer-id', 'cus_1', '--customer', 'Ada');
+    expect([both.code, both.stderr]).to.satisfy(
+      ([code, text]: [number, string]) =>
+        code === 2 && text.includes("'--customer-id <customerId>' cannot be used with"),
+    );
+  });
+
   it('refuses an idempotency key that a repeated command could not use', async () => {
     const key = ['--idempotency-key', 'x'.repeat(121)];
     const refused = [

@@ -93,6 +93,13 @@ describe('the role', () => {
     }
   });
 
+  it('service without an app gets an error that says what it needs', async () => {
+    const error = await adminAs(await createToken(Role.SERVICE))
+      .issueLicenses({ app: 'a' })
+      .catch(String);
+    expect(error).to.contain('only with a token limited to apps');
+  });
+
   it('service with an app changes licenses of that app and sees none of another', async () => {
     const own = await issueLicense(hub.admin, { customer: 'Own' });
     const other = await issueLicense(hub.admin, { customer: 'Other' });

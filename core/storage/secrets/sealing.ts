@@ -47,7 +47,7 @@ export function createSealer(keys: readonly MasterKey[]): Sealer {
       if (!secret) {
         const known = [...ring.keys()].join(', ');
         throw new Error(
-          `${about} is sealed with master key ${id}; the key ring holds ${known}. Add the missing key`,
+          `${about} is encrypted with master key ${id}; the key ring holds ${known}. Add the missing key`,
         );
       }
       const nonce = sealed.subarray(HEADER_END, NONCE_END);

@@ -96,7 +96,8 @@ describe('hubctl with invalid input', function () {
       'help nonsense': "2 unknown command 'nonsense'. See `hubctl --help`.",
       revoke:
         "2 unknown command 'revoke' (Did you mean license revoke or token revoke?). See `hubctl --help`.",
-      'key list': "2 unknown command 'list': hubctl key has issue, import, list-secrets, rotate-secret. See `hubctl key --help`.",
+      'key list':
+        "2 unknown command 'list': hubctl key has issue, import, list-secrets, rotate-secret. See `hubctl key --help`.",
       'key revoke':
         "2 unknown command 'revoke' (Did you mean license revoke or token revoke?). See `hubctl key --help`.",
       list: "2 unknown command 'list'. See `hubctl --help`.",

@@ -1,5 +1,6 @@
 // A call of each RPC that changes something.
 import { randomUUID } from 'node:crypto';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { formatId, newUuid } from '../../../core/ids.ts';
 import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
@@ -60,6 +61,59 @@ export const CHANGES: Record<string, { action: string; make: (payments: Payments
   'LicenseAdminService.IssueLicenses': {
     action: 'license.issue',
     make: ({ hub }) => issueLicense(hub.admin),
+  },
+  'LicenseAdminService.UpdateApp': {
+    action: 'app.update',
+    make: async ({ hub: { admin } }) =>
+      admin.updateApp({ app: await createApp(admin), name: 'New', updateMask: { paths: ['name'] } }),
+  },
+  'LicenseAdminService.ImportLicenses': {
+    action: 'license.import',
+    make: async ({ hub: { admin } }) => {
+      const app = await createApp(admin);
+      const licenses = [{ line: 2, licenseKey: `OLD-${randomUUID()}`, seatLimit: 1 }];
+      await admin.importLicenses(
+        (async function* () {
+          yield { app, licenses };
+        })(),
+      );
+    },
+  },
+  'LicenseAdminService.UpdateLicense': {
+    action: 'license.update',
+    make: async ({ hub: { admin } }) => {
+      const { licenseId } = await issueLicense(admin);
+      await admin.updateLicense({ licenseId, seatLimit: 9, updateMask: { paths: ['seat_limit'] } });
+    },
+  },
+  'LicenseAdminService.RenewLicense': {
+    action: 'license.renew',
+    make: async ({ hub: { admin } }) => {
+      const expiresAt = timestampFromDate(new Date(Date.now() + 86_400_000));
+      const { licenseId } = await issueLicense(admin, { expiresAt });
+      await admin.renewLicense({ licenseId, extension: { case: 'by', value: { years: 1 } } });
+    },
+  },
+  'LicenseAdminService.SuspendLicense': {
+    action: 'license.suspend',
+    make: async ({ hub: { admin } }) =>
+      admin.suspendLicense({ licenseId: (await issueLicense(admin)).licenseId, reason: 'unpaid' }),
+  },
+  'LicenseAdminService.ResumeLicense': {
+    action: 'license.resume',
+    make: async ({ hub: { admin } }) => {
+      const { licenseId } = await issueLicense(admin);
+      await admin.suspendLicense({ licenseId, reason: 'unpaid' });
+      await admin.resumeLicense({ licenseId });
+    },
+  },
+  'LicenseAdminService.TransferLicense': {
+    action: 'license.transfer',
+    make: async ({ hub }) => {
+      const { licenseId } = await issueLicense(hub.admin);
+      const { customerId } = await createCustomer(hub);
+      await hub.admin.transferLicense({ licenseId, customerId });
+    },
   },
   'LicenseAdminService.RekeyLicense': {
     action: 'license.rekey',

@@ -89,7 +89,7 @@ describe('a backup while master keys are rotated', function () {
     }, 'all but one are sealed anew');
     for (const half of [fresh, old]) {
       const refused = await backUp(half).catch((error: Error) => error.message);
-      expect(refused).to.contain(`sealed with master key ${idOf(half === old ? fresh : old)}`);
+      expect(refused).to.contain(`encrypted with master key ${idOf(half === old ? fresh : old)}`);
     }
     await backUp(`${fresh}\n${old}`);
     await held.query('commit');

@@ -281,7 +281,8 @@ describe('a restored backup', function () {
   });
 
   async function expectEmpty(databaseUrl: string): Promise<void> {
-    const state = /"(name":"(Migration|callback|audit_chain|job_|partitions|schema)|version":)/;
+    const state =
+      /"(name":"(Migration|callback|audit_chain|job_|license_import|partitions|schema)|version":)/;
     expect(
       (await rowsOf(databaseUrl)).filter((row) => row.startsWith('{') && !state.test(row)),
     ).to.deep.equal([]);

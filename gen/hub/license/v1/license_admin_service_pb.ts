@@ -1588,6 +1588,8 @@ export const ImportLicensesResponseSchema: GenMessage<ImportLicensesResponse> = 
  */
 export type ImportError = Message<"hub.license.v1.ImportError"> & {
   /**
+   * Line of the file.
+   *
    * @generated from field: int32 line = 1;
    */
   line: number;

@@ -119,16 +119,22 @@ export const DefaultTermsSchema: GenMessage<DefaultTerms> = /*@__PURE__*/
  */
 export type Period = Message<"hub.license.v1.Period"> & {
   /**
+   * Calendar years.
+   *
    * @generated from field: int32 years = 1;
    */
   years: number;
 
   /**
+   * Calendar months.
+   *
    * @generated from field: int32 months = 2;
    */
   months: number;
 
   /**
+   * Days of 24 hours (UTC).
+   *
    * @generated from field: int32 days = 3;
    */
   days: number;

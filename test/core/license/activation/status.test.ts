@@ -26,6 +26,7 @@ describe('the soft check', () => {
       state: 'active',
       seats: { limit: 3, used: 1 },
       limits: { projects: -1 },
+      termsVersion: 1,
       checkedAt: '2026-05-01T12:00:00.000Z',
       recheckAfterSeconds: 86400,
     });

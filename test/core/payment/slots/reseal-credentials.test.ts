@@ -38,7 +38,7 @@ describe('re-sealing with a new master key', function () {
     // More than one batch of slots, and tokens.
     const slots = await addSlots(former, 60);
     for (const { id } of slots.slice(0, 3)) await cacheToken(former, id, `token of ${id}`);
-    expect(await startUp([newKey])).to.contain(`sealed with master key ${oldKey.id}`);
+    expect(await startUp([newKey])).to.contain(`encrypted with master key ${oldKey.id}`);
 
     const { resealed, masterKeyId } = await both.client.reencryptSecrets({});
     expect({ resealed, masterKeyId }).to.deep.equal({ resealed: 60 + 3 + 1, masterKeyId: newKey.id });
@@ -51,7 +51,7 @@ describe('re-sealing with a new master key', function () {
       'private',
     );
     expect(await startUp([newKey])).to.equal('started');
-    expect(await startUp([oldKey])).to.contain(`sealed with master key ${newKey.id}`);
+    expect(await startUp([oldKey])).to.contain(`encrypted with master key ${newKey.id}`);
   });
 
   it('is recorded in the audit log, and does nothing the second time', async () => {

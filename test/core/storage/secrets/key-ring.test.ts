@@ -95,7 +95,7 @@ describe('the key ring', () => {
       // From then on secrets may be sealed with the new key, which a hub with only the old one could not
       // open.
       expect(await messageOf(claimDatabase(pool, readMasterKeys(ours), clock))).to.contain(
-        'sealed with master key',
+        'encrypted with master key',
       );
       const message = await messageOf(claimDatabase(pool, readMasterKeys(others), clock));
       expect(message)
@@ -121,7 +121,7 @@ describe('the key ring', () => {
       }, 'the second hub waits for the first');
       await first.query('commit');
       first.release();
-      expect(await second).to.contain(`sealed with master key ${ours[0]?.id}`);
+      expect(await second).to.contain(`encrypted with master key ${ours[0]?.id}`);
       expect(await noted()).to.deep.equal(ids(ours));
     });
 

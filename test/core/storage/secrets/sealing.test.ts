@@ -77,7 +77,7 @@ describe('a sealed value', () => {
 
   it('names the key that the ring lacks', () => {
     expect(() => createSealer([older]).open(sealer.seal(SECRET, ABOUT), ABOUT)).to.throw(
-      `${ABOUT} is sealed with master key ${newer.id}; the key ring holds ${older.id}`,
+      `${ABOUT} is encrypted with master key ${newer.id}; the key ring holds ${older.id}`,
     );
   });
 

@@ -158,7 +158,7 @@ describe('the image', function () {
     const [, inside = ''] = core.environment['HUB_DATA_DIR']?.split('/var/lib/hubctl/') ?? [];
     const created = start({
       environment: { ...core.environment, HUBCTL_SERVER: rpc },
-      words: ['token', 'create', '--role', 'service', '--name', 'gateway', '--output', 'json'],
+      words: ['token', 'create', '--role', 'gateway', '--name', 'gateway', '--output', 'json'],
       mounts: { '/var/lib/hubctl': volume },
     });
     expect(await created.ended, created.complaints()).to.equal(0);

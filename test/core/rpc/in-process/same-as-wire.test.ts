@@ -123,7 +123,7 @@ function bearer(token: string): Interceptor {
 async function serviceToken(databaseUrl: string): Promise<string> {
   const pool = new pg.Pool({ connectionString: databaseUrl });
   const token = newServiceToken();
-  await registerServiceToken(pool, systemClock, token, { name: 'shop', role: 'service' });
+  await registerServiceToken(pool, systemClock, token, { name: 'shop', role: 'gateway' });
   await pool.end();
   return token;
 }

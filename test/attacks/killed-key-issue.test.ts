@@ -66,7 +66,9 @@ describe('hubctl key issue when stopped', function () {
       const { code, stderr } = await end;
       const keys = hints(await readFile(file, 'utf8'));
       expect(code, stderr).to.equal(128 + constants.signals[signal]);
-      expect(stderr).to.equal(
+      // On a busy machine the current call takes long enough for a note.
+      const note = new RegExp(`^${signal}: finishing the current call.*\n`);
+      expect(stderr.replace(note, '')).to.equal(
         `hubctl: Interrupted by ${signal}. ${keys.length} of ${MANY} licenses were issued; their keys are in ${file}.\n`,
       );
       expect(await issuedTo(signal)).to.deep.equal(keys);

@@ -73,6 +73,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
           state: 'active',
           seats: { limit, used },
           limits,
+          termsVersion: 1,
           checkedAt,
           recheckAfterSeconds: 86_400,
         }),

@@ -22,7 +22,7 @@ const schema = {
 };
 
 const LOCK_LICENSE = `
-  select l.id, l.app, l.customer, l.seat_limit, l.limits, l.expires_at, l.revoked_at, a.kid, a.private_key_pem, a.public_key_pem
+  select l.id, l.app, l.customer, l.seat_limit, l.terms_version, l.limits, l.expires_at, l.revoked_at, a.kid, a.private_key_pem, a.public_key_pem
   from license l join app a on a.slug = l.app where l.key_hash = $1 for update of l`;
 const FIND_SEAT = `
   select (select id from seat where license_id = $1 and machine_fingerprint = $2 and released_at is null) as id,
@@ -82,6 +82,7 @@ export function activate(app: FastifyInstance, pool: Pool): void {
       limits: license.limits ?? undefined,
       machineFingerprint: machine.machineFingerprint,
       seatId,
+      termsVersion: license.terms_version,
     };
     const signature = sign('sha256', Buffer.from(JSON.stringify(content)), {
       key: keyOf(license.kid, license.private_key_pem),

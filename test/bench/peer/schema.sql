@@ -7,6 +7,7 @@ create table license (
   key_hash bytea not null unique,
   customer text,
   seat_limit int not null,
+  terms_version int not null default 1,
   limits jsonb,
   expires_at timestamptz,
   revoked_at timestamptz

@@ -15,6 +15,7 @@ const schema = {
         seats: { type: 'object', properties: { limit: { type: 'integer' }, used: { type: 'integer' } } },
         expiresAt: { type: 'string' },
         limits: { type: 'object', additionalProperties: { type: 'integer' } },
+        termsVersion: { type: 'integer' },
         checkedAt: { type: 'string' },
         recheckAfterSeconds: { type: 'integer' },
       },
@@ -23,7 +24,7 @@ const schema = {
 };
 
 const STATUS = `
-  select l.seat_limit, l.limits, l.expires_at, l.revoked_at,
+  select l.seat_limit, l.terms_version, l.limits, l.expires_at, l.revoked_at,
          (select count(*)::int from seat s where s.license_id = l.id and s.released_at is null) as used,
          exists (select from seat s where s.license_id = l.id and s.machine_fingerprint = $2 and s.released_at is null) as seated
   from license l where l.id = $1`;
@@ -51,6 +52,7 @@ export function checkStatus(app: FastifyInstance, pool: Pool): void {
         seats: { limit: row.seat_limit, used: row.used },
         expiresAt: row.expires_at?.toISOString(),
         limits: row.limits ?? undefined,
+        termsVersion: row.terms_version,
         checkedAt: now.toISOString(),
         recheckAfterSeconds: 86_400,
       };

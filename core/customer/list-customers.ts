@@ -17,8 +17,11 @@ export type CustomerFilter = {
 
 /** customer_search_idx has runs of three characters. */
 const GRAM = 3;
+/** A search with more matches looks at the newest customers only: its words are frequent. */
+const MAX_FOUND = 1_000;
+const NEWEST = 100_000;
 /** A shorter text is searched for in the newest customers only. */
-const NEWEST = 10_000;
+const NEWEST_BY_SHORT_TEXT = 10_000;
 
 /** Newest first. @throws HubError `app_unknown`, `page_token_invalid` */
 export async function listCustomers(
@@ -27,8 +30,9 @@ export async function listCustomers(
   request: PageRequest,
 ): Promise<Page<Customer>> {
   const appId = filter.app === undefined ? undefined : await findAppId(db.pool, filter.app);
+  const found = filter.search === undefined ? undefined : await findBySearch(db.pool, filter.search);
   return readPage(request, 'cus', async (after, limit) => {
-    const { text, values } = statement({ ...filter, appId, after, limit });
+    const { text, values } = statement({ ...filter, found, appId, after, limit });
     const { rows } = await db.pool.query<{ id: string }>(text, values);
     const ids = rows.map(({ id }) => id);
     return db.em().find(CustomerSchema, { id: { $in: ids } }, { orderBy: { id: 'desc' } });
@@ -44,20 +48,39 @@ async function findAppId(pool: Database['pool'], slug: string): Promise<string> 
   return app.id;
 }
 
+/** The ids of the customers that contain the text; undefined if it is short, or if there are too many. */
+async function findBySearch(pool: Database['pool'], search: string): Promise<string[] | undefined> {
+  if ([...search].length < GRAM) return undefined;
+  const { rows } = await pool.query<{ id: string }>(
+    // customer_search_idx. Materialized, so that the limit does not lead to a plan that reads the whole table.
+    `with found as materialized (
+       select c.id from customer c where c.search_grams @> search_grams($1) and ${contains('$1')}
+     )
+     select id from found limit ${MAX_FOUND + 1}`,
+    [search],
+  );
+  return rows.length > MAX_FOUND ? undefined : rows.map(({ id }) => id);
+}
+
 type Wanted = Omit<CustomerFilter, 'app'> & {
+  /** The ids that the search has found; undefined if it looks at the newest customers. */
+  readonly found: readonly string[] | undefined;
   readonly appId: string | undefined;
   readonly after: Uuid | undefined;
   readonly limit: number;
 };
 
-/** Uses customer_pkey, customer_email_idx, customer_external_ref_key, customer_search_idx, license_customer_idx. */
-function statement({ search, email, externalRef, appId, after, limit }: Wanted) {
+/** Uses customer_pkey, customer_email_idx, customer_external_ref_key, license_app_customer_idx. */
+function statement({ search, email, externalRef, found, appId, after, limit }: Wanted) {
   const values: unknown[] = [];
   const value = (each: unknown): string => `$${values.push(each)}`;
+  const isOnlyApp = email === undefined && externalRef === undefined && search === undefined;
+  if (appId !== undefined && isOnlyApp) return ofApp(appId, after, limit);
   const conditions = [
     ...(email === undefined ? [] : [`lower(c.email) = lower(${value(email)})`]),
     ...(externalRef === undefined ? [] : [`c.external_ref = ${value(externalRef)}`]),
-    ...(search === undefined ? [] : [searchCondition(search, value(search))]),
+    ...(found === undefined ? [] : [`c.id = any(${value(found)}::uuid[])`]),
+    ...(search === undefined || found !== undefined ? [] : [isNewAndContains(search, value(search))]),
     ...(appId === undefined
       ? []
       : [`exists (select from license l where l.customer_id = c.id and l.app_id = ${value(appId)})`]),
@@ -68,12 +91,30 @@ function statement({ search, email, externalRef, appId, after, limit }: Wanted) 
   return { text, values };
 }
 
-function searchCondition(search: string, parameter: string): string {
+/** Enters the index once per customer, because each may have many licenses. */
+function ofApp(appId: string, after: Uuid | undefined, limit: number) {
+  const next = (below: string): string =>
+    `select customer_id from license
+     where app_id = $1 and customer_id is not null and customer_id < ${below}
+     order by customer_id desc limit 1`;
+  const text = `
+    with recursive own (id) as (
+      (${next('$2')})
+      union all
+      select (${next('own.id')}) from own where own.id is not null
+    )
+    select id from own where id is not null limit $3`;
+  return { text, values: [appId, after ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff', limit] };
+}
+
+function isNewAndContains(search: string, parameter: string): string {
+  const newest = [...search].length < GRAM ? NEWEST_BY_SHORT_TEXT : NEWEST;
+  return `c.id >= coalesce((select id from customer order by id desc offset ${newest - 1} limit 1),
+            '00000000-0000-0000-0000-000000000000') and ${contains(parameter)}`;
+}
+
+function contains(parameter: string): string {
   const isIn = (column: string): string =>
     `position(lower(${parameter}) in lower(coalesce(${column}, ''))) > 0`;
-  const isFound = `(${isIn('c.name')} or ${isIn('c.email')} or ${isIn('c.external_ref')})`;
-  return [...search].length >= GRAM
-    ? `c.search_grams @> search_grams(${parameter}) and ${isFound}`
-    : `c.id >= coalesce((select id from customer order by id desc offset ${NEWEST - 1} limit 1),
-         '00000000-0000-0000-0000-000000000000') and ${isFound}`;
+  return `(${isIn('c.name')} or ${isIn('c.email')} or ${isIn('c.external_ref')})`;
 }

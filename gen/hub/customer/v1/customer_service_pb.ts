@@ -132,7 +132,9 @@ export type ListCustomersRequest = Message<"hub.customer.v1.ListCustomersRequest
   app?: string | undefined;
 
   /**
-   * Filter: part of the name, email or external reference, without regard to case.
+   * Filter: part of the name, email or external reference, without regard to case. Fewer than three characters
+   * are searched for in the newest 10 000 customers; a text that more than 1000 customers contain, in the newest
+   * 100 000.
    *
    * @generated from field: optional string search = 2;
    */

@@ -130,7 +130,13 @@ export const LicenseSchema = defineEntity({
     // Lists of one app, newest first: ids are ordered by time.
     { name: 'license_app_idx', properties: ['app', 'id'] },
     { name: 'license_customer_idx', properties: ['customer', 'id'] },
-    { name: 'license_key_hint_idx', properties: ['keyHint'] },
+    {
+      name: 'license_app_customer_idx',
+      properties: ['app', 'customer', 'id'],
+      where: 'customer_id is not null',
+    },
+    { name: 'license_key_hint_idx', properties: ['keyHint', 'id'] },
+    { name: 'license_grace_idx', properties: ['graceDays', 'expiresAt', 'id'], where: 'grace_days > 0' },
     { name: 'license_key_secret_idx', properties: ['keySecret'], where: 'key_secret_id is not null' },
     { name: 'license_expires_idx', properties: ['expiresAt', 'id'], where: 'expires_at is not null' },
     { name: 'license_ends_idx', properties: ['endsAt', 'id'], where: 'ends_at is not null' },

@@ -24,7 +24,7 @@ export function addListVerb(license: Command, commandContext: CommandContext): v
   const listing = addVerb(license, 'list', {
     summary: 'list licenses',
     description:
-      'Lists licenses, newest first. Filters combine with AND. Without a filter by customer, key or search, a list by expiry begins with the latest expiry, and a list by activity with the latest day.',
+      'Lists licenses, newest first. Filters combine with AND. Without a filter by customer, key, metadata or search, a list by expiry begins with the latest expiry, and a list by activity with the latest day.',
     notes: [
       'CSV: RFC 4180 with a header. Limits, features and metadata are separated by semicolons. A text that begins with = + - @ gets a leading apostrophe, so that a spreadsheet reads it as text.',
     ],

@@ -1,35 +1,45 @@
 // Finds the licenses of customers by id, name, email or external reference.
 import type { Pool } from 'pg';
 import { parseId } from '../../../ids.ts';
-import { type Bind, createBinder, NOTHING, type Sql } from './binder.ts';
+import { type Bind, NOTHING, type Sql } from './binder.ts';
+import { type Source, statementOf } from './source.ts';
 
 export type CustomerFilter = {
   readonly customerId?: string | undefined;
+  /** The whole name. */
   readonly customer?: string | undefined;
   readonly customerEmail?: string | undefined;
   readonly externalRef?: string | undefined;
 };
 
-/** If more customers match, their licenses are found in the order of the list: they are frequent. */
-const MAX_CUSTOMERS = 100;
+/** A search with more matches looks at the newest licenses only: its words are frequent. */
+const MAX_CUSTOMERS = 1_000;
 
-/** The condition on licenses; undefined without a filter. */
-export async function customerCondition(
-  pool: Pool,
-  filter: CustomerFilter,
-  bind: Bind,
-): Promise<Sql | undefined> {
-  const { customerId, customer, customerEmail, externalRef } = filter;
-  const filters = [customerId, customer, customerEmail, externalRef].filter((value) => value !== undefined);
-  if (filters.length === 0) return undefined;
-  // PostgreSQL accepts no text with this character.
-  if (filters.some((value) => value.includes('\0'))) return NOTHING;
-  const own = createBinder();
-  const ids = await findCustomers(pool, customersWhere(filter, own.bind), own.values);
-  if (ids === undefined) {
-    return `exists (select from customer c where c.id = l.customer_id and ${customersWhere(filter, bind)})`;
-  }
-  return licensesOf(ids, bind);
+export function hasCustomerFilter({
+  customerId,
+  customer,
+  customerEmail,
+  externalRef,
+}: CustomerFilter): boolean {
+  return [customerId, customer, customerEmail, externalRef].some((value) => value !== undefined);
+}
+
+/** The licenses of the customers with this id, name, email and external reference. */
+export function sourceOfCustomers(filter: CustomerFilter, bind: Bind): Source {
+  return licensesOf('customer c', customersWhere(filter, bind));
+}
+
+/** The licenses of the customers with these ids. */
+export function sourceOfCustomerIds(ids: readonly string[], bind: Bind): Source {
+  return licensesOf(`unnest(${bind(ids)}::uuid[]) c (id)`, 'true');
+}
+
+/** For each customer only as many licenses as a page has: one of them may have many. license_customer_idx */
+function licensesOf(customers: Sql, where: Sql): Source {
+  return (conditions, limit) =>
+    `select x.id from ${customers} cross join lateral (
+       ${statementOf('license l', ['l.customer_id = c.id', ...conditions], limit)}
+     ) x where ${where} order by x.id desc limit ${limit}`;
 }
 
 /** The ids of the customers that match; undefined if there are too many. */
@@ -47,17 +57,10 @@ export async function findCustomers(
   return rows.length > MAX_CUSTOMERS ? undefined : rows.map(({ id }) => id);
 }
 
-/** license_customer_idx */
-export function licensesOf(customerIds: readonly string[], bind: Bind): Sql {
-  const [first, ...others] = customerIds;
-  if (first === undefined) return NOTHING;
-  return others.length === 0
-    ? `l.customer_id = ${bind(first)}`
-    : `l.customer_id = any(${bind(customerIds)}::uuid[])`;
-}
-
 function customersWhere(filter: CustomerFilter, bind: Bind): Sql {
   const { customerId, customer, customerEmail, externalRef } = filter;
+  // PostgreSQL accepts no text with this character.
+  if ([customer, customerEmail, externalRef].some((value) => value?.includes('\0'))) return NOTHING;
   return [
     // customer_pkey
     ...(customerId === undefined ? [] : [`c.id = ${bind(parseId('cus', customerId) ?? null)}::uuid`]),

@@ -2,38 +2,69 @@
 import type { Pool } from 'pg';
 import { parseId } from '../../../ids.ts';
 import { type Bind, createBinder, NOTHING, type Sql } from './binder.ts';
-import { findCustomers, licensesOf } from './by-customer.ts';
+import { findCustomers, sourceOfCustomerIds } from './by-customer.ts';
+import { licensesWhere, type Source, sourceOfIds, unionOf, walkWhere } from './source.ts';
 
 /** Shorter texts have no index of substrings: they match whole values only. */
 const MIN_SUBSTRING = 3;
 
-/** If more licenses match, they are found in the order of the list: they are frequent. */
+/** A search with more matches looks at the newest licenses only: its words are frequent. */
 const MAX_LICENSES = 1_000;
+const NEWEST = 100_000;
 
-/** The condition on licenses; undefined without a search. */
-export async function searchCondition(
-  pool: Pool,
-  search: string | undefined,
-  bind: Bind,
-): Promise<Sql | undefined> {
-  const text = search?.trim();
-  if (text === undefined) return undefined;
-  if (text === '' || text.includes('\0')) return NOTHING;
+export type Search = {
+  /** The licenses that the search finds. */
+  source(bind: Bind): Source;
+  /** Whether the search finds a license `l`. */
+  condition(bind: Bind): Sql;
+};
+
+const FINDS_NOTHING: Search = { source: () => licensesWhere(NOTHING), condition: () => NOTHING };
+
+/** Finds the customers, and the licenses by metadata, that match. */
+export async function prepareSearch(pool: Pool, search: string): Promise<Search> {
+  const text = search.trim();
+  if (text === '' || text.includes('\0')) return FINDS_NOTHING;
   const id = parseId('lic', text);
-  if (id !== undefined) return `l.id = ${bind(id)}`;
+  if (id !== undefined) {
+    const condition = (bind: Bind): Sql => `l.id = ${bind(id)}`;
+    return { condition, source: (bind) => licensesWhere(condition(bind)) };
+  }
   const isLong = [...text].length >= MIN_SUBSTRING;
   const own = createBinder();
   const customers = await findCustomers(pool, customersWith(text, isLong, own.bind), own.values);
   const licenses = isLong ? await licensesWith(pool, text) : [];
-  const conditions = [
-    // license_key_hint_idx
-    ...(/^[0-9A-Za-z]{5}$/.test(text) ? [`l.key_hint = ${bind(text.toUpperCase())}`] : []),
-    customers === undefined
-      ? `exists (select from customer c where c.id = l.customer_id and ${customersWith(text, isLong, bind)})`
-      : licensesOf(customers, bind),
-    licenses === undefined ? metadataWith(bind(text)) : `l.id = any(${bind(licenses)}::uuid[])`,
-  ];
-  return `(${conditions.join(' or ')})`;
+  // license_key_hint_idx
+  const hasHint = (bind: Bind): Sql[] =>
+    /^[0-9A-Za-z]{5}$/.test(text) ? [`l.key_hint = ${bind(text.toUpperCase())}`] : [];
+  const condition = (bind: Bind): Sql => {
+    const conditions = [
+      ...hasHint(bind),
+      customers === undefined
+        ? `exists (select from customer c where c.id = l.customer_id and ${customersWith(text, isLong, bind)})`
+        : `l.customer_id = any(${bind(customers)}::uuid[])`,
+      licenses === undefined ? metadataWith(bind(text)) : `l.id = any(${bind(licenses)}::uuid[])`,
+    ];
+    return `(${conditions.join(' or ')})`;
+  };
+  return {
+    condition,
+    source(bind) {
+      if (customers === undefined || licenses === undefined) return newestWhere(condition(bind));
+      return unionOf([
+        ...hasHint(bind).map(licensesWhere),
+        ...(customers.length === 0 ? [] : [sourceOfCustomerIds(customers, bind)]),
+        sourceOfIds(licenses, bind),
+      ]);
+    },
+  };
+}
+
+function newestWhere(condition: Sql): Source {
+  const walk = walkWhere(condition);
+  const isNew = `l.id >= coalesce((select id from license order by id desc offset ${NEWEST - 1} limit 1),
+    '00000000-0000-0000-0000-000000000000')`;
+  return (conditions, limit) => walk([isNew, ...conditions], limit);
 }
 
 /** customer_search_idx; or customer_name_idx, customer_email_idx and customer_external_ref_key */
@@ -50,15 +81,22 @@ function customersWith(text: string, isLong: boolean, bind: Bind): Sql {
 }
 
 /** The ids of the licenses whose metadata contains the text; undefined if there are too many. */
-async function licensesWith(pool: Pool, text: string): Promise<string[] | undefined> {
+function licensesWith(pool: Pool, text: string): Promise<string[] | undefined> {
+  // license_metadata_grams_idx
+  return findLicenses(pool, metadataWith('$1'), [text]);
+}
+
+/** The ids of the licenses whose metadata meets the condition; undefined if there are too many. */
+export async function findLicenses(
+  pool: Pool,
+  condition: Sql,
+  values: readonly unknown[],
+): Promise<string[] | undefined> {
   const { rows } = await pool.query<{ id: string }>(
-    // license_metadata_grams_idx. Materialized, so that the limit does not lead to a plan that reads the whole
-    // table.
-    `with found as materialized (
-       select l.id from license l where l.metadata <> '{}' and ${metadataWith('$1')}
-     )
+    // Materialized, so that the limit does not lead to a plan that reads the whole table.
+    `with found as materialized (select l.id from license l where l.metadata <> '{}' and ${condition})
      select id from found limit ${MAX_LICENSES + 1}`,
-    [text],
+    [...values],
   );
   return rows.length > MAX_LICENSES ? undefined : rows.map(({ id }) => id);
 }

@@ -92,6 +92,15 @@ export class Migration20261123000000_customers_and_terms extends Migration {
     // Also drops license_customer_idx.
     this.addSql('alter table license drop customer');
     this.addSql('create index license_customer_idx on license (customer_id, id)');
+    // The customers of one app, and the licenses that each has of it in the order of lists.
+    this.addSql(`
+      create index license_app_customer_idx on license (app_id, customer_id, id)
+        where customer_id is not null`);
+    // In the order of lists: many imported keys may end with the same symbols.
+    this.addSql('drop index license_key_hint_idx');
+    this.addSql('create index license_key_hint_idx on license (key_hint, id)');
+    this.addSql(`
+      create index license_grace_idx on license (grace_days, expires_at, id) where grace_days > 0`);
     this.addSql(`
       create index license_key_secret_idx on license (key_secret_id) where key_secret_id is not null`);
     this.addSql('create index license_expires_idx on license (expires_at, id) where expires_at is not null');

@@ -677,7 +677,8 @@ export type ListLicensesRequest = Message<"hub.license.v1.ListLicensesRequest"> 
   /**
    * Filter: licenses with this id or these last five symbols of the key, and those with this text in the name,
    * the email or the external reference of the customer or in a value of metadata, without regard to case. Fewer
-   * than three characters match a whole name, email or external reference only.
+   * than three characters match a whole name, email or external reference only. A text that more than 1000
+   * customers or licenses contain is searched for in the newest 100 000 licenses.
    *
    * @generated from field: optional string search = 15;
    */
@@ -1864,7 +1865,7 @@ export const LicenseAdminService: GenService<{
     output: typeof GetLicenseResponseSchema;
   },
   /**
-   * Lists licenses, newest first. Filters combine with AND. Without a filter by customer, key or search, a list by
+   * Lists licenses, newest first. Filters combine with AND. Without a filter by customer, key, metadata or search, a list by
    * expiry, or in the states expired and grace, begins with the latest expiry, and a list by activity with the
    * latest day.
    *

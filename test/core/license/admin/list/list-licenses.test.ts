@@ -99,6 +99,21 @@ describe('ListLicenses', () => {
     }
   });
 
+  it('lists licenses in grace by expiry, the latest first, whatever the length of their grace', async () => {
+    const app = await createApp(hub.admin);
+    const graced = async (expiry: number, graceDays: number) => {
+      const licenseId = await issue({ app, expiresAt: inDays(expiry) });
+      await hub.admin.updateLicense({ licenseId, updateMask: { paths: ['grace_days'] }, graceDays });
+      return licenseId;
+    };
+    const [second, fourth] = [await graced(8, 30), await graced(2, 30)];
+    const [first, third] = [await graced(9, 7), await graced(5, 7)];
+    await graced(1, 7);
+    await graced(11, 7);
+    now = new Date(NOW.getTime() + 10 * DAY_MS);
+    expect(await listed({ app, state: LicenseState.GRACE })).to.deep.equal([first, second, third, fourth]);
+  });
+
   it('filters by expiry, the latest expiry first', async () => {
     const app = await createApp(hub.admin);
     const [late, soon, same] = [
@@ -171,22 +186,48 @@ describe('ListLicenses', () => {
     }
   });
 
-  it('finds all licenses of a search and a name that match many', async () => {
+  it('finds all licenses of a search, a name and metadata that match many', async () => {
     const app = await createApp(hub.admin);
-    await query(
-      hub.databaseUrl,
-      `with made as (
-         insert into customer (id, name, created_at)
-         select gen_random_uuid(), 'Namesake', now() from generate_series(1, 150) returning id
-       )
-       insert into license (id, app_id, key_hash, key_hint, customer_id, seat_limit, created_at, metadata)
-       select gen_random_uuid(), a.id, sha256(m.id::text::bytea), 'XXXXX', m.id, 1, now(), '{"batch": "frequent"}'
-       from made m, generate_series(1, 1), app a where a.slug = $1`,
-      [app],
-    );
-    for (const filter of [{ customer: 'Namesake' }, { search: 'namesa' }, { search: 'requen' }]) {
-      const { licenses } = await hub.admin.listLicenses({ ...filter, pageSize: 1000 });
-      expect(licenses, JSON.stringify(filter)).to.have.length(150);
+    await insertMany(hub.databaseUrl, app, 1_050);
+    for (const filter of [
+      { customer: 'Namesake' },
+      { search: 'namesa' },
+      { search: 'requen' },
+      { metadata: { batch: 'frequent' } },
+    ]) {
+      expect(new Set(await pagesOf(filter)), JSON.stringify(filter)).to.have.property('size', 1_050);
     }
+    const { license } = await hub.admin.getLicense({ licenseId: (await pagesOf({ app }))[0] ?? '' });
+    const { customerId = '', licenseId = '' } = license ?? {};
+    const { search, metadata } = { search: 'namesa', metadata: { batch: 'frequent' } };
+    expect(await listed({ app, customerId, search, metadata, keyHint: 'XXXXX' })).to.deep.equal([licenseId]);
+    expect(await listed({ search, metadata, customerId, customer: 'Bob' })).to.deep.equal([]);
   });
+
+  /** The ids of all pages. */
+  const pagesOf = async (filter: object): Promise<string[]> => {
+    const ids: string[] = [];
+    let pageToken = '';
+    do {
+      const page = await hub.admin.listLicenses({ ...filter, pageSize: 500, pageToken });
+      ids.push(...page.licenses.map(({ licenseId }) => licenseId));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '');
+    return ids;
+  };
 });
+
+/** Inserts licenses with one customer each, who all have the same name. */
+async function insertMany(databaseUrl: string, app: string, count: number): Promise<void> {
+  await query(
+    databaseUrl,
+    `with made as (
+       insert into customer (id, name, created_at)
+       select gen_random_uuid(), 'Namesake', now() from generate_series(1, $2::int) returning id
+     )
+     insert into license (id, app_id, key_hash, key_hint, customer_id, seat_limit, created_at, metadata)
+     select gen_random_uuid(), a.id, sha256(m.id::text::bytea), 'XXXXX', m.id, 1, now(), '{"batch": "frequent"}'
+     from made m, app a where a.slug = $1`,
+    [app, count],
+  );
+}

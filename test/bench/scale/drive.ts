@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { formatId, newUuid } from '../../../core/ids.ts';
 import { ActorKind, AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
-import { LicenseState } from '../../../gen/hub/license/v1/license_pb.ts';
 import { CallbackState, type ChargeSession, ChargeStatus } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { fetchMetrics } from '../../support/hub/metrics.ts';
 import {
@@ -20,7 +19,10 @@ import {
 } from '../../support/hub/payment.ts';
 import { activate, checkStatus, deactivate } from '../../support/network/rest.ts';
 import { until } from '../../support/until.ts';
+import { driveCustomers } from './drive-customers.ts';
+import { driveLicenseLists } from './drive-license-lists.ts';
 import {
+  FLEET,
   fingerprintAt,
   keyAt,
   licenseAt,
@@ -49,6 +51,8 @@ export async function drive(payments: Payments, population: Population, times: n
   await driveReviews(payments, times);
   await driveReversals(payments, times);
   await driveAdministration(payments, population, times);
+  await driveCustomers(payments.hub, population, times);
+  await driveLicenseLists(payments.hub, population);
   await driveLists(payments, population);
   await fetchMetrics(payments.hub);
 }
@@ -71,6 +75,7 @@ async function driveLicenses({ hub }: Payments, population: Population, times: n
     const index = Math.floor((licenses * (turn + 0.5)) / AT_ONCE);
     await ask(index, fingerprintAt(index), `another-${index}`);
     await ask(licenses, siteMachineAt(turn * 1_000), `another-${turn}`);
+    await ask(FLEET.license, fingerprintAt(FLEET.license), `another-${turn}`);
     for (const path of ['public-key', 'jwks.json', 'limits/free'])
       await fetch(`${gatewayUrl}/v1/apps/scale/${path}`);
   };
@@ -186,7 +191,9 @@ async function driveAdministration(
   times: number,
 ): Promise<void> {
   for (let turn = 0; turn < times; turn++) {
-    const licenseId = formatId('lic', licenseAt(population, turn).id);
+    await hub.admin.getLicense({ licenseId: formatId('lic', licenseAt(population, FLEET.license).id) });
+    // A license of another customer.
+    const licenseId = formatId('lic', licenseAt(population, 3 * turn).id);
     await hub.admin.getLicense({ licenseId });
     await hub.admin.revokeLicense({ licenseId, reason: 'driven' });
     await hub.admin.reinstateLicense({ licenseId });
@@ -235,31 +242,8 @@ async function driveLists({ hub, admin, sessions }: Payments, population: Popula
     const ms = from + share * (to - from);
     return { seconds: BigInt(Math.floor(ms / 1_000)), nanos: 0 };
   };
-  const day = (share: number) => new Date(Number(time(share).seconds) * 1_000).toISOString().slice(0, 10);
   const [early, late] = [time(0.2), time(0.3)];
   const old = sessionAt(population, Math.floor(population.sessions / 3));
-  const { id } = licenseAt(population, 4);
-  const { license } = await hub.admin.getLicense({ licenseId: formatId('lic', id) });
-  for (const filter of [
-    {},
-    { app: 'scale' },
-    { app: 'scale', state: LicenseState.ACTIVE },
-    { customer: 'customer 7' },
-    { keyHint: license?.keyHint ?? '' },
-    { customerId: license?.customerId ?? '' },
-    { customerEmail: 'CUSTOMER-7@example.com' },
-    { metadata: { order: 'ORD-8' } },
-    { expiresAfter: early, expiresBefore: time(2) },
-    { state: LicenseState.EXPIRED },
-    { state: LicenseState.SUSPENDED },
-    { activeSince: day(0.9) },
-    { inactiveSince: day(0.1) },
-    { search: 'ORD-8888' },
-    { search: 'customer-7777@' },
-    { search: '7' },
-  ]) {
-    await twoPages((pageToken) => hub.admin.listLicenses({ ...filter, pageToken }));
-  }
   for (const filter of [
     {},
     { slot: 'scale-one' },
@@ -304,6 +288,7 @@ async function driveLists({ hub, admin, sessions }: Payments, population: Popula
   for (const filter of [
     {},
     { subject: old.sessionId },
+    { subject: formatId('lic', licenseAt(population, FLEET.license).id) },
     { actor: 'settlement' },
     { actor: 'nobody' },
     { actorKind: ActorKind.LOCAL },

@@ -7,7 +7,10 @@ import { feeAmount } from '../../../core/payment/fees/amount.ts';
 import { formatMoney } from '../../../core/payment/money.ts';
 import type { Field } from './copy-rows.ts';
 import {
+  customerAt,
+  customersOf,
   digest,
+  FLEET,
   fingerprintAt,
   keyAt,
   licenseAt,
@@ -46,8 +49,6 @@ export type MadeTable = {
 
 export const CURRENCY = 'BDT';
 const SEATS = 5;
-/** The number of licenses per customer. */
-const LICENSES_PER_CUSTOMER = 4;
 /** Validity of a license that ends. */
 const LICENSE_MS = 30 * 24 * 60 * 60 * 1000;
 /** In this many sessions, each gateway has one duplicate payment, which is refunded. */
@@ -64,24 +65,22 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
   return [
     {
       table: 'customer',
-      columns: 'id, name, email, created_at',
-      rows: () =>
-        made(Math.floor(licenses / LICENSES_PER_CUSTOMER) + 1, (index) => {
-          const { createdAt } = licenseAt(population, index * LICENSES_PER_CUSTOMER);
-          const email = `customer-${index}@example.com`;
-          return [customerIdAt(population, index), `customer ${index}`, email, new Date(createdAt)];
-        }),
+      columns: 'id, name, email, external_ref, created_at',
+      rows: function* () {
+        for (const { id, name, email, externalRef, createdAt } of customersOf(population)) {
+          yield [id, name, email, externalRef, new Date(createdAt)];
+        }
+      },
     },
     {
       table: 'license',
       columns: `id, app_id, key_hash, key_hint, customer_id, seat_limit, seats_used, limit_profile_id, expires_at,
-        metadata, last_active_on, created_at`,
+        metadata, last_active_on, terms_version, created_at`,
       rows: () =>
         made(licenses + 1, (index) => {
           const { id, createdAt } = licenseAt(population, index);
           const [seats, taken] = index < licenses ? [SEATS, 1] : [SITE.seats, SITE.taken];
           const { hash: keyHash, normalized } = storedKey(keyAt(index));
-          const customerId = customerIdAt(population, Math.floor(index / LICENSES_PER_CUSTOMER));
           const profile = index % 10 === 0 ? limitProfileId : null;
           // Half of them end, most of these in the past.
           const expires = index % 2 === 0 ? new Date(createdAt + LICENSE_MS) : null;
@@ -91,15 +90,28 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
             appId,
             keyHash,
             licenseKeyHint(normalized),
-            customerId,
+            customerAt(population, index).id,
             seats,
             taken,
             profile,
             expires,
             metadata,
             new Date(createdAt).toISOString().slice(0, 10),
+            index === FLEET.license ? FLEET.changes + 1 : 1,
             new Date(createdAt),
           ];
+        }),
+    },
+    {
+      table: 'idempotent_request',
+      columns: 'scope, key, request_hash, result_ids, customer_id, created_at',
+      rows: () =>
+        made(licenses, (index) => {
+          const { id, createdAt } = licenseAt(population, index);
+          const key = digest('request', index);
+          const customerId = customerAt(population, index).id;
+          const requestHash = hash('sha256', key, 'buffer');
+          return [`IssueLicenses:${appId}`, key, requestHash, `{${id}}`, customerId, new Date(createdAt)];
         }),
     },
     {
@@ -236,7 +248,8 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
 }
 
 /**
- * The audit entries of all sessions in chain order: one for the creation and one for the settlement of each.
+ * The audit entries in chain order: one for the creation and one for the settlement of each session, and
+ * between them the changes of one license.
  */
 export function* auditEntries(population: Population): Generator<ChainedEntry> {
   for (let index = 0; index < population.sessions; index++) {
@@ -256,6 +269,7 @@ export function* auditEntries(population: Population): Generator<ChainedEntry> {
       detail: {},
       requestId: digest('request', index).slice(0, 32),
     };
+    if (index % 2 === 0 && index / 2 < FLEET.changes) yield licenseChange(population, index / 2, createdAt);
     if (status === 'pending') continue;
     yield {
       id: uuidAt(settledAt, digest('settled', index)),
@@ -272,9 +286,20 @@ export function* auditEntries(population: Population): Generator<ChainedEntry> {
   }
 }
 
-function customerIdAt(population: Population, index: number): string {
-  const { createdAt } = licenseAt(population, index * LICENSES_PER_CUSTOMER);
-  return uuidAt(createdAt, digest('customer', index));
+function licenseChange(population: Population, index: number, at: number): ChainedEntry {
+  return {
+    id: uuidAt(at, digest('change', index)),
+    at: new Date(at).toISOString(),
+    actor: 'shop',
+    actorKind: 'token',
+    actorTokenId: shopTokenOf(population),
+    action: 'license.update',
+    subject: formatId('lic', licenseAt(population, FLEET.license).id),
+    before: { seatLimit: index, termsVersion: index + 1 },
+    after: { seatLimit: index + 1, termsVersion: index + 2 },
+    detail: {},
+    requestId: digest('request', index).slice(0, 32),
+  };
 }
 
 function* made<T>(count: number, one: (index: number) => T): Generator<T> {

@@ -62,6 +62,62 @@ export function siteMachineAt(index: number): string {
   return digest('site-machine', index);
 }
 
+/**
+ * A customer with many licenses: every third one from the second on, up to this number. The first of them also
+ * has many changes.
+ */
+export const FLEET = {
+  licenses: 10_000,
+  /** The index of its first license. */
+  license: 1,
+  changes: 10_000,
+  name: 'fleet',
+  email: 'fleet@example.com',
+  externalRef: 'FLEET',
+} as const;
+
+/** The number of other licenses per customer. */
+const LICENSES_PER_CUSTOMER = 4;
+
+export type MadeCustomer = {
+  readonly id: string;
+  /** The id in the hub's responses. */
+  readonly customerId: string;
+  readonly name: string;
+  readonly email: string;
+  readonly externalRef: string;
+  readonly createdAt: number;
+};
+
+/** The customer of a license. */
+export function customerAt(population: Population, licenseIndex: number): MadeCustomer {
+  const isOfFleet = licenseIndex % 3 === FLEET.license && licenseIndex < 3 * FLEET.licenses;
+  return isOfFleet
+    ? fleetCustomer(population)
+    : ownerAt(population, Math.floor(licenseIndex / LICENSES_PER_CUSTOMER));
+}
+
+function ownerAt(population: Population, index: number): MadeCustomer {
+  const { createdAt } = licenseAt(population, index * LICENSES_PER_CUSTOMER);
+  const id = uuidAt(createdAt, digest('customer', index));
+  const [name, email, externalRef] = [`customer ${index}`, `customer-${index}@example.com`, `CRM-${index}`];
+  return { id, customerId: formatId('cus', id), name, email, externalRef, createdAt };
+}
+
+function fleetCustomer({ from }: Population): MadeCustomer {
+  const id = uuidAt(from, digest('fleet', 0));
+  const { name, email, externalRef } = FLEET;
+  return { id, customerId: formatId('cus', id), name, email, externalRef, createdAt: from };
+}
+
+/** All customers. */
+export function* customersOf(population: Population): Generator<MadeCustomer> {
+  yield fleetCustomer(population);
+  for (let index = 0; index <= population.licenses; index += LICENSES_PER_CUSTOMER) {
+    yield ownerAt(population, Math.floor(index / LICENSES_PER_CUSTOMER));
+  }
+}
+
 export type MadeSession = {
   readonly id: string;
   /** The id in the hub's responses. */

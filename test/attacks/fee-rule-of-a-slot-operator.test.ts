@@ -51,7 +51,7 @@ describe('attack: the fee rules of a slot operator', function () {
     );
     for (const wide of [rule, { ...rule, gateway: 'gateway_two' }, { ...rule, slotsMayOverride: true }]) {
       const error = await refusal(operator.addFeeRule({ rule: wide }));
-      expect(error.message).to.include('needs rule.slot');
+      expect(error.message).to.include('only with rule.slot');
     }
     expect(await feeOf('wallet')).to.equal(200n);
   });

@@ -200,7 +200,7 @@ function onceForMany({ idempotencyKey, expectedVersion }: Once): Pick<Once, 'ide
   return { idempotencyKey };
 }
 
-/** The hub takes 128 characters, of which a colon and the id of the license need 31. */
+/** The hub takes 128 characters: this key, a colon, and the id of the license (30 characters). */
 const MAX_KEY = 97;
 
 type Update = Omit<

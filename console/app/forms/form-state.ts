@@ -90,12 +90,12 @@ export function useForm<K extends string, S, R>(options: FormOptions<K, S, R>) {
         const result = show === undefined ? undefined : { title, show };
         return (before) => ({ ...before, isOpen: result !== undefined, result });
       }),
-    /** Shows the resource as it is now, and keeps what was typed. */
+    /** Loads the resource again. Fields that the user changed keep their values. */
     reload: (): Promise<void> =>
       perform(async () => {
         if (reload === undefined) return (before) => before;
         const fresh = await reload();
-        announce('The form shows the current values. What you changed is kept.');
+        announce('The form shows the current values. Your changes are kept.');
         return (before) => ({
           ...before,
           subject: fresh,

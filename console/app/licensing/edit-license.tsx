@@ -102,7 +102,7 @@ const LABELS: Readonly<Record<EditKey, string>> = {
   expiresAt: 'Expires',
 };
 
-/** @param before the license as it is, unless the text is the new value */
+/** @param before the license before the change, if `value` is one of its values */
 function shown(name: EditKey, value: string, before?: License): string {
   const text = value.trim().split('\n').filter(Boolean).join(', ');
   if (name !== 'expiresAt') return text || 'none';

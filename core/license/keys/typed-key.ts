@@ -1,10 +1,10 @@
 // The hashes by which the license of a typed key is found, and the stored form of imported keys.
 //
-// An imported key is hashed with a secret (HMAC-SHA-256), because foreign keys may be short enough to be guessed
-// from a plain hash. What is hashed is the key in upper case without spaces and dashes, so that it can be typed
-// in any usual way. A key that has both upper-case and lower-case letters is hashed as it is: its case may
-// tell it from another key. A key that has the form of the hub's own keys, check symbol included, is stored
-// like those: a typed key of that form is then looked up by one hash.
+// An imported key is hashed with a secret (HMAC-SHA-256), because a key of another system may be so short that it
+// could be guessed from a plain hash. The key is first converted to upper case, without spaces and dashes, so that
+// users can type it in any usual way. A key with both upper-case and lower-case letters is not converted, because
+// two keys may differ in case only. A key in the form of the hub's own keys, with a correct check symbol, is stored
+// like the hub's own keys: the hub then looks up a typed key of that form by one hash only.
 import { createHmac, type KeyObject } from 'node:crypto';
 import type { ImportPepper } from './import-pepper.ts';
 import { hashLicenseKey, licenseKeyHint, normalizeLicenseKey } from './license-key.ts';

@@ -94,7 +94,7 @@ function pageByTime(
 function laterConditions(after: SpanPosition, order: Sql, bind: Bind): Sql[] {
   const at = `${bind(after.at)}::timestamptz`;
   const place = order === LAST_ACTIVE ? `(${at} at time zone 'UTC')::date` : at;
-  // As two conditions: PostgreSQL enters the index by the first one.
+  // Two conditions, because PostgreSQL uses the first one as the start of its index scan.
   return [`${order} <= ${place}`, `(${order} < ${place} or l.id < ${bind(after.id)})`];
 }
 
@@ -102,8 +102,8 @@ function laterConditions(after: SpanPosition, order: Sql, bind: Bind): Sql[] {
 const LAST_ACTIVE = `coalesce(l.last_active_on, '1970-01-01'::date)`;
 
 /**
- * What a list is ordered by before the id; undefined for the id alone. The order depends on the filters only, so
- * that it is the same for each page. Filters that select few licenses keep the order of ids.
+ * The column that a list is sorted by, before the id; undefined if it is sorted by id alone. The order depends only
+ * on the filters, so it is the same for each page. Lists of few licenses are sorted by id.
  */
 function orderOf(filter: LicenseFilter): Sql | undefined {
   if (isSelective(filter)) return undefined;

@@ -4,7 +4,7 @@ import type { Actor } from '../access/caller.ts';
 import { recordChangeNow } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
-import { findEarlierResult, rememberRequest } from '../idempotency/once.ts';
+import { answerOnce, rememberRequest } from '../idempotency/once.ts';
 import { formatId, newUuid, parseId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
@@ -12,13 +12,8 @@ import type { Page, PageRequest } from '../storage/sql/page.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
 import { type Customer, CustomerSchema } from './entities.ts';
 import { type CustomerFilter, listCustomers } from './list-customers.ts';
+import { customerUnknown, lockCustomer, type PersonalData, requireNotErased } from './lock-customer.ts';
 import { type DataKey, newDataKey, openDataKey } from './personal-data.ts';
-
-/** The personal data of a customer. */
-export type PersonalData = Pick<Customer, 'name' | 'metadata'> & {
-  readonly email: string | null;
-  readonly externalRef: string | null;
-};
 
 export type CustomersOptions = {
   readonly db: Database;
@@ -49,29 +44,28 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
         idempotencyKey === undefined
           ? undefined
           : { scope: 'CreateCustomer', key: idempotencyKey, request: data };
-      const find = async () => request && (await findEarlierResult(pool, request))?.ids[0];
-      const earlier = await find();
-      if (earlier !== undefined) return get(formatId('cus', earlier));
-      const now = clock();
       const id = newUuid();
-      const isCreated = await inTransaction(pool, async (client) => {
-        const remembered =
-          request === undefined ||
-          (await rememberRequest(client, { ...request, result: { ids: [id] }, at: now }));
-        if (!remembered) return false;
-        const key = newDataKey(sealer, id);
-        await requireFreeReference(client, data.externalRef, id);
-        await insertCustomer(client, { id, data, key, now });
-        if (request !== undefined) await nameCustomerOf(client, request, id);
-        await recordChangeNow(client, actor, now, {
-          action: 'customer.create',
-          subject: formatId('cus', id),
-          before: null,
-          after: key.sealFacts(factsOf(data)),
+      const first = async (): Promise<Customer> => {
+        await inTransaction(pool, async (client) => {
+          const now = clock();
+          if (request) await rememberRequest(client, { ...request, result: { ids: [id] }, at: now });
+          const key = newDataKey(sealer, id);
+          await requireFreeReference(client, data.externalRef, id);
+          await insertCustomer(client, { id, data, key, now });
+          if (request) await nameCustomerOf(client, request, id);
+          await recordChangeNow(client, actor, now, {
+            action: 'customer.create',
+            subject: formatId('cus', id),
+            before: null,
+            after: key.sealFacts(factsOf(data)),
+          });
         });
-        return true;
+        return get(formatId('cus', id));
+      };
+      return answerOnce(pool, request, {
+        first,
+        again: ({ ids: [earlier = id] }) => get(formatId('cus', earlier)),
       });
-      return get(formatId('cus', isCreated ? id : ((await find()) ?? id)));
     },
 
     /** Newest first. @throws HubError `app_unknown`, `page_token_invalid` */
@@ -90,11 +84,7 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
     ): Promise<Customer> {
       await inTransaction(pool, async (client) => {
         const { id, sealedDataKey, isErased, ...before } = await lockCustomer(client, customerId);
-        if (isErased) {
-          throw new HubError('customer_erased', 'the personal data of this customer is erased', {
-            field: 'customerId',
-          });
-        }
+        requireNotErased({ isErased });
         const after = change(before);
         const changed = changedFacts(factsOf(before), factsOf(after));
         if (changed === undefined) return;
@@ -118,31 +108,6 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
       return get(customerId);
     },
   };
-}
-
-export type LockedCustomer = PersonalData & {
-  readonly id: string;
-  readonly sealedDataKey: Buffer | null;
-  readonly isErased: boolean;
-};
-
-/** Locks the customer until the end of the transaction. @throws HubError `customer_unknown` */
-export async function lockCustomer(client: ClientBase, customerId: string): Promise<LockedCustomer> {
-  const { rows } = await client.query<LockedCustomer>({
-    name: 'lock_customer',
-    // customer_pkey
-    text: `select id, name, email, external_ref as "externalRef", metadata, sealed_data_key as "sealedDataKey",
-                  erased_at is not null as "isErased"
-           from customer where id = $1 for update`,
-    values: [parseId('cus', customerId) ?? null],
-  });
-  const [found] = rows;
-  if (found === undefined) throw customerUnknown();
-  return found;
-}
-
-function customerUnknown(): HubError {
-  return new HubError('customer_unknown', 'there is no customer with this id', { field: 'customerId' });
 }
 
 /**

@@ -10,7 +10,7 @@ import { formatId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
-import { type LockedCustomer, lockCustomer } from './customers.ts';
+import { type LockedCustomer, lockCustomer } from './lock-customer.ts';
 import { type DataKey, openDataKey } from './personal-data.ts';
 
 /** What a module needs to find the personal data of a customer. */

@@ -1,6 +1,6 @@
 // Applies the fields that a field mask names to the personal data of a customer.
 import { HubError } from '../errors.ts';
-import type { PersonalData } from './customers.ts';
+import type { PersonalData } from './lock-customer.ts';
 
 const MAX_METADATA = 50;
 const METADATA_ENTRY = /^metadata\.([A-Za-z][A-Za-z0-9._-]{0,63})$/;

@@ -55,12 +55,12 @@ export async function findEarlierResult(
 }
 
 /** A concurrent request with the same idempotency key was first. Rolls the transaction of this one back. */
-export class RequestRepeated extends Error {
+class RequestRepeated extends Error {
   override readonly name = 'RequestRepeated';
 }
 
 export type Answers<T> = {
-  /** Makes the change. Throws RequestRepeated if `rememberRequest` returns false. */
+  /** Makes the change, and calls `rememberRequest` in its transaction. */
   readonly first: () => Promise<T>;
   /** Reads the result of the earlier request. */
   readonly again: (earlier: StoredResult) => Promise<T>;
@@ -96,10 +96,11 @@ export type RememberedRequest = IdempotentRequest & {
 };
 
 /**
- * Stores the result of a request, in the transaction of its change and before it. False if a concurrent
- * request with the key was first: roll back, and find its result.
+ * Stores the result of a request, in the transaction of its change and before it.
+ *
+ * @throws RequestRepeated if a concurrent request with the key was first
  */
-export async function rememberRequest(sql: Sql, remembered: RememberedRequest): Promise<boolean> {
+export async function rememberRequest(sql: Sql, remembered: RememberedRequest): Promise<void> {
   const { scope, key, request, result, customerId = null, at } = remembered;
   const { rowCount } = await sql.query({
     name: 'remember_request',
@@ -109,7 +110,7 @@ export async function rememberRequest(sql: Sql, remembered: RememberedRequest): 
            on conflict (scope, key) do nothing`,
     values: [scope, key, hashRequest(request), result.ids, result.keyGeneration ?? null, customerId, at],
   });
-  return rowCount === 1;
+  if (rowCount === 0) throw new RequestRepeated();
 }
 
 /** Equal requests have equal hashes, in any order of their members. */

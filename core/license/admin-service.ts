@@ -5,7 +5,7 @@ import { actorOf, appsOf } from '../access/caller.ts';
 import { readTimestamp } from '../timestamp.ts';
 import { readAppUpdate, readDefaultTerms } from './admin/app-requests.ts';
 import type { createApps } from './admin/apps.ts';
-import type { ChangeOptions } from './admin/change/change-license.ts';
+import type { ChangeOptions } from './admin/change/change-terms.ts';
 import { createChangeRpcs } from './admin/change/rpcs.ts';
 import type { createLicenses } from './admin/licenses.ts';
 import type { createLimitProfiles } from './admin/limit-profiles.ts';
@@ -98,14 +98,6 @@ export function createLicenseAdminService(
       };
       const { items, nextPageToken } = await licenses.list(filter, request);
       return { licenses: items.map(toLicense), nextPageToken };
-    },
-
-    async revokeLicense({ licenseId, reason }, context) {
-      return { license: toLicense(await licenses.revoke(licenseId, reason, actorOf(context))) };
-    },
-
-    async reinstateLicense({ licenseId }, context) {
-      return { license: toLicense(await licenses.reinstate(licenseId, actorOf(context))) };
     },
 
     ...createChangeRpcs(change, toLicense),

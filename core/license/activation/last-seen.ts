@@ -1,6 +1,7 @@
 // Records when machines were last seen, and on which day their license was last used. It writes in the background,
 // so that a soft check only reads.
 import type { Pool } from 'pg';
+import { DAY_MS } from '../terms.ts';
 
 export type LastSeen = {
   /** Queues an update, unless the recorded time is less than five minutes old and of the same day in UTC. */
@@ -13,7 +14,6 @@ export type LastSeenOptions = { readonly pool: Pool; readonly onError: (error: u
 
 const REFRESH_AFTER_MS = 5 * 60 * 1000;
 const WRITE_EVERY_MS = 1_000;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 export function createLastSeen({ pool, onError }: LastSeenOptions): LastSeen {
   let queued = new Map<string, Date>();

@@ -9,12 +9,8 @@ import {
   type InlineCustomer,
   type InlineCustomerOptions,
 } from '../../customer/inline-customer.ts';
-import {
-  answerOnce,
-  type IdempotentRequest,
-  RequestRepeated,
-  rememberRequest,
-} from '../../idempotency/once.ts';
+import { keepCustomer } from '../../customer/lock-customer.ts';
+import { answerOnce, type IdempotentRequest, rememberRequest } from '../../idempotency/once.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
@@ -23,7 +19,6 @@ import type { App, License } from '../entities.ts';
 import type { KeySecrets } from '../keys/key-secrets.ts';
 import { deriveLicenseKey, keyColumns } from '../keys/license-key.ts';
 import { findApp } from './apps.ts';
-import { lockCustomer } from './change/transfer-license.ts';
 import { insertLicenses, type LicenseKeyRow } from './insert-licenses.ts';
 import { type NewTerms, type RequestedTerms, resolveTerms } from './issue-terms.ts';
 import { readLicenses } from './read-licenses.ts';
@@ -78,13 +73,12 @@ export function createIssueLicenses({ db, sealer, keySecrets, clock }: IssueOpti
         apps: request.callerApps,
       });
       if (remembered) {
-        const isFirst = await rememberRequest(client, {
+        await rememberRequest(client, {
           ...remembered,
           result: { ids: issued.map(({ id }) => id), keyGeneration: FIRST },
           customerId: typeof request.customer === 'object' ? customerId : null,
           at: now,
         });
-        if (!isFirst) throw new RequestRepeated();
       }
       send(insertLicenses(issued, { appId: app.id, customerId, keySecretId, createdAt: now, terms }));
       await recordChangeNow(client, actor, now, {
@@ -139,7 +133,7 @@ async function findCustomer(
 ): Promise<string | null> {
   if (customer === undefined) return null;
   if (typeof customer === 'object') return findOrCreateCustomer(client, customer, options);
-  return lockCustomer(client, customer);
+  return keepCustomer(client, customer);
 }
 
 /** For the audit log. Of the vendor's own data only the names: a value may be personal. */

@@ -70,10 +70,15 @@ export async function resolveTerms(
 }
 
 /** @throws HubError `signed_metadata_invalid` for a name without an entry of metadata */
-export function checkSignedMetadata(terms: Pick<RequestedTerms, 'metadata' | 'signedMetadata'>): void {
+export function checkSignedMetadata(
+  terms: Pick<RequestedTerms, 'metadata' | 'signedMetadata'>,
+  field = 'signedMetadata',
+): void {
   const missing = terms.signedMetadata.find((name) => !Object.hasOwn(terms.metadata, name));
   if (missing === undefined) return;
-  throw new HubError('signed_metadata_invalid', `metadata has no entry "${missing}"`, {
-    field: 'signedMetadata',
-  });
+  throw new HubError(
+    'signed_metadata_invalid',
+    `the license has no metadata "${missing}": set it, or do not sign it`,
+    { field },
+  );
 }

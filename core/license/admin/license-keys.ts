@@ -4,7 +4,7 @@ import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
-import { answerOnce, RequestRepeated, rememberRequest } from '../../idempotency/once.ts';
+import { answerOnce, rememberRequest } from '../../idempotency/once.ts';
 import { formatId } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
@@ -40,9 +40,7 @@ export function createLicenseKeys({ db, keySecrets, clock }: LicenseKeysOptions)
     const licenseKey = await inTransaction(db.pool, async (client, send) => {
       const keyGeneration = (await lockForRekey(client, license.id)) + 1;
       const result = { ids: [license.id], keyGeneration };
-      if (repeatable && !(await rememberRequest(client, { ...repeatable, result, at: now }))) {
-        throw new RequestRepeated();
-      }
+      if (repeatable) await rememberRequest(client, { ...repeatable, result, at: now });
       const newKey = deriveLicenseKey(secret, license.id, keyGeneration);
       const { keyHash, keyHint } = keyColumns(newKey);
       send({

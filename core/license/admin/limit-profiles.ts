@@ -62,7 +62,11 @@ export async function findLimitProfile(em: EntityManager, app: App, name: string
   const profiles = await em.find(LimitProfileSchema, { app });
   const profile = profiles.find((candidate) => candidate.name === name);
   if (profile !== undefined) return profile;
-  throw new HubError('limit_profile_unknown', `the app "${app.slug}" has no limit profile "${name}"`, {
+  throw limitProfileUnknown(app, name);
+}
+
+export function limitProfileUnknown({ slug }: Pick<App, 'slug'>, name: string): HubError {
+  return new HubError('limit_profile_unknown', `the app "${slug}" has no limit profile "${name}"`, {
     field: 'limitProfile',
   });
 }

@@ -1,7 +1,8 @@
-// The terms of a license that can change after the sale, and the statements that read and write them.
+// The terms and the state of a license that can change after the sale, and the statements that read and write them.
 import type { PoolClient } from 'pg';
-import type { Uuid } from '../../../ids.ts';
+import { parseId, type Uuid } from '../../../ids.ts';
 import type { Limits, Metadata } from '../../terms.ts';
+import { licenseUnknown } from '../licenses.ts';
 
 export type ChangeableTerms = {
   readonly customerId: string | null;
@@ -27,13 +28,20 @@ export type LockedLicense = {
   readonly app: { readonly id: string; readonly slug: string; readonly defaultSeatLimit: number };
   readonly terms: ChangeableTerms;
   readonly termsVersion: number;
-  readonly isRevoked: boolean;
-  /** Null unless it is suspended. */
-  readonly suspendReason: string | null;
+  readonly state: LicenseState;
 };
 
-/** Locks a license until the end of the transaction. Undefined if there is none. */
-export async function lockLicense(client: PoolClient, id: Uuid): Promise<LockedLicense | undefined> {
+/** The decisions of the vendor; null if there is none. The expiry is one of the terms. */
+export type LicenseState = {
+  readonly revoked: Decision | null;
+  readonly suspended: Decision | null;
+};
+
+export type Decision = { readonly at: Date; readonly reason: string };
+
+/** Locks a license until the end of the transaction. @throws HubError `license_unknown` */
+export async function lockLicense(client: PoolClient, licenseId: string): Promise<LockedLicense> {
+  const id = parseId('lic', licenseId);
   const { rows } = await client.query<LockedRow>({
     name: 'lock_license',
     // license_pkey, app_pkey, limit_profile_pkey
@@ -43,17 +51,18 @@ export async function lockLicense(client: PoolClient, id: Uuid): Promise<LockedL
                   (extract(epoch from l.expires_at) * 1000)::float8 as "expiresAtMs",
                   l.valid_for is not null as "beginsLater", l.grace_days as "graceDays",
                   l.lease_days as "leaseDays", l.metadata, l.signed_metadata as "signedMetadata",
-                  l.terms_version as "termsVersion", l.revoked_at is not null as "isRevoked",
-                  case when l.suspended_at is not null then coalesce(l.suspend_reason, '') end
-                    as "suspendReason"
+                  l.terms_version as "termsVersion",
+                  l.revoked_at as "revokedAt", coalesce(l.revoke_reason, '') as "revokeReason",
+                  l.suspended_at as "suspendedAt", coalesce(l.suspend_reason, '') as "suspendReason"
            from license l join app a on a.id = l.app_id left join limit_profile p on p.id = l.limit_profile_id
            where l.id = $1 for no key update of l`,
-    values: [id],
+    values: [id ?? null],
   });
   const [row] = rows;
-  if (row === undefined) return undefined;
-  const { appId, slug, defaultSeatLimit, termsVersion, isRevoked, suspendReason, ...rest } = row;
-  const { limitProfileId, limitProfileName, expiresAtMs, ...terms } = rest;
+  if (id === undefined || row === undefined) throw licenseUnknown();
+  const { appId, slug, defaultSeatLimit, termsVersion, ...rest } = row;
+  const { revokedAt, revokeReason, suspendedAt, suspendReason, ...others } = rest;
+  const { limitProfileId, limitProfileName, expiresAtMs, ...terms } = others;
   return {
     id,
     app: { id: appId, slug, defaultSeatLimit },
@@ -63,13 +72,19 @@ export async function lockLicense(client: PoolClient, id: Uuid): Promise<LockedL
       expiresAt: expiresAtMs === null ? null : new Date(expiresAtMs),
     },
     termsVersion,
-    isRevoked,
-    suspendReason,
+    state: {
+      revoked: revokedAt && { at: revokedAt, reason: revokeReason },
+      suspended: suspendedAt && { at: suspendedAt, reason: suspendReason },
+    },
   };
 }
 
 type LockedRow = Omit<ChangeableTerms, 'limitProfile' | 'expiresAt'> &
-  Pick<LockedLicense, 'termsVersion' | 'isRevoked' | 'suspendReason'> & {
+  Pick<LockedLicense, 'termsVersion'> & {
+    readonly revokedAt: Date | null;
+    readonly revokeReason: string;
+    readonly suspendedAt: Date | null;
+    readonly suspendReason: string;
     readonly appId: string;
     readonly slug: string;
     readonly defaultSeatLimit: number;
@@ -101,6 +116,27 @@ export async function writeTerms(client: PoolClient, id: Uuid, terms: Changeable
       terms.leaseDays,
       JSON.stringify(terms.metadata),
       terms.signedMetadata,
+    ],
+  });
+}
+
+export async function writeState(
+  client: PoolClient,
+  id: Uuid,
+  { revoked, suspended }: LicenseState,
+): Promise<void> {
+  await client.query({
+    name: 'write_license_state',
+    // license_pkey
+    text: `update license
+           set revoked_at = $2, revoke_reason = $3, suspended_at = $4, suspend_reason = $5
+           where id = $1`,
+    values: [
+      id,
+      revoked?.at ?? null,
+      revoked?.reason ?? null,
+      suspended?.at ?? null,
+      suspended?.reason ?? null,
     ],
   });
 }

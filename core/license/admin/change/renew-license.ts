@@ -13,11 +13,11 @@ export type Extension = { readonly by: Period } | { readonly to: Date };
  * @throws HubError `license_revoked`, `period_invalid`, `expiry_invalid`
  */
 export function renewedTerms(
-  { terms, isRevoked }: LockedLicense,
+  { terms, state }: LockedLicense,
   extension: Extension,
   now: Date,
 ): ChangeableTerms {
-  if (isRevoked) {
+  if (state.revoked) {
     throw new HubError('license_revoked', 'this license has been revoked: reinstate it before you renew it');
   }
   const field = 'by' in extension ? 'by' : 'to';

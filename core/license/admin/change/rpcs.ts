@@ -10,18 +10,24 @@ import {
 } from '../../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { LicenseSchema } from '../../../../gen/hub/license/v1/license_pb.ts';
 import { actorOf } from '../../../access/caller.ts';
+import { keepCustomer } from '../../../customer/lock-customer.ts';
 import { HubError } from '../../../errors.ts';
 import { readTimestamp } from '../../../timestamp.ts';
 import type { License } from '../../entities.ts';
-import { type ChangeOptions, createChangeTerms } from './change-license.ts';
+import { reinstateLicense, resumeLicense, revokeLicense, suspendLicense } from './change-state.ts';
+import { type ChangeOptions, createChangeTerms } from './change-terms.ts';
 import { type Extension, renewedTerms } from './renew-license.ts';
-import { resumeLicense, suspendLicense } from './suspend-license.ts';
-import { lockCustomer } from './transfer-license.ts';
 import { readMask, updatedTerms } from './update-license.ts';
 
 type Rpcs = Pick<
   ServiceImpl<typeof LicenseAdminService>,
-  'updateLicense' | 'renewLicense' | 'suspendLicense' | 'resumeLicense' | 'transferLicense'
+  | 'updateLicense'
+  | 'renewLicense'
+  | 'suspendLicense'
+  | 'resumeLicense'
+  | 'revokeLicense'
+  | 'reinstateLicense'
+  | 'transferLicense'
 >;
 
 export function createChangeRpcs(
@@ -60,6 +66,14 @@ export function createChangeRpcs(
       return { license: toLicense(await resumeLicense(options, licenseId, actorOf(context))) };
     },
 
+    async revokeLicense(request, context) {
+      return { license: toLicense(await revokeLicense(options, request, actorOf(context))) };
+    },
+
+    async reinstateLicense({ licenseId }, context) {
+      return { license: toLicense(await reinstateLicense(options, licenseId, actorOf(context))) };
+    },
+
     async transferLicense(request, context) {
       let customerId: string | null = null;
       const license = await changeTerms(
@@ -67,7 +81,7 @@ export function createChangeRpcs(
         {
           action: 'license.transfer',
           prepare: async (client) => {
-            customerId = await lockCustomer(client, request.customerId);
+            customerId = await keepCustomer(client, request.customerId);
           },
           decide: async ({ terms }) => ({ ...terms, customerId }),
         },

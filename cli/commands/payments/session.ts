@@ -96,7 +96,7 @@ function addCreateVerb(session: Command, commandContext: CommandContext): void {
     .requiredOption('--currency <code>', 'ISO 4217 code: BDT')
     .option('--order <text>', 'your reference; does not have to be unique', parseText)
     .option('--customer-name <text>', 'who pays', parseText)
-    .option('--customer-email <address>', 'e-mail address of the customer', parseText)
+    .option('--customer-email <address>', 'email address of the customer', parseText)
     .option('--customer-phone <number>', 'phone number of the customer', parseText)
     .option('--metadata <name=value>', 'your own data, kept with the session; repeatable', parsePair)
     .option('--idempotency-key <key>', 'a repeat with the same key returns the session of the first call')

@@ -49,7 +49,7 @@ describe('hubctl with invalid input', function () {
       'session create --slot main --amount 0 --currency BDT': /^2 --amount: the amount must not be zero/,
       'session create --slot main --amount 1 --currency ZZZ': /^2 --currency: "ZZZ" is not an ISO 4217/,
       [`session create ${CHARGE} --order ${'x'.repeat(129)}`]: /^2 --order: /,
-      [`session create ${CHARGE} --customer-email nope`]: /^2 --customer-email: must be an e-mail address/,
+      [`session create ${CHARGE} --customer-email nope`]: /^2 --customer-email: must be an email address/,
       [`session create ${CHARGE} --customer-phone nope`]: /^2 --customer-phone: must be a phone number/,
     });
   });

@@ -61,7 +61,7 @@ export type Customer = Message<"hub.payment.v1.Customer"> & {
   name: string;
 
   /**
-   * E-mail address.
+   * Email address.
    *
    * @generated from field: string email = 2;
    */

@@ -33,6 +33,7 @@ import {
 } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import type { Interceptor } from '@connectrpc/connect';
 import { file_hub_validate_v1_rules } from '../../../gen/hub/validate/v1/rules_pb.ts';
+import { withPlainMessages } from './rule-messages.ts';
 
 /** Fails with InvalidArgument and buf.validate.Violations, which lists every violation. */
 export function createValidationInterceptor(): Interceptor {
@@ -61,9 +62,9 @@ async function loadValidator(): Promise<Interceptor> {
 }
 
 async function createRuleValidator(): Promise<Validator> {
-  const { createValidator } = await import('@bufbuild/protovalidate');
+  const { createValidator, ValidationError } = await import('@bufbuild/protovalidate');
   const registry = createRegistry(file_hub_validate_v1_rules);
-  return createValidator({ registry, regexMatch: matchNatively });
+  return withPlainMessages(createValidator({ registry, regexMatch: matchNatively }), ValidationError);
 }
 
 /** A field that breaks a rule, in lowerCamelCase, and what is wrong with it. */

@@ -166,6 +166,16 @@ export const LicenseSchema = defineEntity({
 });
 export type License = InferEntity<typeof LicenseSchema>;
 
+/** The hashes of keys that were replaced: no import may bring such a key back. */
+const ReplacedKeySchema = defineEntity({
+  name: 'ReplacedKey',
+  tableName: 'replaced_key',
+  properties: {
+    keyHash: p.blob().primary(),
+    license: () => p.manyToOne(LicenseSchema).deleteRule('restrict'),
+  },
+});
+
 export const SeatSchema = defineEntity({
   name: 'Seat',
   tableName: 'seat',
@@ -205,5 +215,6 @@ export const licenseEntities = [
   LimitProfileSchema,
   KeySecretSchema,
   LicenseSchema,
+  ReplacedKeySchema,
   SeatSchema,
 ];

@@ -142,8 +142,8 @@ function createRun({ client, app, caller, dryRun, checkLine, now }: RunOptions) 
 
   const store = async (rows: readonly ImportRow[]): Promise<void> => {
     const { ids: customerIds, errors: unseen } = await customers.resolve(rows, true);
-    const { ids, errors: taken } = await insertImported(rows, customerIds, { client, appId: app.id, now });
-    errors.push(...unseen, ...taken);
+    const ids = await insertImported(rows, customerIds, { client, appId: app.id, now });
+    errors.push(...unseen);
     firstId ??= ids.at(0);
     lastId = ids.at(-1) ?? lastId;
   };
@@ -165,11 +165,10 @@ function createRun({ client, app, caller, dryRun, checkLine, now }: RunOptions) 
         else errors.push(...checked);
       }
       if (rows.length === 0) return;
+      errors.push(...(await findTaken(client, rows, app)));
       // Once a line has an error, nothing is stored in the end: only look for more errors.
-      if (dryRun || errors.length > 0) {
-        errors.push(...(await findTaken(client, rows)));
-        await customers.resolve(rows, false);
-      } else await store(rows);
+      if (dryRun || errors.length > 0) await customers.resolve(rows, false);
+      else await store(rows);
       imported += rows.length;
       revoked += rows.filter((row) => row.revoked).length;
     },

@@ -1,22 +1,21 @@
-// Inserts the licenses of an import, and finds those whose keys are taken.
+// Inserts the licenses of an import, and finds those whose keys are taken or were replaced.
 import type { PoolClient } from 'pg';
-import { newUuid } from '../../ids.ts';
+import { formatId, newUuid } from '../../ids.ts';
 import type { ImportRow, LineError } from './check-lines.ts';
 
 export type InsertOptions = { readonly client: PoolClient; readonly appId: string; readonly now: Date };
 
 const REVOKE_REASON = 'revoked when it was imported';
 
-/** Inserts the rows by one statement. Returns the ids, and an error for each key that a license has already. */
+/** Inserts the rows by one statement, and returns their ids. */
 export async function insertImported(
   rows: readonly ImportRow[],
   customerIds: readonly (string | null)[],
   { client, appId, now }: InsertOptions,
-): Promise<{ readonly ids: readonly string[]; readonly errors: readonly LineError[] }> {
+): Promise<readonly string[]> {
   const ids = rows.map(() => newUuid());
-  const { rows: inserted } = await client.query<{ id: string }>({
+  await client.query({
     name: 'import_licenses',
-    // license_key_hash_key
     text: `insert into license (id, app_id, key_hash, key_hint, customer_id, seat_limit, limits,
              limit_profile_id, lease_days, grace_days, expires_at, features, metadata, created_at,
              revoked_at, revoke_reason)
@@ -26,9 +25,7 @@ export async function insertImported(
              case when revoked then $3::timestamptz end, case when revoked then $4 end
            from jsonb_to_recordset($1) as t (id uuid, key_hash text, key_hint text, customer_id uuid,
              seat_limit int, limits jsonb, limit_profile_id uuid, lease_days int, grace_days int,
-             expires_at timestamptz, features jsonb, metadata jsonb, created_at timestamptz, revoked boolean)
-           on conflict (key_hash) do nothing
-           returning id`,
+             expires_at timestamptz, features jsonb, metadata jsonb, created_at timestamptz, revoked boolean)`,
     values: [
       JSON.stringify(rows.map((row, place) => toRecord(row, ids[place], customerIds[place]))),
       appId,
@@ -36,28 +33,50 @@ export async function insertImported(
       REVOKE_REASON,
     ],
   });
-  const done = new Set(inserted.map(({ id }) => id));
-  const isDone = (_: unknown, place: number): boolean => done.has(ids[place] ?? '');
-  return {
-    ids: ids.filter(isDone),
-    errors: rows.filter((row, place) => !isDone(row, place)).map(keyTaken),
-  };
+  return ids;
 }
 
-/** An error for each key that a license has already. Changes nothing. */
-export async function findTaken(client: PoolClient, rows: readonly ImportRow[]): Promise<LineError[]> {
-  const { rows: found } = await client.query<{ place: string }>({
-    // license_key_hash_key
-    text: `select t.place from unnest($1::bytea[]) with ordinality as t (key_hash, place)
-           where exists (select from license l where l.key_hash = t.key_hash)`,
-    values: [rows.map(({ keyHash }) => keyHash)],
+/** An error for each key that a license has, or had until it was replaced. Changes nothing. */
+export async function findTaken(
+  client: PoolClient,
+  rows: readonly ImportRow[],
+  app: { readonly id: string },
+): Promise<LineError[]> {
+  const { rows: found } = await client.query<FoundKey>({
+    // license_key_hash_key, replaced_key_pkey, license_pkey
+    text: `select t.place::int, found.id, found.app_id = $2 as "isOfApp", found.replaced
+           from unnest($1::bytea[]) with ordinality as t (key_hash, place)
+           cross join lateral (
+             (select id, app_id, false as replaced from license where key_hash = t.key_hash)
+             union all
+             (select l.id, l.app_id, true from replaced_key r join license l on l.id = r.license_id
+              where r.key_hash = t.key_hash)
+           ) found
+           order by t.place`,
+    values: [rows.map(({ keyHash }) => keyHash), app.id],
   });
-  const places = new Set(found.map(({ place }) => Number(place) - 1));
-  return rows.filter((_, place) => places.has(place)).map(keyTaken);
+  return found.flatMap((key) => {
+    const row = rows[key.place - 1];
+    return row === undefined ? [] : [keyTaken(row, key)];
+  });
 }
 
-function keyTaken({ line }: ImportRow): LineError {
-  return { line, field: 'licenseKey', message: 'is the key of a license that the hub has already' };
+type FoundKey = {
+  /** From 1. */
+  readonly place: number;
+  /** UUID of the license. */
+  readonly id: string;
+  readonly isOfApp: boolean;
+  readonly replaced: boolean;
+};
+
+/** Names the license if it belongs to the app of the import. */
+function keyTaken({ line }: ImportRow, { id, isOfApp, replaced }: FoundKey): LineError {
+  const license = isOfApp ? `the license ${formatId('lic', id)}` : 'a license of another app';
+  const message = replaced
+    ? `was the key of ${license} until it was replaced: leave this line out`
+    : `is the key of ${license} already`;
+  return { line, field: 'licenseKey', message };
 }
 
 function toRecord(row: ImportRow, id: string | undefined, customerId: string | null | undefined): object {

@@ -9,6 +9,7 @@ export class Migration20261123000000_customers_and_terms extends Migration {
     this.addSql(`insert into hub_lock values ('license_import')`);
     this.addDefaultTerms();
     this.addLicenseTerms();
+    this.addReplacedKeys();
     this.noteLastActiveDay();
     this.addIdempotentRequests();
     this.addSql('alter table service_token drop constraint service_token_role_check');
@@ -116,6 +117,15 @@ export class Migration20261123000000_customers_and_terms extends Migration {
     this.addSql(`
       create index license_metadata_grams_idx on license using gin (metadata_grams)
         where metadata <> '{}'`);
+  }
+
+  private addReplacedKeys(): void {
+    this.addSql(`
+      create table replaced_key (
+        key_hash bytea primary key,
+        license_id uuid not null
+          constraint replaced_key_license_id_foreign references license (id) on delete restrict
+      )`);
   }
 
   /** A new seat also notes the day: a second update of the license would cost each activation. */

@@ -203,6 +203,40 @@ describe('import of licenses', () => {
     expect(await countLicenses()).to.equal(0);
   });
 
+  it('refuses a key that was replaced, and names its license', async () => {
+    const old = ['REPLACED-0000-0000-0001', 'REPLACED-0000-0000-0002'];
+    await importLines(old.map((licenseKey) => ({ licenseKey })));
+    const own = await issueLicense(hub.admin, { app });
+    const { licenses } = await hub.admin.listLicenses({ app });
+    const [second = expect.fail(), first = expect.fail()] = licenses
+      .map(({ licenseId }) => licenseId)
+      .filter((id) => id !== own.licenseId);
+    for (const licenseId of [first, first, own.licenseId]) await hub.admin.rekeyLicense({ licenseId });
+    const again = [...old, 'UNUSED-0000-0000-0000', own.licenseKey].map((licenseKey) => ({
+      licenseKey: licenseKey.toLowerCase(),
+    }));
+    const other = await createApp(hub.admin);
+    for (const options of [{}, { dryRun: true }, { app: other }]) {
+      const { imported, errors } = await importLines(again, options);
+      const license = (id: string) => ('app' in options ? 'a license of another app' : `the license ${id}`);
+      expect(imported).to.equal(0);
+      expect(errors.map(({ line, field, message }) => [line, field, message])).to.deep.equal([
+        [1, 'licenseKey', `was the key of ${license(first)} until it was replaced: leave this line out`],
+        [2, 'licenseKey', `is the key of ${license(second)} already`],
+        [
+          4,
+          'licenseKey',
+          `was the key of ${license(own.licenseId)} until it was replaced: leave this line out`,
+        ],
+      ]);
+    }
+    expect(await countLicenses()).to.equal(3);
+    for (const key of [old[0], own.licenseKey]) {
+      const { status, body } = await activate(hub.gatewayUrl, key ?? '', 'machine');
+      expect([status, body.code]).to.deep.equal([404, 'license_key_unknown']);
+    }
+  });
+
   it('imports short keys if it is allowed to, and stores nothing that verifies a guess', async () => {
     const pin = '482913';
     expect((await importLines([{ licenseKey: pin }])).errors).to.have.length(1);

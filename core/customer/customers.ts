@@ -74,7 +74,8 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
     },
 
     /**
-     * Changes what `change` returns. Without a difference, nothing is recorded.
+     * Changes what `change` returns. Without a difference, nothing is recorded. A name that is the email follows a
+     * new email.
      * @throws HubError `customer_unknown`, `customer_erased`, `external_ref_taken`; the errors of `change`
      */
     async update(
@@ -85,7 +86,7 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
       await inTransaction(pool, async (client) => {
         const { id, sealedDataKey, isErased, ...before } = await lockCustomer(client, customerId);
         requireNotErased({ isErased });
-        const after = change(before);
+        const after = withFollowingName(before, change(before));
         const changed = changedFacts(factsOf(before), factsOf(after));
         if (changed === undefined) return;
         const key = sealedDataKey ? openDataKey(sealer, id, sealedDataKey) : newDataKey(sealer, id);
@@ -162,6 +163,12 @@ async function nameCustomerOf(
     text: 'update idempotent_request set customer_id = $3 where scope = $1 and key = $2',
     values: [scope, key, id],
   });
+}
+
+/** A customer who was created with an email only has it as the name, which follows a new email. */
+function withFollowingName(before: PersonalData, after: PersonalData): PersonalData {
+  const follows = before.name === before.email && after.name === before.name;
+  return follows && after.email !== null ? { ...after, name: after.email } : after;
 }
 
 function factsOf({ name, email, externalRef, metadata }: PersonalData) {

@@ -7,7 +7,7 @@ import type { Sealer } from '../storage/secrets/sealing.ts';
 import { newDataKey } from './personal-data.ts';
 
 export type InlineCustomer = {
-  /** Empty if the request has only an email. */
+  /** Empty if the request has only an email, which is then the name of a new customer. */
   readonly name: string;
   readonly email: string | undefined;
 };
@@ -82,6 +82,7 @@ async function insertCustomer(
 ): Promise<string> {
   const id = newUuid();
   const key = newDataKey(sealer, id);
+  // Lists and signed licenses show the name of a customer, so each customer has one.
   const values = { name: name || (email ?? ''), email: email ?? null };
   await client.query({
     name: 'insert_inline_customer',

@@ -96,7 +96,10 @@ function addTerms(issue: Command): Command {
       ]),
     )
     .option('--customer <text>', 'name of a customer, whom the hub creates if there is none; signed')
-    .option('--customer-email <address>', 'email of a customer, whom the hub creates if there is none')
+    .option(
+      '--customer-email <address>',
+      'email of a customer, whom the hub creates if there is none; without --customer also the name',
+    )
     .option('--metadata <name=value>', 'entry of your own data; repeatable', parsePair)
     .option(
       '--sign-metadata <names>',

@@ -125,7 +125,7 @@ function CustomerFields({ who, form }: Pick<FieldsProps, 'who' | 'form'>) {
             name="customerEmail"
             label="Customer’s email"
             placeholder="ada@example.com"
-            hint="The customer who has this email gets the license. If there is none, the hub creates one."
+            hint="The customer who has this email gets the license. If there is none, the hub creates one; without a name, the email is the name."
           />
         </>
       )}

@@ -111,6 +111,28 @@ describe('a customer', () => {
     expect(await refused(['metadata.more'], { metadata: { more: '' } })).to.equal('too_many');
   });
 
+  it('with the email as its name gets the new email as its name, until it has one of its own', async () => {
+    const { licenses } = await hub.admin.issueLicenses({
+      app: await createApp(hub.admin),
+      customerEmail: 'only@example.com',
+    });
+    const customerId = licenses[0]?.license?.customerId ?? '';
+    const update = async (values: { name?: string; email?: string }) =>
+      (await customers.updateCustomer({ customerId, ...values, updateMask: { paths: Object.keys(values) } }))
+        .customer;
+    expect(await update({ email: 'next@example.com' })).to.include({
+      name: 'next@example.com',
+      email: 'next@example.com',
+    });
+    const { license } = await hub.admin.getLicense({ licenseId: licenses[0]?.license?.licenseId ?? '' });
+    expect(license?.customer).to.equal('next@example.com');
+    expect(await update({ name: 'Ada', email: 'third@example.com' })).to.include({ name: 'Ada' });
+    expect(await update({ email: 'last@example.com' })).to.include({
+      name: 'Ada',
+      email: 'last@example.com',
+    });
+  });
+
   it('is found by a part of its name, email or reference, in any case', async () => {
     const { customerId } = await create({
       name: 'Zoë Quartz',

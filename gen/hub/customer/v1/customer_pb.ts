@@ -30,7 +30,8 @@ export type Customer = Message<"hub.customer.v1.Customer"> & {
   customerId: string;
 
   /**
-   * Name; empty if the customer is erased. Signed licenses contain it.
+   * Name; empty if the customer is erased. Signed licenses contain it. A customer that was created with an email
+   * only, by a new license or an import, has the email as its name until it gets another.
    *
    * @generated from field: string name = 2;
    */

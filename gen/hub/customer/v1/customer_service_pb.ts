@@ -352,7 +352,8 @@ export const CustomerService: GenService<{
     output: typeof ListCustomersResponseSchema;
   },
   /**
-   * Changes the fields that the mask names. A repeated call changes nothing.
+   * Changes the fields that the mask names. A repeated call changes nothing. A name that is the email becomes the
+   * new email.
    *
    * Errors: customer_unknown (not found), customer_erased (failed precondition), external_ref_taken (already
    * exists), too_many (failed precondition; the limit is 50 entries of metadata).

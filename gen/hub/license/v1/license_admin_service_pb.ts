@@ -449,7 +449,7 @@ export type IssueLicensesRequest = Message<"hub.license.v1.IssueLicensesRequest"
   customerId?: string | undefined;
 
   /**
-   * Email address of the customer.
+   * Email address of the customer. It is also the name of a customer that the hub creates without a name.
    *
    * @generated from field: optional string customer_email = 10;
    */
@@ -1507,7 +1507,8 @@ export type ImportedLicense = Message<"hub.license.v1.ImportedLicense"> & {
 
   /**
    * Name of the customer, if any. The external reference identifies a customer; without one the email does, and
-   * without both the name. The hub creates a customer that does not exist, and never changes one that does.
+   * without both the name. The hub creates a customer that does not exist, and never changes one that does. A new
+   * customer without a name has its email as its name, and without that its external reference.
    *
    * @generated from field: string customer = 11;
    */

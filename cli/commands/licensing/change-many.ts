@@ -34,7 +34,10 @@ type FailedChange = ValueOf<typeof FAILED_CHANGE>;
 
 const CHANGED_LICENSES = object('ChangedLicenses', {
   matched: integer('how many licenses matched the filter'),
-  changed: integer('how many of them the command changed, or found as requested'),
+  changed: integer('how many of them the command changed'),
+  unchanged: integer(
+    'how many of them were as requested already, for example changed by a command with the same idempotency key',
+  ),
   failed: list(FAILED_CHANGE, 'the licenses that could not be changed'),
   idempotencyKey: optional(text('repeat the command with this --idempotency-key to change no license twice')),
 });
@@ -74,7 +77,7 @@ export type ManyChange = {
   /** `by 1 year`; empty if the verb says it all. */
   readonly how: string;
   readonly idempotencyKey?: string;
-  readonly change: (licenseId: string) => Promise<unknown>;
+  readonly change: (licenseId: string) => Promise<{ readonly changed: boolean }>;
 };
 
 /** @throws CliError (some_failed) if a license could not be changed */
@@ -93,7 +96,7 @@ export async function changeMany(
   }
   if (found.length === 0) {
     out.note('No license matches.');
-    return printResult(commandContext, { matched: 0, changed: 0, failed: [] });
+    return printResult(commandContext, { matched: 0, changed: 0, unchanged: 0, failed: [] });
   }
   await requireYes(commandContext, {
     yes: options.yes,
@@ -105,10 +108,10 @@ export async function changeMany(
   const { idempotencyKey } = change;
   if (idempotencyKey !== undefined)
     out.note(`Idempotency key: ${idempotencyKey}. A command that repeats it changes no license twice.`);
-  const { changed, failed } = await changeEach(commandContext, found, change);
+  const { failed, ...counts } = await changeEach(commandContext, found, change);
   await printResult(commandContext, {
     matched: found.length,
-    changed,
+    ...counts,
     failed,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   });
@@ -138,19 +141,21 @@ async function changeEach(
   { progress, interruption, target }: CommandContext,
   found: readonly LicenseView[],
   { done, change }: ManyChange,
-): Promise<{ changed: number; failed: FailedChange[] }> {
+): Promise<{ changed: number; unchanged: number; failed: FailedChange[] }> {
   const failed: FailedChange[] = [];
   let changed = 0;
+  let unchanged = 0;
   const sofar = () => `${changed} of ${counted(found.length)} ${changed === 1 ? 'was' : 'were'} ${done}.`;
-  const line = progress.show(() => bar('Changing', changed + failed.length, found.length));
+  const finished = () => changed + unchanged + failed.length;
+  const line = progress.show(() => bar('Changing', finished(), found.length));
   interruption.hold(sofar);
   const left = found.values();
   const worker = async (): Promise<void> => {
     for (const { licenseId } of left) {
       if (interruption.signal.aborted) return;
       try {
-        await change(licenseId);
-        changed += 1;
+        if ((await change(licenseId)).changed) changed += 1;
+        else unchanged += 1;
       } catch (error) {
         const about = { target: await target(), givenFor: () => undefined };
         const { code, message } = await describeError(error, about);
@@ -163,9 +168,8 @@ async function changeEach(
   } finally {
     line.end();
   }
-  if (interruption.signal.aborted && changed + failed.length < found.length)
-    throw interruption.error(sofar());
-  return { changed, failed };
+  if (interruption.signal.aborted && finished() < found.length) throw interruption.error(sofar());
+  return { changed, unchanged, failed };
 }
 
 async function printResult({ out }: CommandContext, result: ValueOf<typeof CHANGED_LICENSES>): Promise<void> {
@@ -178,6 +182,7 @@ async function printResult({ out }: CommandContext, result: ValueOf<typeof CHANG
 const RESULT_FIELDS: readonly Column<ValueOf<typeof CHANGED_LICENSES>>[] = [
   { title: 'Matched', cell: (item) => item.matched },
   { title: 'Changed', cell: (item) => item.changed },
+  { title: 'Unchanged', cell: (item) => item.unchanged },
   { title: 'Failed', cell: (item) => item.failed.length },
 ];
 

@@ -71,7 +71,7 @@ export const ISSUED_LICENSE = object(
 export const UPDATED_LICENSE = object(
   'UpdatedLicense',
   { ...LICENSE.properties, seatsOverLimit: integer() },
-  { message: 'hub.license.v1.UpdateLicenseResponse', without: ['license'] },
+  { message: 'hub.license.v1.UpdateLicenseResponse', without: ['license', 'changed'] },
 );
 export type UpdatedView = ValueOf<typeof UPDATED_LICENSE>;
 

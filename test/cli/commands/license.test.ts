@@ -160,7 +160,8 @@ describe('hubctl license', function () {
       expect(code).to.equal(1);
       expect(JSON.parse(stderr)).to.nested.include({ 'error.code': 'some_failed' });
       const { failed, ...result } = JSON.parse(stdout);
-      expect(result).to.deep.equal({ matched: 3, changed: 2, idempotencyKey: 'invoice-2' });
+      const counts = time === 0 ? { changed: 2, unchanged: 0 } : { changed: 0, unchanged: 2 };
+      expect(result).to.deep.equal({ matched: 3, ...counts, idempotencyKey: 'invoice-2' });
       expect(failed).to.have.length(1);
       expect(failed[0]).to.include({ licenseId: revoked, code: 'license_revoked' });
     }
@@ -180,11 +181,14 @@ describe('hubctl license', function () {
       changed: 2,
     });
     expect(await json('license', 'suspend', ...all, '--reason', 'unpaid')).to.include({ changed: 2 });
+    const { stdout } = await run('license', 'suspend', ...all, '--reason', 'unpaid');
+    expect(stdout).to.match(/^Matched +2\nChanged +0\nUnchanged +2\nFailed +0\n$/);
     expect(await json('license', 'list', '--app', app, '--state', 'suspended')).to.have.length(2);
     expect(await json('license', 'resume', ...all, '--state', 'suspended')).to.include({ changed: 2 });
     expect(await json('license', 'resume', ...all, '--state', 'suspended')).to.deep.equal({
       matched: 0,
       changed: 0,
+      unchanged: 0,
       failed: [],
     });
   });

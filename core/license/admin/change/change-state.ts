@@ -3,9 +3,8 @@ import type { Actor } from '../../../access/caller.ts';
 import { type Change, recordChangeNow } from '../../../audit/record.ts';
 import { HubError } from '../../../errors.ts';
 import { inTransaction } from '../../../storage/sql/transaction.ts';
-import type { License } from '../../entities.ts';
 import { findLicense } from '../licenses.ts';
-import type { ChangeOptions } from './change-terms.ts';
+import type { Changed, ChangeOptions } from './change-terms.ts';
 import { type LicenseState, lockLicense, writeState } from './locked-license.ts';
 
 type StateRequest = { readonly licenseId: string; readonly reason: string };
@@ -15,7 +14,7 @@ export function suspendLicense(
   options: ChangeOptions,
   { licenseId, reason }: StateRequest,
   actor: Actor,
-): Promise<License> {
+): Promise<Changed> {
   return changeState(options, licenseId, actor, (state, at) => {
     if (state.revoked) throw new HubError('license_revoked', 'this license has been revoked');
     return (
@@ -30,7 +29,7 @@ export function suspendLicense(
 }
 
 /** @throws HubError `license_unknown` */
-export function resumeLicense(options: ChangeOptions, licenseId: string, actor: Actor): Promise<License> {
+export function resumeLicense(options: ChangeOptions, licenseId: string, actor: Actor): Promise<Changed> {
   return changeState(
     options,
     licenseId,
@@ -50,7 +49,7 @@ export function revokeLicense(
   options: ChangeOptions,
   { licenseId, reason }: StateRequest,
   actor: Actor,
-): Promise<License> {
+): Promise<Changed> {
   return changeState(
     options,
     licenseId,
@@ -66,7 +65,7 @@ export function revokeLicense(
 }
 
 /** @throws HubError `license_unknown` */
-export function reinstateLicense(options: ChangeOptions, licenseId: string, actor: Actor): Promise<License> {
+export function reinstateLicense(options: ChangeOptions, licenseId: string, actor: Actor): Promise<Changed> {
   return changeState(
     options,
     licenseId,
@@ -89,15 +88,16 @@ async function changeState(
   licenseId: string,
   actor: Actor,
   decide: (state: LicenseState, now: Date) => StateChange | false,
-): Promise<License> {
-  await inTransaction(db.pool, async (client) => {
+): Promise<Changed> {
+  const changed = await inTransaction(db.pool, async (client) => {
     const license = await lockLicense(client, licenseId);
     const now = clock();
     const change = decide(license.state, now);
-    if (!change) return;
+    if (!change) return false;
     const { state, ...facts } = change;
     await writeState(client, license.id, state);
     await recordChangeNow(client, actor, now, { ...facts, subject: licenseId });
+    return true;
   });
-  return findLicense(db.em(), licenseId);
+  return { license: await findLicense(db.em(), licenseId), changed };
 }

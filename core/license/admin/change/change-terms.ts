@@ -34,7 +34,10 @@ export type TermsChange = {
   readonly prepare?: (client: PoolClient) => Promise<void>;
 };
 
-export type ChangeTerms = (request: ChangeRequest, change: TermsChange, actor: Actor) => Promise<License>;
+/** A license after a request; not changed if it was as requested already. */
+export type Changed = { readonly license: License; readonly changed: boolean };
+
+export type ChangeTerms = (request: ChangeRequest, change: TermsChange, actor: Actor) => Promise<Changed>;
 
 /**
  * Changes the terms of a license, and returns it. Equal terms change nothing. Rejects with HubError
@@ -46,20 +49,23 @@ export function createChangeTerms({ db, clock }: ChangeOptions): ChangeTerms {
     const id = parseId('lic', licenseId);
     if (id === undefined) throw licenseUnknown();
     const once = key === undefined ? undefined : { scope: `${action}:${id}`, key, request };
-    const read = (): Promise<License> => findLicense(db.em(), licenseId);
-    const first = async (): Promise<License> => {
-      await inTransaction(db.pool, async (client) => {
+    const read = async (changed: boolean): Promise<Changed> => ({
+      license: await findLicense(db.em(), licenseId),
+      changed,
+    });
+    const first = async (): Promise<Changed> => {
+      const changed = await inTransaction(db.pool, async (client) => {
         const now = clock();
         if (once) await rememberRequest(client, { ...once, result: { ids: [id] }, at: now });
         await prepare?.(client);
         const license = await lockLicense(client, licenseId);
         checkVersion(license, expectedTermsVersion);
         const after = await decide(license, now, client);
-        await writeChange(client, { license, after, action, actor, now });
+        return writeChange(client, { license, after, action, actor, now });
       });
-      return read();
+      return read(changed);
     };
-    return answerOnce(db.pool, once, { first, again: read });
+    return answerOnce(db.pool, once, { first, again: () => read(false) });
   };
 }
 
@@ -71,9 +77,13 @@ type Write = {
   readonly now: Date;
 };
 
-async function writeChange(client: PoolClient, { license, after, action, actor, now }: Write): Promise<void> {
+/** Returns whether there is a difference. */
+async function writeChange(
+  client: PoolClient,
+  { license, after, action, actor, now }: Write,
+): Promise<boolean> {
   const [was, is] = differences(license.terms, after);
-  if (Object.keys(is).length === 0) return;
+  if (Object.keys(is).length === 0) return false;
   await writeTerms(client, license.id, after);
   await recordChangeNow(client, actor, now, {
     action,
@@ -81,6 +91,7 @@ async function writeChange(client: PoolClient, { license, after, action, actor, 
     before: { ...was, termsVersion: license.termsVersion },
     after: { ...is, termsVersion: license.termsVersion + 1 },
   });
+  return true;
 }
 
 function checkVersion({ termsVersion }: LockedLicense, expected: number | undefined): void {

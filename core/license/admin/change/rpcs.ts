@@ -15,7 +15,7 @@ import { HubError } from '../../../errors.ts';
 import { readTimestamp } from '../../../timestamp.ts';
 import type { License } from '../../entities.ts';
 import { reinstateLicense, resumeLicense, revokeLicense, suspendLicense } from './change-state.ts';
-import { type ChangeOptions, createChangeTerms } from './change-terms.ts';
+import { type Changed, type ChangeOptions, createChangeTerms } from './change-terms.ts';
 import { type Extension, renewedTerms } from './renew-license.ts';
 import { readMask, updatedTerms } from './update-license.ts';
 
@@ -35,9 +35,10 @@ export function createChangeRpcs(
   toLicense: (license: License) => MessageInitShape<typeof LicenseSchema>,
 ): Rpcs {
   const changeTerms = createChangeTerms(options);
+  const toReply = ({ license, changed }: Changed) => ({ license: toLicense(license), changed });
   return {
     async updateLicense(request, context) {
-      const license = await changeTerms(
+      const result = await changeTerms(
         { ...request, request: updateAsSent(request) },
         {
           action: 'license.update',
@@ -45,38 +46,38 @@ export function createChangeRpcs(
         },
         actorOf(context),
       );
-      return { license: toLicense(license), seatsOverLimit: seatsOver(license) };
+      return { ...toReply(result), seatsOverLimit: seatsOver(result.license) };
     },
 
     async renewLicense(request, context) {
       const extension = extensionOf(request);
-      const license = await changeTerms(
+      const result = await changeTerms(
         { ...request, request: toJson(RenewLicenseRequestSchema, withoutKey(request)) },
         { action: 'license.renew', decide: async (locked, now) => renewedTerms(locked, extension, now) },
         actorOf(context),
       );
-      return { license: toLicense(license) };
+      return toReply(result);
     },
 
     async suspendLicense(request, context) {
-      return { license: toLicense(await suspendLicense(options, request, actorOf(context))) };
+      return toReply(await suspendLicense(options, request, actorOf(context)));
     },
 
     async resumeLicense({ licenseId }, context) {
-      return { license: toLicense(await resumeLicense(options, licenseId, actorOf(context))) };
+      return toReply(await resumeLicense(options, licenseId, actorOf(context)));
     },
 
     async revokeLicense(request, context) {
-      return { license: toLicense(await revokeLicense(options, request, actorOf(context))) };
+      return toReply(await revokeLicense(options, request, actorOf(context)));
     },
 
     async reinstateLicense({ licenseId }, context) {
-      return { license: toLicense(await reinstateLicense(options, licenseId, actorOf(context))) };
+      return toReply(await reinstateLicense(options, licenseId, actorOf(context)));
     },
 
     async transferLicense(request, context) {
       let customerId: string | null = null;
-      const license = await changeTerms(
+      const result = await changeTerms(
         request,
         {
           action: 'license.transfer',
@@ -87,7 +88,7 @@ export function createChangeRpcs(
         },
         actorOf(context),
       );
-      return { license: toLicense(license) };
+      return toReply(result);
     },
   };
 }

@@ -56,6 +56,7 @@ describe('changes of a license', () => {
       Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? hub : other).admin.renewLicense(request)),
     );
     expect(new Set(answers.map(({ license }) => license?.termsVersion))).to.deep.equal(new Set([2]));
+    expect(answers.filter(({ changed }) => changed)).to.have.length(1);
     // A repeat is answered before anything is checked.
     await hub.admin.revokeLicense({ licenseId, reason: 'refund' });
     expect((await other.admin.renewLicense(request)).license?.termsVersion).to.equal(2);
@@ -70,6 +71,26 @@ describe('changes of a license', () => {
       idempotencyKey: 'invoice-17',
     });
     expect(license?.termsVersion).to.equal(3);
+  });
+
+  it('say whether they changed the license', async () => {
+    const expiresAt = { seconds: 1_900_000_000n, nanos: 0 };
+    const { licenseId } = await issueLicense(hub.admin, { expiresAt });
+    const { customerId } = await addCustomer();
+    const reason = 'unpaid';
+    const { admin } = hub;
+    const extension = { case: 'to', value: { seconds: 2_000_000_000n, nanos: 0 } } as const;
+    for (const call of [
+      () => admin.updateLicense({ licenseId, addFeatures: ['export'] }),
+      () => admin.renewLicense({ licenseId, extension, idempotencyKey: 'once' }),
+      () => admin.transferLicense({ licenseId, customerId }),
+      () => admin.suspendLicense({ licenseId, reason }),
+      () => admin.resumeLicense({ licenseId }),
+      () => admin.revokeLicense({ licenseId, reason }),
+      () => admin.reinstateLicense({ licenseId }),
+    ]) {
+      expect([(await call()).changed, (await call()).changed], `${call}`).to.deep.equal([true, false]);
+    }
   });
 
   it('do not store the key of a refused change', async () => {

@@ -1,7 +1,8 @@
 // Finds the address of the client behind trusted proxies.
 import type { IncomingHttpHeaders } from 'node:http';
-import { BlockList, isIP, isIPv4 } from 'node:net';
+import { BlockList, isIPv4 } from 'node:net';
 import { normalAddress } from '../../lib/net/client-limits.ts';
+import { listItems, networkFault } from '../../lib/net/network-syntax.ts';
 
 export type ProxyHeader = 'x-forwarded-for' | 'forwarded';
 
@@ -41,8 +42,8 @@ export function createClientIp({ trustedProxies, proxyHeader }: ClientIpOptions)
  * @throws Error that lists every wrong item
  */
 export function parseTrustedProxies(text: string): string[] {
-  const items = text.split(/[\s,]+/).filter((item) => item !== '');
-  const wrong = items.flatMap((item) => faultIn(item) ?? []);
+  const items = listItems(text);
+  const wrong = items.flatMap((item) => networkFault(item) ?? []);
   if (wrong.length > 0) throw new Error(`trusted proxies: ${wrong.join('; ')}`);
   return items;
 }
@@ -54,18 +55,6 @@ export function createIsProxy(trustedProxies: readonly string[]): (peer: string)
 }
 
 const UNKNOWN = 'unknown';
-
-function faultIn(item: string): string | undefined {
-  const [address = '', prefix, ...more] = item.split('/');
-  const bits = isIPv4(address) ? 32 : 128;
-  if (isIP(address) === 0 || address.includes('%') || more.length > 0) {
-    return `"${item}" is neither an IP address nor a CIDR range such as 10.0.0.0/8 or fd00::/8`;
-  }
-  if (prefix !== undefined && !(/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits)) {
-    return `"${item}" needs a prefix length from 0 to ${bits} after the slash`;
-  }
-  return undefined;
-}
 
 function blockListOf(items: readonly string[]): BlockList {
   const list = new BlockList();

@@ -3,6 +3,8 @@
 // Each slot has its own connections, with limits on time and size, no redirects and no secrets in errors.
 import { SpanKind } from '@opentelemetry/api';
 import type { Pool } from 'undici';
+import { withDeadline } from '../../../lib/net/deadline.ts';
+import { failureReason } from '../../../lib/net/failure-reason.ts';
 import { failSpan, inSpan } from '../../../lib/tracing/spans.ts';
 import { HubError } from '../../errors.ts';
 import type { Environment } from '../entities.ts';
@@ -29,6 +31,7 @@ const TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const MAX_CONNECTIONS = 64;
+const REASONS = { UND_ERR_RES_EXCEEDED_MAX_SIZE: 'its response is larger than 1 MiB' };
 
 /** @throws HubError `base_url_invalid` for a production slot whose base URL is not the provider's */
 export function createProviderHttp(options: ProviderHttpOptions): ClosableProviderHttp {
@@ -58,33 +61,26 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
       if (target?.origin !== base.origin || !target.pathname.startsWith(folder)) {
         throw new ProviderUnavailable(`the request address is not below ${base.host}${folder}`);
       }
-      // AbortSignal.timeout and AbortSignal.any keep a timer until the timeout, even after an early answer.
-      const exchange = new AbortController();
-      const abort = (): void => exchange.abort(ending?.reason);
-      const timer = setTimeout(() => exchange.abort(new DOMException('too late', 'TimeoutError')), limitMs);
       try {
-        if (ending?.aborted) abort();
-        ending?.addEventListener('abort', abort);
-        pool ??= openPool();
-        const answer = await (await pool).request({
-          method,
-          path: target.pathname + target.search,
-          headers: { 'user-agent': 'hubctl', ...headers },
-          body: body ?? null,
-          signal: exchange.signal,
+        return await withDeadline(limitMs, ending, async (signal) => {
+          pool ??= openPool();
+          const answer = await (await pool).request({
+            method,
+            path: target.pathname + target.search,
+            headers: { 'user-agent': 'hubctl', ...headers },
+            body: body ?? null,
+            signal,
+          });
+          if (answer.statusCode >= 300 && answer.statusCode < 400) {
+            answer.body.on('error', () => {}).destroy(); // the body is not needed
+            throw new ProviderUnavailable(`${base.host} redirects (HTTP ${answer.statusCode})`);
+          }
+          return { status: answer.statusCode, body: await answer.body.text() };
         });
-        if (answer.statusCode >= 300 && answer.statusCode < 400) {
-          answer.body.on('error', () => {}).destroy(); // the body is not needed
-          throw new ProviderUnavailable(`${base.host} redirects (HTTP ${answer.statusCode})`);
-        }
-        return { status: answer.statusCode, body: await answer.body.text() };
       } catch (error) {
         if (error instanceof ProviderUnavailable) throw error;
         // Without the cause, which may contain the query and headers of the request.
-        throw new ProviderUnavailable(`no answer of ${base.host}: ${reasonOf(error, limitMs)}`);
-      } finally {
-        clearTimeout(timer);
-        ending?.removeEventListener('abort', abort);
+        throw new ProviderUnavailable(`no answer of ${base.host}: ${failureReason(error, limitMs, REASONS)}`);
       }
     },
     close: async () => (await pool)?.close(),
@@ -108,30 +104,4 @@ function requireProductionHost(base: URL, productionUrls: readonly string[]): vo
   throw new HubError('base_url_invalid', `a production slot must be on ${origins.join(' or ')}`, {
     field: 'baseUrl',
   });
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'it refused the connection',
-  ENOTFOUND: 'its name does not resolve',
-  EAI_AGAIN: 'its name cannot be looked up',
-  ETIMEDOUT: 'it cannot be reached',
-  EHOSTUNREACH: 'it cannot be reached',
-  ENETUNREACH: 'it cannot be reached',
-  UND_ERR_CONNECT_TIMEOUT: 'it cannot be reached',
-  ECONNRESET: 'it closed the connection',
-  EPIPE: 'it closed the connection',
-  UND_ERR_SOCKET: 'it closed the connection',
-  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'its response is larger than 1 MiB',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'its response is truncated',
-};
-
-function reasonOf(error: unknown, limitMs: number): string {
-  if (!(error instanceof Error)) return 'the exchange failed';
-  if (error.name === 'AbortError') return 'the hub is stopping';
-  if (error.name === 'TimeoutError') return `it took longer than ${limitMs} ms`;
-  if (error.name === 'HTTPParserError') return 'it does not use HTTP';
-  const code = 'code' in error ? String(error.code) : '';
-  if (/CERT|SIGNATURE|^ERR_TLS/.test(code)) return `its TLS certificate is not trusted (${code})`;
-  // Only codes of Node.js, OpenSSL and undici are shown.
-  return REASONS[code] ?? `the exchange failed${/^[A-Z][A-Z0-9_]*$/.test(code) ? ` (${code})` : ''}`;
 }

@@ -1,0 +1,118 @@
+// Decides which URLs and addresses webhooks may reach: the public Internet, and networks that the operator allows.
+//
+// A name is checked when a connection is opened, and the connection uses the checked addresses: a name that changes
+// afterwards has no effect.
+import type { LookupAddress } from 'node:dns';
+import type { Resolver } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
+import { createIsAllowed } from './allowed-networks.ts';
+import { isPublicAddress, parseAddress, withoutMapping } from './public-address.ts';
+import { createResolveName, type ResolveName } from './resolve-name.ts';
+
+export type Scheme = 'https:' | 'http:';
+
+export type AddressPolicy = {
+  /**
+   * What is wrong with the URL of an endpoint, as a predicate of the URL (`must not contain a fragment`), or undefined.
+   * A name is not resolved.
+   */
+  checkUrl(url: string): string | undefined;
+  /** What is wrong with a host that is an IP address, as a predicate of the host, or undefined. */
+  checkAddress(address: string, scheme: Scheme): string | undefined;
+  /** `lookup` for connections by each scheme. Refuses a name with AddressRefused if any of its addresses is refused. */
+  readonly lookups: Readonly<Record<Scheme, LookupFunction>>;
+};
+
+/** The policy refuses the address. The message names the host, and not what it resolves to. */
+export class AddressRefused extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'AddressRefused';
+  }
+}
+
+const MAX_URL_LENGTH = 2048;
+const MAX_NAME_LENGTH = 253;
+const SETTING = 'HUB_EVENT_ALLOW_NETWORKS';
+
+/**
+ * @param allowed CIDR networks from the setting HUB_EVENT_ALLOW_NETWORKS, such as `10.1.0.0/16`
+ * @param options.resolver default: the resolver of the machine
+ * @throws Error that names a wrong network
+ */
+export function createAddressPolicy(
+  allowed: readonly string[],
+  { resolver }: { readonly resolver?: Resolver } = {},
+): AddressPolicy {
+  const isAllowed = createIsAllowed(allowed);
+  const resolveName = createResolveName(resolver);
+
+  const checkAddress = (text: string, scheme: Scheme): string | undefined => {
+    const address = withoutMapping(parseAddress(text));
+    if (isAllowed(address)) return undefined;
+    if (!isPublicAddress(address)) return `is not a public address; ${SETTING} can allow its network`;
+    if (scheme === 'http:') return `needs https://; ${SETTING} can allow http:// to its network`;
+    return undefined;
+  };
+  const checkName = (name: string, addresses: readonly string[], scheme: Scheme): void => {
+    const problem = addresses.map((each) => checkAddress(each, scheme)).find((each) => each !== undefined);
+    if (problem !== undefined) throw new AddressRefused(`${name} has an address that ${problem}`);
+  };
+
+  return {
+    checkAddress,
+    lookups: {
+      'https:': createLookup(resolveName, (name, addresses) => checkName(name, addresses, 'https:')),
+      'http:': createLookup(resolveName, (name, addresses) => checkName(name, addresses, 'http:')),
+    },
+    checkUrl(url) {
+      const parsed = URL.parse(url);
+      if (parsed === null || /[\s\p{Cc}]/u.test(url)) return 'must be a URL such as https://example.com/hook';
+      const { protocol } = parsed;
+      if (protocol !== 'https:' && protocol !== 'http:') return 'must begin with https://';
+      const fault = faultInParts(url, parsed);
+      if (fault !== undefined) return fault;
+      const host = parsed.hostname.replace(/^\[|\]$/g, '');
+      if (isIP(host) !== 0) {
+        const problem = checkAddress(host, protocol);
+        return problem && `must not have the host ${host}, which ${problem}`;
+      }
+      if (protocol === 'http:' && allowed.length === 0) {
+        return `must begin with https://, because ${SETTING} allows no network`;
+      }
+      return undefined;
+    },
+  };
+}
+
+function faultInParts(url: string, { username, password, port, hostname }: URL): string | undefined {
+  if (url.length > MAX_URL_LENGTH) return `must have at most ${MAX_URL_LENGTH} characters`;
+  if (username !== '' || password !== '') return 'must not contain credentials';
+  if (url.includes('#')) return 'must not contain a fragment';
+  if (port === '0') return 'must have a port from 1 to 65535';
+  if (hostname.length > MAX_NAME_LENGTH) return `must have a host of at most ${MAX_NAME_LENGTH} characters`;
+  if (hostname.endsWith('.')) return 'must have a host without a dot at its end';
+  return undefined;
+}
+
+function createLookup(
+  resolveName: ResolveName,
+  check: (name: string, addresses: readonly string[]) => void,
+): LookupFunction {
+  return (name, options, callback) => {
+    const find = async (): Promise<LookupAddress[]> => {
+      const addresses = await resolveName(name);
+      check(name, addresses);
+      const family = Number(String(options.family ?? 0).replace('IPv', ''));
+      const found = addresses.map((address) => ({ address, family: isIP(address) }));
+      const wanted = found.filter((each) => family === 0 || each.family === family);
+      if (wanted.length > 0) return wanted;
+      throw Object.assign(new Error(`${name} has no address of IPv${family}`), { code: 'ENOTFOUND' });
+    };
+    const answer = (found: LookupAddress[]): void => {
+      if (options.all) callback(null, found);
+      else callback(null, found[0]?.address ?? '', found[0]?.family);
+    };
+    find().then(answer, (error) => callback(error, []));
+  };
+}

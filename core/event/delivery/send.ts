@@ -1,0 +1,165 @@
+// Sends webhooks to the URLs of endpoints, which strangers control: with limits on time, size and addresses.
+import { isIP } from 'node:net';
+import type { Readable } from 'node:stream';
+import type { Agent, buildConnector } from 'undici';
+import { withDeadline } from '../../../lib/net/deadline.ts';
+import { failureReason } from '../../../lib/net/failure-reason.ts';
+import { type Clock, systemClock } from '../../clock.ts';
+import { type AddressPolicy, AddressRefused } from './address-policy.ts';
+import { retryAfterMs } from './retry-after.ts';
+
+export type Webhook = {
+  readonly url: string;
+  /** Those of the signature. `user-agent` and `content-type` are added. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly body: string | Uint8Array;
+};
+
+export type SendResult =
+  | {
+      readonly kind: 'answered';
+      /** Any status from 200 to 599; redirects are not followed. */
+      readonly status: number;
+      /** The first 1000 characters, without NUL, which PostgreSQL cannot store. Empty or shorter if it was cut off. */
+      readonly body: string;
+      /** From the header Retry-After: at most a day. */
+      readonly retryAfterMs?: number;
+    }
+  /** No status came. The problem is plain English without URL, headers and body. */
+  | { readonly kind: 'failed'; readonly problem: string }
+  /** The policy refuses the URL or an address of its host. Nothing was sent. */
+  | { readonly kind: 'refused'; readonly problem: string };
+
+export type WebhookSender = {
+  /** Sends one request, and never rejects. */
+  send(webhook: Webhook): Promise<SendResult>;
+  /** Waits for the exchanges in progress and accepts no new ones. */
+  close(): Promise<void>;
+};
+
+export type WebhookSenderOptions = {
+  readonly policy: AddressPolicy;
+  /** The maximum of milliseconds for an exchange: name, connection, request and response. Default: 15 000. */
+  readonly timeoutMs?: number;
+  /** Aborts all exchanges. */
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+};
+
+const TIMEOUT_MS = 15_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const MAX_CONNECTIONS_PER_ORIGIN = 16;
+const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_BODY_BYTES = 16 * 1024;
+const KEPT_CHARACTERS = 1000;
+const REASONS = {
+  UND_ERR_HEADERS_OVERFLOW: 'the header of its response is larger than 16 KiB',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not use TLS',
+  UND_ERR_CLOSED: 'the hub is stopping',
+  UND_ERR_DESTROYED: 'the hub is stopping',
+};
+
+export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
+  const { policy, timeoutMs = TIMEOUT_MS, signal: ending, clock = systemClock } = options;
+  let agent: Promise<Agent> | undefined;
+  let closing: Promise<void> | undefined;
+
+  const exchange = async ({ url, headers, body }: Webhook, signal: AbortSignal): Promise<SendResult> => {
+    agent ??= openAgent(policy);
+    const { origin, pathname, search } = new URL(url);
+    const answering = (await agent).request({
+      origin,
+      path: pathname + search,
+      method: 'POST',
+      headers: { ...headers, 'user-agent': 'hubctl', 'content-type': 'application/json' },
+      body,
+      signal,
+    });
+    // A request that waits for a connection rejects only when it gets one; undici does not send it then.
+    const answer = await unlessAborted(answering, signal);
+    const pause = retryAfterMs([answer.headers['retry-after'] ?? []].flat()[0], clock());
+    return {
+      kind: 'answered',
+      status: answer.statusCode,
+      body: await readStart(answer.body),
+      ...(pause !== undefined && { retryAfterMs: pause }),
+    };
+  };
+
+  return {
+    async send(webhook) {
+      // Again, because the setting may have changed since the endpoint was created.
+      const fault = policy.checkUrl(webhook.url);
+      if (fault !== undefined) return { kind: 'refused', problem: `the URL ${fault}` };
+      const { host } = new URL(webhook.url);
+      if (closing !== undefined)
+        return { kind: 'failed', problem: `no answer of ${host}: the hub is stopping` };
+      try {
+        return await withDeadline(timeoutMs, ending, (signal) => exchange(webhook, signal));
+      } catch (error) {
+        if (error instanceof AddressRefused) return { kind: 'refused', problem: error.message };
+        const reason = failureReason(error, timeoutMs, REASONS);
+        return { kind: 'failed', problem: `no answer of ${host}: ${reason}` };
+      }
+    },
+    close() {
+      closing ??= (async () => (await agent)?.close())();
+      return closing;
+    },
+  };
+}
+
+/** Unlike the dispatcher of fetch, an agent of one's own never uses the proxies of the environment. */
+async function openAgent(policy: AddressPolicy): Promise<Agent> {
+  const undici = await import('undici'); // several MB that many hubs never need
+  // Explicit, because an environment variable could turn it off.
+  const options = { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true, allowH2: false };
+  const connectors = {
+    'https:': undici.buildConnector({ ...options, lookup: policy.lookups['https:'] }),
+    'http:': undici.buildConnector({ ...options, lookup: policy.lookups['http:'] }),
+  };
+  const connect: buildConnector.connector = (target, callback) => {
+    const scheme = target.protocol === 'https:' ? 'https:' : 'http:';
+    // Sockets do not look addresses up.
+    const problem = isIP(target.hostname) !== 0 ? policy.checkAddress(target.hostname, scheme) : undefined;
+    if (problem === undefined) connectors[scheme](target, callback);
+    else callback(new AddressRefused(`${target.hostname} ${problem}`), null);
+  };
+  return new undici.Agent({
+    connect,
+    connections: MAX_CONNECTIONS_PER_ORIGIN,
+    allowH2: false,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // The deadline of each exchange limits its total time, which these per-read timeouts do not.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  return Promise.race([work, aborted]);
+}
+
+/**
+ * Reads at most 16 KiB and then closes the connection. An error in the middle ends the text: the receiver has
+ * answered, and another attempt would deliver the message twice.
+ */
+async function readStart(body: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  body.on('error', () => {}); // of the connection that is closed early
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk.subarray(0, MAX_BODY_BYTES - bytes));
+      bytes += chunk.length;
+      if (bytes >= MAX_BODY_BYTES) break;
+    }
+  } catch {}
+  const text = Buffer.concat(chunks).toString('utf8').replaceAll('\0', '\uFFFD');
+  // Not slice alone, which may split a character of two units.
+  return [...text.slice(0, 2 * KEPT_CHARACTERS)].slice(0, KEPT_CHARACTERS).join('');
+}

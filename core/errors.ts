@@ -68,6 +68,13 @@ export const HUB_ERRORS = {
   audit_chain_unbroken: 'failed_precondition',
   prune_busy: 'unavailable',
   verify_busy: 'resource_exhausted',
+  event_unknown: 'not_found',
+  event_type_unknown: 'invalid_argument',
+  endpoint_unknown: 'not_found',
+  endpoint_url_invalid: 'invalid_argument',
+  endpoint_disabled: 'failed_precondition',
+  cursor_invalid: 'invalid_argument',
+  cursor_pruned: 'failed_precondition',
   too_many: 'failed_precondition',
   overloaded: 'unavailable',
 } as const satisfies Record<string, HubErrorKind>;

@@ -18,6 +18,8 @@ export type IdPrefix =
   | 'tok'
   | 'cus'
   | 'ksec'
+  | 'evt'
+  | 'whe'
   | 'aud';
 
 /** A fresh, time-ordered UUIDv7. */

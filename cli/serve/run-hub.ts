@@ -162,6 +162,7 @@ function startCore(
         retryDelayMs: settings.retryDelaySeconds * 1000,
         sweepAfterMs: settings.sweepAfterMs,
       },
+      eventAllowNetworks: settings.eventAllowNetworks,
     },
     {
       ...parts,

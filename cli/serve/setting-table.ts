@@ -1,4 +1,5 @@
 // The table of a hub's settings: environment variables, flags, defaults and valid values.
+import { parseAllowedNetworks } from '../../core/event/delivery/allowed-networks.ts';
 import { Secret } from '../../core/secret.ts';
 import { schemaName } from '../../core/storage/connection/database-address.ts';
 import { parseRedisAddress } from '../../core/storage/redis/redis-address.ts';
@@ -179,6 +180,11 @@ const TABLE = {
     fallback: '120,600,3600',
     description:
       'seconds from the creation of an unpaid session to each verification; the last interval repeats for a day',
+  }),
+  eventAllowNetworks: setting('HUB_EVENT_ALLOW_NETWORKS', '<networks>', parseAllowedNetworks, {
+    fallback: '',
+    description:
+      'addresses and CIDR ranges that event endpoints may have although they are not public, separated by commas',
   }),
   drainSeconds: setting('HUB_DRAIN_SECONDS', '<seconds>', integer(0, 3_600), {
     description:

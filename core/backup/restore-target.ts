@@ -16,7 +16,14 @@ import { jobSchemaVersion } from './take-backup.ts';
 export const RESTORE = 'backup.restore';
 
 /** Tables that a hub writes to at its first start. Rows in any other table are user data. */
-const BOOKKEEPING = ['hub_migration', 'master_key_use', 'service_token', 'audit_key', 'audit_head'];
+const BOOKKEEPING = [
+  'hub_migration',
+  'master_key_use',
+  'service_token',
+  'audit_key',
+  'audit_head',
+  'license_expiry_mark',
+];
 
 /** The server still lists the connections of a hub that has just stopped, or was killed. */
 const HUB_GONE_MS = 5_000;

@@ -4,6 +4,7 @@ import type { Actor } from '../access/caller.ts';
 import { recordChangeNow } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
+import { recordEvent } from '../event/outbox.ts';
 import { answerOnce, rememberRequest } from '../idempotency/once.ts';
 import { formatId, newUuid, parseId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
@@ -53,6 +54,7 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
           await requireFreeReference(client, data.externalRef, id);
           await insertCustomer(client, { id, data, key, now });
           if (request) await nameCustomerOf(client, request, id);
+          await recordEvent(client, now, { type: 'customer.created', objectId: id });
           await recordChangeNow(client, actor, now, {
             action: 'customer.create',
             subject: formatId('cus', id),
@@ -99,7 +101,9 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
                  where id = $1`,
           values: [id, after.name, after.email, after.externalRef, after.metadata, key.sealedKey],
         });
-        await recordChangeNow(client, actor, clock(), {
+        const now = clock();
+        await recordEvent(client, now, { type: 'customer.updated', objectId: id });
+        await recordChangeNow(client, actor, now, {
           action: 'customer.update',
           subject: customerId,
           before: key.sealFacts(changed.before),

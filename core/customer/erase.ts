@@ -6,6 +6,7 @@ import type { Actor } from '../access/caller.ts';
 import type { Facts } from '../audit/entities.ts';
 import { recordChangeNow } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
+import { recordEvent } from '../event/outbox.ts';
 import { formatId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
@@ -47,8 +48,10 @@ export function createErase({ db, sealer, clock, erasers }: EraseOptions) {
         const erased = await collectPersonalData(client, sealer, customer);
         const counts: Facts[] = [];
         for (const erase of erasers) counts.push(await erase(client, erased));
-        await eraseCustomer(client, customer.id, clock());
-        await recordChangeNow(client, actor, clock(), {
+        const now = clock();
+        await eraseCustomer(client, customer.id, now);
+        await recordEvent(client, now, { type: 'customer.erased', objectId: customer.id });
+        await recordChangeNow(client, actor, now, {
           action: 'customer.erase',
           subject: customerId,
           before: { erased: false },

@@ -2,6 +2,7 @@
 import type { ClientBase } from 'pg';
 import type { Actor } from '../access/caller.ts';
 import { recordChangeNow } from '../audit/record.ts';
+import { recordEvent } from '../event/outbox.ts';
 import { formatId, newUuid } from '../ids.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
 import { newDataKey } from './personal-data.ts';
@@ -89,6 +90,7 @@ async function insertCustomer(
     text: 'insert into customer (id, name, email, sealed_data_key, created_at) values ($1, $2, $3, $4, $5)',
     values: [id, values.name, values.email, key.sealedKey, now],
   });
+  await recordEvent(client, now, { type: 'customer.created', objectId: id });
   await recordChangeNow(client, actor, now, {
     action: 'customer.create',
     subject: formatId('cus', id),

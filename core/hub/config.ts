@@ -42,6 +42,8 @@ export type HubConfig = {
   /** Maximum number of connections to the RPC port from one address; 0: no limit. */
   readonly connectionsPerClient: number;
   readonly payment: PaymentConfig;
+  /** Networks in CIDR form that endpoints may be in although they are not public. */
+  readonly eventAllowNetworks: readonly string[];
 };
 
 export type HubParts = {

@@ -7,6 +7,7 @@ import { accessEntities } from '../access/entities.ts';
 import { HUB } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
 import { customerEntities } from '../customer/entities.ts';
+import { eventEntities } from '../event/entities.ts';
 import { idempotencyEntities } from '../idempotency/entities.ts';
 import { licenseEntities } from '../license/entities.ts';
 import { paymentEntities } from '../payment/entities.ts';
@@ -87,6 +88,7 @@ export function openHubDatabase(
       ...storageEntities,
       ...accessEntities,
       ...customerEntities,
+      ...eventEntities,
       ...idempotencyEntities,
       ...licenseEntities,
       ...paymentEntities,

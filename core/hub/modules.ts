@@ -12,8 +12,11 @@ import { createTokens } from '../access/tokens.ts';
 import { openHeadFile } from '../audit/head-file.ts';
 import { createAuditModule } from '../audit/module.ts';
 import { systemClock } from '../clock.ts';
+import { createCustomerReader } from '../customer/event-objects.ts';
 import { CUSTOMER_SECRETS, createCustomerModule } from '../customer/module.ts';
 import { createOpenEntries } from '../customer/personal-data.ts';
+import { ENDPOINT_SECRETS } from '../event/endpoint/secrets.ts';
+import { createEventModule } from '../event/module.ts';
 import { createLicenseModule } from '../license/module.ts';
 import { createPaymentModule } from '../payment/module.ts';
 import { createPrune } from '../retention/prune.ts';
@@ -54,14 +57,14 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
   undo.defer(() => audit.close());
   // After the audit chain has begun: a new token is recorded in it.
   const adminToken = await ensureLocalToken(db.pool, dataDir, clock);
-  const licenses = createLicenseModule({ db, sealer, clock, logger, metrics });
+  const licenses = createLicenseModule({ db, sealer, clock, logger, metrics, tasks });
   undo.defer(() => licenses.close());
   const payments = await createPaymentModule({
     config: config.payment,
     db,
     address,
     sealer,
-    otherSecrets: [...licenses.secrets, ...CUSTOMER_SECRETS, ...audit.secrets],
+    otherSecrets: [...licenses.secrets, ...CUSTOMER_SECRETS, ...ENDPOINT_SECRETS, ...audit.secrets],
     clock,
     logger,
     metrics,
@@ -69,12 +72,30 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
     ending: options.ending,
   });
   undo.defer(() => payments.close());
-  const customers = createCustomerModule({ db, sealer, clock, erasers: [payments.erasePersonalData] });
+  const events = createEventModule({
+    db,
+    sealer,
+    allowedNetworks: config.eventAllowNetworks,
+    readers: { ...licenses.eventReaders, ...payments.eventReaders, ...createCustomerReader(db) },
+    licenseKeyOf: licenses.licenseKeyOf,
+    clock,
+    logger,
+    metrics,
+    tasks,
+  });
+  undo.defer(() => events.close());
+  const customers = createCustomerModule({
+    db,
+    sealer,
+    clock,
+    // Sessions of the customer are found by their email, which the eraser of payments removes.
+    erasers: [events.erasePersonalData, payments.erasePersonalData],
+  });
   measureDatabase({
     pool: db.pool,
     poolSize: config.poolSize,
     metrics,
-    figures: [licenses.figures, payments.figures, audit.figures, partitionMetrics(clock)],
+    figures: [licenses.figures, payments.figures, events.figures, audit.figures, partitionMetrics(clock)],
   });
 
   const findOwner = { ...licenses.findApp, ...payments.findSlot };
@@ -84,6 +105,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
       ...licenses.services,
       ...customers.services,
       ...payments.services,
+      ...events.services,
       ...audit.services,
       serve(AccessService, createAccessService(config.version, options.givenClock ?? systemClock)),
       serve(RetentionService, createRetentionService(prune)),

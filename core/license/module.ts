@@ -3,8 +3,11 @@ import type { Logger } from 'pino';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
 import type { Metrics } from '../../lib/metrics/metrics.ts';
+import type { createTasks } from '../../lib/metrics/tasks.ts';
 import type { FindOwner } from '../access/scope.ts';
 import type { Clock } from '../clock.ts';
+import type { ObjectReaders } from '../event/objects.ts';
+import { repeatTask } from '../repeated-task.ts';
 import { type ServiceEntry, serve } from '../service-entry.ts';
 import type { Database } from '../storage/database.ts';
 import type { Figures } from '../storage/database-metrics.ts';
@@ -23,6 +26,8 @@ import { createLimitProfiles } from './admin/limit-profiles.ts';
 import { createFindApp } from './admin/scope-lookup.ts';
 import { createSeats } from './admin/seats.ts';
 import { createLicenseAdminService } from './admin-service.ts';
+import { createLicenseReaders } from './event-objects.ts';
+import { createExpiryEvents } from './expiry-events.ts';
 import { createImportLicenses } from './import/import-licenses.ts';
 import { createImportPepper } from './keys/import-pepper.ts';
 import { createKeySecrets, keySecretSealedFor } from './keys/key-secrets.ts';
@@ -39,7 +44,10 @@ export type LicenseModuleOptions = {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly tasks: ReturnType<typeof createTasks>;
 };
+
+const EXPIRY_EVERY_MS = 30_000;
 
 export type LicenseModule = {
   readonly services: readonly ServiceEntry[];
@@ -47,6 +55,9 @@ export type LicenseModule = {
   readonly secrets: readonly SealedColumn[];
   readonly findApp: Pick<FindOwner, 'app' | 'license' | 'licenseKey' | 'seat' | 'customer'>;
   readonly figures: Figures;
+  readonly eventReaders: Pick<ObjectReaders, 'license' | 'seat'>;
+  /** The key of the license with this UUID; undefined if the hub cannot derive it. */
+  readonly licenseKeyOf: (licenseId: string) => Promise<string | undefined>;
   close(): Promise<void>;
 };
 
@@ -63,6 +74,14 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
   const importPepper = createImportPepper(keySecrets);
   const hashTypedKey = createHashTypedKey(importPepper);
   const limitProfiles = createLimitProfiles({ db, clock });
+  const licenseKeys = createLicenseKeys({ db, keySecrets, clock });
+  const expiry = repeatTask({
+    everyMs: EXPIRY_EVERY_MS,
+    pass: createExpiryEvents({ pool, clock }),
+    task: options.tasks.of('license_expiry'),
+    logger,
+    complaint: 'cannot record events of expiries; the hub tries again',
+  });
   const licenseService = createLicenseService({
     publishedKeys: createPublishedKeys(pool),
     activate: createActivate({ pool, hashTypedKey, signingKeys, lastSeen, metrics, clock }),
@@ -75,7 +94,7 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
     limitProfiles,
     issueLicenses: createIssueLicenses({ db, sealer, keySecrets, clock }),
     importLicenses: createImportLicenses({ db, pepper: importPepper, clock }),
-    licenseKeys: createLicenseKeys({ db, keySecrets, clock }),
+    licenseKeys,
     keySecretAdmin: createKeySecretAdmin({ db, sealer, clock }),
     licenses: createLicenses({ db, clock }),
     seats: createSeats({ db, metrics, clock }),
@@ -90,6 +109,11 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
     ],
     findApp: createFindApp(pool, hashTypedKey),
     figures: licenseTableMetrics,
-    close: () => lastSeen.close(),
+    eventReaders: createLicenseReaders(db, clock),
+    licenseKeyOf: licenseKeys.find,
+    async close() {
+      await expiry.stop();
+      await lastSeen.close();
+    },
   };
 }

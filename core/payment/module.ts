@@ -2,11 +2,13 @@
 import type { PoolClient } from 'pg';
 import type { FindOwner } from '../access/scope.ts';
 import type { ErasePersonalData } from '../customer/erase.ts';
+import type { ObjectReaders } from '../event/objects.ts';
 import type { ServiceEntry } from '../service-entry.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 import { backlogMetrics } from './backlog-metrics.ts';
 import { checkNoneUnprocessed } from './callbacks/prune-guard.ts';
 import { erasePayments } from './erase-personal-data.ts';
+import { createPaymentReaders } from './event-objects.ts';
 import { createPaymentMetrics } from './metrics.ts';
 import type { PaymentModuleOptions } from './options.ts';
 import { DRIVERS } from './providers/registry.ts';
@@ -23,6 +25,7 @@ export type PaymentModule = {
   readonly pruneGuard: { check(client: PoolClient, floor: string): Promise<void> };
   readonly erasePersonalData: ErasePersonalData;
   readonly figures: Figures;
+  readonly eventReaders: Pick<ObjectReaders, 'session' | 'callback'>;
   /** Finishes the work in progress and stops the workers. */
   close(): Promise<void>;
 };
@@ -53,6 +56,7 @@ export async function createPaymentModule(options: PaymentModuleOptions): Promis
     findSlot: createFindSlot(pool),
     pruneGuard: { check: checkNoneUnprocessed },
     erasePersonalData: erasePayments,
+    eventReaders: createPaymentReaders(db),
     figures: backlogMetrics({
       clock,
       strayAfterMs: inlineMs + STRAY_GRACE_MS,

@@ -4,15 +4,30 @@ import type { ClientBase, QueryResult } from 'pg';
 import { codeOf } from '../../lib/caught-error.ts';
 
 /**
- * `schema`: migrations. `job_tables`: creating the tables of the queue. `license_import`: one import at a time. For the locks of the queue see
- * job-queue.ts.
+ * `schema`: migrations. `job_tables`: creating the tables of the queue. `license_import`: one import at a time.
+ * `event_counter`: numbering events. For the locks of the queue see job-queue.ts.
  */
-export type LockName = 'audit_chain' | 'job_tables' | 'license_import' | 'partitions' | 'schema';
+export type LockName =
+  | 'audit_chain'
+  | 'event_counter'
+  | 'job_tables'
+  | 'license_import'
+  | 'partitions'
+  | 'schema';
 
 /** Another session held a lock for too long. `code` is SQLSTATE 55P03, on which callers retry. */
 export class LockHeld extends Error {
   override readonly name = 'LockHeld';
   readonly code = '55P03';
+}
+
+/** Holds a lock until the end of the transaction, unless another one holds it. */
+export async function tryLock(client: ClientBase, name: LockName): Promise<boolean> {
+  // hub_lock_pkey
+  const { rowCount } = await client.query(
+    `select from hub_lock where name = '${name}' for update skip locked`,
+  );
+  return rowCount === 1;
 }
 
 type Run = (statement: string) => Promise<Pick<QueryResult, 'rows'>>;

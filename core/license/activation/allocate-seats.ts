@@ -119,6 +119,9 @@ const allocateStatement = (onLocked: string): string => `
     update license l set expires_at = b.expires_at, valid_for = null
     from locked b
     where l.id = b.id and b.valid_for is not null and exists (select from allocated where license_id = b.id)
+  ), recorded as (
+    insert into event_outbox (type, object_id, app_id, at)
+    select 'seat.activated', s.id, l.app_id, $6 from allocated s join locked l on l.id = s.license_id
   )
   select s.id as "seatId", ${TERMS} from allocated s join locked l on l.id = s.license_id ${TERMS_JOINS}`;
 

@@ -29,13 +29,16 @@ export function createDeactivate({ pool, hashTypedKey, metrics, clock }: Deactiv
       // allocate-seats.ts does. After waiting for the lock the statement still has its old snapshot, in which
       // a seat that was released meanwhile is active.
       text: `with locked as materialized (
-               select id from license where key_hash = any ($1::bytea[])
+               select id, app_id from license where key_hash = any ($1::bytea[])
                order by array_position($1::bytea[], key_hash) limit 1 for no key update
              ), released as (
                update seat s set released_at = $3
                from locked l
                where s.license_id = l.id and s.machine_fingerprint = $2 and s.released_at is null
-               returning s.id
+               returning s.id, l.app_id
+             ), recorded as (
+               insert into event_outbox (type, object_id, app_id, at)
+               select 'seat.released', id, app_id, $3 from released
              )
              select exists (select from released) as released,
                     exists (select from seat s where s.license_id = l.id and s.machine_fingerprint = $2

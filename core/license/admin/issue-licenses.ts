@@ -10,6 +10,7 @@ import {
   type InlineCustomerOptions,
 } from '../../customer/inline-customer.ts';
 import { keepCustomer } from '../../customer/lock-customer.ts';
+import { recordEvents } from '../../event/outbox.ts';
 import { answerOnce, type IdempotentRequest, rememberRequest } from '../../idempotency/once.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
@@ -81,6 +82,12 @@ export function createIssueLicenses({ db, sealer, keySecrets, clock }: IssueOpti
         });
       }
       send(insertLicenses(issued, { appId: app.id, customerId, keySecretId, createdAt: now, terms }));
+      send(
+        recordEvents(
+          now,
+          issued.map(({ id }) => ({ type: 'license.issued', objectId: id, appId: app.id })),
+        ),
+      );
       await recordChangeNow(client, actor, now, {
         action: 'license.issue',
         subject: formatId('app', app.id),

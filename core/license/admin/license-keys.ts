@@ -4,11 +4,12 @@ import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
+import { recordEvents } from '../../event/outbox.ts';
 import { answerOnce, rememberRequest } from '../../idempotency/once.ts';
 import { formatId } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
-import type { License } from '../entities.ts';
+import { type License, LicenseSchema } from '../entities.ts';
 import type { KeySecrets } from '../keys/key-secrets.ts';
 import { deriveLicenseKey, keyColumns } from '../keys/license-key.ts';
 import type { Issued, Repeatable } from './issue-licenses.ts';
@@ -21,12 +22,18 @@ export type LicenseKeysOptions = {
 };
 
 export function createLicenseKeys({ db, keySecrets, clock }: LicenseKeysOptions) {
-  const derive = async (license: License): Promise<string> => {
-    if (license.keySecret == null) throw keyNotDerivable();
+  /** Undefined if the hub cannot derive it. */
+  const deriveIfAny = async (license: License): Promise<string | undefined> => {
+    if (license.keySecret == null) return undefined;
     const secret = await keySecrets.get(license.keySecret.id);
     const licenseKey = deriveLicenseKey(secret, license.id, license.keyGeneration);
     if (keyColumns(licenseKey).keyHash.equals(license.keyHash)) return licenseKey;
     throw new Error(`the stored hash of license ${license.id} is not that of its key`);
+  };
+  const derive = async (license: License): Promise<string> => {
+    const licenseKey = await deriveIfAny(license);
+    if (licenseKey === undefined) throw keyNotDerivable();
+    return licenseKey;
   };
 
   /** Moves a license to its next key, and returns that generation's number. */
@@ -53,6 +60,7 @@ export function createLicenseKeys({ db, keySecrets, clock }: LicenseKeysOptions)
                where id = $1`,
         values: [license.id, keySecretId, keyGeneration, keyHash, keyHint],
       });
+      send(recordEvents(now, [{ type: 'license.rekeyed', objectId: license.id, appId: license.app.id }]));
       await recordChangeNow(client, actor, now, {
         action: 'license.rekey',
         subject: formatId('lic', license.id),
@@ -65,6 +73,12 @@ export function createLicenseKeys({ db, keySecrets, clock }: LicenseKeysOptions)
   };
 
   return {
+    /** The current key of the license with this UUID; undefined if the hub cannot derive it. */
+    async find(id: string): Promise<string | undefined> {
+      const license = await db.em().findOne(LicenseSchema, { id });
+      return license === null ? undefined : deriveIfAny(license);
+    },
+
     /** The current key of a license. @throws HubError `license_unknown`, `key_not_derivable` */
     async show(licenseId: string, actor: Actor): Promise<string> {
       const license = await findLicense(db.em(), licenseId);

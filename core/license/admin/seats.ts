@@ -4,6 +4,7 @@ import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
+import { addEvent } from '../../event/outbox.ts';
 import { formatId, parseId } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
@@ -41,7 +42,7 @@ export function createSeats({ db, metrics, clock }: SeatsOptions) {
         const found = id ? await em.findOne(SeatSchema, { id }) : null;
         if (found === null) throw seatUnknown();
         // Seats change only under the lock of their license: read the seat again under the lock.
-        await em.findOneOrFail(
+        const license = await em.findOneOrFail(
           LicenseSchema,
           { id: found.license.id },
           { lockMode: LockMode.PESSIMISTIC_WRITE },
@@ -51,6 +52,7 @@ export function createSeats({ db, metrics, clock }: SeatsOptions) {
         const isActive = seat.releasedAt == null;
         if (isActive) {
           seat.releasedAt = clock();
+          addEvent(em, clock(), { type: 'seat.released', objectId: seat.id, appId: license.app.id });
           recordChange(em, actor, clock(), {
             action: 'seat.release',
             subject: seatId,

@@ -119,11 +119,16 @@ async function insertCustomers(
   const ids = missing.map(() => newUuid());
   const { rows } = await client.query<{ id: string }>({
     name: 'import_customers',
-    text: `insert into customer (id, name, email, external_ref, created_at)
+    text: `with inserted as (
+           insert into customer (id, name, email, external_ref, created_at)
            select id, name, nullif(email, ''), nullif(ref, ''), $5
            from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as t (id, name, email, ref)
            on conflict (external_ref) do nothing
-           returning id`,
+           returning id
+           ), recorded as (
+             insert into event_outbox (type, object_id, at) select 'customer.created', id, $5 from inserted
+           )
+           select id from inserted`,
     values: [
       ids,
       missing.map(({ name, email, ref }) => name || email || ref),

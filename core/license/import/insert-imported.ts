@@ -1,5 +1,6 @@
 // Inserts the licenses of an import, and finds those whose keys are taken or were replaced.
 import type { PoolClient } from 'pg';
+import { recordEvents } from '../../event/outbox.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import type { ImportRow, LineError } from './check-lines.ts';
 
@@ -33,6 +34,12 @@ export async function insertImported(
       REVOKE_REASON,
     ],
   });
+  await client.query(
+    recordEvents(
+      now,
+      ids.map((objectId) => ({ type: 'license.imported', objectId, appId })),
+    ),
+  );
   return ids;
 }
 

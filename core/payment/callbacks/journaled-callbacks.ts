@@ -58,7 +58,10 @@ export function createJournaledCallbacks(pool: Pool, clock: Clock): JournaledCal
     maxSize: 128,
     maxInFlight: 2,
     run: async (finished) => {
-      await pool.query({ name: 'finish_each', ...finishing(finished, clock(), `, ${ASYNC_COMMIT}`) });
+      await pool.query({
+        name: 'finish_each',
+        ...givingUp(finishing(finished, clock(), `, ${ASYNC_COMMIT}`)),
+      });
       return finished.map(() => undefined);
     },
   });
@@ -112,7 +115,7 @@ export function finishing(finished: readonly Finished[], at: Date, besides = '')
            from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[]) as t (id, state, reason,
              session_id)${besides}
            where c.id = t.id and c.id = any($1) and c.state <> 'settled'
-           returning c.gateway, c.state`,
+           returning c.id, c.session_id, c.gateway, c.state`,
     values: [
       finished.map(({ id }) => id),
       finished.map(({ state }) => state),
@@ -120,6 +123,19 @@ export function finishing(finished: readonly Finished[], at: Date, besides = '')
       finished.map(({ sessionId }) => sessionId ?? null),
       at,
     ],
+  };
+}
+
+/** The same, and records an event for each callback that is given up. */
+function givingUp({ text, values = [] }: Write): Write {
+  return {
+    text: `with finished as (${text}), recorded as (
+             insert into event_outbox (type, object_id, slot_id, at)
+             select 'callback.dead', f.id, c.slot_id, $5
+             from finished f left join charge_session c on c.id = f.session_id where f.state = 'dead'
+           )
+           select gateway, state from finished`,
+    values,
   };
 }
 
@@ -132,7 +148,7 @@ export async function finishCallbacks(
 ): Promise<number> {
   if (ids.length === 0) return 0;
   const finished = ids.map((id) => ({ id, ...outcome }));
-  const { rowCount } = await db.query({ name: 'finish_callbacks', ...finishing(finished, at) });
+  const { rowCount } = await db.query({ name: 'finish_several', ...givingUp(finishing(finished, at)) });
   return rowCount ?? 0;
 }
 

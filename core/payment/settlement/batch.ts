@@ -1,6 +1,7 @@
 // One settlement transaction, for any number of findings about different sessions.
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { recordChanges } from '../../audit/record.ts';
+import { type NewEvent, recordEvents } from '../../event/outbox.ts';
 import { combineWrites, inTransaction, type Send } from '../../storage/sql/transaction.ts';
 import { finishing, finishWaiting, type Outcome } from '../callbacks/journaled-callbacks.ts';
 import { closeDuplicates, markOtherPayments } from '../duplicates/other-payments.ts';
@@ -90,6 +91,7 @@ export async function settleBatch(
             logUsages(usages, at),
             logFees(usages),
             updateSessions(updates, at),
+            recordEvents(at, settled.flatMap(eventsOf)),
             recordChanges(SETTLEMENT, at, [
               ...settled.flatMap(({ decision }) => decision.change ?? []),
               ...closed,
@@ -151,6 +153,20 @@ function usageOf(
   const fees = proof === 'new' ? applyRules(rules, { gateway, slotId, amount, at }) : undefined;
   return [usageEntry(usage, session, fees)];
 }
+
+/** A session whose status changes, or becomes verified, has an event. */
+function eventsOf({ session, decision: { next, changed, usage } }: Settled): NewEvent[] {
+  if (!changed) return [];
+  const type = usage?.kind === 'reversal' ? 'session.reversed' : STATUS_EVENTS[next.status];
+  return [{ type, objectId: session.id, slotId: session.slotId }];
+}
+
+const STATUS_EVENTS = {
+  pending: 'session.reopened',
+  success: 'session.succeeded',
+  failed: 'session.failed',
+  cancelled: 'session.cancelled',
+} as const;
 
 function updateOf({ finding, session: { id }, decision: { next, changed, update } }: Settled) {
   const leaseHolder = finding.fence?.holder;

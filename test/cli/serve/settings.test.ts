@@ -104,6 +104,11 @@ const SAMPLES: { [K in keyof Settings]: Sample<Settings[K]> } = {
   failedAttemptsPerMinute: { written: '5', read: 5, wrong: ['-1', '1000001', 'off'] },
   maxInFlight: { written: '50', read: 50, wrong: ['0', '100001'] },
   connectionsPerClient: { written: '0', read: 0, wrong: ['-1', '10001', 'many'] },
+  eventAllowNetworks: {
+    written: '127.0.0.0/8, 10.1.2.3',
+    read: ['127.0.0.0/8', '10.1.2.3'],
+    wrong: ['10.1.2.3/8', 'localhost', '10.0.0.0/33'],
+  },
   trustedProxies: {
     written: '10.0.0.0/8, fd00::1',
     read: ['10.0.0.0/8', 'fd00::1'],

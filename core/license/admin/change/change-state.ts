@@ -2,6 +2,8 @@
 import type { Actor } from '../../../access/caller.ts';
 import { type Change, recordChangeNow } from '../../../audit/record.ts';
 import { HubError } from '../../../errors.ts';
+import { recordEvent } from '../../../event/outbox.ts';
+import type { EventType } from '../../../event/types.ts';
 import { inTransaction } from '../../../storage/sql/transaction.ts';
 import { findLicense } from '../licenses.ts';
 import type { Changed, ChangeOptions } from './change-terms.ts';
@@ -21,6 +23,7 @@ export function suspendLicense(
       state.suspended === null && {
         state: { ...state, suspended: { at, reason } },
         action: 'license.suspend',
+        event: 'license.suspended',
         before: { suspended: false },
         after: { suspended: true, reason },
       }
@@ -38,6 +41,7 @@ export function resumeLicense(options: ChangeOptions, licenseId: string, actor: 
       suspended !== null && {
         state: { ...state, suspended: null },
         action: 'license.resume',
+        event: 'license.resumed',
         before: { suspended: true, reason: suspended.reason },
         after: { suspended: false },
       },
@@ -58,6 +62,7 @@ export function revokeLicense(
       state.revoked === null && {
         state: { ...state, revoked: { at, reason } },
         action: 'license.revoke',
+        event: 'license.revoked',
         before: { state: 'active' },
         after: { state: 'revoked', reason },
       },
@@ -74,13 +79,17 @@ export function reinstateLicense(options: ChangeOptions, licenseId: string, acto
       revoked !== null && {
         state: { ...state, revoked: null },
         action: 'license.reinstate',
+        event: 'license.reinstated',
         before: { state: 'revoked', reason: revoked.reason },
         after: { state: 'active' },
       },
   );
 }
 
-type StateChange = Pick<Change, 'action' | 'before' | 'after'> & { readonly state: LicenseState };
+type StateChange = Pick<Change, 'action' | 'before' | 'after'> & {
+  readonly state: LicenseState;
+  readonly event: EventType;
+};
 
 /** @param decide the change under the lock; false to leave the license as it is */
 async function changeState(
@@ -94,8 +103,9 @@ async function changeState(
     const now = clock();
     const change = decide(license.state, now);
     if (!change) return false;
-    const { state, ...facts } = change;
+    const { state, event, ...facts } = change;
     await writeState(client, license.id, state);
+    await recordEvent(client, now, { type: event, objectId: license.id, appId: license.app.id });
     await recordChangeNow(client, actor, now, { ...facts, subject: licenseId });
     return true;
   });

@@ -5,6 +5,7 @@ import type { Actor } from '../../../access/caller.ts';
 import { recordChangeNow } from '../../../audit/record.ts';
 import type { Clock } from '../../../clock.ts';
 import { HubError } from '../../../errors.ts';
+import { recordEvent } from '../../../event/outbox.ts';
 import { answerOnce, rememberRequest } from '../../../idempotency/once.ts';
 import { formatId, parseId } from '../../../ids.ts';
 import type { Database } from '../../../storage/database.ts';
@@ -25,9 +26,15 @@ export type ChangeRequest = {
   readonly request?: unknown;
 };
 
+const EVENTS = {
+  'license.update': 'license.updated',
+  'license.renew': 'license.renewed',
+  'license.transfer': 'license.transferred',
+} as const;
+
 export type TermsChange = {
-  /** Of the audit log, such as `license.renew`. */
-  readonly action: string;
+  /** Of the audit log. */
+  readonly action: keyof typeof EVENTS;
   /** The terms after the change. Runs under the lock; throws to refuse the change. */
   readonly decide: (license: LockedLicense, now: Date, client: PoolClient) => Promise<ChangeableTerms>;
   /** Runs before the license is locked, for locks that come before it. */
@@ -72,7 +79,7 @@ export function createChangeTerms({ db, clock }: ChangeOptions): ChangeTerms {
 type Write = {
   readonly license: LockedLicense;
   readonly after: ChangeableTerms;
-  readonly action: string;
+  readonly action: keyof typeof EVENTS;
   readonly actor: Actor;
   readonly now: Date;
 };
@@ -85,6 +92,7 @@ async function writeChange(
   const [was, is] = differences(license.terms, after);
   if (Object.keys(is).length === 0) return false;
   await writeTerms(client, license.id, after);
+  await recordEvent(client, now, { type: EVENTS[action], objectId: license.id, appId: license.app.id });
   await recordChangeNow(client, actor, now, {
     action,
     subject: formatId('lic', license.id),

@@ -1,6 +1,7 @@
 // The terms and the state of a license that can change after the sale, and the statements that read and write them.
 import type { PoolClient } from 'pg';
 import { parseId, type Uuid } from '../../../ids.ts';
+import { dateOf, epochMs } from '../../../storage/sql/epoch.ts';
 import type { Limits, Metadata } from '../../terms.ts';
 import { licenseUnknown } from '../licenses.ts';
 
@@ -48,12 +49,12 @@ export async function lockLicense(client: PoolClient, licenseId: string): Promis
     text: `select l.app_id as "appId", a.slug, a.default_seat_limit as "defaultSeatLimit",
                   l.customer_id as "customerId", l.seat_limit as "seatLimit",
                   p.id as "limitProfileId", p.name as "limitProfileName", l.limits, l.features,
-                  (extract(epoch from l.expires_at) * 1000)::float8 as "expiresAtMs",
+                  ${epochMs('l.expires_at')} as "expiresAtMs",
                   l.valid_for is not null as "beginsLater", l.grace_days as "graceDays",
                   l.lease_days as "leaseDays", l.metadata, l.signed_metadata as "signedMetadata",
                   l.terms_version as "termsVersion",
-                  l.revoked_at as "revokedAt", coalesce(l.revoke_reason, '') as "revokeReason",
-                  l.suspended_at as "suspendedAt", coalesce(l.suspend_reason, '') as "suspendReason"
+                  ${epochMs('l.revoked_at')} as "revokedAtMs", coalesce(l.revoke_reason, '') as "revokeReason",
+                  ${epochMs('l.suspended_at')} as "suspendedAtMs", coalesce(l.suspend_reason, '') as "suspendReason"
            from license l join app a on a.id = l.app_id left join limit_profile p on p.id = l.limit_profile_id
            where l.id = $1 for no key update of l`,
     values: [id ?? null],
@@ -61,7 +62,7 @@ export async function lockLicense(client: PoolClient, licenseId: string): Promis
   const [row] = rows;
   if (id === undefined || row === undefined) throw licenseUnknown();
   const { appId, slug, defaultSeatLimit, termsVersion, ...rest } = row;
-  const { revokedAt, revokeReason, suspendedAt, suspendReason, ...others } = rest;
+  const { revokedAtMs, revokeReason, suspendedAtMs, suspendReason, ...others } = rest;
   const { limitProfileId, limitProfileName, expiresAtMs, ...terms } = others;
   return {
     id,
@@ -69,21 +70,25 @@ export async function lockLicense(client: PoolClient, licenseId: string): Promis
     terms: {
       ...terms,
       limitProfile: limitProfileId === null ? null : { id: limitProfileId, name: limitProfileName ?? '' },
-      expiresAt: expiresAtMs === null ? null : new Date(expiresAtMs),
+      expiresAt: dateOf(expiresAtMs),
     },
     termsVersion,
     state: {
-      revoked: revokedAt && { at: revokedAt, reason: revokeReason },
-      suspended: suspendedAt && { at: suspendedAt, reason: suspendReason },
+      revoked: decisionOf(revokedAtMs, revokeReason),
+      suspended: decisionOf(suspendedAtMs, suspendReason),
     },
   };
 }
 
+function decisionOf(atMs: number | null, reason: string): Decision | null {
+  return atMs === null ? null : { at: new Date(atMs), reason };
+}
+
 type LockedRow = Omit<ChangeableTerms, 'limitProfile' | 'expiresAt'> &
   Pick<LockedLicense, 'termsVersion'> & {
-    readonly revokedAt: Date | null;
+    readonly revokedAtMs: number | null;
     readonly revokeReason: string;
-    readonly suspendedAt: Date | null;
+    readonly suspendedAtMs: number | null;
     readonly suspendReason: string;
     readonly appId: string;
     readonly slug: string;

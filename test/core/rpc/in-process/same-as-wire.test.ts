@@ -39,6 +39,7 @@ describe('the in-process transport, compared with the wire', () => {
         rpcPort: 0,
         masterKey: {},
         maxInFlight: 10,
+        eventAllowNetworks: [],
         connectionsPerClient: 0,
         poolSize: 5,
         preparesDatabase: true,

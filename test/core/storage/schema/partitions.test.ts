@@ -8,7 +8,16 @@ import { listPartitions, makePartitions } from '../../../../core/storage/schema/
 import { createDatabase, query } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
 
-const TABLES = ['audit_entry', 'audit_link', 'callback', 'fee_line', 'usage_log', 'verification'];
+const TABLES = [
+  'audit_entry',
+  'audit_link',
+  'callback',
+  'event',
+  'event_delivery',
+  'fee_line',
+  'usage_log',
+  'verification',
+];
 
 /** A UUIDv7 of that moment. */
 function idAt(time: string, tail = 0): string {

@@ -1,0 +1,151 @@
+// Lists deliveries, begins them again, and tests endpoints.
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Actor } from '../../access/caller.ts';
+import { recordChangeNow } from '../../audit/record.ts';
+import type { Clock } from '../../clock.ts';
+import { HubError } from '../../errors.ts';
+import { newUuid } from '../../ids.ts';
+import type { Database } from '../../storage/database.ts';
+import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
+import { inTransaction } from '../../storage/sql/transaction.ts';
+import { findEndpoint } from '../endpoint/endpoints.ts';
+import type { EndpointSecrets } from '../endpoint/secrets.ts';
+import {
+  type Delivery,
+  DeliverySchema,
+  type DeliveryStateName,
+  type Endpoint,
+  EventSchema,
+} from '../entities.ts';
+import type { Events } from '../stream/events.ts';
+import { formatPayload, webhookId } from './payload.ts';
+import type { SendResult, WebhookSender } from './send.ts';
+import { signatureHeaders } from './signature.ts';
+
+export type DeliveriesOptions = {
+  readonly db: Database;
+  readonly events: Events;
+  readonly sender: WebhookSender;
+  readonly secrets: EndpointSecrets;
+  /** The endpoint as JSON, for the event of a test. */
+  readonly showEndpoint: (endpoint: Endpoint) => Promise<Readonly<Record<string, unknown>>>;
+  /** Called when a delivery is due. */
+  readonly onDue: () => void;
+  readonly clock: Clock;
+};
+
+/** A delivery, and the type of its event. */
+export type DeliveryWithType = Delivery & { readonly type: string };
+
+/** An endpoint occurs once among the deliveries of an event. */
+const MAX_DELIVERIES = 100;
+
+export function createDeliveries({
+  db,
+  events,
+  sender,
+  secrets,
+  showEndpoint,
+  onDue,
+  clock,
+}: DeliveriesOptions) {
+  return {
+    /** @param eventId UUID */
+    async ofEvent(eventId: string, type: string): Promise<DeliveryWithType[]> {
+      const found = await db.em().find(DeliverySchema, { eventId }, { limit: MAX_DELIVERIES });
+      return found.map((delivery) => ({ ...delivery, type }));
+    },
+
+    /** Newest event first. @throws HubError `endpoint_unknown`, `page_token_invalid` */
+    async list(
+      endpointId: string,
+      state: DeliveryStateName | undefined,
+      request: PageRequest,
+    ): Promise<Page<DeliveryWithType>> {
+      const em = db.em();
+      const endpoint = await findEndpoint(em, endpointId);
+      const page = await readPage(request, 'evt', async (after, limit) => {
+        const found = await em.find(
+          DeliverySchema,
+          { endpoint, ...(state && { state }), ...(after && { eventId: { $lt: after } }) },
+          { orderBy: { eventId: 'desc' }, limit },
+        );
+        return found.map((delivery) => ({ id: delivery.eventId, delivery }));
+      });
+      const types = await typesOfEvents(
+        em,
+        page.items.map(({ id }) => id),
+      );
+      return {
+        ...page,
+        items: page.items.map(({ id, delivery }) => ({ ...delivery, type: types.get(id) ?? '' })),
+      };
+    },
+
+    /** @throws HubError `event_unknown`, `endpoint_unknown`, `endpoint_disabled` */
+    async replay(eventId: string, endpointId: string, actor: Actor): Promise<DeliveryWithType> {
+      const { id, type } = await events.get(eventId);
+      const endpoint = await findEndpoint(db.em(), endpointId);
+      if (endpoint.disabledAt != null) {
+        throw new HubError('endpoint_disabled', 'this endpoint is disabled: enable it before the replay', {
+          field: 'endpointId',
+        });
+      }
+      await inTransaction(db.pool, async (client) => {
+        const now = clock();
+        await client.query({
+          name: 'replay_delivery',
+          // event_delivery_pkey
+          text: `insert into event_delivery (event_id, endpoint_id, state, next_attempt_at)
+                 values ($1, $2, 'pending', $3)
+                 on conflict (event_id, endpoint_id) do update
+                 set state = 'pending', attempts = 0, next_attempt_at = $3`,
+          values: [id, endpoint.id, now],
+        });
+        await recordChangeNow(client, actor, now, {
+          action: 'event.replay',
+          subject: eventId,
+          before: null,
+          after: { endpointId },
+        });
+      });
+      onDue();
+      const delivery = await db.em().findOneOrFail(DeliverySchema, { eventId: id, endpoint });
+      return { ...delivery, type };
+    },
+
+    /** Sends an `endpoint.test` event now. It is not stored. @throws HubError `endpoint_unknown` */
+    async test(endpointId: string): Promise<TestedDelivery> {
+      const endpoint = await findEndpoint(db.em(), endpointId);
+      const at = clock();
+      const eventId = webhookId(newUuid());
+      const data = await showEndpoint(endpoint);
+      const body = formatPayload({ type: 'endpoint.test', at, number: 0, data });
+      const headers = signatureHeaders({
+        id: eventId,
+        timestamp: at,
+        body,
+        secrets: secrets.open(endpoint, at),
+      });
+      const startedMs = performance.now();
+      const result = await sender.send({ url: endpoint.url, headers, body });
+      return { eventId, endpointId, at, durationMs: performance.now() - startedMs, result };
+    },
+  };
+}
+
+export type TestedDelivery = {
+  readonly eventId: string;
+  readonly endpointId: string;
+  readonly at: Date;
+  readonly durationMs: number;
+  readonly result: SendResult;
+};
+
+async function typesOfEvents(
+  em: EntityManager,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const found = await em.find(EventSchema, { id: { $in: [...ids] } }, { fields: ['type'] });
+  return new Map(found.map(({ id, type }) => [id, type]));
+}

@@ -1,0 +1,154 @@
+// The queue of deliveries: claims those that are due, and records their results.
+import type { Pool } from 'pg';
+import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
+
+export type ClaimedDelivery = {
+  readonly eventId: string;
+  readonly endpointId: string;
+  /** Attempts before this one. */
+  readonly attempts: number;
+  readonly type: string;
+  readonly objectId: string;
+  readonly number: number;
+  readonly at: Date;
+  /** Null: read the object. */
+  readonly data: Readonly<Record<string, unknown>> | null;
+};
+
+/** An enabled endpoint with deliveries that are due. */
+export type DueEndpoint = {
+  readonly id: string;
+  readonly url: string;
+  readonly includeKeys: boolean;
+  readonly sealedSecret: Buffer;
+  readonly sealedPreviousSecret: Buffer | null;
+  readonly previousSecretUntil: Date | null;
+  /** When the first delivery since the last success failed. */
+  readonly failingSince: Date | null;
+};
+
+/**
+ * How long a claim holds. A hub that is killed leaves its deliveries to the others after this time. Longer than the
+ * attempts of one claim can take.
+ */
+const CLAIM_MS = 120_000;
+
+export async function findDueEndpoints(pool: Pool, now: Date): Promise<DueEndpoint[]> {
+  const { rows } = await pool.query<DueRow>({
+    name: 'due_endpoints',
+    // event_delivery_due_idx
+    text: `select id, url, include_keys as "includeKeys", sealed_secret as "sealedSecret",
+                  sealed_previous_secret as "sealedPreviousSecret",
+                  ${epochMs('previous_secret_until')} as "previousUntilMs",
+                  ${epochMs('failing_since')} as "failingSinceMs"
+           from event_endpoint e
+           where disabled_at is null and removed_at is null and exists (
+             select from event_delivery d
+             where d.endpoint_id = e.id and d.state = 'pending' and d.next_attempt_at <= $1)`,
+    values: [now],
+  });
+  return rows.map(({ previousUntilMs, failingSinceMs, ...row }) => ({
+    ...row,
+    previousSecretUntil: dateOf(previousUntilMs),
+    failingSince: dateOf(failingSinceMs),
+  }));
+}
+
+type DueRow = Omit<DueEndpoint, 'previousSecretUntil' | 'failingSince'> & {
+  readonly previousUntilMs: number | null;
+  readonly failingSinceMs: number | null;
+};
+
+/** Claims up to `limit` deliveries of an endpoint, those that are due the longest first. */
+export async function claimDeliveries(
+  pool: Pool,
+  endpointId: string,
+  { now, limit }: { readonly now: Date; readonly limit: number },
+): Promise<ClaimedDelivery[]> {
+  const { rows } = await pool.query<
+    Omit<ClaimedDelivery, 'number' | 'at'> & { number: string; atMs: number }
+  >({
+    name: 'claim_deliveries',
+    // event_delivery_due_idx, event_delivery_pkey, event_pkey
+    text: `with due as (
+             select event_id, endpoint_id from event_delivery
+             where endpoint_id = $1 and state = 'pending' and next_attempt_at <= $2
+             order by next_attempt_at limit $3 for update skip locked
+           ), claimed as (
+             update event_delivery d set next_attempt_at = $4
+             from due where d.event_id = due.event_id and d.endpoint_id = due.endpoint_id
+             returning d.event_id, d.attempts
+           )
+           select c.event_id as "eventId", $1 as "endpointId", c.attempts, e.type, e.object_id as "objectId",
+                  e.number, ${epochMs('e.at')} as "atMs", e.data
+           from claimed c join event e on e.id = c.event_id order by e.number`,
+    values: [endpointId, now, limit, new Date(now.getTime() + CLAIM_MS)],
+  });
+  return rows.map(({ number, atMs, ...row }) => ({ ...row, number: Number(number), at: new Date(atMs) }));
+}
+
+export type FinishedDelivery = Pick<ClaimedDelivery, 'eventId' | 'endpointId'> & {
+  readonly state: 'pending' | 'delivered' | 'failed';
+  readonly at: Date;
+  /** Undefined unless it stays pending. */
+  readonly nextAttemptAt: Date | undefined;
+  readonly status: number | undefined;
+  readonly body: string | undefined;
+  readonly problem: string | undefined;
+  readonly durationMs: number;
+};
+
+/** Records the results of attempts. An endpoint fails from its first failure until its next success. */
+export async function finishDeliveries(pool: Pool, finished: readonly FinishedDelivery[]): Promise<void> {
+  await pool.query({
+    name: 'finish_deliveries',
+    // event_delivery_pkey, event_endpoint_pkey
+    text: `with finished as (
+             select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::timestamptz[],
+               $6::int[], $7::text[], $8::text[], $9::int[])
+             as t (event_id, endpoint_id, state, at, next_attempt_at, status, body, problem, duration_ms)
+           ), updated as (
+             update event_delivery d
+             set state = t.state, attempts = d.attempts + 1, next_attempt_at = t.next_attempt_at,
+                 last_attempt_at = t.at, response_status = t.status, response_body = t.body,
+                 problem = t.problem, duration_ms = t.duration_ms
+             from finished t
+             where d.event_id = t.event_id and d.endpoint_id = t.endpoint_id and d.event_id = any($1)
+           )
+           update event_endpoint e
+           set failing_since = case when not t.succeeds then coalesce(e.failing_since, t.at) end
+           from (
+             select endpoint_id, bool_or(state = 'delivered') as succeeds, min(at) as at
+             from finished group by endpoint_id
+           ) t
+           where e.id = t.endpoint_id and (e.failing_since is null) <> t.succeeds`,
+    values: [
+      finished.map(({ eventId }) => eventId),
+      finished.map(({ endpointId }) => endpointId),
+      finished.map(({ state }) => state),
+      finished.map(({ at }) => at),
+      finished.map(({ nextAttemptAt }) => nextAttemptAt ?? null),
+      finished.map(({ status }) => status ?? null),
+      finished.map(({ body }) => body ?? null),
+      finished.map(({ problem }) => problem ?? null),
+      finished.map(({ durationMs }) => Math.round(durationMs)),
+    ],
+  });
+}
+
+/** Gives up claims, so that any hub can deliver at once. */
+export async function releaseClaims(
+  pool: Pool,
+  claims: readonly ClaimedDelivery[],
+  now: Date,
+): Promise<void> {
+  if (claims.length === 0) return;
+  await pool.query({
+    name: 'release_claims',
+    // event_delivery_pkey
+    text: `update event_delivery d set next_attempt_at = $3
+           from unnest($1::uuid[], $2::uuid[]) as t (event_id, endpoint_id)
+           where d.event_id = t.event_id and d.endpoint_id = t.endpoint_id and d.state = 'pending'`,
+    values: [claims.map(({ eventId }) => eventId), claims.map(({ endpointId }) => endpointId), now],
+  });
+}

@@ -1,0 +1,177 @@
+// Administration of endpoints. A change takes effect between two events; see stream/sequencer.ts.
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { PoolClient } from 'pg';
+import type { Actor } from '../../access/caller.ts';
+import type { Facts } from '../../audit/entities.ts';
+import { type Change, recordChangeNow } from '../../audit/record.ts';
+import type { Clock } from '../../clock.ts';
+import { formatId, newUuid, parseId, type Uuid } from '../../ids.ts';
+import type { Secret } from '../../secret.ts';
+import type { Database } from '../../storage/database.ts';
+import type { AddressPolicy } from '../delivery/address-policy.ts';
+import { type Endpoint, EndpointSchema } from '../entities.ts';
+import { recordEvent } from '../outbox.ts';
+import type { EndpointSecrets } from './secrets.ts';
+import { checkSettings, type EndpointSettings } from './settings.ts';
+import {
+  deletePending,
+  endpointUnknown,
+  insertEndpoint,
+  lockEndpoint,
+  MAX_ENDPOINTS,
+  removeEndpoint,
+  requireRoom,
+  updateEndpoint,
+  writeDisabled,
+  writeSecret,
+} from './statements.ts';
+
+/** Runs a change between the events before it and those after it. */
+export type BetweenEvents = <T>(change: (client: PoolClient) => Promise<T>) => Promise<T>;
+
+export type EndpointsOptions = {
+  readonly db: Database;
+  readonly betweenEvents: BetweenEvents;
+  readonly secrets: EndpointSecrets;
+  readonly policy: AddressPolicy;
+  readonly clock: Clock;
+};
+
+const HOUR_MS = 3_600_000;
+
+export type Endpoints = ReturnType<typeof createEndpoints>;
+
+/** An endpoint, and its secret, which the hub shows once. */
+export type EndpointWithSecret = { readonly endpoint: Endpoint; readonly secret: Secret<string> };
+
+export function createEndpoints(options: EndpointsOptions) {
+  const { db, betweenEvents, secrets, policy, clock } = options;
+  const get = (endpointId: string): Promise<Endpoint> => findEndpoint(db.em(), endpointId);
+
+  return {
+    /** @throws HubError `endpoint_unknown` */
+    get,
+
+    /** Newest first; at most 100. */
+    list(): Promise<Endpoint[]> {
+      const newestFirst = { orderBy: { id: 'desc' }, limit: MAX_ENDPOINTS } as const;
+      return db.em().find(EndpointSchema, { removedAt: null }, newestFirst);
+    },
+
+    /** @throws HubError `endpoint_url_invalid`, `event_type_unknown`, `app_unknown`, `slot_unknown`, `too_many` */
+    async create(settings: EndpointSettings, actor: Actor): Promise<EndpointWithSecret> {
+      const id = newUuid();
+      const { secret, sealed } = secrets.create(id);
+      await betweenEvents(async (client) => {
+        const checked = await checkSettings(client, settings, policy);
+        await requireRoom(client);
+        const now = clock();
+        await insertEndpoint(client, { id, settings: checked, sealed, now });
+        await recordChangeNow(client, actor, now, {
+          action: 'endpoint.create',
+          subject: formatId('whe', id),
+          before: null,
+          after: factsOf(settings),
+        });
+      });
+      return { endpoint: await get(formatId('whe', id)), secret };
+    },
+
+    /** @throws HubError as `create`, `endpoint_unknown` */
+    async update(endpointId: string, settings: EndpointSettings, actor: Actor): Promise<Endpoint> {
+      await change(options, endpointId, actor, async (client, id) => {
+        const was = await updateEndpoint(client, id, await checkSettings(client, settings, policy));
+        const before = { ...was, url: withoutQuery(was.url) };
+        return { action: 'endpoint.update', before, after: factsOf(settings) };
+      });
+      return get(endpointId);
+    },
+
+    /** @throws HubError `endpoint_unknown` */
+    async disable(endpointId: string, reason: string, actor: Actor): Promise<Endpoint> {
+      await setDisabled(options, endpointId, reason, actor);
+      return get(endpointId);
+    },
+
+    /** @throws HubError `endpoint_unknown` */
+    async enable(endpointId: string, actor: Actor): Promise<Endpoint> {
+      await setDisabled(options, endpointId, null, actor);
+      return get(endpointId);
+    },
+
+    /** @throws HubError `endpoint_unknown` */
+    async remove(endpointId: string, actor: Actor): Promise<void> {
+      await change(options, endpointId, actor, async (client, id, now) => {
+        await removeEndpoint(client, id, now);
+        return { action: 'endpoint.remove', before: {}, after: null };
+      });
+      const id = parseId('whe', endpointId);
+      if (id !== undefined) await deletePending(db.pool, id);
+    },
+
+    /** Deliveries are also signed with the old secret for `keepHours`. @throws HubError `endpoint_unknown` */
+    async rotateSecret(endpointId: string, keepHours: number, actor: Actor): Promise<EndpointWithSecret> {
+      const id = parseId('whe', endpointId);
+      const { secret, sealed } = secrets.create(id ?? '');
+      await change(options, endpointId, actor, async (client, locked, now) => {
+        const until = keepHours === 0 ? null : new Date(now.getTime() + keepHours * HOUR_MS);
+        await writeSecret(client, locked, { sealed, keepPreviousUntil: until });
+        const after = { previousSecretUntil: until?.toISOString() ?? null };
+        return { action: 'endpoint.rotate_secret', before: {}, after };
+      });
+      return { endpoint: await get(endpointId), secret };
+    },
+  };
+}
+
+type EndpointChange = Pick<Change, 'action' | 'before' | 'after'>;
+
+/** Locks an endpoint, and records the change that `work` makes, if it makes one. */
+async function change(
+  { betweenEvents, clock }: EndpointsOptions,
+  endpointId: string,
+  actor: Actor,
+  work: (client: PoolClient, id: Uuid, now: Date) => Promise<EndpointChange | undefined>,
+): Promise<void> {
+  await betweenEvents(async (client) => {
+    const id = await lockEndpoint(client, endpointId);
+    const now = clock();
+    const changed = await work(client, id, now);
+    if (changed) await recordChangeNow(client, actor, now, { ...changed, subject: endpointId });
+  });
+}
+
+/** Disables with a reason, or enables without one, unless it is done. */
+async function setDisabled(
+  options: EndpointsOptions,
+  endpointId: string,
+  reason: string | null,
+  actor: Actor,
+): Promise<void> {
+  await change(options, endpointId, actor, async (client, id, now) => {
+    if (!(await writeDisabled(client, id, { reason, now }))) return undefined;
+    if (reason === null) {
+      return { action: 'endpoint.enable', before: { disabled: true }, after: { disabled: false } };
+    }
+    await recordEvent(client, now, { type: 'endpoint.disabled', objectId: id });
+    return { action: 'endpoint.disable', before: { disabled: false }, after: { disabled: true, reason } };
+  });
+}
+
+/** @throws HubError `endpoint_unknown` */
+export async function findEndpoint(em: EntityManager, endpointId: string): Promise<Endpoint> {
+  const id = parseId('whe', endpointId);
+  const endpoint = id ? await em.findOne(EndpointSchema, { id, removedAt: null }) : null;
+  if (endpoint === null) throw endpointUnknown();
+  return endpoint;
+}
+
+/** For the audit log. The query of a URL may contain a secret. */
+function factsOf({ url, ...settings }: EndpointSettings): Facts {
+  return { url: withoutQuery(url), ...settings };
+}
+
+function withoutQuery(url: string): string {
+  const [address = '', query] = url.split('?');
+  return query === undefined ? address : `${address}?…`;
+}

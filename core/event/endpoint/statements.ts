@@ -1,0 +1,148 @@
+// The statements that change endpoints.
+import type { Pool, PoolClient } from 'pg';
+import { HubError } from '../../errors.ts';
+import { parseId, type Uuid } from '../../ids.ts';
+import type { CheckedSettings } from './settings.ts';
+
+/** Each event is matched against all endpoints. */
+export const MAX_ENDPOINTS = 100;
+/** Pending deliveries of a removed endpoint that one statement deletes. */
+const DELETE_BATCH = 10_000;
+
+export function endpointUnknown(): HubError {
+  return new HubError('endpoint_unknown', 'there is no endpoint with this id', { field: 'endpointId' });
+}
+
+/** @throws HubError `endpoint_unknown` */
+export async function lockEndpoint(client: PoolClient, endpointId: string): Promise<Uuid> {
+  const id = parseId('whe', endpointId);
+  const { rowCount } = await client.query({
+    name: 'lock_endpoint',
+    // event_endpoint_pkey
+    text: 'select from event_endpoint where id = $1 and removed_at is null for no key update',
+    values: [id ?? null],
+  });
+  if (id === undefined || rowCount === 0) throw endpointUnknown();
+  return id;
+}
+
+/** @throws HubError `too_many` */
+export async function requireRoom(client: PoolClient): Promise<void> {
+  const { rows } = await client.query<{ count: number }>(
+    'select count(*)::int as count from event_endpoint where removed_at is null',
+  );
+  if ((rows[0]?.count ?? 0) < MAX_ENDPOINTS) return;
+  throw new HubError('too_many', `a hub has at most ${MAX_ENDPOINTS} endpoints: remove one first`);
+}
+
+type NewEndpoint = {
+  readonly id: string;
+  readonly settings: CheckedSettings;
+  /** The secret. */
+  readonly sealed: Buffer;
+  readonly now: Date;
+};
+
+export async function insertEndpoint(
+  client: PoolClient,
+  { id, settings, sealed, now }: NewEndpoint,
+): Promise<void> {
+  await client.query({
+    name: 'insert_endpoint',
+    text: `insert into event_endpoint (id, url, event_types, app_ids, slot_ids, include_keys, description,
+                                       sealed_secret, created_at)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    values: [id, ...columnsOf(settings), sealed, now],
+  });
+}
+
+/** Returns the URL and the types of events before the change. */
+export async function updateEndpoint(
+  client: PoolClient,
+  id: string,
+  settings: CheckedSettings,
+): Promise<{ readonly url: string; readonly events: readonly string[] }> {
+  const { rows } = await client.query<{ url: string; events: string[] }>({
+    name: 'update_endpoint',
+    // event_endpoint_pkey
+    text: `update event_endpoint e
+           set url = $2, event_types = $3, app_ids = $4, slot_ids = $5, include_keys = $6, description = $7
+           from (select * from event_endpoint where id = $1) was where e.id = $1
+           returning was.url, was.event_types as events`,
+    values: [id, ...columnsOf(settings)],
+  });
+  const [was] = rows;
+  if (was === undefined) throw new Error(`endpoint ${id} does not exist`);
+  return was;
+}
+
+/** Disables with a reason, enables without one. Returns whether that changed it. */
+export async function writeDisabled(
+  client: PoolClient,
+  id: string,
+  { reason, now }: { readonly reason: string | null; readonly now: Date },
+): Promise<boolean> {
+  const { rowCount } = await client.query({
+    name: 'write_endpoint_disabled',
+    // event_endpoint_pkey
+    text: `update event_endpoint
+           set disabled_at = case when $2::text is not null then $3::timestamptz end, disabled_reason = $2,
+               failing_since = null
+           where id = $1 and (disabled_at is null) = ($2 is not null)`,
+    values: [id, reason, now],
+  });
+  return rowCount === 1;
+}
+
+export async function removeEndpoint(client: PoolClient, id: string, now: Date): Promise<void> {
+  await client.query({
+    name: 'remove_endpoint',
+    // event_endpoint_pkey. Deliveries refer to the row; its secrets go.
+    text: `update event_endpoint
+           set removed_at = $2, sealed_secret = null, sealed_previous_secret = null, failing_since = null
+           where id = $1`,
+    values: [id, now],
+  });
+}
+
+type NewSecret = {
+  readonly sealed: Buffer;
+  /** Null: deliveries are no longer signed with the previous secret. */
+  readonly keepPreviousUntil: Date | null;
+};
+
+export async function writeSecret(
+  client: PoolClient,
+  id: string,
+  { sealed, keepPreviousUntil }: NewSecret,
+): Promise<void> {
+  await client.query({
+    name: 'write_endpoint_secret',
+    // event_endpoint_pkey
+    text: `update event_endpoint
+           set sealed_secret = $2, previous_secret_until = $3,
+               sealed_previous_secret = case when $3::timestamptz is not null then sealed_secret end
+           where id = $1`,
+    values: [id, sealed, keepPreviousUntil],
+  });
+}
+
+/** Deletes the pending deliveries of a removed endpoint. */
+export async function deletePending(pool: Pool, endpointId: string): Promise<void> {
+  for (let deleted: number | null = DELETE_BATCH; deleted === DELETE_BATCH; ) {
+    ({ rowCount: deleted } = await pool.query({
+      name: 'delete_pending_deliveries',
+      // event_delivery_due_idx
+      text: `delete from event_delivery d using (
+               select event_id, endpoint_id from event_delivery
+               where endpoint_id = $1 and state = 'pending' limit ${DELETE_BATCH}
+             ) p
+             where d.event_id = p.event_id and d.endpoint_id = p.endpoint_id`,
+      values: [endpointId],
+    }));
+  }
+}
+
+function columnsOf({ url, events, appIds, slotIds, includeKeys, description }: CheckedSettings): unknown[] {
+  return [url, events, appIds, slotIds, includeKeys, description];
+}

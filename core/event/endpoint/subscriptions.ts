@@ -1,0 +1,36 @@
+// Which endpoints receive an event.
+import type { ClientBase } from 'pg';
+import { matches } from '../types.ts';
+
+/** An enabled endpoint. */
+export type Subscription = {
+  readonly id: string;
+  readonly patterns: readonly string[];
+  readonly appIds: readonly string[];
+  readonly slotIds: readonly string[];
+};
+
+export async function readSubscriptions(client: ClientBase): Promise<Subscription[]> {
+  const { rows } = await client.query<Subscription>({
+    name: 'read_subscriptions',
+    text: `select id, event_types as patterns, app_ids as "appIds", slot_ids as "slotIds"
+           from event_endpoint where disabled_at is null and removed_at is null`,
+  });
+  return rows;
+}
+
+type Matched = { readonly type: string; readonly appId: string | null; readonly slotId: string | null };
+
+/**
+ * The endpoints that receive an event. One that is limited to apps or slots receives no events of other objects,
+ * such as customers.
+ */
+export function subscribers(subscriptions: readonly Subscription[], event: Matched): readonly Subscription[] {
+  return subscriptions.filter(
+    ({ patterns, appIds, slotIds }) =>
+      ((appIds.length === 0 && slotIds.length === 0) ||
+        (event.appId !== null && appIds.includes(event.appId)) ||
+        (event.slotId !== null && slotIds.includes(event.slotId))) &&
+      patterns.some((pattern) => matches(pattern, event.type)),
+  );
+}

@@ -1,0 +1,128 @@
+// The event module: numbers events, delivers them, and serves EventService.
+import type { Logger } from 'pino';
+import { EndpointSchema as EndpointMessage } from '../../gen/hub/event/v1/event_pb.ts';
+import { EventService } from '../../gen/hub/event/v1/event_service_pb.ts';
+import type { Metrics } from '../../lib/metrics/metrics.ts';
+import type { createTasks } from '../../lib/metrics/tasks.ts';
+import { HUB } from '../audit/record.ts';
+import type { Clock } from '../clock.ts';
+import type { ErasePersonalData } from '../customer/erase.ts';
+import { formatId } from '../ids.ts';
+import { type ServiceEntry, serve } from '../service-entry.ts';
+import type { Database } from '../storage/database.ts';
+import type { Figures } from '../storage/database-metrics.ts';
+import type { Sealer } from '../storage/secrets/sealing.ts';
+import { createAddressPolicy } from './delivery/address-policy.ts';
+import { startDeliveries } from './delivery/deliver.ts';
+import { createDeliveries } from './delivery/deliveries.ts';
+import { createPayloads, type PayloadOptions } from './delivery/payload.ts';
+import { createWebhookSender } from './delivery/send.ts';
+import { createEndpoints } from './endpoint/endpoints.ts';
+import { createReadScopeNames } from './endpoint/scope-names.ts';
+import { createEndpointSecrets } from './endpoint/secrets.ts';
+import { type Endpoint, EndpointSchema } from './entities.ts';
+import { eraseEvents } from './erase-personal-data.ts';
+import { endpointToProto } from './messages.ts';
+import { createEventMetrics } from './metrics.ts';
+import { type ObjectReaders, showObject } from './objects.ts';
+import { createEventService } from './service.ts';
+import { createEvents } from './stream/events.ts';
+import { betweenEvents, startSequencer } from './stream/sequencer.ts';
+import { createWatchEvents } from './stream/watch-events.ts';
+import { eventTableMetrics } from './table-metrics.ts';
+
+export type EventModuleOptions = {
+  readonly db: Database;
+  readonly sealer: Sealer;
+  /** Networks that endpoints may be in although they are not public, in CIDR form. */
+  readonly allowedNetworks: readonly string[];
+  /** The readers of the other modules. */
+  readonly readers: Omit<ObjectReaders, 'endpoint'>;
+  readonly licenseKeyOf: PayloadOptions['licenseKeyOf'];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly tasks: ReturnType<typeof createTasks>;
+};
+
+export type EventModule = {
+  readonly services: readonly ServiceEntry[];
+  readonly erasePersonalData: ErasePersonalData;
+  readonly figures: Figures;
+  close(): Promise<void>;
+};
+
+export function createEventModule(options: EventModuleOptions): EventModule {
+  const { db, sealer, clock, logger, tasks } = options;
+  const { pool } = db;
+  const metrics = createEventMetrics(options.metrics);
+  const readScopeNames = createReadScopeNames(pool);
+  const showEndpoint = async (endpoint: Endpoint) =>
+    showObject(EndpointMessage, endpointToProto(endpoint, await readScopeNames([endpoint])));
+  const readers: ObjectReaders = {
+    ...options.readers,
+    async endpoint(ids) {
+      const found = await db.em().find(EndpointSchema, { id: { $in: [...ids] } });
+      return new Map(
+        await Promise.all(
+          found.map(async (endpoint) => [endpoint.id, { data: await showEndpoint(endpoint) }] as const),
+        ),
+      );
+    },
+  };
+  const policy = createAddressPolicy(options.allowedNetworks);
+  const ending = new AbortController();
+  const sender = createWebhookSender({ policy, signal: ending.signal, clock });
+  const secrets = createEndpointSecrets(sealer);
+  const events = createEvents(pool, readers);
+
+  const sequencing = { pool, readers, clock, metrics, onNumbered: () => delivering.wake() };
+  const endpoints = createEndpoints({
+    db,
+    betweenEvents: (change) => betweenEvents(sequencing, change),
+    secrets,
+    policy,
+    clock,
+  });
+  const delivering = startDeliveries({
+    pool,
+    ending,
+    sender,
+    secrets,
+    payloadsOf: createPayloads({ readers, licenseKeyOf: options.licenseKeyOf }),
+    async disable(endpointId, reason) {
+      await endpoints.disable(formatId('whe', endpointId), reason, HUB);
+      logger.warn({ endpointId: formatId('whe', endpointId), reason }, 'disabled an endpoint');
+    },
+    clock,
+    logger,
+    task: tasks.of('event_deliveries'),
+    metrics,
+  });
+  const sequencer = startSequencer({ ...sequencing, logger, task: tasks.of('event_sequencer') });
+  const service = createEventService({
+    endpoints,
+    deliveries: createDeliveries({
+      db,
+      events,
+      sender,
+      secrets,
+      showEndpoint,
+      onDue: () => delivering.wake(),
+      clock,
+    }),
+    events,
+    watchEvents: createWatchEvents(pool, events),
+    readScopeNames,
+    clock,
+  });
+  return {
+    services: [serve(EventService, service)],
+    erasePersonalData: eraseEvents,
+    figures: eventTableMetrics,
+    async close() {
+      await sequencer.stop();
+      await delivering.stop();
+    },
+  };
+}

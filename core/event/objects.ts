@@ -1,0 +1,40 @@
+// Reads the objects of events, as the administration RPCs show them.
+import { create, type DescMessage, type JsonObject, type MessageInitShape, toJson } from '@bufbuild/protobuf';
+import { OBJECT_KINDS, type ObjectKind } from './types.ts';
+
+export type ShownObject = {
+  /** The object's message as JSON, with the fields that have default values. */
+  readonly data: JsonObject;
+  /** UUID of the customer whose personal data `data` may contain. */
+  readonly customerId?: string | null;
+};
+
+/** Returns the objects with these UUIDs; leaves out those that do not exist. */
+export type ReadObjects = (ids: readonly string[]) => Promise<ReadonlyMap<string, ShownObject>>;
+
+/** How each kind of object is read. Modules provide those of their own objects. */
+export type ObjectReaders = Readonly<Record<ObjectKind, ReadObjects>>;
+
+/** The JSON of a message. */
+export function showObject<S extends DescMessage>(schema: S, init: MessageInitShape<S>): JsonObject {
+  // A message of this project is never a well-known type, whose JSON need not be an object.
+  return toJson(schema, create(schema, init), { alwaysEmitImplicit: true }) as JsonObject;
+}
+
+type ObjectRef = { readonly kind: ObjectKind; readonly id: string };
+
+/** Reads objects of several kinds, each once. */
+export async function readObjects(
+  readers: ObjectReaders,
+  refs: readonly ObjectRef[],
+): Promise<(ref: ObjectRef) => ShownObject | undefined> {
+  const kinds = Object.keys(OBJECT_KINDS) as ObjectKind[]; // the keys of a constant
+  const found = await Promise.all(
+    kinds.map(async (kind) => {
+      const ids = new Set(refs.filter((ref) => ref.kind === kind).map(({ id }) => id));
+      return [kind, ids.size > 0 ? await readers[kind]([...ids]) : new Map()] as const;
+    }),
+  );
+  const objects = new Map<ObjectKind, ReadonlyMap<string, ShownObject>>(found);
+  return ({ kind, id }) => objects.get(kind)?.get(id);
+}

@@ -1,0 +1,42 @@
+// Records events in the transactions of their changes. See stream/sequencer.ts for what happens to them next.
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { ClientBase } from 'pg';
+import type { Write } from '../storage/sql/transaction.ts';
+import { EventOutboxSchema } from './entities.ts';
+import type { EventType } from './types.ts';
+
+export type NewEvent = {
+  readonly type: EventType;
+  /** UUID. */
+  readonly objectId: string;
+  /** UUID of the app or slot that the object belongs to, if any. */
+  readonly appId?: string | null;
+  readonly slotId?: string | null;
+};
+
+/** The statement that records events. */
+export function recordEvents(at: Date, events: readonly NewEvent[]): Write & { readonly name: string } {
+  return {
+    name: 'record_events',
+    text: `insert into event_outbox (type, object_id, app_id, slot_id, at)
+           select type, object_id, app_id, slot_id, $5
+           from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[]) as t (type, object_id, app_id, slot_id)`,
+    values: [
+      events.map(({ type }) => type),
+      events.map(({ objectId }) => objectId),
+      events.map(({ appId }) => appId ?? null),
+      events.map(({ slotId }) => slotId ?? null),
+      at,
+    ],
+  };
+}
+
+/** Records one event in the current transaction of `client`. */
+export async function recordEvent(client: ClientBase, at: Date, event: NewEvent): Promise<void> {
+  await client.query(recordEvents(at, [event]));
+}
+
+/** The same in the ORM's unit of work. */
+export function addEvent(em: EntityManager, at: Date, event: NewEvent): void {
+  em.create(EventOutboxSchema, { appId: null, slotId: null, ...event, at });
+}

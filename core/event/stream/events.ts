@@ -1,0 +1,149 @@
+// Reads events: one, a page of a list, or those after a number.
+import type { Pool } from 'pg';
+import { HubError } from '../../errors.ts';
+import { parseId, type Uuid } from '../../ids.ts';
+import { epochMs } from '../../storage/sql/epoch.ts';
+import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
+import type { Data } from '../delivery/payload.ts';
+import { type ObjectReaders, readObjects } from '../objects.ts';
+import { kindOf, OBJECT_KINDS, type ObjectKind, typesOf } from '../types.ts';
+
+export type StoredEvent = {
+  readonly id: string;
+  readonly number: number;
+  readonly type: string;
+  readonly objectId: string;
+  readonly at: Date;
+  /** Slug. */
+  readonly app: string | null;
+  /** Name. */
+  readonly slot: string | null;
+};
+
+export type EventWithData = StoredEvent & { readonly data: Data };
+
+export type EventFilter = {
+  /** Patterns; empty means all types. */
+  readonly types: readonly string[];
+  /** The id of an object. */
+  readonly object?: string | undefined;
+  /** Slug. */
+  readonly app?: string | undefined;
+  /** Name. */
+  readonly slot?: string | undefined;
+};
+
+export type Events = ReturnType<typeof createEvents>;
+
+type Row = Omit<StoredEvent, 'number' | 'at'> & { readonly number: string; readonly atMs: number };
+
+const COLUMNS = `e.id, e.number, e.type, e.object_id as "objectId", ${epochMs('e.at')} as "atMs",
+  a.slug as app, s.name as slot`;
+const FROM = `event e left join app a on a.id = e.app_id left join slot s on s.id = e.slot_id`;
+
+export function createEvents(pool: Pool, readers: ObjectReaders) {
+  /** Adds the data: as stored, or the objects as they are now. */
+  const withData = async (events: readonly StoredEvent[]): Promise<EventWithData[]> => {
+    const { rows } = await pool.query<{ id: string; data: Data }>({
+      name: 'read_event_data',
+      // event_pkey
+      text: 'select id, data from event where id = any($1) and data is not null',
+      values: [events.map(({ id }) => id)],
+    });
+    const stored = new Map(rows.map(({ id, data }) => [id, data]));
+    const refOf = ({ type, objectId }: StoredEvent) => ({ kind: kindOf(type), id: objectId });
+    const objectOf = await readObjects(readers, events.filter(({ id }) => !stored.has(id)).map(refOf));
+    return events.map((event) => ({
+      ...event,
+      data: stored.get(event.id) ?? objectOf(refOf(event))?.data ?? null,
+    }));
+  };
+
+  return {
+    withData,
+
+    /** Newest first. @throws HubError `app_unknown`, `slot_unknown`, `event_type_unknown`, `page_token_invalid` */
+    async list(filter: EventFilter, request: PageRequest): Promise<Page<StoredEvent>> {
+      const { types, appId, slotId } = await resolveFilter(pool, filter);
+      const objectId = filter.object === undefined ? undefined : parseObject(filter.object);
+      if (objectId === null) return { items: [], nextPageToken: '' };
+      return readPage(request, 'evt', async (after, limit) => {
+        const { rows } = await pool.query<Row>({
+          // With an object event_object_idx, else event_pkey from its end.
+          text: `select ${COLUMNS} from ${FROM}
+                 where ($1::uuid is null or e.object_id = $1) and ($2::text[] is null or e.type = any($2))
+                   and ($3::uuid is null or e.app_id = $3) and ($4::uuid is null or e.slot_id = $4)
+                   and ($5::uuid is null or e.id < $5)
+                 order by e.id desc limit $6`,
+          values: [objectId ?? null, types && [...types], appId, slotId, after ?? null, limit],
+        });
+        return rows.map(toEvent);
+      });
+    },
+
+    /** @throws HubError `event_unknown` */
+    async get(eventId: string): Promise<StoredEvent> {
+      const { rows } = await pool.query<Row>({
+        name: 'read_event',
+        // event_pkey
+        text: `select ${COLUMNS} from ${FROM} where e.id = $1`,
+        values: [parseId('evt', eventId) ?? null],
+      });
+      if (rows[0] !== undefined) return toEvent(rows[0]);
+      throw new HubError('event_unknown', 'there is no event with this id; it may be pruned', {
+        field: 'eventId',
+      });
+    },
+
+    /** Up to `limit` events in the order of their numbers. */
+    async readAfter(number: number, limit: number): Promise<StoredEvent[]> {
+      const { rows } = await pool.query<Row>({
+        name: 'read_events_after',
+        // event_number_idx
+        text: `select ${COLUMNS} from ${FROM} where e.number > $1 order by e.number limit $2`,
+        values: [number, limit],
+      });
+      return rows.map(toEvent);
+    },
+
+    /** The number of the last event, and of the first one that is not pruned; both 0 if there is none. */
+    async span(): Promise<{ readonly first: number; readonly last: number }> {
+      const { rows } = await pool.query<{ first: string | null; last: string | null }>({
+        name: 'read_event_span',
+        // event_number_idx
+        text: `select (select number from event order by number limit 1) as first,
+                      (select last_number from event_counter where name = 'events') as last`,
+      });
+      const last = Number(rows[0]?.last ?? 0);
+      return { first: Number(rows[0]?.first ?? (last === 0 ? 0 : last + 1)), last };
+    },
+  };
+}
+
+/** @throws HubError `app_unknown`, `slot_unknown`, `event_type_unknown` */
+export async function resolveFilter(pool: Pool, { types, app, slot }: EventFilter) {
+  const { rows } = await pool.query<{ appId: string | null; slotId: string | null }>({
+    name: 'ids_of_event_filter',
+    // app_slug_key, slot_name_key
+    text: `select (select id from app where slug = $1) as "appId", (select id from slot where name = $2) as "slotId"`,
+    values: [app ?? null, slot ?? null],
+  });
+  const { appId = null, slotId = null } = rows[0] ?? {};
+  if (app !== undefined && appId === null) {
+    throw new HubError('app_unknown', `there is no app "${app}"`, { field: 'app' });
+  }
+  if (slot !== undefined && slotId === null) {
+    throw new HubError('slot_unknown', `there is no slot "${slot}"`, { field: 'slot' });
+  }
+  return { types: types.length > 0 ? typesOf(types, 'types') : undefined, appId, slotId };
+}
+
+/** The UUID of an object; null if the text is no id of an object. */
+function parseObject(text: string): Uuid | null {
+  const kinds = Object.keys(OBJECT_KINDS) as ObjectKind[]; // the keys of a constant
+  return kinds.map((kind) => parseId(OBJECT_KINDS[kind], text)).find((id) => id !== undefined) ?? null;
+}
+
+function toEvent({ number, atMs, ...event }: Row): StoredEvent {
+  return { ...event, number: Number(number), at: new Date(atMs) };
+}

@@ -1,0 +1,78 @@
+// Streams events to callers, from a cursor on. The cursor is the number of the last event that was sent.
+import { setTimeout } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { coalesce } from '../../../lib/net/coalesce.ts';
+import { HubError } from '../../errors.ts';
+import {
+  type EventFilter,
+  type Events,
+  type EventWithData,
+  resolveFilter,
+  type StoredEvent,
+} from './events.ts';
+
+export type WatchRequest = EventFilter & { readonly cursor: string };
+
+export type WatchedEvent = { readonly cursor: string; readonly event: EventWithData | undefined };
+
+export type WatchEvents = (request: WatchRequest, signal: AbortSignal) => AsyncGenerator<WatchedEvent>;
+
+const BATCH = 200;
+const POLL_MS = 200;
+const HEARTBEAT_MS = 15_000;
+
+/**
+ * Rejects with HubError `app_unknown`, `slot_unknown`, `event_type_unknown`, `cursor_invalid` or `cursor_pruned`.
+ */
+export function createWatchEvents(pool: Pool, events: Events): WatchEvents {
+  // All streams share one query.
+  const span = coalesce(() => events.span(), POLL_MS / 2);
+  return async function* watch(request, signal) {
+    const filter = await resolveFilter(pool, request);
+    const selects = ({ type, app, slot }: StoredEvent): boolean =>
+      (filter.types === undefined || filter.types.has(type)) &&
+      (request.app === undefined || app === request.app) &&
+      (request.slot === undefined || slot === request.slot);
+    let after = startOf(request.cursor, await events.span());
+    let sentAt = Number.NEGATIVE_INFINITY;
+    while (!signal.aborted) {
+      const { first, last } = await span();
+      if (after < first - 1) throw pruned(after);
+      const found = after < last ? await events.readAfter(after, BATCH) : [];
+      // Pruned since the check above.
+      if (found[0] !== undefined && found[0].number !== after + 1) throw pruned(after);
+      for (const event of await events.withData(found.filter(selects))) {
+        yield { cursor: String(event.number), event };
+        sentAt = performance.now();
+      }
+      after = found.at(-1)?.number ?? after;
+      if (performance.now() - sentAt >= HEARTBEAT_MS) {
+        yield { cursor: String(after), event: undefined };
+        sentAt = performance.now();
+      }
+      if (found.length < BATCH) await setTimeout(POLL_MS, undefined, { signal }).catch(() => {});
+    }
+  };
+}
+
+/** The number of the event that the stream begins after. */
+function startOf(cursor: string, { first, last }: { readonly first: number; readonly last: number }): number {
+  if (cursor === '') return last;
+  if (cursor === '0') return Math.max(0, first - 1);
+  const number = /^[1-9]\d{0,15}$/.test(cursor) ? Number(cursor) : Number.NaN;
+  if (number <= last) return number;
+  throw new HubError(
+    'cursor_invalid',
+    'this hub has not sent this cursor. If it was restored from a backup, read the objects again, and start ' +
+      'without a cursor',
+    { field: 'cursor' },
+  );
+}
+
+function pruned(cursor: number): HubError {
+  return new HubError(
+    'cursor_pruned',
+    `events after the cursor ${cursor} are pruned. Read the objects again, and start without a cursor`,
+    { field: 'cursor' },
+  );
+}

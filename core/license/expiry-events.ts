@@ -1,0 +1,72 @@
+// Records events for licenses that expire: 14 days before, and when they have expired. Each license once for each
+// expiry.
+import type { Pool } from 'pg';
+import type { Clock } from '../clock.ts';
+import { recordEvents } from '../event/outbox.ts';
+import type { EventType } from '../event/types.ts';
+import { epochMs } from '../storage/sql/epoch.ts';
+import { inTransaction } from '../storage/sql/transaction.ts';
+import { DAY_MS } from './terms.ts';
+
+export type ExpiryEventsOptions = { readonly pool: Pool; readonly clock: Clock };
+
+/** An event for each license whose `time` is `daysBefore` days ahead. */
+type Expiry = { readonly type: EventType; readonly time: string; readonly daysBefore: number };
+
+const EXPIRIES: readonly Expiry[] = [
+  // license_expires_idx
+  { type: 'license.expiring', time: 'expires_at', daysBefore: 14 },
+  // license_ends_idx
+  { type: 'license.expired', time: 'ends_at', daysBefore: 0 },
+];
+const BATCH = 1_000;
+
+/** Records the events that are due. Several hubs take turns by the lock of the mark. */
+export function createExpiryEvents({ pool, clock }: ExpiryEventsOptions): () => Promise<void> {
+  return async () => {
+    for (const expiry of EXPIRIES) {
+      while ((await recordBatch(pool, expiry, clock())) === BATCH);
+    }
+  };
+}
+
+/** Returns how many events it recorded. */
+function recordBatch(pool: Pool, { type, time, daysBefore }: Expiry, now: Date): Promise<number> {
+  return inTransaction(pool, async (client) => {
+    const until = new Date(now.getTime() + daysBefore * DAY_MS);
+    // The first pass of a new database announces nothing of the past.
+    await client.query(
+      'insert into license_expiry_mark (type, announced_until) values ($1, $2) on conflict do nothing',
+      [type, until],
+    );
+    const { rows: marks } = await client.query<{ announcedMs: number }>(
+      `select ${epochMs('announced_until')} as "announcedMs" from license_expiry_mark where type = $1 for update`,
+      [type],
+    );
+    const announced = new Date(marks[0]?.announcedMs ?? until);
+    if (announced >= until) return 0;
+    const { rows } = await client.query<{ id: string; appId: string; timeMs: number }>({
+      name: `expiries_${time}`,
+      text: `with first as (
+               select ${time} as time from license
+               where ${time} > $1 and ${time} <= $2 and revoked_at is null order by ${time} limit ${BATCH}
+             )
+             -- All licenses of the last time: the next batch begins after it.
+             select id, app_id as "appId", ${epochMs(time)} as "timeMs" from license
+             where ${time} > $1 and ${time} <= (select max(time) from first) and revoked_at is null
+             order by ${time}`,
+      values: [announced, until],
+    });
+    await client.query(
+      recordEvents(
+        now,
+        rows.map(({ id, appId }) => ({ type, objectId: id, appId })),
+      ),
+    );
+    await client.query('update license_expiry_mark set announced_until = $2 where type = $1', [
+      type,
+      rows.length < BATCH ? until : new Date(rows.at(-1)?.timeMs ?? until),
+    ]);
+    return Math.min(rows.length, BATCH);
+  });
+}

@@ -1,6 +1,6 @@
 // A modal dialog. The browser keeps the focus in it, and returns the focus when it closes.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 export type ModalProps = {
   readonly title: string;
@@ -15,7 +15,8 @@ export type ModalProps = {
 export function Modal({ title, isOpen, onClose, wide = false, children }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  // Before the next key press: an effect after the next paint would lose what is typed until then.
+  useLayoutEffect(() => {
     if (isOpen) dialog.current?.showModal();
     else dialog.current?.close();
   }, [isOpen]);

@@ -1,9 +1,9 @@
 // Records events in the transactions of their changes. See stream/sequencer.ts for what happens to them next.
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ClientBase } from 'pg';
+import type { EventType } from '../../lib/presentation/event-types.ts';
 import type { Write } from '../storage/sql/transaction.ts';
 import { EventOutboxSchema } from './entities.ts';
-import type { EventType } from './types.ts';
 
 export type NewEvent = {
   readonly type: EventType;

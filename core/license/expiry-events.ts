@@ -1,9 +1,9 @@
 // Records events for licenses that expire: 14 days before, and when they have expired. Each license once for each
 // expiry.
 import type { Pool } from 'pg';
+import type { EventType } from '../../lib/presentation/event-types.ts';
 import type { Clock } from '../clock.ts';
 import { recordEvents } from '../event/outbox.ts';
-import type { EventType } from '../event/types.ts';
 import { epochMs } from '../storage/sql/epoch.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
 import { DAY_MS } from './terms.ts';

@@ -17,6 +17,8 @@ export const CALLBACK_STATES = {
   dead: 6,
 } as const;
 
+export const DELIVERY_STATES = { pending: 1, delivered: 2, failed: 3 } as const;
+
 export const FEE_RULE_STATES = { planned: 1, in_force: 2, overridden: 3, ended: 4 } as const;
 
 /** `grace`: past the expiry, and still valid. */

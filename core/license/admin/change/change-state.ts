@@ -1,9 +1,10 @@
 // Suspends, resumes, revokes and reinstates licenses. A license that already has the wanted state stays as it is.
+
+import type { EventType } from '../../../../lib/presentation/event-types.ts';
 import type { Actor } from '../../../access/caller.ts';
 import { type Change, recordChangeNow } from '../../../audit/record.ts';
 import { HubError } from '../../../errors.ts';
 import { recordEvent } from '../../../event/outbox.ts';
-import type { EventType } from '../../../event/types.ts';
 import { inTransaction } from '../../../storage/sql/transaction.ts';
 import { findLicense } from '../licenses.ts';
 import type { Changed, ChangeOptions } from './change-terms.ts';

@@ -1,0 +1,32 @@
+// The types of events, for the hub, the command line and the console.
+
+/** What each type says, for the documentation. The first part of a type names the kind of its object. */
+export const EVENT_TYPES = {
+  'license.issued': 'A license was issued.',
+  'license.imported': 'A license of another system was imported.',
+  'license.updated': 'Terms of a license were changed.',
+  'license.renewed': 'The expiry of a license was extended.',
+  'license.expiring': 'A license expires within 14 days.',
+  'license.expired': 'A license has expired, and its grace has ended.',
+  'license.suspended': 'A license was suspended.',
+  'license.resumed': 'A suspended license was resumed.',
+  'license.revoked': 'A license was revoked.',
+  'license.reinstated': 'A revoked license was reinstated.',
+  'license.rekeyed': 'The key of a license was replaced.',
+  'license.transferred': 'A license was given to another customer.',
+  'seat.activated': 'A machine took a seat.',
+  'seat.released': 'A seat was released, by its machine or by an operator.',
+  'session.succeeded': 'A charge session was paid.',
+  'session.failed': 'A charge session failed, or the provider confirmed that it failed.',
+  'session.cancelled': 'A charge session was cancelled, or the provider confirmed that it was cancelled.',
+  'session.reopened': 'A charge session that failed or was cancelled can be paid again.',
+  'session.reversed': 'The payment of a charge session was taken back.',
+  'callback.dead': 'The hub gave up a callback.',
+  'customer.created': 'A customer was created.',
+  'customer.updated': 'The data of a customer was changed.',
+  'customer.erased': 'The personal data of a customer was erased.',
+  'endpoint.disabled': 'An endpoint was disabled, because its deliveries failed or by an operator.',
+  'endpoint.test': 'An operator tests an endpoint. Only that endpoint receives it.',
+} as const;
+
+export type EventType = keyof typeof EVENT_TYPES;

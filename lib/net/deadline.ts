@@ -1,8 +1,8 @@
 // Limits the total time of an exchange.
 
 /**
- * Runs `work` with a signal that aborts after `limitMs`, with a TimeoutError, and when `ending` aborts, with its reason.
- * It leaves no timer and no listener behind.
+ * Runs `work` with a signal that aborts after `limitMs`, with a TimeoutError, and when `ending` aborts, with
+ * its reason. It leaves no timer and no listener behind.
  */
 export async function withDeadline<T>(
   limitMs: number,

@@ -1,6 +1,6 @@
 // Explains in plain English why an HTTP exchange failed.
 
-/** Reasons by code, in addition to the common ones: each completes a sentence about the server, its subject is `it`. */
+/** Reasons by code, such as `it refused the connection`. */
 export type Reasons = Readonly<Record<string, string>>;
 
 const REASONS: Reasons = {
@@ -18,8 +18,9 @@ const REASONS: Reasons = {
 };
 
 /**
- * Returns the reason for an error of an exchange by undici that `withDeadline` limits to `limitMs`. The reason contains
- * nothing of the error except codes of Node.js, OpenSSL and undici: its message may contain URLs and headers.
+ * Returns the reason for an error of an exchange by undici that `withDeadline` limits to `limitMs`. Of the
+ * error it shows only codes of Node.js, OpenSSL and undici, because the message may contain URLs and headers.
+ * `more` adds to the common reasons.
  */
 export function failureReason(error: unknown, limitMs: number, more: Reasons = {}): string {
   if (!(error instanceof Error)) return 'the exchange failed';

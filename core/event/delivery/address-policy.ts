@@ -1,7 +1,7 @@
-// Decides which URLs and addresses webhooks may reach: the public Internet, and networks that the operator allows.
+// Decides which addresses webhooks may reach: the public Internet, and networks that the operator allows.
 //
-// A name is checked when a connection is opened, and the connection uses the checked addresses: a name that changes
-// afterwards has no effect.
+// A name is checked when a connection is opened, and the connection uses the checked addresses: a name that
+// changes afterwards has no effect.
 import type { LookupAddress } from 'node:dns';
 import type { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
@@ -13,13 +13,13 @@ export type Scheme = 'https:' | 'http:';
 
 export type AddressPolicy = {
   /**
-   * What is wrong with the URL of an endpoint, as a predicate of the URL (`must not contain a fragment`), or undefined.
-   * A name is not resolved.
+   * What is wrong with the URL of an endpoint, as a predicate of the URL (`must not contain a fragment`), or
+   * undefined. A name is not resolved.
    */
   checkUrl(url: string): string | undefined;
   /** What is wrong with a host that is an IP address, as a predicate of the host, or undefined. */
   checkAddress(address: string, scheme: Scheme): string | undefined;
-  /** `lookup` for connections by each scheme. Refuses a name with AddressRefused if any of its addresses is refused. */
+  /** `lookup` for connections by each scheme. AddressRefused if an address of the name is refused. */
   readonly lookups: Readonly<Record<Scheme, LookupFunction>>;
 };
 

@@ -5,7 +5,7 @@ export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** The addresses of IPv6 that IANA assigns to hosts of the Internet (RFC 4291 section 2.4). */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
-/** The well-known prefix of NAT64 (RFC 6052). The local-use prefix 64:ff9b:1::/48 may embed addresses anywhere. */
+/** The well-known prefix of NAT64 (RFC 6052). The local-use one, 64:ff9b:1::/48, is not public (RFC 8215). */
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 /** Metadata and agents of Azure: a public address that each virtual machine reaches locally. */
 const AZURE_WIRE_SERVER = '168.63.129.16';
@@ -27,9 +27,9 @@ export function withoutMapping(address: IpAddress): IpAddress {
 }
 
 /**
- * Whether the address is public unicast. The special ranges are those of IANA's registries, as ipaddr.js lists them:
- * private, shared, loopback, link-local, unique local, multicast, documentation, benchmarking, reserved and so on.
- * An address of NAT64 or 6to4 is public if its embedded IPv4 address is. Addresses of Teredo are not public.
+ * Whether the address is public unicast. The special ranges are those of IANA's registries, as ipaddr.js
+ * lists them: private, shared, loopback, link-local, unique local, multicast, documentation, benchmarking,
+ * reserved and so on. An address of NAT64 or 6to4 is public if its embedded IPv4 address is. Teredo is not.
  */
 export function isPublicAddress(address: IpAddress): boolean {
   if (address instanceof ipaddr.IPv4) {

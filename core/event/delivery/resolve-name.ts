@@ -2,15 +2,15 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { codeOf } from '../../../lib/caught-error.ts';
 
-/** Rejects with an error whose code is ENOTFOUND if the name has no address, and EAI_AGAIN if nobody can tell. */
+/** Rejects with the code ENOTFOUND if the name has no address, and EAI_AGAIN if no server answers. */
 export type ResolveName = (name: string) => Promise<readonly string[]>;
 
 const TRY_MS = 2_000;
 const TRIES = 2;
 
 /**
- * Asks DNS for the IPv4 and the IPv6 addresses of a name. Without a resolver it asks the servers of the machine, and
- * then the machine for a name that they do not know: from its hosts file, for example, or in a search domain.
+ * Asks DNS for the IPv4 and the IPv6 addresses of a name. Without a resolver it asks the servers of the
+ * machine, and then the machine for a name that they do not know: from its hosts file, or a search domain.
  */
 export function createResolveName(resolver?: Resolver): ResolveName {
   if (resolver !== undefined) return (name) => askDns(resolver, name);
@@ -18,8 +18,8 @@ export function createResolveName(resolver?: Resolver): ResolveName {
   const askMachine = inTurn(async (name) =>
     (await lookup(name, { all: true })).map(({ address }) => address),
   );
-  // Not the machine first: a lookup occupies one of the few threads that files also need, for as long as a name server
-  // of a stranger does not answer.
+  // Not the machine first: a lookup occupies one of the few threads that files also need, for as long as the
+  // name server of a stranger does not answer.
   return (name) =>
     askDns(servers, name).catch((error) => {
       if (codeOf(error) === 'EAI_AGAIN') throw error;

@@ -9,7 +9,7 @@ export function retryAfterMs(value: string | undefined, now: Date): number | und
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_MS);
 }
 
-/** Milliseconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`; NaN for other formats, which Date would guess at. */
+/** Milliseconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`; NaN for the other formats that Date reads. */
 function httpDate(value: string): number {
   return /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(value)
     ? Date.parse(value)

@@ -21,7 +21,7 @@ export type SendResult =
       readonly kind: 'answered';
       /** Any status from 200 to 599; redirects are not followed. */
       readonly status: number;
-      /** The first 1000 characters, without NUL, which PostgreSQL cannot store. Empty or shorter if it was cut off. */
+      /** The first 1000 characters, without NUL, which PostgreSQL cannot store. Shorter if it was cut off. */
       readonly body: string;
       /** From the header Retry-After: at most a day. */
       readonly retryAfterMs?: number;

@@ -1,10 +1,10 @@
 // Tricks that lead webhooks to the hub's own network: each is refused, and no connection is opened.
 import { createServer } from 'node:http';
 import { expect } from 'chai';
-import { createAddressPolicy } from '../../../../core/event/delivery/address-policy.ts';
+import { type AddressPolicy, createAddressPolicy } from '../../../../core/event/delivery/address-policy.ts';
 import { createWebhookSender, type WebhookSender } from '../../../../core/event/delivery/send.ts';
 import { type DnsServer, startDnsServer } from '../../../support/network/dns-server.ts';
-import { listen, startTarget, type Target } from './webhook-targets.ts';
+import { listen, onThisMachine, startTarget, type Target } from './webhook-targets.ts';
 
 const LITERALS = [
   ...['127.0.0.1', '127.1', '127.0.1', '127.000.000.001', '2130706433', '017700000001', '0x7f000001'],
@@ -55,6 +55,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'mixed-families.example': ['93.184.215.14', '::1'],
 };
 
+const ADVICE = 'HUB_EVENT_ALLOW_NETWORKS can allow';
 const webhook = { headers: {}, body: '{}' };
 
 describe('a webhook to the network of the hub', () => {
@@ -63,6 +64,12 @@ describe('a webhook to the network of the hub', () => {
   let target6: Target;
   let sender: WebhookSender;
   let answers: Record<string, readonly (readonly string[])[]>;
+
+  const opened: { close(): Promise<void> }[] = [];
+  const keep = <T extends { close(): Promise<void> }>(closable: T): T => {
+    opened.push(closable);
+    return closable;
+  };
 
   beforeEach(async () => {
     answers = {};
@@ -74,12 +81,14 @@ describe('a webhook to the network of the hub', () => {
     });
     target = await startTarget();
     target6 = await startTarget(() => {}, { port: target.port, address: '::1' });
-    sender = createWebhookSender({ policy: createAddressPolicy([], dns), timeoutMs: 2_000 });
+    sender = createWebhookSender({ policy: policyOf([]), timeoutMs: 2_000 });
   });
   afterEach(async () => {
-    await sender.close();
+    await Promise.all([sender, ...opened.splice(0)].map((each) => each.close()));
     await Promise.all([target.close(), target6.close(), dns.close()]);
   });
+  const policyOf = (allowed: readonly string[]): AddressPolicy =>
+    onThisMachine(createAddressPolicy(allowed, dns));
   const expectNoConnection = (): void => {
     expect([target.connections.length, target6.connections.length], 'connections').to.deep.equal([0, 0]);
   };
@@ -100,7 +109,7 @@ describe('a webhook to the network of the hub', () => {
   for (const [name, addresses] of Object.entries(NAMES)) {
     it(`is refused at a name with ${addresses.join(' and ')}`, async () => {
       const result = await sender.send({ ...webhook, url: `https://${name}:${target.port}/` });
-      const problem = `${name} has an address that is not a public address; HUB_EVENT_ALLOW_NETWORKS can allow its network`;
+      const problem = `${name} has an address that is not a public address; ${ADVICE} its network`;
       expect(result).to.deep.equal({ kind: 'refused', problem });
       expectNoConnection();
     });
@@ -108,34 +117,36 @@ describe('a webhook to the network of the hub', () => {
 
   for (const name of ['localhost', 'LOCALHOST', 'hub.localhost', 'ip6-localhost']) {
     it(`is not sent to ${name} with the resolver of the machine`, async () => {
-      const own = createWebhookSender({ policy: createAddressPolicy([]), timeoutMs: 5_000 });
+      const own = keep(
+        createWebhookSender({ policy: onThisMachine(createAddressPolicy([])), timeoutMs: 5_000 }),
+      );
       const result = await own.send({ ...webhook, url: `https://${name}:${target.port}/` });
       // A machine may not know the last two names.
       const kinds = name.includes('-') || name.includes('.') ? ['refused', 'failed'] : ['refused'];
       expect(kinds).to.include(result.kind);
       expectNoConnection();
-      await own.close();
     });
   }
 
   it('is refused by a socket that is given an address, whatever the check of the URL says', async () => {
-    const policy = { ...createAddressPolicy([], dns), checkUrl: () => undefined };
-    const careless = createWebhookSender({ policy });
+    const policy = { ...policyOf([]), checkUrl: () => undefined };
+    const careless = keep(createWebhookSender({ policy }));
     for (const host of ['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]']) {
       const result = await careless.send({ ...webhook, url: `https://${host}:${target.port}/` });
       expect(result.kind).to.equal('refused');
     }
     expectNoConnection();
-    await careless.close();
   });
 
   it('is refused after a name has changed', async () => {
     answers['rebind.example'] = [['127.0.0.2'], ['127.0.0.1']];
-    const allowed = createWebhookSender({ policy: createAddressPolicy(['127.0.0.2'], dns) });
-    const receiver = await listen(
-      createServer((_, response) => response.writeHead(200, { connection: 'close' }).end('ok')),
-      target.port,
-      '127.0.0.2',
+    const allowed = keep(createWebhookSender({ policy: policyOf(['127.0.0.2']) }));
+    const receiver = keep(
+      await listen(
+        createServer((_, response) => response.writeHead(200, { connection: 'close' }).end('ok')),
+        target.port,
+        '127.0.0.2',
+      ),
     );
     const url = `http://rebind.example:${target.port}/`;
     expect(await allowed.send({ ...webhook, url })).to.deep.include({ kind: 'answered', body: 'ok' });
@@ -144,36 +155,32 @@ describe('a webhook to the network of the hub', () => {
     expect((await allowed.send({ ...webhook, url })).kind).to.equal('refused');
     expect(receiver.connections).to.have.length(1);
     expectNoConnection();
-    await allowed.close();
-    await receiver.close();
   });
 
   it('is not sent on by a redirect', async () => {
     const location = `http://127.0.0.1:${target.port}/`;
-    const receiver = await listen(
-      createServer((request, response) =>
-        response.writeHead(Number(request.url?.slice(1)), { location }).end(),
+    keep(
+      await listen(
+        createServer((request, response) =>
+          response.writeHead(Number(request.url?.slice(1)), { location }).end(),
+        ),
+        target.port,
+        '127.0.0.2',
       ),
-      target.port,
-      '127.0.0.2',
     );
-    const allowed = createWebhookSender({ policy: createAddressPolicy(['127.0.0.2'], dns) });
+    const allowed = keep(createWebhookSender({ policy: policyOf(['127.0.0.2']) }));
     for (const status of [301, 302, 303, 307, 308]) {
       const url = `http://127.0.0.2:${target.port}/${status}`;
       expect(await allowed.send({ ...webhook, url })).to.deep.equal({ kind: 'answered', status, body: '' });
     }
     expectNoConnection();
-    await allowed.close();
-    await receiver.close();
   });
 
   it('is refused by plain http to a public address', async () => {
     answers['public.example'] = [['93.184.215.14']];
-    const allowed = createWebhookSender({ policy: createAddressPolicy(['127.0.0.0/8'], dns) });
+    const allowed = keep(createWebhookSender({ policy: policyOf(['127.0.0.0/8']) }));
     const result = await allowed.send({ ...webhook, url: 'http://public.example/' });
-    const problem =
-      'public.example has an address that needs https://; HUB_EVENT_ALLOW_NETWORKS can allow http:// to its network';
+    const problem = `public.example has an address that needs https://; ${ADVICE} http:// to its network`;
     expect(result).to.deep.equal({ kind: 'refused', problem });
-    await allowed.close();
   });
 });

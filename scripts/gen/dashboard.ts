@@ -284,6 +284,39 @@ const ROWS: readonly RowSpec[] = [
     ],
   },
   {
+    title: 'Events',
+    panels: [
+      series(
+        'Events and deliveries',
+        8,
+        'cps',
+        q(`sum(${rate('hub_events_total')})`, 'events'),
+        q(by('result', rate('hub_event_delivery_attempts_total')), 'deliveries {{result}}'),
+      ),
+      series(
+        'Delivery latency',
+        8,
+        's',
+        q(quantile(0.5, 'hub_event_delivery_duration_seconds', ''), 'p50'),
+        q(quantile(0.9, 'hub_event_delivery_duration_seconds', ''), 'p90'),
+      ),
+      series('Endpoints', 8, 'short', q(`max by (state) (hub_event_endpoints{${JOB}})`, '{{state}}')),
+      series(
+        'Pending deliveries',
+        12,
+        'short',
+        q(`max(hub_event_deliveries_pending{${JOB}})`, 'pending deliveries'),
+      ),
+      series(
+        'Delay of events',
+        12,
+        's',
+        q(`max(hub_events_unnumbered_age_seconds{${JOB}})`, 'oldest event without a number'),
+        q(`max(hub_event_deliveries_overdue_seconds{${JOB}})`, 'most overdue delivery'),
+      ),
+    ],
+  },
+  {
     title: 'Database and Redis',
     panels: [
       series(

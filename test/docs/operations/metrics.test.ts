@@ -203,6 +203,9 @@ describe('the metrics of a hub', function () {
     expect(tasks.map(({ labels }) => labels['task'])).to.have.members([
       'sweep',
       'strays',
+      'event_sequencer',
+      'event_deliveries',
+      'license_expiry',
       'audit_chain',
       'partitions',
     ]);

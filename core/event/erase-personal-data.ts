@@ -1,15 +1,42 @@
-// Removes the stored data of events that name a customer. The hub then shows the objects as they are now.
+// Removes what events and their deliveries store about a customer. The hub then shows the objects as they are now.
 import type { ErasePersonalData } from '../customer/erase.ts';
+import { takeLock } from '../storage/hub-lock.ts';
 
+/**
+ * Erases the data of the customer's events, and the answers of endpoints to them, which may repeat the data.
+ * Deliveries that are sent later contain the erased object; a request that a hub has begun is not stopped.
+ */
 export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => {
-  const { rowCount } = await client.query({
+  // The transaction that numbers events reads objects before it stores them. Wait for its end.
+  await takeLock(client, 'event_counter');
+  const { rows } = await client.query<{ events: number }>({
     name: 'erase_events',
-    // event_customer_idx, charge_session_customer_email_idx, event_object_idx
-    text: `update event set data = null, customer_id = null
-           where customer_id = $1 or id in (
-             select e.id from charge_session s join event e on e.object_id = s.id
-             where lower(s.customer->>'email') = any($2))`,
+    // event_customer_idx, license_customer_idx, charge_session_customer_email_idx, callback_session_idx,
+    // event_object_idx, event_pkey, event_delivery_pkey. OFFSET 0 keeps the order of the joins.
+    text: `with objects as (
+             select $1::uuid as id
+             union all
+             select id from license where customer_id = $1
+             union all
+             (with own as (select id from charge_session where lower(customer->>'email') = any($2))
+              select id from own
+              union all
+              select c.id from own cross join lateral (
+                select id from callback where session_id = own.id offset 0) c)
+           ), found as materialized (
+             select id from event where customer_id = $1
+             union
+             select e.id from objects o cross join lateral (
+               select id from event where object_id = o.id offset 0) e
+           ), answered as (
+             update event_delivery set response_body = null
+             where event_id = any(array(select id from found)) and response_body is not null
+           ), erased as (
+             update event set data = null, customer_id = null
+             where id = any(array(select id from found)) and data is not null returning 1
+           )
+           select count(*)::int as events from erased`,
     values: [id, emails],
   });
-  return { events: rowCount ?? 0 };
+  return { events: rows[0]?.events ?? 0 };
 };

@@ -1,0 +1,159 @@
+import { createClient } from '@connectrpc/connect';
+import { expect } from 'chai';
+import pg from 'pg';
+import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
+import { DeliveryState } from '../../../gen/hub/event/v1/event_pb.ts';
+import { type Canaries, createCanaries, dumpOf } from '../../support/hub/canaries.ts';
+import { issueLicense } from '../../support/hub/license.ts';
+import {
+  callBack,
+  callbackFields,
+  type Payments,
+  payQuietly,
+  SLOTS,
+  startPayments,
+} from '../../support/hub/payment.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../../support/network/webhook-receiver.ts';
+import { query } from '../../support/postgres/databases.ts';
+import { until } from '../../support/until.ts';
+import { addEndpoint, type EventClient, eventClient, eventsOf, RECEIVER_SETTINGS } from './event-scene.ts';
+
+describe('events of an erased customer', function () {
+  this.timeout(40_000);
+  let payments: Payments;
+  let events: EventClient;
+  let receiver: WebhookReceiver;
+  let canaries: Canaries;
+  before(async () => {
+    payments = await startPayments({ settings: RECEIVER_SETTINGS });
+    events = eventClient(payments.hub);
+  });
+  after(() => payments.stop());
+  beforeEach(async () => {
+    receiver = await startWebhookReceiver();
+    canaries = createCanaries();
+  });
+  afterEach(() => receiver.close());
+
+  const createCustomer = async (): Promise<{ customerId: string; email: string; name: string }> => {
+    const [name, email] = [canaries.make(), `${canaries.make()}@example.com`];
+    const metadata = { note: canaries.make() };
+    const customers = createClient(CustomerService, payments.hub.transport);
+    const { customer } = await customers.createCustomer({ name, email, metadata });
+    return { customerId: customer?.customerId ?? '', email, name };
+  };
+  const erase = (customerId: string) =>
+    createClient(CustomerService, payments.hub.transport).eraseCustomer({ customerId });
+  const personalValues = async () => canaries.found(await dumpOf(payments.hub.databaseUrl));
+
+  /** A paid session of the customer, with a callback that the hub has given up. */
+  const payWith = async (email: string): Promise<{ sessionId: string; callbackId: string }> => {
+    const { session } = await payments.sessions.createChargeSession({
+      slot: SLOTS.gateway_one,
+      amount: { minorUnits: 10_000n, currency: 'BDT' },
+      orderReference: 'ORD-1',
+      customer: { name: canaries.make(), email },
+      metadata: { gift: canaries.make() },
+      idempotencyKey: `pay ${Math.random()}`,
+    });
+    if (session === undefined) throw new Error('no session was created');
+    const { sessionId } = session;
+    const proof = payQuietly(payments, session);
+    const fields = { ...callbackFields(session, 'paid', proof), cus_name: canaries.make() };
+    await callBack(payments.hub.gatewayUrl, 'gateway_one', fields);
+    await eventsOf(events, sessionId, 1);
+    const { callbacks } = await payments.admin.listCallbacks({ sessionId });
+    const callbackId = callbacks[0]?.callbackId ?? '';
+    // A callback that the hub gives up after hours.
+    await query(
+      payments.hub.databaseUrl,
+      `insert into event_outbox (type, object_id, slot_id, at)
+       select 'callback.dead', b.id, s.slot_id, now() from callback b join charge_session s on s.id = b.session_id
+       order by b.id desc limit 1`,
+    );
+    await eventsOf(events, callbackId, 1);
+    return { sessionId, callbackId };
+  };
+
+  it('and the answers to them contain none of the erased values', async () => {
+    receiver.answer = ({ body }, response) => void response.writeHead(200).end(body);
+    await addEndpoint(events, receiver.url);
+    const { customerId, email } = await createCustomer();
+    await issueLicense(payments.hub.admin, { customer: customerId });
+    await payWith(email);
+    await until(() => receiver.received.length >= 4, 'the endpoint has received the events');
+    await until(
+      async () =>
+        (await query(payments.hub.databaseUrl, `select from event_delivery where state = 'pending'`))
+          .length === 0,
+      'the answers are stored',
+    );
+    expect(canaries.found(receiver.received.map(({ body }) => body).join())).to.have.length.above(4);
+    expect(await personalValues()).to.have.length.above(4);
+    await erase(customerId);
+    expect(await personalValues()).to.deep.equal([]);
+  });
+
+  it('show the erased object in deliveries that were pending', async () => {
+    receiver.answer = () => 500;
+    const { endpointId } = await addEndpoint(events, receiver.url, { events: ['customer.created'] });
+    const { customerId } = await createCustomer();
+    const [created] = await eventsOf(events, customerId, 1);
+    const eventId = created?.eventId ?? '';
+    await until(async () => {
+      const { deliveries } = await events.getEvent({ eventId });
+      return deliveries.some((delivery) => delivery.endpointId === endpointId && delivery.attempts === 1);
+    }, 'the first attempt failed');
+    expect(canaries.found(receiver.received[0]?.body ?? '')).not.to.deep.equal([]);
+    await erase(customerId);
+    receiver.answer = () => 204;
+    await events.replayEvent({ eventId, endpointId });
+    await until(async () => {
+      const { deliveries } = await events.getEvent({ eventId });
+      return deliveries.some(({ state }) => state === DeliveryState.DELIVERED);
+    }, 'the event is delivered');
+    const last = receiver.received.at(-1);
+    expect(last?.event).to.deep.include({ type: 'customer.created', sequence: Number(created?.sequence) });
+    expect(last?.event.data).to.include({ customerId, name: '' });
+    expect(last?.event.data['erasedAt']).to.be.a('string');
+    expect(canaries.found(last?.body ?? '')).to.deep.equal([]);
+  });
+
+  it('are erased although they are being numbered at the same time', async () => {
+    const { databaseUrl } = payments.hub;
+    await addEndpoint(events, receiver.url);
+    const blocker = new pg.Client({ connectionString: databaseUrl });
+    await blocker.connect();
+    try {
+      // The sequencer has read and stored the customer, and cannot commit.
+      await blocker.query('begin; lock table event_delivery in share mode');
+      const { customerId } = await createCustomer();
+      await until(() => waitsFor(databaseUrl, 'insert into event_delivery'), 'the sequencer waits');
+      let isErased = false;
+      const erasing = erase(customerId).then(() => {
+        isErased = true;
+      });
+      await until(
+        async () => isErased || (await waitsFor(databaseUrl, 'hub_lock')),
+        'the customer is erased, or waits for the sequencer',
+      );
+      await blocker.query('rollback');
+      await erasing;
+      await eventsOf(events, customerId, 2);
+      expect(await personalValues()).to.deep.equal([]);
+    } finally {
+      await blocker.end();
+    }
+  });
+});
+
+/** Whether a statement with this text waits for a lock. */
+async function waitsFor(databaseUrl: string, text: string): Promise<boolean> {
+  const rows = await query(
+    databaseUrl,
+    `select from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock' and position($1 in query) > 0`,
+    [text],
+  );
+  return rows.length > 0;
+}

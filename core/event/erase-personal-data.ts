@@ -11,8 +11,8 @@ export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => 
   await takeLock(client, 'event_counter');
   const { rows } = await client.query<{ events: number }>({
     name: 'erase_events',
-    // event_customer_idx, license_customer_idx, charge_session_customer_email_idx, callback_session_idx,
-    // event_object_idx, event_pkey, event_delivery_pkey. OFFSET 0 keeps the order of the joins.
+    // event_data_customer_idx, license_customer_idx, charge_session_customer_email_idx, callback_session_idx,
+    // event_object_idx, event_data_pkey, event_delivery_pkey. OFFSET 0 keeps the order of the joins.
     text: `with objects as (
              select $1::uuid as id
              union all
@@ -24,7 +24,7 @@ export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => 
               select c.id from own cross join lateral (
                 select id from callback where session_id = own.id offset 0) c)
            ), found as materialized (
-             select id from event where customer_id = $1
+             select event_id as id from event_data where customer_id = $1
              union
              select e.id from objects o cross join lateral (
                select id from event where object_id = o.id offset 0) e
@@ -32,8 +32,7 @@ export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => 
              update event_delivery set response_body = null
              where event_id = any(array(select id from found)) and response_body is not null
            ), erased as (
-             update event set data = null, customer_id = null
-             where id = any(array(select id from found)) and data is not null returning 1
+             delete from event_data where event_id = any(array(select id from found)) returning 1
            )
            select count(*)::int as events from erased`,
     values: [id, emails],

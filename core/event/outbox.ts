@@ -18,9 +18,10 @@ export type NewEvent = {
 export function recordEvents(at: Date, events: readonly NewEvent[]): Write & { readonly name: string } {
   return {
     name: 'record_events',
-    text: `insert into event_outbox (type, object_id, app_id, slot_id, at)
-           select type, object_id, app_id, slot_id, $5
-           from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[]) as t (type, object_id, app_id, slot_id)`,
+    text: `insert into event_outbox (type, object_ids, app_ids, slot_ids, at)
+           select type, array_agg(object_id), array_agg(app_id), array_agg(slot_id), $5
+           from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[]) as t (type, object_id, app_id, slot_id)
+           group by type`,
     values: [
       events.map(({ type }) => type),
       events.map(({ objectId }) => objectId),
@@ -38,5 +39,6 @@ export async function recordEvent(client: ClientBase, at: Date, event: NewEvent)
 
 /** The same in the ORM's unit of work. */
 export function addEvent(em: EntityManager, at: Date, event: NewEvent): void {
-  em.create(EventOutboxSchema, { appId: null, slotId: null, ...event, at });
+  const { type, objectId, appId = null, slotId = null } = event;
+  em.create(EventOutboxSchema, { type, objectIds: [objectId], appIds: [appId], slotIds: [slotId], at });
 }

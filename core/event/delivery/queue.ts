@@ -69,7 +69,7 @@ export async function claimDeliveries(
     Omit<ClaimedDelivery, 'number' | 'at'> & { number: string; atMs: number }
   >({
     name: 'claim_deliveries',
-    // event_delivery_due_idx, event_delivery_pkey, event_pkey
+    // event_delivery_due_idx, event_delivery_pkey, event_pkey, event_data_pkey
     text: `with due as (
              select event_id, endpoint_id from event_delivery
              where endpoint_id = $1 and state = 'pending' and next_attempt_at <= $2
@@ -80,8 +80,9 @@ export async function claimDeliveries(
              returning d.event_id, d.attempts
            )
            select c.event_id as "eventId", $1 as "endpointId", c.attempts, e.type, e.object_id as "objectId",
-                  e.number, ${epochMs('e.at')} as "atMs", e.data
-           from claimed c join event e on e.id = c.event_id order by e.number`,
+                  e.number, ${epochMs('e.at')} as "atMs", d.data
+           from claimed c join event e on e.id = c.event_id
+           left join event_data d on d.event_id = e.id order by e.number`,
     values: [endpointId, now, limit, new Date(now.getTime() + CLAIM_MS)],
   });
   return rows.map(({ number, atMs, ...row }) => ({ ...row, number: Number(number), at: new Date(atMs) }));

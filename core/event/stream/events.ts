@@ -46,8 +46,8 @@ export function createEvents(pool: Pool, readers: ObjectReaders) {
   const withData = async (events: readonly StoredEvent[]): Promise<EventWithData[]> => {
     const { rows } = await pool.query<{ id: string; data: Data }>({
       name: 'read_event_data',
-      // event_pkey
-      text: 'select id, data from event where id = any($1) and data is not null',
+      // event_data_pkey
+      text: 'select event_id as id, data from event_data where event_id = any($1)',
       values: [events.map(({ id }) => id)],
     });
     const stored = new Map(rows.map(({ id, data }) => [id, data]));

@@ -4,7 +4,6 @@
 // one was read. Events are numbered once they are committed, one batch at a time over all hubs.
 import type { PoolClient } from 'pg';
 import { newUuid } from '../../ids.ts';
-import { epochMs } from '../../storage/sql/epoch.ts';
 import { readSubscriptions, type Subscription, subscribers } from '../endpoint/subscriptions.ts';
 import { type ObjectReaders, readObjects } from '../objects.ts';
 import { kindOf } from '../types.ts';
@@ -15,6 +14,8 @@ export type Numbered = {
   readonly deliveries: number;
   /** The last position of the outbox that was numbered. */
   readonly position: number;
+  /** Whether more may be there. */
+  readonly isFull: boolean;
 };
 
 export type NumberOptions = {
@@ -24,12 +25,14 @@ export type NumberOptions = {
   readonly after: number;
 };
 
-/** Events of one batch. */
-export const BATCH = 500;
-const NONE: Numbered = { events: 0, deliveries: 0, position: 0 };
+/** Rows of the outbox that one batch reads. */
+const MAX_ROWS = 200;
+/** Events of one batch, unless its first row has more. */
+const MAX_EVENTS = 500;
+const NONE: Numbered = { events: 0, deliveries: 0, position: 0, isFull: false };
 
 /**
- * Numbers up to `BATCH` events, in the caller's transaction.
+ * Numbers one batch of events, in the caller's transaction.
  *
  * @param client Holds the lock `event_counter`.
  */
@@ -38,24 +41,22 @@ export async function numberEvents(
   lastNumber: number,
   { readers, now, after }: NumberOptions,
 ): Promise<Numbered> {
-  const taken = await takeEvents(client, after);
-  if (taken.length === 0) return NONE;
+  const { positions, count, isFull } = await findUnnumbered(client, after);
+  if (count === 0) return NONE;
   const subscriptions = await readSubscriptions(client);
-  const events = taken.map((event, index) => ({
-    ...event,
-    id: newUuid(),
-    number: lastNumber + index + 1,
-    endpoints: subscribers(subscriptions, event),
-  }));
-  await insertEvents(client, events, readers);
-  const deliveries = await insertDeliveries(client, events, now);
+  const events = await moveEvents(client, { positions, count, lastNumber, subscriptions });
   await client.query({
     name: 'move_event_counter',
     text: `insert into event_counter values ('events', $1)
            on conflict (name) do update set last_number = excluded.last_number`,
-    values: [lastNumber + events.length],
+    values: [lastNumber + count],
   });
-  return { events: events.length, deliveries, position: taken.at(-1)?.position ?? 0 };
+  const subscribed = events
+    .map((event) => ({ ...event, endpoints: subscribers(subscriptions, event) }))
+    .filter(({ endpoints }) => endpoints.length > 0);
+  await storeData(client, subscribed, readers);
+  const deliveries = await insertDeliveries(client, subscribed, now);
+  return { events: count, deliveries, position: positions.at(-1) ?? 0, isFull };
 }
 
 /** The last number. Read it under the lock `event_counter`, in a statement of its own. */
@@ -67,75 +68,109 @@ export async function readLastNumber(client: PoolClient): Promise<number> {
   return Number(rows[0]?.last ?? 0);
 }
 
-type Taken = {
-  readonly position: number;
+type Unnumbered = {
+  /** Of rows of the outbox. */
+  readonly positions: readonly number[];
+  /** Events of these rows. */
+  readonly count: number;
+  readonly isFull: boolean;
+};
+
+async function findUnnumbered(client: PoolClient, after: number): Promise<Unnumbered> {
+  const { rows } = await client.query<{ position: string; size: number }>({
+    name: 'find_unnumbered',
+    // event_outbox_pkey
+    text: `select position, cardinality(object_ids) as size from event_outbox
+           where position > $1 order by position limit ${MAX_ROWS}`,
+    values: [after],
+  });
+  const positions: number[] = [];
+  let count = 0;
+  for (const { position, size } of rows) {
+    if (count > 0 && count + size > MAX_EVENTS) break;
+    positions.push(Number(position));
+    count += size;
+  }
+  return { positions, count, isFull: positions.length < rows.length || rows.length === MAX_ROWS };
+}
+
+type Move = Omit<Unnumbered, 'isFull'> & {
+  readonly lastNumber: number;
+  readonly subscriptions: readonly Subscription[];
+};
+
+type Moved = {
+  readonly id: string;
   readonly type: string;
   readonly objectId: string;
   readonly appId: string | null;
   readonly slotId: string | null;
-  readonly at: Date;
 };
 
-async function takeEvents(client: PoolClient, after: number): Promise<Taken[]> {
-  const { rows } = await client.query<Omit<Taken, 'position' | 'at'> & { position: string; atMs: number }>({
-    name: 'take_events',
+/** Moves events from the outbox to `event`. Returns those of types that an endpoint receives. */
+async function moveEvents(
+  client: PoolClient,
+  { positions, count, lastNumber, subscriptions }: Move,
+): Promise<Moved[]> {
+  const { rows } = await client.query<Moved>({
+    name: 'move_events',
     // event_outbox_pkey
     text: `with taken as (
-             delete from event_outbox where position in (
-               select position from event_outbox where position > $1 order by position limit ${BATCH})
-             returning *
+             delete from event_outbox where position = any($1) returning *
+           ), numbered as (
+             select row_number() over (order by t.position, o.place) as nth, t.type, o.object_id, o.app_id, o.slot_id,
+                    t.at
+             from taken t cross join lateral unnest(t.object_ids, t.app_ids, t.slot_ids)
+               with ordinality as o (object_id, app_id, slot_id, place)
+           ), moved as (
+             insert into event (id, number, type, object_id, app_id, slot_id, at)
+             select ($2::uuid[])[nth], $3 + nth, type, object_id, app_id, slot_id, at from numbered
+             returning id, type, object_id, app_id, slot_id
            )
-           select position, type, object_id as "objectId", app_id as "appId", slot_id as "slotId",
-                  ${epochMs('at')} as "atMs"
-           from taken order by position`,
-    values: [after],
+           select id, type, object_id as "objectId", app_id as "appId", slot_id as "slotId"
+           from moved where type like any($4::text[])`,
+    values: [
+      positions,
+      Array.from({ length: count }, () => newUuid()),
+      lastNumber,
+      subscriptions.flatMap(({ patterns }) => patterns.map((pattern) => pattern.replace('*', '%'))),
+    ],
   });
-  return rows.map(({ position, atMs, ...row }) => ({
-    ...row,
-    position: Number(position),
-    at: new Date(atMs),
-  }));
+  return rows;
 }
 
-type NewEvent = Taken & {
-  readonly id: string;
-  readonly number: number;
-  readonly endpoints: readonly Subscription[];
-};
+type Subscribed = Moved & { readonly endpoints: readonly Subscription[] };
 
 /** Stores the objects of events that are delivered. */
-async function insertEvents(
+async function storeData(
   client: PoolClient,
-  events: readonly NewEvent[],
+  events: readonly Subscribed[],
   readers: ObjectReaders,
 ): Promise<void> {
-  const delivered = events.filter(({ endpoints }) => endpoints.length > 0).map(refOf);
-  const objectOf = await readObjects(readers, delivered);
-  const shown = events.map((event) => (event.endpoints.length > 0 ? objectOf(refOf(event)) : undefined));
+  if (events.length === 0) return;
+  const refOf = ({ type, objectId }: Moved) => ({ kind: kindOf(type), id: objectId });
+  const objectOf = await readObjects(readers, events.map(refOf));
+  const shown = events.flatMap((event) => {
+    const object = objectOf(refOf(event));
+    return object ? [{ id: event.id, ...object }] : [];
+  });
   await client.query({
-    name: 'insert_events',
-    text: `insert into event (id, number, type, object_id, app_id, slot_id, at, customer_id, data)
-           select * from unnest($1::uuid[], $2::bigint[], $3::text[], $4::uuid[], $5::uuid[], $6::uuid[],
-                                $7::timestamptz[], $8::uuid[], $9::jsonb[])`,
+    name: 'store_event_data',
+    text: `insert into event_data (event_id, data, customer_id)
+           select * from unnest($1::uuid[], $2::jsonb[], $3::uuid[])`,
     values: [
-      events.map(({ id }) => id),
-      events.map(({ number }) => number),
-      events.map(({ type }) => type),
-      events.map(({ objectId }) => objectId),
-      events.map(({ appId }) => appId),
-      events.map(({ slotId }) => slotId),
-      events.map(({ at }) => at),
-      shown.map((object) => object?.customerId ?? null),
-      shown.map((object) => object && JSON.stringify(object.data)),
+      shown.map(({ id }) => id),
+      shown.map(({ data }) => JSON.stringify(data)),
+      shown.map(({ customerId }) => customerId ?? null),
     ],
   });
 }
 
-function refOf({ type, objectId }: Pick<Taken, 'type' | 'objectId'>) {
-  return { kind: kindOf(type), id: objectId };
-}
-
-async function insertDeliveries(client: PoolClient, events: readonly NewEvent[], now: Date): Promise<number> {
+async function insertDeliveries(
+  client: PoolClient,
+  events: readonly Subscribed[],
+  now: Date,
+): Promise<number> {
   const deliveries = events.flatMap(({ id, endpoints }) => endpoints.map((endpoint) => ({ id, endpoint })));
   if (deliveries.length === 0) return 0;
   await client.query({

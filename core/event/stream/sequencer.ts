@@ -9,7 +9,7 @@ import { takeLock, tryLock } from '../../storage/hub-lock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { EventMetrics } from '../metrics.ts';
 import type { ObjectReaders } from '../objects.ts';
-import { BATCH, type Numbered, numberEvents, readLastNumber } from './number-events.ts';
+import { type Numbered, numberEvents, readLastNumber } from './number-events.ts';
 
 export type SequencerOptions = {
   readonly pool: Pool;
@@ -28,8 +28,8 @@ const EVERY_MS = 50;
  * while another transaction, such as a backup, may still see them. Transactions that commit late are found by a
  * pass over the whole outbox.
  */
-const OVERLAP = 10_000;
-const WHOLE_EVERY_MS = 2_000;
+const OVERLAP = 1_000;
+const WHOLE_EVERY_MS = 5_000;
 
 export function startSequencer(options: SequencerOptions): { stop(): Promise<void> } {
   const { pool, task, logger } = options;
@@ -61,7 +61,7 @@ export function startSequencer(options: SequencerOptions): { stop(): Promise<voi
     do {
       numbered = await numberBatch(isWhole ? 0 : Math.max(0, position - OVERLAP));
       position = Math.max(position, numbered?.position ?? 0);
-    } while (numbered?.events === BATCH);
+    } while (numbered?.isFull);
   };
   return repeatTask({
     everyMs: EVERY_MS,

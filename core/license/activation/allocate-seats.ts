@@ -120,8 +120,9 @@ const allocateStatement = (onLocked: string): string => `
     from locked b
     where l.id = b.id and b.valid_for is not null and exists (select from allocated where license_id = b.id)
   ), recorded as (
-    insert into event_outbox (type, object_id, app_id, at)
-    select 'seat.activated', s.id, l.app_id, $6 from allocated s join locked l on l.id = s.license_id
+    insert into event_outbox (type, object_ids, app_ids, slot_ids, at)
+    select 'seat.activated', array_agg(s.id), array_agg(l.app_id), array_agg(null::uuid), $6
+    from allocated s join locked l on l.id = s.license_id having count(*) > 0
   )
   select s.id as "seatId", ${TERMS} from allocated s join locked l on l.id = s.license_id ${TERMS_JOINS}`;
 

@@ -37,8 +37,8 @@ export function createDeactivate({ pool, hashTypedKey, metrics, clock }: Deactiv
                where s.license_id = l.id and s.machine_fingerprint = $2 and s.released_at is null
                returning s.id, l.app_id
              ), recorded as (
-               insert into event_outbox (type, object_id, app_id, at)
-               select 'seat.released', id, app_id, $3 from released
+               insert into event_outbox (type, object_ids, app_ids, slot_ids, at)
+               select 'seat.released', array[id], array[app_id], array[null::uuid], $3 from released
              )
              select exists (select from released) as released,
                     exists (select from seat s where s.license_id = l.id and s.machine_fingerprint = $2

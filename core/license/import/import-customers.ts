@@ -126,7 +126,9 @@ async function insertCustomers(
            on conflict (external_ref) do nothing
            returning id
            ), recorded as (
-             insert into event_outbox (type, object_id, at) select 'customer.created', id, $5 from inserted
+             insert into event_outbox (type, object_ids, app_ids, slot_ids, at)
+             select 'customer.created', array_agg(id), array_agg(null::uuid), array_agg(null::uuid), $5
+             from inserted having count(*) > 0
            )
            select id from inserted`,
     values: [

@@ -130,9 +130,10 @@ export function finishing(finished: readonly Finished[], at: Date, besides = '')
 function givingUp({ text, values = [] }: Write): Write {
   return {
     text: `with finished as (${text}), recorded as (
-             insert into event_outbox (type, object_id, slot_id, at)
-             select 'callback.dead', f.id, c.slot_id, $5
+             insert into event_outbox (type, object_ids, app_ids, slot_ids, at)
+             select 'callback.dead', array_agg(f.id), array_agg(null::uuid), array_agg(c.slot_id), $5
              from finished f left join charge_session c on c.id = f.session_id where f.state = 'dead'
+             having count(*) > 0
            )
            select gateway, state from finished`,
     values,

@@ -9,15 +9,15 @@ export class Migration20261123120000_events extends Migration {
     this.addDeliveries();
   }
 
-  /** Events that are committed and have no number yet. */
+  /** Events without a number. One row has the events of one type that a transaction records together. */
   private addOutbox(): void {
     this.addSql(`
       create table event_outbox (
         position bigserial primary key,
         type text not null,
-        object_id uuid not null,
-        app_id uuid,
-        slot_id uuid,
+        object_ids uuid[] not null,
+        app_ids uuid[] not null,
+        slot_ids uuid[] not null,
         at timestamptz(3) not null
       )`);
     this.addSql(`
@@ -42,15 +42,20 @@ export class Migration20261123120000_events extends Migration {
         object_id uuid not null,
         app_id uuid,
         slot_id uuid,
-        at timestamptz(3) not null,
-        customer_id uuid,
-        data jsonb
+        at timestamptz(3) not null
       ) partition by range (id)`);
     this.addSql('create table event_default partition of event default');
     this.addSql('create index event_number_idx on event (number)');
     this.addSql('create index event_object_idx on event (object_id, id)');
-    // Events whose data names a customer.
-    this.addSql('create index event_customer_idx on event (customer_id) where customer_id is not null');
+    this.addSql(`
+      create table event_data (
+        event_id uuid primary key,
+        data jsonb not null,
+        customer_id uuid
+      ) partition by range (event_id)`);
+    this.addSql('create table event_data_default partition of event_data default');
+    this.addSql(`
+      create index event_data_customer_idx on event_data (customer_id) where customer_id is not null`);
   }
 
   private addEndpoints(): void {

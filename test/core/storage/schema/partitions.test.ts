@@ -13,6 +13,7 @@ const TABLES = [
   'audit_link',
   'callback',
   'event',
+  'event_data',
   'event_delivery',
   'fee_line',
   'usage_log',

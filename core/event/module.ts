@@ -27,7 +27,7 @@ import { createEventMetrics } from './metrics.ts';
 import { type ObjectReaders, showObject } from './objects.ts';
 import { createEventService } from './service.ts';
 import { createEvents } from './stream/events.ts';
-import { betweenEvents, startSequencer } from './stream/sequencer.ts';
+import { createBetweenEvents, startSequencer } from './stream/sequencer.ts';
 import { createWatchEvents } from './stream/watch-events.ts';
 import { eventTableMetrics } from './table-metrics.ts';
 
@@ -79,7 +79,7 @@ export function createEventModule(options: EventModuleOptions): EventModule {
   const sequencing = { pool, readers, clock, metrics, onNumbered: () => delivering.wake() };
   const endpoints = createEndpoints({
     db,
-    betweenEvents: (change) => betweenEvents(sequencing, change),
+    betweenEvents: createBetweenEvents(sequencing),
     secrets,
     policy,
     clock,

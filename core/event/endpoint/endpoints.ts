@@ -11,6 +11,7 @@ import type { Database } from '../../storage/database.ts';
 import type { AddressPolicy } from '../delivery/address-policy.ts';
 import { type Endpoint, EndpointSchema } from '../entities.ts';
 import { recordEvent } from '../outbox.ts';
+import type { BetweenEvents } from '../stream/sequencer.ts';
 import type { EndpointSecrets } from './secrets.ts';
 import { checkSettings, type EndpointSettings } from './settings.ts';
 import {
@@ -25,9 +26,6 @@ import {
   writeDisabled,
   writeSecret,
 } from './statements.ts';
-
-/** Runs a change between the events before it and those after it. */
-export type BetweenEvents = <T>(change: (client: PoolClient) => Promise<T>) => Promise<T>;
 
 export type EndpointsOptions = {
   readonly db: Database;

@@ -83,29 +83,39 @@ function report(
 /** Batches that one change of an endpoint waits for. */
 const MAX_BATCHES = 40;
 
+/** Runs a change of an endpoint between two events. */
+export type BetweenEvents = <T>(change: (client: PoolClient) => Promise<T>) => Promise<T>;
+
 /**
- * Runs a change of an endpoint between the events before it and those after it: it numbers all events that are
- * committed, and keeps others from being numbered until the end of the transaction.
- *
- * @throws HubError `overloaded` if too many events have no number
+ * Numbers all committed events before a change of an endpoint, and keeps others from being numbered until the end of
+ * its transaction: so the change takes effect exactly for the changes that are committed after it. Rejects with
+ * HubError `overloaded` if too many events have no number.
  */
-export async function betweenEvents<T>(
-  { pool, readers, clock, metrics, onNumbered }: Omit<SequencerOptions, 'task' | 'logger'>,
-  change: (client: PoolClient) => Promise<T>,
-): Promise<T> {
-  const numbered: Numbered[] = [];
-  const result = await inTransaction(pool, async (client) => {
-    await takeLock(client, 'event_counter');
-    let last = await readLastNumber(client);
-    for (let batch = 1; ; batch++) {
-      if (batch > MAX_BATCHES) throw overloaded();
-      const done = await numberEvents(client, last, { readers, now: clock(), after: 0 });
-      if (done.events === 0) break;
-      numbered.push(done);
-      last += done.events;
-    }
-    return change(client);
-  });
-  for (const each of numbered) report({ metrics, onNumbered }, each);
-  return result;
+export function createBetweenEvents(options: Omit<SequencerOptions, 'task' | 'logger'>): BetweenEvents {
+  const { pool, readers, clock } = options;
+  const run = async <T>(change: (client: PoolClient) => Promise<T>): Promise<T> => {
+    const numbered: Numbered[] = [];
+    const result = await inTransaction(pool, async (client) => {
+      await takeLock(client, 'event_counter');
+      let last = await readLastNumber(client);
+      for (let batch = 1; ; batch++) {
+        if (batch > MAX_BATCHES) throw overloaded();
+        const done = await numberEvents(client, last, { readers, now: clock(), after: 0 });
+        if (done.events === 0) break;
+        numbered.push(done);
+        last += done.events;
+      }
+      return change(client);
+    });
+    for (const each of numbered) report(options, each);
+    return result;
+  };
+  // One at a time in this process: the others would wait for the lock with connections of the pool, of which the
+  // reading of objects needs one.
+  let last: Promise<unknown> = Promise.resolve();
+  return (change) => {
+    const turn = last.then(() => run(change));
+    last = turn.catch(() => {}); // the caller handles it
+    return turn;
+  };
 }

@@ -67,8 +67,8 @@ describe('events of an erased customer', function () {
     // A callback that the hub gives up after hours.
     await query(
       payments.hub.databaseUrl,
-      `insert into event_outbox (type, object_id, slot_id, at)
-       select 'callback.dead', b.id, s.slot_id, now() from callback b join charge_session s on s.id = b.session_id
+      `insert into event_outbox (type, object_ids, app_ids, slot_ids, at)
+       select 'callback.dead', array[b.id], array[null::uuid], array[s.slot_id], now() from callback b join charge_session s on s.id = b.session_id
        order by b.id desc limit 1`,
     );
     await eventsOf(events, callbackId, 1);

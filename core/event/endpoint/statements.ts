@@ -86,9 +86,9 @@ export async function writeDisabled(
     name: 'write_endpoint_disabled',
     // event_endpoint_pkey
     text: `update event_endpoint
-           set disabled_at = case when $2::text is not null then $3::timestamptz end, disabled_reason = $2,
+           set disabled_at = case when $2::text is not null then $3::timestamptz end, disabled_reason = $2::text,
                failing_since = null
-           where id = $1 and (disabled_at is null) = ($2 is not null)`,
+           where id = $1 and (disabled_at is null) = ($2::text is not null)`,
     values: [id, reason, now],
   });
   return rowCount === 1;

@@ -114,4 +114,17 @@ describe('events', () => {
     expect(seen).to.deep.equal(['license.issued', 'license.issued']);
     expect(types()).to.deep.equal([]);
   });
+
+  it('are not delivered to a disabled endpoint', async () => {
+    const app = await createApp(hub.admin);
+    const { endpointId } = await addEndpoint({ apps: [app] });
+    const { endpoint } = await events.disableEndpoint({ endpointId, reason: 'replaced' });
+    expect(endpoint?.disabledReason).to.equal('replaced');
+    await issueLicense(hub.admin, { app });
+    const enabled = await events.enableEndpoint({ endpointId });
+    expect(enabled.endpoint?.disabledAt).to.equal(undefined);
+    const { licenseId } = await issueLicense(hub.admin, { app });
+    await untilReceived(1);
+    expect(receiver.received.map(({ event }) => event.data['licenseId'])).to.deep.equal([licenseId]);
+  });
 });

@@ -1,4 +1,4 @@
-// `npm run bench`: compares the hub with a peer. `npm run bench -- against|bound|bulk|scale|start|workers`
+// `npm run bench`: compares the hub with a peer. `npm run bench -- against|bound|bulk|events|scale|start|workers`
 // runs another benchmark.
 import { runNamedProgram } from '../support/run-named-program.ts';
 
@@ -8,6 +8,7 @@ await runNamedProgram(
     ['against', () => import('./against/bench-against.ts')],
     ['bound', () => import('./bound/bench-bound.ts')],
     ['bulk', () => import('./bulk/bench-bulk.ts')],
+    ['events', () => import('./events/bench-events.ts')],
     ['scale', () => import('./scale/bench-scale.ts')],
     ['start', () => import('./start/bench-start.ts')],
     ['workers', () => import('./workers/bench-workers.ts')],

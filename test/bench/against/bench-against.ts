@@ -1,11 +1,11 @@
 // `npm run bench -- against DIRECTORY`: compares the hubs of this checkout and another one in paired rounds.
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Case, type CaseName, createCases } from '../cases.ts';
+import { type CaseName, createCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
-import { type CaseResult, measureCase, untilCalm } from '../measure.ts';
+import { measureCase, untilCalm } from '../measure.ts';
 import { PLANS, type Plan } from '../measurement-plan.ts';
-import { median } from '../median.ts';
+import { reportPair } from '../report/pair.ts';
 import { startProgram } from '../sides/child.ts';
 import { startEnvironment } from '../sides/environment.ts';
 import { startHub } from '../sides/hub.ts';
@@ -47,34 +47,6 @@ async function compareCheckouts(directoryOfOther: string, start: Start): Promise
   for (const each of createCases(licenses).filter(({ name }) => only?.includes(name) ?? true)) {
     const calm = (): Promise<void> => untilCalm([hub, before], plan.calmWithinMs);
     const sides = await measureCase(each, [hub, before], { plan, calm, onStep: () => {} });
-    process.stdout.write(report(each, sides));
+    process.stdout.write(reportPair(each, CONNECTIONS, sides));
   }
-}
-
-/** The ratio of this checkout to the other in each round. */
-function report({ title }: Case, { hub, other: before }: CaseResult): string {
-  if (hub === undefined || before === undefined) return '';
-  const lines = CONNECTIONS.map((connections) => {
-    const pairs = (hub.rounds[connections] ?? []).map(
-      (rate, round) => rate / (before.rounds[connections]?.[round] ?? 0),
-    );
-    const cpu = (side: typeof hub): string => {
-      const cost = side.cost[connections];
-      if (cost === undefined) return '–';
-      return `${micros(cost.cpuSeconds)} + ${micros(cost.postgresCpuSeconds)}`;
-    };
-    const [low, high] = [Math.min(...pairs), Math.max(...pairs)];
-    return [
-      `  ${connections} connections: throughput ${median(pairs).toFixed(3)} of the other`,
-      `(${low.toFixed(2)} to ${high.toFixed(2)} in ${pairs.length} rounds;`,
-      `${Math.round(hub.perSecond[connections] ?? 0)} and ${Math.round(before.perSecond[connections] ?? 0)} a second),`,
-      `CPU µs a request, server + PostgreSQL: ${cpu(hub)} and ${cpu(before)}`,
-    ].join(' ');
-  });
-  return `${[title, ...lines].join('\n')}\n`;
-}
-
-/** Converts seconds per 10 000 requests to microseconds per request. */
-function micros(seconds: number): string {
-  return (seconds * 100).toFixed(0);
 }

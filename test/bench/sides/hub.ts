@@ -1,7 +1,7 @@
 // Starts the hub as in production: `hubctl serve` with all features on and its log in a file.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createClient } from '@connectrpc/connect';
+import { createClient, type Transport } from '@connectrpc/connect';
 import { newUuid } from '../../../core/ids.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
@@ -22,7 +22,13 @@ import {
 import { startChild } from './child.ts';
 import type { Server } from './side.ts';
 
-export type HubSide = Server & { readonly database: TestDatabase; readonly publicKeyPem: string };
+export type HubSide = Server & {
+  readonly database: TestDatabase;
+  readonly databaseUrl: string;
+  /** The RPC port, with the admin token. */
+  readonly transport: Transport;
+  readonly publicKeyPem: string;
+};
 
 export type HubOptions = {
   readonly directory: string;
@@ -31,6 +37,8 @@ export type HubOptions = {
   /** For the hub of another checkout. */
   readonly name?: 'hub' | 'other';
   readonly hubctl?: string;
+  /** More settings. */
+  readonly env?: Readonly<Record<string, string>>;
 };
 
 /**
@@ -45,6 +53,7 @@ export async function startHub({
   providerUrl,
   name = 'hub',
   hubctl = HUBCTL,
+  env = {},
 }: HubOptions): Promise<HubSide> {
   const databaseUrl = await createDatabase();
   const dataDir = join(directory, name);
@@ -55,6 +64,7 @@ export async function startHub({
       DATABASE_URL: databaseUrl,
       ...(redisUrl !== '' && { REDIS_URL: redisUrl }),
       HUB_LICENSE_RATE_PER_MINUTE: String(RATE_PER_MINUTE),
+      ...env,
     },
     logFile: join(directory, `${name}.log`),
     readyMark: 'hub is ready',
@@ -79,6 +89,8 @@ export async function startHub({
     ...child,
     name,
     port: Number(new URL(gateway).port),
+    databaseUrl,
+    transport,
     publicKeyPem: app?.signingKeys[0]?.publicKeyPem ?? '',
     database: testDatabaseOf(databaseUrl, slot?.name ?? ''),
   };

@@ -1,0 +1,36 @@
+// Reports the comparison of two hubs in paired rounds.
+import type { Case } from '../cases.ts';
+import type { CaseResult } from '../measure.ts';
+import { median } from '../median.ts';
+
+/** The ratio of `hub` to `other` in each round, by number of connections. */
+export function reportPair(
+  { title }: Case,
+  connectionsOf: readonly number[],
+  { hub, other: before }: CaseResult,
+): string {
+  if (hub === undefined || before === undefined) return '';
+  const lines = connectionsOf.map((connections) => {
+    const pairs = (hub.rounds[connections] ?? []).map(
+      (rate, round) => rate / (before.rounds[connections]?.[round] ?? 0),
+    );
+    const cpu = (side: typeof hub): string => {
+      const cost = side.cost[connections];
+      if (cost === undefined) return '–';
+      return `${micros(cost.cpuSeconds)} + ${micros(cost.postgresCpuSeconds)}`;
+    };
+    const [low, high] = [Math.min(...pairs), Math.max(...pairs)];
+    return [
+      `  ${connections} connections: throughput ${median(pairs).toFixed(3)} of the other`,
+      `(${low.toFixed(2)} to ${high.toFixed(2)} in ${pairs.length} rounds;`,
+      `${Math.round(hub.perSecond[connections] ?? 0)} and ${Math.round(before.perSecond[connections] ?? 0)} a second),`,
+      `CPU µs a request, server + PostgreSQL: ${cpu(hub)} and ${cpu(before)}`,
+    ].join(' ');
+  });
+  return `${[title, ...lines].join('\n')}\n`;
+}
+
+/** Converts seconds per 10 000 requests to microseconds per request. */
+function micros(seconds: number): string {
+  return (seconds * 100).toFixed(0);
+}

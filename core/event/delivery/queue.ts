@@ -5,6 +5,8 @@ import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 export type ClaimedDelivery = {
   readonly eventId: string;
   readonly endpointId: string;
+  /** Identifies the claim. A replay, or the end of the claim, leaves the delivery to another claim. */
+  readonly claimedUntil: Date;
   /** Attempts before this one. */
   readonly attempts: number;
   readonly type: string;
@@ -33,25 +35,32 @@ export type DueEndpoint = {
  */
 const CLAIM_MS = 120_000;
 
+const DUE_COLUMNS = `id, url, include_keys as "includeKeys", sealed_secret as "sealedSecret",
+  sealed_previous_secret as "sealedPreviousSecret", ${epochMs('previous_secret_until')} as "previousUntilMs",
+  ${epochMs('failing_since')} as "failingSinceMs"`;
+
 export async function findDueEndpoints(pool: Pool, now: Date): Promise<DueEndpoint[]> {
   const { rows } = await pool.query<DueRow>({
     name: 'due_endpoints',
     // event_delivery_due_idx
-    text: `select id, url, include_keys as "includeKeys", sealed_secret as "sealedSecret",
-                  sealed_previous_secret as "sealedPreviousSecret",
-                  ${epochMs('previous_secret_until')} as "previousUntilMs",
-                  ${epochMs('failing_since')} as "failingSinceMs"
-           from event_endpoint e
+    text: `select ${DUE_COLUMNS} from event_endpoint e
            where disabled_at is null and removed_at is null and exists (
              select from event_delivery d
              where d.endpoint_id = e.id and d.state = 'pending' and d.next_attempt_at <= $1)`,
     values: [now],
   });
-  return rows.map(({ previousUntilMs, failingSinceMs, ...row }) => ({
-    ...row,
-    previousSecretUntil: dateOf(previousUntilMs),
-    failingSince: dateOf(failingSinceMs),
-  }));
+  return rows.map(toDueEndpoint);
+}
+
+/** Undefined if the endpoint with this UUID is disabled or removed. */
+export async function readEndpoint(pool: Pool, id: string): Promise<DueEndpoint | undefined> {
+  const { rows } = await pool.query<DueRow>({
+    name: 'read_due_endpoint',
+    // event_endpoint_pkey
+    text: `select ${DUE_COLUMNS} from event_endpoint where id = $1 and disabled_at is null and removed_at is null`,
+    values: [id],
+  });
+  return rows.map(toDueEndpoint)[0];
 }
 
 type DueRow = Omit<DueEndpoint, 'previousSecretUntil' | 'failingSince'> & {
@@ -59,15 +68,22 @@ type DueRow = Omit<DueEndpoint, 'previousSecretUntil' | 'failingSince'> & {
   readonly failingSinceMs: number | null;
 };
 
+function toDueEndpoint({ previousUntilMs, failingSinceMs, ...row }: DueRow): DueEndpoint {
+  return {
+    ...row,
+    previousSecretUntil: dateOf(previousUntilMs),
+    failingSince: dateOf(failingSinceMs),
+  };
+}
+
 /** Claims up to `limit` deliveries of an endpoint, those that are due the longest first. */
 export async function claimDeliveries(
   pool: Pool,
   endpointId: string,
   { now, limit }: { readonly now: Date; readonly limit: number },
 ): Promise<ClaimedDelivery[]> {
-  const { rows } = await pool.query<
-    Omit<ClaimedDelivery, 'number' | 'at'> & { number: string; atMs: number }
-  >({
+  const claimedUntil = new Date(now.getTime() + CLAIM_MS);
+  const { rows } = await pool.query<ClaimedRow>({
     name: 'claim_deliveries',
     // event_delivery_due_idx, event_delivery_pkey, event_pkey, event_data_pkey
     text: `with due as (
@@ -83,12 +99,22 @@ export async function claimDeliveries(
                   e.number, ${epochMs('e.at')} as "atMs", d.data
            from claimed c join event e on e.id = c.event_id
            left join event_data d on d.event_id = e.id order by e.number`,
-    values: [endpointId, now, limit, new Date(now.getTime() + CLAIM_MS)],
+    values: [endpointId, now, limit, claimedUntil],
   });
-  return rows.map(({ number, atMs, ...row }) => ({ ...row, number: Number(number), at: new Date(atMs) }));
+  return rows.map(({ number, atMs, ...row }) => ({
+    ...row,
+    claimedUntil,
+    number: Number(number),
+    at: new Date(atMs),
+  }));
 }
 
-export type FinishedDelivery = Pick<ClaimedDelivery, 'eventId' | 'endpointId'> & {
+type ClaimedRow = Omit<ClaimedDelivery, 'claimedUntil' | 'number' | 'at'> & {
+  readonly number: string;
+  readonly atMs: number;
+};
+
+export type FinishedDelivery = Pick<ClaimedDelivery, 'eventId' | 'endpointId' | 'claimedUntil'> & {
   readonly state: 'pending' | 'delivered' | 'failed';
   readonly at: Date;
   /** Undefined unless it stays pending. */
@@ -99,15 +125,18 @@ export type FinishedDelivery = Pick<ClaimedDelivery, 'eventId' | 'endpointId'> &
   readonly durationMs: number;
 };
 
-/** Records the results of attempts. An endpoint fails from its first failure until its next success. */
+/**
+ * Records the results of attempts, except where the claim was lost. An endpoint fails from its first failure until its
+ * next success.
+ */
 export async function finishDeliveries(pool: Pool, finished: readonly FinishedDelivery[]): Promise<void> {
   await pool.query({
     name: 'finish_deliveries',
     // event_delivery_pkey, event_endpoint_pkey
     text: `with finished as (
              select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::timestamptz[],
-               $6::int[], $7::text[], $8::text[], $9::int[])
-             as t (event_id, endpoint_id, state, at, next_attempt_at, status, body, problem, duration_ms)
+               $6::int[], $7::text[], $8::text[], $9::int[], $10::timestamptz[])
+             as t (event_id, endpoint_id, state, at, next_attempt_at, status, body, problem, duration_ms, claimed_until)
            ), updated as (
              update event_delivery d
              set state = t.state, attempts = d.attempts + 1, next_attempt_at = t.next_attempt_at,
@@ -115,14 +144,18 @@ export async function finishDeliveries(pool: Pool, finished: readonly FinishedDe
                  problem = t.problem, duration_ms = t.duration_ms
              from finished t
              where d.event_id = t.event_id and d.endpoint_id = t.endpoint_id and d.event_id = any($1)
-           )
-           update event_endpoint e
-           set failing_since = case when not t.succeeds then coalesce(e.failing_since, t.at) end
-           from (
+               and d.state = 'pending' and d.next_attempt_at = t.claimed_until
+           ), results as (
              select endpoint_id, bool_or(state = 'delivered') as succeeds, min(at) as at
              from finished group by endpoint_id
-           ) t
-           where e.id = t.endpoint_id and (e.failing_since is null) <> t.succeeds`,
+           ), changed as (
+             -- In one order, so that two hubs do not wait for each other.
+             select e.id, r.succeeds, r.at from event_endpoint e join results r on r.endpoint_id = e.id
+             where (e.failing_since is null) <> r.succeeds order by e.id for no key update of e
+           )
+           update event_endpoint e
+           set failing_since = case when not c.succeeds then c.at end
+           from changed c where e.id = c.id`,
     values: [
       finished.map(({ eventId }) => eventId),
       finished.map(({ endpointId }) => endpointId),
@@ -133,6 +166,7 @@ export async function finishDeliveries(pool: Pool, finished: readonly FinishedDe
       finished.map(({ body }) => body ?? null),
       finished.map(({ problem }) => problem ?? null),
       finished.map(({ durationMs }) => Math.round(durationMs)),
+      finished.map(({ claimedUntil }) => claimedUntil),
     ],
   });
 }
@@ -148,8 +182,14 @@ export async function releaseClaims(
     name: 'release_claims',
     // event_delivery_pkey
     text: `update event_delivery d set next_attempt_at = $3
-           from unnest($1::uuid[], $2::uuid[]) as t (event_id, endpoint_id)
-           where d.event_id = t.event_id and d.endpoint_id = t.endpoint_id and d.state = 'pending'`,
-    values: [claims.map(({ eventId }) => eventId), claims.map(({ endpointId }) => endpointId), now],
+           from unnest($1::uuid[], $2::uuid[], $4::timestamptz[]) as t (event_id, endpoint_id, claimed_until)
+           where d.event_id = t.event_id and d.endpoint_id = t.endpoint_id and d.event_id = any($1)
+             and d.state = 'pending' and d.next_attempt_at = t.claimed_until`,
+    values: [
+      claims.map(({ eventId }) => eventId),
+      claims.map(({ endpointId }) => endpointId),
+      now,
+      claims.map(({ claimedUntil }) => claimedUntil),
+    ],
   });
 }

@@ -3,12 +3,14 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { PoolClient } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import type { Facts } from '../../audit/entities.ts';
-import { type Change, recordChangeNow } from '../../audit/record.ts';
+import { type Change, HUB, recordChangeNow } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
+import { HubError } from '../../errors.ts';
 import { formatId, newUuid, parseId, type Uuid } from '../../ids.ts';
 import type { Secret } from '../../secret.ts';
 import type { Database } from '../../storage/database.ts';
 import type { AddressPolicy } from '../delivery/address-policy.ts';
+import type { Disabling } from '../delivery/attempt.ts';
 import { type Endpoint, EndpointSchema } from '../entities.ts';
 import { recordEvent } from '../outbox.ts';
 import type { BetweenEvents } from '../stream/sequencer.ts';
@@ -20,6 +22,7 @@ import {
   insertEndpoint,
   lockEndpoint,
   MAX_ENDPOINTS,
+  type NewState,
   removeEndpoint,
   requireRoom,
   updateEndpoint,
@@ -87,13 +90,21 @@ export function createEndpoints(options: EndpointsOptions) {
 
     /** @throws HubError `endpoint_unknown` */
     async disable(endpointId: string, reason: string, actor: Actor): Promise<Endpoint> {
-      await setDisabled(options, endpointId, reason, actor);
+      await setDisabled(options, endpointId, { reason }, actor);
       return get(endpointId);
+    },
+
+    /** Disables an endpoint whose deliveries fail. Returns false if the reason no longer applies. */
+    async disableFailing(endpointId: string, { reason, ...only }: Disabling): Promise<boolean> {
+      return setDisabled(options, endpointId, { reason, only }, HUB).catch((error) => {
+        if (error instanceof HubError && error.code === 'endpoint_unknown') return false; // it is removed
+        throw error;
+      });
     },
 
     /** @throws HubError `endpoint_unknown` */
     async enable(endpointId: string, actor: Actor): Promise<Endpoint> {
-      await setDisabled(options, endpointId, null, actor);
+      await setDisabled(options, endpointId, { reason: null }, actor);
       return get(endpointId);
     },
 
@@ -124,18 +135,19 @@ export function createEndpoints(options: EndpointsOptions) {
 
 type EndpointChange = Pick<Change, 'action' | 'before' | 'after'>;
 
-/** Locks an endpoint, and records the change that `work` makes, if it makes one. */
+/** Locks an endpoint, and records the change that `work` makes. Returns whether it makes one. */
 async function change(
   { betweenEvents, clock }: EndpointsOptions,
   endpointId: string,
   actor: Actor,
   work: (client: PoolClient, id: Uuid, now: Date) => Promise<EndpointChange | undefined>,
-): Promise<void> {
-  await betweenEvents(async (client) => {
+): Promise<boolean> {
+  return betweenEvents(async (client) => {
     const id = await lockEndpoint(client, endpointId);
     const now = clock();
     const changed = await work(client, id, now);
     if (changed) await recordChangeNow(client, actor, now, { ...changed, subject: endpointId });
+    return changed !== undefined;
   });
 }
 
@@ -143,11 +155,11 @@ async function change(
 async function setDisabled(
   options: EndpointsOptions,
   endpointId: string,
-  reason: string | null,
+  { reason, only }: Omit<NewState, 'now'>,
   actor: Actor,
-): Promise<void> {
-  await change(options, endpointId, actor, async (client, id, now) => {
-    if (!(await writeDisabled(client, id, { reason, now }))) return undefined;
+): Promise<boolean> {
+  return change(options, endpointId, actor, async (client, id, now) => {
+    if (!(await writeDisabled(client, id, { reason, now, only }))) return undefined;
     if (reason === null) {
       return { action: 'endpoint.enable', before: { disabled: true }, after: { disabled: false } };
     }

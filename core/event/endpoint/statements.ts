@@ -76,11 +76,19 @@ export async function updateEndpoint(
   return was;
 }
 
+export type NewState = {
+  /** Null: enabled. */
+  readonly reason: string | null;
+  readonly now: Date;
+  /** Only if it still has this URL, and its deliveries have failed since then. */
+  readonly only?: { readonly url: string; readonly failingSince: Date | undefined } | undefined;
+};
+
 /** Disables with a reason, enables without one. Returns whether that changed it. */
 export async function writeDisabled(
   client: PoolClient,
   id: string,
-  { reason, now }: { readonly reason: string | null; readonly now: Date },
+  { reason, now, only }: NewState,
 ): Promise<boolean> {
   const { rowCount } = await client.query({
     name: 'write_endpoint_disabled',
@@ -88,8 +96,9 @@ export async function writeDisabled(
     text: `update event_endpoint
            set disabled_at = case when $2::text is not null then $3::timestamptz end, disabled_reason = $2::text,
                failing_since = null
-           where id = $1 and (disabled_at is null) = ($2::text is not null)`,
-    values: [id, reason, now],
+           where id = $1 and (disabled_at is null) = ($2::text is not null) and url = coalesce($4, url)
+             and ($5::timestamptz is null or failing_since = $5)`,
+    values: [id, reason, now, only?.url ?? null, only?.failingSince ?? null],
   });
   return rowCount === 1;
 }

@@ -1,0 +1,86 @@
+// One attempt to deliver an event, and what follows from its result.
+import type { Clock } from '../../clock.ts';
+import type { EndpointSecrets } from '../endpoint/secrets.ts';
+import type { EventMetrics } from '../metrics.ts';
+import { webhookId } from './payload.ts';
+import type { ClaimedDelivery, DueEndpoint, FinishedDelivery } from './queue.ts';
+import { DISABLE_AFTER_MS, retryDelayMs } from './retry-schedule.ts';
+import type { SendResult, WebhookSender } from './send.ts';
+import { signatureHeaders } from './signature.ts';
+
+export type AttemptOptions = {
+  readonly sender: WebhookSender;
+  readonly secrets: EndpointSecrets;
+  readonly clock: Clock;
+  readonly metrics: Pick<EventMetrics, 'attempted'>;
+};
+
+const GONE = 410;
+
+type Attempt = { readonly delivery: ClaimedDelivery; readonly body: string };
+
+/** Sends a delivery once. */
+export async function attemptDelivery(
+  { sender, secrets, clock, metrics }: AttemptOptions,
+  endpoint: DueEndpoint,
+  { delivery, body }: Attempt,
+): Promise<FinishedDelivery> {
+  const at = clock();
+  const startedMs = performance.now();
+  const headers = signatureHeaders({
+    id: webhookId(delivery.eventId),
+    timestamp: at,
+    body,
+    secrets: secrets.open(endpoint, at),
+  });
+  const result = await sender.send({ url: endpoint.url, headers, body });
+  const durationMs = performance.now() - startedMs;
+  const finished = { ...judge(result, delivery, at), at, durationMs };
+  metrics.attempted(finished.state === 'delivered' ? 'delivered' : 'failed', durationMs / 1_000);
+  return finished;
+}
+
+type Judged = Omit<FinishedDelivery, 'at' | 'durationMs'>;
+
+function judge(result: SendResult, delivery: ClaimedDelivery, at: Date): Judged {
+  const { eventId, endpointId, claimedUntil, attempts } = delivery;
+  const answer =
+    result.kind === 'answered'
+      ? { status: result.status, body: result.body }
+      : { status: undefined, body: undefined };
+  if (result.kind === 'answered' && result.status >= 200 && result.status < 300) {
+    const delivered = { state: 'delivered', nextAttemptAt: undefined, problem: undefined } as const;
+    return { eventId, endpointId, claimedUntil, ...answer, ...delivered };
+  }
+  const problem = result.kind === 'answered' ? `it answered with status ${result.status}` : result.problem;
+  const delayMs = retryDelayMs(attempts + 1, result.kind === 'answered' ? result.retryAfterMs : undefined);
+  return {
+    eventId,
+    endpointId,
+    claimedUntil,
+    ...answer,
+    problem,
+    state: delayMs === undefined ? 'failed' : 'pending',
+    nextAttemptAt: delayMs === undefined ? undefined : new Date(at.getTime() + delayMs),
+  };
+}
+
+/** Why an endpoint is disabled, and the condition under which it still applies. */
+export type Disabling = {
+  readonly reason: string;
+  /** The URL that was tried; the operator may have changed it since. */
+  readonly url: string;
+  /** When its deliveries began to fail; undefined if that does not matter. Another one may have succeeded since. */
+  readonly failingSince: Date | undefined;
+};
+
+/** Undefined if the endpoint stays enabled. */
+export function reasonToDisable(
+  { state, status, at }: FinishedDelivery,
+  { url, failingSince }: DueEndpoint,
+): Disabling | undefined {
+  if (state === 'delivered') return undefined;
+  if (status === GONE) return { reason: 'it answered with status 410 (gone)', url, failingSince: undefined };
+  if (failingSince === null || at.getTime() - failingSince.getTime() < DISABLE_AFTER_MS) return undefined;
+  return { reason: `all deliveries have failed since ${failingSince.toISOString()}`, url, failingSince };
+}

@@ -11,6 +11,7 @@ import { formatId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
+import type { InTurn } from '../turns.ts';
 import { type LockedCustomer, lockCustomer } from './lock-customer.ts';
 import { type DataKey, openDataKey } from './personal-data.ts';
 
@@ -32,34 +33,38 @@ export type EraseOptions = {
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly erasers: readonly ErasePersonalData[];
+  /** Shared with the numbering of events, whose lock an erasure takes. */
+  readonly inTurn: InTurn;
 };
 
 /** A customer may have many sessions. */
 const STATEMENT_TIMEOUT_MS = 5 * 60_000;
 
 /** Erasing an erased customer changes nothing. @throws HubError `customer_unknown` */
-export function createErase({ db, sealer, clock, erasers }: EraseOptions) {
+export function createErase({ db, sealer, clock, erasers, inTurn }: EraseOptions) {
   return (customerId: string, actor: Actor): Promise<void> =>
-    inTransaction(
-      db.pool,
-      async (client) => {
-        const customer = await lockCustomer(client, customerId);
-        if (customer.isErased) return;
-        const erased = await collectPersonalData(client, sealer, customer);
-        const counts: Facts[] = [];
-        for (const erase of erasers) counts.push(await erase(client, erased));
-        const now = clock();
-        await eraseCustomer(client, customer.id, now);
-        await recordEvent(client, now, { type: 'customer.erased', objectId: customer.id });
-        await recordChangeNow(client, actor, now, {
-          action: 'customer.erase',
-          subject: customerId,
-          before: { erased: false },
-          after: { erased: true },
-          detail: Object.assign({}, ...counts),
-        });
-      },
-      { statementTimeoutMs: STATEMENT_TIMEOUT_MS },
+    inTurn(() =>
+      inTransaction(
+        db.pool,
+        async (client) => {
+          const customer = await lockCustomer(client, customerId);
+          if (customer.isErased) return;
+          const erased = await collectPersonalData(client, sealer, customer);
+          const counts: Facts[] = [];
+          for (const erase of erasers) counts.push(await erase(client, erased));
+          const now = clock();
+          await eraseCustomer(client, customer.id, now);
+          await recordEvent(client, now, { type: 'customer.erased', objectId: customer.id });
+          await recordChangeNow(client, actor, now, {
+            action: 'customer.erase',
+            subject: customerId,
+            before: { erased: false },
+            after: { erased: true },
+            detail: Object.assign({}, ...counts),
+          });
+        },
+        { statementTimeoutMs: STATEMENT_TIMEOUT_MS },
+      ),
     );
 }
 

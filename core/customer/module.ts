@@ -5,6 +5,7 @@ import { type ServiceEntry, serve } from '../service-entry.ts';
 import type { Database } from '../storage/database.ts';
 import type { SealedColumn } from '../storage/secrets/reseal.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
+import type { InTurn } from '../turns.ts';
 import { createCustomers } from './customers.ts';
 import { createErase, type ErasePersonalData } from './erase.ts';
 import { CUSTOMER_KEYS } from './personal-data.ts';
@@ -16,6 +17,7 @@ export type CustomerModuleOptions = {
   readonly clock: Clock;
   /** Erase the personal data of a customer in the other modules. */
   readonly erasers: readonly ErasePersonalData[];
+  readonly inTurn: InTurn;
 };
 
 export type CustomerModule = { readonly services: readonly ServiceEntry[] };
@@ -23,8 +25,9 @@ export type CustomerModule = { readonly services: readonly ServiceEntry[] };
 /** Sealed columns, to re-seal when the master key is rotated. */
 export const CUSTOMER_SECRETS: readonly SealedColumn[] = [CUSTOMER_KEYS];
 
-export function createCustomerModule({ db, sealer, clock, erasers }: CustomerModuleOptions): CustomerModule {
+export function createCustomerModule(options: CustomerModuleOptions): CustomerModule {
+  const { db, sealer, clock } = options;
   const customers = createCustomers({ db, sealer, clock });
-  const erase = createErase({ db, sealer, clock, erasers });
+  const erase = createErase(options);
   return { services: [serve(CustomerService, createCustomerService({ customers, erase }))] };
 }

@@ -4,7 +4,6 @@ import { EndpointSchema as EndpointMessage } from '../../gen/hub/event/v1/event_
 import { EventService } from '../../gen/hub/event/v1/event_service_pb.ts';
 import type { Metrics } from '../../lib/metrics/metrics.ts';
 import type { createTasks } from '../../lib/metrics/tasks.ts';
-import { HUB } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
 import type { ErasePersonalData } from '../customer/erase.ts';
 import { formatId } from '../ids.ts';
@@ -12,6 +11,7 @@ import { type ServiceEntry, serve } from '../service-entry.ts';
 import type { Database } from '../storage/database.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
+import { createTurns, type InTurn } from '../turns.ts';
 import { createAddressPolicy } from './delivery/address-policy.ts';
 import { startDeliveries } from './delivery/deliver.ts';
 import { createDeliveries } from './delivery/deliveries.ts';
@@ -48,6 +48,8 @@ export type EventModuleOptions = {
 export type EventModule = {
   readonly services: readonly ServiceEntry[];
   readonly erasePersonalData: ErasePersonalData;
+  /** For transactions that take the lock `event_counter`. */
+  readonly inTurn: InTurn;
   readonly figures: Figures;
   close(): Promise<void>;
 };
@@ -76,7 +78,8 @@ export function createEventModule(options: EventModuleOptions): EventModule {
   const secrets = createEndpointSecrets(sealer);
   const events = createEvents(pool, readers);
 
-  const sequencing = { pool, readers, clock, metrics, onNumbered: () => delivering.wake() };
+  const inTurn = createTurns();
+  const sequencing = { pool, inTurn, readers, clock, metrics, onNumbered: () => delivering.wake() };
   const endpoints = createEndpoints({
     db,
     betweenEvents: createBetweenEvents(sequencing),
@@ -90,9 +93,12 @@ export function createEventModule(options: EventModuleOptions): EventModule {
     sender,
     secrets,
     payloadsOf: createPayloads({ readers, licenseKeyOf: options.licenseKeyOf }),
-    async disable(endpointId, reason) {
-      await endpoints.disable(formatId('whe', endpointId), reason, HUB);
-      logger.warn({ endpointId: formatId('whe', endpointId), reason }, 'disabled an endpoint');
+    async disable(id, disabling) {
+      const endpointId = formatId('whe', id);
+      const { reason } = disabling;
+      if (await endpoints.disableFailing(endpointId, disabling)) {
+        logger.warn({ endpointId, reason }, 'disabled an endpoint');
+      }
     },
     clock,
     logger,
@@ -119,6 +125,7 @@ export function createEventModule(options: EventModuleOptions): EventModule {
   return {
     services: [serve(EventService, service)],
     erasePersonalData: eraseEvents,
+    inTurn,
     figures: eventTableMetrics,
     async close() {
       await sequencer.stop();

@@ -90,6 +90,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
     clock,
     // Sessions of the customer are found by their email, which the eraser of payments removes.
     erasers: [events.erasePersonalData, payments.erasePersonalData],
+    inTurn: events.inTurn,
   });
   measureDatabase({
     pool: db.pool,

@@ -7,12 +7,19 @@ import { overloaded } from '../../errors.ts';
 import { repeatTask } from '../../repeated-task.ts';
 import { takeLock, tryLock } from '../../storage/hub-lock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
+import type { InTurn } from '../../turns.ts';
 import type { EventMetrics } from '../metrics.ts';
 import type { ObjectReaders } from '../objects.ts';
 import { type Numbered, numberEvents, readLastNumber } from './number-events.ts';
+import { createOutboxFloor, type Snapshot } from './outbox-floor.ts';
 
 export type SequencerOptions = {
   readonly pool: Pool;
+  /**
+   * Transactions that wait for the lock `event_counter` hold connections of the pool, and its holder needs another one
+   * to read objects.
+   */
+  readonly inTurn: InTurn;
   readonly readers: ObjectReaders;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -24,44 +31,47 @@ export type SequencerOptions = {
 
 const EVERY_MS = 50;
 /**
- * Most passes begin shortly before the last position, because PostgreSQL has to skip the rows of numbered events
- * while another transaction, such as a backup, may still see them. Transactions that commit late are found by a
- * pass over the whole outbox.
+ * Passes begin shortly before the first position that may have no number, because PostgreSQL has to skip the rows of
+ * numbered events while another transaction, such as a backup, may still see them. The overlap and the passes over the
+ * whole outbox are for a transaction that got its id long after its position.
  */
 const OVERLAP = 1_000;
 const WHOLE_EVERY_MS = 5_000;
 
 export function startSequencer(options: SequencerOptions): { stop(): Promise<void> } {
-  const { pool, task, logger } = options;
+  const { pool, inTurn, readers, clock, task, logger } = options;
+  const floor = createOutboxFloor();
   let position = 0;
   let wholeAt = 0;
 
-  /** Numbers one batch. Undefined if another hub does. */
-  const numberBatch = async (after: number): Promise<Numbered | undefined> => {
-    const { rowCount } = await pool.query({
-      name: 'has_events',
-      // event_outbox_pkey
-      text: 'select from event_outbox where position > $1 order by position limit 1',
-      values: [after],
-    });
-    if (rowCount === 0) return undefined;
-    const numbered = await inTransaction(pool, async (client) => {
-      if (!(await tryLock(client, 'event_counter'))) return undefined;
-      const last = await readLastNumber(client);
-      return numberEvents(client, last, { readers: options.readers, now: options.clock(), after });
-    });
-    if (numbered && numbered.events > 0) report(options, numbered);
-    return numbered;
+  /** Numbers one batch. Returns whether there may be more. */
+  const numberBatch = async (after: number): Promise<boolean> => {
+    const known = position;
+    const { isEmpty, snapshot } = await lookForEvents(pool, after);
+    if (isEmpty) {
+      floor.completed(known, snapshot);
+      return false;
+    }
+    const numbered = await inTurn(() =>
+      inTransaction(pool, async (client) => {
+        if (!(await tryLock(client, 'event_counter'))) return undefined; // another hub does
+        const last = await readLastNumber(client);
+        return numberEvents(client, last, { readers, now: clock(), after });
+      }),
+    );
+    if (numbered === undefined) return false;
+    if (numbered.events > 0) report(options, numbered);
+    position = Math.max(position, numbered.position);
+    // The batch had all events of the snapshot, which is older.
+    if (!numbered.isFull) floor.completed(known, snapshot);
+    return numbered.isFull;
   };
 
   const pass = async (): Promise<void> => {
     const isWhole = performance.now() >= wholeAt;
     if (isWhole) wholeAt = performance.now() + WHOLE_EVERY_MS;
-    let numbered: Numbered | undefined;
-    do {
-      numbered = await numberBatch(isWhole ? 0 : Math.max(0, position - OVERLAP));
-      position = Math.max(position, numbered?.position ?? 0);
-    } while (numbered?.isFull);
+    const after = isWhole ? 0 : Math.max(0, floor.position() - OVERLAP);
+    while (await numberBatch(after));
   };
   return repeatTask({
     everyMs: EVERY_MS,
@@ -70,6 +80,22 @@ export function startSequencer(options: SequencerOptions): { stop(): Promise<voi
     logger,
     complaint: 'cannot number events; the hub tries again',
   });
+}
+
+async function lookForEvents(
+  pool: Pool,
+  after: number,
+): Promise<{ readonly isEmpty: boolean; readonly snapshot: Snapshot }> {
+  const { rows } = await pool.query<{ isEmpty: boolean; xmin: string; xmax: string }>({
+    name: 'has_events',
+    // event_outbox_pkey
+    text: `select (select false from event_outbox where position > $1 order by position limit 1) is null as "isEmpty",
+                  pg_snapshot_xmin(s) as xmin, pg_snapshot_xmax(s) as xmax
+           from pg_current_snapshot() s`,
+    values: [after],
+  });
+  const { isEmpty = true, xmin = '0', xmax = '0' } = rows[0] ?? {};
+  return { isEmpty, snapshot: { xmin: BigInt(xmin), xmax: BigInt(xmax) } };
 }
 
 function report(
@@ -92,7 +118,7 @@ export type BetweenEvents = <T>(change: (client: PoolClient) => Promise<T>) => P
  * HubError `overloaded` if too many events have no number.
  */
 export function createBetweenEvents(options: Omit<SequencerOptions, 'task' | 'logger'>): BetweenEvents {
-  const { pool, readers, clock } = options;
+  const { pool, inTurn, readers, clock } = options;
   const run = async <T>(change: (client: PoolClient) => Promise<T>): Promise<T> => {
     const numbered: Numbered[] = [];
     const result = await inTransaction(pool, async (client) => {
@@ -110,12 +136,5 @@ export function createBetweenEvents(options: Omit<SequencerOptions, 'task' | 'lo
     for (const each of numbered) report(options, each);
     return result;
   };
-  // One at a time in this process: the others would wait for the lock with connections of the pool, of which the
-  // reading of objects needs one.
-  let last: Promise<unknown> = Promise.resolve();
-  return (change) => {
-    const turn = last.then(() => run(change));
-    last = turn.catch(() => {}); // the caller handles it
-    return turn;
-  };
+  return (change) => inTurn(() => run(change));
 }

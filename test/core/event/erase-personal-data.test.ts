@@ -4,6 +4,7 @@ import pg from 'pg';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { DeliveryState } from '../../../gen/hub/event/v1/event_pb.ts';
 import { type Canaries, createCanaries, dumpOf } from '../../support/hub/canaries.ts';
+import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { issueLicense } from '../../support/hub/license.ts';
 import {
   callBack,
@@ -42,8 +43,8 @@ describe('events of an erased customer', function () {
     const { customer } = await customers.createCustomer({ name, email, metadata });
     return { customerId: customer?.customerId ?? '', email, name };
   };
-  const erase = (customerId: string) =>
-    createClient(CustomerService, payments.hub.transport).eraseCustomer({ customerId });
+  const erase = (customerId: string, hub: TestHub = payments.hub) =>
+    createClient(CustomerService, hub.transport).eraseCustomer({ customerId });
   const personalValues = async () => canaries.found(await dumpOf(payments.hub.databaseUrl));
 
   /** A paid session of the customer, with a callback that the hub has given up. */
@@ -121,6 +122,7 @@ describe('events of an erased customer', function () {
 
   it('are erased although they are being numbered at the same time', async () => {
     const { databaseUrl } = payments.hub;
+    const beside = await startHub({ beside: payments.hub, settings: RECEIVER_SETTINGS });
     await addEndpoint(events, receiver.url);
     const blocker = new pg.Client({ connectionString: databaseUrl });
     await blocker.connect();
@@ -130,7 +132,8 @@ describe('events of an erased customer', function () {
       const { customerId } = await createCustomer();
       await until(() => waitsFor(databaseUrl, 'insert into event_delivery'), 'the sequencer waits');
       let isErased = false;
-      const erasing = erase(customerId).then(() => {
+      // The hub that numbers waits for itself, and the other one for the lock.
+      const erasing = Promise.all([payments.hub, beside].map((hub) => erase(customerId, hub))).then(() => {
         isErased = true;
       });
       await until(
@@ -143,6 +146,7 @@ describe('events of an erased customer', function () {
       expect(await personalValues()).to.deep.equal([]);
     } finally {
       await blocker.end();
+      await beside.stop();
     }
   });
 });

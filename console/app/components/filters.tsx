@@ -67,16 +67,21 @@ function Choice({ filter: { label, choices = [], otherwise = '' }, value, onChan
   );
 }
 
-function Text({ filter: { label, placeholder = '', cleaned = trimmed }, value, onChange }: InputProps) {
+/** Puts what is typed into the address on Enter, or when the field loses the focus. */
+function Text({ filter: { label, placeholder = '', cleaned = trimmed }, value = '', onChange }: InputProps) {
+  // The page renders again with each poll, which must not undo what is typed.
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
   return (
     <label>
       <span>{label}</span>
       <input
         type="search"
-        value={value ?? ''}
+        value={typed}
         placeholder={placeholder}
         spellcheck={false}
         autocomplete="off"
+        onInput={(event) => setTyped(event.currentTarget.value)}
         onChange={(event) => {
           const text = cleaned(event.currentTarget.value);
           if (text !== undefined) onChange(text);

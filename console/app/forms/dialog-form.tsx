@@ -1,6 +1,6 @@
 // A button that opens a form in a dialog: the fields, what submitting does, and errors beside the fields.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Trouble } from '../components/loaded.tsx';
 import { type Form, type FormOptions, useForm, type Values } from './form-state.ts';
 import { Modal } from './modal.tsx';
@@ -24,7 +24,7 @@ export function DialogForm<K extends string, S>(props: DialogFormProps<K, S>) {
   const form = useForm(props);
   const { isOpen, values, subject, errors, busy, result } = form;
   const element = useRef<HTMLFormElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (errors.fields.size > 0) focusFirstError(element.current);
   }, [errors]);
   const ready = isReady?.(values, subject) ?? true;
@@ -100,7 +100,7 @@ type ResultProps = { readonly onClose: () => void; readonly children: ComponentC
 
 function Result({ onClose, children }: ResultProps) {
   const close = useRef<HTMLButtonElement>(null);
-  useEffect(() => close.current?.focus(), []);
+  useLayoutEffect(() => close.current?.focus(), []);
   return (
     <div class="result">
       {children}

@@ -5,6 +5,7 @@ import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
 import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
 import { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.ts';
+import { EventService } from '../../gen/hub/event/v1/event_service_pb.ts';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
@@ -15,6 +16,7 @@ export type Hub = {
   readonly access: Client<typeof AccessService>;
   readonly audit: Client<typeof AuditService>;
   readonly customers: Client<typeof CustomerService>;
+  readonly events: Client<typeof EventService>;
   readonly licenses: Client<typeof LicenseAdminService>;
   readonly metrics: Client<typeof MetricsService>;
   readonly payments: Client<typeof PaymentService>;
@@ -50,6 +52,7 @@ export function connect(token: string | undefined, onRefused: () => void = () =>
     access: createClient(AccessService, transport),
     audit: createClient(AuditService, transport),
     customers: createClient(CustomerService, transport),
+    events: createClient(EventService, transport),
     licenses: createClient(LicenseAdminService, transport),
     metrics: createClient(MetricsService, transport),
     payments: createClient(PaymentService, transport),

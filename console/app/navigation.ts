@@ -2,6 +2,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
 import { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.ts';
+import { EventService } from '../../gen/hub/event/v1/event_service_pb.ts';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
@@ -25,6 +26,8 @@ export const NAV_ENTRIES = [
   { path: 'licenses', title: 'Licenses', needs: LicenseAdminService.method.listLicenses },
   { path: 'customers', title: 'Customers', needs: CustomerService.method.listCustomers },
   { path: 'apps', title: 'Apps and keys', needs: LicenseAdminService.method.listApps },
+  { path: 'events', title: 'Events', needs: EventService.method.listEvents },
+  { path: 'endpoints', title: 'Endpoints', needs: EventService.method.listEndpoints },
   { path: 'health', title: 'Health', needs: MetricsService.method.readMetrics },
   { path: 'audit', title: 'Audit log', needs: AuditService.method.listAuditEntries },
 ] as const satisfies readonly NavEntry[];

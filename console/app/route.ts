@@ -43,11 +43,21 @@ export function replaceRoute(link: string): void {
   current.set(readRoute(link)); // without a hashchange event
 }
 
+/** The view of the objects whose ids begin with this. */
+const VIEWS: Readonly<Record<string, string>> = {
+  chs: 'sessions',
+  cb: 'callbacks',
+  lic: 'licenses',
+  cus: 'customers',
+  evt: 'events',
+  whe: 'endpoints',
+};
+
 /** The link to the page of this id; undefined if there is none. */
 export function linkToId(id: string): string | undefined {
-  const [, prefix = '', rest = ''] = /^(chs|use|cb|lic|cus)_([0-9a-z]{26})$/.exec(id) ?? [];
+  const [, prefix = '', rest = ''] = /^(chs|use|cb|lic|cus|evt|whe)_([0-9a-z]{26})$/.exec(id) ?? [];
   if (prefix === 'use') return linkTo(['sessions', `chs_${rest}`]); // a usage log has the id of its session
-  const view = { chs: 'sessions', cb: 'callbacks', lic: 'licenses', cus: 'customers' }[prefix];
+  const view = VIEWS[prefix];
   return view && linkTo([view, id]);
 }
 

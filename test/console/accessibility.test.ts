@@ -32,7 +32,7 @@ describe('the accessibility of the console', function () {
   const open = (hash = '') => visit(browser.context, fixture.payments.hub.rpcUrl, complaints, hash);
   /** An address of each view. */
   const views = async (): Promise<string[]> => {
-    const { sessions, license, payments } = fixture;
+    const { sessions, license, events, payments } = fixture;
     const [callback] = await journal(payments, sessions.dead);
     return [
       '#/',
@@ -49,6 +49,13 @@ describe('the accessibility of the console', function () {
       '#/customers',
       `#/customers/${license.customerId}`,
       '#/apps',
+      '#/events',
+      `#/events?object=${license.licenseId}&type=license.*`,
+      `#/events/${events.acceptedId}`,
+      `#/events/${events.refusedId}`,
+      '#/endpoints',
+      `#/endpoints/${events.endpointId}`,
+      `#/endpoints/${events.endpointId}?state=failed`,
       '#/health',
       '#/audit',
       '#/sessions?order=none',
@@ -81,6 +88,12 @@ describe('the accessibility of the console', function () {
       for (const action of ['Revoke', 'Edit', 'Transfer', 'Show key']) {
         await page.getByRole('button', { name: action, exact: true }).click();
         await judge(action);
+        await page.keyboard.press('Escape');
+      }
+      await goTo(`#/endpoints/${fixture.events.endpointId}`);
+      for (const action of ['Test', 'Edit', 'Rotate secret', 'Disable', 'Remove']) {
+        await page.getByRole('button', { name: action, exact: true }).click();
+        await judge(`${action} of an endpoint`);
         await page.keyboard.press('Escape');
       }
       await goTo('#/licenses');
@@ -118,6 +131,11 @@ describe('the accessibility of the console', function () {
     await page.getByRole('button', { name: 'Issue license' }).click();
     await page.getByRole('dialog').getByText('More terms').click();
     await measure('a form');
+    await page.keyboard.press('Escape');
+    await goTo('#/endpoints');
+    await page.getByRole('button', { name: 'Add endpoint' }).click();
+    await page.getByRole('dialog').waitFor();
+    await measure('the form of an endpoint');
     await page.keyboard.press('Escape');
     const menu = page.getByRole('button', { name: 'Menu' });
     const licenses = page.getByRole('link', { name: 'Licenses', exact: true });

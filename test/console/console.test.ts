@@ -145,7 +145,7 @@ describe('the console in a browser', function () {
       expect(listed).not.to.deep.equal([]);
       for (const row of listed) expect(row).to.contain('wallet').and.not.to.contain('store');
       const links = await page.getByRole('navigation', { name: 'Views' }).getByRole('link').allInnerTexts();
-      expect(links).to.deep.equal(['Overview', 'Sessions', 'Usage and fees']);
+      expect(links).to.deep.equal(['Overview', 'Sessions', 'Usage and fees', 'Events']);
       await here.goTo('#/');
       await main()
         .getByText(/No problems|1 problem needs/)
@@ -214,6 +214,23 @@ describe('the console in a browser', function () {
         .evaluateAll((all) => all.map((each) => each.getAttribute('datetime')));
       expect(times).to.deep.equal(story.map(({ at }) => at && timestampDate(at).toISOString()));
       expect(await main().getByText('the provider says REVERSED').count()).to.be.above(0);
+    });
+
+    it('links a session to its events, and an event to its callback', async () => {
+      const { paid } = fixture.sessions;
+      await open(`#/sessions/${paid.sessionId}`, fixture.tokens.viewer);
+      await page.getByRole('link', { name: 'Events', exact: true }).last().click();
+      await page.getByRole('heading', { name: 'Events' }).waitFor();
+      await until(async () => (await rows('Events')).length === 1, 'only its event is shown');
+      expect((await rows('Events'))[0])
+        .to.contain('session.succeeded')
+        .and.to.contain(paid.slot);
+      await here.goTo('#/events?type=callback.dead');
+      await main().getByRole('link', { name: 'callback.dead' }).click();
+      await page.getByRole('heading', { name: 'Event', exact: true }).waitFor();
+      await main().getByText('No endpoint receives this event.').waitFor();
+      await main().getByRole('link', { name: /^cb_/ }).click();
+      await page.getByRole('heading', { name: 'Callback', exact: true }).waitFor();
     });
 
     it('counts the callbacks of a session, and shows all page by page', async () => {

@@ -6,6 +6,7 @@ import { createClient } from '@connectrpc/connect';
 import { seedDemo } from '../../cli/demo/seed-demo.ts';
 import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
+import { EventService } from '../../gen/hub/event/v1/event_service_pb.ts';
 import type { ChargeSession } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { issueLicense } from '../support/hub/license.ts';
 import {
@@ -20,6 +21,7 @@ import {
   untilStatus,
 } from '../support/hub/payment.ts';
 import { activate, deactivate } from '../support/network/rest.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/network/webhook-receiver.ts';
 import { until } from '../support/until.ts';
 
 const DAY_MS = 86_400_000;
@@ -37,6 +39,8 @@ export type Fixture = {
     readonly keyHint: string;
     readonly customerId: string;
   };
+  /** An event that an endpoint refused, and one that it has accepted. */
+  readonly events: Readonly<Record<'endpointId' | 'refusedId' | 'acceptedId', string>>;
   /** The provider answers again what it did not. */
   mend(): void;
   stop(): Promise<void>;
@@ -44,7 +48,11 @@ export type Fixture = {
 
 export async function startFixture(): Promise<Fixture> {
   let behindMs = (DAYS - 1) * DAY_MS;
-  const payments = await startPayments({ clock: () => new Date(Date.now() - behindMs) });
+  const payments = await startPayments({
+    clock: () => new Date(Date.now() - behindMs),
+    settings: { eventAllowNetworks: ['127.0.0.0/8'] },
+  });
+  const receiver = await startWebhookReceiver();
   const { simulator } = payments;
   const isAway = (session: ChargeSession): void =>
     simulator.faults.add({ kind: 'error_500', ref: session.merchantTransactionId, times: 1_000 });
@@ -91,13 +99,18 @@ export async function startFixture(): Promise<Fixture> {
   await untilTried(payments, waiting);
   await simulator.idle();
 
+  const license = await sellLicenses(payments);
   return {
     payments,
     tokens: await makeTokens(payments),
     sessions: { paid: given(paid[0]), reversed: given(reversed), dead: deadSession, waiting },
-    license: await sellLicenses(payments),
+    license,
+    events: await deliverEvents(payments, receiver, license.licenseId),
     mend: () => simulator.faults.clear(),
-    stop: () => payments.stop(),
+    async stop() {
+      await payments.stop();
+      await receiver.close();
+    },
   };
 }
 
@@ -179,6 +192,36 @@ async function sellLicenses({ hub }: Payments): Promise<Fixture['license']> {
   await deactivate(gatewayUrl, license.licenseKey, 'm-3');
   const { customerId = '' } = (await admin.getLicense(license)).license ?? {};
   return { ...license, keyHint: license.licenseKey.slice(-5), customerId };
+}
+
+/** An endpoint accepts one event, and refuses the next. */
+async function deliverEvents(
+  { hub }: Payments,
+  receiver: WebhookReceiver,
+  licenseId: string,
+): Promise<Fixture['events']> {
+  const events = createClient(EventService, hub.transport);
+  const { endpoint } = await events.createEndpoint({
+    settings: { url: receiver.url, events: ['license.*'], description: 'The shop' },
+  });
+  const endpointId = given(endpoint).endpointId;
+  const idOf = async (type: string): Promise<string> => {
+    const isTried = async () => {
+      const { deliveries } = await events.listDeliveries({ endpointId });
+      return deliveries.some((delivery) => delivery.type === type && delivery.attempts > 0);
+    };
+    await until(isTried, `the hub has tried to deliver ${type}`);
+    const found = await events.listEvents({ object: licenseId, types: [type] });
+    return given(found.events[0]).eventId;
+  };
+  await hub.admin.suspendLicense({ licenseId, reason: 'Invoice 12 is open' });
+  const acceptedId = await idOf('license.suspended');
+  receiver.answer = (_, response) => {
+    response.writeHead(503, { 'retry-after': '3600' }).end('out of ink');
+    return undefined;
+  };
+  await hub.admin.resumeLicense({ licenseId });
+  return { endpointId, acceptedId, refusedId: await idOf('license.resumed') };
 }
 
 async function makeTokens({ hub }: Payments): Promise<Fixture['tokens']> {

@@ -37,7 +37,10 @@ export async function visit(
   await page.goto(`${origin}/console/${hash}`);
   const arrived = async (): Promise<void> => {
     await page.locator('main h1').waitFor();
-    await until(async () => (await page.locator('.loading').count()) === 0, 'the hub has answered');
+    await until(
+      async () => (await page.locator('.loading, .outdated').count()) === 0,
+      'the hub has answered',
+    );
   };
   return {
     page,

@@ -2,6 +2,7 @@
 import {
   CALLBACK_STATES,
   CHARGE_STATUSES,
+  DELIVERY_STATES,
   FEE_RULE_STATES,
   LICENSE_STATES,
   wordFor,
@@ -59,4 +60,11 @@ const LICENSE_TONES: Readonly<Record<string, Tone>> = {
 export function LicenseBadge({ state }: { readonly state: number }) {
   const word = wordFor(LICENSE_STATES, state);
   return <Badge tone={LICENSE_TONES[word] ?? 'calm'}>{word}</Badge>;
+}
+
+const DELIVERY_TONES: Readonly<Record<string, Tone>> = { pending: 'wait', delivered: 'good', failed: 'bad' };
+
+export function DeliveryBadge({ state }: { readonly state: number }) {
+  const word = wordFor(DELIVERY_STATES, state);
+  return <Badge tone={DELIVERY_TONES[word] ?? 'calm'}>{word}</Badge>;
 }

@@ -102,7 +102,7 @@ function Finder() {
         <input
           ref={field}
           type="search"
-          aria-label="Go to an id (chs_…, cb_…, lic_…, cus_…) or find an order"
+          aria-label="Go to an id (chs_…, cb_…, lic_…, cus_…, evt_…, whe_…) or find an order"
           placeholder="Id or order (press /)"
           autocomplete="off"
           spellcheck={false}

@@ -1,6 +1,6 @@
 // Shows the key of a license, and replaces it.
-import { announce } from '../announce.ts';
 import { Confirm } from '../components/confirm.tsx';
+import { CopyText } from '../forms/copy-text.tsx';
 import type { LicenseActionProps } from './action-props.ts';
 
 export function ShowKey({ who, license }: LicenseActionProps) {
@@ -59,22 +59,12 @@ export function Rekey({ who, license, onDone }: LicenseActionProps) {
 
 /** License keys, to copy. */
 export function KeyTexts({ keys }: { readonly keys: readonly string[] }) {
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(keys.join('\n'));
-    announce(keys.length === 1 ? 'Copied the key' : `Copied ${keys.length} keys`);
-  };
+  const isOne = keys.length === 1;
   return (
-    <div class="keys">
-      <label>
-        <span>{keys.length === 1 ? 'License key' : 'License keys'}</span>
-        <textarea readOnly rows={Math.min(keys.length, 12)} value={keys.join('\n')} />
-      </label>
-      {/* Browsers allow clipboard access only on localhost or over TLS. */}
-      {isSecureContext && (
-        <button type="button" onClick={copy}>
-          {keys.length === 1 ? 'Copy the key' : `Copy the ${keys.length} keys`}
-        </button>
-      )}
-    </div>
+    <CopyText
+      label={isOne ? 'License key' : 'License keys'}
+      what={isOne ? 'the key' : `the ${keys.length} keys`}
+      lines={keys}
+    />
   );
 }

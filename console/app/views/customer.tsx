@@ -12,6 +12,7 @@ import { type Scope, scopeFilter, useApps } from '../components/scope-filters.ts
 import { Moment } from '../components/timestamp.tsx';
 import { EditCustomer } from '../customers/customer-form.tsx';
 import { EraseCustomer } from '../customers/erase-customer.tsx';
+import { EventsLink } from '../events/events-link.tsx';
 import { IssueLicense, mayIssue } from '../licensing/issue-license.tsx';
 import { LicenseTable } from '../licensing/license-table.tsx';
 import { type Live, useLive } from '../live.ts';
@@ -37,7 +38,14 @@ export function CustomerView({ who, id }: { readonly who: SignedIn; readonly id:
   return (
     <Page
       title="Customer"
-      beside={customer?.erasedAt && <Badge tone="calm">erased</Badge>}
+      beside={
+        customer && (
+          <>
+            {customer.erasedAt && <Badge tone="calm">erased</Badge>}
+            <EventsLink who={who} object={id} />
+          </>
+        )
+      }
       actions={
         customer && <CustomerActions who={who} customer={customer} apps={apps} app={app} live={live} />
       }

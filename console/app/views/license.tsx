@@ -8,6 +8,7 @@ import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { type Column, Table } from '../components/table.tsx';
 import { Moment } from '../components/timestamp.tsx';
+import { EventsLink } from '../events/events-link.tsx';
 import { LicenseActions } from '../licensing/license-actions.tsx';
 import { LicenseFacts } from '../licensing/license-facts.tsx';
 import { useLive } from '../live.ts';
@@ -34,7 +35,14 @@ export function LicenseView({ who, id }: LicenseProps) {
   return (
     <Page
       title="License"
-      beside={license && <LicenseBadge state={license.state} />}
+      beside={
+        license && (
+          <>
+            <LicenseBadge state={license.state} />
+            <EventsLink who={who} object={id} scope={license} />
+          </>
+        )
+      }
       actions={license && <LicenseActions who={who} license={license} onDone={live.refresh} />}
     >
       <Loaded live={live}>

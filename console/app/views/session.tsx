@@ -25,6 +25,7 @@ import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Table } from '../components/table.tsx';
 import { gapText, Moment } from '../components/timestamp.tsx';
+import { EventsLink } from '../events/events-link.tsx';
 import { useLive } from '../live.ts';
 import { canCall } from '../permissions.ts';
 import { linkTo, useRoute } from '../route.ts';
@@ -49,7 +50,14 @@ export function SessionView({ who, id }: { readonly who: SignedIn; readonly id: 
   return (
     <Page
       title="Session"
-      beside={session && <StatusBadge status={session.status} verified={session.statusVerified} />}
+      beside={
+        session && (
+          <>
+            <StatusBadge status={session.status} verified={session.statusVerified} />
+            <EventsLink who={who} object={id} scope={session} />
+          </>
+        )
+      }
       actions={
         session &&
         canCall(who.caller, PaymentService.method.recheckChargeSession) && (

@@ -10,6 +10,10 @@ import { CallbackView } from './callback.tsx';
 import { CallbacksView } from './callbacks.tsx';
 import { CustomerView } from './customer.tsx';
 import { CustomersView } from './customers.tsx';
+import { EndpointView } from './events/endpoint.tsx';
+import { EndpointsView } from './events/endpoints.tsx';
+import { EventView } from './events/event.tsx';
+import { EventsView } from './events/events.tsx';
 import { HealthView } from './health.tsx';
 import { LicenseView } from './license.tsx';
 import { LicensesView } from './licenses.tsx';
@@ -31,6 +35,8 @@ const LISTS: Readonly<Record<(typeof NAV_ENTRIES)[number]['path'], (props: WhoPr
   licenses: LicensesView,
   customers: CustomersView,
   apps: AppsView,
+  events: EventsView,
+  endpoints: EndpointsView,
   health: HealthView,
   audit: AuditView,
 };
@@ -40,6 +46,8 @@ const ONES: ReadonlyMap<string, (props: OneProps) => VNode> = new Map([
   ['callbacks', CallbackView],
   ['licenses', LicenseView],
   ['customers', CustomerView],
+  ['events', EventView],
+  ['endpoints', EndpointView],
 ]);
 
 export function View({ who }: WhoProps) {

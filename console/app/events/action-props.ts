@@ -1,0 +1,10 @@
+// What each action on an endpoint gets.
+import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
+import type { SignedIn } from '../signed-in.ts';
+
+export type EndpointActionProps = {
+  readonly who: SignedIn;
+  readonly endpoint: Endpoint;
+  /** Reloads the page. */
+  readonly onDone: () => Promise<void>;
+};

@@ -1,0 +1,63 @@
+// A table of deliveries: their states, their attempts, and what the endpoints answered.
+import type { Delivery } from '../../../gen/hub/event/v1/event_pb.ts';
+import { DeliveryBadge } from '../components/badge.tsx';
+import { type Column, Table } from '../components/table.tsx';
+import { Moment } from '../components/timestamp.tsx';
+
+export type DeliveryTableProps = {
+  readonly caption: string;
+  readonly deliveries: readonly Delivery[];
+  readonly empty: string;
+  /** What each delivery connects: its endpoint or its event. */
+  readonly first: readonly Column<Delivery>[];
+  readonly last?: readonly Column<Delivery>[];
+};
+
+export function DeliveryTable({ caption, deliveries, empty, first, last = [] }: DeliveryTableProps) {
+  return (
+    <Table
+      caption={caption}
+      rows={deliveries}
+      keyOf={({ eventId, endpointId }) => `${eventId} ${endpointId}`}
+      empty={empty}
+      columns={[
+        ...first,
+        { title: 'State', cell: ({ state }) => <DeliveryBadge state={state} /> },
+        { title: 'Attempts', kind: 'number', cell: ({ attempts }) => attempts },
+        {
+          title: 'Last attempt',
+          wide: true,
+          cell: ({ lastAttemptAt }) => lastAttemptAt && <Moment at={lastAttemptAt} />,
+        },
+        {
+          title: 'Next attempt',
+          kind: 'named',
+          cell: ({ nextAttemptAt }) => nextAttemptAt && <Moment at={nextAttemptAt} />,
+        },
+        {
+          title: 'Took',
+          kind: 'number',
+          cell: ({ lastAttemptAt, durationMs }) => lastAttemptAt && `${durationMs} ms`,
+        },
+        { title: 'Answer', kind: 'long', cell: (delivery) => <Answer delivery={delivery} /> },
+        ...last,
+      ]}
+    />
+  );
+}
+
+/** Why the attempt failed, or the status; and the start of the body. */
+export function Answer({ delivery }: { readonly delivery: Delivery }) {
+  const { responseStatus, responseBody, problem } = delivery;
+  return (
+    <>
+      {problem || (responseStatus > 0 && `status ${responseStatus}`)}
+      {responseBody !== '' && (
+        <details>
+          <summary>Start of the answer</summary>
+          <pre>{responseBody}</pre>
+        </details>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,106 @@
+// What the caller may do with an endpoint in its state.
+import { DeliveryState } from '../../../gen/hub/event/v1/event_pb.ts';
+import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
+import { DeliveryBadge } from '../components/badge.tsx';
+import { Confirm } from '../components/confirm.tsx';
+import { canCall } from '../permissions.ts';
+import { go, linkTo } from '../route.ts';
+import type { EndpointActionProps } from './action-props.ts';
+import { EditEndpoint } from './endpoint-form.tsx';
+import { RotateSecret } from './endpoint-secret.tsx';
+
+export function EndpointActions(props: EndpointActionProps) {
+  const { who, endpoint } = props;
+  const { method } = EventService;
+  const may = (name: keyof typeof method): boolean => canCall(who.caller, method[name]);
+  const isDisabled = endpoint.disabledAt !== undefined;
+  return (
+    <>
+      {may('testEndpoint') && <Test {...props} />}
+      {may('updateEndpoint') && <EditEndpoint {...props} />}
+      {may('rotateEndpointSecret') && <RotateSecret {...props} />}
+      {may('disableEndpoint') && !isDisabled && <Disable {...props} />}
+      {may('enableEndpoint') && isDisabled && <Enable {...props} />}
+      {may('removeEndpoint') && <Remove {...props} />}
+    </>
+  );
+}
+
+function Test({ who, endpoint: { endpointId, url } }: EndpointActionProps) {
+  const test = async () => {
+    const { delivery } = await who.hub.events.testEndpoint({ endpointId });
+    if (delivery === undefined) throw new Error('the hub returned no delivery');
+    const { state, responseStatus, responseBody, problem, durationMs } = delivery;
+    const isAnswered = responseStatus > 0;
+    return {
+      announce: state === DeliveryState.DELIVERED ? 'The test succeeded.' : 'The test failed.',
+      show: (
+        <>
+          <p>
+            <DeliveryBadge state={state} />{' '}
+            {isAnswered ? `The endpoint answered with status ${responseStatus}` : problem} after {durationMs}{' '}
+            ms.
+          </p>
+          {isAnswered &&
+            (responseBody === '' ? <p class="muted">The answer is empty.</p> : <pre>{responseBody}</pre>)}
+        </>
+      ),
+    };
+  };
+  return (
+    <Confirm action="Test" question="Send a test event?" run={test}>
+      <p class="value">
+        The hub posts one event of type <code>endpoint.test</code> to <b>{url}</b> at once and shows the
+        answer. A failed test is not repeated, and does not count as a failure of the endpoint.
+      </p>
+    </Confirm>
+  );
+}
+
+function Disable({ who, endpoint: { endpointId }, onDone }: EndpointActionProps) {
+  const disable = async (reason: string): Promise<string> => {
+    await who.hub.events.disableEndpoint({ endpointId, reason });
+    await onDone();
+    return 'The endpoint is disabled.';
+  };
+  return (
+    <Confirm action="Disable" question="Disable this endpoint?" asksReason dangerous run={disable}>
+      <p>
+        The hub stops all deliveries to it. Pending deliveries stay, and go on when you enable it. The hub
+        does not deliver the events until then; you can replay them.
+      </p>
+    </Confirm>
+  );
+}
+
+function Enable({ who, endpoint: { endpointId }, onDone }: EndpointActionProps) {
+  const enable = async (): Promise<string> => {
+    await who.hub.events.enableEndpoint({ endpointId });
+    await onDone();
+    return 'The endpoint is enabled.';
+  };
+  return (
+    <Confirm action="Enable" question="Enable this endpoint?" run={enable}>
+      <p>
+        Pending deliveries go on, and the endpoint receives the events of changes that are made from now on.
+        The hub does not deliver the events of the time in which it was disabled; you can replay them.
+      </p>
+    </Confirm>
+  );
+}
+
+function Remove({ who, endpoint: { endpointId, url } }: EndpointActionProps) {
+  const remove = async (): Promise<string> => {
+    await who.hub.events.removeEndpoint({ endpointId });
+    go(linkTo(['endpoints']));
+    return 'The endpoint is removed.';
+  };
+  return (
+    <Confirm action="Remove" question="Remove this endpoint?" word="REMOVE" dangerous run={remove}>
+      <p class="value">
+        <strong>This cannot be undone.</strong> The hub deletes the secret and the pending deliveries to{' '}
+        <b>{url}</b>. To stop deliveries for a while, disable the endpoint.
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,235 @@
+// Adds and edits an endpoint.
+import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
+import { ShortId } from '../components/id.tsx';
+import { useApps, useSlots } from '../components/scope-filters.ts';
+import { ChecksField, namesText, SwitchField } from '../forms/checks-field.tsx';
+import { DialogForm } from '../forms/dialog-form.tsx';
+import { Effect, TextField } from '../forms/fields.tsx';
+import type { Form, Values } from '../forms/form-state.ts';
+import { readNames } from '../forms/values.ts';
+import type { SignedIn } from '../signed-in.ts';
+import { SecretText } from './endpoint-secret.tsx';
+import { TYPE_CHECKS } from './event-types.ts';
+
+type EndpointKey = 'url' | 'events' | 'apps' | 'slots' | 'includeKeys' | 'description';
+
+const LABELS: Readonly<Record<EndpointKey, string>> = {
+  url: 'URL',
+  events: 'Events',
+  apps: 'Apps',
+  slots: 'Slots',
+  includeKeys: 'License keys',
+  description: 'Description',
+};
+
+type AddProps = {
+  readonly who: SignedIn;
+  /** Reloads the page. */
+  readonly onDone: () => Promise<void>;
+};
+
+export function AddEndpoint({ who, onDone }: AddProps) {
+  const names = useScopeNames(who);
+  return (
+    <DialogForm
+      action="Add endpoint"
+      title="Add an endpoint"
+      submitLabel="Add"
+      wide
+      subject={undefined}
+      initial={() => ({ url: '', events: '', apps: '', slots: '', includeKeys: '', description: '' })}
+      isReady={isComplete}
+      submit={async ({ values }) => {
+        const { endpoint, secret } = await who.hub.events.createEndpoint({ settings: settingsOf(values) });
+        await onDone();
+        return {
+          announce: 'The endpoint is added.',
+          show: (
+            <>
+              <SecretText secret={secret} />
+              <p>
+                Endpoint <ShortId id={endpoint?.endpointId ?? ''} />
+              </p>
+            </>
+          ),
+        };
+      }}
+    >
+      {(form) => (
+        <>
+          <EndpointFields form={form} names={names} />
+          <Effect>
+            <p>
+              {describe(form.values)} The endpoint receives the events of changes that are made from now on.
+              The hub shows the secret that signs deliveries next, once.
+            </p>
+          </Effect>
+        </>
+      )}
+    </DialogForm>
+  );
+}
+
+export function EditEndpoint({ who, endpoint, onDone }: AddProps & { readonly endpoint: Endpoint }) {
+  const names = useScopeNames(who);
+  return (
+    <DialogForm
+      action="Edit"
+      title="Change this endpoint"
+      submitLabel="Change"
+      wide
+      subject={endpoint}
+      initial={endpointValues}
+      isReady={(values, before) => isComplete(values) && changedNames(before, values).length > 0}
+      submit={async ({ values, subject: { endpointId } }) => {
+        await who.hub.events.updateEndpoint({ endpointId, settings: settingsOf(values) });
+        await onDone();
+        return { announce: 'The endpoint is changed.' };
+      }}
+    >
+      {(form, before) => (
+        <>
+          <EndpointFields form={form} names={names} />
+          <EditEffect endpoint={before} values={form.values} />
+        </>
+      )}
+    </DialogForm>
+  );
+}
+
+type ScopeNames = Readonly<Record<'apps' | 'slots', readonly string[]>>;
+
+/** The apps and slots to choose from. The page reads them before the form is opened, so that the form does not jump. */
+function useScopeNames(who: SignedIn): ScopeNames {
+  return { apps: useApps(who).names, slots: useSlots(who).names };
+}
+
+type FieldsProps = { readonly form: Form<EndpointKey>; readonly names: ScopeNames };
+
+function EndpointFields({ form, names }: FieldsProps) {
+  const { apps, slots } = form.values;
+  const choices = { apps: choicesOf(names.apps, apps), slots: choicesOf(names.slots, slots) };
+  return (
+    <>
+      <TextField
+        form={form}
+        name="url"
+        label={LABELS.url}
+        placeholder="https://shop.example/hooks/hub"
+        maxLength={2048}
+        hint="An https URL. Plain http, and addresses of private networks, need HUB_EVENT_ALLOW_NETWORKS."
+        isRequired
+      />
+      <ChecksField form={form} name="events" label={LABELS.events} checks={TYPE_CHECKS} />
+      {(['apps', 'slots'] as const).map(
+        (name) =>
+          choices[name].length > 0 && (
+            <ChecksField
+              key={name}
+              form={form}
+              name={name}
+              label={LABELS[name]}
+              hint="Only events of the chosen apps and slots. Without any, events of all."
+              checks={choices[name]}
+            />
+          ),
+      )}
+      <SwitchField
+        form={form}
+        name="includeKeys"
+        label="Include license keys"
+        hint="In license.issued only. A receiver of a key can activate machines with it."
+      />
+      <TextField form={form} name="description" label={LABELS.description} maxLength={200} />
+    </>
+  );
+}
+
+/** The names to choose from: those that exist, and those that are chosen. */
+function choicesOf(names: readonly string[], chosen: string): { readonly value: string }[] {
+  return [...new Set([...names, ...readNames(chosen)])].map((value) => ({ value }));
+}
+
+type EffectProps = { readonly endpoint: Endpoint; readonly values: Values<EndpointKey> };
+
+function EditEffect({ endpoint, values }: EffectProps) {
+  const before = endpointValues(endpoint);
+  const names = changedNames(endpoint, values);
+  if (names.length === 0) {
+    return (
+      <Effect>
+        <p>Nothing is changed yet.</p>
+      </Effect>
+    );
+  }
+  return (
+    <Effect>
+      <ul>
+        {names.map((name) => (
+          <li key={name}>
+            {LABELS[name]}: {valueText(name, before[name])} → {valueText(name, values[name])}
+          </li>
+        ))}
+      </ul>
+      <p>
+        {describe(values)} This holds for changes that are made from now on.
+        {names.includes('url') && ' Pending deliveries go to the new URL.'}
+      </p>
+    </Effect>
+  );
+}
+
+function valueText(name: EndpointKey, value: string): string {
+  if (name === 'includeKeys') return value === '' ? 'not included' : 'included';
+  if (name === 'apps' || name === 'slots') return readNames(value).join(', ') || 'no limit';
+  return (name === 'events' ? readNames(value).join(', ') : value.trim()) || 'none';
+}
+
+/** What the endpoint receives, in sentences. */
+function describe({ url, events, apps, slots, includeKeys }: Values<EndpointKey>): string {
+  const types = readNames(events);
+  const scopes = [
+    ...readNames(apps).map((app) => `app ${app}`),
+    ...readNames(slots).map((it) => `slot ${it}`),
+  ];
+  const what = types.includes('*') ? 'all events' : types.join(', ') || 'the chosen events';
+  return [
+    `The hub posts ${what}${scopes.length > 0 ? ` of ${scopes.join(', ')}` : ''} to ${url.trim() || 'the URL'}.`,
+    scopes.length > 0 && 'Events without an app and a slot, such as those of customers, are not posted.',
+    includeKeys !== '' && 'Events of issued licenses contain the license keys.',
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+function isComplete({ url, events }: Values<EndpointKey>): boolean {
+  return url.trim() !== '' && readNames(events).length > 0;
+}
+
+function endpointValues(endpoint: Endpoint): Values<EndpointKey> {
+  const { url, events, apps, slots, includeKeys, description } = endpoint;
+  return {
+    url,
+    events: namesText(events),
+    apps: namesText(apps),
+    slots: namesText(slots),
+    includeKeys: includeKeys ? 'yes' : '',
+    description,
+  };
+}
+
+function changedNames(endpoint: Endpoint, values: Values<EndpointKey>): EndpointKey[] {
+  const before = endpointValues(endpoint);
+  return (Object.keys(before) as EndpointKey[]).filter((name) => values[name].trim() !== before[name]);
+}
+
+function settingsOf(values: Values<EndpointKey>) {
+  return {
+    url: values.url.trim(),
+    events: readNames(values.events),
+    apps: readNames(values.apps),
+    slots: readNames(values.slots),
+    includeKeys: values.includeKeys !== '',
+    description: values.description.trim(),
+  };
+}

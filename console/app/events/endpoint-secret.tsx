@@ -1,0 +1,82 @@
+// The secret of an endpoint: shown once, and replaced.
+import { Moment } from '../components/timestamp.tsx';
+import { CopyText } from '../forms/copy-text.tsx';
+import { DialogForm } from '../forms/dialog-form.tsx';
+import { Effect, TextField } from '../forms/fields.tsx';
+import { FieldError } from '../forms/form-errors.ts';
+import { wholeNumber } from '../forms/values.ts';
+import type { EndpointActionProps } from './action-props.ts';
+
+const KEEP_HOURS = '24';
+const MAX_KEEP_HOURS = 168;
+
+export function RotateSecret({ who, endpoint: { endpointId }, onDone }: EndpointActionProps) {
+  const submit = async (keepHours: number) => {
+    const { secret, endpoint } = await who.hub.events.rotateEndpointSecret({ endpointId, keepHours });
+    await onDone();
+    const until = endpoint?.previousSecretUntil;
+    return {
+      announce: 'The endpoint has a new secret.',
+      show: (
+        <>
+          <SecretText secret={secret} />
+          <p>
+            {until ? (
+              <>
+                Deliveries are also signed with the old secret until <Moment at={until} />.
+              </>
+            ) : (
+              'The old secret signs no more.'
+            )}
+          </p>
+        </>
+      ),
+    };
+  };
+  return (
+    <DialogForm
+      action="Rotate secret"
+      title="Replace the secret?"
+      subject={undefined}
+      initial={() => ({ keepHours: KEEP_HOURS })}
+      submit={({ values }) => submit(hoursOf(values.keepHours))}
+    >
+      {(form) => (
+        <>
+          <TextField
+            form={form}
+            name="keepHours"
+            label="Hours that the old secret still signs"
+            hint={`0 to ${MAX_KEEP_HOURS}. With 0, the old secret stops at once.`}
+          />
+          <Effect>
+            <p>
+              The hub shows the new secret next, once. Deliveries carry a signature of each secret until the
+              hours are over, so give the new secret to the receiver within them.
+            </p>
+            <p>An older secret of an earlier rotation stops at once.</p>
+          </Effect>
+        </>
+      )}
+    </DialogForm>
+  );
+}
+
+/** @throws FieldError if it is no number, or too large */
+function hoursOf(text: string): number {
+  const hours = wholeNumber('keepHours', text);
+  if (hours <= MAX_KEEP_HOURS) return hours;
+  throw new FieldError('keepHours', `Enter at most ${MAX_KEEP_HOURS}.`);
+}
+
+export function SecretText({ secret }: { readonly secret: string }) {
+  return (
+    <>
+      <p>
+        This secret signs the deliveries. <strong>The hub does not show it again:</strong> copy it into the
+        settings of the receiver before you close this dialog.
+      </p>
+      <CopyText label="Secret" what="the secret" lines={[secret]} />
+    </>
+  );
+}

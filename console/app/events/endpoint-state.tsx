@@ -1,0 +1,41 @@
+// The state of an endpoint as a badge: enabled, failing, or disabled.
+import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
+import { Badge } from '../components/badge.tsx';
+import { Moment } from '../components/timestamp.tsx';
+
+export function EndpointBadge({ endpoint: { disabledAt, failingSince } }: { readonly endpoint: Endpoint }) {
+  if (disabledAt !== undefined) return <Badge tone="bad">disabled</Badge>;
+  return failingSince === undefined ? <Badge tone="good">enabled</Badge> : <Badge tone="wait">failing</Badge>;
+}
+
+/** The badge, since when, and why. */
+export function EndpointState({ endpoint }: { readonly endpoint: Endpoint }) {
+  const { disabledAt, disabledReason, failingSince } = endpoint;
+  const since = disabledAt ?? failingSince;
+  return (
+    <>
+      <EndpointBadge endpoint={endpoint} />
+      {since && (
+        <>
+          {' since '}
+          <Moment at={since} />
+        </>
+      )}
+      {disabledReason !== '' && <div class="value muted">{disabledReason}</div>}
+    </>
+  );
+}
+
+/** `license.*, seat.activated` */
+export function eventsText({ events }: Pick<Endpoint, 'events'>): string {
+  return events.includes('*') ? 'all events' : events.join(', ');
+}
+
+/** `apps photo-lab, demo; slots store` */
+export function scopeText({ apps, slots }: Pick<Endpoint, 'apps' | 'slots'>): string {
+  const parts = [
+    apps.length > 0 && `apps ${apps.join(', ')}`,
+    slots.length > 0 && `slots ${slots.join(', ')}`,
+  ];
+  return parts.filter(Boolean).join('; ') || 'all';
+}

@@ -1,0 +1,77 @@
+// Delivers an event again, or to an endpoint that did not receive it.
+import type { Endpoint, Event } from '../../../gen/hub/event/v1/event_pb.ts';
+import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
+import { Confirm } from '../components/confirm.tsx';
+import { DialogForm } from '../forms/dialog-form.tsx';
+import { ChoiceField, Effect } from '../forms/fields.tsx';
+import { canCall } from '../permissions.ts';
+import type { SignedIn } from '../signed-in.ts';
+
+type ReplayProps = {
+  readonly who: SignedIn;
+  readonly event: Event;
+  /** Reloads the page. */
+  readonly onDone: () => Promise<void>;
+};
+
+export function mayReplayEvents({ caller }: SignedIn): boolean {
+  return canCall(caller, EventService.method.replayEvent);
+}
+
+/** An endpoint that the event was delivered to, or should have been. */
+export function ReplayEvent({ who, event, endpoint, onDone }: ReplayProps & { readonly endpoint: Endpoint }) {
+  const run = async (): Promise<string> => {
+    await who.hub.events.replayEvent({ eventId: event.eventId, endpointId: endpoint.endpointId });
+    await onDone();
+    return 'The hub delivers the event again.';
+  };
+  return (
+    <Confirm action="Replay" question="Deliver this event again?" run={run}>
+      <p class="value">
+        The hub posts the event to <b>{endpoint.url}</b> at once, with the same event id. {RETRIES}
+      </p>
+      <p>A receiver that remembers the ids of events recognizes the repetition.</p>
+    </Confirm>
+  );
+}
+
+type OtherProps = ReplayProps & {
+  /** Enabled endpoints without a delivery of the event. */
+  readonly endpoints: readonly Endpoint[];
+};
+
+export function ReplayToOther({ who, event, endpoints, onDone }: OtherProps) {
+  return (
+    <DialogForm
+      action="Replay to another endpoint"
+      title="Deliver this event to another endpoint?"
+      submitLabel="Replay"
+      subject={undefined}
+      initial={() => ({ endpointId: endpoints[0]?.endpointId ?? '' })}
+      submit={async ({ values }) => {
+        await who.hub.events.replayEvent({ eventId: event.eventId, endpointId: values.endpointId });
+        await onDone();
+        return { announce: 'The hub delivers the event to this endpoint.' };
+      }}
+    >
+      {(form) => (
+        <>
+          <ChoiceField
+            form={form}
+            name="endpointId"
+            label="Endpoint"
+            choices={endpoints.map(({ endpointId, url }) => [endpointId, url] as const)}
+          />
+          <Effect>
+            <p>
+              The hub posts the event to this endpoint at once, although its types, apps and slots may not
+              include it. {RETRIES}
+            </p>
+          </Effect>
+        </>
+      )}
+    </DialogForm>
+  );
+}
+
+const RETRIES = 'If that fails, the hub tries again over three days.';

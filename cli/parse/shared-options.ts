@@ -42,3 +42,8 @@ export const expiresOption = (
 
 export const credentialsOption = (): Option =>
   new Option('--credentials-file <file>', 'JSON file of the credentials, or - for standard input');
+
+/** Parser of a repeatable option. */
+export function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}

@@ -7,7 +7,7 @@ import { requireField } from '../../connect/require-field.ts';
 import { usageError } from '../../errors/failure.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { parsePair, parseText } from '../../parse/parse-number.ts';
-import { maxOption, yesOption } from '../../parse/shared-options.ts';
+import { collect, maxOption, yesOption } from '../../parse/shared-options.ts';
 import {
   CUSTOMER,
   CUSTOMER_COLUMNS,
@@ -201,8 +201,4 @@ function addEraseVerb(customer: Command, commandContext: CommandContext): void {
       const reply = await customers.eraseCustomer({ customerId });
       await out.record(customerView(requireField(reply.customer, 'customer')), CUSTOMER_FIELDS);
     });
-}
-
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }

@@ -9,7 +9,7 @@ import { PartialFailure } from '../../errors/failure.ts';
 import { list } from '../../output/json-schema.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { timestampOf } from '../../parse/parse-time.ts';
-import { expiresOption, maxOption, yesOption } from '../../parse/shared-options.ts';
+import { collect, expiresOption, maxOption, yesOption } from '../../parse/shared-options.ts';
 import {
   CREATED_TOKEN,
   CREATED_TOKEN_FIELDS,
@@ -116,8 +116,4 @@ export function registerToken(program: Command, commandContext: CommandContext):
       const reply = await tokens.revokeToken({ tokenId });
       await out.record(tokenView(requireField(reply.serviceToken, 'token')), TOKEN_FIELDS);
     });
-}
-
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }

@@ -6,7 +6,9 @@ import { EXIT } from '../errors/failure.ts';
 
 /** A restart or a failover of the database takes less. */
 const GIVE_UP_AFTER_MS = 5 * 60_000;
-const PAUSE_MS = 1_000;
+/** The first pause; each next one is twice as long, up to the last one. */
+const FIRST_PAUSE_MS = 1_000;
+const LAST_PAUSE_MS = 8_000;
 /** Codes of temporary failures. */
 const PASSING = ['unavailable', 'overloaded', 'aborted', 'resource_exhausted'];
 
@@ -25,10 +27,12 @@ export function retryWhileDown(
 ): RetryWhileDown {
   let works = false;
   let awaySince: number | undefined;
+  let pauseMs = FIRST_PAUSE_MS;
   const answered = (): void => {
     works = true;
     if (awaySince !== undefined) onTrouble(undefined);
     awaySince = undefined;
+    pauseMs = FIRST_PAUSE_MS;
   };
   return async (call) => {
     for (;;) {
@@ -44,7 +48,8 @@ export function retryWhileDown(
         if (!works || !isPassing || isTooLong) throw error;
         if (awaySince === undefined) onTrouble(`${message.replace(/\.( .*|$)/s, '')}: trying again.`);
         awaySince ??= performance.now();
-        await setTimeout(PAUSE_MS);
+        await setTimeout(pauseMs);
+        pauseMs = Math.min(2 * pauseMs, LAST_PAUSE_MS);
       }
     }
   };

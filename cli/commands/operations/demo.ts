@@ -24,10 +24,12 @@ export function registerDemo(program: Command, commandContext: CommandContext): 
       parsePort,
     )
     .action(async (flags) => {
-      // Log only errors, so that the printed commands stay readable.
       const settings = readSettings(flags, {
+        // Log only errors, so that the printed commands stay readable.
         HUB_LOG_LEVEL: 'error',
         HUB_DRAIN_SECONDS: '0',
+        // Receivers of events run on this machine too.
+        HUB_EVENT_ALLOW_NETWORKS: '127.0.0.0/8,::1/128',
         ...process.env,
       });
       if (settings.role !== 'all') throw usageError('HUB_ROLE: the demo runs in the role all');

@@ -6,6 +6,8 @@ import { readChainKey } from '../../core/audit/chain-key.ts';
 import { ChainStopped } from '../../core/audit/chain-stopped.ts';
 import { requireRecordedHead } from '../../core/audit/head.ts';
 import { readUnlinkedQueue } from '../../core/audit/unlinked-entries.ts';
+import { sealedFor as endpointSecretSealedFor } from '../../core/event/endpoint/secrets.ts';
+import { formatId } from '../../core/ids.ts';
 import { keySecretSealedFor } from '../../core/license/keys/key-secrets.ts';
 import { sealedFor as signingKeySealedFor } from '../../core/license/keys/signing.ts';
 import { QUEUE } from '../../core/payment/callbacks/job-queue.ts';
@@ -54,6 +56,7 @@ export async function checkDatabase(settings: Settings, dataDir: string, keys: K
         await checkAuditLog(db, keys),
         await checkCallbacks(db),
         await checkDuplicates(db),
+        await checkDisabledEndpoints(db),
         await checkBacklog(db),
       ];
     });
@@ -93,6 +96,12 @@ const SEALED = [
     check: 'credentials',
     rows: 'select id, sealed_credentials as sealed from slot',
     about: credentialsSealedFor,
+  },
+  {
+    check: 'endpoint secrets',
+    rows: `select id, sealed from event_endpoint, unnest(array[sealed_secret, sealed_previous_secret]) as sealed
+           where sealed is not null`,
+    about: endpointSecretSealedFor,
   },
 ];
 
@@ -200,4 +209,25 @@ async function checkDuplicates(db: Database): Promise<CheckResult> {
     `${open} ${open === 1 ? 'is' : 'are'} open: the session was paid by another payment`,
     'see hubctl session list-duplicates: refund each, then hubctl session resolve-duplicate',
   );
+}
+
+/** Endpoints that the hub itself disabled: their receivers miss every event. */
+async function checkDisabledEndpoints({ pool }: Database): Promise<CheckResult> {
+  const check = 'disabled endpoints';
+  const { rows } = await pool.query<{ id: string }>(
+    'select id from event_endpoint where removed_at is null and disabled_at is not null',
+  );
+  const ids = rows.map(({ id }) => formatId('whe', id));
+  // audit_entry_subject_idx; the last change of a disabled endpoint's state disabled it.
+  const { rows: byHub } = await pool.query<{ subject: string }>(
+    `select subject from (
+       select distinct on (subject) subject, actor_kind from audit_entry
+       where subject = any($1) and action = 'endpoint.disable' order by subject, id desc
+     ) last where actor_kind = 'hub' order by subject`,
+    [ids],
+  );
+  if (byHub.length === 0) return ok(check, 'none by the hub');
+  const names = byHub.map(({ subject }) => subject).join(', ');
+  const remedy = 'correct the receiver, run hubctl endpoint test, then hubctl endpoint enable';
+  return warning(check, `the hub disabled ${names}, because deliveries failed`, remedy);
 }

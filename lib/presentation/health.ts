@@ -151,6 +151,36 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
+    check: 'events',
+    well: 'are numbered and delivered on time',
+    trouble: ({ extreme }) => {
+      const unnumbered = Math.round(extreme('max', 'hub_events_unnumbered_age_seconds') ?? 0);
+      if (unnumbered > 60)
+        return failure(
+          `an event has been waiting for its number for ${unnumbered} s`,
+          'look in the log for why the task event_sequencer fails',
+        );
+      const overdue = Math.round(extreme('max', 'hub_event_deliveries_overdue_seconds') ?? 0);
+      if (overdue <= 300) return undefined;
+      return warning(
+        `a delivery is ${overdue} s late`,
+        'look in the log for why the task event_deliveries fails; a slow endpoint delays only its own deliveries',
+      );
+    },
+  },
+  {
+    check: 'endpoints',
+    well: 'answer, or there are none',
+    trouble: ({ extreme }) => {
+      const failing = extreme('max', 'hub_event_endpoints', { state: 'failing' }) ?? 0;
+      if (failing === 0) return undefined;
+      return warning(
+        `${failing} of ${failing + (extreme('max', 'hub_event_endpoints', { state: 'enabled' }) ?? 0)} fail`,
+        'see hubctl endpoint list, and hubctl endpoint show for the problem of each; after three days the hub disables it',
+      );
+    },
+  },
+  {
     check: 'partitions',
     well: 'the partitions of the next month exist',
     trouble: ({ extreme }) =>

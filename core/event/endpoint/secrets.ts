@@ -18,7 +18,8 @@ export type EndpointSecrets = {
   open(endpoint: Sealed, now: Date): readonly Secret<string>[];
 };
 
-const sealedFor = (id: string): string => `event_endpoint:${id}`;
+/** The context of sealing: a secret of one endpoint cannot be opened as that of another. @param id UUID */
+export const sealedFor = (id: string): string => `event_endpoint:${id}`;
 
 /** Sealed columns, to re-seal when the master key is rotated. */
 export const ENDPOINT_SECRETS: readonly SealedColumn[] = ['sealed_secret', 'sealed_previous_secret'].map(

@@ -14,10 +14,12 @@ import pg from 'pg';
 import { runChecks } from '../../../cli/doctor/checks.ts';
 import { createProgram } from '../../../cli/program.ts';
 import type { CheckResult } from '../../../cli/views/operations/check-result.ts';
+import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
-import { createApp } from '../../support/hub/license.ts';
+import { createApp, issueLicense } from '../../support/hub/license.ts';
+import { startWebhookReceiver } from '../../support/network/webhook-receiver.ts';
 import { createDatabase, query } from '../../support/postgres/databases.ts';
 import { requireRedis } from '../../support/redis/redis.ts';
 import { until } from '../../support/until.ts';
@@ -39,6 +41,8 @@ const OF_A_RUNNING_HUB = [
   'sweep: ok',
   'held payments: ok',
   'strays: ok',
+  'events: ok',
+  'endpoints: ok',
   'partitions: ok',
   'audit chain: ok',
   'clock of the hub: ok',
@@ -51,7 +55,7 @@ describe('hubctl doctor', function () {
   let scratch: string;
   before(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'hub-test-'));
-    hub = await startHub();
+    hub = await startHub({ settings: { eventAllowNetworks: ['127.0.0.0/8'] } });
     await createApp(hub.admin); // with a signing key
     await createClient(PaymentAdminService, hub.transport).addSlot({
       name: 'main',
@@ -118,9 +122,11 @@ describe('hubctl doctor', function () {
       'signing keys: ok',
       'key secrets: ok',
       'credentials: ok',
+      'endpoint secrets: ok',
       'audit log: ok',
       'callbacks: ok',
       'duplicate payments: ok',
+      'disabled endpoints: ok',
       'backlog: ok',
       'Redis: skipped',
       'hub: ok',
@@ -134,7 +140,7 @@ describe('hubctl doctor', function () {
       hubctlHere(['doctor'], env),
       hubctlHere(['doctor', '--output', 'json'], env),
     ]);
-    expect(words).to.include({ code: 1, stderr: 'hubctl: 1 of 19 checks failed.\n' });
+    expect(words).to.include({ code: 1, stderr: 'hubctl: 1 of 21 checks failed.\n' });
     expect(words.stdout).to.match(/^database +failed .*ECONNREFUSED.*Remedy: start it/m);
     expect(json.code).to.equal(1);
     expect(JSON.parse(json.stderr).error.code).to.equal('unhealthy');
@@ -167,7 +173,12 @@ describe('hubctl doctor', function () {
   it('reports a master key of another database', async () => {
     const key = randomBytes(32).toString('base64');
     const findings = await look({ HUB_MASTER_KEY: key });
-    expect(failures(findings)).to.deep.equal(['signing keys', 'key secrets', 'credentials']);
+    expect(failures(findings)).to.deep.equal([
+      'signing keys',
+      'key secrets',
+      'credentials',
+      'endpoint secrets',
+    ]);
     expect(JSON.stringify(findings)).not.to.contain(key);
     const none = await look({}, { dataDir: scratch, server: hub.rpcUrl, token: hub.token });
     expect(failures(none)).to.deep.equal(['signing keys', 'credentials']);
@@ -253,6 +264,40 @@ describe('hubctl doctor', function () {
     expect(remedy).to.contain('hubctl session resolve-duplicate');
     await query(hub.databaseUrl, 'update duplicate_payment set resolved_at = now()');
     expect(only(await look(), 'duplicate payments').state).to.equal('ok');
+  });
+
+  it('warns of endpoints that fail and of those that the hub has disabled', async () => {
+    const receiver = await startWebhookReceiver();
+    const events = createClient(EventService, hub.transport);
+    const settings = { url: receiver.url, events: ['license.*'] };
+    const endpointIds: string[] = [];
+    for (let count = 0; count < 2; count++) {
+      const { endpoint } = await events.createEndpoint({ settings });
+      endpointIds.push(endpoint?.endpointId ?? '');
+    }
+    const [byOperator = '', byHub = ''] = endpointIds;
+    await events.disableEndpoint({ endpointId: byOperator, reason: 'the shop moves' });
+    expect(only(await look(), 'disabled endpoints').state).to.equal('ok');
+
+    receiver.answer = () => 500;
+    await issueLicense(hub.admin);
+    await until(
+      async () => only(await look(), 'endpoints').detail === '1 of 1 fail',
+      'the endpoint fails',
+      30_000,
+    );
+    receiver.answer = () => 410;
+    const { events: found } = await events.listEvents({ types: ['license.issued'], pageSize: 1 });
+    await events.replayEvent({ eventId: found[0]?.eventId ?? '', endpointId: byHub });
+    await until(async () => only(await look(), 'disabled endpoints').state === 'warning', 'it is disabled');
+    const { detail, remedy } = only(await look(), 'disabled endpoints');
+    expect(detail).to.equal(`the hub disabled ${byHub}, because deliveries failed`);
+    expect(remedy).to.contain('hubctl endpoint enable');
+    for (const endpointId of endpointIds) await events.removeEndpoint({ endpointId });
+    expect(only(await look(), 'disabled endpoints').state).to.equal('ok');
+    // The hub caches its metrics for some seconds.
+    await until(async () => only(await look(), 'endpoints').state === 'ok', 'none fails', 30_000);
+    await receiver.close();
   });
 
   it('reports how many callbacks wait and for how long, and warns if it is too long', async () => {

@@ -153,6 +153,25 @@ describe('the health of a running hub', () => {
       'strays failed: a stray callback has been waiting for 90 s',
     ],
     [
+      'an event has no number',
+      [['hub_events_unnumbered_age_seconds', 90.2]],
+      'events failed: an event has been waiting for its number for 90 s',
+    ],
+    [
+      'deliveries are late',
+      [['hub_event_deliveries_overdue_seconds', 400]],
+      'events warning: a delivery is 400 s late',
+    ],
+    [
+      'an endpoint fails',
+      [
+        ['hub_event_endpoints', 4, { state: 'enabled' }],
+        ['hub_event_endpoints', 1, { state: 'failing' }],
+        ['hub_event_endpoints', 7, { state: 'disabled' }],
+      ],
+      'endpoints warning: 1 of 5 fail',
+    ],
+    [
       'partitions are missing',
       [['hub_partition_months_ahead', 0]],
       'partitions warning: the partitions of the next month are missing',
@@ -208,6 +227,11 @@ describe('the health of a running hub', () => {
       ['hub_task_last_success_timestamp_seconds', now - 80_000, { task: 'partitions' }],
       ['hub_sweep_overdue_seconds', 600, { slot: 'a' }],
       ['hub_callbacks_oldest_stray_seconds', 60],
+      ['hub_events_unnumbered_age_seconds', 60],
+      ['hub_event_deliveries_overdue_seconds', 300],
+      ['hub_event_endpoints', 4, { state: 'enabled' }],
+      ['hub_event_endpoints', 0, { state: 'failing' }],
+      ['hub_event_endpoints', 2, { state: 'disabled' }],
       ['hub_partition_months_ahead', 1],
       ['hub_audit_unlinked_entries', 5_000],
       ['hub_rpc_certificate_expires_timestamp_seconds', now + 15 * 86_400],

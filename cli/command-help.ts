@@ -19,7 +19,13 @@ export type Prints =
   | { readonly other: string };
 
 /** The heading that lists the commands. */
-export type Group = 'Running a hub:' | 'Licenses:' | 'Payments:' | 'Administration:' | 'hubctl itself:';
+export type Group =
+  | 'Running a hub:'
+  | 'Licenses:'
+  | 'Payments:'
+  | 'Events:'
+  | 'Administration:'
+  | 'hubctl itself:';
 
 const manuals = new WeakMap<Command, VerbManual>();
 

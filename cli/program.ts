@@ -2,6 +2,8 @@
 import { Command, Help } from 'commander';
 import { type CommandContext, createCommandContext } from './command-context.ts';
 import { manualText } from './command-help.ts';
+import { registerEndpoint } from './commands/events/endpoint.ts';
+import { registerEvent } from './commands/events/event.ts';
 import { registerApp } from './commands/licensing/app.ts';
 import { registerCustomer } from './commands/licensing/customer.ts';
 import { registerKey } from './commands/licensing/key.ts';
@@ -94,6 +96,8 @@ export function createProgram(streams: Streams): Program {
   registerCallback(program, commandContext);
   registerFee(program, commandContext);
   registerUsage(program, commandContext);
+  registerEndpoint(program, commandContext);
+  registerEvent(program, commandContext);
   registerAudit(program, commandContext);
   registerToken(program, commandContext);
   registerRetention(program, commandContext);

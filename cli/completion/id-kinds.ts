@@ -12,6 +12,8 @@ const KINDS: Readonly<Record<string, readonly [noun: string, command: string]>> 
   cus: ['a customer', 'customer show'],
   tok: ['a service token', 'token list'],
   ksec: ['a key secret', 'key list-secrets'],
+  whe: ['an endpoint', 'endpoint show'],
+  evt: ['an event', 'event show'],
 };
 
 const PREFIX_OF_FIELD: Readonly<Record<string, string>> = {
@@ -23,6 +25,8 @@ const PREFIX_OF_FIELD: Readonly<Record<string, string>> = {
   feeRuleId: 'fee',
   customerId: 'cus',
   tokenId: 'tok',
+  endpointId: 'whe',
+  eventId: 'evt',
 };
 
 /** By field that takes a name: the command that lists these names. */

@@ -20,6 +20,7 @@ const SERVICES = {
     (await import('../../gen/hub/license/v1/license_admin_service_pb.ts')).LicenseAdminService,
   audit: async () => (await import('../../gen/hub/access/v1/audit_service_pb.ts')).AuditService,
   customers: async () => (await import('../../gen/hub/customer/v1/customer_service_pb.ts')).CustomerService,
+  events: async () => (await import('../../gen/hub/event/v1/event_service_pb.ts')).EventService,
   metrics: async () => (await import('../../gen/hub/metrics/v1/metrics_service_pb.ts')).MetricsService,
   payments: async () => (await import('../../gen/hub/payment/v1/payment_service_pb.ts')).PaymentService,
   paymentAdmin: async () =>

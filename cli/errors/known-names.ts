@@ -1,8 +1,11 @@
 // Looks up existing names and ids by kind, for completion and for suggestions.
 
+import { EVENT_TYPES } from '../../lib/presentation/event-types.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { Hub } from '../connect/connection.ts';
 import { contextsFile, LOCAL, readContexts } from '../connect/stored-contexts.ts';
+import { endpointView } from '../views/events/endpoint.ts';
+import { eventView } from '../views/events/event.ts';
 import { appView } from '../views/licensing/app.ts';
 import { type LicenseView, licenseView } from '../views/licensing/license.ts';
 import { profileView } from '../views/licensing/profile.ts';
@@ -147,6 +150,29 @@ const SOURCES: Readonly<Record<string, Source>> = {
     const { customers } = await hub('customers');
     const reply = await customers.listCustomers(PAGE, CALL);
     return reply.customers.map(({ customerId, name }) => ({ value: customerId, about: name || 'erased' }));
+  },
+  endpointId: async (hub, { command }) => {
+    const { events } = await hub('events');
+    const { endpoints } = await events.listEndpoints({}, CALL);
+    const disabled = { 'endpoint enable': true, 'endpoint disable': false, 'event replay': false }[command];
+    return endpoints
+      .map(endpointView)
+      .filter(({ disabledAt }) => disabled === undefined || disabled === (disabledAt !== undefined))
+      .map((endpoint) => ({ value: endpoint.endpointId, about: endpoint.url }));
+  },
+  eventId: async (hub) => {
+    const { events } = await hub('events');
+    const { events: found } = await events.listEvents(PAGE, CALL);
+    return found
+      .map(eventView)
+      .map(({ eventId, type, object }) => ({ value: eventId, about: `${type}, ${object}` }));
+  },
+  pattern: async () => {
+    const kinds = [...new Set(Object.keys(EVENT_TYPES).map((type) => type.split('.')[0]))];
+    return [
+      ...kinds.map((kind) => ({ value: `${kind}.*`, about: `All events of a ${kind}.` })),
+      ...Object.entries(EVENT_TYPES).map(([value, about]) => ({ value, about })),
+    ];
   },
   tokenId: async (hub) => {
     const { tokens } = await hub('tokens');

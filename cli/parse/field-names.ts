@@ -92,4 +92,7 @@ const TYPED_AS: Readonly<Record<string, string>> = {
   validFrom: 'from',
   validTo: 'to',
   afterSeq: 'after',
+  endpointId: 'endpoint',
+  events: 'event',
+  types: 'type',
 };

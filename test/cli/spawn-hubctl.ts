@@ -52,6 +52,25 @@ export function environmentOf(env: Record<string, string>): Record<string, strin
   };
 }
 
+export type Printing = {
+  readonly child: ChildProcess;
+  /** What it has printed so far. */
+  readonly printed: { readonly stdout: string; readonly stderr: string };
+  readonly end: Promise<Result>;
+};
+
+/** Starts hubctl, and collects what it prints while it runs. */
+export function startPrinting(args: readonly string[], env: Record<string, string> = {}): Printing {
+  const child = start(args, env);
+  const printed = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.on('data', (chunk: Buffer) => {
+      printed[name] += chunk;
+    });
+  }
+  return { child, printed, end: ended(child) };
+}
+
 /** Runs hubctl to its end. */
 export async function hubctl(args: readonly string[], env: Record<string, string> = {}): Promise<Result> {
   return ended(start(args, env));

@@ -4,10 +4,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
+import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { complete } from '../../../cli/completion/complete.ts';
 import { printCandidates } from '../../../cli/completion/print-candidates.ts';
 import { createProgram } from '../../../cli/program.ts';
+import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import type { TestHub } from '../../support/hub/hub.ts';
 import { createSession, type Payments, startPayments } from '../../support/hub/payment.ts';
 import { until } from '../../support/until.ts';
@@ -125,6 +127,9 @@ describe('completion with a hub', function () {
     const { sessionId } = await createSession(payments, 'gateway_one');
     const callback = await fetch(`${hub.gatewayUrl}/v1/webhooks/gateway_two?paymentID=none&status=cancel`);
     expect(callback.status).to.equal(200);
+    const settings = { url: 'https://shop.example/hub', events: ['endpoint.disabled'] };
+    const { endpoint } = await createClient(EventService, hub.transport).createEndpoint({ settings });
+    const endpointId = endpoint?.endpointId ?? '';
     await payments.admin.addFeeRule({ rule: { name: 'processing', basisPoints: 150 } });
     const keys = (await admin.getApp({ app: 'photo-lab' })).app?.signingKeys.map(({ kid }) => kid);
 
@@ -143,6 +148,10 @@ describe('completion with a hub', function () {
       ['callback list --gateway gateway_o', ['gateway_one']],
       ['fee retire', [/^fee_/]],
       ['token revoke', [/^tok_/]],
+      ['endpoint disable', [endpointId]],
+      ['endpoint enable', []],
+      ['event list --type seat.', ['seat.*', 'seat.activated', 'seat.released']],
+      ['event replay evt_1 --endpoint', [endpointId]],
     ];
     const matches = (names: readonly string[], expected: readonly (string | RegExp)[]) =>
       names.length === expected.length &&
@@ -150,7 +159,7 @@ describe('completion with a hub', function () {
         names.some((name) => (typeof each === 'string' ? name === each : each.test(name))),
       );
     for (const [line, expected] of cases) {
-      const words = /show p$|gateway_o$/.test(line) ? line.split(' ') : [...line.split(' '), ''];
+      const words = /show p$|gateway_o$|seat\.$/.test(line) ? line.split(' ') : [...line.split(' '), ''];
       let names: readonly string[] = [];
       const isRight = async () => {
         names = await offeredHere(words);

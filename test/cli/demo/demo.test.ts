@@ -11,6 +11,7 @@ import type { DemoReport } from '../../../cli/views/operations/demo.ts';
 import { freePort } from '../../../core/storage/embedded-postgres/free-port.ts';
 import { discard, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
 import { activate, checkStatus, post } from '../../support/network/rest.ts';
+import { startWebhookReceiver } from '../../support/network/webhook-receiver.ts';
 import { createDatabase, query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { expectPrinted } from '../expect-schema.ts';
@@ -134,6 +135,10 @@ describe('hubctl demo', function () {
       const { stdout } = await hubctlHere(['session', 'inspect', sessionId, '--output', 'json'], env);
       expect(JSON.parse(stdout).fees).to.have.length(1).and.have.nested.property('[0].amount', '1.50');
     }
+    const receiver = await startWebhookReceiver();
+    const add = ['endpoint', 'add', '--url', receiver.url, '--event', '*', '--output', 'json'];
+    const { endpointId } = JSON.parse((await hubctlHere(add, env)).stdout);
+    expect(await hubctlHere(['endpoint', 'test', endpointId], env)).to.include({ code: 0, stderr: '' });
     await first.interrupt();
 
     const port = new URL(simulator).port;
@@ -142,7 +147,7 @@ describe('hubctl demo', function () {
     await again.interrupt();
     const blocker = createServer().listen(Number(port), '127.0.0.1');
     await once(blocker, 'listening');
-    const elsewhere = await startJson(words, database);
+    const elsewhere = await startJson(words, { ...database, HUB_EVENT_ALLOW_NETWORKS: '10.0.0.0/8' });
     blocker.close();
     const other = new URL(elsewhere.report.simulator).port;
     expect(other).not.to.equal(port);
@@ -150,6 +155,11 @@ describe('hubctl demo', function () {
       gateway_one: `demo-one-${other}`,
       gateway_two: `demo-two-${other}`,
     });
+    const elsewhereEnv = { HUBCTL_SERVER: elsewhere.report.rpc, HUBCTL_TOKEN: elsewhere.report.token };
+    const refused = await hubctlHere(['endpoint', 'test', endpointId], elsewhereEnv);
+    expect(refused.code).to.equal(1);
+    expect(refused.stderr).to.contain('is not a public address');
+    await receiver.close();
     expect((await elsewhere.interrupt())[0]).to.equal(0);
   });
 

@@ -16,6 +16,7 @@ import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
+import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { MetricsService } from '../../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import {
@@ -66,6 +67,7 @@ function contextOver(page: Page, isTTY = false) {
     admin: createClient(LicenseAdminService, transport),
     audit: createClient(AuditService, transport),
     customers: createClient(CustomerService, transport),
+    events: createClient(EventService, transport),
     metrics: createClient(MetricsService, transport),
     payments: createClient(PaymentService, transport),
     paymentAdmin: createClient(PaymentAdminService, transport),

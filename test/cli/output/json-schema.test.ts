@@ -16,7 +16,7 @@ import { runHere } from '../run-here.ts';
 /** Those that run a hub or work on its database are held to their shapes in tests of their own. */
 const ELSEWHERE = [
   ...['demo', 'simulate', 'doctor', 'top', 'backup create', 'backup verify', 'backup restore'],
-  ...['migration apply', 'migration list', 'session watch'],
+  ...['migration apply', 'migration list', 'session watch', 'event tail', 'event listen'],
   ...['add', 'list', 'use', 'show', 'check', 'remove'].map((verb) => `context ${verb}`),
 ];
 
@@ -27,7 +27,10 @@ describe('the JSON of hubctl', function () {
   const held = new Set<string>();
 
   before(async () => {
-    [hub, simulator] = await Promise.all([startHub(), startSimulator({ port: 0 })]);
+    [hub, simulator] = await Promise.all([
+      startHub({ settings: { eventAllowNetworks: ['127.0.0.0/8'] } }),
+      startSimulator({ port: 0 }),
+    ]);
   });
   after(async () => {
     await hub?.stop();
@@ -175,6 +178,32 @@ describe('the JSON of hubctl', function () {
     await simulator.pay(ref);
     await until(async () => (await json('session list --held')).length === 1, 'it is held');
     await json(`session release ${risky} --reason known --yes`);
+  });
+
+  it('matches the manual for events', async () => {
+    const url = 'https://127.0.0.1:1/hook'; // nothing listens there
+    const { endpointId } = await json(`endpoint add --url ${url} --event seat.* --description shop`);
+    await json(`endpoint update ${endpointId} --event seat.* --event customer.*`);
+    await json('customer create --name Alan');
+    const eventId = async () => (await json('event list --type customer.created --max 1')).events[0]?.eventId;
+    await until(async () => (await eventId()) !== undefined, 'the event is numbered');
+    await json(`event show ${await eventId()}`);
+    await json(`event replay ${await eventId()} --endpoint ${endpointId}`);
+    await json('event list --out', join(hub.dataDir, 'events.csv'));
+    const lastDelivery = async () => (await json(`endpoint show ${endpointId}`)).deliveries[0];
+    await until(async () => (await lastDelivery())?.attempts === 1, 'the delivery has failed');
+    expect(await lastDelivery())
+      .to.include({ state: 'pending' })
+      .and.have.property('problem');
+    await json('endpoint list');
+    await json(`endpoint rotate-secret ${endpointId}`);
+    await json(`endpoint disable ${endpointId} --reason moved --yes`);
+    await json(`endpoint enable ${endpointId}`);
+    const { code, stdout } = await runHere(['endpoint', 'test', endpointId, '--output', 'json'], hub);
+    expect(code).to.equal(1);
+    expectPrinted('endpoint test', JSON.parse(stdout));
+    held.add('endpoint test');
+    await json(`endpoint remove ${endpointId} --yes`);
   });
 
   it('matches the manual for administration', async () => {

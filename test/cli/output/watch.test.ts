@@ -11,7 +11,7 @@ import { createSession, type Payments, pay, startPayments } from '../../support/
 import { startTcpProxy, type TcpProxy } from '../../support/network/tcp-proxy.ts';
 import { until } from '../../support/until.ts';
 import { expectPrinted } from '../expect-schema.ts';
-import { ended, start } from '../spawn-hubctl.ts';
+import { startPrinting } from '../spawn-hubctl.ts';
 
 type Item = { readonly id: string; readonly state: string };
 const COLUMNS: readonly Column<Item>[] = [
@@ -87,15 +87,9 @@ describe('watching a hub', function () {
   });
 
   const watch = (...words: string[]) => {
-    const child = start(words, { HUBCTL_SERVER: proxy.url, HUBCTL_TOKEN: payments.hub.token });
-    running.add(child);
-    const printed = { stdout: '', stderr: '' };
-    for (const name of ['stdout', 'stderr'] as const) {
-      child[name]?.on('data', (chunk: Buffer) => {
-        printed[name] += chunk;
-      });
-    }
-    return { child, printed, end: ended(child) };
+    const started = startPrinting(words, { HUBCTL_SERVER: proxy.url, HUBCTL_TOKEN: payments.hub.token });
+    running.add(started.child);
+    return started;
   };
 
   it('continues after an outage of the hub, and ends quietly with Ctrl-C', async () => {

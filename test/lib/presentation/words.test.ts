@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
 import { ActorKind } from '../../../gen/hub/access/v1/audit_service_pb.ts';
+import { DeliveryState } from '../../../gen/hub/event/v1/event_pb.ts';
 import {
   CallbackState,
   ChargeStatus,
@@ -12,6 +13,7 @@ import {
   ACTOR_KINDS,
   CALLBACK_STATES,
   CHARGE_STATUSES,
+  DELIVERY_STATES,
   FEE_RULE_STATES,
   nameOf,
   numberOf,
@@ -36,6 +38,7 @@ describe('the names of enum values', () => {
     expect(CALLBACK_STATES).to.deep.equal(namesOf(CallbackState));
     expect(FEE_RULE_STATES).to.deep.equal(namesOf(FeeRuleState));
     expect(USAGE_KINDS).to.deep.equal(namesOf(UsageLogKind));
+    expect(DELIVERY_STATES).to.deep.equal(namesOf(DeliveryState));
   });
 
   it('are unknown for the numbers of newer hubs', () => {

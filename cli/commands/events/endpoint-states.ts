@@ -1,0 +1,86 @@
+// hubctl endpoint disable, enable, remove.
+import type { Command } from 'commander';
+import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { addVerb } from '../../command-help.ts';
+import { requireField } from '../../connect/require-field.ts';
+import { requireYes } from '../../parse/confirm.ts';
+import { yesOption } from '../../parse/shared-options.ts';
+import { ENDPOINT, ENDPOINT_FIELDS, endpointView, REMOVED_ENDPOINT } from '../../views/events/endpoint.ts';
+
+const EXAMPLE_ID = 'whe_01k8e7qk3vf2tb5s0w9m4x6ydz';
+
+export function addDisableVerb(endpoint: Command, commandContext: CommandContext): void {
+  addVerb(endpoint, 'disable', {
+    summary: 'stop all deliveries to an endpoint',
+    description:
+      'Stops all deliveries to an endpoint. It does not receive events of changes that are made while it is disabled. Pending deliveries continue when it is enabled. Asks for confirmation; without a terminal it requires --yes.',
+    examples: [`hubctl endpoint disable ${EXAMPLE_ID} --reason "the shop moves" --yes`],
+    prints: { document: ENDPOINT },
+  })
+    .argument('<endpointId>', 'the endpoint, whe_…')
+    .requiredOption('--reason <text>', 'reason, kept in the audit log')
+    .addOption(yesOption())
+    .action(async (endpointId: string, { reason, yes }: { reason: string; yes?: true }) => {
+      const question = async () =>
+        `Disable ${await nameOf(commandContext, endpointId)}? It misses the events until it is enabled.`;
+      await requireYes(commandContext, {
+        yes,
+        verb: 'disable',
+        question,
+        otherwise: 'Nothing was disabled.',
+      });
+      const { events } = await commandContext.hub('events');
+      await printEndpoint(commandContext, await events.disableEndpoint({ endpointId, reason }));
+    });
+}
+
+export function addEnableVerb(endpoint: Command, commandContext: CommandContext): void {
+  addVerb(endpoint, 'enable', {
+    summary: 'enable a disabled endpoint',
+    description:
+      'Enables an endpoint for the events of changes that are made from now on, and continues its pending deliveries. `hubctl event replay` delivers a missed event.',
+    examples: [`hubctl endpoint enable ${EXAMPLE_ID}`],
+    prints: { document: ENDPOINT },
+  })
+    .argument('<endpointId>', 'the endpoint, whe_…')
+    .action(async (endpointId: string) => {
+      const { events } = await commandContext.hub('events');
+      await printEndpoint(commandContext, await events.enableEndpoint({ endpointId }));
+    });
+}
+
+export function addRemoveVerb(endpoint: Command, commandContext: CommandContext): void {
+  const { out } = commandContext;
+  addVerb(endpoint, 'remove', {
+    summary: 'remove an endpoint',
+    description:
+      'Removes an endpoint with its secret and its pending deliveries. This cannot be undone. Asks for confirmation; without a terminal it requires --yes.',
+    examples: [`hubctl endpoint remove ${EXAMPLE_ID} --yes`],
+    prints: { document: REMOVED_ENDPOINT },
+  })
+    .argument('<endpointId>', 'the endpoint, whe_…')
+    .addOption(yesOption())
+    .action(async (endpointId: string, { yes }: { yes?: true }) => {
+      const question = async () =>
+        `Remove ${await nameOf(commandContext, endpointId)}, with its pending deliveries? This cannot be undone.`;
+      await requireYes(commandContext, { yes, verb: 'remove', question, otherwise: 'Nothing was removed.' });
+      const { events } = await commandContext.hub('events');
+      await events.removeEndpoint({ endpointId });
+      await out.record({ endpointId }, [{ title: 'Removed', cell: (item) => item.endpointId }]);
+    });
+}
+
+/** `the endpoint whe_… (https://shop.example/hub)` */
+async function nameOf({ hub }: CommandContext, endpointId: string): Promise<string> {
+  const { events } = await hub('events');
+  const { url } = requireField((await events.getEndpoint({ endpointId })).endpoint, 'endpoint');
+  return `the endpoint ${endpointId} (${url})`;
+}
+
+async function printEndpoint(
+  { out }: CommandContext,
+  { endpoint }: { readonly endpoint?: Endpoint | undefined },
+): Promise<void> {
+  await out.record(endpointView(requireField(endpoint, 'endpoint')), ENDPOINT_FIELDS);
+}

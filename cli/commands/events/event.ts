@@ -1,0 +1,125 @@
+// hubctl event: the events of the hub and their deliveries.
+import type { Command } from 'commander';
+import type { CommandContext } from '../../command-context.ts';
+import { addNoun, addVerb } from '../../command-help.ts';
+import { pages } from '../../connect/pages.ts';
+import { requireField } from '../../connect/require-field.ts';
+import { EXPORTED } from '../../output/export-to-file.ts';
+import { either } from '../../output/json-schema.ts';
+import { printableJson } from '../../output/printable.ts';
+import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
+import { collect } from '../../parse/shared-options.ts';
+import {
+  DELIVERIES_OF_EVENT_COLUMNS,
+  DELIVERY,
+  DELIVERY_FIELDS,
+  deliveryView,
+} from '../../views/events/delivery.ts';
+import {
+  EVENT_COLUMNS,
+  EVENT_CSV,
+  EVENT_FIELDS,
+  EVENT_WITH_DELIVERIES,
+  EVENTS,
+  eventView,
+  eventWithDataView,
+} from '../../views/events/event.ts';
+import { addListenVerb, addTailVerb } from './event-stream.ts';
+
+type ListOptions = FormatOptions & { type?: string[]; object?: string; app?: string; slot?: string };
+
+const EXAMPLE_ID = 'evt_01k8e7v0c5eaxbgqm2tq1h9n3r';
+
+export function registerEvent(program: Command, commandContext: CommandContext): void {
+  const event = addNoun(program, 'event', {
+    group: 'Events:',
+    summary: 'changes of licenses, seats, payments and customers',
+    description:
+      'Changes that the hub delivers to endpoints and streams to programs. The sequence numbers all events without gaps, in the order of their changes for each object.',
+  });
+  addListVerb(event, commandContext);
+  addShowVerb(event, commandContext);
+  addReplayVerb(event, commandContext);
+  addTailVerb(event, commandContext);
+  addListenVerb(event, commandContext);
+}
+
+function addListVerb(event: Command, commandContext: CommandContext): void {
+  const { hub } = commandContext;
+  const listing = addVerb(event, 'list', {
+    summary: 'list events',
+    description: 'Lists events without their data, newest first. Filters combine with AND.',
+    notes: ['CSV: RFC 4180 with a header.'],
+    examples: [
+      "hubctl event list --type 'license.*' --app photo-lab --max 20",
+      'hubctl event list --object lic_01k8e7qk3vf2tb5s0w9m4x6ydz --output json',
+    ],
+    prints: {
+      document: either([EVENTS, EXPORTED], 'the events; with --out one object that names the file'),
+    },
+  })
+    .option('--type <pattern>', "only of this type, or of a pattern: 'license.*'; repeatable", collect)
+    .option('--object <id>', 'only of this license, seat, session, callback, customer or endpoint')
+    .option('--app <app>', 'only of this app')
+    .option('--slot <slot>', 'only of this slot');
+  addFormat(listing, 'the events').action(async (options: ListOptions) => {
+    const { type = [], object, app, slot, max } = options;
+    const find = async () => {
+      const { events } = await hub('events');
+      const wanted = {
+        types: type,
+        ...(object !== undefined && { object }),
+        ...(app !== undefined && { app }),
+        ...(slot !== undefined && { slot }),
+      };
+      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
+        const reply = await events.listEvents({ ...wanted, ...page });
+        return { items: reply.events.map(eventView), next: reply.nextPageToken };
+      };
+      return pages(fetchPage, max);
+    };
+    const within = { items: 'events', count: 'count' };
+    const printed = { columns: EVENT_COLUMNS, csv: EVENT_CSV, none: 'No event matches.', within };
+    await printTableOrCsv(commandContext, find, printed, options);
+  });
+}
+
+function addShowVerb(event: Command, { hub, out }: CommandContext): void {
+  addVerb(event, 'show', {
+    summary: 'show an event with its data and its deliveries',
+    description:
+      'Shows an event, the object as administrators see it, and the delivery to each endpoint. The data never contains a license key.',
+    examples: [`hubctl event show ${EXAMPLE_ID}`],
+    prints: { document: EVENT_WITH_DELIVERIES },
+  })
+    .argument('<eventId>', 'the event, evt_…')
+    .action(async (eventId: string) => {
+      const { events } = await hub('events');
+      const reply = await events.getEvent({ eventId });
+      const deliveries = reply.deliveries.map(deliveryView);
+      const view = { ...eventWithDataView(requireField(reply.event, 'event')), deliveries };
+      await out.record(view, EVENT_FIELDS);
+      if (out.json()) return;
+      if (view.data !== undefined) await out.text(`\n${printableJson(view.data, 2)}\n`);
+      if (deliveries.length > 0) await out.text('\n');
+      await out.list([deliveries], DELIVERIES_OF_EVENT_COLUMNS);
+    });
+}
+
+function addReplayVerb(event: Command, { hub, out }: CommandContext): void {
+  addVerb(event, 'replay', {
+    summary: 'deliver an event again',
+    description:
+      'Delivers an event to an endpoint again, or for the first time, with the same event id. The types and the scope of the endpoint do not matter.',
+    examples: [`hubctl event replay ${EXAMPLE_ID} --endpoint whe_01k8e7qk3vf2tb5s0w9m4x6ydz`],
+    prints: { document: DELIVERY },
+  })
+    .argument('<eventId>', 'the event, evt_…')
+    .requiredOption('--endpoint <endpointId>', 'the endpoint, whe_…')
+    .action(async (eventId: string, { endpoint }: { endpoint: string }) => {
+      const { events } = await hub('events');
+      const { delivery } = await events.replayEvent({ eventId, endpointId: endpoint });
+      await out.record(deliveryView(requireField(delivery, 'delivery')), DELIVERY_FIELDS);
+      out.note(`See the result with: hubctl event show ${eventId}`);
+    });
+}

@@ -110,9 +110,9 @@ function readmeLinks() {
   return [...new Set(links)].filter((link) => !/^[a-z]+:/.test(link));
 }
 
-/** The verification samples and their tests. */
+/** The samples of receivers and verifiers, and their tests. */
 function samples() {
-  const tracked = execFileSync('git', ['ls-files', 'docs/verify'], { cwd: root, encoding: 'utf8' });
+  const tracked = execFileSync('git', ['ls-files', 'docs/receive', 'docs/verify'], { cwd: root, encoding: 'utf8' });
   return tracked.trim().split('\n');
 }
 

@@ -1,0 +1,3 @@
+module receive
+
+go 1.19

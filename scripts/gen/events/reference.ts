@@ -14,7 +14,8 @@ const PAGE = new URL('../../../docs/reference/events.md', import.meta.url);
 const SCHEMAS = new URL('../../../docs/reference/events/', import.meta.url);
 const FIRST_NUMBER = 4_711;
 
-const INTRO = `This page lists the types of events, each with an example of the body that endpoints receive.
+const INTRO = `This page lists the types of events, each with an example of the body that endpoints receive. [Events](../events.md)
+explains delivery, signatures and retries.
 
 - \`type\` is the type, and \`timestamp\` the time of the change (RFC 3339).
 - \`sequence\` is the number of the event. A later event of an object has a larger number.

@@ -3,8 +3,6 @@ import { type Client, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
 import { Webhook } from 'standardwebhooks';
-import { Role } from '../../gen/hub/access/v1/access_pb.ts';
-import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
 import { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.ts';
 import { type Delivery, DeliveryState, type Endpoint } from '../../gen/hub/event/v1/event_pb.ts';
 import { EventService } from '../../gen/hub/event/v1/event_service_pb.ts';
@@ -19,6 +17,7 @@ import {
 } from '../support/network/webhook-receiver.ts';
 import { query } from '../support/postgres/databases.ts';
 import { until } from '../support/until.ts';
+import { createControls, createRoleTokens, type RoleTokens } from './controls.ts';
 import { type Complaints, type Visit, visit } from './visit.ts';
 
 describe('events and endpoints in the console', function () {
@@ -28,9 +27,10 @@ describe('events and endpoints in the console', function () {
   let events: Client<typeof EventService>;
   let receiver: WebhookReceiver;
   let app: string;
-  let tokens: { operator: string; viewer: string; ofApp: string };
+  let tokens: RoleTokens;
   let here: Visit;
   let page: Page;
+  const { main, dialog, begin, submit, field, said } = createControls(() => page);
   const complaints: Complaints = [];
   before(async function () {
     this.timeout(INSTALLATION_MS);
@@ -45,14 +45,7 @@ describe('events and endpoints in the console', function () {
     ]);
     events = createClient(EventService, hub.transport);
     app = await createApp(hub.admin);
-    const service = createClient(TokenService, hub.transport);
-    const make = async (name: string, role: Role, apps: string[] = []) =>
-      (await service.createToken({ name, role, apps })).token;
-    tokens = {
-      operator: await make('desk', Role.OPERATOR),
-      viewer: await make('wall', Role.VIEWER),
-      ofApp: await make('shop', Role.SERVICE, [app]),
-    };
+    tokens = await createRoleTokens(hub, app);
   });
   after(async () => {
     await browser?.close();
@@ -73,14 +66,7 @@ describe('events and endpoints in the console', function () {
     page = here.page;
     await here.signIn(token);
   };
-  const main = (): Locator => page.getByRole('main');
-  const dialog = (): Locator => page.getByRole('dialog');
-  const begin = (name: string): Promise<void> => main().getByRole('button', { name, exact: true }).click();
-  const submit = (name: string): Promise<void> => dialog().getByRole('button', { name, exact: true }).click();
-  const field = (label: string): Locator => dialog().getByLabel(label, { exact: true });
   const check = (name: string): Locator => dialog().getByRole('checkbox', { name });
-  const said = (text: string): Promise<void> =>
-    page.locator('[aria-live=polite].toast', { hasText: text }).waitFor();
   const rows = (name: string): Locator =>
     main().getByRole('table', { name, exact: true }).locator('tbody tr');
   const badge = (word: string): Promise<void> =>

@@ -3,9 +3,7 @@ import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { type Client, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import type { Locator, Page, Request } from 'playwright-core';
-import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
-import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
 import { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.ts';
 import { type License, LicenseState } from '../../gen/hub/license/v1/license_pb.ts';
 import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from '../support/chromium.ts';
@@ -13,6 +11,7 @@ import { startHub, type TestHub } from '../support/hub/hub.ts';
 import { issueLicense, type TestLicense } from '../support/hub/license.ts';
 import { activate } from '../support/network/rest.ts';
 import { until } from '../support/until.ts';
+import { createControls, createRoleTokens, type RoleTokens } from './controls.ts';
 import { type Complaints, type Visit, visit } from './visit.ts';
 
 const APP = 'photo-lab';
@@ -22,9 +21,10 @@ describe('licenses and customers in the console', function () {
   let hub: TestHub;
   let browser: Browser;
   let customers: Client<typeof CustomerService>;
-  let tokens: { operator: string; viewer: string; ofApp: string };
+  let tokens: RoleTokens;
   let here: Visit;
   let page: Page;
+  const { main, dialog, begin, submit, field, said } = createControls(() => page);
   const complaints: Complaints = [];
   before(async function () {
     this.timeout(INSTALLATION_MS);
@@ -40,14 +40,7 @@ describe('licenses and customers in the console', function () {
     customers = createClient(CustomerService, hub.transport);
     await hub.admin.createApp({ slug: APP });
     await hub.admin.setLimitProfile({ app: APP, name: 'pro', limits: { projects: 10n } });
-    const service = createClient(TokenService, hub.transport);
-    const make = async (name: string, role: Role, apps: string[] = []) =>
-      (await service.createToken({ name, role, apps })).token;
-    tokens = {
-      operator: await make('desk', Role.OPERATOR),
-      viewer: await make('wall', Role.VIEWER),
-      ofApp: await make('shop', Role.SERVICE, [APP]),
-    };
+    tokens = await createRoleTokens(hub, APP);
   });
   after(async () => {
     await browser?.close();
@@ -60,14 +53,6 @@ describe('licenses and customers in the console', function () {
     page = here.page;
     await here.signIn(token);
   };
-  const main = (): Locator => page.getByRole('main');
-  const dialog = (): Locator => page.getByRole('dialog');
-  /** Opens the dialog of an action. */
-  const begin = (name: string): Promise<void> => main().getByRole('button', { name, exact: true }).click();
-  const submit = (name: string): Promise<void> => dialog().getByRole('button', { name, exact: true }).click();
-  const field = (label: string): Locator => dialog().getByLabel(label, { exact: true });
-  const said = (text: string): Promise<void> =>
-    page.locator('[aria-live=polite].toast', { hasText: text }).waitFor();
   const issue = (request: Parameters<typeof issueLicense>[1] = {}): Promise<TestLicense> =>
     issueLicense(hub.admin, { app: APP, ...request });
   const read = async ({ licenseId }: { licenseId: string }): Promise<License> => {

@@ -1,0 +1,348 @@
+import type { ServerResponse } from 'node:http';
+import { createClient } from '@connectrpc/connect';
+import { expect } from 'chai';
+import { parseId } from '../../../../core/ids.ts';
+import { CustomerService } from '../../../../gen/hub/customer/v1/customer_service_pb.ts';
+import { DeliveryState } from '../../../../gen/hub/event/v1/event_pb.ts';
+import { discard, makeDataDir } from '../../../support/hub/data-dir.ts';
+import { startHub, type TestHub } from '../../../support/hub/hub.ts';
+import { createApp, issueLicense } from '../../../support/hub/license.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../../../support/network/webhook-receiver.ts';
+import { createMigratedDatabase, query } from '../../../support/postgres/databases.ts';
+import { until } from '../../../support/until.ts';
+import {
+  addEndpoint,
+  type EventClient,
+  eventClient,
+  eventsOf,
+  RECEIVER_SETTINGS,
+  untilDelivery,
+} from '../event-scene.ts';
+
+const HOUR_MS = 3_600_000;
+/** How long a claim holds. */
+const CLAIM_MS = 120_000;
+
+describe('deliveries', function () {
+  this.timeout(40_000);
+  let hub: TestHub;
+  let events: EventClient;
+  let receiver: WebhookReceiver;
+  let other: WebhookReceiver;
+  let app: string;
+  let aheadMs = 0;
+  const clock = () => new Date(Date.now() + aheadMs);
+  before(async () => {
+    hub = await startHub({ settings: RECEIVER_SETTINGS, clock });
+    events = eventClient(hub);
+  });
+  after(() => hub.stop());
+  beforeEach(async () => {
+    aheadMs = 0;
+    [receiver, other] = await Promise.all([startWebhookReceiver(), startWebhookReceiver()]);
+    app = await createApp(hub.admin);
+  });
+  afterEach(async () => {
+    const { endpoints } = await events.listEndpoints({});
+    for (const { endpointId } of endpoints) await events.removeEndpoint({ endpointId });
+    await Promise.all([receiver.close(), other.close()]);
+  });
+
+  /** An endpoint for licenses of the app. */
+  const addForApp = (at = receiver) => addEndpoint(events, at.url, { events: ['license.*'], apps: [app] });
+  const issue = async (): Promise<string> => {
+    const { licenseId } = await issueLicense(hub.admin, { app });
+    const [issued] = await eventsOf(events, licenseId, 1);
+    return issued?.eventId ?? '';
+  };
+  const issueMany = (count: number) => hub.admin.issueLicenses({ app, seatLimit: 1, count });
+  const untilReceived = (count: number, by = receiver) =>
+    until(() => by.received.length >= count, `the receiver has ${count} webhooks, not ${by.received.length}`);
+  /** Any new event makes the hub look for due deliveries at once. */
+  const wake = () => createClient(CustomerService, hub.transport).createCustomer({ name: 'wake' });
+  /** Answers nothing until it is released. */
+  const hang = (at = receiver) => {
+    const open: ServerResponse[] = [];
+    at.answer = (_, response) => {
+      open.push(response);
+      return undefined;
+    };
+    return {
+      release(status: number) {
+        at.answer = () => 204;
+        for (const response of open) response.writeHead(status).end();
+      },
+    };
+  };
+
+  it('that fail are repeated with the same id, and counted', async () => {
+    const { endpointId } = await addForApp();
+    receiver.answer = () => 500;
+    const eventId = await issue();
+    const failed = await untilDelivery(
+      events,
+      { eventId, endpointId },
+      ({ attempts }) => attempts === 1,
+      'the first attempt is recorded',
+    );
+    expect(failed).to.include({ state: DeliveryState.PENDING, responseStatus: 500 });
+    expect(failed.problem).to.equal('it answered with status 500');
+    const { endpoint } = await events.getEndpoint({ endpointId });
+    expect(endpoint?.failingSince).not.to.equal(undefined);
+    receiver.answer = () => 200;
+    aheadMs = 7_000;
+    await wake();
+    const delivered = await untilDelivery(
+      events,
+      { eventId, endpointId },
+      ({ state }) => state === DeliveryState.DELIVERED,
+      'the second attempt succeeds',
+    );
+    expect(delivered).to.include({ attempts: 2, responseStatus: 200, problem: '' });
+    expect(delivered.nextAttemptAt).to.equal(undefined);
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).to.deep.equal(
+      new Set([eventId]),
+    );
+    expect((await events.getEndpoint({ endpointId })).endpoint?.failingSince).to.equal(undefined);
+  });
+
+  it('wait as long as the endpoint asks for', async () => {
+    const { endpointId } = await addForApp();
+    receiver.answer = (_, response) => {
+      response.setHeader('retry-after', '3600');
+      return 503;
+    };
+    const eventId = await issue();
+    const { nextAttemptAt, lastAttemptAt } = await untilDelivery(
+      events,
+      { eventId, endpointId },
+      ({ attempts }) => attempts === 1,
+      'the attempt is recorded',
+    );
+    expect(Number((nextAttemptAt?.seconds ?? 0n) - (lastAttemptAt?.seconds ?? 0n))).to.be.within(
+      3_600,
+      4_321,
+    );
+  });
+
+  it('fail after ten attempts over three days, which disables the endpoint, and begin again by a replay', async () => {
+    const { endpointId } = await addForApp();
+    await addEndpoint(events, other.url, { events: ['endpoint.*'] });
+    receiver.answer = () => 500;
+    const eventId = await issue();
+    for (let attempt = 1; attempt <= 10; attempt++) {
+      const delivery = await untilDelivery(
+        events,
+        { eventId, endpointId },
+        ({ attempts }) => attempts === attempt,
+        `attempt ${attempt} is recorded`,
+      );
+      const isLast = attempt === 10;
+      expect(delivery.state).to.equal(isLast ? DeliveryState.FAILED : DeliveryState.PENDING);
+      expect(delivery.nextAttemptAt === undefined).to.equal(isLast);
+      if (isLast) break;
+      aheadMs = Number(delivery.nextAttemptAt?.seconds) * 1_000 + 1_000 - Date.now();
+      await wake();
+    }
+    expect(aheadMs).to.be.within(75 * HOUR_MS, 92 * HOUR_MS);
+    await until(async () => {
+      const { endpoint } = await events.getEndpoint({ endpointId });
+      return endpoint?.disabledReason.startsWith('all deliveries have failed since ') === true;
+    }, 'the endpoint is disabled');
+    await untilReceived(1, other);
+    expect(other.received[0]?.event).to.include({ type: 'endpoint.disabled' });
+    expect(other.received[0]?.event.data).to.include({ endpointId });
+    expect(receiver.received).to.have.length(10);
+
+    receiver.answer = () => 204;
+    await events.enableEndpoint({ endpointId });
+    const { delivery } = await events.replayEvent({ eventId, endpointId });
+    expect(delivery).to.include({ state: DeliveryState.PENDING, attempts: 0 });
+    const replayed = await untilDelivery(
+      events,
+      { eventId, endpointId },
+      ({ state }) => state === DeliveryState.DELIVERED,
+      'the replay is delivered',
+    );
+    expect(replayed.attempts).to.equal(1);
+  });
+
+  it('to a gone endpoint disable it once, and continue when it is enabled', async () => {
+    const { endpointId } = await addForApp();
+    await addEndpoint(events, other.url, { events: ['endpoint.*'] });
+    receiver.answer = () => 410;
+    await issueMany(40);
+    await untilReceived(1, other);
+    expect(other.received[0]?.event.data).to.include({
+      endpointId,
+      disabledReason: 'it answered with status 410 (gone)',
+    });
+    const tried = receiver.received.length;
+    expect(tried).to.be.at.most(16);
+    receiver.answer = () => 204;
+    await events.enableEndpoint({ endpointId });
+    aheadMs = 7_000;
+    await until(
+      () => new Set(receiver.received.slice(tried).map(({ headers }) => headers['webhook-id'])).size === 40,
+      'all are delivered',
+    );
+    expect(other.received).to.have.length(1);
+  });
+
+  it('that fail for three days do not disable an endpoint that answers others', async () => {
+    const { endpointId } = await addForApp();
+    receiver.answer = () => 500;
+    const [good, bad] = [await issue(), await issue()];
+    for (const eventId of [good, bad]) {
+      await untilDelivery(events, { eventId, endpointId }, ({ attempts }) => attempts === 1, 'both failed');
+    }
+    let release = (): void => {};
+    receiver.answer = ({ headers }, response) => {
+      if (headers['webhook-id'] === good) return 204;
+      release = () => response.writeHead(500).end();
+      return undefined;
+    };
+    aheadMs = 80 * HOUR_MS;
+    await wake();
+    await untilDelivery(
+      events,
+      { eventId: good, endpointId },
+      ({ state }) => state === DeliveryState.DELIVERED,
+      'one is delivered',
+    );
+    await until(() => receiver.received.length === 4, 'the other one is tried');
+    release();
+    await untilDelivery(
+      events,
+      { eventId: bad, endpointId },
+      ({ attempts }) => attempts === 2,
+      'the other one failed again',
+    );
+    // A change runs after the one that would have disabled it.
+    await addForApp(other);
+    expect((await events.getEndpoint({ endpointId })).endpoint?.disabledReason).to.equal('');
+  });
+
+  it('to an endpoint that hangs do not delay those to another', async () => {
+    const hanging = hang();
+    await addForApp();
+    await addForApp(other);
+    await issueMany(70);
+    await untilReceived(70, other);
+    expect(receiver.received.length).to.be.at.most(16);
+    hanging.release(204);
+  });
+
+  it('stop when their endpoint is disabled, and use its new URL when it is changed', async () => {
+    const hanging = hang();
+    const { endpointId } = await addForApp();
+    await issueMany(40);
+    await untilReceived(16);
+    await events.disableEndpoint({ endpointId, reason: 'test' });
+    // Attempts may begin for a second after the change.
+    const at = performance.now();
+    await until(() => performance.now() - at > 1_000, 'a second has passed');
+    hanging.release(204);
+    await until(
+      async () => (await unclaimed(hub, endpointId)) === 24,
+      'the claims of the others are released',
+    );
+    expect(receiver.received).to.have.length(16);
+    const settings = { url: other.url, events: ['license.*'], apps: [app] };
+    await events.updateEndpoint({ endpointId, settings });
+    await events.enableEndpoint({ endpointId });
+    await untilReceived(24, other);
+    expect(receiver.received).to.have.length(16);
+    expect(other.received).to.have.length(24);
+  });
+
+  it('that are cut off by the end of a hub do not count, and another hub makes them at once', async () => {
+    const shared = { dataDir: await makeDataDir(), databaseUrl: await createMigratedDatabase() };
+    const first = await startHub({ settings: RECEIVER_SETTINGS, beside: shared });
+    hang();
+    const { endpointId } = await addEndpoint(eventClient(first), receiver.url, { events: ['license.*'] });
+    await first.admin.issueLicenses({ app: await createApp(first.admin), seatLimit: 1, count: 6 });
+    await untilReceived(6);
+    const second = await startHub({ settings: RECEIVER_SETTINGS, beside: shared });
+    receiver.answer = () => 204;
+    await first.stop();
+    await untilReceived(12);
+    await until(async () => {
+      const { deliveries } = await eventClient(second).listDeliveries({ endpointId });
+      return deliveries.every(({ state, attempts }) => state === DeliveryState.DELIVERED && attempts === 1);
+    }, 'all are delivered by one attempt that counts');
+    await second.stop();
+    await discard(shared.dataDir);
+  });
+
+  it('of a hub that was killed are made by another when its claims end, and a late result does not count', async () => {
+    const hanging = hang();
+    const { endpointId } = await addForApp();
+    const eventId = await issue();
+    await untilReceived(1); // and the hub is as good as dead
+    receiver.answer = () => 204;
+    const beside = await startHub({
+      settings: RECEIVER_SETTINGS,
+      clock: () => new Date(Date.now() + CLAIM_MS + 1_000),
+      beside: hub,
+    });
+    await untilDelivery(
+      eventClient(beside),
+      { eventId, endpointId },
+      ({ state }) => state === DeliveryState.DELIVERED,
+      'the other hub delivers it',
+    );
+    await beside.stop();
+    hanging.release(500);
+    const next = await issue();
+    await untilDelivery(
+      events,
+      { eventId: next, endpointId },
+      ({ state }) => state === DeliveryState.DELIVERED,
+      'the hub has finished the first attempt and made the next',
+    );
+    const { deliveries } = await events.getEvent({ eventId });
+    expect(deliveries[0]).to.include({ state: DeliveryState.DELIVERED, attempts: 1 });
+  });
+
+  it('that are replayed during an attempt are made again', async () => {
+    const hanging = hang();
+    const { endpointId } = await addForApp();
+    const eventId = await issue();
+    await untilReceived(1);
+    await events.replayEvent({ eventId, endpointId });
+    hanging.release(500);
+    const { attempts } = await untilDelivery(
+      events,
+      { eventId, endpointId },
+      ({ state }) => state === DeliveryState.DELIVERED,
+      'the replay is delivered',
+    );
+    expect(attempts).to.equal(1);
+    expect(receiver.received).to.have.length(2);
+  });
+
+  it('go to no removed endpoint', async () => {
+    receiver.answer = () => 500;
+    const { endpointId } = await addForApp();
+    const eventId = await issue();
+    await untilDelivery(events, { eventId, endpointId }, ({ attempts }) => attempts === 1, 'it failed');
+    await events.removeEndpoint({ endpointId });
+    expect((await events.getEvent({ eventId })).deliveries).to.deep.equal([]);
+    const rows = await query(
+      hub.databaseUrl,
+      'select from event_endpoint where removed_at is not null and num_nonnulls(sealed_secret, sealed_previous_secret) > 0',
+    );
+    expect(rows).to.deep.equal([]);
+  });
+});
+
+/** Pending deliveries that any hub may claim now. */
+async function unclaimed({ databaseUrl }: TestHub, endpointId: string): Promise<number> {
+  const rows = await query(
+    databaseUrl,
+    `select from event_delivery where endpoint_id = $1 and state = 'pending' and next_attempt_at <= now()`,
+    [parseId('whe', endpointId)],
+  );
+  return rows.length;
+}

@@ -39,7 +39,7 @@ export type Fixture = {
     readonly keyHint: string;
     readonly customerId: string;
   };
-  /** An event that an endpoint refused, and one that it has accepted. */
+  /** An event that an endpoint refused, and a later one that it accepted. */
   readonly events: Readonly<Record<'endpointId' | 'refusedId' | 'acceptedId', string>>;
   /** The provider answers again what it did not. */
   mend(): void;
@@ -194,7 +194,7 @@ async function sellLicenses({ hub }: Payments): Promise<Fixture['license']> {
   return { ...license, keyHint: license.licenseKey.slice(-5), customerId };
 }
 
-/** An endpoint accepts one event, and refuses the next. */
+/** An endpoint refuses one event, and accepts the next, so that it does not fail any more. */
 async function deliverEvents(
   { hub }: Payments,
   receiver: WebhookReceiver,
@@ -214,14 +214,15 @@ async function deliverEvents(
     const found = await events.listEvents({ object: licenseId, types: [type] });
     return given(found.events[0]).eventId;
   };
-  await hub.admin.suspendLicense({ licenseId, reason: 'Invoice 12 is open' });
-  const acceptedId = await idOf('license.suspended');
   receiver.answer = (_, response) => {
     response.writeHead(503, { 'retry-after': '3600' }).end('out of ink');
     return undefined;
   };
+  await hub.admin.suspendLicense({ licenseId, reason: 'Invoice 12 is open' });
+  const refusedId = await idOf('license.suspended');
+  receiver.answer = () => 204;
   await hub.admin.resumeLicense({ licenseId });
-  return { endpointId, acceptedId, refusedId: await idOf('license.resumed') };
+  return { endpointId, refusedId, acceptedId: await idOf('license.resumed') };
 }
 
 async function makeTokens({ hub }: Payments): Promise<Fixture['tokens']> {

@@ -51,7 +51,6 @@ export const EventSchema = defineEntity({
     { name: 'event_object_idx', properties: ['objectId', 'id'] },
   ],
 });
-export type Event = InferEntity<typeof EventSchema>;
 
 /** The object of a delivered event, as it was when the event was numbered. Other events show the object as it is. */
 const EventDataSchema = defineEntity({

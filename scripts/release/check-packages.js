@@ -112,7 +112,10 @@ function readmeLinks() {
 
 /** The samples of receivers and verifiers, and their tests. */
 function samples() {
-  const tracked = execFileSync('git', ['ls-files', 'docs/receive', 'docs/verify'], { cwd: root, encoding: 'utf8' });
+  const tracked = execFileSync('git', ['ls-files', 'docs/receive', 'docs/verify'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
   return tracked.trim().split('\n');
 }
 

@@ -154,9 +154,9 @@ function usageOf(
   return [usageEntry(usage, session, fees)];
 }
 
-/** A session whose status changes, or becomes verified, has an event. */
+/** A session whose status changes or becomes verified has an event, but not a pending one that is held. */
 function eventsOf({ session, decision: { next, changed, usage } }: Settled): NewEvent[] {
-  if (!changed) return [];
+  if (!changed || (next.status === 'pending' && session.status === 'pending')) return [];
   const type = usage?.kind === 'reversal' ? 'session.reversed' : STATUS_EVENTS[next.status];
   return [{ type, objectId: session.id, slotId: session.slotId }];
 }

@@ -16,6 +16,7 @@ import {
 } from '../../../support/hub/payment.ts';
 import { query } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
+import { eventClient, eventsOf } from '../../event/event-scene.ts';
 import { refusal } from '../refusal.ts';
 
 const HOUR_MS = 3_600_000;
@@ -71,6 +72,15 @@ describe('a payment that the provider rates risky', () => {
       'select from usage_log u join charge_session c on c.id = u.id where c.merchant_transaction_id = $1',
       [session.merchantTransactionId],
     );
+
+  it('has no event while it is held, and one when it settles', async () => {
+    await notify(payRiskily());
+    expect((await now()).heldAt).to.not.equal(undefined);
+    await release();
+    await untilStatus(payments, session, 'success');
+    const [event, ...others] = await eventsOf(eventClient(payments.hub), session.sessionId, 1);
+    expect([event?.type, ...others]).to.deep.equal(['session.succeeded']);
+  });
 
   it('settles unless its slot holds such payments, and shows its rating', async () => {
     await hold('settle');

@@ -68,7 +68,9 @@ for (const sample of SAMPLES) {
   const { folder } = sample;
   const isThere = spawnSync(sample.needs[0], sample.needs.slice(1)).status === 0;
 
-  describe(`the receiver in docs/receive/${folder}${isThere ? '' : ' (not run: not installed)'}`, function () {
+  const title = `the receiver in docs/receive/${folder}${isThere ? '' : ' (not run: not installed)'}`;
+
+  describe(title, function () {
     this.timeout(60_000); // it may have to be compiled
     const test = isThere ? it : it.skip;
     let hub: TestHub;

@@ -1,5 +1,5 @@
-// Receives events of a hub. Needs Go 1.19 and no modules; github.com/standard-webhooks/standard-webhooks/libraries/go
-// verifies too.
+// Receives events of a hub. Needs Go 1.19 and no modules. The module
+// github.com/standard-webhooks/standard-webhooks/libraries/go verifies too.
 package main
 
 import (

@@ -27,8 +27,8 @@ export function schemaPath(type: EventType): string {
 }
 
 /**
- * Returns the schema of the body of a delivery. It allows members that it does not name, because later hubs may add
- * some.
+ * Returns the schema of the body of a delivery. It allows members that it does not name, because later hubs
+ * may add some.
  */
 export function eventSchema(type: EventType, comments: Pick<Comments, 'ofField'>): JsonSchema {
   const message = OBJECT_MESSAGES[kindOf(type)];

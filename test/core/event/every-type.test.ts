@@ -1,4 +1,4 @@
-// An event of each type, as an endpoint receives it: it has the documented schema, and the example resembles it.
+// An event of each type, as an endpoint receives it, has the documented schema and resembles its example.
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';

@@ -32,7 +32,7 @@ export type Scene = {
   readonly received: (type: EventType) => Promise<void>;
 };
 
-/** Waits for each event before the next change, so that events show each state. Leaves the clock some days ahead. */
+/** Waits for most events before the next change, so that they show each state. Leaves the clock days ahead. */
 export async function makeEveryEvent(scene: Scene): Promise<void> {
   const { hub } = scene.payments;
   const app = await createApp(hub.admin);

@@ -18,12 +18,14 @@ export type RetryWhileDown = <T>(call: (answered: () => void) => Promise<T>) => 
  * Repeats a call while the hub is unreachable or busy. A long call reports by `answered` that the hub
  * responds.
  * @param onTrouble Called once when the hub goes away, and with undefined when it is back.
+ * @param pause Waits this many milliseconds.
  * @returns A function that throws any other error, an error that lasts five minutes, and any error before the
  * first answer.
  */
 export function retryWhileDown(
-  commandContext: CommandContext,
+  commandContext: Pick<CommandContext, 'target'>,
   onTrouble: (message: string | undefined) => void,
+  pause: (ms: number) => Promise<unknown> = setTimeout,
 ): RetryWhileDown {
   let works = false;
   let awaySince: number | undefined;
@@ -48,7 +50,7 @@ export function retryWhileDown(
         if (!works || !isPassing || isTooLong) throw error;
         if (awaySince === undefined) onTrouble(`${message.replace(/\.( .*|$)/s, '')}: trying again.`);
         awaySince ??= performance.now();
-        await setTimeout(pauseMs);
+        await pause(pauseMs);
         pauseMs = Math.min(2 * pauseMs, LAST_PAUSE_MS);
       }
     }

@@ -80,11 +80,9 @@ describe('hubctl endpoint', function () {
     const { description, ...described } = before;
     const now = { ...described, events: ['license.*', 'session.*'], apps: [], includeKeys: true };
     expect(keyed).to.deep.equal(now);
-    expect(await update('--no-include-keys', '--url', `${receiver.url}/2`)).to.deep.equal({
-      ...now,
-      includeKeys: false,
-      url: `${receiver.url}/2`,
-    });
+    const moved = { ...now, url: `${receiver.url}/2` };
+    expect(await update('--url', moved.url)).to.deep.equal(moved);
+    expect(await update('--no-include-keys')).to.deep.equal({ ...moved, includeKeys: false });
     expect((await run('update', added.endpointId)).stderr).to.contain('at least one setting');
     const contradiction = await run('update', added.endpointId, '--remove-scope', '--app', app);
     expect(contradiction.code).to.equal(2);

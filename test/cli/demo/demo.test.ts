@@ -11,7 +11,7 @@ import type { DemoReport } from '../../../cli/views/operations/demo.ts';
 import { freePort } from '../../../core/storage/embedded-postgres/free-port.ts';
 import { discard, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
 import { activate, checkStatus, post } from '../../support/network/rest.ts';
-import { startWebhookReceiver } from '../../support/network/webhook-receiver.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../../support/network/webhook-receiver.ts';
 import { createDatabase, query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { expectPrinted } from '../expect-schema.ts';
@@ -57,10 +57,13 @@ const startJson = async (words: string[], env: Record<string, string>) => {
 describe('hubctl demo', function () {
   this.timeout(180_000); // it makes a cluster and starts hubs
   let dataDir: string;
+  let receiver: WebhookReceiver | undefined;
   beforeEach(async () => {
     dataDir = await makeDataDir();
   });
   afterEach(async () => {
+    await receiver?.close();
+    receiver = undefined;
     for (const child of running) child.kill('SIGTERM');
     await until(() => running.size === 0, 'every demo has ended', 60_000);
     await discard(dataDir);
@@ -135,7 +138,7 @@ describe('hubctl demo', function () {
       const { stdout } = await hubctlHere(['session', 'inspect', sessionId, '--output', 'json'], env);
       expect(JSON.parse(stdout).fees).to.have.length(1).and.have.nested.property('[0].amount', '1.50');
     }
-    const receiver = await startWebhookReceiver();
+    receiver = await startWebhookReceiver();
     const add = ['endpoint', 'add', '--url', receiver.url, '--event', '*', '--output', 'json'];
     const { endpointId } = JSON.parse((await hubctlHere(add, env)).stdout);
     expect(await hubctlHere(['endpoint', 'test', endpointId], env)).to.include({ code: 0, stderr: '' });
@@ -159,7 +162,6 @@ describe('hubctl demo', function () {
     const refused = await hubctlHere(['endpoint', 'test', endpointId], elsewhereEnv);
     expect(refused.code).to.equal(1);
     expect(refused.stderr).to.contain('is not a public address');
-    await receiver.close();
     expect((await elsewhere.interrupt())[0]).to.equal(0);
   });
 

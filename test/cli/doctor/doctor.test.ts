@@ -19,7 +19,7 @@ import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_s
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { createApp, issueLicense } from '../../support/hub/license.ts';
-import { startWebhookReceiver } from '../../support/network/webhook-receiver.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../../support/network/webhook-receiver.ts';
 import { createDatabase, query } from '../../support/postgres/databases.ts';
 import { requireRedis } from '../../support/redis/redis.ts';
 import { until } from '../../support/until.ts';
@@ -53,6 +53,7 @@ describe('hubctl doctor', function () {
   this.timeout(30_000); // the first test to ask starts PostgreSQL
   let hub: TestHub;
   let scratch: string;
+  let receiver: WebhookReceiver | undefined;
   before(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'hub-test-'));
     hub = await startHub({ settings: { eventAllowNetworks: ['127.0.0.0/8'] } });
@@ -66,6 +67,7 @@ describe('hubctl doctor', function () {
     });
   });
   after(async () => {
+    await receiver?.close();
     await hub?.stop();
     await rm(scratch, { recursive: true, force: true });
   });
@@ -267,9 +269,10 @@ describe('hubctl doctor', function () {
   });
 
   it('warns of endpoints that fail and of those that the hub has disabled', async () => {
-    const receiver = await startWebhookReceiver();
+    receiver = await startWebhookReceiver();
+    const { url } = receiver;
     const events = createClient(EventService, hub.transport);
-    const settings = { url: receiver.url, events: ['license.*'] };
+    const settings = { url, events: ['license.*'] };
     const endpointIds: string[] = [];
     for (let count = 0; count < 2; count++) {
       const { endpoint } = await events.createEndpoint({ settings });
@@ -297,7 +300,6 @@ describe('hubctl doctor', function () {
     expect(only(await look(), 'disabled endpoints').state).to.equal('ok');
     // The hub caches its metrics for some seconds.
     await until(async () => only(await look(), 'endpoints').state === 'ok', 'none fails', 30_000);
-    await receiver.close();
   });
 
   it('reports how many callbacks wait and for how long, and warns if it is too long', async () => {

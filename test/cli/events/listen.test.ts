@@ -121,7 +121,9 @@ describe('hubctl event listen', function () {
   });
 
   it('continues after an outage with the events that it missed', async () => {
-    await listen(receiver.url);
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+    const listening = await listen(receiver.url, '--secret', secret, '--output', 'json');
+    expect(JSON.parse(listening.printed.stdout)).to.deep.equal({ forwardTo: receiver.url });
     await issueLicense(hub.admin, { app });
     await received(1);
     await proxy.down();

@@ -158,7 +158,7 @@ const CHECKS: readonly Check[] = [
       if (unnumbered > 60)
         return failure(
           `an event has been waiting for its number for ${unnumbered} s`,
-          'look in the log for why the task event_sequencer fails',
+          'look in the log for why the task event_sequencer fails; see the runbook HubEventsUnnumbered',
         );
       const overdue = Math.round(extreme('max', 'hub_event_deliveries_overdue_seconds') ?? 0);
       if (overdue <= 300) return undefined;

@@ -133,11 +133,14 @@ Paste into another terminal:
   # Charge a customer: open the checkout page that it prints, and pay
   npx hubctl session create --slot ${slots.gateway_one} --amount 100.00 --currency BDT --order ORD-1 ${here}
 
-  # See what came of it; \`session inspect\` tells the whole story of a session
+  # List the sessions; \`session inspect\` shows each step of one
   npx hubctl session list ${here}
 
-Ctrl-C stops the hub; what is in it stays in ${dataDir}. The simulated providers forget
-their payments: a checkout that is open then cannot be paid any more.
+  # Print each change as an event when it happens
+  npx hubctl event tail ${here}
+
+Ctrl-C stops the hub; its data stays in ${dataDir}. The simulated providers lose their
+payments: nobody can pay a checkout that was open.
 `;
 }
 

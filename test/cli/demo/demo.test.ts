@@ -115,7 +115,7 @@ describe('hubctl demo', function () {
       .to.contain('pending')
       .and.contain('ORD-1');
     expect(commands).to.have.length(8);
-    expect(again.printed).to.contain('forget\ntheir payments');
+    expect(again.printed).to.contain('lose their\npayments');
     const [code, all] = await again.interrupt();
     expect(code).to.equal(0);
     expect(all).to.match(/The hub has stopped\. The simulated payments are gone\.\n$/);

@@ -136,8 +136,8 @@ Paste into another terminal:
   # List the sessions; \`session inspect\` shows each step of one
   npx hubctl session list ${here}
 
-  # Print each change as an event when it happens
-  npx hubctl event tail ${here}
+  # List the events: the changes of licenses, seats, payments and customers
+  npx hubctl event list ${here}
 
 Ctrl-C stops the hub; its data stays in ${dataDir}. The simulated providers lose their
 payments: nobody can pay a checkout that was open.

@@ -102,7 +102,7 @@ describe('hubctl demo', function () {
     const commands = again.printed.split('\n').filter((line) => /^ {2}(curl|npx) /.test(line));
     const paste = async (command = ''): Promise<string> =>
       (await promisify(execFile)('bash', ['-c', command.replace('npx hubctl', HUBCTL)])).stdout;
-    const [activation, status, publicKey, release, show, , charge, sessions] = commands;
+    const [activation, status, publicKey, release, show, , charge, sessions, events] = commands;
     expect(JSON.parse(await paste(activation))).to.include({ ok: true });
     expect(JSON.parse(await paste(status)).seats).to.deep.equal({ limit: 3, used: 2 });
     expect(await paste(publicKey)).to.match(/^-----BEGIN PUBLIC KEY-----\n/);
@@ -114,7 +114,8 @@ describe('hubctl demo', function () {
     expect(await paste(sessions))
       .to.contain('pending')
       .and.contain('ORD-1');
-    expect(commands).to.have.length(8);
+    expect(await paste(events)).to.contain('seat.activated');
+    expect(commands).to.have.length(9);
     expect(again.printed).to.contain('lose their\npayments');
     const [code, all] = await again.interrupt();
     expect(code).to.equal(0);

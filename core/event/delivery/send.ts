@@ -49,7 +49,6 @@ export type WebhookSenderOptions = {
 
 const TIMEOUT_MS = 15_000;
 const CONNECT_TIMEOUT_MS = 5_000;
-const MAX_CONNECTIONS_PER_ORIGIN = 16;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_BODY_BYTES = 16 * 1024;
 const KEPT_CHARACTERS = 1000;
@@ -76,7 +75,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       body,
       signal,
     });
-    // A request that waits for a connection rejects only when it gets one; undici does not send it then.
+    // A request without a connection yet rejects only when it gets one; undici does not send it then.
     const answer = await unlessAborted(answering, signal);
     const pause = retryAfterMs([answer.headers['retry-after'] ?? []].flat()[0], clock());
     return {
@@ -128,7 +127,9 @@ async function openAgent(policy: AddressPolicy): Promise<Agent> {
   };
   return new undici.Agent({
     connect,
-    connections: MAX_CONNECTIONS_PER_ORIGIN,
+    // No limit for an origin: one endpoint could then occupy the connections of others with the same host. The
+    // callers limit the attempts to each endpoint.
+    connections: null,
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     // The deadline of each exchange limits its total time, which these per-read timeouts do not.

@@ -233,6 +233,22 @@ describe('deliveries', function () {
     hanging.release(204);
   });
 
+  it('to an endpoint that hangs do not delay those to another with the same host and port', async () => {
+    const at = (path: string) => receiver.received.filter((webhook) => webhook.path === path);
+    const open: ServerResponse[] = [];
+    receiver.answer = ({ path }, response) => {
+      if (path === '/other') return 204;
+      open.push(response);
+      return undefined;
+    };
+    await addForApp();
+    await addEndpoint(events, new URL('/other', receiver.url).href, { events: ['license.*'], apps: [app] });
+    await issueMany(70);
+    await until(() => at('/other').length === 70, 'the other endpoint has all');
+    expect(at('/hook').length).to.be.at.most(16);
+    for (const response of open) response.writeHead(204).end();
+  });
+
   it('stop when their endpoint is disabled, and use its new URL when it is changed', async () => {
     const hanging = hang();
     const { endpointId } = await addForApp();

@@ -5,6 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, createClient } from '@connectrpc/connect';
 import { type Simulator, startSimulator } from '../../../cli/simulator/simulator.ts';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
+import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
+import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
@@ -45,6 +47,8 @@ export type HubClients = {
   readonly sessions: Client<typeof PaymentService>;
   readonly admin: Client<typeof PaymentAdminService>;
   readonly licenses: Client<typeof LicenseAdminService>;
+  readonly customers: Client<typeof CustomerService>;
+  readonly events: Client<typeof EventService>;
 };
 
 export type ClusterOptions = {
@@ -127,6 +131,8 @@ export async function startCluster({
       sessions: createClient(PaymentService, transport),
       admin: createClient(PaymentAdminService, transport),
       licenses: createClient(LicenseAdminService, transport),
+      customers: createClient(CustomerService, transport),
+      events: createClient(EventService, transport),
     };
   };
   await addSlotsAndRules(hub(0), simulator);

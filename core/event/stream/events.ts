@@ -3,7 +3,13 @@ import type { Pool } from 'pg';
 import { HubError } from '../../errors.ts';
 import { parseId, type Uuid } from '../../ids.ts';
 import { epochMs } from '../../storage/sql/epoch.ts';
-import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
+import {
+  MAX_WALK,
+  type Page,
+  type PageRequest,
+  readWalkedPage,
+  type Walked,
+} from '../../storage/sql/page.ts';
 import type { Data } from '../delivery/payload.ts';
 import { type ObjectReaders, readObjects } from '../objects.ts';
 import { kindOf, OBJECT_KINDS, type ObjectKind, typesOf } from '../types.ts';
@@ -64,21 +70,12 @@ export function createEvents(pool: Pool, readers: ObjectReaders) {
 
     /** Newest first. @throws HubError `app_unknown`, `slot_unknown`, `event_type_unknown`, `page_token_invalid` */
     async list(filter: EventFilter, request: PageRequest): Promise<Page<StoredEvent>> {
-      const { types, appId, slotId } = await resolveFilter(pool, filter);
+      const resolved = await resolveFilter(pool, filter);
       const objectId = filter.object === undefined ? undefined : parseObject(filter.object);
       if (objectId === null) return { items: [], nextPageToken: '' };
-      return readPage(request, 'evt', async (after, limit) => {
-        const { rows } = await pool.query<Row>({
-          // With an object event_object_idx, else event_pkey from its end.
-          text: `select ${COLUMNS} from ${FROM}
-                 where ($1::uuid is null or e.object_id = $1) and ($2::text[] is null or e.type = any($2))
-                   and ($3::uuid is null or e.app_id = $3) and ($4::uuid is null or e.slot_id = $4)
-                   and ($5::uuid is null or e.id < $5)
-                 order by e.id desc limit $6`,
-          values: [objectId ?? null, types && [...types], appId, slotId, after ?? null, limit],
-        });
-        return rows.map(toEvent);
-      });
+      return readWalkedPage(request, 'evt', (after, limit) =>
+        walkEvents(pool, { ...resolved, objectId, after, limit }),
+      );
     },
 
     /** @throws HubError `event_unknown` */
@@ -118,6 +115,49 @@ export function createEvents(pool: Pool, readers: ObjectReaders) {
       return { first: Number(rows[0]?.first ?? (last === 0 ? 0 : last + 1)), last };
     },
   };
+}
+
+type Walk = Awaited<ReturnType<typeof resolveFilter>> & {
+  readonly objectId: Uuid | undefined;
+  readonly after: Uuid | undefined;
+  readonly limit: number;
+};
+
+/** Up to `limit` events, newest first. Only those of an object have an index. */
+async function walkEvents(
+  pool: Pool,
+  { types, appId, slotId, objectId, after, limit }: Walk,
+): Promise<Walked<StoredEvent>> {
+  const isFiltered = types !== undefined || appId !== null || slotId !== null;
+  const end = objectId === undefined && isFiltered ? await endOfWalk(pool, after) : undefined;
+  const values: unknown[] = [];
+  const value = (each: unknown): string => `$${values.push(each)}`;
+  const conditions = [
+    ...(objectId === undefined ? [] : [`e.object_id = ${value(objectId)}`]),
+    ...(types === undefined ? [] : [`e.type = any(${value([...types])})`]),
+    ...(appId === null ? [] : [`e.app_id = ${value(appId)}`]),
+    ...(slotId === null ? [] : [`e.slot_id = ${value(slotId)}`]),
+    ...(after === undefined ? [] : [`e.id < ${value(after)}`]),
+    ...(end === undefined ? [] : [`e.id >= ${value(end)}`]),
+  ];
+  const { rows } = await pool.query<Row>({
+    // event_object_idx or event_pkey, from the end
+    text: `select ${COLUMNS} from ${FROM} where ${conditions.join(' and ') || 'true'}
+           order by e.id desc limit ${value(limit)}`,
+    values,
+  });
+  return { found: rows.map(toEvent), end };
+}
+
+/** The last of the `MAX_WALK` events after a position; undefined if there are fewer. */
+async function endOfWalk(pool: Pool, after: Uuid | undefined): Promise<Uuid | undefined> {
+  const { rows } = await pool.query<{ id: Uuid }>({
+    name: 'end_of_event_walk',
+    // event_pkey
+    text: `select id from event where id < $1 order by id desc offset ${MAX_WALK - 1} limit 1`,
+    values: [after ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
+  });
+  return rows[0]?.id;
 }
 
 /** @throws HubError `app_unknown`, `slot_unknown`, `event_type_unknown` */

@@ -40,7 +40,7 @@ export function createWatchEvents(pool: Pool, events: Events): WatchEvents {
       if (after < first - 1) throw pruned(after);
       const found = after < last ? await events.readAfter(after, BATCH) : [];
       // Pruned since the check above.
-      if (found[0] !== undefined && found[0].number !== after + 1) throw pruned(after);
+      if (found.length > 0 && found.at(-1)?.number !== after + found.length) throw pruned(after);
       for (const event of await events.withData(found.filter(selects))) {
         yield { cursor: String(event.number), event };
         sentAt = performance.now();

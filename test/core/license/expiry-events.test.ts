@@ -56,7 +56,7 @@ describe('events of expiries', function () {
     const revoked = await issue(20);
     await hub.admin.revokeLicense({ licenseId: revoked, reason: 'test' });
     /** After so many days, at the end of a pass of two hubs. */
-    const after = async (days: number): Promise<string[]> => {
+    const typesAfter = async (days: number): Promise<string[]> => {
       now += days * DAY_MS;
       await passTwice();
       const rows = await query<{ type: string }>(
@@ -67,11 +67,11 @@ describe('events of expiries', function () {
       );
       return rows.map(({ type }) => type).filter((type) => type !== 'license.issued');
     };
-    expect(await after(5)).to.deep.equal([]);
-    expect(await after(1.5)).to.deep.equal(['license.expiring']);
-    expect(await after(0)).to.deep.equal(['license.expiring']);
-    expect(await after(14), 'in its grace').to.deep.equal(['license.expiring']);
-    expect(await after(3)).to.have.length(2);
+    expect(await typesAfter(5)).to.deep.equal([]);
+    expect(await typesAfter(1.5)).to.deep.equal(['license.expiring']);
+    expect(await typesAfter(0)).to.deep.equal(['license.expiring']);
+    expect(await typesAfter(14), 'in its grace').to.deep.equal(['license.expiring']);
+    expect(await typesAfter(3)).to.have.length(2);
     await hub.admin.renewLicense({
       licenseId,
       extension: { case: 'to', value: at(now + 30 * DAY_MS) },

@@ -11,13 +11,19 @@ import { DAY_MS } from './terms.ts';
 export type ExpiryEventsOptions = { readonly pool: Pool; readonly clock: Clock };
 
 /** An event for each license whose `time` is `daysBefore` days ahead. */
-type Expiry = { readonly type: EventType; readonly time: string; readonly daysBefore: number };
+type Expiry = {
+  readonly type: EventType;
+  /** Of the statement. */
+  readonly name: string;
+  readonly time: string;
+  readonly daysBefore: number;
+};
 
 const EXPIRIES: readonly Expiry[] = [
   // license_expires_idx
-  { type: 'license.expiring', time: 'expires_at', daysBefore: 14 },
+  { type: 'license.expiring', name: 'expiring_licenses', time: 'expires_at', daysBefore: 14 },
   // license_ends_idx
-  { type: 'license.expired', time: 'ends_at', daysBefore: 0 },
+  { type: 'license.expired', name: 'expired_licenses', time: 'ends_at', daysBefore: 0 },
 ];
 const BATCH = 1_000;
 
@@ -31,7 +37,7 @@ export function createExpiryEvents({ pool, clock }: ExpiryEventsOptions): () => 
 }
 
 /** Returns how many events it recorded. */
-function recordBatch(pool: Pool, { type, time, daysBefore }: Expiry, now: Date): Promise<number> {
+function recordBatch(pool: Pool, { type, name, time, daysBefore }: Expiry, now: Date): Promise<number> {
   return inTransaction(pool, async (client) => {
     const until = new Date(now.getTime() + daysBefore * DAY_MS);
     // The first pass of a new database announces nothing of the past.
@@ -46,7 +52,7 @@ function recordBatch(pool: Pool, { type, time, daysBefore }: Expiry, now: Date):
     const announced = new Date(marks[0]?.announcedMs ?? until);
     if (announced >= until) return 0;
     const { rows } = await client.query<{ id: string; appId: string; timeMs: number }>({
-      name: `expiries_${time}`,
+      name,
       text: `with first as (
                select ${time} as time from license
                where ${time} > $1 and ${time} <= $2 and revoked_at is null order by ${time} limit ${BATCH}

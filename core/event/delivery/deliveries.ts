@@ -1,12 +1,13 @@
 // Lists deliveries, begins them again, and tests endpoints.
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Pool } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
-import { newUuid } from '../../ids.ts';
+import { newUuid, type Uuid } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
-import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
+import { MAX_WALK, type Page, type PageRequest, readWalkedPage } from '../../storage/sql/page.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { findEndpoint } from '../endpoint/endpoints.ts';
 import type { EndpointSecrets } from '../endpoint/secrets.ts';
@@ -64,13 +65,17 @@ export function createDeliveries({
     ): Promise<Page<DeliveryWithType>> {
       const em = db.em();
       const endpoint = await findEndpoint(em, endpointId);
-      const page = await readPage(request, 'evt', async (after, limit) => {
+      const page = await readWalkedPage(request, 'evt', async (after, limit) => {
+        // event_delivery_endpoint_idx, or event_delivery_failed_idx
+        const isWalk = state === 'pending' || state === 'delivered';
+        const end = isWalk ? await endOfWalk(db.pool, endpoint.id, after) : undefined;
+        const eventId = { ...(after && { $lt: after }), ...(end && { $gte: end }) };
         const found = await em.find(
           DeliverySchema,
-          { endpoint, ...(state && { state }), ...(after && { eventId: { $lt: after } }) },
+          { endpoint, ...(state && { state }), ...((after ?? end) && { eventId }) },
           { orderBy: { eventId: 'desc' }, limit },
         );
-        return found.map((delivery) => ({ id: delivery.eventId, delivery }));
+        return { found: found.map((delivery) => ({ id: delivery.eventId, delivery })), end };
       });
       const types = await typesOfEvents(
         em,
@@ -141,6 +146,18 @@ export type TestedDelivery = {
   readonly durationMs: number;
   readonly result: SendResult;
 };
+
+/** The last of the `MAX_WALK` events after a position that have a delivery; undefined if there are fewer. */
+async function endOfWalk(pool: Pool, endpointId: string, after: Uuid | undefined): Promise<Uuid | undefined> {
+  const { rows } = await pool.query<{ id: Uuid }>({
+    name: 'end_of_delivery_walk',
+    // event_delivery_endpoint_idx
+    text: `select event_id as id from event_delivery where endpoint_id = $1 and event_id < $2
+           order by event_id desc offset ${MAX_WALK - 1} limit 1`,
+    values: [endpointId, after ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
+  });
+  return rows[0]?.id;
+}
 
 async function typesOfEvents(
   em: EntityManager,

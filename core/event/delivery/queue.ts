@@ -85,20 +85,24 @@ export async function claimDeliveries(
   const claimedUntil = new Date(now.getTime() + CLAIM_MS);
   const { rows } = await pool.query<ClaimedRow>({
     name: 'claim_deliveries',
-    // event_delivery_due_idx, event_delivery_pkey, event_pkey, event_data_pkey
+    // event_delivery_due_idx, event_delivery_pkey, event_pkey, event_data_pkey. OFFSET 0 keeps the order of the joins:
+    // without it, PostgreSQL reads the tables as a whole.
     text: `with due as (
-             select event_id, endpoint_id from event_delivery
+             select event_id from event_delivery
              where endpoint_id = $1 and state = 'pending' and next_attempt_at <= $2
              order by next_attempt_at limit $3 for update skip locked
            ), claimed as (
              update event_delivery d set next_attempt_at = $4
-             from due where d.event_id = due.event_id and d.endpoint_id = due.endpoint_id
+             where d.endpoint_id = $1 and d.event_id = any(array(select event_id from due))
              returning d.event_id, d.attempts
            )
            select c.event_id as "eventId", $1 as "endpointId", c.attempts, e.type, e.object_id as "objectId",
                   e.number, ${epochMs('e.at')} as "atMs", d.data
-           from claimed c join event e on e.id = c.event_id
-           left join event_data d on d.event_id = e.id order by e.number`,
+           from claimed c
+           cross join lateral (
+             select type, object_id, number, at from event where id = c.event_id offset 0) e
+           left join lateral (select data from event_data where event_id = c.event_id offset 0) d on true
+           order by e.number`,
     values: [endpointId, now, limit, claimedUntil],
   });
   return rows.map(({ number, atMs, ...row }) => ({

@@ -141,12 +141,10 @@ export async function deletePending(pool: Pool, endpointId: string): Promise<voi
   for (let deleted: number | null = DELETE_BATCH; deleted === DELETE_BATCH; ) {
     ({ rowCount: deleted } = await pool.query({
       name: 'delete_pending_deliveries',
-      // event_delivery_due_idx
-      text: `delete from event_delivery d using (
-               select event_id, endpoint_id from event_delivery
-               where endpoint_id = $1 and state = 'pending' limit ${DELETE_BATCH}
-             ) p
-             where d.event_id = p.event_id and d.endpoint_id = p.endpoint_id`,
+      // event_delivery_due_idx, event_delivery_pkey
+      text: `delete from event_delivery where endpoint_id = $1 and event_id = any(array(
+               select event_id from event_delivery
+               where endpoint_id = $1 and state = 'pending' order by next_attempt_at limit ${DELETE_BATCH}))`,
       values: [endpointId],
     }));
   }

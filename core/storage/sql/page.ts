@@ -44,6 +44,32 @@ export function readPage<T extends { id: string }>(
   });
 }
 
+/** Rows that a page of a filtered list looks at, if no index finds those that the filter selects. */
+export const MAX_WALK = 5_000;
+
+/** `end`: the id of the last row that was looked at; undefined if there are no more. */
+export type Walked<T> = { readonly found: T[]; readonly end: Uuid | undefined };
+
+/**
+ * The same for a list that looks at no more than `MAX_WALK` rows for a page. A page may have fewer items than
+ * requested, or none, although others follow.
+ * @throws HubError `page_token_invalid`
+ */
+export async function readWalkedPage<T extends { id: string }>(
+  request: PageRequest,
+  prefix: IdPrefix,
+  walk: (after: Uuid | undefined, limit: number) => Promise<Walked<T>>,
+): Promise<Page<T>> {
+  let end: Uuid | undefined;
+  const page = await readPage(request, prefix, async (after, limit) => {
+    const walked = await walk(after, limit);
+    ({ end } = walked);
+    return walked.found;
+  });
+  if (page.nextPageToken !== '' || end === undefined) return page;
+  return { ...page, nextPageToken: formatId(prefix, end) };
+}
+
 /**
  * Reads one page of a list of a span of time. `read` returns up to `limit` items in the order of
  * `latestFirst(time)`, those that `laterInList(time, after)` describes.

@@ -20,6 +20,7 @@ import {
 import { activate, checkStatus, deactivate } from '../../support/network/rest.ts';
 import { until } from '../../support/until.ts';
 import { driveCustomers } from './drive-customers.ts';
+import { driveEvents } from './drive-events.ts';
 import { driveLicenseLists } from './drive-license-lists.ts';
 import {
   FLEET,
@@ -54,6 +55,7 @@ export async function drive(payments: Payments, population: Population, times: n
   await driveCustomers(payments.hub, population, times);
   await driveLicenseLists(payments.hub, population);
   await driveLists(payments, population);
+  await driveEvents(payments, population, times);
   await fetchMetrics(payments.hub);
 }
 

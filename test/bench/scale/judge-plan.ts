@@ -3,13 +3,16 @@ import type { PlanNode } from './explain-log.ts';
 
 /** Tables that grow without limit, and their partitions. */
 const GROWING =
-  /^(license|customer|idempotent_request|seat|charge_session|payment_proof|callback_count|duplicate_payment|(callback|verification|usage_log|fee_line|audit_entry|audit_link)(_\d{4}_\d\d|_default)?|job|job_common)$/;
+  /^(license|customer|idempotent_request|seat|charge_session|payment_proof|callback_count|duplicate_payment|(callback|verification|usage_log|fee_line|audit_entry|audit_link|event|event_data|event_delivery)(_\d{4}_\d\d|_default)?|job|job_common)$/;
 
 /** The maximum number of rows to sort or write at once: those of a batch or a page. */
 const MAX_AT_ONCE = 200;
 
-/** The faults of a plan, in a few words each. `mostBlocks` is the limit of 8 KiB blocks it may read. */
-export function faultsOf(plan: PlanNode, mostBlocks: number): string[] {
+/**
+ * The faults of a plan, in a few words each. `mostBlocks` is the limit of 8 KiB blocks it may read, `atOnce` that of
+ * rows to sort.
+ */
+export function faultsOf(plan: PlanNode, mostBlocks: number, atOnce = MAX_AT_ONCE): string[] {
   const faults = nodesOf(plan).flatMap((node) => {
     const type = node['Node Type'];
     const relation = node['Relation Name'] ?? '';
@@ -17,7 +20,7 @@ export function faultsOf(plan: PlanNode, mostBlocks: number): string[] {
     if (type === 'Seq Scan' && GROWING.test(relation) && rows > 0) return [`reads all of ${relation}`];
     if (type === 'Sort' || type === 'Incremental Sort') {
       const input = (node.Plans ?? []).reduce((sum, each) => sum + rowsOf(each), 0);
-      if (input > MAX_AT_ONCE) return [`sorts ${input} rows`];
+      if (input > atOnce) return [`sorts ${input} rows`];
     }
     return [];
   });
@@ -30,12 +33,12 @@ export function blocksOf(plan: PlanNode): number {
 }
 
 /** The number of rows that a statement returns or writes, up to the size of a batch. */
-export function yieldOf(plan: PlanNode): number {
+export function yieldOf(plan: PlanNode, atOnce = MAX_AT_ONCE): number {
   const written = nodesOf(plan)
     .filter((node) => node['Node Type'] === 'ModifyTable')
     .flatMap(({ Plans = [] }) => Plans)
     .reduce((sum, { 'Actual Rows': rows }) => sum + rows, 0);
-  return Math.max(plan['Actual Rows'], Math.min(written, MAX_AT_ONCE));
+  return Math.max(plan['Actual Rows'], Math.min(written, atOnce));
 }
 
 export function nodesOf(plan: PlanNode): PlanNode[] {

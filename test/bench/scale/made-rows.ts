@@ -12,10 +12,13 @@ import {
   digest,
   FLEET,
   fingerprintAt,
+  issuedEventAt,
   keyAt,
   licenseAt,
   type MadeSession,
   type Population,
+  QUEUED_ENDPOINT,
+  SERVED_ENDPOINT,
   SITE,
   sessionAt,
   shopTokenOf,
@@ -232,6 +235,7 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
         feeRules.map((rule) => [id, rule.id, rule.name, rule.version, feeOf(rule, amountMinor)]),
       ),
     },
+    ...eventTables(population, appId),
     {
       table: 'audit_entry',
       columns:
@@ -243,6 +247,58 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
           yield [id, at, actor, actorKind, actorTokenId, action, subject, before, after, detail, requestId];
         }
       },
+    },
+  ];
+}
+
+/** An event for each license, each with deliveries to two endpoints: to one all are pending, to the other a few. */
+function eventTables(population: Population, appId: string): MadeTable[] {
+  const { licenses, from } = population;
+  const at = new Date(from);
+  const licenseIdAt = (index: number) => licenseAt(population, index).id;
+  const data = (index: number) => ({ licenseId: formatId('lic', licenseIdAt(index)), app: 'scale' });
+  return [
+    {
+      table: 'event_endpoint',
+      columns: 'id, url, event_types, created_at, disabled_at, disabled_reason',
+      rows: () => [
+        [QUEUED_ENDPOINT, 'https://queued.example', '{license.*}', at, at, 'made'],
+        [SERVED_ENDPOINT, 'https://served.example', '{license.*}', at, at, 'made'],
+      ],
+    },
+    { table: 'event_counter', columns: 'name, last_number', rows: () => [['events', licenses]] },
+    {
+      table: 'event',
+      columns: 'id, number, type, object_id, app_id, slot_id, at',
+      rows: () =>
+        made(licenses, (index) => {
+          const { createdAt } = licenseAt(population, index);
+          const id = issuedEventAt(population, index);
+          return [id, index + 1, 'license.issued', licenseIdAt(index), appId, null, new Date(createdAt)];
+        }),
+    },
+    {
+      table: 'event_data',
+      columns: 'event_id, data, customer_id',
+      rows: () =>
+        made(licenses, (index) => [
+          issuedEventAt(population, index),
+          data(index),
+          customerAt(population, index).id,
+        ]),
+    },
+    {
+      table: 'event_delivery',
+      columns: 'event_id, endpoint_id, state, attempts, next_attempt_at, response_status, response_body',
+      rows: () =>
+        madeMany(licenses, (index) => {
+          const id = issuedEventAt(population, index);
+          const state = index % 1_000 === 0 ? 'failed' : 'delivered';
+          return [
+            [id, QUEUED_ENDPOINT, 'pending', 0, at, null, null],
+            [id, SERVED_ENDPOINT, state, 1, null, 200, 'ok'],
+          ];
+        }),
     },
   ];
 }

@@ -34,6 +34,7 @@ const SETTINGS = {
   databasePool: 2,
   sweepAfterMs: [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 3_600_000],
   sessionCallbacks: SESSION_CALLBACKS,
+  eventAllowNetworks: ['127.0.0.0/8'],
 };
 
 /** More than five, the number of custom plans that PostgreSQL makes per connection before it picks a plan. */

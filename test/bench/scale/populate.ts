@@ -16,7 +16,17 @@ export type PopulateOptions = {
   readonly log?: (message: string) => void;
 };
 
-const PARTITIONED = ['callback', 'verification', 'usage_log', 'fee_line', 'audit_entry', 'audit_link'];
+const PARTITIONED = [
+  'callback',
+  'verification',
+  'usage_log',
+  'fee_line',
+  'audit_entry',
+  'audit_link',
+  'event',
+  'event_data',
+  'event_delivery',
+];
 
 /**
  * Tables whose indexes exceed the memory for them. Building those indexes after the COPY takes a fraction of

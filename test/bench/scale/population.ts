@@ -118,6 +118,16 @@ export function* customersOf(population: Population): Generator<MadeCustomer> {
   }
 }
 
+/** An endpoint that is disabled, with pending deliveries of many events. */
+export const QUEUED_ENDPOINT = uuidAt(Date.UTC(2026, 0, 1), digest('endpoint', 0));
+/** An enabled endpoint with deliveries of all events, some of which failed. */
+export const SERVED_ENDPOINT = uuidAt(Date.UTC(2026, 0, 1), digest('endpoint', 1));
+
+/** The event of the issue of a license. */
+export function issuedEventAt(population: Population, index: number): string {
+  return uuidAt(licenseAt(population, index).createdAt, digest('event', index));
+}
+
 export type MadeSession = {
   readonly id: string;
   /** The id in the hub's responses. */

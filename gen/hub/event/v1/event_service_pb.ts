@@ -840,7 +840,9 @@ export const EventService: GenService<{
     output: typeof TestEndpointResponseSchema;
   },
   /**
-   * Lists events, newest first, without their data.
+   * Lists events, newest first, without their data. With a filter other than `object`, a page covers the 5000 newest
+   * events after the page before: it may have fewer results than page_size, or none, although others follow. The list
+   * ends with an empty next_page_token.
    *
    * Errors: app_unknown, slot_unknown (not found), event_type_unknown, page_token_invalid (invalid argument).
    *
@@ -864,7 +866,9 @@ export const EventService: GenService<{
     output: typeof GetEventResponseSchema;
   },
   /**
-   * Lists the deliveries to an endpoint, newest event first.
+   * Lists the deliveries to an endpoint, newest event first. With the state pending or delivered, a page covers the
+   * deliveries of 5000 events: it may have fewer results than page_size, or none, although others follow. The list
+   * ends with an empty next_page_token.
    *
    * Errors: endpoint_unknown (not found), page_token_invalid (invalid argument).
    *

@@ -19,14 +19,14 @@ export const EventOutboxSchema = defineEntity({
   },
 });
 
-/** One row, `events`, once there are events. */
+/** One row, `events`, with the number of the last event. Without an event, no row. */
 const EventCounterSchema = defineEntity({
   name: 'EventCounter',
   tableName: 'event_counter',
   properties: { name: p.text().primary(), lastNumber: p.bigint() },
 });
 
-/** Until when the expiries of licenses are recorded as events, by the type of event. */
+/** For each type of event about expiry, the time up to which the expiries of licenses are recorded as events. */
 const LicenseExpiryMarkSchema = defineEntity({
   name: 'LicenseExpiryMark',
   tableName: 'license_expiry_mark',
@@ -38,7 +38,7 @@ export const EventSchema = defineEntity({
   tableName: 'event',
   properties: {
     id: p.uuid().primary(),
-    /** From 1, without gaps. Unique, because sequencers take turns. */
+    /** From 1, without gaps. Unique, because one sequencer at a time numbers events. */
     number: p.bigint(),
     type: p.text(),
     objectId: p.uuid(),
@@ -52,14 +52,14 @@ export const EventSchema = defineEntity({
   ],
 });
 
-/** The object of a delivered event, as it was when the event was numbered. Other events show the object as it is. */
+/** The object of a delivered event at the time of its numbering. Without a row, an event shows the current object. */
 const EventDataSchema = defineEntity({
   name: 'EventData',
   tableName: 'event_data',
   properties: {
     eventId: p.uuid().primary(),
     data: p.json<Readonly<Record<string, unknown>>>(),
-    /** The customer that `data` names. */
+    /** The customer whose personal data `data` may contain. */
     customerId: p.uuid().nullable(),
   },
   indexes: [
@@ -75,7 +75,7 @@ export const EndpointSchema = defineEntity({
     url: p.text(),
     /** Types, or patterns such as `license.*`. */
     eventTypes: p.array<string>(),
-    /** UUIDs. Without apps and slots, it receives events of all. */
+    /** UUIDs. Without apps and slots, the endpoint receives the events of all objects. */
     appIds: p.array<string>().columnType('uuid[]').default([]),
     slotIds: p.array<string>().columnType('uuid[]').default([]),
     includeKeys: p.boolean().default(false),
@@ -88,9 +88,9 @@ export const EndpointSchema = defineEntity({
     createdAt: p.datetime(3),
     disabledAt: p.datetime(3).nullable(),
     disabledReason: p.text().nullable(),
-    /** When the first of the deliveries that failed since the last success failed. */
+    /** The time of the first failed attempt since the last success. */
     failingSince: p.datetime(3).nullable(),
-    /** Removed endpoints stay, because deliveries refer to them. */
+    /** The row of a removed endpoint stays, because deliveries refer to it. */
     removedAt: p.datetime(3).nullable(),
   },
 });
@@ -106,9 +106,9 @@ export const DeliverySchema = defineEntity({
     eventId: p.uuid().primary(),
     endpoint: () => p.manyToOne(EndpointSchema).primary().deleteRule('restrict'),
     state: p.enum(DELIVERY_STATES),
-    /** Since the last replay. */
+    /** Attempts since the last replay. */
     attempts: p.integer().default(0),
-    /** While a hub delivers it: when another one may. Null unless it is pending. */
+    /** During a claim, the end of the claim. Null unless the delivery is pending. */
     nextAttemptAt: p.datetime(3).nullable(),
     lastAttemptAt: p.datetime(3).nullable(),
     responseStatus: p.integer().nullable(),

@@ -1,10 +1,10 @@
-// Removes what events and their deliveries store about a customer. The hub then shows the objects as they are now.
+// Erases the personal data of a customer from events and deliveries. The events then show the current objects.
 import type { ErasePersonalData } from '../customer/erase.ts';
 import { takeLock } from '../storage/hub-lock.ts';
 
 /**
- * Erases the data of the customer's events, and the answers of endpoints to them, which may repeat the data.
- * Deliveries that are sent later contain the erased object; a request that a hub has begun is not stopped.
+ * Erases the stored data of the customer's events, and the answers of endpoints, which may repeat the data. Later
+ * deliveries contain the erased object. A request in progress is not aborted.
  */
 export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => {
   // The transaction that numbers events reads objects before it stores them. Wait for its end.

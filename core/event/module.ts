@@ -13,8 +13,8 @@ import type { Figures } from '../storage/database-metrics.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
 import { createTurns, type InTurn } from '../turns.ts';
 import { createAddressPolicy } from './delivery/address-policy.ts';
-import { startDeliveries } from './delivery/deliver.ts';
 import { createDeliveries } from './delivery/deliveries.ts';
+import { startDispatcher } from './delivery/dispatcher.ts';
 import { createPayloads, type PayloadOptions } from './delivery/payload.ts';
 import { createWebhookSender } from './delivery/send.ts';
 import { createEndpoints } from './endpoint/endpoints.ts';
@@ -34,7 +34,7 @@ import { eventTableMetrics } from './table-metrics.ts';
 export type EventModuleOptions = {
   readonly db: Database;
   readonly sealer: Sealer;
-  /** Networks that endpoints may be in although they are not public, in CIDR form. */
+  /** Private networks that endpoints may be in, in CIDR form. */
   readonly allowedNetworks: readonly string[];
   /** The readers of the other modules. */
   readonly readers: Omit<ObjectReaders, 'endpoint'>;
@@ -73,23 +73,23 @@ export function createEventModule(options: EventModuleOptions): EventModule {
     },
   };
   const policy = createAddressPolicy(options.allowedNetworks);
-  const ending = new AbortController();
-  const sender = createWebhookSender({ policy, signal: ending.signal, clock });
+  const abortAttempts = new AbortController();
+  const sender = createWebhookSender({ policy, signal: abortAttempts.signal, clock });
   const secrets = createEndpointSecrets(sealer);
   const events = createEvents(pool, readers);
 
   const inTurn = createTurns();
-  const sequencing = { pool, inTurn, readers, clock, metrics, onNumbered: () => delivering.wake() };
+  const sequencerOptions = { pool, inTurn, readers, clock, metrics, onNumbered: () => dispatcher.wake() };
   const endpoints = createEndpoints({
     db,
-    betweenEvents: createBetweenEvents(sequencing),
+    betweenEvents: createBetweenEvents(sequencerOptions),
     secrets,
     policy,
     clock,
   });
-  const delivering = startDeliveries({
+  const dispatcher = startDispatcher({
     pool,
-    ending,
+    abortAttempts,
     sender,
     secrets,
     payloadsOf: createPayloads({ readers, licenseKeyOf: options.licenseKeyOf }),
@@ -105,7 +105,7 @@ export function createEventModule(options: EventModuleOptions): EventModule {
     task: tasks.of('event_deliveries'),
     metrics,
   });
-  const sequencer = startSequencer({ ...sequencing, logger, task: tasks.of('event_sequencer') });
+  const sequencer = startSequencer({ ...sequencerOptions, logger, task: tasks.of('event_sequencer') });
   const service = createEventService({
     endpoints,
     deliveries: createDeliveries({
@@ -114,7 +114,7 @@ export function createEventModule(options: EventModuleOptions): EventModule {
       sender,
       secrets,
       showEndpoint,
-      onDue: () => delivering.wake(),
+      onDue: () => dispatcher.wake(),
       clock,
     }),
     events,
@@ -129,7 +129,7 @@ export function createEventModule(options: EventModuleOptions): EventModule {
     figures: eventTableMetrics,
     async close() {
       await sequencer.stop();
-      await delivering.stop();
+      await dispatcher.stop();
     },
   };
 }

@@ -3,21 +3,21 @@ import { create, type DescMessage, type JsonObject, type MessageInitShape, toJso
 import { OBJECT_KINDS, type ObjectKind } from './types.ts';
 
 export type ShownObject = {
-  /** The object's message as JSON, with the fields that have default values. */
+  /** The object's message as JSON, including fields with default values. */
   readonly data: JsonObject;
   /** UUID of the customer whose personal data `data` may contain. */
   readonly customerId?: string | null;
 };
 
-/** Returns the objects with these UUIDs; leaves out those that do not exist. */
+/** Returns the objects with these UUIDs. Leaves out objects that do not exist. */
 export type ReadObjects = (ids: readonly string[]) => Promise<ReadonlyMap<string, ShownObject>>;
 
-/** How each kind of object is read. Modules provide those of their own objects. */
+/** The reader of each kind of object. Each module provides the readers of its own objects. */
 export type ObjectReaders = Readonly<Record<ObjectKind, ReadObjects>>;
 
-/** The JSON of a message. */
+/** Returns the JSON of a message. */
 export function showObject<S extends DescMessage>(schema: S, init: MessageInitShape<S>): JsonObject {
-  // A message of this project is never a well-known type, whose JSON need not be an object.
+  // The JSON of each message of this project is an object. Only well-known types have other JSON.
   return toJson(schema, create(schema, init), { alwaysEmitImplicit: true }) as JsonObject;
 }
 

@@ -1,4 +1,4 @@
-// Records events in the transactions of their changes. See stream/sequencer.ts for what happens to them next.
+// Records events in the transactions of their changes. The sequencer (stream/sequencer.ts) then numbers them.
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ClientBase } from 'pg';
 import type { EventType } from '../../lib/presentation/event-types.ts';
@@ -14,7 +14,7 @@ export type NewEvent = {
   readonly slotId?: string | null;
 };
 
-/** The statement that records events. */
+/** Returns the statement that records events. */
 export function recordEvents(at: Date, events: readonly NewEvent[]): Write & { readonly name: string } {
   return {
     name: 'record_events',
@@ -37,7 +37,7 @@ export async function recordEvent(client: ClientBase, at: Date, event: NewEvent)
   await client.query(recordEvents(at, [event]));
 }
 
-/** The same in the ORM's unit of work. */
+/** Records one event in the unit of work of the ORM. */
 export function addEvent(em: EntityManager, at: Date, event: NewEvent): void {
   const { type, objectId, appId = null, slotId = null } = event;
   em.create(EventOutboxSchema, { type, objectIds: [objectId], appIds: [appId], slotIds: [slotId], at });

@@ -1,5 +1,4 @@
 // EventService: lists and streams events, and manages endpoints.
-
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type {
@@ -90,7 +89,7 @@ export function createEventService(options: EventServiceOptions): ServiceImpl<ty
     async getEvent({ eventId }) {
       const event = await events.get(eventId);
       const [shown = event] = await events.withData([event]);
-      const found = await deliveries.ofEvent(event.id, event.type);
+      const found = await deliveries.listOfEvent(event.id, event.type);
       return { event: eventToProto(shown), deliveries: found.map(deliveryToProto) };
     },
 
@@ -115,7 +114,7 @@ export function createEventService(options: EventServiceOptions): ServiceImpl<ty
   };
 }
 
-/** Validation requires the settings. */
+/** @throws Error without settings, which the validation of requests refuses before */
 function settingsOf(settings: SettingsMessage | undefined): EndpointSettings {
   if (settings === undefined) throw new Error('the request has no settings');
   return settings;

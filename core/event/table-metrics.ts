@@ -1,4 +1,4 @@
-// Numbers of endpoints, and how far events and deliveries are behind.
+// The metrics of the event tables: numbers of endpoints, and delays of events and deliveries.
 import type { Figures } from '../storage/database-metrics.ts';
 
 const ENDPOINTS = 'hub_event_endpoints';

@@ -1,4 +1,4 @@
-// The kinds of objects that events are about, and the patterns that select types of events.
+// The kinds of objects of events, and the patterns that select types of events.
 import { EVENT_TYPES, type EventType } from '../../lib/presentation/event-types.ts';
 import { HubError } from '../errors.ts';
 import type { IdPrefix } from '../ids.ts';
@@ -17,7 +17,7 @@ type KindOf<T> = T extends `${infer Kind}.${string}` ? Kind : never;
 
 export type ObjectKind = keyof typeof OBJECT_KINDS;
 
-/** The kind of the object of an event. */
+/** Returns the kind of object of a type of event. @throws Error for an unknown kind */
 export function kindOf(type: string): ObjectKind {
   const [kind = ''] = type.split('.');
   if (Object.hasOwn(OBJECT_KINDS, kind)) return kind as ObjectKind;
@@ -25,9 +25,9 @@ export function kindOf(type: string): ObjectKind {
 }
 
 /**
- * The types that patterns select. A pattern is a type, `KIND.*` or `*`. `endpoint.test` needs no subscription.
+ * Returns the types that patterns select. A pattern is a type, `KIND.*` or `*`.
  *
- * @throws HubError `event_type_unknown` for a pattern without a type
+ * @throws HubError `event_type_unknown` for a pattern that selects no type
  */
 export function typesOf(patterns: readonly string[], field: string): ReadonlySet<string> {
   const all = Object.keys(EVENT_TYPES);

@@ -188,7 +188,9 @@ describe('events and endpoints in the console', function () {
       expect(data).to.include({ licenseId, machineLabel: 'Study' });
       const row = await rows('Deliveries').innerText();
       expect(row).to.contain(receiver.url).and.to.contain('pending');
-      expect(row).to.match(/\t1\t.*\d\d:\d\d:\d\d\t.*\d\d:\d\d:\d\d\t\d+ ms\tit answered with status 503/);
+      expect(row).to.match(
+        /\t1\t.*\d\d:\d\d:\d\d\t.*\d\d:\d\d:\d\d\t\d+ ms\tthe endpoint answered with status 503/,
+      );
       await rows('Deliveries').getByText('Start of the answer').click();
       expect(await rows('Deliveries').locator('pre').innerText()).to.equal('<b>out of ink</b>');
       expect(
@@ -335,7 +337,7 @@ describe('events and endpoints in the console', function () {
       await receiver.close();
       await begin('Test');
       await submit('Test');
-      await dialog().getByText('no answer of 127.0.0.1').waitFor();
+      await dialog().getByText('no answer from 127.0.0.1').waitFor();
       expect(receiver.received.map(({ event }) => event.type)).to.deep.equal([
         'endpoint.test',
         'endpoint.test',
@@ -412,7 +414,7 @@ describe('events and endpoints in the console', function () {
       await rows('Deliveries').waitFor();
       expect(await rows('Deliveries').innerText())
         .to.contain('failed')
-        .and.to.contain('it answered with status 500');
+        .and.to.contain('the endpoint answered with status 500');
       const { deliveries } = await events.listDeliveries({ endpointId, state: DeliveryState.FAILED });
       expect(deliveries.map((delivery) => delivery.eventId)).to.deep.equal([eventId]);
       await rows('Deliveries').getByRole('link').click();

@@ -96,7 +96,7 @@ function addTestVerb(endpoint: Command, { hub, out }: CommandContext): void {
       const view = deliveryView(requireField(delivery, 'delivery'));
       await out.record(view, DELIVERY_FIELDS);
       if (view.state === 'delivered') return;
-      const why = view.problem ?? `it answered with status ${view.responseStatus}`;
+      const why = view.problem ?? `the endpoint answered with status ${view.responseStatus}`;
       throw new CliError('endpoint_test_failed', EXIT.failed, `The test was not delivered: ${why}.`);
     });
 }

@@ -106,7 +106,7 @@ export const ENDPOINT_WITH_SECRET_FIELDS: readonly Column<EndpointWithSecretView
   ...ENDPOINT_FIELDS,
 ];
 
-/** `enabled`, `failing since …`, or `disabled since …: it answered with status 410 (gone)`. */
+/** `enabled`, `failing since …`, or `disabled since …: the endpoint answered with status 410 (gone)`. */
 function stateText({ disabledAt, disabledReason, failingSince }: EndpointView): string {
   if (disabledAt !== undefined) {
     const why = disabledReason === undefined ? '' : `: ${disabledReason}`;

@@ -1,7 +1,7 @@
 // Decides which addresses webhooks may reach: the public Internet, and networks that the operator allows.
 //
-// A name is checked when a connection is opened, and the connection uses the checked addresses: a name that
-// changes afterwards has no effect.
+// Each new connection resolves the name, checks the addresses and connects to one of them. A later change of the name
+// has no effect on that connection.
 import type { LookupAddress } from 'node:dns';
 import type { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
@@ -13,17 +13,17 @@ export type Scheme = 'https:' | 'http:';
 
 export type AddressPolicy = {
   /**
-   * What is wrong with the URL of an endpoint, as a predicate of the URL (`must not contain a fragment`), or
-   * undefined. A name is not resolved.
+   * Returns why the URL of an endpoint is refused, such as `must not contain a fragment`; undefined if it is
+   * allowed. Does not resolve the name.
    */
   checkUrl(url: string): string | undefined;
-  /** What is wrong with a host that is an IP address, as a predicate of the host, or undefined. */
+  /** Returns why an IP address is refused, such as `is not a public address`; undefined if it is allowed. */
   checkAddress(address: string, scheme: Scheme): string | undefined;
-  /** `lookup` for connections by each scheme. AddressRefused if an address of the name is refused. */
+  /** The `lookup` function for connections by each scheme. Fails with AddressRefused if an address is refused. */
   readonly lookups: Readonly<Record<Scheme, LookupFunction>>;
 };
 
-/** The policy refuses the address. The message names the host, and not what it resolves to. */
+/** The policy refuses the address. The message contains the host, but not its addresses. */
 export class AddressRefused extends Error {
   constructor(message: string) {
     super(message);
@@ -38,7 +38,7 @@ const SETTING = 'HUB_EVENT_ALLOW_NETWORKS';
 /**
  * @param allowed CIDR networks from the setting HUB_EVENT_ALLOW_NETWORKS, such as `10.1.0.0/16`
  * @param options.resolver default: the resolver of the machine
- * @throws Error that names a wrong network
+ * @throws Error that names an invalid network
  */
 export function createAddressPolicy(
   allowed: readonly string[],

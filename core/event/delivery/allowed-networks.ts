@@ -1,11 +1,11 @@
-// The networks beyond the public Internet that an operator allows webhooks to reach.
+// Parses the private networks that the operator allows webhooks to reach.
 import ipaddr from 'ipaddr.js';
 import { listItems, networkFault } from '../../../lib/net/network-syntax.ts';
 import { type IpAddress, parseAddress } from './public-address.ts';
 
 /**
  * Parses the setting HUB_EVENT_ALLOW_NETWORKS: addresses and CIDR ranges separated by commas or white space.
- * @throws Error that lists every wrong item
+ * @throws Error that lists every invalid item
  */
 export function parseAllowedNetworks(text: string): string[] {
   const items = listItems(text);
@@ -16,7 +16,7 @@ export function parseAllowedNetworks(text: string): string[] {
 
 /**
  * Creates the function that checks whether an address is in one of the networks.
- * @throws Error for wrong networks, as `parseAllowedNetworks`
+ * @throws Error as `parseAllowedNetworks`
  */
 export function createIsAllowed(networks: readonly string[]): (address: IpAddress) => boolean {
   const ranges = networks.flatMap(parseAllowedNetworks).map(rangeOf);
@@ -38,7 +38,7 @@ function faultIn(item: string): string | undefined {
   const text = `${network}/${bits}`;
   const start = network.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
   const first = start.networkAddressFromCIDR(text);
-  // A longer prefix may be meant: 10.1.2.3/8 allows far more than 10.1.2.3.
+  // The operator may mean a longer prefix: 10.1.2.3/8 allows all of 10.0.0.0/8.
   if (first.toString() !== network.toString()) return `"${item}" is not a network; write ${first}/${bits}`;
   return undefined;
 }

@@ -1,4 +1,4 @@
-// One attempt to deliver an event, and what follows from its result.
+// Makes one attempt to deliver an event, and decides the next state of the delivery.
 import type { Clock } from '../../clock.ts';
 import type { EndpointSecrets } from '../endpoint/secrets.ts';
 import type { EventMetrics } from '../metrics.ts';
@@ -35,14 +35,14 @@ export async function attemptDelivery(
   });
   const result = await sender.send({ url: endpoint.url, headers, body });
   const durationMs = performance.now() - startedMs;
-  const finished = { ...judge(result, delivery, at), at, durationMs };
+  const finished = { ...outcomeOf(result, delivery, at), at, durationMs };
   metrics.attempted(finished.state === 'delivered' ? 'delivered' : 'failed', durationMs / 1_000);
   return finished;
 }
 
-type Judged = Omit<FinishedDelivery, 'at' | 'durationMs'>;
+type Outcome = Omit<FinishedDelivery, 'at' | 'durationMs'>;
 
-function judge(result: SendResult, delivery: ClaimedDelivery, at: Date): Judged {
+function outcomeOf(result: SendResult, delivery: ClaimedDelivery, at: Date): Outcome {
   const { eventId, endpointId, claimedUntil, attempts } = delivery;
   const answer =
     result.kind === 'answered'
@@ -52,7 +52,8 @@ function judge(result: SendResult, delivery: ClaimedDelivery, at: Date): Judged 
     const delivered = { state: 'delivered', nextAttemptAt: undefined, problem: undefined } as const;
     return { eventId, endpointId, claimedUntil, ...answer, ...delivered };
   }
-  const problem = result.kind === 'answered' ? `it answered with status ${result.status}` : result.problem;
+  const problem =
+    result.kind === 'answered' ? `the endpoint answered with status ${result.status}` : result.problem;
   const delayMs = retryDelayMs(attempts + 1, result.kind === 'answered' ? result.retryAfterMs : undefined);
   return {
     eventId,
@@ -65,22 +66,23 @@ function judge(result: SendResult, delivery: ClaimedDelivery, at: Date): Judged 
   };
 }
 
-/** Why an endpoint is disabled, and the condition under which it still applies. */
+/** The reason to disable an endpoint, and the conditions under which the reason still applies. */
 export type Disabling = {
   readonly reason: string;
-  /** The URL that was tried; the operator may have changed it since. */
+  /** The URL of the failed attempt. If the operator has changed the URL, the reason no longer applies. */
   readonly url: string;
-  /** When its deliveries began to fail; undefined if that does not matter. Another one may have succeeded since. */
+  /** The time of the first failure. If a delivery has succeeded since, the reason no longer applies. */
   readonly failingSince: Date | undefined;
 };
 
-/** Undefined if the endpoint stays enabled. */
+/** Returns why a failed attempt disables the endpoint; undefined if the endpoint stays enabled. */
 export function reasonToDisable(
   { state, status, at }: FinishedDelivery,
   { url, failingSince }: DueEndpoint,
 ): Disabling | undefined {
   if (state === 'delivered') return undefined;
-  if (status === GONE) return { reason: 'it answered with status 410 (gone)', url, failingSince: undefined };
+  if (status === GONE)
+    return { reason: 'the endpoint answered with status 410 (gone)', url, failingSince: undefined };
   if (failingSince === null || at.getTime() - failingSince.getTime() < DISABLE_AFTER_MS) return undefined;
   return { reason: `all deliveries have failed since ${failingSince.toISOString()}`, url, failingSince };
 }

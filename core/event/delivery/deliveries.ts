@@ -1,4 +1,4 @@
-// Lists deliveries, begins them again, and tests endpoints.
+// Lists and replays deliveries, and tests endpoints.
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import type { Actor } from '../../access/caller.ts';
@@ -28,7 +28,7 @@ export type DeliveriesOptions = {
   readonly events: Events;
   readonly sender: WebhookSender;
   readonly secrets: EndpointSecrets;
-  /** The endpoint as JSON, for the event of a test. */
+  /** Returns the endpoint as JSON, the data of a test event. */
   readonly showEndpoint: (endpoint: Endpoint) => Promise<Readonly<Record<string, unknown>>>;
   /** Called when a delivery is due. */
   readonly onDue: () => void;
@@ -38,7 +38,7 @@ export type DeliveriesOptions = {
 /** A delivery, and the type of its event. */
 export type DeliveryWithType = Delivery & { readonly type: string };
 
-/** An endpoint occurs once among the deliveries of an event. */
+/** A hub has at most 100 endpoints, and an event has one delivery to each. */
 const MAX_DELIVERIES = 100;
 
 export function createDeliveries({
@@ -51,13 +51,13 @@ export function createDeliveries({
   clock,
 }: DeliveriesOptions) {
   return {
-    /** @param eventId UUID */
-    async ofEvent(eventId: string, type: string): Promise<DeliveryWithType[]> {
+    /** Lists the deliveries of an event. @param eventId UUID */
+    async listOfEvent(eventId: string, type: string): Promise<DeliveryWithType[]> {
       const found = await db.em().find(DeliverySchema, { eventId }, { limit: MAX_DELIVERIES });
       return found.map((delivery) => ({ ...delivery, type }));
     },
 
-    /** Newest event first. @throws HubError `endpoint_unknown`, `page_token_invalid` */
+    /** Lists deliveries, newest event first. @throws HubError `endpoint_unknown`, `page_token_invalid` */
     async list(
       endpointId: string,
       state: DeliveryStateName | undefined,
@@ -87,7 +87,10 @@ export function createDeliveries({
       };
     },
 
-    /** @throws HubError `event_unknown`, `endpoint_unknown`, `endpoint_disabled` */
+    /**
+     * Makes a delivery due again, or creates it.
+     * @throws HubError `event_unknown`, `endpoint_unknown`, `endpoint_disabled`
+     */
     async replay(eventId: string, endpointId: string, actor: Actor): Promise<DeliveryWithType> {
       const { id, type } = await events.get(eventId);
       const endpoint = await findEndpoint(db.em(), endpointId);
@@ -119,7 +122,7 @@ export function createDeliveries({
       return { ...delivery, type };
     },
 
-    /** Sends an `endpoint.test` event now. It is not stored. @throws HubError `endpoint_unknown` */
+    /** Sends an `endpoint.test` event once, and does not store it. @throws HubError `endpoint_unknown` */
     async test(endpointId: string): Promise<TestedDelivery> {
       const endpoint = await findEndpoint(db.em(), endpointId);
       const at = clock();

@@ -1,4 +1,4 @@
-// The body of a delivery.
+// Formats the bodies of deliveries.
 import { formatId } from '../../ids.ts';
 import { type ObjectReaders, readObjects } from '../objects.ts';
 import { kindOf } from '../types.ts';
@@ -27,7 +27,7 @@ export function createPayloads({ readers, licenseKeyOf }: PayloadOptions) {
     return licenseKey === undefined ? data : { ...data, licenseKey };
   };
 
-  /** The bodies of deliveries, in order. An event without stored data shows its object as it is now. */
+  /** Returns the bodies of deliveries, in order. If an event has no stored data, its body has the current object. */
   return async (events: readonly ClaimedDelivery[], includeKeys: boolean): Promise<string[]> => {
     const refOf = ({ type, objectId }: ClaimedDelivery) => ({ kind: kindOf(type), id: objectId });
     const objectOf = await readObjects(readers, events.filter(({ data }) => data === null).map(refOf));

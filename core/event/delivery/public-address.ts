@@ -1,4 +1,4 @@
-// Decides whether an IP address is a public unicast address, also where it embeds an IPv4 address.
+// Decides whether an IP address is a public unicast address. Checks embedded IPv4 addresses too.
 import ipaddr from 'ipaddr.js';
 
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
@@ -7,7 +7,7 @@ export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 /** The well-known prefix of NAT64 (RFC 6052). The local-use one, 64:ff9b:1::/48, is not public (RFC 8215). */
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
-/** Metadata and agents of Azure: a public address that each virtual machine reaches locally. */
+/** Azure's metadata service: a public address that virtual machines reach locally. */
 const AZURE_WIRE_SERVER = '168.63.129.16';
 
 /**
@@ -15,12 +15,12 @@ const AZURE_WIRE_SERVER = '168.63.129.16';
  * @throws Error if the text is not an address
  */
 export function parseAddress(text: string): IpAddress {
-  // ipaddr.js takes ::1.2.3.4 for ::ffff:1.2.3.4, unlike sockets.
+  // ipaddr.js reads ::1.2.3.4 as ::ffff:1.2.3.4, but sockets do not.
   const isMixed = text.includes(':') && text.includes('.');
   return ipaddr.parse(isMixed ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text);
 }
 
-/** An IPv4-mapped address becomes the IPv4 address, because sockets use that one. */
+/** Converts an IPv4-mapped address to the IPv4 address, which sockets connect to. */
 export function withoutMapping(address: IpAddress): IpAddress {
   const isMapped = address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress();
   return isMapped ? address.toIPv4Address() : address;

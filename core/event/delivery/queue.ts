@@ -5,7 +5,7 @@ import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 export type ClaimedDelivery = {
   readonly eventId: string;
   readonly endpointId: string;
-  /** Identifies the claim. A replay, or the end of the claim, leaves the delivery to another claim. */
+  /** Identifies the claim. The claim is lost at this time, or when the event is replayed. */
   readonly claimedUntil: Date;
   /** Attempts before this one. */
   readonly attempts: number;
@@ -13,7 +13,7 @@ export type ClaimedDelivery = {
   readonly objectId: string;
   readonly number: number;
   readonly at: Date;
-  /** Null: read the object. */
+  /** The stored object; null if none is stored. */
   readonly data: Readonly<Record<string, unknown>> | null;
 };
 
@@ -30,8 +30,8 @@ export type DueEndpoint = {
 };
 
 /**
- * How long a claim holds. A hub that is killed leaves its deliveries to the others after this time. Longer than the
- * attempts of one claim can take.
+ * The duration of a claim, longer than its attempts can take. After this time, other hubs deliver what a killed hub
+ * had claimed.
  */
 const CLAIM_MS = 120_000;
 
@@ -52,7 +52,7 @@ export async function findDueEndpoints(pool: Pool, now: Date): Promise<DueEndpoi
   return rows.map(toDueEndpoint);
 }
 
-/** Undefined if the endpoint with this UUID is disabled or removed. */
+/** Reads the endpoint with this UUID; undefined if it is disabled or removed. */
 export async function readEndpoint(pool: Pool, id: string): Promise<DueEndpoint | undefined> {
   const { rows } = await pool.query<DueRow>({
     name: 'read_due_endpoint',
@@ -76,7 +76,7 @@ function toDueEndpoint({ previousUntilMs, failingSinceMs, ...row }: DueRow): Due
   };
 }
 
-/** Claims up to `limit` deliveries of an endpoint, those that are due the longest first. */
+/** Claims up to `limit` due deliveries of an endpoint, the longest overdue first. */
 export async function claimDeliveries(
   pool: Pool,
   endpointId: string,
@@ -121,7 +121,7 @@ type ClaimedRow = Omit<ClaimedDelivery, 'claimedUntil' | 'number' | 'at'> & {
 export type FinishedDelivery = Pick<ClaimedDelivery, 'eventId' | 'endpointId' | 'claimedUntil'> & {
   readonly state: 'pending' | 'delivered' | 'failed';
   readonly at: Date;
-  /** Undefined unless it stays pending. */
+  /** Undefined unless the delivery stays pending. */
   readonly nextAttemptAt: Date | undefined;
   readonly status: number | undefined;
   readonly body: string | undefined;
@@ -130,8 +130,8 @@ export type FinishedDelivery = Pick<ClaimedDelivery, 'eventId' | 'endpointId' | 
 };
 
 /**
- * Records the results of attempts, except where the claim was lost. An endpoint fails from its first failure until its
- * next success.
+ * Records the results of attempts whose claims are not lost. Sets `failing_since` of an endpoint at its first failure,
+ * and clears it at the next success.
  */
 export async function finishDeliveries(pool: Pool, finished: readonly FinishedDelivery[]): Promise<void> {
   await pool.query({
@@ -153,7 +153,7 @@ export async function finishDeliveries(pool: Pool, finished: readonly FinishedDe
              select endpoint_id, bool_or(state = 'delivered') as succeeds, min(at) as at
              from finished group by endpoint_id
            ), changed as (
-             -- In one order, so that two hubs do not wait for each other.
+             -- In the order of ids, so that two hubs do not deadlock.
              select e.id, r.succeeds, r.at from event_endpoint e join results r on r.endpoint_id = e.id
              where (e.failing_since is null) <> r.succeeds order by e.id for no key update of e
            )
@@ -175,7 +175,7 @@ export async function finishDeliveries(pool: Pool, finished: readonly FinishedDe
   });
 }
 
-/** Gives up claims, so that any hub can deliver at once. */
+/** Releases claims, so that any hub can deliver at once. */
 export async function releaseClaims(
   pool: Pool,
   claims: readonly ClaimedDelivery[],

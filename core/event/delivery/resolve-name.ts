@@ -9,21 +9,22 @@ const TRY_MS = 2_000;
 const TRIES = 2;
 
 /**
- * Asks DNS for the IPv4 and the IPv6 addresses of a name. Without a resolver it asks the servers of the
- * machine, and then the machine for a name that they do not know: from its hosts file, or a search domain.
+ * Creates the function that queries DNS for the IPv4 and IPv6 addresses of a name. By default, it queries the DNS
+ * servers of the machine. If they do not know the name, it calls the resolver of the operating system, which also
+ * reads the hosts file and the search domains.
  */
 export function createResolveName(resolver?: Resolver): ResolveName {
   if (resolver !== undefined) return (name) => askDns(resolver, name);
   const servers = new Resolver({ timeout: TRY_MS, tries: TRIES });
-  const askMachine = inTurn(async (name) =>
+  const askSystem = oneAtATime(async (name) =>
     (await lookup(name, { all: true })).map(({ address }) => address),
   );
-  // Not the machine first: a lookup occupies one of the few threads that files also need, for as long as the
-  // name server of a stranger does not answer.
+  // DNS first: a lookup of the operating system occupies one of the few threads that file access also needs, for as
+  // long as an untrusted name server does not answer.
   return (name) =>
     askDns(servers, name).catch((error) => {
       if (codeOf(error) === 'EAI_AGAIN') throw error;
-      return askMachine(name);
+      return askSystem(name);
     });
 }
 
@@ -36,8 +37,8 @@ async function askDns(resolver: Resolver, name: string): Promise<readonly string
   throw Object.assign(new Error(`${name} has no address`), { code: isSlow ? 'EAI_AGAIN' : 'ENOTFOUND' });
 }
 
-/** Runs one call at a time, and shares it among callers with the same name. */
-function inTurn(ask: ResolveName): ResolveName {
+/** Runs one call at a time. Concurrent callers with the same name share a call. */
+function oneAtATime(ask: ResolveName): ResolveName {
   const asked = new Map<string, Promise<readonly string[]>>();
   let last: Promise<unknown> = Promise.resolve();
   return (name) => {

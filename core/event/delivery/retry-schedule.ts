@@ -1,10 +1,10 @@
-// When a failed delivery is tried again: nine times, over three days.
+// The schedule of retries: nine, over three days.
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Milliseconds after each failed attempt. */
+/** Milliseconds from each failed attempt to the next one. */
 export const RETRY_AFTER_MS: readonly number[] = [
   5 * SECOND_MS,
   5 * MINUTE_MS,
@@ -17,16 +17,16 @@ export const RETRY_AFTER_MS: readonly number[] = [
   24 * HOUR_MS,
 ];
 const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
-/** An endpoint whose deliveries have failed for so long is disabled. */
+/** The hub disables an endpoint after all its deliveries have failed for this time. */
 export const DISABLE_AFTER_MS = 72 * HOUR_MS;
-/** Spreads retries, so that deliveries that failed together are not repeated together. */
+/** The largest random part that is added to a delay, so that deliveries that failed together are retried apart. */
 const JITTER = 0.2;
 
 /**
  * Milliseconds until the next attempt; undefined after the last one.
  *
  * @param attempts attempts so far, at least 1
- * @param retryAfterMs what the endpoint asked for; a longer wait counts, up to a day
+ * @param retryAfterMs the delay that the endpoint requested; it applies if it is longer, up to a day
  * @param random from 0 to 1
  */
 export function retryDelayMs(
@@ -36,6 +36,6 @@ export function retryDelayMs(
 ): number | undefined {
   const delayMs = RETRY_AFTER_MS[attempts - 1];
   if (delayMs === undefined) return undefined;
-  const wantedMs = Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
-  return Math.max(delayMs, wantedMs) * (1 + random * JITTER);
+  const requestedMs = Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
+  return Math.max(delayMs, requestedMs) * (1 + random * JITTER);
 }

@@ -1,4 +1,4 @@
-// Sends webhooks to the URLs of endpoints, which strangers control: with limits on time, size and addresses.
+// Sends webhooks to untrusted URLs, with limits on time, size and addresses.
 import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Agent, buildConnector } from 'undici';
@@ -10,7 +10,7 @@ import { retryAfterMs } from './retry-after.ts';
 
 export type Webhook = {
   readonly url: string;
-  /** Those of the signature. `user-agent` and `content-type` are added. */
+  /** The headers of the signature. The sender adds `user-agent` and `content-type`. */
   readonly headers: Readonly<Record<string, string>>;
   /** JSON. */
   readonly body: string | Uint8Array;
@@ -21,12 +21,12 @@ export type SendResult =
       readonly kind: 'answered';
       /** Any status from 200 to 599; redirects are not followed. */
       readonly status: number;
-      /** The first 1000 characters, without NUL, which PostgreSQL cannot store. Shorter if it was cut off. */
+      /** The first 1000 characters, without NUL, which PostgreSQL cannot store. Shorter if the connection broke. */
       readonly body: string;
       /** From the header Retry-After: at most a day. */
       readonly retryAfterMs?: number;
     }
-  /** No status came. The problem is plain English without URL, headers and body. */
+  /** The endpoint sent no status. The problem contains no URL, header or body. */
   | { readonly kind: 'failed'; readonly problem: string }
   /** The policy refuses the URL or an address of its host. Nothing was sent. */
   | { readonly kind: 'refused'; readonly problem: string };
@@ -40,7 +40,7 @@ export type WebhookSender = {
 
 export type WebhookSenderOptions = {
   readonly policy: AddressPolicy;
-  /** The maximum of milliseconds for an exchange: name, connection, request and response. Default: 15 000. */
+  /** Maximum milliseconds for an exchange: name lookup, connection, request and response. Default: 15 000. */
   readonly timeoutMs?: number;
   /** Aborts all exchanges. */
   readonly signal?: AbortSignal;
@@ -60,7 +60,7 @@ const REASONS = {
 };
 
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
-  const { policy, timeoutMs = TIMEOUT_MS, signal: ending, clock = systemClock } = options;
+  const { policy, timeoutMs = TIMEOUT_MS, signal: hubSignal, clock = systemClock } = options;
   let agent: Promise<Agent> | undefined;
   let closing: Promise<void> | undefined;
 
@@ -75,7 +75,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       body,
       signal,
     });
-    // A request without a connection yet rejects only when it gets one; undici does not send it then.
+    // An aborted request that waits for a connection rejects only when it gets one. undici does not send it then.
     const answer = await unlessAborted(answering, signal);
     const pause = retryAfterMs([answer.headers['retry-after'] ?? []].flat()[0], clock());
     return {
@@ -88,18 +88,18 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
 
   return {
     async send(webhook) {
-      // Again, because the setting may have changed since the endpoint was created.
+      // The URL was checked when the endpoint was created, but the allowed networks may have changed since.
       const fault = policy.checkUrl(webhook.url);
       if (fault !== undefined) return { kind: 'refused', problem: `the URL ${fault}` };
       const { host } = new URL(webhook.url);
       if (closing !== undefined)
-        return { kind: 'failed', problem: `no answer of ${host}: the hub is stopping` };
+        return { kind: 'failed', problem: `no answer from ${host}: the hub is stopping` };
       try {
-        return await withDeadline(timeoutMs, ending, (signal) => exchange(webhook, signal));
+        return await withDeadline(timeoutMs, hubSignal, (signal) => exchange(webhook, signal));
       } catch (error) {
         if (error instanceof AddressRefused) return { kind: 'refused', problem: error.message };
         const reason = failureReason(error, timeoutMs, REASONS);
-        return { kind: 'failed', problem: `no answer of ${host}: ${reason}` };
+        return { kind: 'failed', problem: `no answer from ${host}: ${reason}` };
       }
     },
     close() {
@@ -109,7 +109,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
   };
 }
 
-/** Unlike the dispatcher of fetch, an agent of one's own never uses the proxies of the environment. */
+/** Unlike the default dispatcher of fetch, this agent ignores the proxies in environment variables. */
 async function openAgent(policy: AddressPolicy): Promise<Agent> {
   const undici = await import('undici'); // several MB that many hubs never need
   // Explicit, because an environment variable could turn it off.
@@ -120,7 +120,7 @@ async function openAgent(policy: AddressPolicy): Promise<Agent> {
   };
   const connect: buildConnector.connector = (target, callback) => {
     const scheme = target.protocol === 'https:' ? 'https:' : 'http:';
-    // Sockets do not look addresses up.
+    // A socket calls `lookup` only for names.
     const problem = isIP(target.hostname) !== 0 ? policy.checkAddress(target.hostname, scheme) : undefined;
     if (problem === undefined) connectors[scheme](target, callback);
     else callback(new AddressRefused(`${target.hostname} ${problem}`), null);
@@ -146,13 +146,13 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 /**
- * Reads at most 16 KiB and then closes the connection. An error in the middle ends the text: the receiver has
- * answered, and another attempt would deliver the message twice.
+ * Reads at most 16 KiB and then closes the connection. If the connection breaks, returns the text until then: the
+ * receiver has answered, and another attempt would deliver the message twice.
  */
 async function readStart(body: Readable): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  body.on('error', () => {}); // of the connection that is closed early
+  body.on('error', () => {}); // closing the connection early causes one
   try {
     for await (const chunk of body) {
       chunks.push(chunk.subarray(0, MAX_BODY_BYTES - bytes));
@@ -161,6 +161,6 @@ async function readStart(body: Readable): Promise<string> {
     }
   } catch {}
   const text = Buffer.concat(chunks).toString('utf8').replaceAll('\0', '\uFFFD');
-  // Not slice alone, which may split a character of two units.
+  // Not `slice` alone, which may split a surrogate pair.
   return [...text.slice(0, 2 * KEPT_CHARACTERS)].slice(0, KEPT_CHARACTERS).join('');
 }

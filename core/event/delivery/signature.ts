@@ -1,4 +1,4 @@
-// Signs webhooks as Standard Webhooks 1.0 specifies (https://www.standardwebhooks.com), symmetrically.
+// Signs webhooks by HMAC-SHA-256, as Standard Webhooks 1.0 specifies (https://www.standardwebhooks.com).
 import { createHmac, randomBytes } from 'node:crypto';
 import { Secret } from '../../secret.ts';
 
@@ -8,7 +8,7 @@ export type SignedMessage = {
   /** The time of this attempt. */
   readonly timestamp: Date;
   readonly body: string | Uint8Array;
-  /** At least one: `whsec_` and Base64. While a secret is replaced, the new one and the old one. */
+  /** At least one, each `whsec_` and Base64. During a rotation, the new one and the old one. */
   readonly secrets: readonly Secret<string>[];
 };
 
@@ -16,7 +16,7 @@ export type SignatureHeaders = {
   readonly 'webhook-id': string;
   /** Seconds since 1970. */
   readonly 'webhook-timestamp': string;
-  /** One signature a secret, separated by spaces: `v1,` and the Base64 of the HMAC. */
+  /** A signature for each secret, separated by spaces: `v1,` and the Base64 of the HMAC. */
   readonly 'webhook-signature': string;
 };
 
@@ -30,7 +30,7 @@ export function createWebhookSecret(random: (size: number) => Buffer = randomByt
   return new Secret(PREFIX + random(NEW_SECRET_BYTES).toString('base64'));
 }
 
-/** What is wrong with a secret, as a predicate of the secret that does not contain it, or undefined. */
+/** Returns why a secret is invalid, such as `must encode 24 to 64 bytes`; undefined if it is valid. */
 export function checkWebhookSecret(secret: Secret<string>): string | undefined {
   const text = secret.reveal();
   const key = Buffer.from(text.slice(PREFIX.length), 'base64');

@@ -17,6 +17,7 @@ import type { BetweenEvents } from '../stream/sequencer.ts';
 import type { EndpointSecrets } from './secrets.ts';
 import { checkSettings, type EndpointSettings } from './settings.ts';
 import {
+  checkEndpointCount,
   deletePending,
   endpointUnknown,
   insertEndpoint,
@@ -24,7 +25,6 @@ import {
   MAX_ENDPOINTS,
   type NewState,
   removeEndpoint,
-  requireRoom,
   updateEndpoint,
   writeDisabled,
   writeSecret,
@@ -42,7 +42,7 @@ const HOUR_MS = 3_600_000;
 
 export type Endpoints = ReturnType<typeof createEndpoints>;
 
-/** An endpoint, and its secret, which the hub shows once. */
+/** An endpoint and its new secret. */
 export type EndpointWithSecret = { readonly endpoint: Endpoint; readonly secret: Secret<string> };
 
 export function createEndpoints(options: EndpointsOptions) {
@@ -65,7 +65,7 @@ export function createEndpoints(options: EndpointsOptions) {
       const { secret, sealed } = secrets.create(id);
       await betweenEvents(async (client) => {
         const checked = await checkSettings(client, settings, policy);
-        await requireRoom(client);
+        await checkEndpointCount(client);
         const now = clock();
         await insertEndpoint(client, { id, settings: checked, sealed, now });
         await recordChangeNow(client, actor, now, {
@@ -97,7 +97,7 @@ export function createEndpoints(options: EndpointsOptions) {
     /** Disables an endpoint whose deliveries fail. Returns false if the reason no longer applies. */
     async disableFailing(endpointId: string, { reason, ...only }: Disabling): Promise<boolean> {
       return setDisabled(options, endpointId, { reason, only }, HUB).catch((error) => {
-        if (error instanceof HubError && error.code === 'endpoint_unknown') return false; // it is removed
+        if (error instanceof HubError && error.code === 'endpoint_unknown') return false; // removed meanwhile
         throw error;
       });
     },
@@ -118,7 +118,7 @@ export function createEndpoints(options: EndpointsOptions) {
       if (id !== undefined) await deletePending(db.pool, id);
     },
 
-    /** Deliveries are also signed with the old secret for `keepHours`. @throws HubError `endpoint_unknown` */
+    /** Replaces the secret, and signs with both for `keepHours`. @throws HubError `endpoint_unknown` */
     async rotateSecret(endpointId: string, keepHours: number, actor: Actor): Promise<EndpointWithSecret> {
       const id = parseId('whe', endpointId);
       const { secret, sealed } = secrets.create(id ?? '');
@@ -135,7 +135,7 @@ export function createEndpoints(options: EndpointsOptions) {
 
 type EndpointChange = Pick<Change, 'action' | 'before' | 'after'>;
 
-/** Locks an endpoint, and records the change that `work` makes. Returns whether it makes one. */
+/** Locks an endpoint, runs `work`, and records its change in the audit log. Returns whether `work` made a change. */
 async function change(
   { betweenEvents, clock }: EndpointsOptions,
   endpointId: string,
@@ -151,7 +151,7 @@ async function change(
   });
 }
 
-/** Disables with a reason, or enables without one, unless it is done. */
+/** Disables an endpoint with a reason, or enables it without one. Returns whether its state changed. */
 async function setDisabled(
   options: EndpointsOptions,
   endpointId: string,
@@ -176,7 +176,7 @@ export async function findEndpoint(em: EntityManager, endpointId: string): Promi
   return endpoint;
 }
 
-/** For the audit log. The query of a URL may contain a secret. */
+/** The settings for the audit log, without the query of the URL, which may contain a secret. */
 function factsOf({ url, ...settings }: EndpointSettings): Facts {
   return { url: withoutQuery(url), ...settings };
 }

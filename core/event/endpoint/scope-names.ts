@@ -1,4 +1,4 @@
-// Reads the names of the apps and slots that endpoints are limited to.
+// Reads the names of the apps and slots in the scopes of endpoints.
 import type { Pool } from 'pg';
 import type { Endpoint } from '../entities.ts';
 

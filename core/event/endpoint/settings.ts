@@ -1,4 +1,4 @@
-// Checks the settings of an endpoint: its URL, its types of events, and the apps and slots that it is limited to.
+// Checks the settings of an endpoint: URL, types of events, apps and slots.
 import type { PoolClient } from 'pg';
 import { HubError } from '../../errors.ts';
 import { isResourceName } from '../../resource-name.ts';

@@ -4,9 +4,9 @@ import { HubError } from '../../errors.ts';
 import { parseId, type Uuid } from '../../ids.ts';
 import type { CheckedSettings } from './settings.ts';
 
-/** Each event is matched against all endpoints. */
+/** A limit, because the sequencer matches each event against all endpoints. */
 export const MAX_ENDPOINTS = 100;
-/** Pending deliveries of a removed endpoint that one statement deletes. */
+/** Deliveries that one statement deletes. */
 const DELETE_BATCH = 10_000;
 
 export function endpointUnknown(): HubError {
@@ -26,8 +26,8 @@ export async function lockEndpoint(client: PoolClient, endpointId: string): Prom
   return id;
 }
 
-/** @throws HubError `too_many` */
-export async function requireRoom(client: PoolClient): Promise<void> {
+/** @throws HubError `too_many` if the hub has the maximum number of endpoints */
+export async function checkEndpointCount(client: PoolClient): Promise<void> {
   const { rows } = await client.query<{ count: number }>(
     'select count(*)::int as count from event_endpoint where removed_at is null',
   );
@@ -38,7 +38,7 @@ export async function requireRoom(client: PoolClient): Promise<void> {
 type NewEndpoint = {
   readonly id: string;
   readonly settings: CheckedSettings;
-  /** The secret. */
+  /** The sealed secret. */
   readonly sealed: Buffer;
   readonly now: Date;
 };
@@ -56,7 +56,7 @@ export async function insertEndpoint(
   });
 }
 
-/** Returns the URL and the types of events before the change. */
+/** Replaces the settings. Returns the former URL and types of events. */
 export async function updateEndpoint(
   client: PoolClient,
   id: string,
@@ -77,14 +77,14 @@ export async function updateEndpoint(
 }
 
 export type NewState = {
-  /** Null: enabled. */
+  /** The reason to disable the endpoint; null to enable it. */
   readonly reason: string | null;
   readonly now: Date;
-  /** Only if it still has this URL, and its deliveries have failed since then. */
+  /** Changes the endpoint only if it has this URL, and its deliveries have failed since this time. */
   readonly only?: { readonly url: string; readonly failingSince: Date | undefined } | undefined;
 };
 
-/** Disables with a reason, enables without one. Returns whether that changed it. */
+/** Disables or enables an endpoint. Returns whether its state changed. */
 export async function writeDisabled(
   client: PoolClient,
   id: string,
@@ -106,7 +106,7 @@ export async function writeDisabled(
 export async function removeEndpoint(client: PoolClient, id: string, now: Date): Promise<void> {
   await client.query({
     name: 'remove_endpoint',
-    // event_endpoint_pkey. Deliveries refer to the row; its secrets go.
+    // event_endpoint_pkey. The row stays, because deliveries refer to it.
     text: `update event_endpoint
            set removed_at = $2, sealed_secret = null, sealed_previous_secret = null, failing_since = null
            where id = $1`,
@@ -116,7 +116,7 @@ export async function removeEndpoint(client: PoolClient, id: string, now: Date):
 
 type NewSecret = {
   readonly sealed: Buffer;
-  /** Null: deliveries are no longer signed with the previous secret. */
+  /** The time until which the hub signs with the previous secret too; null to stop at once. */
   readonly keepPreviousUntil: Date | null;
 };
 

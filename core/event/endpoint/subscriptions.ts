@@ -1,4 +1,4 @@
-// Which endpoints receive an event.
+// Selects the endpoints that receive an event.
 import type { ClientBase } from 'pg';
 import { matches } from '../types.ts';
 
@@ -22,8 +22,8 @@ export async function readSubscriptions(client: ClientBase): Promise<Subscriptio
 type Matched = { readonly type: string; readonly appId: string | null; readonly slotId: string | null };
 
 /**
- * The endpoints that receive an event. One that is limited to apps or slots receives no events of other objects,
- * such as customers.
+ * Returns the endpoints that receive an event. An endpoint with apps or slots receives only events of their objects,
+ * so none of customers.
  */
 export function subscribers(subscriptions: readonly Subscription[], event: Matched): readonly Subscription[] {
   return subscriptions.filter(

@@ -1,4 +1,4 @@
-// Reads events: one, a page of a list, or those after a number.
+// Reads one event, a page of a list, or the events after a number.
 import type { Pool } from 'pg';
 import { HubError } from '../../errors.ts';
 import { parseId, type Uuid } from '../../ids.ts';
@@ -48,7 +48,7 @@ const COLUMNS = `e.id, e.number, e.type, e.object_id as "objectId", ${epochMs('e
 const FROM = `event e left join app a on a.id = e.app_id left join slot s on s.id = e.slot_id`;
 
 export function createEvents(pool: Pool, readers: ObjectReaders) {
-  /** Adds the data: as stored, or the objects as they are now. */
+  /** Adds the stored data, or the current objects if no data is stored. */
   const withData = async (events: readonly StoredEvent[]): Promise<EventWithData[]> => {
     const { rows } = await pool.query<{ id: string; data: Data }>({
       name: 'read_event_data',
@@ -92,7 +92,7 @@ export function createEvents(pool: Pool, readers: ObjectReaders) {
       });
     },
 
-    /** Up to `limit` events in the order of their numbers. */
+    /** Reads up to `limit` events after a number, in the order of their numbers. */
     async readAfter(number: number, limit: number): Promise<StoredEvent[]> {
       const { rows } = await pool.query<Row>({
         name: 'read_events_after',
@@ -103,7 +103,7 @@ export function createEvents(pool: Pool, readers: ObjectReaders) {
       return rows.map(toEvent);
     },
 
-    /** The number of the last event, and of the first one that is not pruned; both 0 if there is none. */
+    /** Reads the numbers of the first event that is not pruned and of the last event; 0 without events. */
     async span(): Promise<{ readonly first: number; readonly last: number }> {
       const { rows } = await pool.query<{ first: string | null; last: string | null }>({
         name: 'read_event_span',
@@ -178,7 +178,7 @@ export async function resolveFilter(pool: Pool, { types, app, slot }: EventFilte
   return { types: types.length > 0 ? typesOf(types, 'types') : undefined, appId, slotId };
 }
 
-/** The UUID of an object; null if the text is no id of an object. */
+/** Parses the id of an object to a UUID; null if it is invalid. */
 function parseObject(text: string): Uuid | null {
   const kinds = Object.keys(OBJECT_KINDS) as ObjectKind[]; // the keys of a constant
   return kinds.map((kind) => parseId(OBJECT_KINDS[kind], text)).find((id) => id !== undefined) ?? null;

@@ -1,7 +1,7 @@
 // Gives committed events their numbers, and creates their deliveries.
 //
-// Transactions commit in another order than they begin, so a number given at insert could appear after a larger
-// one was read. Events are numbered once they are committed, one batch at a time over all hubs.
+// Transactions commit in another order than they begin. If an insert assigned the number, a reader could see a larger
+// number first and skip the smaller one. So the hub that holds the lock numbers committed events, one batch at a time.
 import type { PoolClient } from 'pg';
 import { newUuid } from '../../ids.ts';
 import { readSubscriptions, type Subscription, subscribers } from '../endpoint/subscriptions.ts';
@@ -9,25 +9,25 @@ import { type ObjectReaders, readObjects } from '../objects.ts';
 import { kindOf } from '../types.ts';
 
 export type Numbered = {
-  /** How many events were numbered. */
+  /** The number of numbered events. */
   readonly events: number;
   readonly deliveries: number;
-  /** The last position of the outbox that was numbered. */
+  /** The position of the last row of the outbox in the batch. */
   readonly position: number;
-  /** Whether more may be there. */
+  /** Whether the batch reached its limit, so that more events may wait. */
   readonly isFull: boolean;
 };
 
 export type NumberOptions = {
   readonly readers: ObjectReaders;
   readonly now: Date;
-  /** The position in the outbox to begin after. Committed events before it are left for a later call. */
+  /** Numbers only rows of the outbox after this position. */
   readonly after: number;
 };
 
-/** Rows of the outbox that one batch reads. */
+/** Maximum rows of the outbox in one batch. */
 const MAX_ROWS = 200;
-/** Events of one batch, unless its first row has more. */
+/** Maximum events of one batch, unless its first row has more. */
 const MAX_EVENTS = 500;
 const NONE: Numbered = { events: 0, deliveries: 0, position: 0, isFull: false };
 
@@ -59,7 +59,10 @@ export async function numberEvents(
   return { events: count, deliveries, position: positions.at(-1) ?? 0, isFull };
 }
 
-/** The last number. Read it under the lock `event_counter`, in a statement of its own. */
+/**
+ * Reads the number of the last event. Call it under the lock `event_counter`, in a separate statement, so that it sees
+ * what the last holder of the lock committed.
+ */
 export async function readLastNumber(client: PoolClient): Promise<number> {
   const { rows } = await client.query<{ last: string }>({
     name: 'read_last_number',
@@ -69,9 +72,9 @@ export async function readLastNumber(client: PoolClient): Promise<number> {
 }
 
 type Unnumbered = {
-  /** Of rows of the outbox. */
+  /** The positions of the rows of the batch. */
   readonly positions: readonly number[];
-  /** Events of these rows. */
+  /** The number of events in these rows. */
   readonly count: number;
   readonly isFull: boolean;
 };
@@ -107,7 +110,7 @@ type Moved = {
   readonly slotId: string | null;
 };
 
-/** Moves events from the outbox to `event`. Returns those of types that an endpoint receives. */
+/** Moves events from the outbox to `event`. Returns the events of types that an endpoint receives. */
 async function moveEvents(
   client: PoolClient,
   { positions, count, lastNumber, subscriptions }: Move,
@@ -141,7 +144,7 @@ async function moveEvents(
 
 type Subscribed = Moved & { readonly endpoints: readonly Subscription[] };
 
-/** Stores the objects of events that are delivered. */
+/** Stores the current objects of events that endpoints receive. */
 async function storeData(
   client: PoolClient,
   events: readonly Subscribed[],

@@ -1,18 +1,18 @@
-// Follows from which position on the outbox may have events without numbers.
+// Tracks the position of the outbox up to which all events have numbers.
 //
-// Positions are given at insert, so a transaction that is still in progress may add events before positions that are
-// numbered. Events of an object get their numbers in the order of their positions only if no such event is left out.
+// An insert assigns the position, so a transaction in progress may still commit events before positions that have
+// numbers. The sequencer must read these events too: events of an object get numbers in the order of their positions.
 
-/** As in pg_snapshot: all transactions below `xmin` have ended, and none from `xmax` on has begun. */
+/** As in pg_snapshot: each transaction before `xmin` has ended, and no transaction from `xmax` on has begun. */
 export type Snapshot = { readonly xmin: bigint; readonly xmax: bigint };
 
 export type OutboxFloor = {
   /** All events up to this position have numbers. */
   position(): number;
   /**
-   * Records that in this snapshot, all events after `position()` have numbers.
+   * Records that all events after `position()` that the snapshot contains have numbers.
    *
-   * @param last a position that was given before the snapshot
+   * @param last a position that an insert assigned before the snapshot
    */
   completed(last: number, snapshot: Snapshot): void;
 };

@@ -1,4 +1,4 @@
-// Numbers events in the background. Each hub runs a sequencer; they take turns by the lock of the counter.
+// Numbers events in the background. Each hub runs a sequencer; a lock lets one at a time number events.
 import type { Pool, PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import type { Task } from '../../../lib/metrics/tasks.ts';
@@ -25,15 +25,16 @@ export type SequencerOptions = {
   readonly logger: Logger;
   readonly task: Task;
   readonly metrics: Pick<EventMetrics, 'numbered'>;
-  /** Called after events got numbers. */
+  /** Called after each batch of events is numbered. */
   readonly onNumbered: (numbered: Numbered) => void;
 };
 
 const EVERY_MS = 50;
 /**
- * Passes begin shortly before the first position that may have no number, because PostgreSQL has to skip the rows of
- * numbered events while another transaction, such as a backup, may still see them. The overlap and the passes over the
- * whole outbox are for a transaction that got its id long after its position.
+ * A pass starts shortly before the first position that may have no number, not at the start of the outbox: PostgreSQL
+ * keeps the deleted rows of numbered events, and reads past them, while another transaction, such as a backup, may see
+ * them. The overlap, and a regular pass over the whole outbox, find the events of a transaction that got its id long
+ * after its position.
  */
 const OVERLAP = 1_000;
 const WHOLE_EVERY_MS = 5_000;
@@ -44,7 +45,7 @@ export function startSequencer(options: SequencerOptions): { stop(): Promise<voi
   let position = 0;
   let wholeAt = 0;
 
-  /** Numbers one batch. Returns whether there may be more. */
+  /** Numbers one batch. Returns whether more events may wait. */
   const numberBatch = async (after: number): Promise<boolean> => {
     const known = position;
     const { isEmpty, snapshot } = await lookForEvents(pool, after);
@@ -54,7 +55,7 @@ export function startSequencer(options: SequencerOptions): { stop(): Promise<voi
     }
     const numbered = await inTurn(() =>
       inTransaction(pool, async (client) => {
-        if (!(await tryLock(client, 'event_counter'))) return undefined; // another hub does
+        if (!(await tryLock(client, 'event_counter'))) return undefined; // another hub numbers events
         const last = await readLastNumber(client);
         return numberEvents(client, last, { readers, now: clock(), after });
       }),
@@ -62,7 +63,7 @@ export function startSequencer(options: SequencerOptions): { stop(): Promise<voi
     if (numbered === undefined) return false;
     if (numbered.events > 0) report(options, numbered);
     position = Math.max(position, numbered.position);
-    // The batch had all events of the snapshot, which is older.
+    // The batch contained all events of the snapshot, because it is newer than the snapshot.
     if (!numbered.isFull) floor.completed(known, snapshot);
     return numbered.isFull;
   };
@@ -106,16 +107,16 @@ function report(
   onNumbered(numbered);
 }
 
-/** Batches that one change of an endpoint waits for. */
+/** Maximum batches that a change of an endpoint numbers first. */
 const MAX_BATCHES = 40;
 
 /** Runs a change of an endpoint between two events. */
 export type BetweenEvents = <T>(change: (client: PoolClient) => Promise<T>) => Promise<T>;
 
 /**
- * Numbers all committed events before a change of an endpoint, and keeps others from being numbered until the end of
- * its transaction: so the change takes effect exactly for the changes that are committed after it. Rejects with
- * HubError `overloaded` if too many events have no number.
+ * Numbers all committed events before a change of an endpoint, and holds the lock until its transaction ends. So the
+ * change applies exactly to events that are committed later. Rejects with HubError `overloaded` if too many events have
+ * no number.
  */
 export function createBetweenEvents(options: Omit<SequencerOptions, 'task' | 'logger'>): BetweenEvents {
   const { pool, inTurn, readers, clock } = options;

@@ -1,4 +1,4 @@
-// Streams events to callers, from a cursor on. The cursor is the number of the last event that was sent.
+// Streams events after a cursor. The cursor is the number of the last event that the stream has read.
 import { setTimeout } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { coalesce } from '../../../lib/net/coalesce.ts';
@@ -22,7 +22,8 @@ const POLL_MS = 200;
 const HEARTBEAT_MS = 15_000;
 
 /**
- * Rejects with HubError `app_unknown`, `slot_unknown`, `event_type_unknown`, `cursor_invalid` or `cursor_pruned`.
+ * Creates the stream, which rejects with HubError `app_unknown`, `slot_unknown`, `event_type_unknown`, `cursor_invalid`
+ * or `cursor_pruned`.
  */
 export function createWatchEvents(pool: Pool, events: Events): WatchEvents {
   // All streams share one query.
@@ -39,7 +40,7 @@ export function createWatchEvents(pool: Pool, events: Events): WatchEvents {
       const { first, last } = await span();
       if (after < first - 1) throw pruned(after);
       const found = after < last ? await events.readAfter(after, BATCH) : [];
-      // Pruned since the check above.
+      // An event was pruned after the check above.
       if (found.length > 0 && found.at(-1)?.number !== after + found.length) throw pruned(after);
       for (const event of await events.withData(found.filter(selects))) {
         yield { cursor: String(event.number), event };
@@ -55,7 +56,7 @@ export function createWatchEvents(pool: Pool, events: Events): WatchEvents {
   };
 }
 
-/** The number of the event that the stream begins after. */
+/** Returns the number after which the stream begins. @throws HubError `cursor_invalid` */
 function startOf(cursor: string, { first, last }: { readonly first: number; readonly last: number }): number {
   if (cursor === '') return last;
   if (cursor === '0') return Math.max(0, first - 1);

@@ -80,7 +80,9 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
       } catch (error) {
         if (error instanceof ProviderUnavailable) throw error;
         // Without the cause, which may contain the query and headers of the request.
-        throw new ProviderUnavailable(`no answer of ${base.host}: ${failureReason(error, limitMs, REASONS)}`);
+        throw new ProviderUnavailable(
+          `no answer from ${base.host}: ${failureReason(error, limitMs, REASONS)}`,
+        );
       }
     },
     close: async () => (await pool)?.close(),

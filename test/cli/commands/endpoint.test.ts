@@ -104,7 +104,9 @@ describe('hubctl endpoint', function () {
       .to.match(/^Status +500$/m)
       .and.match(/^Took +\d+ ms$/m)
       .and.match(/^Answer +no such table$/m);
-    expect(refused.stderr).to.equal('hubctl: The test was not delivered: it answered with status 500.\n');
+    expect(refused.stderr).to.equal(
+      'hubctl: The test was not delivered: the endpoint answered with status 500.\n',
+    );
 
     await receiver.close();
     const away = await run('test', endpointId, '--output', 'json');
@@ -127,11 +129,11 @@ describe('hubctl endpoint', function () {
     expect(deliveries[0]).to.include({
       state: 'pending',
       responseStatus: 503,
-      problem: 'it answered with status 503',
+      problem: 'the endpoint answered with status 503',
     });
     expect(failingSince).to.match(/^\d{4}-/);
     expect((await run('show', endpointId)).stdout).to.match(
-      /^evt_\S+ +license\.issued +pending +1 .* 503 .*it answered with status 503$/m,
+      /^evt_\S+ +license\.issued +pending +1 .* 503 .*the endpoint answered with status 503$/m,
     );
     expect((await run('list')).stdout).to.match(new RegExp(`^${endpointId} .*failing since \\d{4}-`, 'm'));
     const { endpoints, count } = await json('list');

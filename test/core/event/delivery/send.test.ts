@@ -151,7 +151,7 @@ describe('sending a webhook', () => {
 
   it('fails after the deadline if the endpoint does not answer, and hangs up', async () => {
     const target = await onSocket(() => {});
-    const problem = `no answer of 127.0.0.1:${target.port}: it took longer than 200 ms`;
+    const problem = `no answer from 127.0.0.1:${target.port}: it took longer than 200 ms`;
     expect(await sendTo(target, { timeoutMs: 200 })).to.deep.equal({ kind: 'failed', problem });
     await until(() => target.connections[0]?.readableEnded === true, 'the connection is closed');
   });
@@ -183,7 +183,7 @@ describe('sending a webhook', () => {
     const dns = await startDnsServer(() => undefined);
     const sender = open({ policy: createAddressPolicy([], dns), timeoutMs: 200 });
     const result = await sender.send({ url: 'https://slow.example/', headers: {}, body: '{}' });
-    const problem = 'no answer of slow.example: it took longer than 200 ms';
+    const problem = 'no answer from slow.example: it took longer than 200 ms';
     expect(result).to.deep.equal({ kind: 'failed', problem });
     await dns.close();
   });
@@ -192,7 +192,7 @@ describe('sending a webhook', () => {
     const dns = await startDnsServer(() => []);
     const sender = open({ policy: createAddressPolicy([], dns) });
     const result = await sender.send({ url: 'https://none.example/', headers: {}, body: '{}' });
-    expect(problemOf(result)).to.equal('no answer of none.example: its name does not resolve');
+    expect(problemOf(result)).to.equal('no answer from none.example: its name does not resolve');
     await dns.close();
   });
 
@@ -236,7 +236,7 @@ describe('sending a webhook', () => {
     const target = await answering((response) => response.end());
     const url = `http://127.0.0.1:${target.port}/?token=secret`;
     const result = await open().send({ url, headers: { 'webhook-id': 'secret\r\nx: y' }, body: 'secret' });
-    expect(problemOf(result)).to.match(/^no answer of 127\.0\.0\.1:\d+: the exchange failed/);
+    expect(problemOf(result)).to.match(/^no answer from 127\.0\.0\.1:\d+: the exchange failed/);
     expect(problemOf(result)).to.not.include('secret');
   });
 

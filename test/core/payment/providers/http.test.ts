@@ -166,7 +166,7 @@ describe('HTTP to a provider', () => {
     const lost = open('http://provider.invalid');
     const message = await complaint(lost.send({ method: 'GET', url: 'http://provider.invalid/x' }));
     expect(message).to.match(
-      /^no answer of provider\.invalid: its name (does not resolve|cannot be looked up)$/,
+      /^no answer from provider\.invalid: its name (does not resolve|cannot be looked up)$/,
     );
     await lost.close();
   });
@@ -221,7 +221,7 @@ describe('HTTP to a provider', () => {
     const underWay = get(`${provider.url}/api/x`);
     await until(() => provider.received.length === 1, 'the request has arrived');
     const closed = http.close();
-    expect(await complaint(get(`${provider.url}/api/x`))).to.include('no answer of');
+    expect(await complaint(get(`${provider.url}/api/x`))).to.include('no answer from');
     answer();
     expect(await underWay).to.deep.equal({ status: 200, body: 'at last' });
     await closed;

@@ -207,7 +207,7 @@ describe('a payment slot', function () {
       const { name } = await addSlot(admin);
       const { ok, answered, detail } = await admin.client.testSlot({ slot: name });
       expect({ ok, answered }).to.deep.equal({ ok: false, answered: false });
-      expect(detail).to.match(/^no answer of /);
+      expect(detail).to.match(/^no answer from /);
     });
   });
 

@@ -1,4 +1,4 @@
-// Delivers what is due to one endpoint.
+// Claims the due deliveries of one endpoint, and attempts each once.
 import { isDeepStrictEqual } from 'node:util';
 import type { Pool } from 'pg';
 import { coalesce } from '../../../lib/net/coalesce.ts';
@@ -12,7 +12,7 @@ import {
   releaseClaims,
 } from './queue.ts';
 
-export type ServeOptions = AttemptOptions & {
+export type DeliverOptions = AttemptOptions & {
   readonly pool: Pool;
   readonly payloadsOf: (events: readonly ClaimedDelivery[], includeKeys: boolean) => Promise<string[]>;
   readonly finish: (finished: FinishedDelivery) => Promise<void>;
@@ -22,31 +22,31 @@ export type ServeOptions = AttemptOptions & {
   readonly isStopped: () => boolean;
 };
 
-/** Attempts to one endpoint at the same time. */
+/** Concurrent attempts to one endpoint. */
 const CONCURRENCY = 16;
-/** Deliveries that are claimed at once for one endpoint. */
+/** Deliveries of one claim. */
 const CLAIM = 64;
-/** How long attempts may begin after a change of the endpoint, in milliseconds. */
-const CHANGE_MS = 1_000;
+/** Milliseconds for which attempts use an endpoint before it is read again. */
+const MAX_AGE_MS = 1_000;
 
 /**
- * Claims due deliveries and attempts each once. It gives up claims if the hub stops, or if the endpoint is changed,
- * disabled or removed. Returns whether more may be due.
+ * Claims due deliveries and attempts each once. If the hub stops, or if the endpoint is changed, disabled or removed,
+ * releases the other claims. Returns whether more deliveries may be due.
  */
-export async function serveEndpoint(options: ServeOptions, endpoint: DueEndpoint): Promise<boolean> {
+export async function deliverToEndpoint(options: DeliverOptions, endpoint: DueEndpoint): Promise<boolean> {
   const { pool, clock, isStopped } = options;
   const claimed = await claimDeliveries(pool, endpoint.id, { now: clock(), limit: CLAIM });
   const open = new Set(claimed);
-  const isCurrent = watchEndpoint(pool, endpoint);
+  const isUnchanged = createIsUnchanged(pool, endpoint);
   let disabling: Promise<void> | undefined;
   try {
     const bodies = await options.payloadsOf(claimed, endpoint.includeKeys);
     const waiting = claimed.map((delivery, index) => ({ delivery, body: bodies[index] ?? '' }));
     const attemptEach = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        if (isStopped() || disabling !== undefined || !(await isCurrent())) return;
+        if (isStopped() || disabling !== undefined || !(await isUnchanged())) return;
         const result = await attemptDelivery(options, endpoint, next);
-        // The end of the hub may have cut the attempt off.
+        // The hub may have aborted the attempt.
         if (isStopped() && result.state !== 'delivered') return;
         await options.finish(result);
         open.delete(next.delivery);
@@ -63,13 +63,16 @@ export async function serveEndpoint(options: ServeOptions, endpoint: DueEndpoint
   return claimed.length > 0;
 }
 
-/** Whether the endpoint is still as it was read; asked at most once in `CHANGE_MS`. */
-function watchEndpoint(pool: Pool, endpoint: DueEndpoint): () => Promise<boolean> {
+/** Creates the check that the endpoint is unchanged, which reads it at most once in `MAX_AGE_MS`. */
+function createIsUnchanged(pool: Pool, endpoint: DueEndpoint): () => Promise<boolean> {
   const readAt = performance.now();
-  const read = coalesce(() => readEndpoint(pool, endpoint.id), CHANGE_MS);
+  const read = coalesce(() => readEndpoint(pool, endpoint.id), MAX_AGE_MS);
   return async () => {
-    if (performance.now() - readAt < CHANGE_MS) return true;
-    const now = await read();
-    return isDeepStrictEqual(now && { ...now, failingSince: null }, { ...endpoint, failingSince: null });
+    if (performance.now() - readAt < MAX_AGE_MS) return true;
+    const current = await read();
+    return isDeepStrictEqual(current && { ...current, failingSince: null }, {
+      ...endpoint,
+      failingSince: null,
+    });
   };
 }

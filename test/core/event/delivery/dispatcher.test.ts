@@ -86,7 +86,7 @@ describe('deliveries', function () {
       'the first attempt is recorded',
     );
     expect(failed).to.include({ state: DeliveryState.PENDING, responseStatus: 500 });
-    expect(failed.problem).to.equal('it answered with status 500');
+    expect(failed.problem).to.equal('the endpoint answered with status 500');
     const { endpoint } = await events.getEndpoint({ endpointId });
     expect(endpoint?.failingSince).not.to.equal(undefined);
     receiver.answer = () => 200;
@@ -175,7 +175,7 @@ describe('deliveries', function () {
     await untilReceived(1, other);
     expect(other.received[0]?.event.data).to.include({
       endpointId,
-      disabledReason: 'it answered with status 410 (gone)',
+      disabledReason: 'the endpoint answered with status 410 (gone)',
     });
     const tried = receiver.received.length;
     expect(tried).to.be.at.most(16);

@@ -1,28 +1,29 @@
-// Delivers events to endpoints. Each endpoint has its own places, so that a slow one delays only itself.
+// Finds the endpoints with due deliveries once a second, and delivers to each concurrently, so that a slow endpoint
+// delays no other.
 import type { Logger } from 'pino';
 import type { Task } from '../../../lib/metrics/tasks.ts';
 import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
+import { type DeliverOptions, deliverToEndpoint } from './deliver-to-endpoint.ts';
 import { type DueEndpoint, type FinishedDelivery, findDueEndpoints, finishDeliveries } from './queue.ts';
-import { type ServeOptions, serveEndpoint } from './serve-endpoint.ts';
 
-export type DeliverOptions = Omit<ServeOptions, 'finish' | 'isStopped'> & {
-  /** Stops attempts in progress. */
-  readonly ending: AbortController;
+export type DispatcherOptions = Omit<DeliverOptions, 'finish' | 'isStopped'> & {
+  /** Aborts attempts in progress. */
+  readonly abortAttempts: AbortController;
   readonly logger: Logger;
   readonly task: Task;
 };
 
-export type Deliveries = {
-  /** Looks for due deliveries now. */
+export type Dispatcher = {
+  /** Looks for due deliveries at once. */
   wake(): void;
-  /** Stops attempts in progress; they do not count as failures. */
+  /** Aborts attempts in progress. They do not count as failures. */
   stop(): Promise<void>;
 };
 
 const EVERY_MS = 1_000;
 
-export function startDeliveries(options: DeliverOptions): Deliveries {
+export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const { pool, clock, logger, task } = options;
   const endpoints = new Set<string>();
   const running = new Set<Promise<void>>();
@@ -39,17 +40,17 @@ export function startDeliveries(options: DeliverOptions): Deliveries {
 
   const start = (endpoint: DueEndpoint): void => {
     endpoints.add(endpoint.id);
-    const serving = serveEndpoint({ ...options, finish, isStopped: () => stopped }, endpoint)
+    const delivering = deliverToEndpoint({ ...options, finish, isStopped: () => stopped }, endpoint)
       .catch((err) => {
         logger.warn({ err, endpointId: formatId('whe', endpoint.id) }, 'cannot deliver events');
         return false;
       })
       .then((more) => {
         endpoints.delete(endpoint.id);
-        running.delete(serving);
+        running.delete(delivering);
         if (more) wake();
       });
-    running.add(serving);
+    running.add(delivering);
   };
 
   const run = async (): Promise<void> => {
@@ -77,7 +78,7 @@ export function startDeliveries(options: DeliverOptions): Deliveries {
       stopped = true;
       wake();
       await loop;
-      options.ending.abort();
+      options.abortAttempts.abort();
       await Promise.all(running);
       await options.sender.close();
     },

@@ -1,11 +1,11 @@
-// Administration of customers: create, get, list, update.
+// Creates, reads, lists and updates customers.
 import type { ClientBase } from 'pg';
 import type { Actor } from '../access/caller.ts';
 import { recordChangeNow } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
 import { recordEvent } from '../event/outbox.ts';
-import { answerOnce, rememberRequest } from '../idempotency/once.ts';
+import { runOnce, storeRequest } from '../idempotency/once.ts';
 import { formatId, newUuid, parseId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
@@ -46,14 +46,14 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
           ? undefined
           : { scope: 'CreateCustomer', key: idempotencyKey, request: data };
       const id = newUuid();
-      const first = async (): Promise<Customer> => {
+      const run = async (): Promise<Customer> => {
         await inTransaction(pool, async (client) => {
           const now = clock();
-          if (request) await rememberRequest(client, { ...request, result: { ids: [id] }, at: now });
+          if (request) await storeRequest(client, { ...request, result: { ids: [id] }, at: now });
           const key = newDataKey(sealer, id);
           await requireFreeReference(client, data.externalRef, id);
           await insertCustomer(client, { id, data, key, now });
-          if (request) await nameCustomerOf(client, request, id);
+          if (request) await linkRequest(client, request, id);
           await recordEvent(client, now, { type: 'customer.created', objectId: id });
           await recordChangeNow(client, actor, now, {
             action: 'customer.create',
@@ -64,9 +64,9 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
         });
         return get(formatId('cus', id));
       };
-      return answerOnce(pool, request, {
-        first,
-        again: ({ ids: [earlier = id] }) => get(formatId('cus', earlier)),
+      return runOnce(pool, request, {
+        run,
+        readEarlier: ({ ids: [earlier = id] }) => get(formatId('cus', earlier)),
       });
     },
 
@@ -76,9 +76,9 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
     },
 
     /**
-     * Changes what `change` returns. Without a difference, nothing is recorded. A name that is the email follows a
-     * new email.
-     * @throws HubError `customer_unknown`, `customer_erased`, `external_ref_taken`; the errors of `change`
+     * Replaces the personal data by the result of `change`. Without a difference, records nothing. If the name equals
+     * the email, a new email also becomes the name.
+     * @throws HubError `customer_unknown`, `customer_erased`, `external_ref_taken`, and the errors of `change`
      */
     async update(
       customerId: string,
@@ -88,7 +88,7 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
       await inTransaction(pool, async (client) => {
         const { id, sealedDataKey, isErased, ...before } = await lockCustomer(client, customerId);
         requireNotErased({ isErased });
-        const after = withFollowingName(before, change(before));
+        const after = withNameFromEmail(before, change(before));
         const changed = changedFacts(factsOf(before), factsOf(after));
         if (changed === undefined) return;
         const key = sealedDataKey ? openDataKey(sealer, id, sealedDataKey) : newDataKey(sealer, id);
@@ -116,8 +116,8 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
 }
 
 /**
- * Checks before the write, under a lock, that no other customer has the reference: PostgreSQL would write a
- * refused value to its log.
+ * Checks under a lock that no other customer has the reference. It does not rely on the unique index, because
+ * PostgreSQL would write the refused value to its log.
  */
 async function requireFreeReference(
   client: ClientBase,
@@ -155,24 +155,24 @@ async function insertCustomer(client: ClientBase, { id, data, key, now }: NewCus
   });
 }
 
-/** The request refers to the customer only once that exists. */
-async function nameCustomerOf(
+/** Sets the customer of a stored request. The foreign key requires that the customer exists. */
+async function linkRequest(
   client: ClientBase,
   { scope, key }: { readonly scope: string; readonly key: string },
   id: string,
 ): Promise<void> {
   await client.query({
-    name: 'name_customer_of_request',
+    name: 'link_request_to_customer',
     // idempotent_request_pkey
     text: 'update idempotent_request set customer_id = $3 where scope = $1 and key = $2',
     values: [scope, key, id],
   });
 }
 
-/** A customer who was created with an email only has it as the name, which follows a new email. */
-function withFollowingName(before: PersonalData, after: PersonalData): PersonalData {
-  const follows = before.name === before.email && after.name === before.name;
-  return follows && after.email !== null ? { ...after, name: after.email } : after;
+/** Keeps the name equal to the email if it was. A customer that is created with only an email has it as the name. */
+function withNameFromEmail(before: PersonalData, after: PersonalData): PersonalData {
+  const isEmail = before.name === before.email && after.name === before.name;
+  return isEmail && after.email !== null ? { ...after, name: after.email } : after;
 }
 
 function factsOf({ name, email, externalRef, metadata }: PersonalData) {
@@ -181,7 +181,7 @@ function factsOf({ name, email, externalRef, metadata }: PersonalData) {
 
 type PersonalFacts = ReturnType<typeof factsOf>;
 
-/** The facts that differ; undefined if none does. */
+/** Returns the facts that differ; undefined if all are equal. */
 function changedFacts(before: PersonalFacts, after: PersonalFacts) {
   const differs = (field: keyof PersonalFacts): boolean =>
     JSON.stringify(sorted(before[field])) !== JSON.stringify(sorted(after[field]));
@@ -191,7 +191,7 @@ function changedFacts(before: PersonalFacts, after: PersonalFacts) {
   return { before: pick(before), after: pick(after) };
 }
 
-/** PostgreSQL returns the members of a JSON object in an order of its own. */
+/** Sorts the members of metadata, because PostgreSQL does not keep their order. */
 function sorted(value: PersonalFacts[keyof PersonalFacts]): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));

@@ -6,14 +6,14 @@ export const CustomerSchema = defineEntity({
   tableName: 'customer',
   properties: {
     id: p.uuid().primary(),
-    /** Empty once the customer is erased. */
+    /** Empty after the erasure. */
     name: p.text(),
     email: p.text().nullable(),
     externalRef: p.text().unique('customer_external_ref_key').nullable(),
     metadata: p.json<Readonly<Record<string, string>>>().defaultRaw(`'{}'`),
     /**
      * The key that encrypts the personal data of the customer in the audit log, sealed for `customer:<id>`. Null
-     * before it is first needed, and once the customer is erased.
+     * before its first use, and after the erasure.
      */
     sealedDataKey: p.blob().nullable(),
     createdAt: p.datetime(3),

@@ -1,6 +1,6 @@
 // Erases the personal data of a customer, in all modules and in one transaction.
 //
-// A module with personal data of customers hands in an `ErasePersonalData`. Money, seats and licenses stay.
+// Each module with personal data of customers provides an `ErasePersonalData`. Money, seats and licenses stay.
 import type { ClientBase, PoolClient } from 'pg';
 import type { Actor } from '../access/caller.ts';
 import type { Facts } from '../audit/entities.ts';
@@ -15,17 +15,17 @@ import type { InTurn } from '../turns.ts';
 import { type LockedCustomer, lockCustomer } from './lock-customer.ts';
 import { type DataKey, openDataKey } from './personal-data.ts';
 
-/** What a module needs to find the personal data of a customer. */
+/** The values by which a module finds the personal data of a customer. */
 export type ErasedCustomer = {
   /** UUID. */
   readonly id: string;
-  /** The email addresses of the customer, now and before, in lower case. */
+  /** The current and former email addresses of the customer, in lower case. */
   readonly emails: readonly string[];
-  /** The name, email addresses and external reference. */
+  /** The current and former names, email addresses and external references. */
   readonly values: readonly string[];
 };
 
-/** Erases what a module stores about the customer, and resolves with numbers for the audit log. */
+/** Erases the personal data that a module stores, and resolves with counts for the audit log. */
 export type ErasePersonalData = (client: PoolClient, customer: ErasedCustomer) => Promise<Facts>;
 
 export type EraseOptions = {
@@ -33,14 +33,14 @@ export type EraseOptions = {
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly erasers: readonly ErasePersonalData[];
-  /** Shared with the numbering of events, whose lock an erasure takes. */
+  /** The turns of transactions that take the lock `event_counter`, as an erasure does. */
   readonly inTurn: InTurn;
 };
 
-/** A customer may have many sessions. */
+/** The default timeout is too short for a customer with many sessions. */
 const STATEMENT_TIMEOUT_MS = 5 * 60_000;
 
-/** Erasing an erased customer changes nothing. @throws HubError `customer_unknown` */
+/** Creates the function that erases a customer, once. It rejects with HubError `customer_unknown`. */
 export function createErase({ db, sealer, clock, erasers, inTurn }: EraseOptions) {
   return (customerId: string, actor: Actor): Promise<void> =>
     inTurn(() =>
@@ -75,7 +75,7 @@ async function collectPersonalData(
 ): Promise<ErasedCustomer> {
   const key = sealedDataKey === null ? undefined : openDataKey(sealer, id, sealedDataKey);
   const former = key === undefined ? [] : await readFormerValues(client, id, key);
-  const formerEmails = await withoutThoseOfOthers(
+  const formerEmails = await excludeEmailsOfOthers(
     client,
     id,
     former.flatMap((facts) => (typeof facts['email'] === 'string' ? [facts['email'].toLowerCase()] : [])),
@@ -86,7 +86,7 @@ async function collectPersonalData(
   return { id, emails, values: [...new Set(values as string[])] };
 }
 
-/** What the customer had before it was updated, as far as the audit log reaches. */
+/** Reads the values before each update, from the last 1000 that the audit log still has. */
 async function readFormerValues(client: ClientBase, id: string, key: DataKey): Promise<Facts[]> {
   const { rows } = await client.query<{ before: Facts }>({
     name: 'former_customer_values',
@@ -98,8 +98,8 @@ async function readFormerValues(client: ClientBase, id: string, key: DataKey): P
   return rows.map(({ before }) => key.openFacts(before));
 }
 
-/** A former email address may belong to another customer now. */
-async function withoutThoseOfOthers(
+/** Excludes former email addresses that now belong to another customer. */
+async function excludeEmailsOfOthers(
   client: ClientBase,
   id: string,
   emails: readonly string[],
@@ -118,7 +118,7 @@ async function withoutThoseOfOthers(
 async function eraseCustomer(client: ClientBase, id: string, at: Date): Promise<void> {
   await client.query({
     name: 'erase_customer',
-    // customer_pkey. Without its key, the sealed values in the audit log cannot be opened.
+    // customer_pkey. Deleting the key makes the sealed values in the audit log unreadable.
     text: `update customer
            set name = '', email = null, external_ref = null, metadata = '{}', sealed_data_key = null,
                erased_at = $2
@@ -127,7 +127,7 @@ async function eraseCustomer(client: ClientBase, id: string, at: Date): Promise<
   });
   await client.query({
     name: 'erase_request_hashes',
-    // idempotent_request_customer_idx. A hash of a name or an email could be guessed.
+    // idempotent_request_customer_idx. A hash would reveal a guessed name or email.
     text: 'update idempotent_request set request_hash = null where customer_id = $1',
     values: [id],
   });

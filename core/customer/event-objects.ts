@@ -1,4 +1,4 @@
-// Reads the customers of events.
+// Reads customers as the objects of events.
 import { CustomerSchema as CustomerMessage } from '../../gen/hub/customer/v1/customer_pb.ts';
 import { type ObjectReaders, showObject } from '../event/objects.ts';
 import type { Database } from '../storage/database.ts';

@@ -1,4 +1,4 @@
-// Finds or creates the customer that another request describes by name and email.
+// Finds or creates the customer that another request, such as IssueLicenses, describes by name and email.
 import type { ClientBase } from 'pg';
 import type { Actor } from '../access/caller.ts';
 import { recordChangeNow } from '../audit/record.ts';
@@ -8,7 +8,7 @@ import type { Sealer } from '../storage/secrets/sealing.ts';
 import { newDataKey } from './personal-data.ts';
 
 export type InlineCustomer = {
-  /** Empty if the request has only an email, which is then the name of a new customer. */
+  /** Empty if the request has only an email. A new customer then has the email as the name. */
   readonly name: string;
   readonly email: string | undefined;
 };
@@ -19,16 +19,16 @@ export type InlineCustomerOptions = {
   readonly actor: Actor;
   readonly now: Date;
   /**
-   * The apps that the caller's token is limited to: only customers with a license in one of them are found.
-   * Undefined if it is not limited.
+   * The apps that the caller's token is limited to. Only customers with a license of one of them are found.
+   * Undefined for a token without a limit.
    */
   readonly apps: readonly string[] | undefined;
 };
 
 /**
- * The id of the customer with this email, or without an email of the customer who has this name and no email.
- * Creates the customer if there is none; never changes an existing one. The customer cannot be erased before the
- * end of the transaction.
+ * Finds the customer with the email; without an email, the customer that has the name and no email. Creates the
+ * customer if none exists, and never changes an existing one. Returns the UUID, and locks the customer against erasure
+ * until the transaction ends.
  */
 export async function findOrCreateCustomer(
   client: ClientBase,

@@ -1,4 +1,4 @@
-// Lists customers, and searches them.
+// Lists and searches customers.
 import { HubError } from '../errors.ts';
 import type { Uuid } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
@@ -6,21 +6,21 @@ import { type Page, type PageRequest, readPage } from '../storage/sql/page.ts';
 import { type Customer, CustomerSchema } from './entities.ts';
 
 export type CustomerFilter = {
-  /** Slug of an app: customers with a license of it. */
+  /** Slug of an app: only customers with a license of the app. */
   readonly app: string | undefined;
   /** Part of the name, email or external reference, in any case. */
   readonly search: string | undefined;
-  /** In any case. */
+  /** The whole email, in any case. */
   readonly email: string | undefined;
   readonly externalRef: string | undefined;
 };
 
-/** customer_search_idx has runs of three characters. */
+/** customer_search_idx contains trigrams. */
 const GRAM = 3;
-/** A search with more matches looks at the newest customers only: its words are frequent. */
+/** If a search has more matches, it covers only the `NEWEST` customers. */
 const MAX_FOUND = 1_000;
 const NEWEST = 100_000;
-/** A shorter text is searched for in the newest customers only. */
+/** A search for a text shorter than a trigram covers only these customers. */
 const NEWEST_BY_SHORT_TEXT = 10_000;
 
 /** Newest first. @throws HubError `app_unknown`, `page_token_invalid` */
@@ -48,7 +48,7 @@ async function findAppId(pool: Database['pool'], slug: string): Promise<string> 
   return app.id;
 }
 
-/** The ids of the customers that contain the text; undefined if it is short, or if there are too many. */
+/** Returns the ids of customers that contain the text; undefined if the text is too short, or the matches too many. */
 async function findBySearch(pool: Database['pool'], search: string): Promise<string[] | undefined> {
   if ([...search].length < GRAM) return undefined;
   const { rows } = await pool.query<{ id: string }>(
@@ -62,8 +62,8 @@ async function findBySearch(pool: Database['pool'], search: string): Promise<str
   return rows.length > MAX_FOUND ? undefined : rows.map(({ id }) => id);
 }
 
-type Wanted = Omit<CustomerFilter, 'app'> & {
-  /** The ids that the search has found; undefined if it looks at the newest customers. */
+type Query = Omit<CustomerFilter, 'app'> & {
+  /** The ids that the search found; undefined if the search covers the newest customers. */
   readonly found: readonly string[] | undefined;
   readonly appId: string | undefined;
   readonly after: Uuid | undefined;
@@ -71,7 +71,7 @@ type Wanted = Omit<CustomerFilter, 'app'> & {
 };
 
 /** Uses customer_pkey, customer_email_idx, customer_external_ref_key, license_app_customer_idx. */
-function statement({ search, email, externalRef, found, appId, after, limit }: Wanted) {
+function statement({ search, email, externalRef, found, appId, after, limit }: Query) {
   const values: unknown[] = [];
   const value = (each: unknown): string => `$${values.push(each)}`;
   const isOnlyApp = email === undefined && externalRef === undefined && search === undefined;
@@ -91,7 +91,7 @@ function statement({ search, email, externalRef, found, appId, after, limit }: W
   return { text, values };
 }
 
-/** Enters the index once per customer, because each may have many licenses. */
+/** Looks up the index once per customer, because a customer may have many licenses. */
 function ofApp(appId: string, after: Uuid | undefined, limit: number) {
   const next = (below: string): string =>
     `select customer_id from license

@@ -1,4 +1,4 @@
-// Locks customers. Customers are locked before their licenses.
+// Locks customers. A transaction locks a customer before the licenses of the customer.
 import type { ClientBase } from 'pg';
 import { HubError } from '../errors.ts';
 import { parseId, type Uuid } from '../ids.ts';
@@ -16,7 +16,7 @@ export type LockedCustomer = PersonalData & {
   readonly isErased: boolean;
 };
 
-/** Locks a customer for a change of its data. @throws HubError `customer_unknown` */
+/** Locks a customer to change it. @throws HubError `customer_unknown` */
 export async function lockCustomer(client: ClientBase, customerId: string): Promise<LockedCustomer> {
   const { rows } = await client.query<LockedCustomer>({
     name: 'lock_customer',
@@ -32,14 +32,14 @@ export async function lockCustomer(client: ClientBase, customerId: string): Prom
 }
 
 /**
- * Locks a customer so that no other transaction changes or erases it, and returns its UUID. Others can keep it too.
+ * Locks a customer against changes and erasure, and returns its UUID. Several transactions can hold this lock.
  *
  * @throws HubError `customer_unknown`, `customer_erased`
  */
-export async function keepCustomer(client: ClientBase, customerId: string): Promise<Uuid> {
+export async function lockCustomerForShare(client: ClientBase, customerId: string): Promise<Uuid> {
   const id = parseId('cus', customerId);
   const { rows } = await client.query<{ isErased: boolean }>({
-    name: 'keep_customer',
+    name: 'lock_customer_for_share',
     // customer_pkey
     text: 'select erased_at is not null as "isErased" from customer where id = $1 for share',
     values: [id ?? null],

@@ -15,7 +15,7 @@ export type CustomerModuleOptions = {
   readonly db: Database;
   readonly sealer: Sealer;
   readonly clock: Clock;
-  /** Erase the personal data of a customer in the other modules. */
+  /** The functions that erase the personal data of a customer in the other modules. */
   readonly erasers: readonly ErasePersonalData[];
   readonly inTurn: InTurn;
 };

@@ -1,7 +1,7 @@
-// The personal data of customers in the audit log, encrypted with a key for each customer.
+// Encrypts the personal data of customers in the audit log, with a key for each customer.
 //
-// The audit log cannot change, so erasing a customer destroys the key. Audit entries of a customer contain
-// `{"sealed": "<base64>"}` in place of each personal value. The hash chain covers the sealed values. The key is
+// Audit entries cannot change, so erasing a customer destroys the key. Audit entries of a customer contain
+// `{"sealed": "<base64>"}` instead of each personal value. The hash chain covers the sealed values. The key is
 // in customer.sealed_data_key, sealed with the master key.
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
@@ -12,26 +12,26 @@ import { createSealer, type Sealer } from '../storage/secrets/sealing.ts';
 
 /** The key of one customer. */
 export type DataKey = {
-  /** The key itself, for customer.sealed_data_key. */
+  /** The key, sealed with the master key, for customer.sealed_data_key. */
   readonly sealedKey: Buffer;
   /** Seals each value except null. */
   sealFacts(facts: Facts): Facts;
-  /** Opens the values that `sealFacts` sealed, and keeps all others. */
+  /** Opens sealed values, and keeps other values. */
   openFacts(facts: Facts): Facts;
 };
 
-/** What the audit log shows in place of a personal value of an erased customer. */
+/** The text that lists show instead of a personal value of an erased customer. */
 export const ERASED = 'erased';
 
 const KEY_BYTES = 32;
-/** Sealed values are multiples of this size, so that they do not reveal the length of a name. */
+/** Values are padded to a multiple of this size, so that their length does not reveal the length of a name. */
 const PADDED_BYTES = 64;
-/** A sealed value names its key; a customer has only one. */
+/** The key id in a sealed value. A customer has only one key. */
 const ONLY_KEY = '0'.repeat(16);
 
 const sealedFor = (id: string): string => `customer:${id}`;
 
-/** The sealed column, to re-seal when master keys are rotated. */
+/** The column with sealed keys, to re-seal when the master key is rotated. */
 export const CUSTOMER_KEYS: SealedColumn = {
   table: 'customer',
   idColumn: 'id',
@@ -39,7 +39,7 @@ export const CUSTOMER_KEYS: SealedColumn = {
   about: sealedFor,
 };
 
-/** A new key for the customer with this UUID. */
+/** Creates a key for the customer with this UUID. */
 export function newDataKey(sealer: Sealer, id: string): DataKey {
   const key = randomBytes(KEY_BYTES);
   const sealedKey = sealer.seal(key, sealedFor(id));
@@ -80,13 +80,13 @@ type Entry = {
   readonly after?: Facts | null | undefined;
 };
 
-/** Opens the personal values in audit entries. Those of an erased customer become `erased`. */
+/** Creates the function that opens personal values in audit entries. Those of an erased customer become `erased`. */
 export function createOpenEntries(pool: Pool, sealer: Sealer) {
   return async <T extends Entry>(entries: readonly T[]): Promise<T[]> => {
     const subjects = entries.filter(hasSealedFacts).map(({ subject }) => subject);
-    const opening = await readOpening(pool, sealer, new Set(subjects));
+    const openers = await readOpeners(pool, sealer, new Set(subjects));
     return entries.map((entry) => {
-      const open = opening.get(entry.subject);
+      const open = openers.get(entry.subject);
       if (open === undefined) return entry;
       const { before, after } = entry;
       return { ...entry, ...(before && { before: open(before) }), ...(after && { after: open(after) }) };
@@ -96,7 +96,8 @@ export function createOpenEntries(pool: Pool, sealer: Sealer) {
 
 type OpenFacts = (facts: Facts) => Facts;
 
-async function readOpening(
+/** Returns the function that opens the values of each customer, by the customer's id. */
+async function readOpeners(
   pool: Pool,
   sealer: Sealer,
   subjects: ReadonlySet<string>,
@@ -132,7 +133,7 @@ function hasSealedFacts({ subject, before, after }: Entry): boolean {
   );
 }
 
-/** The base64 of a sealed value; undefined if the value is not sealed. */
+/** Returns the Base64 of a sealed value; undefined if the value is not sealed. */
 function sealedIn(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || !('sealed' in value)) return undefined;
   return typeof value.sealed === 'string' ? value.sealed : undefined;

@@ -1,4 +1,4 @@
-// CustomerService: administration of customers.
+// CustomerService: creates, reads, lists, updates and erases customers.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.ts';
 import { actorOf } from '../access/caller.ts';
@@ -48,14 +48,14 @@ export function createCustomerService({
   };
 }
 
-type Given = {
+type CustomerFields = {
   readonly name: string;
   readonly email?: string | undefined;
   readonly externalRef?: string | undefined;
   readonly metadata: Readonly<Record<string, string>>;
 };
 
-/** An empty email means none. */
-function dataOf({ name, email, externalRef, metadata }: Given): PersonalData {
+/** Converts the fields of a request. An empty email means no email. */
+function dataOf({ name, email, externalRef, metadata }: CustomerFields): PersonalData {
   return { name, email: email || null, externalRef: externalRef ?? null, metadata: { ...metadata } };
 }

@@ -2,7 +2,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { CustomerSchema } from '../customer/entities.ts';
 
-/** Requests with an idempotency key, and the resources that they made. */
+/** Requests with an idempotency key, and the resources that they created or changed. */
 const IdempotentRequestSchema = defineEntity({
   name: 'IdempotentRequest',
   tableName: 'idempotent_request',
@@ -10,10 +10,10 @@ const IdempotentRequestSchema = defineEntity({
     /** The RPC and the resource that the key belongs to, such as `IssueLicenses:<app id>`. */
     scope: p.text().primary(),
     key: p.text().primary(),
-    /** SHA-256 of the request; null once the personal data in it is erased. */
+    /** SHA-256 of the request; null after the erasure of the personal data in it. */
     requestHash: p.blob().nullable(),
     resultIds: p.array<string>().columnType('uuid[]'),
-    /** The generation of the license key that the request made. */
+    /** The generation of the license key that the request created. */
     keyGeneration: p.integer().nullable(),
     /** The customer whose personal data is part of the request. */
     customer: () => p.manyToOne(CustomerSchema).nullable().deleteRule('restrict'),

@@ -1,7 +1,7 @@
 // Requests with an idempotency key: a repeated request returns the result of the first one.
 //
-// The first request inserts its row in the transaction of its change. A concurrent repeat waits for that
-// transaction on the primary key, and then finds its result.
+// The first request inserts its row in the transaction of its change. A concurrent repetition waits for that
+// transaction on the primary key, and then reads its result.
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { QueryConfig, QueryResult } from 'pg';
@@ -10,16 +10,16 @@ import { HubError } from '../errors.ts';
 export type IdempotentRequest = {
   /** The RPC and the resource that the key belongs to, such as `IssueLicenses:<app id>`. */
   readonly scope: string;
-  /** Chosen by the caller. */
+  /** The idempotency key, which the caller chooses. */
   readonly key: string;
   /** The request as the caller sent it, without the key; a JSON value. */
   readonly request: unknown;
 };
 
 export type StoredResult = {
-  /** UUIDs of the resources that the request made or changed. */
+  /** UUIDs of the resources that the request created or changed. */
   readonly ids: readonly string[];
-  /** The generation of the license key that the request made; null for other requests. */
+  /** The generation of the license key that the request created; null for other requests. */
   readonly keyGeneration: number | null;
 };
 
@@ -27,12 +27,11 @@ export type StoredResult = {
 export type Sql = { query(statement: QueryConfig): Promise<QueryResult> };
 
 /**
- * The result of an earlier request with the key; undefined if there is none. Call it before validating anything
- * that may have changed since then.
+ * Reads the result of an earlier request with the key; undefined without one.
  *
- * @throws HubError `idempotency_key_reused` if the earlier request was a different one
+ * @throws HubError `idempotency_key_reused` if the earlier request was different
  */
-export async function findEarlierResult(
+async function findEarlierResult(
   sql: Sql,
   { scope, key, request }: IdempotentRequest,
 ): Promise<StoredResult | undefined> {
@@ -54,41 +53,42 @@ export async function findEarlierResult(
   );
 }
 
-/** A concurrent request with the same idempotency key was first. Rolls the transaction of this one back. */
+/** A concurrent request with the same idempotency key was first. The error rolls the transaction of this one back. */
 class RequestRepeated extends Error {
   override readonly name = 'RequestRepeated';
 }
 
-export type Answers<T> = {
-  /** Makes the change, and calls `rememberRequest` in its transaction. */
-  readonly first: () => Promise<T>;
-  /** Reads the result of the earlier request. */
-  readonly again: (earlier: StoredResult) => Promise<T>;
+export type IdempotentChange<T> = {
+  /** Makes the change, and calls `storeRequest` in its transaction. */
+  readonly run: () => Promise<T>;
+  /** Reads the resources of the earlier request. */
+  readonly readEarlier: (earlier: StoredResult) => Promise<T>;
 };
 
 /**
- * Makes a change once per idempotency key. Without a key, each request makes it.
+ * Makes a change once per idempotency key; without a key, each time. Call it before any check of data that the first
+ * request may have changed.
  *
  * @throws HubError `idempotency_key_reused`
  */
-export async function answerOnce<T>(
+export async function runOnce<T>(
   sql: Sql,
   request: IdempotentRequest | undefined,
-  { first, again }: Answers<T>,
+  { run, readEarlier }: IdempotentChange<T>,
 ): Promise<T> {
-  if (request === undefined) return first();
+  if (request === undefined) return run();
   const earlier = await findEarlierResult(sql, request);
-  if (earlier !== undefined) return again(earlier);
+  if (earlier !== undefined) return readEarlier(earlier);
   try {
-    return await first();
+    return await run();
   } catch (error) {
     const concurrent = error instanceof RequestRepeated && (await findEarlierResult(sql, request));
     if (!concurrent) throw error;
-    return again(concurrent);
+    return readEarlier(concurrent);
   }
 }
 
-export type RememberedRequest = IdempotentRequest & {
+export type RequestWithResult = IdempotentRequest & {
   readonly result: { readonly ids: readonly string[]; readonly keyGeneration?: number };
   /** UUID of the customer whose personal data is part of the request. */
   readonly customerId?: string | null;
@@ -96,14 +96,14 @@ export type RememberedRequest = IdempotentRequest & {
 };
 
 /**
- * Stores the result of a request, in the transaction of its change and before it.
+ * Stores a request and its result, in the transaction of its change and before the change.
  *
  * @throws RequestRepeated if a concurrent request with the key was first
  */
-export async function rememberRequest(sql: Sql, remembered: RememberedRequest): Promise<void> {
-  const { scope, key, request, result, customerId = null, at } = remembered;
+export async function storeRequest(sql: Sql, stored: RequestWithResult): Promise<void> {
+  const { scope, key, request, result, customerId = null, at } = stored;
   const { rowCount } = await sql.query({
-    name: 'remember_request',
+    name: 'store_request',
     text: `insert into idempotent_request
              (scope, key, request_hash, result_ids, key_generation, customer_id, created_at)
            values ($1, $2, $3, $4, $5, $6, $7)
@@ -113,7 +113,7 @@ export async function rememberRequest(sql: Sql, remembered: RememberedRequest): 
   if (rowCount === 0) throw new RequestRepeated();
 }
 
-/** Equal requests have equal hashes, in any order of their members. */
+/** Hashes the canonical JSON of a request, so that the order of its members does not matter. */
 function hashRequest(request: unknown): Buffer {
   return createHash('sha256')
     .update(canonicalize(request) ?? '')

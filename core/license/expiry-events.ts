@@ -1,5 +1,4 @@
-// Records events for licenses that expire: 14 days before, and when they have expired. Each license once for each
-// expiry.
+// Records an event 14 days before a license expires, and one when its grace has ended. Each once per expiry.
 import type { Pool } from 'pg';
 import type { EventType } from '../../lib/presentation/event-types.ts';
 import type { Clock } from '../clock.ts';
@@ -10,10 +9,10 @@ import { DAY_MS } from './terms.ts';
 
 export type ExpiryEventsOptions = { readonly pool: Pool; readonly clock: Clock };
 
-/** An event for each license whose `time` is `daysBefore` days ahead. */
+/** A type of event, recorded `daysBefore` days before the time in the column `time`. */
 type Expiry = {
   readonly type: EventType;
-  /** Of the statement. */
+  /** The name of the statement. */
   readonly name: string;
   readonly time: string;
   readonly daysBefore: number;
@@ -27,7 +26,7 @@ const EXPIRIES: readonly Expiry[] = [
 ];
 const BATCH = 1_000;
 
-/** Records the events that are due. Several hubs take turns by the lock of the mark. */
+/** Creates the function that records the due events. A lock on the mark lets one hub at a time record them. */
 export function createExpiryEvents({ pool, clock }: ExpiryEventsOptions): () => Promise<void> {
   return async () => {
     for (const expiry of EXPIRIES) {
@@ -40,7 +39,7 @@ export function createExpiryEvents({ pool, clock }: ExpiryEventsOptions): () => 
 function recordBatch(pool: Pool, { type, name, time, daysBefore }: Expiry, now: Date): Promise<number> {
   return inTransaction(pool, async (client) => {
     const until = new Date(now.getTime() + daysBefore * DAY_MS);
-    // The first pass of a new database announces nothing of the past.
+    // The first pass over a new database records no events for the past.
     await client.query(
       'insert into license_expiry_mark (type, announced_until) values ($1, $2) on conflict do nothing',
       [type, until],
@@ -49,19 +48,19 @@ function recordBatch(pool: Pool, { type, name, time, daysBefore }: Expiry, now: 
       `select ${epochMs('announced_until')} as "announcedMs" from license_expiry_mark where type = $1 for update`,
       [type],
     );
-    const announced = new Date(marks[0]?.announcedMs ?? until);
-    if (announced >= until) return 0;
+    const recordedUntil = new Date(marks[0]?.announcedMs ?? until);
+    if (recordedUntil >= until) return 0;
     const { rows } = await client.query<{ id: string; appId: string; timeMs: number }>({
       name,
       text: `with first as (
                select ${time} as time from license
                where ${time} > $1 and ${time} <= $2 and revoked_at is null order by ${time} limit ${BATCH}
              )
-             -- All licenses of the last time: the next batch begins after it.
+             -- Includes all licenses with the last time, because the next batch begins after that time.
              select id, app_id as "appId", ${epochMs(time)} as "timeMs" from license
              where ${time} > $1 and ${time} <= (select max(time) from first) and revoked_at is null
              order by ${time}`,
-      values: [announced, until],
+      values: [recordedUntil, until],
     });
     await client.query(
       recordEvents(

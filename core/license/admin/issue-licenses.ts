@@ -9,9 +9,9 @@ import {
   type InlineCustomer,
   type InlineCustomerOptions,
 } from '../../customer/inline-customer.ts';
-import { keepCustomer } from '../../customer/lock-customer.ts';
+import { lockCustomerForShare } from '../../customer/lock-customer.ts';
 import { recordEvents } from '../../event/outbox.ts';
-import { answerOnce, type IdempotentRequest, rememberRequest } from '../../idempotency/once.ts';
+import { type IdempotentRequest, runOnce, storeRequest } from '../../idempotency/once.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
@@ -74,7 +74,7 @@ export function createIssueLicenses({ db, sealer, keySecrets, clock }: IssueOpti
         apps: request.callerApps,
       });
       if (remembered) {
-        await rememberRequest(client, {
+        await storeRequest(client, {
           ...remembered,
           result: { ids: issued.map(({ id }) => id), keyGeneration: FIRST },
           customerId: typeof request.customer === 'object' ? customerId : null,
@@ -119,9 +119,9 @@ export function createIssueLicenses({ db, sealer, keySecrets, clock }: IssueOpti
   return async (request: IssueRequest, actor: Actor): Promise<Issued[]> => {
     const app = await findApp(db.em(), request.app);
     const remembered = request.repeatable && { ...request.repeatable, scope: `IssueLicenses:${app.id}` };
-    return answerOnce(db.pool, remembered, {
-      first: () => issue(app, request, remembered, actor),
-      again: ({ ids, keyGeneration }) => showAgain(ids, keyGeneration),
+    return runOnce(db.pool, remembered, {
+      run: () => issue(app, request, remembered, actor),
+      readEarlier: ({ ids, keyGeneration }) => showAgain(ids, keyGeneration),
     });
   };
 }
@@ -140,7 +140,7 @@ async function findCustomer(
 ): Promise<string | null> {
   if (customer === undefined) return null;
   if (typeof customer === 'object') return findOrCreateCustomer(client, customer, options);
-  return keepCustomer(client, customer);
+  return lockCustomerForShare(client, customer);
 }
 
 /** For the audit log. Of the vendor's own data only the names: a value may be personal. */

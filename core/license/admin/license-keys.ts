@@ -5,7 +5,7 @@ import { recordChangeNow } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { recordEvents } from '../../event/outbox.ts';
-import { answerOnce, rememberRequest } from '../../idempotency/once.ts';
+import { runOnce, storeRequest } from '../../idempotency/once.ts';
 import { formatId } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
@@ -47,7 +47,7 @@ export function createLicenseKeys({ db, keySecrets, clock }: LicenseKeysOptions)
     const licenseKey = await inTransaction(db.pool, async (client, send) => {
       const keyGeneration = (await lockForRekey(client, license.id)) + 1;
       const result = { ids: [license.id], keyGeneration };
-      if (repeatable) await rememberRequest(client, { ...repeatable, result, at: now });
+      if (repeatable) await storeRequest(client, { ...repeatable, result, at: now });
       const newKey = deriveLicenseKey(secret, license.id, keyGeneration);
       const { keyHash, keyHint } = keyColumns(newKey);
       send({
@@ -101,9 +101,9 @@ export function createLicenseKeys({ db, keySecrets, clock }: LicenseKeysOptions)
     async rekey(licenseId: string, repeatable: Repeatable | undefined, actor: Actor): Promise<Issued> {
       const license = await findLicense(db.em(), licenseId);
       const request = repeatable && { ...repeatable, scope: `RekeyLicense:${license.id}` };
-      return answerOnce(db.pool, request, {
-        first: () => replaceKey(license, request, actor),
-        async again({ keyGeneration }) {
+      return runOnce(db.pool, request, {
+        run: () => replaceKey(license, request, actor),
+        async readEarlier({ keyGeneration }) {
           const current = await findLicense(db.em(), licenseId);
           const isCurrent = current.keyGeneration === keyGeneration;
           return { license: current, licenseKey: isCurrent ? await derive(current) : '' };

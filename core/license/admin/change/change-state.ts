@@ -1,4 +1,4 @@
-// Suspends, resumes, revokes and reinstates licenses. A license that already has the wanted state stays as it is.
+// Suspends, resumes, revokes and reinstates licenses. If a license already has the state, nothing changes.
 
 import type { EventType } from '../../../../lib/presentation/event-types.ts';
 import type { Actor } from '../../../access/caller.ts';
@@ -92,7 +92,7 @@ type StateChange = Pick<Change, 'action' | 'before' | 'after'> & {
   readonly event: EventType;
 };
 
-/** @param decide the change under the lock; false to leave the license as it is */
+/** @param decide returns the change, under the lock of the license; false for no change */
 async function changeState(
   { db, clock }: ChangeOptions,
   licenseId: string,

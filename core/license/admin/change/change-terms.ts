@@ -1,4 +1,5 @@
-// Changes the terms of a license under its lock: once for an idempotency key, only from the expected version, and audited.
+// Changes the terms of a license under its lock: once per idempotency key, from the expected version only. Records an
+// event and an audit entry.
 import { isDeepStrictEqual } from 'node:util';
 import type { PoolClient } from 'pg';
 import type { Actor } from '../../../access/caller.ts';
@@ -6,7 +7,7 @@ import { recordChangeNow } from '../../../audit/record.ts';
 import type { Clock } from '../../../clock.ts';
 import { HubError } from '../../../errors.ts';
 import { recordEvent } from '../../../event/outbox.ts';
-import { answerOnce, rememberRequest } from '../../../idempotency/once.ts';
+import { runOnce, storeRequest } from '../../../idempotency/once.ts';
 import { formatId, parseId } from '../../../ids.ts';
 import type { Database } from '../../../storage/database.ts';
 import { inTransaction } from '../../../storage/sql/transaction.ts';
@@ -33,37 +34,37 @@ const EVENTS = {
 } as const;
 
 export type TermsChange = {
-  /** Of the audit log. */
+  /** The action in the audit log. */
   readonly action: keyof typeof EVENTS;
-  /** The terms after the change. Runs under the lock; throws to refuse the change. */
+  /** Returns the new terms, under the lock of the license. Throws to refuse the change. */
   readonly decide: (license: LockedLicense, now: Date, client: PoolClient) => Promise<ChangeableTerms>;
-  /** Runs before the license is locked, for locks that come before it. */
+  /** Takes the locks that must come before the lock of the license. */
   readonly prepare?: (client: PoolClient) => Promise<void>;
 };
 
-/** A license after a request; not changed if it was as requested already. */
+/** A license after a request. `changed` is false if the license already had the requested terms or state. */
 export type Changed = { readonly license: License; readonly changed: boolean };
 
 export type ChangeTerms = (request: ChangeRequest, change: TermsChange, actor: Actor) => Promise<Changed>;
 
 /**
- * Changes the terms of a license, and returns it. Equal terms change nothing. Rejects with HubError
+ * Creates the function that changes the terms of a license. Equal terms change nothing. It rejects with HubError
  * `license_unknown`, `version_conflict`, `idempotency_key_reused`, or the error of the change.
  */
 export function createChangeTerms({ db, clock }: ChangeOptions): ChangeTerms {
-  return async (given, { action, decide, prepare }, actor) => {
-    const { licenseId, expectedTermsVersion, idempotencyKey: key, request } = given;
+  return async (changeRequest, { action, decide, prepare }, actor) => {
+    const { licenseId, expectedTermsVersion, idempotencyKey: key, request } = changeRequest;
     const id = parseId('lic', licenseId);
     if (id === undefined) throw licenseUnknown();
-    const once = key === undefined ? undefined : { scope: `${action}:${id}`, key, request };
+    const idempotent = key === undefined ? undefined : { scope: `${action}:${id}`, key, request };
     const read = async (changed: boolean): Promise<Changed> => ({
       license: await findLicense(db.em(), licenseId),
       changed,
     });
-    const first = async (): Promise<Changed> => {
+    const run = async (): Promise<Changed> => {
       const changed = await inTransaction(db.pool, async (client) => {
         const now = clock();
-        if (once) await rememberRequest(client, { ...once, result: { ids: [id] }, at: now });
+        if (idempotent) await storeRequest(client, { ...idempotent, result: { ids: [id] }, at: now });
         await prepare?.(client);
         const license = await lockLicense(client, licenseId);
         checkVersion(license, expectedTermsVersion);
@@ -72,7 +73,7 @@ export function createChangeTerms({ db, clock }: ChangeOptions): ChangeTerms {
       });
       return read(changed);
     };
-    return answerOnce(db.pool, once, { first, again: () => read(false) });
+    return runOnce(db.pool, idempotent, { run, readEarlier: () => read(false) });
   };
 }
 
@@ -84,7 +85,7 @@ type Write = {
   readonly now: Date;
 };
 
-/** Returns whether there is a difference. */
+/** Writes the new terms, the event and the audit entry. Returns false if the terms are equal. */
 async function writeChange(
   client: PoolClient,
   { license, after, action, actor, now }: Write,

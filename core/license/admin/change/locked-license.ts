@@ -1,4 +1,4 @@
-// The terms and the state of a license that can change after the sale, and the statements that read and write them.
+// Locks a license, and reads and writes the terms and the state that can change after the sale.
 import type { PoolClient } from 'pg';
 import { parseId, type Uuid } from '../../../ids.ts';
 import { dateOf, epochMs } from '../../../storage/sql/epoch.ts';
@@ -15,7 +15,7 @@ export type ChangeableTerms = {
   /** Sorted. */
   readonly features: readonly string[];
   readonly expiresAt: Date | null;
-  /** Whether the first activation begins its validity. */
+  /** Whether the validity begins at the first activation. */
   readonly beginsLater: boolean;
   readonly graceDays: number;
   readonly leaseDays: number | null;
@@ -32,7 +32,7 @@ export type LockedLicense = {
   readonly state: LicenseState;
 };
 
-/** The decisions of the vendor; null if there is none. The expiry is one of the terms. */
+/** The revocation and the suspension; null without one. The expiry is part of the terms. */
 export type LicenseState = {
   readonly revoked: Decision | null;
   readonly suspended: Decision | null;
@@ -98,7 +98,7 @@ type LockedRow = Omit<ChangeableTerms, 'limitProfile' | 'expiresAt'> &
     readonly expiresAtMs: number | null;
   };
 
-/** Writes the terms of a locked license as its next version. */
+/** Writes the terms of a locked license, and increments its terms version. */
 export async function writeTerms(client: PoolClient, id: Uuid, terms: ChangeableTerms): Promise<void> {
   await client.query({
     name: 'write_license_terms',

@@ -1,4 +1,4 @@
-// RenewLicense: extends a license by a calendar period, or to a time.
+// RenewLicense: extends the expiry of a license by a calendar period, or to a time.
 import { addPeriod } from '../../../../lib/presentation/calendar.ts';
 import { HubError } from '../../../errors.ts';
 import { formatPeriod, type Period } from '../../period.ts';
@@ -8,7 +8,7 @@ import type { ChangeableTerms, LockedLicense } from './locked-license.ts';
 export type Extension = { readonly by: Period } | { readonly to: Date };
 
 /**
- * The terms of a license after its renewal. A period counts from the later of now and the expiry.
+ * Returns the terms of a license after its renewal. A period begins at the later of now and the expiry.
  *
  * @throws HubError `license_revoked`, `period_invalid`, `expiry_invalid`
  */

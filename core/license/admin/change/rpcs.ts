@@ -10,7 +10,7 @@ import {
 } from '../../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { LicenseSchema } from '../../../../gen/hub/license/v1/license_pb.ts';
 import { actorOf } from '../../../access/caller.ts';
-import { keepCustomer } from '../../../customer/lock-customer.ts';
+import { lockCustomerForShare } from '../../../customer/lock-customer.ts';
 import { HubError } from '../../../errors.ts';
 import { readTimestamp } from '../../../timestamp.ts';
 import type { License } from '../../entities.ts';
@@ -82,7 +82,7 @@ export function createChangeRpcs(
         {
           action: 'license.transfer',
           prepare: async (client) => {
-            customerId = await keepCustomer(client, request.customerId);
+            customerId = await lockCustomerForShare(client, request.customerId);
           },
           decide: async ({ terms }) => ({ ...terms, customerId }),
         },
@@ -93,7 +93,7 @@ export function createChangeRpcs(
   };
 }
 
-/** How many more machines are active than the license allows. */
+/** Returns the number of active machines beyond the seat limit. */
 function seatsOver({ seatLimit, seatsUsed }: License): number {
   return seatLimit === -1 ? 0 : Math.max(0, seatsUsed - seatLimit);
 }
@@ -110,7 +110,7 @@ function extensionOf({ extension }: RenewLicenseRequest): Extension {
   }
 }
 
-/** Refuses what JSON cannot carry. */
+/** Returns the request as JSON, without its key. Refuses a mask or a time that JSON cannot represent. */
 function updateAsSent(request: UpdateLicenseRequest): unknown {
   readMask(request);
   if (request.expiresAt) readTimestamp('expiresAt', request.expiresAt);
@@ -119,5 +119,5 @@ function updateAsSent(request: UpdateLicenseRequest): unknown {
 
 function withoutKey<T extends { idempotencyKey?: string | undefined }>(request: T): T {
   const { idempotencyKey: _, ...rest } = request;
-  return rest as T; // an optional member less
+  return rest as T; // the key is optional
 }

@@ -1,4 +1,4 @@
-// UpdateLicense: replaces the terms that a mask names, and single limits, features and entries of metadata.
+// UpdateLicense: replaces the terms that a mask names, and sets or removes single limits, features and metadata.
 import type { PoolClient } from 'pg';
 import type { UpdateLicenseRequest } from '../../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { HubError } from '../../../errors.ts';
@@ -11,7 +11,7 @@ import { limitProfileUnknown } from '../limit-profiles.ts';
 import { checkExpiry } from './check-expiry.ts';
 import type { ChangeableTerms, LockedLicense } from './locked-license.ts';
 
-/** The names of a mask, in either form of a field mask. */
+/** The fields that a mask can name. */
 const MASK_FIELDS: Readonly<Record<string, keyof UpdateLicenseRequest>> = {
   seat_limit: 'seatLimit',
   limit_profile: 'limitProfile',
@@ -28,7 +28,7 @@ const MAX_LIMITS = 64;
 const MAX_FEATURES = 100;
 const MAX_METADATA = 50;
 
-/** The fields of the mask. @throws HubError `update_mask_invalid` if it names another, or nothing changes */
+/** Returns the fields of the mask. @throws HubError `update_mask_invalid` for an unknown field, or an empty update */
 export function readMask(request: UpdateLicenseRequest): ReadonlySet<keyof UpdateLicenseRequest> {
   const paths = request.updateMask?.paths ?? [];
   const fields = paths.map((path) => {
@@ -55,7 +55,7 @@ const SINGLE_FIELDS = [
   'signMetadata',
 ] as const;
 
-/** Whether a member of a request differs from its default. */
+/** Whether a field of a request differs from its default. */
 function isSet(value: unknown): boolean {
   if (typeof value === 'object' && value !== null && !('$typeName' in value))
     return Object.keys(value).length > 0;
@@ -63,7 +63,7 @@ function isSet(value: unknown): boolean {
 }
 
 /**
- * The terms of a license after an update.
+ * Returns the terms of a license after an update.
  *
  * @throws HubError `limit_profile_unknown`, `expiry_invalid`, `signed_metadata_invalid`, `too_many`
  */
@@ -122,7 +122,7 @@ function updatedLimits(
   const kept = replaces ? limitsFromProto(request.limits) : terms.limits;
   const entries = new Map(Object.entries({ ...kept, ...limitsFromProto(request.setLimits) }));
   for (const name of request.removeLimits) entries.delete(name);
-  checkNumber('setLimits', 'limits', entries.size, MAX_LIMITS);
+  checkCount('setLimits', 'limits', entries.size, MAX_LIMITS);
   return entries.size > 0 ? Object.fromEntries(entries) : null;
 }
 
@@ -133,7 +133,7 @@ function updatedFeatures(
 ): readonly string[] {
   const features = new Set([...(replaces ? request.features : terms.features), ...request.addFeatures]);
   for (const name of request.removeFeatures) features.delete(name);
-  checkNumber('addFeatures', 'features', features.size, MAX_FEATURES);
+  checkCount('addFeatures', 'features', features.size, MAX_FEATURES);
   return [...features].sort();
 }
 
@@ -141,11 +141,11 @@ function updatedMetadata(terms: ChangeableTerms, request: UpdateLicenseRequest, 
   const kept = replaces ? request.metadata : terms.metadata;
   const entries = new Map(Object.entries({ ...kept, ...request.setMetadata }));
   for (const name of request.removeMetadata) entries.delete(name);
-  checkNumber('setMetadata', 'entries of metadata', entries.size, MAX_METADATA);
+  checkCount('setMetadata', 'entries of metadata', entries.size, MAX_METADATA);
   return Object.fromEntries(entries);
 }
 
-/** An entry that is removed is no longer signed. */
+/** Removing an entry of metadata also removes it from the signed metadata. */
 function updatedSigned(
   terms: ChangeableTerms,
   request: UpdateLicenseRequest,
@@ -159,9 +159,9 @@ function updatedSigned(
   return signedMetadata;
 }
 
-function checkNumber(field: string, what: string, number: number, most: number): void {
-  if (number <= most) return;
-  throw new HubError('too_many', `a license has at most ${most} ${what}`, { field });
+function checkCount(field: string, items: string, count: number, max: number): void {
+  if (count <= max) return;
+  throw new HubError('too_many', `a license has at most ${max} ${items}`, { field });
 }
 
 function maskInvalid(message: string): HubError {

@@ -405,7 +405,7 @@ describe('events and endpoints in the console', function () {
       await badge('failing');
       expect(await rows('Deliveries').count()).to.equal(2);
       await main().getByRole('link', { name: 'Failed' }).click();
-      await main().getByText('No delivery was given up.').waitFor();
+      await main().getByText('No delivery has failed.').waitFor();
       // The next attempt is the last one.
       await query(
         hub.databaseUrl,

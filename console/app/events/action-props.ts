@@ -1,4 +1,4 @@
-// What each action on an endpoint gets.
+// The properties of the actions on an endpoint.
 import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
 import type { SignedIn } from '../signed-in.ts';
 

@@ -1,4 +1,4 @@
-// A table of deliveries: their states, their attempts, and what the endpoints answered.
+// A table of deliveries with their states, attempts and answers.
 import type { Delivery } from '../../../gen/hub/event/v1/event_pb.ts';
 import { DeliveryBadge } from '../components/badge.tsx';
 import { type Column, Table } from '../components/table.tsx';
@@ -8,7 +8,7 @@ export type DeliveryTableProps = {
   readonly caption: string;
   readonly deliveries: readonly Delivery[];
   readonly empty: string;
-  /** What each delivery connects: its endpoint or its event. */
+  /** The columns that name the endpoint or the event of each delivery. */
   readonly first: readonly Column<Delivery>[];
   readonly last?: readonly Column<Delivery>[];
 };
@@ -46,7 +46,7 @@ export function DeliveryTable({ caption, deliveries, empty, first, last = [] }: 
   );
 }
 
-/** Why the attempt failed, or the status; and the start of the body. */
+/** The problem or the status of the last attempt, and the start of the body. */
 export function Answer({ delivery }: { readonly delivery: Delivery }) {
   const { responseStatus, responseBody, problem } = delivery;
   return (

@@ -1,4 +1,4 @@
-// What the caller may do with an endpoint in its state.
+// The actions on an endpoint that the role of the caller and the state of the endpoint allow.
 import { DeliveryState } from '../../../gen/hub/event/v1/event_pb.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { DeliveryBadge } from '../components/badge.tsx';
@@ -66,8 +66,8 @@ function Disable({ who, endpoint: { endpointId }, onDone }: EndpointActionProps)
   return (
     <Confirm action="Disable" question="Disable this endpoint?" asksReason dangerous run={disable}>
       <p>
-        The hub stops all deliveries to it. Pending deliveries stay, and go on when you enable it. The hub
-        does not deliver the events until then; you can replay them.
+        The hub stops all deliveries to it. Pending deliveries stay, and continue when you enable it. The hub
+        does not deliver events of changes in the meantime; you can replay them.
       </p>
     </Confirm>
   );
@@ -82,8 +82,8 @@ function Enable({ who, endpoint: { endpointId }, onDone }: EndpointActionProps) 
   return (
     <Confirm action="Enable" question="Enable this endpoint?" run={enable}>
       <p>
-        Pending deliveries go on, and the endpoint receives the events of changes that are made from now on.
-        The hub does not deliver the events of the time in which it was disabled; you can replay them.
+        Pending deliveries continue, and the endpoint receives the events of later changes. The hub does not
+        deliver events of changes that were made while it was disabled; you can replay them.
       </p>
     </Confirm>
   );

@@ -60,8 +60,8 @@ export function AddEndpoint({ who, onDone }: AddProps) {
           <EndpointFields form={form} names={names} />
           <Effect>
             <p>
-              {describe(form.values)} The endpoint receives the events of changes that are made from now on.
-              The hub shows the secret that signs deliveries next, once.
+              {describe(form.values)} The endpoint receives the events of later changes. The hub then shows
+              the secret that signs deliveries, once.
             </p>
           </Effect>
         </>
@@ -99,7 +99,7 @@ export function EditEndpoint({ who, endpoint, onDone }: AddProps & { readonly en
 
 type ScopeNames = Readonly<Record<'apps' | 'slots', readonly string[]>>;
 
-/** The apps and slots to choose from. The page reads them before the form is opened, so that the form does not jump. */
+/** The apps and slots to choose from. The page reads them before it opens the form, so that the layout does not change. */
 function useScopeNames(who: SignedIn): ScopeNames {
   return { apps: useApps(who).names, slots: useSlots(who).names };
 }
@@ -129,7 +129,7 @@ function EndpointFields({ form, names }: FieldsProps) {
               form={form}
               name={name}
               label={LABELS[name]}
-              hint="Only events of the chosen apps and slots. Without any, events of all."
+              hint="Only events of the chosen apps and slots. Without a choice, events of all."
               checks={choices[name]}
             />
           ),
@@ -145,7 +145,7 @@ function EndpointFields({ form, names }: FieldsProps) {
   );
 }
 
-/** The names to choose from: those that exist, and those that are chosen. */
+/** The names to choose from: the existing and the chosen ones. */
 function choicesOf(names: readonly string[], chosen: string): { readonly value: string }[] {
   return [...new Set([...names, ...readNames(chosen)])].map((value) => ({ value }));
 }
@@ -172,7 +172,7 @@ function EditEffect({ endpoint, values }: EffectProps) {
         ))}
       </ul>
       <p>
-        {describe(values)} This holds for changes that are made from now on.
+        {describe(values)} This applies to the events of later changes.
         {names.includes('url') && ' Pending deliveries go to the new URL.'}
       </p>
     </Effect>
@@ -185,7 +185,7 @@ function valueText(name: EndpointKey, value: string): string {
   return (name === 'events' ? readNames(value).join(', ') : value.trim()) || 'none';
 }
 
-/** What the endpoint receives, in sentences. */
+/** Describes the events and the URL of the endpoint in sentences. */
 function describe({ url, events, apps, slots, includeKeys }: Values<EndpointKey>): string {
   const types = readNames(events);
   const scopes = [
@@ -195,7 +195,7 @@ function describe({ url, events, apps, slots, includeKeys }: Values<EndpointKey>
   const what = types.includes('*') ? 'all events' : types.join(', ') || 'the chosen events';
   return [
     `The hub posts ${what}${scopes.length > 0 ? ` of ${scopes.join(', ')}` : ''} to ${url.trim() || 'the URL'}.`,
-    scopes.length > 0 && 'Events without an app and a slot, such as those of customers, are not posted.',
+    scopes.length > 0 && 'The hub does not post events without an app or a slot, such as those of customers.',
     includeKeys !== '' && 'Events of issued licenses contain the license keys.',
   ]
     .filter(Boolean)

@@ -1,4 +1,4 @@
-// The secret of an endpoint: shown once, and replaced.
+// Shows the secret of an endpoint once, and replaces it.
 import { Moment } from '../components/timestamp.tsx';
 import { CopyText } from '../forms/copy-text.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
@@ -26,7 +26,7 @@ export function RotateSecret({ who, endpoint: { endpointId }, onDone }: Endpoint
                 Deliveries are also signed with the old secret until <Moment at={until} />.
               </>
             ) : (
-              'The old secret signs no more.'
+              'The old secret no longer signs deliveries.'
             )}
           </p>
         </>
@@ -51,10 +51,10 @@ export function RotateSecret({ who, endpoint: { endpointId }, onDone }: Endpoint
           />
           <Effect>
             <p>
-              The hub shows the new secret next, once. Deliveries carry a signature of each secret until the
-              hours are over, so give the new secret to the receiver within them.
+              The hub then shows the new secret, once. It signs deliveries with both secrets for these hours:
+              replace the secret of the receiver in that time.
             </p>
-            <p>An older secret of an earlier rotation stops at once.</p>
+            <p>A secret that an earlier rotation replaced stops at once.</p>
           </Effect>
         </>
       )}
@@ -62,7 +62,7 @@ export function RotateSecret({ who, endpoint: { endpointId }, onDone }: Endpoint
   );
 }
 
-/** @throws FieldError if it is no number, or too large */
+/** @throws FieldError if the text is not a number, or the number is too large */
 function hoursOf(text: string): number {
   const hours = wholeNumber('keepHours', text);
   if (hours <= MAX_KEEP_HOURS) return hours;

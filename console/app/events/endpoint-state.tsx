@@ -8,7 +8,7 @@ export function EndpointBadge({ endpoint: { disabledAt, failingSince } }: { read
   return failingSince === undefined ? <Badge tone="good">enabled</Badge> : <Badge tone="wait">failing</Badge>;
 }
 
-/** The badge, since when, and why. */
+/** The badge, its time and its reason. */
 export function EndpointState({ endpoint }: { readonly endpoint: Endpoint }) {
   const { disabledAt, disabledReason, failingSince } = endpoint;
   const since = disabledAt ?? failingSince;

@@ -29,7 +29,7 @@ export const TYPE_FILTER: Filter = {
   choices: choicesWithAny(TYPE_CHECKS.map(({ value }) => value).filter((value) => value !== '*')),
 };
 
-/** What a type says; empty for types of newer hubs. */
+/** The meaning of a type; empty for types of newer hubs. */
 export function meaningOf(type: string): string {
   return new Map<string, string>(TYPES).get(type) ?? '';
 }

@@ -1,4 +1,4 @@
-// Delivers an event again, or to an endpoint that did not receive it.
+// Replays an event to an endpoint that has a delivery of it, or to another one.
 import type { Endpoint, Event } from '../../../gen/hub/event/v1/event_pb.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
@@ -18,7 +18,7 @@ export function mayReplayEvents({ caller }: SignedIn): boolean {
   return canCall(caller, EventService.method.replayEvent);
 }
 
-/** An endpoint that the event was delivered to, or should have been. */
+/** Replays an event to an endpoint that has a delivery of it. */
 export function ReplayEvent({ who, event, endpoint, onDone }: ReplayProps & { readonly endpoint: Endpoint }) {
   const run = async (): Promise<string> => {
     await who.hub.events.replayEvent({ eventId: event.eventId, endpointId: endpoint.endpointId });
@@ -30,7 +30,7 @@ export function ReplayEvent({ who, event, endpoint, onDone }: ReplayProps & { re
       <p class="value">
         The hub posts the event to <b>{endpoint.url}</b> at once, with the same event id. {RETRIES}
       </p>
-      <p>A receiver that remembers the ids of events recognizes the repetition.</p>
+      <p>A receiver that stores the ids of events can ignore the repetition.</p>
     </Confirm>
   );
 }

@@ -18,9 +18,9 @@ import type { SignedIn } from '../../signed-in.ts';
 const EVERY_MS = 5_000;
 
 const TABS = [
-  ['', 'All', 'No event was delivered to this endpoint yet.'],
-  ['failed', 'Failed', 'No delivery was given up.'],
-  ['pending', 'Pending', 'No delivery is waiting.'],
+  ['', 'All', 'This endpoint has no deliveries yet.'],
+  ['failed', 'Failed', 'No delivery has failed.'],
+  ['pending', 'Pending', 'No delivery is pending.'],
 ] as const;
 
 export function EndpointView({ who, id }: { readonly who: SignedIn; readonly id: string }) {

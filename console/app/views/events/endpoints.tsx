@@ -1,4 +1,4 @@
-// Endpoints that events are delivered to, newest first.
+// The endpoints, newest first.
 import { EventService } from '../../../../gen/hub/event/v1/event_service_pb.ts';
 import { Loaded } from '../../components/loaded.tsx';
 import { Page } from '../../components/page.tsx';
@@ -24,7 +24,7 @@ export function EndpointsView({ who }: { readonly who: SignedIn }) {
             caption="Endpoints"
             rows={endpoints}
             keyOf={({ endpointId }) => endpointId}
-            empty="There is no endpoint: the hub delivers its events to nobody."
+            empty="There is no endpoint, so the hub delivers no events."
             columns={[
               {
                 title: 'Endpoint',

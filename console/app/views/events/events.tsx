@@ -21,7 +21,7 @@ const EVERY_MS = 5_000;
 
 export function EventsView({ who }: { readonly who: SignedIn }) {
   const { type, object, after = '', ...query } = useRoute().query;
-  // An event belongs to an app, to a slot or to none. A limited token names one: an app unless a slot is chosen.
+  // An event belongs to an app, to a slot or to neither. A limited token filters by one: an app, or the chosen slot.
   const allApps = useApps(who);
   const allSlots = useSlots(who);
   const apps = { ...allApps, only: query['slot'] ? undefined : allApps.only };

@@ -14,7 +14,7 @@ export type EventFilter = {
 };
 
 export type FollowOptions = {
-  /** The stream begins after this cursor; empty means with the next event. */
+  /** The stream begins after this cursor; if it is empty, with the next event. */
   readonly cursor?: string | undefined;
   /** Maximum milliseconds without a message. The hub sends one every 15 seconds. */
   readonly maxSilenceMs?: number;
@@ -25,9 +25,9 @@ export type FollowOptions = {
 const MAX_SILENCE_MS = 60_000;
 
 /**
- * Calls `onEvent` for each event, one at a time, until the program is stopped. After an outage it continues
- * after the last cursor: an event may come twice.
- * @throws what `onEvent` throws, and the errors of WatchEvents, such as `cursor_pruned`
+ * Calls `onEvent` for each event, one at a time, until the program ends. After an outage it continues after the last
+ * cursor; an event may arrive twice.
+ * @throws the errors of `onEvent` and of WatchEvents, such as `cursor_pruned`
  */
 export async function followEvents(
   commandContext: CommandContext,
@@ -63,7 +63,7 @@ export async function followEvents(
   });
 }
 
-/** A connection that broke without notice would be silent forever. */
+/** Ends the stream after `maxSilenceMs` without a message, because a broken connection may report no error. */
 async function* untilSilent(
   stream: AsyncIterable<WatchEventsResponse>,
   call: AbortController,

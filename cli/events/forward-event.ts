@@ -16,7 +16,7 @@ import { usageError } from '../errors/failure.ts';
 
 export type Forwarded = {
   readonly durationMs: number;
-  /** Status of the answer; undefined without one. */
+  /** Status of the answer; undefined without an answer. */
   readonly status?: number;
   /** Why there is no answer. */
   readonly problem?: string;
@@ -25,11 +25,11 @@ export type Forwarded = {
 export type Forwarder = {
   /** `whsec_…` */
   readonly secret: string;
-  /** Posts one event. Never rejects because of the receiver. */
+  /** Posts one event. Does not reject if the receiver fails. */
   forward(event: Event): Promise<Forwarded>;
 };
 
-/** Unlike the hub, the developer may post to any address, and a name means what the machine says. */
+/** Unlike in the hub, all addresses are allowed, and the operating system resolves names. */
 const ANY_ADDRESS: AddressPolicy = {
   checkUrl: createAddressPolicy(['0.0.0.0/0', '::/0']).checkUrl,
   checkAddress: () => undefined,
@@ -38,7 +38,7 @@ const ANY_ADDRESS: AddressPolicy = {
 
 /**
  * @param url where to post
- * @param given a secret that replaces a fresh one, `whsec_…`
+ * @param given the secret to sign with, `whsec_…`; default: a new one
  * @throws CliError (usage) that never contains the secret
  */
 export function createForwarder(url: string, given: string | undefined): Forwarder {

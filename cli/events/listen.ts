@@ -10,7 +10,7 @@ export type ListenOptions = EventFilter & {
   readonly secret?: string | undefined;
 };
 
-/** Runs until the program is stopped. A failed exchange is printed, and not repeated. */
+/** Runs until the program ends. Prints a failed request, and does not repeat it. */
 export async function listen(
   commandContext: CommandContext,
   { forwardTo, secret: given, ...filter }: ListenOptions,

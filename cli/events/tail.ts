@@ -5,7 +5,7 @@ import { shortTime } from '../views/cells.ts';
 import { eventWithDataView, type StreamedEventView } from '../views/events/event.ts';
 import { type EventFilter, followEvents } from './follow-events.ts';
 
-/** Runs until the program is stopped. */
+/** Runs until the program ends. */
 export async function tail(
   commandContext: CommandContext,
   { cursor, ...filter }: EventFilter & { readonly cursor?: string | undefined },

@@ -1,6 +1,6 @@
 // The types of events, for the hub, the command line and the console.
 
-/** What each type says, for the documentation. The first part of a type names the kind of its object. */
+/** The meaning of each type. The first part of a type is the kind of the object. */
 export const EVENT_TYPES = {
   'license.issued': 'A license was issued.',
   'license.imported': 'A license of another system was imported.',
@@ -13,19 +13,19 @@ export const EVENT_TYPES = {
   'license.revoked': 'A license was revoked.',
   'license.reinstated': 'A revoked license was reinstated.',
   'license.rekeyed': 'The key of a license was replaced.',
-  'license.transferred': 'A license was given to another customer.',
+  'license.transferred': 'A license was transferred to another customer.',
   'seat.activated': 'A machine took a seat.',
   'seat.released': 'A seat was released, by its machine or by an operator.',
   'session.succeeded': 'A charge session was paid.',
   'session.failed': 'A charge session failed, or the provider confirmed that it failed.',
   'session.cancelled': 'A charge session was cancelled, or the provider confirmed that it was cancelled.',
   'session.reopened': 'A charge session that failed or was cancelled can be paid again.',
-  'session.reversed': 'The payment of a charge session was taken back.',
+  'session.reversed': 'The provider reversed the payment of a charge session.',
   'callback.dead': 'The hub gave up a callback.',
   'customer.created': 'A customer was created.',
   'customer.updated': 'The data of a customer was changed.',
   'customer.erased': 'The personal data of a customer was erased.',
-  'endpoint.disabled': 'An endpoint was disabled, because its deliveries failed or by an operator.',
+  'endpoint.disabled': 'An endpoint was disabled by an operator, or because its deliveries failed.',
   'endpoint.test': 'An operator tests an endpoint. Only that endpoint receives it.',
 } as const;
 

@@ -1,4 +1,4 @@
-// hubctl endpoint add, rotate-secret: what prints the secret of an endpoint.
+// hubctl endpoint add, rotate-secret: the commands that print the secret of an endpoint.
 import type { Command } from 'commander';
 import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
@@ -23,17 +23,16 @@ type AddOptions = {
 };
 
 const ABOUT_SECRET =
-  'The secret signs deliveries. The hub shows it only once: store it where the receiver verifies them, for example in a secret variable of the shop. The receiver verifies with any Standard Webhooks library.';
+  'The secret signs deliveries. The hub shows it only once: store it where the receiver reads its secrets. Any Standard Webhooks library can verify the signatures.';
 
 export function addAddVerb(endpoint: Command, commandContext: CommandContext): void {
   const { hub } = commandContext;
   addVerb(endpoint, 'add', {
     summary: 'add an endpoint',
-    description:
-      'Adds an endpoint and prints its secret. It receives the events of changes that are made from now on.',
+    description: 'Adds an endpoint and prints its secret. The endpoint receives the events of later changes.',
     notes: [
       ABOUT_SECRET,
-      'A URL must begin with https:// and lead to public addresses; the setting HUB_EVENT_ALLOW_NETWORKS of the hub can allow others. With --app or --slot, the endpoint receives only events of these apps and slots.',
+      'A URL must begin with https:// and resolve to public addresses; the setting HUB_EVENT_ALLOW_NETWORKS of the hub allows other networks. With --app or --slot, the endpoint receives only events of these apps and slots.',
     ],
     examples: [
       "hubctl endpoint add --url https://shop.example/hub --event 'license.*' --event seat.activated",
@@ -72,7 +71,7 @@ export function addRotateSecretVerb(endpoint: Command, commandContext: CommandCo
   addVerb(endpoint, 'rotate-secret', {
     summary: 'replace the secret of an endpoint',
     description:
-      'Replaces the secret of an endpoint and prints the new one. Deliveries are signed with both secrets for a while, so that the receiver can change at any time in between.',
+      'Replaces the secret of an endpoint and prints the new one. The hub signs deliveries with both secrets for --keep-hours, so that you can replace the secret of the receiver without a gap.',
     notes: [ABOUT_SECRET],
     examples: ['hubctl endpoint rotate-secret whe_01k8e7qk3vf2tb5s0w9m4x6ydz --keep-hours 48'],
     prints: { document: ENDPOINT_WITH_SECRET },
@@ -80,7 +79,7 @@ export function addRotateSecretVerb(endpoint: Command, commandContext: CommandCo
     .argument('<endpointId>', 'the endpoint, whe_…')
     .option(
       '--keep-hours <n>',
-      'hours to sign with the old secret too, at most 168; 0 if somebody else knows it (default: 24)',
+      'hours to sign with the old secret too, at most 168; 0 if it has leaked (default: 24)',
       parseInteger,
     )
     .action(async (endpointId: string, { keepHours }: { keepHours?: number }) => {
@@ -97,10 +96,10 @@ async function printSecret(
   const view = endpointWithSecretView(requireField(reply.endpoint, 'endpoint'), reply.secret);
   const { endpointId } = view;
   await out.record(view, ENDPOINT_WITH_SECRET_FIELDS).catch((error) => {
-    const advice = `get another with \`hubctl endpoint rotate-secret ${endpointId} --keep-hours 0\``;
+    const advice = `replace it with \`hubctl endpoint rotate-secret ${endpointId} --keep-hours 0\``;
     throw new PartialFailure(`The secret of ${endpointId} could not be printed: ${advice}.`, error);
   });
   out.note(
-    `This is the only time the secret is shown. Store it where the receiver verifies webhooks. Then run: hubctl endpoint test ${endpointId}`,
+    `This is the only time the secret is shown. Store it where the receiver reads its secrets. Then run: hubctl endpoint test ${endpointId}`,
   );
 }

@@ -14,7 +14,7 @@ export function addDisableVerb(endpoint: Command, commandContext: CommandContext
   addVerb(endpoint, 'disable', {
     summary: 'stop all deliveries to an endpoint',
     description:
-      'Stops all deliveries to an endpoint. It does not receive events of changes that are made while it is disabled. Pending deliveries continue when it is enabled. Asks for confirmation; without a terminal it requires --yes.',
+      'Stops all deliveries to an endpoint. The endpoint does not receive the events of changes that are made while it is disabled. Pending deliveries continue when you enable it. Asks for confirmation; without a terminal it requires --yes.',
     examples: [`hubctl endpoint disable ${EXAMPLE_ID} --reason "the shop moves" --yes`],
     prints: { document: ENDPOINT },
   })
@@ -23,7 +23,7 @@ export function addDisableVerb(endpoint: Command, commandContext: CommandContext
     .addOption(yesOption())
     .action(async (endpointId: string, { reason, yes }: { reason: string; yes?: true }) => {
       const question = async () =>
-        `Disable ${await nameOf(commandContext, endpointId)}? It misses the events until it is enabled.`;
+        `Disable ${await nameOf(commandContext, endpointId)}? It misses events until you enable it.`;
       await requireYes(commandContext, {
         yes,
         verb: 'disable',
@@ -39,7 +39,7 @@ export function addEnableVerb(endpoint: Command, commandContext: CommandContext)
   addVerb(endpoint, 'enable', {
     summary: 'enable a disabled endpoint',
     description:
-      'Enables an endpoint for the events of changes that are made from now on, and continues its pending deliveries. `hubctl event replay` delivers a missed event.',
+      'Enables an endpoint for the events of later changes, and continues its pending deliveries. `hubctl event replay` delivers a missed event.',
     examples: [`hubctl endpoint enable ${EXAMPLE_ID}`],
     prints: { document: ENDPOINT },
   })

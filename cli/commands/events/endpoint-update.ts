@@ -21,7 +21,7 @@ export function addUpdateVerb(endpoint: Command, { hub, out }: CommandContext): 
   addVerb(endpoint, 'update', {
     summary: 'change an endpoint',
     description:
-      'Changes the given settings and keeps the others. They apply to changes that are made from now on. Pending deliveries go to the new URL.',
+      'Changes the given settings and keeps the others. They apply to the events of later changes. Pending deliveries go to the new URL.',
     examples: [
       "hubctl endpoint update whe_01k8e7qk3vf2tb5s0w9m4x6ydz --event 'license.*' --event 'seat.*'",
       'hubctl endpoint update whe_01k8e7qk3vf2tb5s0w9m4x6ydz --remove-scope',
@@ -30,9 +30,13 @@ export function addUpdateVerb(endpoint: Command, { hub, out }: CommandContext): 
   })
     .argument('<endpointId>', 'the endpoint, whe_…')
     .option('--url <url>', 'where to post events')
-    .option('--event <pattern>', 'replace the types of events by this; repeatable', collect)
-    .option('--app <app>', 'replace the apps by this; repeatable', collect)
-    .option('--slot <slot>', 'replace the slots by this; repeatable', collect)
+    .option(
+      '--event <pattern>',
+      'type of events, or a pattern; replaces all current ones; repeatable',
+      collect,
+    )
+    .option('--app <app>', 'only events of this app; replaces all current apps; repeatable', collect)
+    .option('--slot <slot>', 'only events of this slot; replaces all current slots; repeatable', collect)
     .option('--remove-scope', 'receive the events of all apps and slots')
     .option('--include-keys', 'put the license key into license.issued')
     .option('--no-include-keys', 'put the license key into no event')

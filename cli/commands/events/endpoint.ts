@@ -27,9 +27,9 @@ const SHOWN_DELIVERIES = 20;
 export function registerEndpoint(program: Command, commandContext: CommandContext): void {
   const endpoint = addNoun(program, 'endpoint', {
     group: 'Events:',
-    summary: 'URLs that events are delivered to',
+    summary: 'URLs that receive events',
     description:
-      'URLs that the hub posts events to, signed as Standard Webhooks specifies. An endpoint receives the events of changes made after it was added.',
+      'URLs that the hub posts events to, signed as Standard Webhooks specifies. An endpoint receives the events of changes that are made after you add it.',
   });
   addAddVerb(endpoint, commandContext);
   addListVerb(endpoint, commandContext);

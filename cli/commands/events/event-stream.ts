@@ -16,7 +16,7 @@ export function addTailVerb(event: Command, commandContext: CommandContext): voi
     description:
       'Prints a line for each event until Ctrl-C: time, cursor, type, object and event. If the hub restarts, it continues after the last event, for up to five minutes without a hub.',
     notes: [
-      'To continue later, give the last cursor; an event may come twice. Ends with the code cursor_pruned if events after the cursor are pruned.',
+      'To continue later, give the last cursor; an event may arrive twice. Ends with the code cursor_pruned if events after the cursor are pruned.',
     ],
     examples: [
       "hubctl event tail --type 'license.*' --app photo-lab",
@@ -29,7 +29,7 @@ export function addTailVerb(event: Command, commandContext: CommandContext): voi
     .option('--slot <slot>', 'only of this slot')
     .option(
       '--cursor <cursor>',
-      'begin after this one; 0 is the first stored event (default: new events only)',
+      'begin after this cursor; 0 begins with the first stored event (default: new events only)',
     )
     .action(async ({ type = [], app, slot, cursor }: TailOptions) => {
       const { tail } = await import('../../events/tail.ts');
@@ -41,9 +41,9 @@ export function addListenVerb(event: Command, commandContext: CommandContext): v
   addVerb(event, 'listen', {
     summary: 'forward new events to a receiver on this machine',
     description:
-      'For development: posts each new event to a URL until Ctrl-C, exactly as the hub delivers it to an endpoint, and prints the type, the event and the status of the answer. The hub needs no endpoint and no way to this machine.',
+      'For development: posts each new event to a URL until Ctrl-C, exactly as the hub delivers it to an endpoint, and prints the type, the event and the status of the answer. It needs no endpoint, and the hub does not connect to this machine.',
     notes: [
-      'The requests are signed with a fresh secret, which is printed first. To keep one, give it with --secret. A failed request is not repeated. Redirects are not followed; an answer must come within 15 seconds.',
+      'The command signs the requests with a new secret, and prints it first. To use the same secret each time, give it with --secret. A failed request is not repeated. Redirects are not followed; the receiver must answer within 15 seconds.',
     ],
     examples: [
       'hubctl event listen --forward-to http://localhost:3000/hook',
@@ -57,7 +57,7 @@ export function addListenVerb(event: Command, commandContext: CommandContext): v
     .option('--event <pattern>', "only of this type, or of a pattern: 'license.*'; repeatable", collect)
     .option('--app <app>', 'only of this app')
     .option('--slot <slot>', 'only of this slot')
-    .option('--secret <secret>', 'sign with this one, whsec_…')
+    .option('--secret <secret>', 'sign with this secret, whsec_… (default: a new one)')
     .action(async ({ forwardTo, event: types = [], app, slot, secret }: ListenOptions) => {
       const { listen } = await import('../../events/listen.ts');
       await listen(commandContext, { forwardTo, types, app, slot, secret });

@@ -35,7 +35,7 @@ export function registerEvent(program: Command, commandContext: CommandContext):
     group: 'Events:',
     summary: 'changes of licenses, seats, payments and customers',
     description:
-      'Changes that the hub delivers to endpoints and streams to programs. The sequence numbers all events without gaps, in the order of their changes for each object.',
+      'Changes that the hub delivers to endpoints and streams to programs. The sequence numbers all events without gaps. Of two events of an object, the later one has the larger number.',
   });
   addListVerb(event, commandContext);
   addShowVerb(event, commandContext);
@@ -88,7 +88,7 @@ function addShowVerb(event: Command, { hub, out }: CommandContext): void {
   addVerb(event, 'show', {
     summary: 'show an event with its data and its deliveries',
     description:
-      'Shows an event, the object as administrators see it, and the delivery to each endpoint. The data never contains a license key.',
+      'Shows an event, its data, and the delivery to each endpoint. The data is the object after the change, without a license key.',
     examples: [`hubctl event show ${EXAMPLE_ID}`],
     prints: { document: EVENT_WITH_DELIVERIES },
   })
@@ -110,7 +110,7 @@ function addReplayVerb(event: Command, { hub, out }: CommandContext): void {
   addVerb(event, 'replay', {
     summary: 'deliver an event again',
     description:
-      'Delivers an event to an endpoint again, or for the first time, with the same event id. The types and the scope of the endpoint do not matter.',
+      'Delivers an event to an endpoint again, or for the first time, with the same event id. The types, apps and slots of the endpoint need not include the event.',
     examples: [`hubctl event replay ${EXAMPLE_ID} --endpoint whe_01k8e7qk3vf2tb5s0w9m4x6ydz`],
     prints: { document: DELIVERY },
   })

@@ -13,9 +13,9 @@ export const DELIVERY = object(
     type: text(),
     state: word(DELIVERY_STATES),
     attempts: integer(),
-    nextAttemptAt: optional(time('when it will be tried next')),
-    lastAttemptAt: optional(time('when it was last tried')),
-    responseStatus: optional(integer('status of the last answer')),
+    nextAttemptAt: optional(time('time of the next attempt')),
+    lastAttemptAt: optional(time('time of the last attempt')),
+    responseStatus: optional(integer('status of the last answer; missing without one')),
     responseBody: optional(text()),
     problem: optional(text('why the last attempt failed')),
     durationMs: optional(integer()),
@@ -50,14 +50,14 @@ const OUTCOME: readonly Column<DeliveryView>[] = [
   { title: 'PROBLEM', cell: (item) => item.problem },
 ];
 
-/** Of one endpoint. */
+/** The columns of the deliveries to one endpoint. */
 export const DELIVERIES_TO_ENDPOINT_COLUMNS: readonly Column<DeliveryView>[] = [
   { title: 'EVENT', cell: (item) => item.eventId },
   { title: 'TYPE', cell: (item) => item.type },
   ...OUTCOME,
 ];
 
-/** Of one event. */
+/** The columns of the deliveries of one event. */
 export const DELIVERIES_OF_EVENT_COLUMNS: readonly Column<DeliveryView>[] = [
   { title: 'ENDPOINT', cell: (item) => item.endpointId },
   ...OUTCOME,

@@ -28,13 +28,11 @@ export const ENDPOINT = object(
     includeKeys: boolean(),
     description: optional(text()),
     createdAt: time(),
-    disabledAt: optional(time('since when the hub delivers nothing to it; missing if it is enabled')),
+    disabledAt: optional(time('when the endpoint was disabled; missing if it is enabled')),
     disabledReason: optional(text('why it is disabled')),
-    failingSince: optional(
-      time('when the first of the deliveries that failed since the last success failed'),
-    ),
+    failingSince: optional(time('time of the first failed attempt since the last success')),
     previousSecretUntil: optional(
-      time('until when deliveries are also signed with the secret before the last rotation'),
+      time('time until which deliveries are also signed with the previous secret'),
     ),
   },
   { message: 'hub.event.v1.Endpoint' },

@@ -100,28 +100,28 @@ export type Endpoint = Message<"hub.event.v1.Endpoint"> & {
   endpointId: string;
 
   /**
-   * Where events are posted to.
+   * The URL to which the hub posts events.
    *
    * @generated from field: string url = 2;
    */
   url: string;
 
   /**
-   * The types of events that it receives. "*" stands for any rest: "license.*".
+   * The types of events that it receives, or patterns: "license.*" selects all events of licenses, "*" all events.
    *
    * @generated from field: repeated string events = 3;
    */
   events: string[];
 
   /**
-   * It receives only events of these apps and of `slots`; if both are empty, all events.
+   * The endpoint receives only events of these apps and of `slots`; if both are empty, all events.
    *
    * @generated from field: repeated string apps = 4;
    */
   apps: string[];
 
   /**
-   * It receives only events of these slots and of `apps`; if both are empty, all events.
+   * The endpoint receives only events of these slots and of `apps`; if both are empty, all events.
    *
    * @generated from field: repeated string slots = 5;
    */
@@ -149,7 +149,7 @@ export type Endpoint = Message<"hub.event.v1.Endpoint"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Since when the hub delivers nothing to it; unset if it is enabled.
+   * When the endpoint was disabled; unset if it is enabled.
    *
    * @generated from field: google.protobuf.Timestamp disabled_at = 9;
    */
@@ -163,14 +163,14 @@ export type Endpoint = Message<"hub.event.v1.Endpoint"> & {
   disabledReason: string;
 
   /**
-   * When the first of the deliveries that failed since the last success failed; unset if the last one succeeded.
+   * Time of the first failed attempt since the last success; unset if the last attempt succeeded.
    *
    * @generated from field: google.protobuf.Timestamp failing_since = 11;
    */
   failingSince?: Timestamp | undefined;
 
   /**
-   * Until when deliveries are also signed with the secret before the last rotation; unset if there is none.
+   * Time until which deliveries are also signed with the previous secret; unset without one.
    *
    * @generated from field: google.protobuf.Timestamp previous_secret_until = 12;
    */
@@ -219,21 +219,21 @@ export type Delivery = Message<"hub.event.v1.Delivery"> & {
   state: DeliveryState;
 
   /**
-   * How often the hub has tried, since the last replay.
+   * Number of attempts since the last replay.
    *
    * @generated from field: int32 attempts = 5;
    */
   attempts: number;
 
   /**
-   * When it will be tried next; unset if it will not.
+   * Time of the next attempt; unset if there is none.
    *
    * @generated from field: google.protobuf.Timestamp next_attempt_at = 6;
    */
   nextAttemptAt?: Timestamp | undefined;
 
   /**
-   * When it was last tried; unset if it was not.
+   * Time of the last attempt; unset before the first.
    *
    * @generated from field: google.protobuf.Timestamp last_attempt_at = 7;
    */
@@ -287,7 +287,7 @@ export const DeliveryState = {
   UNSPECIFIED: 0,
 
   /**
-   * The hub will try, or try again.
+   * The next attempt is due or scheduled.
    *
    * @generated from enum value: DELIVERY_STATE_PENDING = 1;
    */
@@ -301,7 +301,7 @@ export const DeliveryState = {
   DELIVERED: 2,
 
   /**
-   * All attempts failed. A replay begins again.
+   * All attempts failed. A replay starts new attempts.
    *
    * @generated from enum value: DELIVERY_STATE_FAILED = 3;
    */

@@ -20,13 +20,13 @@ export const file_hub_event_v1_event_service: GenFile = /*@__PURE__*/
   fileDesc("CiBodWIvZXZlbnQvdjEvZXZlbnRfc2VydmljZS5wcm90bxIMaHViLmV2ZW50LnYxIssBChBFbmRwb2ludFNldHRpbmdzEhcKA3VybBgBIAEoCUIKukgHcgUQARiAEBIiCgZldmVudHMYAiADKAlCErpID5IBDAgBEGQiBnIEEAEYZBIeCgRhcHBzGAMgAygJQhC6SA2SAQoQZBgBIgRyAhABEh8KBXNsb3RzGAQgAygJQhC6SA2SAQoQZBgBIgRyAhABEhQKDGluY2x1ZGVfa2V5cxgFIAEoCBIjCgtkZXNjcmlwdGlvbhgGIAEoCUIOukgLcgnIs66xAgEYyAEiUQoVQ3JlYXRlRW5kcG9pbnRSZXF1ZXN0EjgKCHNldHRpbmdzGAEgASgLMh4uaHViLmV2ZW50LnYxLkVuZHBvaW50U2V0dGluZ3NCBrpIA8gBASJXChZDcmVhdGVFbmRwb2ludFJlc3BvbnNlEigKCGVuZHBvaW50GAEgASgLMhYuaHViLmV2ZW50LnYxLkVuZHBvaW50EhMKBnNlY3JldBgCIAEoCUIDgAEBIjIKEkdldEVuZHBvaW50UmVxdWVzdBIcCgtlbmRwb2ludF9pZBgBIAEoCUIHukgEcgIQASI/ChNHZXRFbmRwb2ludFJlc3BvbnNlEigKCGVuZHBvaW50GAEgASgLMhYuaHViLmV2ZW50LnYxLkVuZHBvaW50IhYKFExpc3RFbmRwb2ludHNSZXF1ZXN0IkIKFUxpc3RFbmRwb2ludHNSZXNwb25zZRIpCgllbmRwb2ludHMYASADKAsyFi5odWIuZXZlbnQudjEuRW5kcG9pbnQibwoVVXBkYXRlRW5kcG9pbnRSZXF1ZXN0EhwKC2VuZHBvaW50X2lkGAEgASgJQge6SARyAhABEjgKCHNldHRpbmdzGAIgASgLMh4uaHViLmV2ZW50LnYxLkVuZHBvaW50U2V0dGluZ3NCBrpIA8gBASJCChZVcGRhdGVFbmRwb2ludFJlc3BvbnNlEigKCGVuZHBvaW50GAEgASgLMhYuaHViLmV2ZW50LnYxLkVuZHBvaW50IlgKFkRpc2FibGVFbmRwb2ludFJlcXVlc3QSHAoLZW5kcG9pbnRfaWQYASABKAlCB7pIBHICEAESIAoGcmVhc29uGAIgASgJQhC6SA1yC8izrrECARABGPQDIkMKF0Rpc2FibGVFbmRwb2ludFJlc3BvbnNlEigKCGVuZHBvaW50GAEgASgLMhYuaHViLmV2ZW50LnYxLkVuZHBvaW50IjUKFUVuYWJsZUVuZHBvaW50UmVxdWVzdBIcCgtlbmRwb2ludF9pZBgBIAEoCUIHukgEcgIQASJCChZFbmFibGVFbmRwb2ludFJlc3BvbnNlEigKCGVuZHBvaW50GAEgASgLMhYuaHViLmV2ZW50LnYxLkVuZHBvaW50IjUKFVJlbW92ZUVuZHBvaW50UmVxdWVzdBIcCgtlbmRwb2ludF9pZBgBIAEoCUIHukgEcgIQASIYChZSZW1vdmVFbmRwb2ludFJlc3BvbnNlIm8KG1JvdGF0ZUVuZHBvaW50U2VjcmV0UmVxdWVzdBIcCgtlbmRwb2ludF9pZBgBIAEoCUIHukgEcgIQARIjCgprZWVwX2hvdXJzGAIgASgFQgq6SAcaBRioASgASACIAQFCDQoLX2tlZXBfaG91cnMiXQocUm90YXRlRW5kcG9pbnRTZWNyZXRSZXNwb25zZRIoCghlbmRwb2ludBgBIAEoCzIWLmh1Yi5ldmVudC52MS5FbmRwb2ludBITCgZzZWNyZXQYAiABKAlCA4ABASIzChNUZXN0RW5kcG9pbnRSZXF1ZXN0EhwKC2VuZHBvaW50X2lkGAEgASgJQge6SARyAhABIkAKFFRlc3RFbmRwb2ludFJlc3BvbnNlEigKCGRlbGl2ZXJ5GAEgASgLMhYuaHViLmV2ZW50LnYxLkRlbGl2ZXJ5IuABChFMaXN0RXZlbnRzUmVxdWVzdBIfCgV0eXBlcxgBIAMoCUIQukgNkgEKEGQiBnIEEAEYZBIcCgZvYmplY3QYAiABKAlCB7pIBHICEAFIAIgBARIdCgNhcHAYAyABKAlCC7pIBHICEAGQtRgBSAGIAQESHgoEc2xvdBgEIAEoCUILukgEcgIQAZC1GAVIAogBARIdCglwYWdlX3NpemUYBSABKAVCCrpIBxoFGOgHKAASEgoKcGFnZV90b2tlbhgGIAEoCUIJCgdfb2JqZWN0QgYKBF9hcHBCBwoFX3Nsb3QiUgoSTGlzdEV2ZW50c1Jlc3BvbnNlEiMKBmV2ZW50cxgBIAMoCzITLmh1Yi5ldmVudC52MS5FdmVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiLAoPR2V0RXZlbnRSZXF1ZXN0EhkKCGV2ZW50X2lkGAEgASgJQge6SARyAhABImIKEEdldEV2ZW50UmVzcG9uc2USIgoFZXZlbnQYASABKAsyEy5odWIuZXZlbnQudjEuRXZlbnQSKgoKZGVsaXZlcmllcxgCIAMoCzIWLmh1Yi5ldmVudC52MS5EZWxpdmVyeSKUAQoVTGlzdERlbGl2ZXJpZXNSZXF1ZXN0EhwKC2VuZHBvaW50X2lkGAEgASgJQge6SARyAhABEioKBXN0YXRlGAIgASgOMhsuaHViLmV2ZW50LnYxLkRlbGl2ZXJ5U3RhdGUSHQoJcGFnZV9zaXplGAMgASgFQgq6SAcaBRjoBygAEhIKCnBhZ2VfdG9rZW4YBCABKAkiXQoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRIqCgpkZWxpdmVyaWVzGAEgAygLMhYuaHViLmV2ZW50LnYxLkRlbGl2ZXJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJNChJSZXBsYXlFdmVudFJlcXVlc3QSGQoIZXZlbnRfaWQYASABKAlCB7pIBHICEAESHAoLZW5kcG9pbnRfaWQYAiABKAlCB7pIBHICEAEiPwoTUmVwbGF5RXZlbnRSZXNwb25zZRIoCghkZWxpdmVyeRgBIAEoCzIWLmh1Yi5ldmVudC52MS5EZWxpdmVyeSKeAQoSV2F0Y2hFdmVudHNSZXF1ZXN0Eh8KBXR5cGVzGAEgAygJQhC6SA2SAQoQZCIGcgQQARhkEh0KA2FwcBgCIAEoCUILukgEcgIQAZC1GAFIAIgBARIeCgRzbG90GAMgASgJQgu6SARyAhABkLUYBUgBiAEBEhcKBmN1cnNvchgEIAEoCUIHukgEcgIYFEIGCgRfYXBwQgcKBV9zbG90IoUBChNXYXRjaEV2ZW50c1Jlc3BvbnNlEg4KBmN1cnNvchgBIAEoCRInCgVldmVudBgCIAEoCzITLmh1Yi5ldmVudC52MS5FdmVudEgAiAEBEisKB3NlbnRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQggKBl9ldmVudDL3CgoMRXZlbnRTZXJ2aWNlEmEKDkNyZWF0ZUVuZHBvaW50EiMuaHViLmV2ZW50LnYxLkNyZWF0ZUVuZHBvaW50UmVxdWVzdBokLmh1Yi5ldmVudC52MS5DcmVhdGVFbmRwb2ludFJlc3BvbnNlIgSKtRgAElwKC0dldEVuZHBvaW50EiAuaHViLmV2ZW50LnYxLkdldEVuZHBvaW50UmVxdWVzdBohLmh1Yi5ldmVudC52MS5HZXRFbmRwb2ludFJlc3BvbnNlIgiKtRgEEgICBBJiCg1MaXN0RW5kcG9pbnRzEiIuaHViLmV2ZW50LnYxLkxpc3RFbmRwb2ludHNSZXF1ZXN0GiMuaHViLmV2ZW50LnYxLkxpc3RFbmRwb2ludHNSZXNwb25zZSIIirUYBBICAgQSYQoOVXBkYXRlRW5kcG9pbnQSIy5odWIuZXZlbnQudjEuVXBkYXRlRW5kcG9pbnRSZXF1ZXN0GiQuaHViLmV2ZW50LnYxLlVwZGF0ZUVuZHBvaW50UmVzcG9uc2UiBIq1GAASZwoPRGlzYWJsZUVuZHBvaW50EiQuaHViLmV2ZW50LnYxLkRpc2FibGVFbmRwb2ludFJlcXVlc3QaJS5odWIuZXZlbnQudjEuRGlzYWJsZUVuZHBvaW50UmVzcG9uc2UiB4q1GAMSAQISZAoORW5hYmxlRW5kcG9pbnQSIy5odWIuZXZlbnQudjEuRW5hYmxlRW5kcG9pbnRSZXF1ZXN0GiQuaHViLmV2ZW50LnYxLkVuYWJsZUVuZHBvaW50UmVzcG9uc2UiB4q1GAMSAQISYQoOUmVtb3ZlRW5kcG9pbnQSIy5odWIuZXZlbnQudjEuUmVtb3ZlRW5kcG9pbnRSZXF1ZXN0GiQuaHViLmV2ZW50LnYxLlJlbW92ZUVuZHBvaW50UmVzcG9uc2UiBIq1GAAScwoUUm90YXRlRW5kcG9pbnRTZWNyZXQSKS5odWIuZXZlbnQudjEuUm90YXRlRW5kcG9pbnRTZWNyZXRSZXF1ZXN0GiouaHViLmV2ZW50LnYxLlJvdGF0ZUVuZHBvaW50U2VjcmV0UmVzcG9uc2UiBIq1GAASXgoMVGVzdEVuZHBvaW50EiEuaHViLmV2ZW50LnYxLlRlc3RFbmRwb2ludFJlcXVlc3QaIi5odWIuZXZlbnQudjEuVGVzdEVuZHBvaW50UmVzcG9uc2UiB4q1GAMSAQISXAoKTGlzdEV2ZW50cxIfLmh1Yi5ldmVudC52MS5MaXN0RXZlbnRzUmVxdWVzdBogLmh1Yi5ldmVudC52MS5MaXN0RXZlbnRzUmVzcG9uc2UiC4q1GAcSAgIEIgEDElMKCEdldEV2ZW50Eh0uaHViLmV2ZW50LnYxLkdldEV2ZW50UmVxdWVzdBoeLmh1Yi5ldmVudC52MS5HZXRFdmVudFJlc3BvbnNlIgiKtRgEEgICBBJlCg5MaXN0RGVsaXZlcmllcxIjLmh1Yi5ldmVudC52MS5MaXN0RGVsaXZlcmllc1JlcXVlc3QaJC5odWIuZXZlbnQudjEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZSIIirUYBBICAgQSWwoLUmVwbGF5RXZlbnQSIC5odWIuZXZlbnQudjEuUmVwbGF5RXZlbnRSZXF1ZXN0GiEuaHViLmV2ZW50LnYxLlJlcGxheUV2ZW50UmVzcG9uc2UiB4q1GAMSAQISYQoLV2F0Y2hFdmVudHMSIC5odWIuZXZlbnQudjEuV2F0Y2hFdmVudHNSZXF1ZXN0GiEuaHViLmV2ZW50LnYxLldhdGNoRXZlbnRzUmVzcG9uc2UiC4q1GAcSAgIEIgEDMAFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_event_v1_event, file_hub_validate_v1_rules]);
 
 /**
- * What an endpoint receives, and where.
+ * The URL of an endpoint, and the events that it receives.
  *
  * @generated from message hub.event.v1.EndpointSettings
  */
 export type EndpointSettings = Message<"hub.event.v1.EndpointSettings"> & {
   /**
-   * Where events are posted to: an https URL, or an http URL of an allowed network.
+   * The URL to which the hub posts events: https, or http in an allowed network.
    *
    * @generated from field: string url = 1;
    */
@@ -235,7 +235,7 @@ export type DisableEndpointRequest = Message<"hub.event.v1.DisableEndpointReques
   endpointId: string;
 
   /**
-   * Why, for the audit log: 1 to 500 printable characters.
+   * The reason, kept in the audit log: 1 to 500 printable characters.
    *
    * @generated from field: string reason = 2;
    */
@@ -346,7 +346,7 @@ export type RotateEndpointSecretRequest = Message<"hub.event.v1.RotateEndpointSe
   endpointId: string;
 
   /**
-   * How many hours deliveries are also signed with the old secret, at most 168; unset means 24.
+   * Hours for which deliveries are also signed with the old secret, at most 168; unset means 24.
    *
    * @generated from field: optional int32 keep_hours = 2;
    */
@@ -690,14 +690,14 @@ export const WatchEventsRequestSchema: GenMessage<WatchEventsRequest> = /*@__PUR
  */
 export type WatchEventsResponse = Message<"hub.event.v1.WatchEventsResponse"> & {
   /**
-   * Where to continue after a disconnect.
+   * The cursor with which to continue after a disconnect.
    *
    * @generated from field: string cursor = 1;
    */
   cursor: string;
 
   /**
-   * Unset if the response only moves the cursor: once at the beginning, and every 15 seconds without an event.
+   * Unset if the response has only a cursor: the first response, and one every 15 seconds without an event.
    *
    * @generated from field: optional hub.event.v1.Event event = 2;
    */
@@ -719,7 +719,7 @@ export const WatchEventsResponseSchema: GenMessage<WatchEventsResponse> = /*@__P
   messageDesc(file_hub_event_v1_event_service, 28);
 
 /**
- * Lists and streams events, and manages the endpoints that they are delivered to.
+ * Lists and streams events, and manages the endpoints that receive them.
  *
  * Errors carry a hub.error.v1.ErrorDetail.
  *
@@ -727,8 +727,8 @@ export const WatchEventsResponseSchema: GenMessage<WatchEventsResponse> = /*@__P
  */
 export const EventService: GenService<{
   /**
-   * Creates an endpoint. It receives the events of changes that are committed after this call. The response is
-   * the only one with the secret.
+   * Creates an endpoint for the events of changes that are committed after this call. Only this response contains
+   * the secret.
    *
    * Errors: endpoint_url_invalid, event_type_unknown (invalid argument), app_unknown, slot_unknown (not found),
    * too_many (failed precondition; the limit is 100 endpoints).
@@ -776,8 +776,8 @@ export const EventService: GenService<{
     output: typeof UpdateEndpointResponseSchema;
   },
   /**
-   * Stops all deliveries to an endpoint. Pending deliveries stay, and go on when it is enabled. Later events are not
-   * delivered to it. Disabling a disabled endpoint changes nothing.
+   * Stops all deliveries to an endpoint. Pending deliveries continue when it is enabled. Events of changes that are
+   * committed while it is disabled are not delivered to it. Disabling a disabled endpoint changes nothing.
    *
    * Errors: endpoint_unknown (not found).
    *
@@ -802,7 +802,7 @@ export const EventService: GenService<{
     output: typeof EnableEndpointResponseSchema;
   },
   /**
-   * Removes an endpoint with its pending deliveries. It cannot be undone.
+   * Removes an endpoint with its pending deliveries. This cannot be undone.
    *
    * Errors: endpoint_unknown (not found).
    *
@@ -814,8 +814,8 @@ export const EventService: GenService<{
     output: typeof RemoveEndpointResponseSchema;
   },
   /**
-   * Replaces the secret of an endpoint. The response is the only one with the new secret. Deliveries are signed with
-   * both secrets for a while.
+   * Replaces the secret of an endpoint. Only this response contains the new secret. Deliveries are signed with both
+   * secrets for `keep_hours`.
    *
    * Errors: endpoint_unknown (not found).
    *
@@ -880,8 +880,8 @@ export const EventService: GenService<{
     output: typeof ListDeliveriesResponseSchema;
   },
   /**
-   * Delivers an event to an endpoint again, or for the first time, with the same event id. Its types and scope do
-   * not matter.
+   * Delivers an event to an endpoint again, or for the first time, with the same event id. The types, apps and slots
+   * of the endpoint need not include the event.
    *
    * Errors: event_unknown, endpoint_unknown (not found), endpoint_disabled (failed precondition).
    *

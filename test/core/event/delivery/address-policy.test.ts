@@ -193,6 +193,9 @@ describe('the lookup of a name', () => {
     'mixed.example': ['93.184.215.14', '10.1.0.1'],
     'mixed6.example': ['93.184.215.14', '::ffff:127.0.0.1'],
     'none.example': [],
+    localhost: ['127.0.0.1', '::1'],
+    'mixed.localhost': ['127.0.0.1', '10.1.0.1'],
+    'local.example': ['127.0.0.1', '::1'],
   };
   let dns: DnsServer;
   before(async () => {
@@ -252,6 +255,19 @@ describe('the lookup of a name', () => {
     for (const name of ['public.example', 'mixed.example']) {
       expect(await refusal(name, plain)).to.be.instanceOf(AddressRefused);
     }
+  });
+
+  it('leaves out addresses of localhost that are not allowed, if one is', async () => {
+    for (const name of ['localhost', 'mixed.localhost']) {
+      const wanted = { all: true, scheme: 'http:', allowed: ['127.0.0.0/8'] } as const;
+      expect(await lookup(name, wanted)).to.deep.equal([{ address: '127.0.0.1', family: 4 }]);
+      expect(await refusal(name, { all: true })).to.be.instanceOf(AddressRefused);
+      expect(await refusal(name, { ...wanted, allowed: ['192.168.0.0/16'] })).to.be.instanceOf(
+        AddressRefused,
+      );
+    }
+    const other = { scheme: 'http:', allowed: ['127.0.0.0/8'] } as const;
+    expect(await refusal('local.example', other)).to.be.instanceOf(AddressRefused);
   });
 
   it('reports a name without addresses', async () => {

@@ -17,7 +17,7 @@ import { createDeliveries } from './delivery/deliveries.ts';
 import { startDispatcher } from './delivery/dispatcher.ts';
 import { createPayloads, type PayloadOptions } from './delivery/payload.ts';
 import { createWebhookSender } from './delivery/send.ts';
-import { createEndpoints } from './endpoint/endpoints.ts';
+import { createEndpoints, withoutQuery } from './endpoint/endpoints.ts';
 import { createReadScopeNames } from './endpoint/scope-names.ts';
 import { createEndpointSecrets } from './endpoint/secrets.ts';
 import { type Endpoint, EndpointSchema } from './entities.ts';
@@ -67,7 +67,11 @@ export function createEventModule(options: EventModuleOptions): EventModule {
       const found = await db.em().find(EndpointSchema, { id: { $in: [...ids] } });
       return new Map(
         await Promise.all(
-          found.map(async (endpoint) => [endpoint.id, { data: await showEndpoint(endpoint) }] as const),
+          found.map(async (endpoint) => {
+            // Other endpoints receive it, and the query of a URL may contain a secret.
+            const shown = { ...endpoint, url: withoutQuery(endpoint.url) };
+            return [endpoint.id, { data: await showEndpoint(shown) }] as const;
+          }),
         ),
       );
     },

@@ -181,7 +181,8 @@ function factsOf({ url, ...settings }: EndpointSettings): Facts {
   return { url: withoutQuery(url), ...settings };
 }
 
-function withoutQuery(url: string): string {
+/** Replaces the query of a URL with `…`. */
+export function withoutQuery(url: string): string {
   const [address = '', query] = url.split('?');
   return query === undefined ? address : `${address}?…`;
 }

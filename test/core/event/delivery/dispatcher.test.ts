@@ -189,6 +189,15 @@ describe('deliveries', function () {
     expect(other.received).to.have.length(1);
   });
 
+  it('tell other endpoints of a disabled one without the query of its URL', async () => {
+    const { endpointId } = await addEndpoint(events, `${receiver.url}?key=3f9c`, { events: ['license.*'] });
+    await addEndpoint(events, other.url, { events: ['endpoint.*'] });
+    await events.disableEndpoint({ endpointId, reason: 'test' });
+    await untilReceived(1, other);
+    expect(other.received[0]?.event.data).to.include({ endpointId, url: `${receiver.url}?…` });
+    expect((await events.getEndpoint({ endpointId })).endpoint?.url).to.equal(`${receiver.url}?key=3f9c`);
+  });
+
   it('that fail for three days do not disable an endpoint that answers others', async () => {
     const { endpointId } = await addForApp();
     receiver.answer = () => 500;

@@ -37,11 +37,20 @@ export function typesOf(patterns: readonly string[], field: string): ReadonlySet
       if (types.length > 0) return types;
       throw new HubError(
         'event_type_unknown',
-        `there is no event type "${pattern}": use *, KIND.* or one of ${all.join(', ')}`,
+        `there is no event type "${pattern}": use *, ${choices(pattern, all)}`,
         { field },
       );
     }),
   );
+}
+
+/** The patterns that may be meant. Not all types, because long messages are truncated. */
+function choices(pattern: string, all: readonly string[]): string {
+  const [kind = ''] = pattern.split('.');
+  const types = all.filter((type) => type.startsWith(`${kind}.`));
+  if (types.length > 0) return `${kind}.* or one of ${types.join(', ')}`;
+  const kinds = Object.keys(OBJECT_KINDS).map((each) => `${each}.*`);
+  return `${kinds.join(', ')} or a type such as ${all[0]}`;
 }
 
 /** Whether a pattern selects a type. */

@@ -57,7 +57,10 @@ export function addListenVerb(event: Command, commandContext: CommandContext): v
     .option('--event <pattern>', "only of this type, or of a pattern: 'license.*'; repeatable", collect)
     .option('--app <app>', 'only of this app')
     .option('--slot <slot>', 'only of this slot')
-    .option('--secret <secret>', 'sign with this secret, whsec_… (default: a new one)')
+    .option(
+      '--secret <secret>',
+      'sign with this secret, whsec_…; other users can read the command line (default: a new one)',
+    )
     .action(async ({ forwardTo, event: types = [], app, slot, secret }: ListenOptions) => {
       const { listen } = await import('../../events/listen.ts');
       await listen(commandContext, { forwardTo, types, app, slot, secret });

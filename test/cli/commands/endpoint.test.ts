@@ -59,6 +59,13 @@ describe('hubctl endpoint', function () {
     expect(badUrl.stderr).to.match(/^hubctl: --url: the URL .*HUB_EVENT_ALLOW_NETWORKS/);
     const badType = await run('add', '--url', receiver.url, '--event', 'licence.*');
     expect(badType.stderr).to.match(/^hubctl: --event: there is no event type "licence\.\*"/);
+    expect(badType.stderr).to.match(
+      /: use \*, license\.\*, seat\.\*, .* or a type such as license\.issued$/m,
+    );
+    const nearType = await run('add', '--url', receiver.url, '--event', 'customer.eaten');
+    expect(nearType.stderr).to.match(
+      /: use \*, customer\.\* or one of customer\.created, .*customer\.erased$/m,
+    );
     const badApp = await run('add', '--url', receiver.url, '--event', '*', '--app', 'nowhere');
     expect(badApp.stderr).to.match(/^hubctl: --app: there is no app "nowhere"/);
     expect((await run('show', 'lic_01k8e7qk3vf2tb5s0w9m4x6ydz')).stderr).to.contain(

@@ -200,7 +200,7 @@ describe('events and endpoints in the console', function () {
       ).to.equal(0);
     });
 
-    it('is replayed to its endpoint and to another one, after it says so', async () => {
+    it('is replayed to its endpoint and to another one, after a description of the effect', async () => {
       const first = await addEndpoint({ events: ['license.*'] });
       const second = await addEndpoint({ url: `${receiver.url}/second`, events: ['customer.*'] });
       await issueLicense(hub.admin, { app });
@@ -293,7 +293,7 @@ describe('events and endpoints in the console', function () {
       expect(await onlyEndpoint()).to.equal(undefined);
     });
 
-    it('is edited, with each change said before', async () => {
+    it('is edited, after a list of the changes', async () => {
       const { endpointId } = await addEndpoint({ events: ['license.*'] });
       await open(`#/endpoints/${endpointId}`, hub.token);
       await begin('Edit');

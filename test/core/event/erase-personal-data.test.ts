@@ -19,7 +19,7 @@ import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { addEndpoint, type EventClient, eventClient, eventsOf, RECEIVER_SETTINGS } from './event-scene.ts';
 
-describe('events of an erased customer', function () {
+describe('the events of an erased customer', function () {
   this.timeout(40_000);
   let payments: Payments;
   let events: EventClient;
@@ -76,7 +76,7 @@ describe('events of an erased customer', function () {
     return { sessionId, callbackId };
   };
 
-  it('and the answers to them contain none of the erased values', async () => {
+  it('contain none of the erased values, nor do the answers to them', async () => {
     receiver.answer = ({ body }, response) => void response.writeHead(200).end(body);
     await addEndpoint(events, receiver.url);
     const { customerId, email } = await createCustomer();
@@ -120,7 +120,7 @@ describe('events of an erased customer', function () {
     expect(canaries.found(last?.body ?? '')).to.deep.equal([]);
   });
 
-  it('are erased although they are being numbered at the same time', async () => {
+  it('contain none of the erased values if the sequencer numbers them during the erasure', async () => {
     const { databaseUrl } = payments.hub;
     const beside = await startHub({ beside: payments.hub, settings: RECEIVER_SETTINGS });
     await addEndpoint(events, receiver.url);

@@ -20,7 +20,7 @@ import {
 } from '../event-scene.ts';
 
 const HOUR_MS = 3_600_000;
-/** How long a claim holds. */
+/** The duration of a claim. */
 const CLAIM_MS = 120_000;
 
 describe('deliveries', function () {
@@ -75,7 +75,7 @@ describe('deliveries', function () {
     };
   };
 
-  it('that fail are repeated with the same id, and counted', async () => {
+  it('that fail are retried with the same id, and counted', async () => {
     const { endpointId } = await addForApp();
     receiver.answer = () => 500;
     const eventId = await issue();
@@ -106,7 +106,7 @@ describe('deliveries', function () {
     expect((await events.getEndpoint({ endpointId })).endpoint?.failingSince).to.equal(undefined);
   });
 
-  it('wait as long as the endpoint asks for', async () => {
+  it('wait for the Retry-After of the endpoint', async () => {
     const { endpointId } = await addForApp();
     receiver.answer = (_, response) => {
       response.setHeader('retry-after', '3600');
@@ -125,7 +125,7 @@ describe('deliveries', function () {
     );
   });
 
-  it('fail after ten attempts over three days, which disables the endpoint, and begin again by a replay', async () => {
+  it('fail after ten attempts over three days, which disables the endpoint, and start again by a replay', async () => {
     const { endpointId } = await addForApp();
     await addEndpoint(events, other.url, { events: ['endpoint.*'] });
     receiver.answer = () => 500;
@@ -167,7 +167,7 @@ describe('deliveries', function () {
     expect(replayed.attempts).to.equal(1);
   });
 
-  it('to a gone endpoint disable it once, and continue when it is enabled', async () => {
+  it('that are answered with 410 disable the endpoint once, and continue when it is enabled', async () => {
     const { endpointId } = await addForApp();
     await addEndpoint(events, other.url, { events: ['endpoint.*'] });
     receiver.answer = () => 410;
@@ -281,7 +281,7 @@ describe('deliveries', function () {
     expect(other.received).to.have.length(24);
   });
 
-  it('that are cut off by the end of a hub do not count, and another hub makes them at once', async () => {
+  it('that a stopping hub aborts do not count, and another hub attempts them at once', async () => {
     const shared = { dataDir: await makeDataDir(), databaseUrl: await createMigratedDatabase() };
     const first = await startHub({ settings: RECEIVER_SETTINGS, beside: shared });
     hang();
@@ -300,11 +300,11 @@ describe('deliveries', function () {
     await discard(shared.dataDir);
   });
 
-  it('of a hub that was killed are made by another when its claims end, and a late result does not count', async () => {
+  it('of a killed hub are attempted by another when its claims end, and a late result does not count', async () => {
     const hanging = hang();
     const { endpointId } = await addForApp();
     const eventId = await issue();
-    await untilReceived(1); // and the hub is as good as dead
+    await untilReceived(1); // from now on, the hub does nothing, like a killed one
     receiver.answer = () => 204;
     const beside = await startHub({
       settings: RECEIVER_SETTINGS,
@@ -330,7 +330,7 @@ describe('deliveries', function () {
     expect(deliveries[0]).to.include({ state: DeliveryState.DELIVERED, attempts: 1 });
   });
 
-  it('that are replayed during an attempt are made again', async () => {
+  it('that are replayed during an attempt are attempted again', async () => {
     const hanging = hang();
     const { endpointId } = await addForApp();
     const eventId = await issue();
@@ -347,7 +347,7 @@ describe('deliveries', function () {
     expect(receiver.received).to.have.length(2);
   });
 
-  it('go to no removed endpoint', async () => {
+  it('are not sent to a removed endpoint', async () => {
     receiver.answer = () => 500;
     const { endpointId } = await addForApp();
     const eventId = await issue();

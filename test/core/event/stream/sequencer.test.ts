@@ -20,7 +20,7 @@ describe('the sequencer', function () {
   let receiver: WebhookReceiver;
   let late: pg.Client;
   before(async () => {
-    // As small as a pool may be.
+    // The smallest pool that a hub accepts.
     hub = await startHub({ settings: { ...RECEIVER_SETTINGS, databasePool: 2 } });
     events = eventClient(hub);
     receiver = await startWebhookReceiver();
@@ -41,7 +41,7 @@ describe('the sequencer', function () {
   const insertOf = (type: string, licenseId: string) =>
     `insert into event_outbox (type, object_ids, app_ids, slot_ids, at)
      values ('${type}', '{${parseId('lic', licenseId)}}', '{null}', '{null}', now())`;
-  /** As if others had recorded many events meanwhile. */
+  /** Advances the positions of the outbox, as many events of other transactions do. */
   const skipPositions = () =>
     query(
       hub.databaseUrl,
@@ -54,7 +54,7 @@ describe('the sequencer', function () {
   const isReceived = (licenseId: string, type: string) =>
     receiver.received.some(({ event }) => event.type === type && event.data['licenseId'] === licenseId);
 
-  it('numbers what commits seconds later, without a gap and without delaying the others', async () => {
+  it('numbers an event that commits seconds later, without a gap and without delaying other events', async () => {
     const app = await createApp(hub.admin);
     const { licenseId } = await issueLicense(hub.admin, { app });
     await late.query('begin');

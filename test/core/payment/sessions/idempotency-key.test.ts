@@ -81,7 +81,7 @@ describe('an idempotency key', () => {
       expect(payments.simulator.payments().length - before).to.equal(1);
     });
 
-    it(`makes a repeated call finish what ${gateway} did not answer`, async () => {
+    it(`makes a repeated call create the checkout that ${gateway} did not answer`, async () => {
       const operation = gateway === 'gateway_one' ? 'gateway_one.initiate' : 'gateway_two.create';
       payments.simulator.faults.add({ kind: 'error_500', operation });
       const request = requestOf(`key-4-${gateway}`, {

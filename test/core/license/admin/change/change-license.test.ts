@@ -57,7 +57,7 @@ describe('changes of a license', () => {
     );
     expect(new Set(answers.map(({ license }) => license?.termsVersion))).to.deep.equal(new Set([2]));
     expect(answers.filter(({ changed }) => changed)).to.have.length(1);
-    // A repeat is answered before anything is checked.
+    // A repeated request returns the earlier result before any check.
     await hub.admin.revokeLicense({ licenseId, reason: 'refund' });
     expect((await other.admin.renewLicense(request)).license?.termsVersion).to.equal(2);
     const longer = { case: 'by', value: { years: 2 } } as const;
@@ -73,7 +73,7 @@ describe('changes of a license', () => {
     expect(license?.termsVersion).to.equal(3);
   });
 
-  it('say whether they changed the license', async () => {
+  it('report whether they changed the license', async () => {
     const expiresAt = { seconds: 1_900_000_000n, nanos: 0 };
     const { licenseId } = await issueLicense(hub.admin, { expiresAt });
     const { customerId } = await addCustomer();
@@ -101,7 +101,7 @@ describe('changes of a license', () => {
     expect((await hub.admin.updateLicense(request)).license?.features).to.deep.equal(['export', 'sync']);
   });
 
-  it('give a license to another customer once, with its seats', async () => {
+  it('transfer a license to another customer once, with its seats', async () => {
     const { licenseId } = await issueLicense(hub.admin, { customer: 'Ada Lovelace' });
     const { customerId, name } = await addCustomer();
     const { license } = await hub.admin.transferLicense({ licenseId, customerId });

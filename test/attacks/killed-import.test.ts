@@ -108,7 +108,7 @@ describe('an import by a hub that is killed', function () {
       .importLicenses(messages())
       .catch(() => 'it failed');
     const inserted = `select from pg_stat_activity where datname = current_database()
-                      and state = 'idle in transaction' and query like 'insert into license%'`;
+                      and state = 'idle in transaction' and query like 'insert into event_outbox%'`;
     await until(async () => (await query(databaseUrl, inserted)).length > 0, 'the first lines are inserted');
     await kill();
     expect(await importing).to.equal('it failed');

@@ -18,6 +18,8 @@ export type Round = {
   readonly words: Words;
   /** Fields of callbacks for the sessions, including `session_id`. */
   readonly claims: readonly Readonly<Record<string, string>>[];
+  /** The keys of the licenses. */
+  readonly licenseKeys: readonly string[];
   /** This license is not among the words, so it stays unchanged and must be valid at the end. */
   readonly spare: TestLicense;
 };
@@ -65,7 +67,7 @@ export async function makeRound(fixture: Fixture): Promise<Round> {
     reason: ['refunded'],
     pageToken: ['', ...sessions.map(({ sessionId }) => sessionId), ...licenseWords.licenseId],
   };
-  return { words, claims, spare };
+  return { words, claims, licenseKeys, spare };
 }
 
 /** Creates tokens that requests may revoke, since nothing else uses them. */

@@ -111,8 +111,9 @@ export function createEndpoints(options: EndpointsOptions) {
     /** @throws HubError `endpoint_unknown` */
     async remove(endpointId: string, actor: Actor): Promise<void> {
       await change(options, endpointId, actor, async (client, id, now) => {
-        await removeEndpoint(client, id, now);
-        return { action: 'endpoint.remove', before: {}, after: null };
+        const was = await removeEndpoint(client, id, now);
+        const before = { url: withoutQuery(was?.url ?? ''), events: was?.events ?? [] };
+        return { action: 'endpoint.remove', before, after: null };
       });
       const id = parseId('whe', endpointId);
       if (id !== undefined) await deletePending(db.pool, id);

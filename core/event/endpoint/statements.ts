@@ -103,16 +103,24 @@ export async function writeDisabled(
   return rowCount === 1;
 }
 
-export async function removeEndpoint(client: PoolClient, id: string, now: Date): Promise<void> {
-  await client.query({
+/** Returns the URL and the types of events before the removal. */
+export async function removeEndpoint(
+  client: PoolClient,
+  id: string,
+  now: Date,
+): Promise<Removed | undefined> {
+  const { rows } = await client.query<Removed>({
     name: 'remove_endpoint',
     // event_endpoint_pkey. The row stays, because deliveries refer to it.
     text: `update event_endpoint
            set removed_at = $2, sealed_secret = null, sealed_previous_secret = null, failing_since = null
-           where id = $1`,
+           where id = $1 returning url, event_types as events`,
     values: [id, now],
   });
+  return rows[0];
 }
+
+type Removed = { readonly url: string; readonly events: readonly string[] };
 
 type NewSecret = {
   readonly sealed: Buffer;

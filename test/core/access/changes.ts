@@ -7,6 +7,7 @@ import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
 import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
+import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
 import { createApp, issueLicense } from '../../support/hub/license.ts';
@@ -37,6 +38,53 @@ export const CHANGES: Record<string, { action: string; make: (payments: Payments
     make: async ({ hub }) => {
       const { customers, customerId } = await createCustomer(hub);
       await customers.eraseCustomer({ customerId });
+    },
+  },
+  'EventService.CreateEndpoint': { action: 'endpoint.create', make: ({ hub }) => createEndpoint(hub) },
+  'EventService.UpdateEndpoint': {
+    action: 'endpoint.update',
+    make: async ({ hub }) => {
+      const { events, endpointId } = await createEndpoint(hub);
+      await events.updateEndpoint({ endpointId, settings: { url: HOOK, events: ['license.*'] } });
+      await events.removeEndpoint({ endpointId });
+    },
+  },
+  'EventService.DisableEndpoint': {
+    action: 'endpoint.disable',
+    make: async ({ hub }) => {
+      const { events, endpointId } = await createEndpoint(hub);
+      await events.disableEndpoint({ endpointId, reason: 'a test' });
+    },
+  },
+  'EventService.EnableEndpoint': {
+    action: 'endpoint.enable',
+    make: async ({ hub }) => {
+      const { events, endpointId } = await createEndpoint(hub);
+      await events.disableEndpoint({ endpointId, reason: 'a test' });
+      await events.enableEndpoint({ endpointId });
+    },
+  },
+  'EventService.RemoveEndpoint': {
+    action: 'endpoint.remove',
+    make: async ({ hub }) => {
+      const { events, endpointId } = await createEndpoint(hub);
+      await events.removeEndpoint({ endpointId });
+    },
+  },
+  'EventService.RotateEndpointSecret': {
+    action: 'endpoint.rotate_secret',
+    make: async ({ hub }) => {
+      const { events, endpointId } = await createEndpoint(hub);
+      await events.rotateEndpointSecret({ endpointId });
+    },
+  },
+  'EventService.ReplayEvent': {
+    action: 'event.replay',
+    make: async ({ hub }) => {
+      const { licenseId } = await issueLicense(hub.admin);
+      const { events, endpointId } = await createEndpoint(hub);
+      const { events: found } = await events.listEvents({ object: licenseId });
+      await events.replayEvent({ endpointId, eventId: found[0]?.eventId ?? '' });
     },
   },
   'LicenseAdminService.CreateApp': { action: 'app.create', make: ({ hub }) => createApp(hub.admin) },
@@ -266,6 +314,16 @@ async function addFeeRule({ admin }: Payments): Promise<string> {
     rule: { name: `rule-${randomUUID().slice(0, 8)}`, basisPoints: 1 },
   });
   return rule?.feeRuleId ?? '';
+}
+
+/** No name of this domain resolves (RFC 6761), so that nothing is sent. */
+const HOOK = 'https://hooks.invalid/hub';
+
+/** Numbers all events that were committed before. */
+async function createEndpoint({ transport }: Payments['hub']) {
+  const events = createClient(EventService, transport);
+  const { endpoint } = await events.createEndpoint({ settings: { url: HOOK, events: ['seat.*'] } });
+  return { events, endpointId: endpoint?.endpointId ?? '' };
 }
 
 async function createCustomer({ transport }: Payments['hub']) {

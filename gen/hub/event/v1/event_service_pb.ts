@@ -584,6 +584,8 @@ export const ListDeliveriesRequestSchema: GenMessage<ListDeliveriesRequest> = /*
  */
 export type ListDeliveriesResponse = Message<"hub.event.v1.ListDeliveriesResponse"> & {
   /**
+   * Deliveries to the endpoint, newest event first.
+   *
    * @generated from field: repeated hub.event.v1.Delivery deliveries = 1;
    */
   deliveries: Delivery[];

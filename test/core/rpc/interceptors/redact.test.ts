@@ -8,8 +8,12 @@ import { buildImage } from '../../contract/build-image.ts';
 
 /** Fields that sound like secrets and are none. */
 const PUBLIC = ['page_token', 'next_page_token', 'idempotency_key', 'public_key'];
-/** The names of what a slot needs, not the values. */
-const NAMES_ONLY = ['hub.payment.v1.Gateway.credentials'];
+/** The names of the credentials of a slot, and whether an endpoint receives license keys. */
+const NAMES_ONLY = [
+  'hub.event.v1.Endpoint.include_keys',
+  'hub.event.v1.EndpointSettings.include_keys',
+  'hub.payment.v1.Gateway.credentials',
+];
 const SOUNDS_SECRET = /(^|_)(key|token|secret|password|passphrase|credential|fingerprint)s?$/;
 const NESTING = 3;
 

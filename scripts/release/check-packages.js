@@ -19,6 +19,8 @@ const allowed = [
   /^docs\/([a-z]+(-[a-z]+)*\/)?[A-Za-z-]+\.md$/,
   /^docs\/images\/console-session\.png$/,
   /^docs\/operations\/[a-z.-]+\.(json|yml)$/,
+  /^docs\/receive\/[a-z]+\/[a-z]+\.(go|mod|py|ts)$/,
+  /^docs\/reference\/events\/[a-z]+\/[a-z]+\.schema\.json$/,
   /^docs\/verify\/[a-z]+\/((src|test)\/)?[A-Za-z_-]+(\.test)?\.(cs|csproj|go|mod|java|mjs|py|toml|rs)$/,
   /^test\/vectors\/(README\.md|vectors\.json)$/,
   /^dist\/console\/(index\.html|LICENSES\.txt|(main|style|icon)-[A-Z0-9]{8}\.(js|css|svg))$/,

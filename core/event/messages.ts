@@ -8,6 +8,7 @@ import {
   type EventSchema,
 } from '../../gen/hub/event/v1/event_pb.ts';
 import { formatId } from '../ids.ts';
+import { isAccepted } from './delivery/attempt.ts';
 import type { DeliveryWithType, TestedDelivery } from './delivery/deliveries.ts';
 import type { DeliveryStateName, Endpoint } from './entities.ts';
 import type { EventWithData, StoredEvent } from './stream/events.ts';
@@ -78,17 +79,15 @@ export function deliveryToProto(delivery: DeliveryWithType): MessageInitShape<ty
 
 export function testToProto(tested: TestedDelivery): MessageInitShape<typeof DeliverySchema> {
   const { eventId, endpointId, at, durationMs, result } = tested;
-  const isAnswer = result.kind === 'answered';
-  const isDelivered = isAnswer && result.status >= 200 && result.status < 300;
   return {
     endpointId,
     eventId,
     type: 'endpoint.test',
-    state: isDelivered ? DeliveryState.DELIVERED : DeliveryState.FAILED,
+    state: isAccepted(result) ? DeliveryState.DELIVERED : DeliveryState.FAILED,
     attempts: 1,
     lastAttemptAt: timestampFromDate(at),
     durationMs: Math.round(durationMs),
-    ...(isAnswer
+    ...(result.kind === 'answered'
       ? { responseStatus: result.status, responseBody: result.body }
       : { problem: result.problem }),
   };

@@ -1,6 +1,6 @@
 // Reads the objects of events, as the administration RPCs show them.
 import { create, type DescMessage, type JsonObject, type MessageInitShape, toJson } from '@bufbuild/protobuf';
-import { OBJECT_KINDS, type ObjectKind } from './types.ts';
+import { kindOf, OBJECT_KINDS, type ObjectKind } from './types.ts';
 
 export type ShownObject = {
   /** The object's message as JSON, including fields with default values. */
@@ -22,6 +22,11 @@ export function showObject<S extends DescMessage>(schema: S, init: MessageInitSh
 }
 
 type ObjectRef = { readonly kind: ObjectKind; readonly id: string };
+
+/** Returns the reference to the object of an event. */
+export function objectRef(event: { readonly type: string; readonly objectId: string }): ObjectRef {
+  return { kind: kindOf(event.type), id: event.objectId };
+}
 
 /** Reads objects of several kinds, each once. */
 export async function readObjects(

@@ -19,24 +19,41 @@ const GONE = 410;
 
 type Attempt = { readonly delivery: ClaimedDelivery; readonly body: string };
 
+type SignedRequest = {
+  readonly endpoint: Parameters<EndpointSecrets['open']>[0] & { readonly url: string };
+  /** `evt_…` */
+  readonly eventId: string;
+  readonly at: Date;
+  readonly body: string;
+};
+
+/** Signs the body with the secrets of the endpoint, sends it once, and measures the exchange. */
+export async function sendSigned(
+  { sender, secrets }: Pick<AttemptOptions, 'sender' | 'secrets'>,
+  { endpoint, eventId, at, body }: SignedRequest,
+): Promise<{ readonly result: SendResult; readonly durationMs: number }> {
+  const startedMs = performance.now();
+  const headers = signatureHeaders({ id: eventId, timestamp: at, body, secrets: secrets.open(endpoint, at) });
+  const result = await sender.send({ url: endpoint.url, headers, body });
+  return { result, durationMs: performance.now() - startedMs };
+}
+
+/** Whether the endpoint accepted the event. */
+export function isAccepted(result: SendResult): boolean {
+  return result.kind === 'answered' && result.status >= 200 && result.status < 300;
+}
+
 /** Sends a delivery once. */
 export async function attemptDelivery(
-  { sender, secrets, clock, metrics }: AttemptOptions,
+  options: AttemptOptions,
   endpoint: DueEndpoint,
   { delivery, body }: Attempt,
 ): Promise<FinishedDelivery> {
-  const at = clock();
-  const startedMs = performance.now();
-  const headers = signatureHeaders({
-    id: webhookId(delivery.eventId),
-    timestamp: at,
-    body,
-    secrets: secrets.open(endpoint, at),
-  });
-  const result = await sender.send({ url: endpoint.url, headers, body });
-  const durationMs = performance.now() - startedMs;
+  const at = options.clock();
+  const eventId = webhookId(delivery.eventId);
+  const { result, durationMs } = await sendSigned(options, { endpoint, eventId, at, body });
   const finished = { ...outcomeOf(result, delivery, at), at, durationMs };
-  metrics.attempted(finished.state === 'delivered' ? 'delivered' : 'failed', durationMs / 1_000);
+  options.metrics.attempted(finished.state === 'delivered' ? 'delivered' : 'failed', durationMs / 1_000);
   return finished;
 }
 
@@ -48,7 +65,7 @@ function outcomeOf(result: SendResult, delivery: ClaimedDelivery, at: Date): Out
     result.kind === 'answered'
       ? { status: result.status, body: result.body }
       : { status: undefined, body: undefined };
-  if (result.kind === 'answered' && result.status >= 200 && result.status < 300) {
+  if (isAccepted(result)) {
     const delivered = { state: 'delivered', nextAttemptAt: undefined, problem: undefined } as const;
     return { eventId, endpointId, claimedUntil, ...answer, ...delivered };
   }

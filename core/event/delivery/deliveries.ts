@@ -19,9 +19,9 @@ import {
   EventSchema,
 } from '../entities.ts';
 import type { Events } from '../stream/events.ts';
+import { sendSigned } from './attempt.ts';
 import { formatPayload, webhookId } from './payload.ts';
 import type { SendResult, WebhookSender } from './send.ts';
-import { signatureHeaders } from './signature.ts';
 
 export type DeliveriesOptions = {
   readonly db: Database;
@@ -129,15 +129,8 @@ export function createDeliveries({
       const eventId = webhookId(newUuid());
       const data = await showEndpoint(endpoint);
       const body = formatPayload({ type: 'endpoint.test', at, number: 0, data });
-      const headers = signatureHeaders({
-        id: eventId,
-        timestamp: at,
-        body,
-        secrets: secrets.open(endpoint, at),
-      });
-      const startedMs = performance.now();
-      const result = await sender.send({ url: endpoint.url, headers, body });
-      return { eventId, endpointId, at, durationMs: performance.now() - startedMs, result };
+      const sent = await sendSigned({ sender, secrets }, { endpoint, eventId, at, body });
+      return { eventId, endpointId, at, ...sent };
     },
   };
 }

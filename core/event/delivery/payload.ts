@@ -1,7 +1,6 @@
 // Formats the bodies of deliveries.
 import { formatId } from '../../ids.ts';
-import { type ObjectReaders, readObjects } from '../objects.ts';
-import { kindOf } from '../types.ts';
+import { type ObjectReaders, objectRef, readObjects } from '../objects.ts';
 import type { ClaimedDelivery } from './queue.ts';
 
 /** The object of an event as JSON. Null if it no longer exists. */
@@ -29,11 +28,10 @@ export function createPayloads({ readers, licenseKeyOf }: PayloadOptions) {
 
   /** Returns the bodies of deliveries, in order. If an event has no stored data, its body has the current object. */
   return async (events: readonly ClaimedDelivery[], includeKeys: boolean): Promise<string[]> => {
-    const refOf = ({ type, objectId }: ClaimedDelivery) => ({ kind: kindOf(type), id: objectId });
-    const objectOf = await readObjects(readers, events.filter(({ data }) => data === null).map(refOf));
+    const objectOf = await readObjects(readers, events.filter(({ data }) => data === null).map(objectRef));
     return Promise.all(
       events.map(async (event) => {
-        const data = event.data ?? objectOf(refOf(event))?.data ?? null;
+        const data = event.data ?? objectOf(objectRef(event))?.data ?? null;
         return formatPayload({ ...event, data: includeKeys ? await withKey(event, data) : data });
       }),
     );

@@ -112,7 +112,7 @@ export function createEndpoints(options: EndpointsOptions) {
     async remove(endpointId: string, actor: Actor): Promise<void> {
       await change(options, endpointId, actor, async (client, id, now) => {
         const was = await removeEndpoint(client, id, now);
-        const before = { url: withoutQuery(was?.url ?? ''), events: was?.events ?? [] };
+        const before = { ...was, url: withoutQuery(was.url) };
         return { action: 'endpoint.remove', before, after: null };
       });
       const id = parseId('whe', endpointId);

@@ -61,8 +61,8 @@ export async function updateEndpoint(
   client: PoolClient,
   id: string,
   settings: CheckedSettings,
-): Promise<{ readonly url: string; readonly events: readonly string[] }> {
-  const { rows } = await client.query<{ url: string; events: string[] }>({
+): Promise<FormerSettings> {
+  const { rows } = await client.query<FormerSettings>({
     name: 'update_endpoint',
     // event_endpoint_pkey
     text: `update event_endpoint e
@@ -71,9 +71,15 @@ export async function updateEndpoint(
            returning was.url, was.event_types as events`,
     values: [id, ...columnsOf(settings)],
   });
-  const [was] = rows;
-  if (was === undefined) throw new Error(`endpoint ${id} does not exist`);
-  return was;
+  return onlyRow(rows, id);
+}
+
+type FormerSettings = { readonly url: string; readonly events: readonly string[] };
+
+/** The caller has locked the endpoint, so it exists. */
+function onlyRow([row]: readonly FormerSettings[], id: string): FormerSettings {
+  if (row === undefined) throw new Error(`endpoint ${id} does not exist`);
+  return row;
 }
 
 export type NewState = {
@@ -103,13 +109,9 @@ export async function writeDisabled(
   return rowCount === 1;
 }
 
-/** Returns the URL and the types of events before the removal. */
-export async function removeEndpoint(
-  client: PoolClient,
-  id: string,
-  now: Date,
-): Promise<Removed | undefined> {
-  const { rows } = await client.query<Removed>({
+/** Removes an endpoint. Returns its former URL and types of events. */
+export async function removeEndpoint(client: PoolClient, id: string, now: Date): Promise<FormerSettings> {
+  const { rows } = await client.query<FormerSettings>({
     name: 'remove_endpoint',
     // event_endpoint_pkey. The row stays, because deliveries refer to it.
     text: `update event_endpoint
@@ -117,10 +119,8 @@ export async function removeEndpoint(
            where id = $1 returning url, event_types as events`,
     values: [id, now],
   });
-  return rows[0];
+  return onlyRow(rows, id);
 }
-
-type Removed = { readonly url: string; readonly events: readonly string[] };
 
 type NewSecret = {
   readonly sealed: Buffer;

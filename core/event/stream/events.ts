@@ -11,8 +11,8 @@ import {
   type Walked,
 } from '../../storage/sql/page.ts';
 import type { Data } from '../delivery/payload.ts';
-import { type ObjectReaders, readObjects } from '../objects.ts';
-import { kindOf, OBJECT_KINDS, type ObjectKind, typesOf } from '../types.ts';
+import { type ObjectReaders, objectRef, readObjects } from '../objects.ts';
+import { OBJECT_KINDS, type ObjectKind, typesOf } from '../types.ts';
 
 export type StoredEvent = {
   readonly id: string;
@@ -57,11 +57,10 @@ export function createEvents(pool: Pool, readers: ObjectReaders) {
       values: [events.map(({ id }) => id)],
     });
     const stored = new Map(rows.map(({ id, data }) => [id, data]));
-    const refOf = ({ type, objectId }: StoredEvent) => ({ kind: kindOf(type), id: objectId });
-    const objectOf = await readObjects(readers, events.filter(({ id }) => !stored.has(id)).map(refOf));
+    const objectOf = await readObjects(readers, events.filter(({ id }) => !stored.has(id)).map(objectRef));
     return events.map((event) => ({
       ...event,
-      data: stored.get(event.id) ?? objectOf(refOf(event))?.data ?? null,
+      data: stored.get(event.id) ?? objectOf(objectRef(event))?.data ?? null,
     }));
   };
 

@@ -5,8 +5,7 @@
 import type { PoolClient } from 'pg';
 import { newUuid } from '../../ids.ts';
 import { readSubscriptions, type Subscription, subscribers } from '../endpoint/subscriptions.ts';
-import { type ObjectReaders, readObjects } from '../objects.ts';
-import { kindOf } from '../types.ts';
+import { type ObjectReaders, objectRef, readObjects } from '../objects.ts';
 
 export type Numbered = {
   /** The number of numbered events. */
@@ -151,10 +150,9 @@ async function storeData(
   readers: ObjectReaders,
 ): Promise<void> {
   if (events.length === 0) return;
-  const refOf = ({ type, objectId }: Moved) => ({ kind: kindOf(type), id: objectId });
-  const objectOf = await readObjects(readers, events.map(refOf));
+  const objectOf = await readObjects(readers, events.map(objectRef));
   const shown = events.flatMap((event) => {
-    const object = objectOf(refOf(event));
+    const object = objectOf(objectRef(event));
     return object ? [{ id: event.id, ...object }] : [];
   });
   await client.query({

@@ -95,10 +95,10 @@ function addTerms(issue: Command): Command {
         'customerEmail',
       ]),
     )
-    .option('--customer <text>', 'name of a customer, whom the hub creates if there is none; signed')
+    .option('--customer <text>', 'name of a customer; the hub creates one if there is none; signed')
     .option(
       '--customer-email <address>',
-      'email of a customer, whom the hub creates if there is none; without --customer also the name',
+      'email of a customer; the hub creates one if there is none, with the email as name unless --customer is given',
     )
     .option('--metadata <name=value>', 'entry of your own data; repeatable', parsePair)
     .option(

@@ -778,7 +778,7 @@ export const EventService: GenService<{
     output: typeof UpdateEndpointResponseSchema;
   },
   /**
-   * Stops all deliveries to an endpoint. Pending deliveries continue when it is enabled. Events of changes that are
+   * Stops all deliveries to an endpoint. EnableEndpoint continues pending deliveries. Events of changes that are
    * committed while it is disabled are not delivered to it. Disabling a disabled endpoint changes nothing.
    *
    * Errors: endpoint_unknown (not found).

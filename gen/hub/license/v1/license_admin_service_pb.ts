@@ -449,7 +449,7 @@ export type IssueLicensesRequest = Message<"hub.license.v1.IssueLicensesRequest"
   customerId?: string | undefined;
 
   /**
-   * Email address of the customer. It is also the name of a customer that the hub creates without a name.
+   * Email address of the customer. If the hub creates the customer and the request has no name, the email is the name.
    *
    * @generated from field: optional string customer_email = 10;
    */

@@ -20,6 +20,8 @@ export type IdPrefix =
   | 'ksec'
   | 'evt'
   | 'whe'
+  | 'ofr'
+  | 'ord'
   | 'aud';
 
 /** A fresh, time-ordered UUIDv7. */

@@ -21,6 +21,8 @@ export const EVENT_TYPES = {
   'session.cancelled': 'A charge session was cancelled, or the provider confirmed that it was cancelled.',
   'session.reopened': 'A charge session that failed or was cancelled can be paid again.',
   'session.reversed': 'The provider reversed the payment of a charge session.',
+  'order.fulfilled': 'A paid order granted its licenses.',
+  'order.blocked': 'A paid order could not be granted.',
   'callback.dead': 'The hub gave up a callback.',
   'customer.created': 'A customer was created.',
   'customer.updated': 'The data of a customer was changed.',

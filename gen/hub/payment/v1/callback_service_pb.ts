@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hub/payment/v1/callback_service.proto.
  */
 export const file_hub_payment_v1_callback_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVodWIvcGF5bWVudC92MS9jYWxsYmFja19zZXJ2aWNlLnByb3RvEg5odWIucGF5bWVudC52MSKYAgoWUmVjZWl2ZUNhbGxiYWNrUmVxdWVzdBIYCgdnYXRld2F5GAEgASgJQge6SARyAhhAEhcKBm1ldGhvZBgCIAEoCUIHukgEcgIYEBIlCgpzZXNzaW9uX2lkGAMgASgJQgy6SAlyBxiAAroBAQBIAIgBARJmCgZmaWVsZHMYBCADKAsyMi5odWIucGF5bWVudC52MS5SZWNlaXZlQ2FsbGJhY2tSZXF1ZXN0LkZpZWxkc0VudHJ5QiKAAQG6SByaARkQyAEiCXIHGMgBugEBACoJcgcYgEC6AQEAGi0KC0ZpZWxkc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDQoLX3Nlc3Npb25faWQiPQoXUmVjZWl2ZUNhbGxiYWNrUmVzcG9uc2USDAoEYm9keRgBIAEoCRIUCgxjb250ZW50X3R5cGUYAiABKAkyfgoPQ2FsbGJhY2tTZXJ2aWNlEmsKD1JlY2VpdmVDYWxsYmFjaxImLmh1Yi5wYXltZW50LnYxLlJlY2VpdmVDYWxsYmFja1JlcXVlc3QaJy5odWIucGF5bWVudC52MS5SZWNlaXZlQ2FsbGJhY2tSZXNwb25zZSIHirUYAxIBBmIGcHJvdG8z", [file_buf_validate_validate, file_hub_access_v1_access]);
+  fileDesc("CiVodWIvcGF5bWVudC92MS9jYWxsYmFja19zZXJ2aWNlLnByb3RvEg5odWIucGF5bWVudC52MSKYAgoWUmVjZWl2ZUNhbGxiYWNrUmVxdWVzdBIYCgdnYXRld2F5GAEgASgJQge6SARyAhhAEhcKBm1ldGhvZBgCIAEoCUIHukgEcgIYEBIlCgpzZXNzaW9uX2lkGAMgASgJQgy6SAlyBxiAAroBAQBIAIgBARJmCgZmaWVsZHMYBCADKAsyMi5odWIucGF5bWVudC52MS5SZWNlaXZlQ2FsbGJhY2tSZXF1ZXN0LkZpZWxkc0VudHJ5QiKAAQG6SByaARkQyAEiCXIHGMgBugEBACoJcgcYgEC6AQEAGi0KC0ZpZWxkc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDQoLX3Nlc3Npb25faWQiUQoXUmVjZWl2ZUNhbGxiYWNrUmVzcG9uc2USDAoEYm9keRgBIAEoCRIUCgxjb250ZW50X3R5cGUYAiABKAkSEgoKcmV0dXJuX3VybBgDIAEoCSI6ChdHZXRSZXR1cm5BZGRyZXNzUmVxdWVzdBIfCgpzZXNzaW9uX2lkGAEgASgJQgu6SARyAhABkLUYBiJXChhHZXRSZXR1cm5BZGRyZXNzUmVzcG9uc2USEgoKcmV0dXJuX3VybBgBIAEoCRIPCgdnYXRld2F5GAIgASgJEhYKDmhhc19vcmRlcl9wYWdlGAMgASgIMu4BCg9DYWxsYmFja1NlcnZpY2USawoPUmVjZWl2ZUNhbGxiYWNrEiYuaHViLnBheW1lbnQudjEuUmVjZWl2ZUNhbGxiYWNrUmVxdWVzdBonLmh1Yi5wYXltZW50LnYxLlJlY2VpdmVDYWxsYmFja1Jlc3BvbnNlIgeKtRgDEgEGEm4KEEdldFJldHVybkFkZHJlc3MSJy5odWIucGF5bWVudC52MS5HZXRSZXR1cm5BZGRyZXNzUmVxdWVzdBooLmh1Yi5wYXltZW50LnYxLkdldFJldHVybkFkZHJlc3NSZXNwb25zZSIHirUYAxIBBmIGcHJvdG8z", [file_buf_validate_validate, file_hub_access_v1_access]);
 
 /**
  * @generated from message hub.payment.v1.ReceiveCallbackRequest
@@ -72,6 +72,14 @@ export type ReceiveCallbackResponse = Message<"hub.payment.v1.ReceiveCallbackRes
    * @generated from field: string content_type = 2;
    */
   contentType: string;
+
+  /**
+   * Where the customer's browser goes after a callback that it brings, with the session's identifier; empty if
+   * the provider itself sends the callback, or if the session is unknown or has no such address.
+   *
+   * @generated from field: string return_url = 3;
+   */
+  returnUrl: string;
 };
 
 /**
@@ -80,6 +88,58 @@ export type ReceiveCallbackResponse = Message<"hub.payment.v1.ReceiveCallbackRes
  */
 export const ReceiveCallbackResponseSchema: GenMessage<ReceiveCallbackResponse> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_callback_service, 1);
+
+/**
+ * @generated from message hub.payment.v1.GetReturnAddressRequest
+ */
+export type GetReturnAddressRequest = Message<"hub.payment.v1.GetReturnAddressRequest"> & {
+  /**
+   * Session identifier.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message hub.payment.v1.GetReturnAddressRequest.
+ * Use `create(GetReturnAddressRequestSchema)` to create a new message.
+ */
+export const GetReturnAddressRequestSchema: GenMessage<GetReturnAddressRequest> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_callback_service, 2);
+
+/**
+ * @generated from message hub.payment.v1.GetReturnAddressResponse
+ */
+export type GetReturnAddressResponse = Message<"hub.payment.v1.GetReturnAddressResponse"> & {
+  /**
+   * The return URL with the session's identifier; empty if the session has none.
+   *
+   * @generated from field: string return_url = 1;
+   */
+  returnUrl: string;
+
+  /**
+   * Gateway of the session, for example "gateway_one".
+   *
+   * @generated from field: string gateway = 2;
+   */
+  gateway: string;
+
+  /**
+   * Whether the hub's own page shows the order. It does for sessions with an offer.
+   *
+   * @generated from field: bool has_order_page = 3;
+   */
+  hasOrderPage: boolean;
+};
+
+/**
+ * Describes the message hub.payment.v1.GetReturnAddressResponse.
+ * Use `create(GetReturnAddressResponseSchema)` to create a new message.
+ */
+export const GetReturnAddressResponseSchema: GenMessage<GetReturnAddressResponse> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_callback_service, 3);
 
 /**
  * Called by payment providers through the gateway's webhook paths.
@@ -100,6 +160,18 @@ export const CallbackService: GenService<{
     methodKind: "unary";
     input: typeof ReceiveCallbackRequestSchema;
     output: typeof ReceiveCallbackResponseSchema;
+  },
+  /**
+   * Returns where the browser of a customer goes after the checkout.
+   *
+   * Errors: session_unknown (not found).
+   *
+   * @generated from rpc hub.payment.v1.CallbackService.GetReturnAddress
+   */
+  getReturnAddress: {
+    methodKind: "unary";
+    input: typeof GetReturnAddressRequestSchema;
+    output: typeof GetReturnAddressResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_hub_payment_v1_callback_service, 0);

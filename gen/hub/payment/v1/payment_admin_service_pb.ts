@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hub/payment/v1/payment_admin_service.proto.
  */
 export const file_hub_payment_v1_payment_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CipodWIvcGF5bWVudC92MS9wYXltZW50X2FkbWluX3NlcnZpY2UucHJvdG8SDmh1Yi5wYXltZW50LnYxIhUKE0xpc3RHYXRld2F5c1JlcXVlc3QiQQoUTGlzdEdhdGV3YXlzUmVzcG9uc2USKQoIZ2F0ZXdheXMYASADKAsyFy5odWIucGF5bWVudC52MS5HYXRld2F5IngKB0dhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRITCgtjcmVkZW50aWFscxgCIAMoCRIuCgdvcHRpb25zGAMgAygLMh0uaHViLnBheW1lbnQudjEuR2F0ZXdheU9wdGlvbhIXCg9wcm9kdWN0aW9uX3VybHMYBCADKAkiLQoNR2F0ZXdheU9wdGlvbhIMCgRuYW1lGAEgASgJEg4KBnZhbHVlcxgCIAMoCSKzAwoOQWRkU2xvdFJlcXVlc3QSGQoEbmFtZRgBIAEoCUILukgIcgbYs66xAgESGAoHZ2F0ZXdheRgCIAEoCUIHukgEcgIQARJACgtlbnZpcm9ubWVudBgDIAEoDjIfLmh1Yi5wYXltZW50LnYxLlNsb3RFbnZpcm9ubWVudEIKukgHggEEEAEgABIdCghiYXNlX3VybBgEIAEoCUILgAEBukgFcgMY/wESWAoLY3JlZGVudGlhbHMYBSADKAsyLy5odWIucGF5bWVudC52MS5BZGRTbG90UmVxdWVzdC5DcmVkZW50aWFsc0VudHJ5QhKAAQG6SAyaAQkQECoFcgMY6AcSTQoHb3B0aW9ucxgGIAMoCzIrLmh1Yi5wYXltZW50LnYxLkFkZFNsb3RSZXF1ZXN0Lk9wdGlvbnNFbnRyeUIPukgMmgEJEBAqBXIDGMgBGjIKEENyZWRlbnRpYWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARouCgxPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASI1Cg9BZGRTbG90UmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3QiKwoOR2V0U2xvdFJlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUiNQoPR2V0U2xvdFJlc3BvbnNlEiIKBHNsb3QYASABKAsyFC5odWIucGF5bWVudC52MS5TbG90IhIKEExpc3RTbG90c1JlcXVlc3QiOAoRTGlzdFNsb3RzUmVzcG9uc2USIwoFc2xvdHMYASADKAsyFC5odWIucGF5bWVudC52MS5TbG90ItUBChxSb3RhdGVTbG90Q3JlZGVudGlhbHNSZXF1ZXN0EhkKBHNsb3QYASABKAlCC7pIBHICEAGQtRgFEmYKC2NyZWRlbnRpYWxzGAIgAygLMj0uaHViLnBheW1lbnQudjEuUm90YXRlU2xvdENyZWRlbnRpYWxzUmVxdWVzdC5DcmVkZW50aWFsc0VudHJ5QhKAAQG6SAyaAQkQECoFcgMY6AcaMgoQQ3JlZGVudGlhbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkMKHVJvdGF0ZVNsb3RDcmVkZW50aWFsc1Jlc3BvbnNlEiIKBHNsb3QYASABKAsyFC5odWIucGF5bWVudC52MS5TbG90IrIBChFVcGRhdGVTbG90UmVxdWVzdBIZCgRzbG90GAEgASgJQgu6SARyAhABkLUYBRJSCgdvcHRpb25zGAIgAygLMi4uaHViLnBheW1lbnQudjEuVXBkYXRlU2xvdFJlcXVlc3QuT3B0aW9uc0VudHJ5QhG6SA6aAQsIARAQKgVyAxjIARouCgxPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJLChJVcGRhdGVTbG90UmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3QSEQoJdW5jaGFuZ2VkGAIgASgIIkUKFlNldFNsb3REaXNhYmxlZFJlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUSEAoIZGlzYWJsZWQYAiABKAgiUAoXU2V0U2xvdERpc2FibGVkUmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3QSEQoJdW5jaGFuZ2VkGAIgASgIIiwKD1Rlc3RTbG90UmVxdWVzdBIZCgRzbG90GAEgASgJQgu6SARyAhABkLUYBSJVChBUZXN0U2xvdFJlc3BvbnNlEgoKAm9rGAEgASgIEg4KBmRldGFpbBgCIAEoCRITCgtkdXJhdGlvbl9tcxgDIAEoBRIQCghhbnN3ZXJlZBgEIAEoCCJCChFBZGRGZWVSdWxlUmVxdWVzdBItCgRydWxlGAEgASgLMhcuaHViLnBheW1lbnQudjEuRmVlUnVsZUIGukgDyAEBIjsKEkFkZEZlZVJ1bGVSZXNwb25zZRIlCgRydWxlGAEgASgLMhcuaHViLnBheW1lbnQudjEuRmVlUnVsZSJZChNMaXN0RmVlUnVsZXNSZXF1ZXN0EhUKDWluY2x1ZGVfZW5kZWQYASABKAgSIgoEc2xvdBgCIAEoCUIPukgIcgbYs66xAgGQtRgFSACIAQFCBwoFX3Nsb3QiPgoUTGlzdEZlZVJ1bGVzUmVzcG9uc2USJgoFcnVsZXMYASADKAsyFy5odWIucGF5bWVudC52MS5GZWVSdWxlIjgKFFJldGlyZUZlZVJ1bGVSZXF1ZXN0EiAKC2ZlZV9ydWxlX2lkGAEgASgJQgu6SARyAhABkLUYCCJRChVSZXRpcmVGZWVSdWxlUmVzcG9uc2USJQoEcnVsZRgBIAEoCzIXLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGUSEQoJdW5jaGFuZ2VkGAIgASgIIl4KElByZXZpZXdGZWVzUmVxdWVzdBIZCgRzbG90GAEgASgJQgu6SARyAhABkLUYBRItCgZhbW91bnQYAiABKAsyFS5odWIucGF5bWVudC52MS5Nb25leUIGukgDyAEBImYKE1ByZXZpZXdGZWVzUmVzcG9uc2USJQoEZmVlcxgBIAMoCzIXLmh1Yi5wYXltZW50LnYxLkZlZUxpbmUSKAoJZmVlX3RvdGFsGAIgASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXkiqQEKFkJhY2t0ZXN0RmVlUnVsZVJlcXVlc3QSLQoEcnVsZRgBIAEoCzIXLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGVCBrpIA8gBARIwCgRmcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEi4KAnRvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBIl8KF0JhY2t0ZXN0RmVlUnVsZVJlc3BvbnNlEi8KCmN1cnJlbmNpZXMYASADKAsyGy5odWIucGF5bWVudC52MS5GZWVCYWNrdGVzdBITCgtydWxlX2lzX25ldxgCIAEoCCKKAQoLRmVlQmFja3Rlc3QSEAoIY3VycmVuY3kYASABKAkSEAoIcGF5bWVudHMYAiABKAMSGAoQcGFpZF9taW5vcl91bml0cxgDIAEoAxIbChNjaGFyZ2VkX21pbm9yX3VuaXRzGAQgASgDEiAKGHdvdWxkX2NoYXJnZV9taW5vcl91bml0cxgFIAEoAyLlAQoUTGlzdENhbGxiYWNrc1JlcXVlc3QSNgoFc3RhdGUYASABKA4yHS5odWIucGF5bWVudC52MS5DYWxsYmFja1N0YXRlQgi6SAWCAQIQARIhCgdnYXRld2F5GAIgASgJQgu6SAhyBsizrrECAUgAiAEBEiQKCnNlc3Npb25faWQYAyABKAlCC7pIBHICEAGQtRgGSAGIAQESHQoJcGFnZV9zaXplGAQgASgFQgq6SAcaBRjoBygAEhIKCnBhZ2VfdG9rZW4YBSABKAlCCgoIX2dhdGV3YXlCDQoLX3Nlc3Npb25faWQiXQoVTGlzdENhbGxiYWNrc1Jlc3BvbnNlEisKCWNhbGxiYWNrcxgBIAMoCzIYLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI2ChJHZXRDYWxsYmFja1JlcXVlc3QSIAoLY2FsbGJhY2tfaWQYASABKAlCC7pIBHICEAGQtRgHInYKE0dldENhbGxiYWNrUmVzcG9uc2USKgoIY2FsbGJhY2sYASABKAsyGC5odWIucGF5bWVudC52MS5DYWxsYmFjaxIzCg12ZXJpZmljYXRpb25zGAIgAygLMhwuaHViLnBheW1lbnQudjEuVmVyaWZpY2F0aW9uIjkKFVJlcGxheUNhbGxiYWNrUmVxdWVzdBIgCgtjYWxsYmFja19pZBgBIAEoCUILukgEcgIQAZC1GAciRAoWUmVwbGF5Q2FsbGJhY2tSZXNwb25zZRIqCghjYWxsYmFjaxgBIAEoCzIYLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrImAKG1JlbGVhc2VDaGFyZ2VTZXNzaW9uUmVxdWVzdBIfCgpzZXNzaW9uX2lkGAEgASgJQgu6SARyAhABkLUYBhIgCgZyZWFzb24YAiABKAlCELpIDXILyLOusQIBEAEY9AMiYQocUmVsZWFzZUNoYXJnZVNlc3Npb25SZXNwb25zZRIuCgdzZXNzaW9uGAEgASgLMh0uaHViLnBheW1lbnQudjEuQ2hhcmdlU2Vzc2lvbhIRCgl1bmNoYW5nZWQYAiABKAgimAEKHExpc3REdXBsaWNhdGVQYXltZW50c1JlcXVlc3QSIgoEc2xvdBgBIAEoCUIPukgIcgbYs66xAgGQtRgFSACIAQESGAoQaW5jbHVkZV9yZXNvbHZlZBgCIAEoCBIdCglwYWdlX3NpemUYAyABKAVCCrpIBxoFGOgHKAASEgoKcGFnZV90b2tlbhgEIAEoCUIHCgVfc2xvdCJ2Ch1MaXN0RHVwbGljYXRlUGF5bWVudHNSZXNwb25zZRI8ChJkdXBsaWNhdGVfcGF5bWVudHMYASADKAsyIC5odWIucGF5bWVudC52MS5EdXBsaWNhdGVQYXltZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJxCh5SZXNvbHZlRHVwbGljYXRlUGF5bWVudFJlcXVlc3QSKQoUZHVwbGljYXRlX3BheW1lbnRfaWQYASABKAlCC7pIBHICEAGQtRgJEiQKCnJlc29sdXRpb24YAiABKAlCELpIDXILyLOusQIBEAEY9AMicQofUmVzb2x2ZUR1cGxpY2F0ZVBheW1lbnRSZXNwb25zZRI7ChFkdXBsaWNhdGVfcGF5bWVudBgBIAEoCzIgLmh1Yi5wYXltZW50LnYxLkR1cGxpY2F0ZVBheW1lbnQSEQoJdW5jaGFuZ2VkGAIgASgIItgBChRMaXN0VXNhZ2VMb2dzUmVxdWVzdBIiCgRzbG90GAEgASgJQg+6SAhyBtizrrECAZC1GAVIAIgBARIwCgxzZXR0bGVkX2Zyb20YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnNldHRsZWRfdG8YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KCXBhZ2Vfc2l6ZRgEIAEoBUIKukgHGgUY6AcoABISCgpwYWdlX3Rva2VuGAUgASgJQgcKBV9zbG90Il4KFUxpc3RVc2FnZUxvZ3NSZXNwb25zZRIsCgp1c2FnZV9sb2dzGAEgAygLMhguaHViLnBheW1lbnQudjEuVXNhZ2VMb2cSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIrYBChVTdW1tYXJpemVVc2FnZVJlcXVlc3QSIgoEc2xvdBgBIAEoCUIPukgIcgbYs66xAgGQtRgFSACIAQESOAoMc2V0dGxlZF9mcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjYKCnNldHRsZWRfdG8YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQFCBwoFX3Nsb3QiQAoWU3VtbWFyaXplVXNhZ2VSZXNwb25zZRImCgRkYXlzGAEgAygLMhguaHViLnBheW1lbnQudjEuVXNhZ2VEYXkiwAEKCFVzYWdlRGF5EgsKA2RheRgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIQCghwYXltZW50cxgDIAEoAxIYChBwYWlkX21pbm9yX3VuaXRzGAQgASgDEhcKD2ZlZV9taW5vcl91bml0cxgFIAEoAxIZChFyZXZlcnNlZF9wYXltZW50cxgGIAEoAxIcChRyZXZlcnNlZF9taW5vcl91bml0cxgHIAEoAxIXCg9uZXRfbWlub3JfdW5pdHMYCCABKAMiGQoXUmVlbmNyeXB0U2VjcmV0c1JlcXVlc3QiQwoYUmVlbmNyeXB0U2VjcmV0c1Jlc3BvbnNlEhAKCHJlc2VhbGVkGAEgASgFEhUKDW1hc3Rlcl9rZXlfaWQYAiABKAkykRIKE1BheW1lbnRBZG1pblNlcnZpY2USZAoMTGlzdEdhdGV3YXlzEiMuaHViLnBheW1lbnQudjEuTGlzdEdhdGV3YXlzUmVxdWVzdBokLmh1Yi5wYXltZW50LnYxLkxpc3RHYXRld2F5c1Jlc3BvbnNlIgmKtRgFEgMCAwQSUAoHQWRkU2xvdBIeLmh1Yi5wYXltZW50LnYxLkFkZFNsb3RSZXF1ZXN0Gh8uaHViLnBheW1lbnQudjEuQWRkU2xvdFJlc3BvbnNlIgSKtRgAElUKB0dldFNsb3QSHi5odWIucGF5bWVudC52MS5HZXRTbG90UmVxdWVzdBofLmh1Yi5wYXltZW50LnYxLkdldFNsb3RSZXNwb25zZSIJirUYBRIDAgMEElsKCUxpc3RTbG90cxIgLmh1Yi5wYXltZW50LnYxLkxpc3RTbG90c1JlcXVlc3QaIS5odWIucGF5bWVudC52MS5MaXN0U2xvdHNSZXNwb25zZSIJirUYBRIDAgMEEnoKFVJvdGF0ZVNsb3RDcmVkZW50aWFscxIsLmh1Yi5wYXltZW50LnYxLlJvdGF0ZVNsb3RDcmVkZW50aWFsc1JlcXVlc3QaLS5odWIucGF5bWVudC52MS5Sb3RhdGVTbG90Q3JlZGVudGlhbHNSZXNwb25zZSIEirUYABJZCgpVcGRhdGVTbG90EiEuaHViLnBheW1lbnQudjEuVXBkYXRlU2xvdFJlcXVlc3QaIi5odWIucGF5bWVudC52MS5VcGRhdGVTbG90UmVzcG9uc2UiBIq1GAASawoPU2V0U2xvdERpc2FibGVkEiYuaHViLnBheW1lbnQudjEuU2V0U2xvdERpc2FibGVkUmVxdWVzdBonLmh1Yi5wYXltZW50LnYxLlNldFNsb3REaXNhYmxlZFJlc3BvbnNlIgeKtRgDEgECElYKCFRlc3RTbG90Eh8uaHViLnBheW1lbnQudjEuVGVzdFNsb3RSZXF1ZXN0GiAuaHViLnBheW1lbnQudjEuVGVzdFNsb3RSZXNwb25zZSIHirUYAxIBAhJcCgpBZGRGZWVSdWxlEiEuaHViLnBheW1lbnQudjEuQWRkRmVlUnVsZVJlcXVlc3QaIi5odWIucGF5bWVudC52MS5BZGRGZWVSdWxlUmVzcG9uc2UiB4q1GAMSAQISZAoMTGlzdEZlZVJ1bGVzEiMuaHViLnBheW1lbnQudjEuTGlzdEZlZVJ1bGVzUmVxdWVzdBokLmh1Yi5wYXltZW50LnYxLkxpc3RGZWVSdWxlc1Jlc3BvbnNlIgmKtRgFEgMCAwQSZQoNUmV0aXJlRmVlUnVsZRIkLmh1Yi5wYXltZW50LnYxLlJldGlyZUZlZVJ1bGVSZXF1ZXN0GiUuaHViLnBheW1lbnQudjEuUmV0aXJlRmVlUnVsZVJlc3BvbnNlIgeKtRgDEgECEmEKC1ByZXZpZXdGZWVzEiIuaHViLnBheW1lbnQudjEuUHJldmlld0ZlZXNSZXF1ZXN0GiMuaHViLnBheW1lbnQudjEuUHJldmlld0ZlZXNSZXNwb25zZSIJirUYBRIDAgMEEmwKD0JhY2t0ZXN0RmVlUnVsZRImLmh1Yi5wYXltZW50LnYxLkJhY2t0ZXN0RmVlUnVsZVJlcXVlc3QaJy5odWIucGF5bWVudC52MS5CYWNrdGVzdEZlZVJ1bGVSZXNwb25zZSIIirUYBBICAgQSZgoNTGlzdENhbGxiYWNrcxIkLmh1Yi5wYXltZW50LnYxLkxpc3RDYWxsYmFja3NSZXF1ZXN0GiUuaHViLnBheW1lbnQudjEuTGlzdENhbGxiYWNrc1Jlc3BvbnNlIgiKtRgEEgICBBJgCgtHZXRDYWxsYmFjaxIiLmh1Yi5wYXltZW50LnYxLkdldENhbGxiYWNrUmVxdWVzdBojLmh1Yi5wYXltZW50LnYxLkdldENhbGxiYWNrUmVzcG9uc2UiCIq1GAQSAgIEEmgKDlJlcGxheUNhbGxiYWNrEiUuaHViLnBheW1lbnQudjEuUmVwbGF5Q2FsbGJhY2tSZXF1ZXN0GiYuaHViLnBheW1lbnQudjEuUmVwbGF5Q2FsbGJhY2tSZXNwb25zZSIHirUYAxIBAhJ6ChRSZWxlYXNlQ2hhcmdlU2Vzc2lvbhIrLmh1Yi5wYXltZW50LnYxLlJlbGVhc2VDaGFyZ2VTZXNzaW9uUmVxdWVzdBosLmh1Yi5wYXltZW50LnYxLlJlbGVhc2VDaGFyZ2VTZXNzaW9uUmVzcG9uc2UiB4q1GAMSAQISfgoVTGlzdER1cGxpY2F0ZVBheW1lbnRzEiwuaHViLnBheW1lbnQudjEuTGlzdER1cGxpY2F0ZVBheW1lbnRzUmVxdWVzdBotLmh1Yi5wYXltZW50LnYxLkxpc3REdXBsaWNhdGVQYXltZW50c1Jlc3BvbnNlIgiKtRgEEgICBBKDAQoXUmVzb2x2ZUR1cGxpY2F0ZVBheW1lbnQSLi5odWIucGF5bWVudC52MS5SZXNvbHZlRHVwbGljYXRlUGF5bWVudFJlcXVlc3QaLy5odWIucGF5bWVudC52MS5SZXNvbHZlRHVwbGljYXRlUGF5bWVudFJlc3BvbnNlIgeKtRgDEgECEmcKDUxpc3RVc2FnZUxvZ3MSJC5odWIucGF5bWVudC52MS5MaXN0VXNhZ2VMb2dzUmVxdWVzdBolLmh1Yi5wYXltZW50LnYxLkxpc3RVc2FnZUxvZ3NSZXNwb25zZSIJirUYBRIDAgMEEmoKDlN1bW1hcml6ZVVzYWdlEiUuaHViLnBheW1lbnQudjEuU3VtbWFyaXplVXNhZ2VSZXF1ZXN0GiYuaHViLnBheW1lbnQudjEuU3VtbWFyaXplVXNhZ2VSZXNwb25zZSIJirUYBRIDAgMEEmsKEFJlZW5jcnlwdFNlY3JldHMSJy5odWIucGF5bWVudC52MS5SZWVuY3J5cHRTZWNyZXRzUmVxdWVzdBooLmh1Yi5wYXltZW50LnYxLlJlZW5jcnlwdFNlY3JldHNSZXNwb25zZSIEirUYAGIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
+  fileDesc("CipodWIvcGF5bWVudC92MS9wYXltZW50X2FkbWluX3NlcnZpY2UucHJvdG8SDmh1Yi5wYXltZW50LnYxIhUKE0xpc3RHYXRld2F5c1JlcXVlc3QiQQoUTGlzdEdhdGV3YXlzUmVzcG9uc2USKQoIZ2F0ZXdheXMYASADKAsyFy5odWIucGF5bWVudC52MS5HYXRld2F5IngKB0dhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRITCgtjcmVkZW50aWFscxgCIAMoCRIuCgdvcHRpb25zGAMgAygLMh0uaHViLnBheW1lbnQudjEuR2F0ZXdheU9wdGlvbhIXCg9wcm9kdWN0aW9uX3VybHMYBCADKAkiLQoNR2F0ZXdheU9wdGlvbhIMCgRuYW1lGAEgASgJEg4KBnZhbHVlcxgCIAMoCSLcAwoOQWRkU2xvdFJlcXVlc3QSGQoEbmFtZRgBIAEoCUILukgIcgbYs66xAgESGAoHZ2F0ZXdheRgCIAEoCUIHukgEcgIQARJACgtlbnZpcm9ubWVudBgDIAEoDjIfLmh1Yi5wYXltZW50LnYxLlNsb3RFbnZpcm9ubWVudEIKukgHggEEEAEgABIdCghiYXNlX3VybBgEIAEoCUILgAEBukgFcgMY/wESWAoLY3JlZGVudGlhbHMYBSADKAsyLy5odWIucGF5bWVudC52MS5BZGRTbG90UmVxdWVzdC5DcmVkZW50aWFsc0VudHJ5QhKAAQG6SAyaAQkQECoFcgMY6AcSTQoHb3B0aW9ucxgGIAMoCzIrLmh1Yi5wYXltZW50LnYxLkFkZFNsb3RSZXF1ZXN0Lk9wdGlvbnNFbnRyeUIPukgMmgEJEBAqBXIDGMgBEicKDnJldHVybl9vcmlnaW5zGAcgAygJQg+6SAySAQkQFCIFcgMY/wEaMgoQQ3JlZGVudGlhbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGi4KDE9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjUKD0FkZFNsb3RSZXNwb25zZRIiCgRzbG90GAEgASgLMhQuaHViLnBheW1lbnQudjEuU2xvdCIrCg5HZXRTbG90UmVxdWVzdBIZCgRzbG90GAEgASgJQgu6SARyAhABkLUYBSI1Cg9HZXRTbG90UmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3QiEgoQTGlzdFNsb3RzUmVxdWVzdCI4ChFMaXN0U2xvdHNSZXNwb25zZRIjCgVzbG90cxgBIAMoCzIULmh1Yi5wYXltZW50LnYxLlNsb3Qi1QEKHFJvdGF0ZVNsb3RDcmVkZW50aWFsc1JlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUSZgoLY3JlZGVudGlhbHMYAiADKAsyPS5odWIucGF5bWVudC52MS5Sb3RhdGVTbG90Q3JlZGVudGlhbHNSZXF1ZXN0LkNyZWRlbnRpYWxzRW50cnlCEoABAbpIDJoBCRAQKgVyAxjoBxoyChBDcmVkZW50aWFsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiQwodUm90YXRlU2xvdENyZWRlbnRpYWxzUmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3Qi5wEKEVVwZGF0ZVNsb3RSZXF1ZXN0EhkKBHNsb3QYASABKAlCC7pIBHICEAGQtRgFElAKB29wdGlvbnMYAiADKAsyLi5odWIucGF5bWVudC52MS5VcGRhdGVTbG90UmVxdWVzdC5PcHRpb25zRW50cnlCD7pIDJoBCRAQKgVyAxjIARI1Cg5yZXR1cm5fb3JpZ2lucxgDIAEoCzIdLmh1Yi5wYXltZW50LnYxLlJldHVybk9yaWdpbnMaLgoMT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiMQoNUmV0dXJuT3JpZ2lucxIgCgdvcmlnaW5zGAEgAygJQg+6SAySAQkQFCIFcgMY/wEiSwoSVXBkYXRlU2xvdFJlc3BvbnNlEiIKBHNsb3QYASABKAsyFC5odWIucGF5bWVudC52MS5TbG90EhEKCXVuY2hhbmdlZBgCIAEoCCJFChZTZXRTbG90RGlzYWJsZWRSZXF1ZXN0EhkKBHNsb3QYASABKAlCC7pIBHICEAGQtRgFEhAKCGRpc2FibGVkGAIgASgIIlAKF1NldFNsb3REaXNhYmxlZFJlc3BvbnNlEiIKBHNsb3QYASABKAsyFC5odWIucGF5bWVudC52MS5TbG90EhEKCXVuY2hhbmdlZBgCIAEoCCIsCg9UZXN0U2xvdFJlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUiVQoQVGVzdFNsb3RSZXNwb25zZRIKCgJvaxgBIAEoCBIOCgZkZXRhaWwYAiABKAkSEwoLZHVyYXRpb25fbXMYAyABKAUSEAoIYW5zd2VyZWQYBCABKAgiQgoRQWRkRmVlUnVsZVJlcXVlc3QSLQoEcnVsZRgBIAEoCzIXLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGVCBrpIA8gBASI7ChJBZGRGZWVSdWxlUmVzcG9uc2USJQoEcnVsZRgBIAEoCzIXLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGUiWQoTTGlzdEZlZVJ1bGVzUmVxdWVzdBIVCg1pbmNsdWRlX2VuZGVkGAEgASgIEiIKBHNsb3QYAiABKAlCD7pICHIG2LOusQIBkLUYBUgAiAEBQgcKBV9zbG90Ij4KFExpc3RGZWVSdWxlc1Jlc3BvbnNlEiYKBXJ1bGVzGAEgAygLMhcuaHViLnBheW1lbnQudjEuRmVlUnVsZSI4ChRSZXRpcmVGZWVSdWxlUmVxdWVzdBIgCgtmZWVfcnVsZV9pZBgBIAEoCUILukgEcgIQAZC1GAgiUQoVUmV0aXJlRmVlUnVsZVJlc3BvbnNlEiUKBHJ1bGUYASABKAsyFy5odWIucGF5bWVudC52MS5GZWVSdWxlEhEKCXVuY2hhbmdlZBgCIAEoCCJeChJQcmV2aWV3RmVlc1JlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUSLQoGYW1vdW50GAIgASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXlCBrpIA8gBASJmChNQcmV2aWV3RmVlc1Jlc3BvbnNlEiUKBGZlZXMYASADKAsyFy5odWIucGF5bWVudC52MS5GZWVMaW5lEigKCWZlZV90b3RhbBgCIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5IqkBChZCYWNrdGVzdEZlZVJ1bGVSZXF1ZXN0Ei0KBHJ1bGUYASABKAsyFy5odWIucGF5bWVudC52MS5GZWVSdWxlQga6SAPIAQESMAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIuCgJ0bxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBASJfChdCYWNrdGVzdEZlZVJ1bGVSZXNwb25zZRIvCgpjdXJyZW5jaWVzGAEgAygLMhsuaHViLnBheW1lbnQudjEuRmVlQmFja3Rlc3QSEwoLcnVsZV9pc19uZXcYAiABKAgiigEKC0ZlZUJhY2t0ZXN0EhAKCGN1cnJlbmN5GAEgASgJEhAKCHBheW1lbnRzGAIgASgDEhgKEHBhaWRfbWlub3JfdW5pdHMYAyABKAMSGwoTY2hhcmdlZF9taW5vcl91bml0cxgEIAEoAxIgChh3b3VsZF9jaGFyZ2VfbWlub3JfdW5pdHMYBSABKAMi5QEKFExpc3RDYWxsYmFja3NSZXF1ZXN0EjYKBXN0YXRlGAEgASgOMh0uaHViLnBheW1lbnQudjEuQ2FsbGJhY2tTdGF0ZUIIukgFggECEAESIQoHZ2F0ZXdheRgCIAEoCUILukgIcgbIs66xAgFIAIgBARIkCgpzZXNzaW9uX2lkGAMgASgJQgu6SARyAhABkLUYBkgBiAEBEh0KCXBhZ2Vfc2l6ZRgEIAEoBUIKukgHGgUY6AcoABISCgpwYWdlX3Rva2VuGAUgASgJQgoKCF9nYXRld2F5Qg0KC19zZXNzaW9uX2lkIl0KFUxpc3RDYWxsYmFja3NSZXNwb25zZRIrCgljYWxsYmFja3MYASADKAsyGC5odWIucGF5bWVudC52MS5DYWxsYmFjaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiNgoSR2V0Q2FsbGJhY2tSZXF1ZXN0EiAKC2NhbGxiYWNrX2lkGAEgASgJQgu6SARyAhABkLUYByJ2ChNHZXRDYWxsYmFja1Jlc3BvbnNlEioKCGNhbGxiYWNrGAEgASgLMhguaHViLnBheW1lbnQudjEuQ2FsbGJhY2sSMwoNdmVyaWZpY2F0aW9ucxgCIAMoCzIcLmh1Yi5wYXltZW50LnYxLlZlcmlmaWNhdGlvbiI5ChVSZXBsYXlDYWxsYmFja1JlcXVlc3QSIAoLY2FsbGJhY2tfaWQYASABKAlCC7pIBHICEAGQtRgHIkQKFlJlcGxheUNhbGxiYWNrUmVzcG9uc2USKgoIY2FsbGJhY2sYASABKAsyGC5odWIucGF5bWVudC52MS5DYWxsYmFjayJgChtSZWxlYXNlQ2hhcmdlU2Vzc2lvblJlcXVlc3QSHwoKc2Vzc2lvbl9pZBgBIAEoCUILukgEcgIQAZC1GAYSIAoGcmVhc29uGAIgASgJQhC6SA1yC8izrrECARABGPQDImEKHFJlbGVhc2VDaGFyZ2VTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLmh1Yi5wYXltZW50LnYxLkNoYXJnZVNlc3Npb24SEQoJdW5jaGFuZ2VkGAIgASgIIpgBChxMaXN0RHVwbGljYXRlUGF5bWVudHNSZXF1ZXN0EiIKBHNsb3QYASABKAlCD7pICHIG2LOusQIBkLUYBUgAiAEBEhgKEGluY2x1ZGVfcmVzb2x2ZWQYAiABKAgSHQoJcGFnZV9zaXplGAMgASgFQgq6SAcaBRjoBygAEhIKCnBhZ2VfdG9rZW4YBCABKAlCBwoFX3Nsb3QidgodTGlzdER1cGxpY2F0ZVBheW1lbnRzUmVzcG9uc2USPAoSZHVwbGljYXRlX3BheW1lbnRzGAEgAygLMiAuaHViLnBheW1lbnQudjEuRHVwbGljYXRlUGF5bWVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkicQoeUmVzb2x2ZUR1cGxpY2F0ZVBheW1lbnRSZXF1ZXN0EikKFGR1cGxpY2F0ZV9wYXltZW50X2lkGAEgASgJQgu6SARyAhABkLUYCRIkCgpyZXNvbHV0aW9uGAIgASgJQhC6SA1yC8izrrECARABGPQDInEKH1Jlc29sdmVEdXBsaWNhdGVQYXltZW50UmVzcG9uc2USOwoRZHVwbGljYXRlX3BheW1lbnQYASABKAsyIC5odWIucGF5bWVudC52MS5EdXBsaWNhdGVQYXltZW50EhEKCXVuY2hhbmdlZBgCIAEoCCLYAQoUTGlzdFVzYWdlTG9nc1JlcXVlc3QSIgoEc2xvdBgBIAEoCUIPukgIcgbYs66xAgGQtRgFSACIAQESMAoMc2V0dGxlZF9mcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzZXR0bGVkX3RvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIdCglwYWdlX3NpemUYBCABKAVCCrpIBxoFGOgHKAASEgoKcGFnZV90b2tlbhgFIAEoCUIHCgVfc2xvdCJeChVMaXN0VXNhZ2VMb2dzUmVzcG9uc2USLAoKdXNhZ2VfbG9ncxgBIAMoCzIYLmh1Yi5wYXltZW50LnYxLlVzYWdlTG9nEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSK2AQoVU3VtbWFyaXplVXNhZ2VSZXF1ZXN0EiIKBHNsb3QYASABKAlCD7pICHIG2LOusQIBkLUYBUgAiAEBEjgKDHNldHRsZWRfZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARI2CgpzZXR0bGVkX3RvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBQgcKBV9zbG90IkAKFlN1bW1hcml6ZVVzYWdlUmVzcG9uc2USJgoEZGF5cxgBIAMoCzIYLmh1Yi5wYXltZW50LnYxLlVzYWdlRGF5IsABCghVc2FnZURheRILCgNkYXkYASABKAkSEAoIY3VycmVuY3kYAiABKAkSEAoIcGF5bWVudHMYAyABKAMSGAoQcGFpZF9taW5vcl91bml0cxgEIAEoAxIXCg9mZWVfbWlub3JfdW5pdHMYBSABKAMSGQoRcmV2ZXJzZWRfcGF5bWVudHMYBiABKAMSHAoUcmV2ZXJzZWRfbWlub3JfdW5pdHMYByABKAMSFwoPbmV0X21pbm9yX3VuaXRzGAggASgDIhkKF1JlZW5jcnlwdFNlY3JldHNSZXF1ZXN0IkMKGFJlZW5jcnlwdFNlY3JldHNSZXNwb25zZRIQCghyZXNlYWxlZBgBIAEoBRIVCg1tYXN0ZXJfa2V5X2lkGAIgASgJMpESChNQYXltZW50QWRtaW5TZXJ2aWNlEmQKDExpc3RHYXRld2F5cxIjLmh1Yi5wYXltZW50LnYxLkxpc3RHYXRld2F5c1JlcXVlc3QaJC5odWIucGF5bWVudC52MS5MaXN0R2F0ZXdheXNSZXNwb25zZSIJirUYBRIDAgMEElAKB0FkZFNsb3QSHi5odWIucGF5bWVudC52MS5BZGRTbG90UmVxdWVzdBofLmh1Yi5wYXltZW50LnYxLkFkZFNsb3RSZXNwb25zZSIEirUYABJVCgdHZXRTbG90Eh4uaHViLnBheW1lbnQudjEuR2V0U2xvdFJlcXVlc3QaHy5odWIucGF5bWVudC52MS5HZXRTbG90UmVzcG9uc2UiCYq1GAUSAwIDBBJbCglMaXN0U2xvdHMSIC5odWIucGF5bWVudC52MS5MaXN0U2xvdHNSZXF1ZXN0GiEuaHViLnBheW1lbnQudjEuTGlzdFNsb3RzUmVzcG9uc2UiCYq1GAUSAwIDBBJ6ChVSb3RhdGVTbG90Q3JlZGVudGlhbHMSLC5odWIucGF5bWVudC52MS5Sb3RhdGVTbG90Q3JlZGVudGlhbHNSZXF1ZXN0Gi0uaHViLnBheW1lbnQudjEuUm90YXRlU2xvdENyZWRlbnRpYWxzUmVzcG9uc2UiBIq1GAASWQoKVXBkYXRlU2xvdBIhLmh1Yi5wYXltZW50LnYxLlVwZGF0ZVNsb3RSZXF1ZXN0GiIuaHViLnBheW1lbnQudjEuVXBkYXRlU2xvdFJlc3BvbnNlIgSKtRgAEmsKD1NldFNsb3REaXNhYmxlZBImLmh1Yi5wYXltZW50LnYxLlNldFNsb3REaXNhYmxlZFJlcXVlc3QaJy5odWIucGF5bWVudC52MS5TZXRTbG90RGlzYWJsZWRSZXNwb25zZSIHirUYAxIBAhJWCghUZXN0U2xvdBIfLmh1Yi5wYXltZW50LnYxLlRlc3RTbG90UmVxdWVzdBogLmh1Yi5wYXltZW50LnYxLlRlc3RTbG90UmVzcG9uc2UiB4q1GAMSAQISXAoKQWRkRmVlUnVsZRIhLmh1Yi5wYXltZW50LnYxLkFkZEZlZVJ1bGVSZXF1ZXN0GiIuaHViLnBheW1lbnQudjEuQWRkRmVlUnVsZVJlc3BvbnNlIgeKtRgDEgECEmQKDExpc3RGZWVSdWxlcxIjLmh1Yi5wYXltZW50LnYxLkxpc3RGZWVSdWxlc1JlcXVlc3QaJC5odWIucGF5bWVudC52MS5MaXN0RmVlUnVsZXNSZXNwb25zZSIJirUYBRIDAgMEEmUKDVJldGlyZUZlZVJ1bGUSJC5odWIucGF5bWVudC52MS5SZXRpcmVGZWVSdWxlUmVxdWVzdBolLmh1Yi5wYXltZW50LnYxLlJldGlyZUZlZVJ1bGVSZXNwb25zZSIHirUYAxIBAhJhCgtQcmV2aWV3RmVlcxIiLmh1Yi5wYXltZW50LnYxLlByZXZpZXdGZWVzUmVxdWVzdBojLmh1Yi5wYXltZW50LnYxLlByZXZpZXdGZWVzUmVzcG9uc2UiCYq1GAUSAwIDBBJsCg9CYWNrdGVzdEZlZVJ1bGUSJi5odWIucGF5bWVudC52MS5CYWNrdGVzdEZlZVJ1bGVSZXF1ZXN0GicuaHViLnBheW1lbnQudjEuQmFja3Rlc3RGZWVSdWxlUmVzcG9uc2UiCIq1GAQSAgIEEmYKDUxpc3RDYWxsYmFja3MSJC5odWIucGF5bWVudC52MS5MaXN0Q2FsbGJhY2tzUmVxdWVzdBolLmh1Yi5wYXltZW50LnYxLkxpc3RDYWxsYmFja3NSZXNwb25zZSIIirUYBBICAgQSYAoLR2V0Q2FsbGJhY2sSIi5odWIucGF5bWVudC52MS5HZXRDYWxsYmFja1JlcXVlc3QaIy5odWIucGF5bWVudC52MS5HZXRDYWxsYmFja1Jlc3BvbnNlIgiKtRgEEgICBBJoCg5SZXBsYXlDYWxsYmFjaxIlLmh1Yi5wYXltZW50LnYxLlJlcGxheUNhbGxiYWNrUmVxdWVzdBomLmh1Yi5wYXltZW50LnYxLlJlcGxheUNhbGxiYWNrUmVzcG9uc2UiB4q1GAMSAQISegoUUmVsZWFzZUNoYXJnZVNlc3Npb24SKy5odWIucGF5bWVudC52MS5SZWxlYXNlQ2hhcmdlU2Vzc2lvblJlcXVlc3QaLC5odWIucGF5bWVudC52MS5SZWxlYXNlQ2hhcmdlU2Vzc2lvblJlc3BvbnNlIgeKtRgDEgECEn4KFUxpc3REdXBsaWNhdGVQYXltZW50cxIsLmh1Yi5wYXltZW50LnYxLkxpc3REdXBsaWNhdGVQYXltZW50c1JlcXVlc3QaLS5odWIucGF5bWVudC52MS5MaXN0RHVwbGljYXRlUGF5bWVudHNSZXNwb25zZSIIirUYBBICAgQSgwEKF1Jlc29sdmVEdXBsaWNhdGVQYXltZW50Ei4uaHViLnBheW1lbnQudjEuUmVzb2x2ZUR1cGxpY2F0ZVBheW1lbnRSZXF1ZXN0Gi8uaHViLnBheW1lbnQudjEuUmVzb2x2ZUR1cGxpY2F0ZVBheW1lbnRSZXNwb25zZSIHirUYAxIBAhJnCg1MaXN0VXNhZ2VMb2dzEiQuaHViLnBheW1lbnQudjEuTGlzdFVzYWdlTG9nc1JlcXVlc3QaJS5odWIucGF5bWVudC52MS5MaXN0VXNhZ2VMb2dzUmVzcG9uc2UiCYq1GAUSAwIDBBJqCg5TdW1tYXJpemVVc2FnZRIlLmh1Yi5wYXltZW50LnYxLlN1bW1hcml6ZVVzYWdlUmVxdWVzdBomLmh1Yi5wYXltZW50LnYxLlN1bW1hcml6ZVVzYWdlUmVzcG9uc2UiCYq1GAUSAwIDBBJrChBSZWVuY3J5cHRTZWNyZXRzEicuaHViLnBheW1lbnQudjEuUmVlbmNyeXB0U2VjcmV0c1JlcXVlc3QaKC5odWIucGF5bWVudC52MS5SZWVuY3J5cHRTZWNyZXRzUmVzcG9uc2UiBIq1GABiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
 
 /**
  * @generated from message hub.payment.v1.ListGatewaysRequest
@@ -165,6 +165,13 @@ export type AddSlotRequest = Message<"hub.payment.v1.AddSlotRequest"> & {
    * @generated from field: map<string, string> options = 6;
    */
   options: { [key: string]: string };
+
+  /**
+   * The origins of shops to which customers may return: at most 20, such as "https://shop.example.com".
+   *
+   * @generated from field: repeated string return_origins = 7;
+   */
+  returnOrigins: string[];
 };
 
 /**
@@ -319,6 +326,13 @@ export type UpdateSlotRequest = Message<"hub.payment.v1.UpdateSlotRequest"> & {
    * @generated from field: map<string, string> options = 2;
    */
   options: { [key: string]: string };
+
+  /**
+   * Replaces the origins of shops to which customers may return; unset keeps them.
+   *
+   * @generated from field: hub.payment.v1.ReturnOrigins return_origins = 3;
+   */
+  returnOrigins?: ReturnOrigins | undefined;
 };
 
 /**
@@ -327,6 +341,25 @@ export type UpdateSlotRequest = Message<"hub.payment.v1.UpdateSlotRequest"> & {
  */
 export const UpdateSlotRequestSchema: GenMessage<UpdateSlotRequest> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment_admin_service, 12);
+
+/**
+ * @generated from message hub.payment.v1.ReturnOrigins
+ */
+export type ReturnOrigins = Message<"hub.payment.v1.ReturnOrigins"> & {
+  /**
+   * At most 20 origins, such as "https://shop.example.com".
+   *
+   * @generated from field: repeated string origins = 1;
+   */
+  origins: string[];
+};
+
+/**
+ * Describes the message hub.payment.v1.ReturnOrigins.
+ * Use `create(ReturnOriginsSchema)` to create a new message.
+ */
+export const ReturnOriginsSchema: GenMessage<ReturnOrigins> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 13);
 
 /**
  * @generated from message hub.payment.v1.UpdateSlotResponse
@@ -350,7 +383,7 @@ export type UpdateSlotResponse = Message<"hub.payment.v1.UpdateSlotResponse"> & 
  * Use `create(UpdateSlotResponseSchema)` to create a new message.
  */
 export const UpdateSlotResponseSchema: GenMessage<UpdateSlotResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 13);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 14);
 
 /**
  * @generated from message hub.payment.v1.SetSlotDisabledRequest
@@ -376,7 +409,7 @@ export type SetSlotDisabledRequest = Message<"hub.payment.v1.SetSlotDisabledRequ
  * Use `create(SetSlotDisabledRequestSchema)` to create a new message.
  */
 export const SetSlotDisabledRequestSchema: GenMessage<SetSlotDisabledRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 14);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 15);
 
 /**
  * @generated from message hub.payment.v1.SetSlotDisabledResponse
@@ -400,7 +433,7 @@ export type SetSlotDisabledResponse = Message<"hub.payment.v1.SetSlotDisabledRes
  * Use `create(SetSlotDisabledResponseSchema)` to create a new message.
  */
 export const SetSlotDisabledResponseSchema: GenMessage<SetSlotDisabledResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 15);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 16);
 
 /**
  * @generated from message hub.payment.v1.TestSlotRequest
@@ -419,7 +452,7 @@ export type TestSlotRequest = Message<"hub.payment.v1.TestSlotRequest"> & {
  * Use `create(TestSlotRequestSchema)` to create a new message.
  */
 export const TestSlotRequestSchema: GenMessage<TestSlotRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 16);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 17);
 
 /**
  * @generated from message hub.payment.v1.TestSlotResponse
@@ -459,7 +492,7 @@ export type TestSlotResponse = Message<"hub.payment.v1.TestSlotResponse"> & {
  * Use `create(TestSlotResponseSchema)` to create a new message.
  */
 export const TestSlotResponseSchema: GenMessage<TestSlotResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 17);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 18);
 
 /**
  * @generated from message hub.payment.v1.AddFeeRuleRequest
@@ -478,7 +511,7 @@ export type AddFeeRuleRequest = Message<"hub.payment.v1.AddFeeRuleRequest"> & {
  * Use `create(AddFeeRuleRequestSchema)` to create a new message.
  */
 export const AddFeeRuleRequestSchema: GenMessage<AddFeeRuleRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 18);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 19);
 
 /**
  * @generated from message hub.payment.v1.AddFeeRuleResponse
@@ -495,7 +528,7 @@ export type AddFeeRuleResponse = Message<"hub.payment.v1.AddFeeRuleResponse"> & 
  * Use `create(AddFeeRuleResponseSchema)` to create a new message.
  */
 export const AddFeeRuleResponseSchema: GenMessage<AddFeeRuleResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 19);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 20);
 
 /**
  * @generated from message hub.payment.v1.ListFeeRulesRequest
@@ -521,7 +554,7 @@ export type ListFeeRulesRequest = Message<"hub.payment.v1.ListFeeRulesRequest"> 
  * Use `create(ListFeeRulesRequestSchema)` to create a new message.
  */
 export const ListFeeRulesRequestSchema: GenMessage<ListFeeRulesRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 20);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 21);
 
 /**
  * @generated from message hub.payment.v1.ListFeeRulesResponse
@@ -540,7 +573,7 @@ export type ListFeeRulesResponse = Message<"hub.payment.v1.ListFeeRulesResponse"
  * Use `create(ListFeeRulesResponseSchema)` to create a new message.
  */
 export const ListFeeRulesResponseSchema: GenMessage<ListFeeRulesResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 21);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 22);
 
 /**
  * @generated from message hub.payment.v1.RetireFeeRuleRequest
@@ -559,7 +592,7 @@ export type RetireFeeRuleRequest = Message<"hub.payment.v1.RetireFeeRuleRequest"
  * Use `create(RetireFeeRuleRequestSchema)` to create a new message.
  */
 export const RetireFeeRuleRequestSchema: GenMessage<RetireFeeRuleRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 22);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 23);
 
 /**
  * @generated from message hub.payment.v1.RetireFeeRuleResponse
@@ -583,7 +616,7 @@ export type RetireFeeRuleResponse = Message<"hub.payment.v1.RetireFeeRuleRespons
  * Use `create(RetireFeeRuleResponseSchema)` to create a new message.
  */
 export const RetireFeeRuleResponseSchema: GenMessage<RetireFeeRuleResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 23);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 24);
 
 /**
  * @generated from message hub.payment.v1.PreviewFeesRequest
@@ -609,7 +642,7 @@ export type PreviewFeesRequest = Message<"hub.payment.v1.PreviewFeesRequest"> & 
  * Use `create(PreviewFeesRequestSchema)` to create a new message.
  */
 export const PreviewFeesRequestSchema: GenMessage<PreviewFeesRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 24);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 25);
 
 /**
  * @generated from message hub.payment.v1.PreviewFeesResponse
@@ -635,7 +668,7 @@ export type PreviewFeesResponse = Message<"hub.payment.v1.PreviewFeesResponse"> 
  * Use `create(PreviewFeesResponseSchema)` to create a new message.
  */
 export const PreviewFeesResponseSchema: GenMessage<PreviewFeesResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 25);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 26);
 
 /**
  * @generated from message hub.payment.v1.BacktestFeeRuleRequest
@@ -668,7 +701,7 @@ export type BacktestFeeRuleRequest = Message<"hub.payment.v1.BacktestFeeRuleRequ
  * Use `create(BacktestFeeRuleRequestSchema)` to create a new message.
  */
 export const BacktestFeeRuleRequestSchema: GenMessage<BacktestFeeRuleRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 26);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 27);
 
 /**
  * @generated from message hub.payment.v1.BacktestFeeRuleResponse
@@ -694,7 +727,7 @@ export type BacktestFeeRuleResponse = Message<"hub.payment.v1.BacktestFeeRuleRes
  * Use `create(BacktestFeeRuleResponseSchema)` to create a new message.
  */
 export const BacktestFeeRuleResponseSchema: GenMessage<BacktestFeeRuleResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 27);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 28);
 
 /**
  * What a rule charged and would have charged in one currency.
@@ -743,7 +776,7 @@ export type FeeBacktest = Message<"hub.payment.v1.FeeBacktest"> & {
  * Use `create(FeeBacktestSchema)` to create a new message.
  */
 export const FeeBacktestSchema: GenMessage<FeeBacktest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 28);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 29);
 
 /**
  * @generated from message hub.payment.v1.ListCallbacksRequest
@@ -790,7 +823,7 @@ export type ListCallbacksRequest = Message<"hub.payment.v1.ListCallbacksRequest"
  * Use `create(ListCallbacksRequestSchema)` to create a new message.
  */
 export const ListCallbacksRequestSchema: GenMessage<ListCallbacksRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 29);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 30);
 
 /**
  * @generated from message hub.payment.v1.ListCallbacksResponse
@@ -812,7 +845,7 @@ export type ListCallbacksResponse = Message<"hub.payment.v1.ListCallbacksRespons
  * Use `create(ListCallbacksResponseSchema)` to create a new message.
  */
 export const ListCallbacksResponseSchema: GenMessage<ListCallbacksResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 30);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 31);
 
 /**
  * @generated from message hub.payment.v1.GetCallbackRequest
@@ -831,7 +864,7 @@ export type GetCallbackRequest = Message<"hub.payment.v1.GetCallbackRequest"> & 
  * Use `create(GetCallbackRequestSchema)` to create a new message.
  */
 export const GetCallbackRequestSchema: GenMessage<GetCallbackRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 31);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 32);
 
 /**
  * @generated from message hub.payment.v1.GetCallbackResponse
@@ -855,7 +888,7 @@ export type GetCallbackResponse = Message<"hub.payment.v1.GetCallbackResponse"> 
  * Use `create(GetCallbackResponseSchema)` to create a new message.
  */
 export const GetCallbackResponseSchema: GenMessage<GetCallbackResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 32);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 33);
 
 /**
  * @generated from message hub.payment.v1.ReplayCallbackRequest
@@ -874,7 +907,7 @@ export type ReplayCallbackRequest = Message<"hub.payment.v1.ReplayCallbackReques
  * Use `create(ReplayCallbackRequestSchema)` to create a new message.
  */
 export const ReplayCallbackRequestSchema: GenMessage<ReplayCallbackRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 33);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 34);
 
 /**
  * @generated from message hub.payment.v1.ReplayCallbackResponse
@@ -893,7 +926,7 @@ export type ReplayCallbackResponse = Message<"hub.payment.v1.ReplayCallbackRespo
  * Use `create(ReplayCallbackResponseSchema)` to create a new message.
  */
 export const ReplayCallbackResponseSchema: GenMessage<ReplayCallbackResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 34);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 35);
 
 /**
  * @generated from message hub.payment.v1.ReleaseChargeSessionRequest
@@ -919,7 +952,7 @@ export type ReleaseChargeSessionRequest = Message<"hub.payment.v1.ReleaseChargeS
  * Use `create(ReleaseChargeSessionRequestSchema)` to create a new message.
  */
 export const ReleaseChargeSessionRequestSchema: GenMessage<ReleaseChargeSessionRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 35);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 36);
 
 /**
  * @generated from message hub.payment.v1.ReleaseChargeSessionResponse
@@ -945,7 +978,7 @@ export type ReleaseChargeSessionResponse = Message<"hub.payment.v1.ReleaseCharge
  * Use `create(ReleaseChargeSessionResponseSchema)` to create a new message.
  */
 export const ReleaseChargeSessionResponseSchema: GenMessage<ReleaseChargeSessionResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 36);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 37);
 
 /**
  * @generated from message hub.payment.v1.ListDuplicatePaymentsRequest
@@ -985,7 +1018,7 @@ export type ListDuplicatePaymentsRequest = Message<"hub.payment.v1.ListDuplicate
  * Use `create(ListDuplicatePaymentsRequestSchema)` to create a new message.
  */
 export const ListDuplicatePaymentsRequestSchema: GenMessage<ListDuplicatePaymentsRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 37);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 38);
 
 /**
  * @generated from message hub.payment.v1.ListDuplicatePaymentsResponse
@@ -1007,7 +1040,7 @@ export type ListDuplicatePaymentsResponse = Message<"hub.payment.v1.ListDuplicat
  * Use `create(ListDuplicatePaymentsResponseSchema)` to create a new message.
  */
 export const ListDuplicatePaymentsResponseSchema: GenMessage<ListDuplicatePaymentsResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 38);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 39);
 
 /**
  * @generated from message hub.payment.v1.ResolveDuplicatePaymentRequest
@@ -1033,7 +1066,7 @@ export type ResolveDuplicatePaymentRequest = Message<"hub.payment.v1.ResolveDupl
  * Use `create(ResolveDuplicatePaymentRequestSchema)` to create a new message.
  */
 export const ResolveDuplicatePaymentRequestSchema: GenMessage<ResolveDuplicatePaymentRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 39);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 40);
 
 /**
  * @generated from message hub.payment.v1.ResolveDuplicatePaymentResponse
@@ -1057,7 +1090,7 @@ export type ResolveDuplicatePaymentResponse = Message<"hub.payment.v1.ResolveDup
  * Use `create(ResolveDuplicatePaymentResponseSchema)` to create a new message.
  */
 export const ResolveDuplicatePaymentResponseSchema: GenMessage<ResolveDuplicatePaymentResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 40);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 41);
 
 /**
  * @generated from message hub.payment.v1.ListUsageLogsRequest
@@ -1104,7 +1137,7 @@ export type ListUsageLogsRequest = Message<"hub.payment.v1.ListUsageLogsRequest"
  * Use `create(ListUsageLogsRequestSchema)` to create a new message.
  */
 export const ListUsageLogsRequestSchema: GenMessage<ListUsageLogsRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 41);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 42);
 
 /**
  * @generated from message hub.payment.v1.ListUsageLogsResponse
@@ -1126,7 +1159,7 @@ export type ListUsageLogsResponse = Message<"hub.payment.v1.ListUsageLogsRespons
  * Use `create(ListUsageLogsResponseSchema)` to create a new message.
  */
 export const ListUsageLogsResponseSchema: GenMessage<ListUsageLogsResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 42);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 43);
 
 /**
  * @generated from message hub.payment.v1.SummarizeUsageRequest
@@ -1159,7 +1192,7 @@ export type SummarizeUsageRequest = Message<"hub.payment.v1.SummarizeUsageReques
  * Use `create(SummarizeUsageRequestSchema)` to create a new message.
  */
 export const SummarizeUsageRequestSchema: GenMessage<SummarizeUsageRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 43);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 44);
 
 /**
  * @generated from message hub.payment.v1.SummarizeUsageResponse
@@ -1176,7 +1209,7 @@ export type SummarizeUsageResponse = Message<"hub.payment.v1.SummarizeUsageRespo
  * Use `create(SummarizeUsageResponseSchema)` to create a new message.
  */
 export const SummarizeUsageResponseSchema: GenMessage<SummarizeUsageResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 44);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 45);
 
 /**
  * Sums of the usage log for one currency on one day: payments, fees and reversals.
@@ -1246,7 +1279,7 @@ export type UsageDay = Message<"hub.payment.v1.UsageDay"> & {
  * Use `create(UsageDaySchema)` to create a new message.
  */
 export const UsageDaySchema: GenMessage<UsageDay> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 45);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 46);
 
 /**
  * @generated from message hub.payment.v1.ReencryptSecretsRequest
@@ -1259,7 +1292,7 @@ export type ReencryptSecretsRequest = Message<"hub.payment.v1.ReencryptSecretsRe
  * Use `create(ReencryptSecretsRequestSchema)` to create a new message.
  */
 export const ReencryptSecretsRequestSchema: GenMessage<ReencryptSecretsRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 46);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 47);
 
 /**
  * @generated from message hub.payment.v1.ReencryptSecretsResponse
@@ -1285,7 +1318,7 @@ export type ReencryptSecretsResponse = Message<"hub.payment.v1.ReencryptSecretsR
  * Use `create(ReencryptSecretsResponseSchema)` to create a new message.
  */
 export const ReencryptSecretsResponseSchema: GenMessage<ReencryptSecretsResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 47);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 48);
 
 /**
  * Operates payments: slots, fee rules, callbacks and the usage log.
@@ -1354,10 +1387,10 @@ export const PaymentAdminService: GenService<{
     output: typeof RotateSlotCredentialsResponseSchema;
   },
   /**
-   * Changes options of a slot. Options that the request does not name stay unchanged. The change applies from
-   * the next request to the provider on.
+   * Changes options of a slot, and the origins of shops to which customers may return. Options that the request does
+   * not name stay unchanged. The change applies from the next request to the provider on.
    *
-   * Errors: slot_unknown (not found), slot_option_invalid (invalid argument).
+   * Errors: slot_unknown (not found), slot_option_invalid, return_origin_invalid (invalid argument).
    *
    * @generated from rpc hub.payment.v1.PaymentAdminService.UpdateSlot
    */

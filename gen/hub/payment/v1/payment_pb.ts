@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file hub/payment/v1/payment.proto.
  */
 export const file_hub_payment_v1_payment: GenFile = /*@__PURE__*/
-  fileDesc("ChxodWIvcGF5bWVudC92MS9wYXltZW50LnByb3RvEg5odWIucGF5bWVudC52MSIuCgVNb25leRITCgttaW5vcl91bml0cxgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCSL0AQoIQ3VzdG9tZXISHAoEbmFtZRgBIAEoCUIOukgLcgnIs66xAgEYyAESIwoFZW1haWwYAiABKAlCFLpIEXIPyLOusQIBkLSusQIBGMgBEiMKBXBob25lGAMgASgJQhS6SBFyD8izrrECAYi0rrECARjIARIfCgdhZGRyZXNzGAQgASgJQg66SAtyCcizrrECARjIARIcCgRjaXR5GAUgASgJQg66SAtyCcizrrECARjIARIgCghwb3N0Y29kZRgGIAEoCUIOukgLcgnIs66xAgEYyAESHwoHY291bnRyeRgHIAEoCUIOukgLcgnIs66xAgEYyAEi+wUKDUNoYXJnZVNlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIMCgRzbG90GAIgASgJEg8KB2dhdGV3YXkYAyABKAkSLAoGc3RhdHVzGAQgASgOMhwuaHViLnBheW1lbnQudjEuQ2hhcmdlU3RhdHVzEiUKBmFtb3VudBgFIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5EhcKD29yZGVyX3JlZmVyZW5jZRgGIAEoCRIvCghjdXN0b21lchgHIAEoCzIYLmh1Yi5wYXltZW50LnYxLkN1c3RvbWVyQgOAAQESQgoIbWV0YWRhdGEYCCADKAsyKy5odWIucGF5bWVudC52MS5DaGFyZ2VTZXNzaW9uLk1ldGFkYXRhRW50cnlCA4ABARIfChdtZXJjaGFudF90cmFuc2FjdGlvbl9pZBgJIAEoCRIbChNwcm92aWRlcl9wYXltZW50X2lkGAogASgJEhQKDGNoZWNrb3V0X3VybBgLIAEoCRIeChZnYXRld2F5X3RyYW5zYWN0aW9uX2lkGAwgASgJEhUKDXN0YXR1c19yZWFzb24YDSABKAkSLgoKY3JlYXRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNQoRc3RhdHVzX2NoYW5nZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD3N0YXR1c192ZXJpZmllZBgQIAEoCBIXCgpyaXNrX2xldmVsGBEgASgFSACIAQESEgoKcmlza190aXRsZRgSIAEoCRIrCgdoZWxkX2F0GBMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZWxlYXNlZF9hdBgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg0KC19yaXNrX2xldmVsIsMBCgxTdGF0dXNDaGFuZ2USJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBGZyb20YAiABKA4yHC5odWIucGF5bWVudC52MS5DaGFyZ2VTdGF0dXMSKAoCdG8YAyABKA4yHC5odWIucGF5bWVudC52MS5DaGFyZ2VTdGF0dXMSEAoIdmVyaWZpZWQYBCABKAgSDgoGcmVhc29uGAUgASgJEhMKC2NhbGxiYWNrX2lkGAYgASgJIscDCghDYWxsYmFjaxITCgtjYWxsYmFja19pZBgBIAEoCRIPCgdnYXRld2F5GAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSLAoFc3RhdGUYBCABKA4yHS5odWIucGF5bWVudC52MS5DYWxsYmFja1N0YXRlEjkKBmZpZWxkcxgFIAMoCzIkLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrLkZpZWxkc0VudHJ5QgOAAQESEAoIYXR0ZW1wdHMYBiABKAUSDgoGcmVhc29uGAcgASgJEi8KC3JlY2VpdmVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtmaW5pc2hlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmVwbGF5ZWRfYXQYCiADKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKDnNlc3Npb25fc3RhdHVzGAsgASgOMhwuaHViLnBheW1lbnQudjEuQ2hhcmdlU3RhdHVzGi0KC0ZpZWxkc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiYQoNQ2FsbGJhY2tDb3VudBIsCgVzdGF0ZRgBIAEoDjIdLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrU3RhdGUSDAoEa2VwdBgCIAEoAxIUCgxvbmx5X2NvdW50ZWQYAyABKAMimgEKDFZlcmlmaWNhdGlvbhIRCglvcGVyYXRpb24YASABKAkSDwoHb3V0Y29tZRgCIAEoCRIOCgZkZXRhaWwYAyABKAkSLAoIYXNrZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2R1cmF0aW9uX21zGAUgASgFEhMKC2NhbGxiYWNrX2lkGAYgASgJIrADCghVc2FnZUxvZxIUCgx1c2FnZV9sb2dfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIMCgRzbG90GAMgASgJEg8KB2dhdGV3YXkYBCABKAkSHgoWZ2F0ZXdheV90cmFuc2FjdGlvbl9pZBgFIAEoCRIlCgZhbW91bnQYBiABKAsyFS5odWIucGF5bWVudC52MS5Nb25leRIlCgRmZWVzGAcgAygLMhcuaHViLnBheW1lbnQudjEuRmVlTGluZRIoCglmZWVfdG90YWwYCCABKAsyFS5odWIucGF5bWVudC52MS5Nb25leRIXCg9vcmRlcl9yZWZlcmVuY2UYCSABKAkSLgoKc2V0dGxlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmV2ZXJzZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBGtpbmQYDCABKA4yHC5odWIucGF5bWVudC52MS5Vc2FnZUxvZ0tpbmQSHQoVcmV2ZXJzZXNfdXNhZ2VfbG9nX2lkGA0gASgJItcCChBEdXBsaWNhdGVQYXltZW50EhwKFGR1cGxpY2F0ZV9wYXltZW50X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDAoEc2xvdBgDIAEoCRIPCgdnYXRld2F5GAQgASgJEh4KFmdhdGV3YXlfdHJhbnNhY3Rpb25faWQYBSABKAkSGwoTYmFua190cmFuc2FjdGlvbl9pZBgGIAEoCRIbChNwcm92aWRlcl9wYXltZW50X2lkGAcgASgJEiUKBmFtb3VudBgIIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5EiwKCGZvdW5kX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXNvbHZlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcmVzb2x1dGlvbhgLIAEoCSJUCgdGZWVMaW5lEgwKBHJ1bGUYASABKAkSFAoMcnVsZV92ZXJzaW9uGAIgASgFEiUKBmFtb3VudBgDIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5IscDCgdGZWVSdWxlEhMKC2ZlZV9ydWxlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoBRIPCgdnYXRld2F5GAQgASgJEhIKBHNsb3QYBSABKAlCBJC1GAUSEAoIY3VycmVuY3kYBiABKAkSFAoMYmFzaXNfcG9pbnRzGAcgASgFEhkKEWZpeGVkX21pbm9yX3VuaXRzGAggASgDEhwKD21pbl9taW5vcl91bml0cxgJIAEoA0gAiAEBEhwKD21heF9taW5vcl91bml0cxgKIAEoA0gBiAEBEi4KCnZhbGlkX2Zyb20YCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCHZhbGlkX3RvGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaChJzbG90c19tYXlfb3ZlcnJpZGUYDSABKAgSFQoNYWRkZWRfYnlfc2xvdBgOIAEoCBIrCgVzdGF0ZRgPIAEoDjIcLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGVTdGF0ZUISChBfbWluX21pbm9yX3VuaXRzQhIKEF9tYXhfbWlub3JfdW5pdHMi8wIKBFNsb3QSDwoHc2xvdF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEg8KB2dhdGV3YXkYAyABKAkSNAoLZW52aXJvbm1lbnQYBCABKA4yHy5odWIucGF5bWVudC52MS5TbG90RW52aXJvbm1lbnQSEAoIYmFzZV91cmwYBSABKAkSMgoHb3B0aW9ucxgGIAMoCzIhLmh1Yi5wYXltZW50LnYxLlNsb3QuT3B0aW9uc0VudHJ5Ei4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJvdGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2Rpc2FibGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBouCgxPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASqaAQoMQ2hhcmdlU3RhdHVzEh0KGUNIQVJHRV9TVEFUVVNfVU5TUEVDSUZJRUQQABIZChVDSEFSR0VfU1RBVFVTX1BFTkRJTkcQARIZChVDSEFSR0VfU1RBVFVTX1NVQ0NFU1MQAhIYChRDSEFSR0VfU1RBVFVTX0ZBSUxFRBADEhsKF0NIQVJHRV9TVEFUVVNfQ0FOQ0VMTEVEEAQq2QEKDUNhbGxiYWNrU3RhdGUSHgoaQ0FMTEJBQ0tfU1RBVEVfVU5TUEVDSUZJRUQQABIbChdDQUxMQkFDS19TVEFURV9SRUNFSVZFRBABEhoKFkNBTExCQUNLX1NUQVRFX1NFVFRMRUQQAhIaChZDQUxMQkFDS19TVEFURV9JR05PUkVEEAMSHQoZQ0FMTEJBQ0tfU1RBVEVfVU5SRVNPTFZFRBAEEhsKF0NBTExCQUNLX1NUQVRFX01JU01BVENIEAUSFwoTQ0FMTEJBQ0tfU1RBVEVfREVBRBAGKqQBCgxVc2FnZUxvZ0tpbmQSHgoaVVNBR0VfTE9HX0tJTkRfVU5TUEVDSUZJRUQQABIaChZVU0FHRV9MT0dfS0lORF9QQVlNRU5UEAESGwoXVVNBR0VfTE9HX0tJTkRfUkVWRVJTQUwQAhIZChVVU0FHRV9MT0dfS0lORF9SRUZVTkQQAxIgChxVU0FHRV9MT0dfS0lORF9MQVRFUl9QQVlNRU5UEAQqoAEKDEZlZVJ1bGVTdGF0ZRIeChpGRUVfUlVMRV9TVEFURV9VTlNQRUNJRklFRBAAEhoKFkZFRV9SVUxFX1NUQVRFX1BMQU5ORUQQARIbChdGRUVfUlVMRV9TVEFURV9JTl9GT1JDRRACEh0KGUZFRV9SVUxFX1NUQVRFX09WRVJSSURERU4QAxIYChRGRUVfUlVMRV9TVEFURV9FTkRFRBAEKnIKD1Nsb3RFbnZpcm9ubWVudBIgChxTTE9UX0VOVklST05NRU5UX1VOU1BFQ0lGSUVEEAASHAoYU0xPVF9FTlZJUk9OTUVOVF9TQU5EQk9YEAESHwobU0xPVF9FTlZJUk9OTUVOVF9QUk9EVUNUSU9OEAJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_validate_v1_rules]);
+  fileDesc("ChxodWIvcGF5bWVudC92MS9wYXltZW50LnByb3RvEg5odWIucGF5bWVudC52MSIuCgVNb25leRITCgttaW5vcl91bml0cxgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCSL0AQoIQ3VzdG9tZXISHAoEbmFtZRgBIAEoCUIOukgLcgnIs66xAgEYyAESIwoFZW1haWwYAiABKAlCFLpIEXIPyLOusQIBkLSusQIBGMgBEiMKBXBob25lGAMgASgJQhS6SBFyD8izrrECAYi0rrECARjIARIfCgdhZGRyZXNzGAQgASgJQg66SAtyCcizrrECARjIARIcCgRjaXR5GAUgASgJQg66SAtyCcizrrECARjIARIgCghwb3N0Y29kZRgGIAEoCUIOukgLcgnIs66xAgEYyAESHwoHY291bnRyeRgHIAEoCUIOukgLcgnIs66xAgEYyAEizQYKDUNoYXJnZVNlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIMCgRzbG90GAIgASgJEg8KB2dhdGV3YXkYAyABKAkSLAoGc3RhdHVzGAQgASgOMhwuaHViLnBheW1lbnQudjEuQ2hhcmdlU3RhdHVzEiUKBmFtb3VudBgFIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5EhcKD29yZGVyX3JlZmVyZW5jZRgGIAEoCRIvCghjdXN0b21lchgHIAEoCzIYLmh1Yi5wYXltZW50LnYxLkN1c3RvbWVyQgOAAQESQgoIbWV0YWRhdGEYCCADKAsyKy5odWIucGF5bWVudC52MS5DaGFyZ2VTZXNzaW9uLk1ldGFkYXRhRW50cnlCA4ABARIfChdtZXJjaGFudF90cmFuc2FjdGlvbl9pZBgJIAEoCRIbChNwcm92aWRlcl9wYXltZW50X2lkGAogASgJEhQKDGNoZWNrb3V0X3VybBgLIAEoCRIeChZnYXRld2F5X3RyYW5zYWN0aW9uX2lkGAwgASgJEhUKDXN0YXR1c19yZWFzb24YDSABKAkSLgoKY3JlYXRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNQoRc3RhdHVzX2NoYW5nZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD3N0YXR1c192ZXJpZmllZBgQIAEoCBIXCgpyaXNrX2xldmVsGBEgASgFSACIAQESEgoKcmlza190aXRsZRgSIAEoCRIrCgdoZWxkX2F0GBMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZWxlYXNlZF9hdBgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoIcHVyY2hhc2UYFSABKAsyGC5odWIucGF5bWVudC52MS5QdXJjaGFzZRISCgpyZXR1cm5fdXJsGBYgASgJEhAKCGxhbmd1YWdlGBcgASgJGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUINCgtfcmlza19sZXZlbCJ9CghQdXJjaGFzZRINCgVvZmZlchgBIAEoCRIQCghvZmZlcl9pZBgCIAEoCRIVCg1vZmZlcl92ZXJzaW9uGAMgASgFEhAKCHF1YW50aXR5GAQgASgFEhMKC2N1c3RvbWVyX2lkGAUgASgJEhIKCmxpY2Vuc2VfaWQYBiABKAkiwwEKDFN0YXR1c0NoYW5nZRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoEZnJvbRgCIAEoDjIcLmh1Yi5wYXltZW50LnYxLkNoYXJnZVN0YXR1cxIoCgJ0bxgDIAEoDjIcLmh1Yi5wYXltZW50LnYxLkNoYXJnZVN0YXR1cxIQCgh2ZXJpZmllZBgEIAEoCBIOCgZyZWFzb24YBSABKAkSEwoLY2FsbGJhY2tfaWQYBiABKAkixwMKCENhbGxiYWNrEhMKC2NhbGxiYWNrX2lkGAEgASgJEg8KB2dhdGV3YXkYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIsCgVzdGF0ZRgEIAEoDjIdLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrU3RhdGUSOQoGZmllbGRzGAUgAygLMiQuaHViLnBheW1lbnQudjEuQ2FsbGJhY2suRmllbGRzRW50cnlCA4ABARIQCghhdHRlbXB0cxgGIAEoBRIOCgZyZWFzb24YByABKAkSLwoLcmVjZWl2ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXBsYXllZF9hdBgKIAMoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoOc2Vzc2lvbl9zdGF0dXMYCyABKA4yHC5odWIucGF5bWVudC52MS5DaGFyZ2VTdGF0dXMaLQoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJhCg1DYWxsYmFja0NvdW50EiwKBXN0YXRlGAEgASgOMh0uaHViLnBheW1lbnQudjEuQ2FsbGJhY2tTdGF0ZRIMCgRrZXB0GAIgASgDEhQKDG9ubHlfY291bnRlZBgDIAEoAyKaAQoMVmVyaWZpY2F0aW9uEhEKCW9wZXJhdGlvbhgBIAEoCRIPCgdvdXRjb21lGAIgASgJEg4KBmRldGFpbBgDIAEoCRIsCghhc2tlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLZHVyYXRpb25fbXMYBSABKAUSEwoLY2FsbGJhY2tfaWQYBiABKAkisAMKCFVzYWdlTG9nEhQKDHVzYWdlX2xvZ19pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEgwKBHNsb3QYAyABKAkSDwoHZ2F0ZXdheRgEIAEoCRIeChZnYXRld2F5X3RyYW5zYWN0aW9uX2lkGAUgASgJEiUKBmFtb3VudBgGIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5EiUKBGZlZXMYByADKAsyFy5odWIucGF5bWVudC52MS5GZWVMaW5lEigKCWZlZV90b3RhbBgIIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5EhcKD29yZGVyX3JlZmVyZW5jZRgJIAEoCRIuCgpzZXR0bGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXZlcnNlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoEa2luZBgMIAEoDjIcLmh1Yi5wYXltZW50LnYxLlVzYWdlTG9nS2luZBIdChVyZXZlcnNlc191c2FnZV9sb2dfaWQYDSABKAki1wIKEER1cGxpY2F0ZVBheW1lbnQSHAoUZHVwbGljYXRlX3BheW1lbnRfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIMCgRzbG90GAMgASgJEg8KB2dhdGV3YXkYBCABKAkSHgoWZ2F0ZXdheV90cmFuc2FjdGlvbl9pZBgFIAEoCRIbChNiYW5rX3RyYW5zYWN0aW9uX2lkGAYgASgJEhsKE3Byb3ZpZGVyX3BheW1lbnRfaWQYByABKAkSJQoGYW1vdW50GAggASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXkSLAoIZm91bmRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3Jlc29sdmVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpyZXNvbHV0aW9uGAsgASgJIlQKB0ZlZUxpbmUSDAoEcnVsZRgBIAEoCRIUCgxydWxlX3ZlcnNpb24YAiABKAUSJQoGYW1vdW50GAMgASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXkixwMKB0ZlZVJ1bGUSEwoLZmVlX3J1bGVfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgFEg8KB2dhdGV3YXkYBCABKAkSEgoEc2xvdBgFIAEoCUIEkLUYBRIQCghjdXJyZW5jeRgGIAEoCRIUCgxiYXNpc19wb2ludHMYByABKAUSGQoRZml4ZWRfbWlub3JfdW5pdHMYCCABKAMSHAoPbWluX21pbm9yX3VuaXRzGAkgASgDSACIAQESHAoPbWF4X21pbm9yX3VuaXRzGAogASgDSAGIAQESLgoKdmFsaWRfZnJvbRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIdmFsaWRfdG8YDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKEnNsb3RzX21heV9vdmVycmlkZRgNIAEoCBIVCg1hZGRlZF9ieV9zbG90GA4gASgIEisKBXN0YXRlGA8gASgOMhwuaHViLnBheW1lbnQudjEuRmVlUnVsZVN0YXRlQhIKEF9taW5fbWlub3JfdW5pdHNCEgoQX21heF9taW5vcl91bml0cyKLAwoEU2xvdBIPCgdzbG90X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHZ2F0ZXdheRgDIAEoCRI0CgtlbnZpcm9ubWVudBgEIAEoDjIfLmh1Yi5wYXltZW50LnYxLlNsb3RFbnZpcm9ubWVudBIQCghiYXNlX3VybBgFIAEoCRIyCgdvcHRpb25zGAYgAygLMiEuaHViLnBheW1lbnQudjEuU2xvdC5PcHRpb25zRW50cnkSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcm90YXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGlzYWJsZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhYKDnJldHVybl9vcmlnaW5zGAogAygJGi4KDE9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBKpoBCgxDaGFyZ2VTdGF0dXMSHQoZQ0hBUkdFX1NUQVRVU19VTlNQRUNJRklFRBAAEhkKFUNIQVJHRV9TVEFUVVNfUEVORElORxABEhkKFUNIQVJHRV9TVEFUVVNfU1VDQ0VTUxACEhgKFENIQVJHRV9TVEFUVVNfRkFJTEVEEAMSGwoXQ0hBUkdFX1NUQVRVU19DQU5DRUxMRUQQBCrZAQoNQ2FsbGJhY2tTdGF0ZRIeChpDQUxMQkFDS19TVEFURV9VTlNQRUNJRklFRBAAEhsKF0NBTExCQUNLX1NUQVRFX1JFQ0VJVkVEEAESGgoWQ0FMTEJBQ0tfU1RBVEVfU0VUVExFRBACEhoKFkNBTExCQUNLX1NUQVRFX0lHTk9SRUQQAxIdChlDQUxMQkFDS19TVEFURV9VTlJFU09MVkVEEAQSGwoXQ0FMTEJBQ0tfU1RBVEVfTUlTTUFUQ0gQBRIXChNDQUxMQkFDS19TVEFURV9ERUFEEAYqpAEKDFVzYWdlTG9nS2luZBIeChpVU0FHRV9MT0dfS0lORF9VTlNQRUNJRklFRBAAEhoKFlVTQUdFX0xPR19LSU5EX1BBWU1FTlQQARIbChdVU0FHRV9MT0dfS0lORF9SRVZFUlNBTBACEhkKFVVTQUdFX0xPR19LSU5EX1JFRlVORBADEiAKHFVTQUdFX0xPR19LSU5EX0xBVEVSX1BBWU1FTlQQBCqgAQoMRmVlUnVsZVN0YXRlEh4KGkZFRV9SVUxFX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWRkVFX1JVTEVfU1RBVEVfUExBTk5FRBABEhsKF0ZFRV9SVUxFX1NUQVRFX0lOX0ZPUkNFEAISHQoZRkVFX1JVTEVfU1RBVEVfT1ZFUlJJRERFThADEhgKFEZFRV9SVUxFX1NUQVRFX0VOREVEEAQqcgoPU2xvdEVudmlyb25tZW50EiAKHFNMT1RfRU5WSVJPTk1FTlRfVU5TUEVDSUZJRUQQABIcChhTTE9UX0VOVklST05NRU5UX1NBTkRCT1gQARIfChtTTE9UX0VOVklST05NRU5UX1BST0RVQ1RJT04QAmIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_validate_v1_rules]);
 
 /**
  * An exact amount of money.
@@ -258,6 +258,27 @@ export type ChargeSession = Message<"hub.payment.v1.ChargeSession"> & {
    * @generated from field: google.protobuf.Timestamp released_at = 20;
    */
   releasedAt?: Timestamp | undefined;
+
+  /**
+   * What the session sells; unset for a session without an offer.
+   *
+   * @generated from field: hub.payment.v1.Purchase purchase = 21;
+   */
+  purchase?: Purchase | undefined;
+
+  /**
+   * Where the customer's browser returns to; empty if the session has no such address.
+   *
+   * @generated from field: string return_url = 22;
+   */
+  returnUrl: string;
+
+  /**
+   * Language of the customer's mails, as a BCP 47 tag; empty for the default.
+   *
+   * @generated from field: string language = 23;
+   */
+  language: string;
 };
 
 /**
@@ -266,6 +287,62 @@ export type ChargeSession = Message<"hub.payment.v1.ChargeSession"> & {
  */
 export const ChargeSessionSchema: GenMessage<ChargeSession> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment, 2);
+
+/**
+ * What a charge session sells. The order that the payment makes has more.
+ *
+ * @generated from message hub.payment.v1.Purchase
+ */
+export type Purchase = Message<"hub.payment.v1.Purchase"> & {
+  /**
+   * The offer, as `app/slug`.
+   *
+   * @generated from field: string offer = 1;
+   */
+  offer: string;
+
+  /**
+   * Identifier of the offer.
+   *
+   * @generated from field: string offer_id = 2;
+   */
+  offerId: string;
+
+  /**
+   * Version of the offer.
+   *
+   * @generated from field: int32 offer_version = 3;
+   */
+  offerVersion: number;
+
+  /**
+   * How many units.
+   *
+   * @generated from field: int32 quantity = 4;
+   */
+  quantity: number;
+
+  /**
+   * The customer; empty if the request named none.
+   *
+   * @generated from field: string customer_id = 5;
+   */
+  customerId: string;
+
+  /**
+   * The license to renew or to add seats to; empty for new licenses.
+   *
+   * @generated from field: string license_id = 6;
+   */
+  licenseId: string;
+};
+
+/**
+ * Describes the message hub.payment.v1.Purchase.
+ * Use `create(PurchaseSchema)` to create a new message.
+ */
+export const PurchaseSchema: GenMessage<Purchase> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment, 3);
 
 /**
  * A change of a session's status, of its `verified` flag or of its reason.
@@ -321,7 +398,7 @@ export type StatusChange = Message<"hub.payment.v1.StatusChange"> & {
  * Use `create(StatusChangeSchema)` to create a new message.
  */
 export const StatusChangeSchema: GenMessage<StatusChange> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 3);
+  messageDesc(file_hub_payment_v1_payment, 4);
 
 /**
  * One callback of a provider, as the journal has it.
@@ -414,7 +491,7 @@ export type Callback = Message<"hub.payment.v1.Callback"> & {
  * Use `create(CallbackSchema)` to create a new message.
  */
 export const CallbackSchema: GenMessage<Callback> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 4);
+  messageDesc(file_hub_payment_v1_payment, 5);
 
 /**
  * Number of callbacks of a session in one state.
@@ -449,7 +526,7 @@ export type CallbackCount = Message<"hub.payment.v1.CallbackCount"> & {
  * Use `create(CallbackCountSchema)` to create a new message.
  */
 export const CallbackCountSchema: GenMessage<CallbackCount> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 5);
+  messageDesc(file_hub_payment_v1_payment, 6);
 
 /**
  * One request to a provider and its answer.
@@ -505,7 +582,7 @@ export type Verification = Message<"hub.payment.v1.Verification"> & {
  * Use `create(VerificationSchema)` to create a new message.
  */
 export const VerificationSchema: GenMessage<Verification> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 6);
+  messageDesc(file_hub_payment_v1_payment, 7);
 
 /**
  * An entry of the usage log. Entries are only added, so the sum of their amounts is the net of payments and
@@ -615,7 +692,7 @@ export type UsageLog = Message<"hub.payment.v1.UsageLog"> & {
  * Use `create(UsageLogSchema)` to create a new message.
  */
 export const UsageLogSchema: GenMessage<UsageLog> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 7);
+  messageDesc(file_hub_payment_v1_payment, 8);
 
 /**
  * A second payment of a session that is paid already: the customer paid twice. The usage log does not contain
@@ -707,7 +784,7 @@ export type DuplicatePayment = Message<"hub.payment.v1.DuplicatePayment"> & {
  * Use `create(DuplicatePaymentSchema)` to create a new message.
  */
 export const DuplicatePaymentSchema: GenMessage<DuplicatePayment> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 8);
+  messageDesc(file_hub_payment_v1_payment, 9);
 
 /**
  * The fee that one rule charged for a payment.
@@ -742,7 +819,7 @@ export type FeeLine = Message<"hub.payment.v1.FeeLine"> & {
  * Use `create(FeeLineSchema)` to create a new message.
  */
 export const FeeLineSchema: GenMessage<FeeLine> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 9);
+  messageDesc(file_hub_payment_v1_payment, 10);
 
 /**
  * How a fee is computed. Each change creates a new version. Settled payments keep the version that charged
@@ -868,7 +945,7 @@ export type FeeRule = Message<"hub.payment.v1.FeeRule"> & {
  * Use `create(FeeRuleSchema)` to create a new message.
  */
 export const FeeRuleSchema: GenMessage<FeeRule> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 10);
+  messageDesc(file_hub_payment_v1_payment, 11);
 
 /**
  * An account at a payment provider. Its credentials are encrypted and never shown.
@@ -939,6 +1016,13 @@ export type Slot = Message<"hub.payment.v1.Slot"> & {
    * @generated from field: google.protobuf.Timestamp disabled_at = 9;
    */
   disabledAt?: Timestamp | undefined;
+
+  /**
+   * The origins of shops to which customers may return, such as "https://shop.example.com".
+   *
+   * @generated from field: repeated string return_origins = 10;
+   */
+  returnOrigins: string[];
 };
 
 /**
@@ -946,7 +1030,7 @@ export type Slot = Message<"hub.payment.v1.Slot"> & {
  * Use `create(SlotSchema)` to create a new message.
  */
 export const SlotSchema: GenMessage<Slot> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment, 11);
+  messageDesc(file_hub_payment_v1_payment, 12);
 
 /**
  * Status of a charge session.

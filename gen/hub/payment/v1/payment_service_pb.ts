@@ -8,6 +8,8 @@ import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/vali
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_hub_access_v1_access } from "../../access/v1/access_pb.ts";
+import type { Order } from "../../order/v1/order_pb.ts";
+import { file_hub_order_v1_order } from "../../order/v1/order_pb.ts";
 import type { Callback, CallbackCount, ChargeSession, ChargeStatus, Customer, DuplicatePayment, Money, StatusChange, UsageLog, Verification } from "./payment_pb.ts";
 import { file_hub_payment_v1_payment } from "./payment_pb.ts";
 import { file_hub_validate_v1_rules } from "../../validate/v1/rules_pb.ts";
@@ -17,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hub/payment/v1/payment_service.proto.
  */
 export const file_hub_payment_v1_payment_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRodWIvcGF5bWVudC92MS9wYXltZW50X3NlcnZpY2UucHJvdG8SDmh1Yi5wYXltZW50LnYxIq0DChpDcmVhdGVDaGFyZ2VTZXNzaW9uUmVxdWVzdBIdCgRzbG90GAEgASgJQg+6SAhyBtizrrECAZC1GAUSLQoGYW1vdW50GAIgASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXlCBrpIA8gBARInCg9vcmRlcl9yZWZlcmVuY2UYAyABKAlCDrpIC3IJyLOusQIBGIABEi8KCGN1c3RvbWVyGAQgASgLMhguaHViLnBheW1lbnQudjEuQ3VzdG9tZXJCA4ABARJyCghtZXRhZGF0YRgFIAMoCzI4Lmh1Yi5wYXltZW50LnYxLkNyZWF0ZUNoYXJnZVNlc3Npb25SZXF1ZXN0Lk1ldGFkYXRhRW50cnlCJoABAbpIIJoBHRAgIgxyCsizrrECARABGEAqC3IJyLOusQIBGPQDEi4KD2lkZW1wb3RlbmN5X2tleRgGIAEoCUIQukgNcgvIs66xAgEQARiAAUgAiAEBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUISChBfaWRlbXBvdGVuY3lfa2V5Ik0KG0NyZWF0ZUNoYXJnZVNlc3Npb25SZXNwb25zZRIuCgdzZXNzaW9uGAEgASgLMh0uaHViLnBheW1lbnQudjEuQ2hhcmdlU2Vzc2lvbiI6ChdHZXRDaGFyZ2VTZXNzaW9uUmVxdWVzdBIfCgpzZXNzaW9uX2lkGAEgASgJQgu6SARyAhABkLUYBiJKChhHZXRDaGFyZ2VTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLmh1Yi5wYXltZW50LnYxLkNoYXJnZVNlc3Npb24i5wIKGUxpc3RDaGFyZ2VTZXNzaW9uc1JlcXVlc3QSIgoEc2xvdBgBIAEoCUIPukgIcgbYs66xAgGQtRgFSACIAQESNgoGc3RhdHVzGAIgASgOMhwuaHViLnBheW1lbnQudjEuQ2hhcmdlU3RhdHVzQgi6SAWCAQIQARIuCg9vcmRlcl9yZWZlcmVuY2UYAyABKAlCELpIDXILyLOusQIBEAEYgAFIAYgBARIwCgxjcmVhdGVkX2Zyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KCXBhZ2Vfc2l6ZRgGIAEoBUIKukgHGgUY6AcoABISCgpwYWdlX3Rva2VuGAcgASgJEgwKBGhlbGQYCCABKAhCBwoFX3Nsb3RCEgoQX29yZGVyX3JlZmVyZW5jZSJmChpMaXN0Q2hhcmdlU2Vzc2lvbnNSZXNwb25zZRIvCghzZXNzaW9ucxgBIAMoCzIdLmh1Yi5wYXltZW50LnYxLkNoYXJnZVNlc3Npb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjwKGVdhdGNoQ2hhcmdlU2Vzc2lvblJlcXVlc3QSHwoKc2Vzc2lvbl9pZBgBIAEoCUILukgEcgIQAZC1GAYiTAoaV2F0Y2hDaGFyZ2VTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLmh1Yi5wYXltZW50LnYxLkNoYXJnZVNlc3Npb24iPgobUmVjaGVja0NoYXJnZVNlc3Npb25SZXF1ZXN0Eh8KCnNlc3Npb25faWQYASABKAlCC7pIBHICEAGQtRgGIoIBChxSZWNoZWNrQ2hhcmdlU2Vzc2lvblJlc3BvbnNlEi4KB3Nlc3Npb24YASABKAsyHS5odWIucGF5bWVudC52MS5DaGFyZ2VTZXNzaW9uEjIKDHZlcmlmaWNhdGlvbhgCIAEoCzIcLmh1Yi5wYXltZW50LnYxLlZlcmlmaWNhdGlvbiI+ChtJbnNwZWN0Q2hhcmdlU2Vzc2lvblJlcXVlc3QSHwoKc2Vzc2lvbl9pZBgBIAEoCUILukgEcgIQAZC1GAYiiAQKHEluc3BlY3RDaGFyZ2VTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLmh1Yi5wYXltZW50LnYxLkNoYXJnZVNlc3Npb24SKwoJY2FsbGJhY2tzGAIgAygLMhguaHViLnBheW1lbnQudjEuQ2FsbGJhY2sSMwoNdmVyaWZpY2F0aW9ucxgDIAMoCzIcLmh1Yi5wYXltZW50LnYxLlZlcmlmaWNhdGlvbhIrCgl1c2FnZV9sb2cYBCABKAsyGC5odWIucGF5bWVudC52MS5Vc2FnZUxvZxI0Cg5zdGF0dXNfY2hhbmdlcxgFIAMoCzIcLmh1Yi5wYXltZW50LnYxLlN0YXR1c0NoYW5nZRIsCgp1c2FnZV9sb2dzGAYgAygLMhguaHViLnBheW1lbnQudjEuVXNhZ2VMb2cSPAoSZHVwbGljYXRlX3BheW1lbnRzGAcgAygLMiAuaHViLnBheW1lbnQudjEuRHVwbGljYXRlUGF5bWVudBI2Cg9jYWxsYmFja19jb3VudHMYCCADKAsyHS5odWIucGF5bWVudC52MS5DYWxsYmFja0NvdW50EhYKDm1vcmVfY2FsbGJhY2tzGAkgASgIEhoKEm1vcmVfdmVyaWZpY2F0aW9ucxgKIAEoCBIbChNtb3JlX3N0YXR1c19jaGFuZ2VzGAsgASgIIm4KGExpc3RWZXJpZmljYXRpb25zUmVxdWVzdBIfCgpzZXNzaW9uX2lkGAEgASgJQgu6SARyAhABkLUYBhIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASEgoKcGFnZV90b2tlbhgDIAEoCSJpChlMaXN0VmVyaWZpY2F0aW9uc1Jlc3BvbnNlEjMKDXZlcmlmaWNhdGlvbnMYASADKAsyHC5odWIucGF5bWVudC52MS5WZXJpZmljYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIm4KGExpc3RTdGF0dXNDaGFuZ2VzUmVxdWVzdBIfCgpzZXNzaW9uX2lkGAEgASgJQgu6SARyAhABkLUYBhIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASEgoKcGFnZV90b2tlbhgDIAEoCSJqChlMaXN0U3RhdHVzQ2hhbmdlc1Jlc3BvbnNlEjQKDnN0YXR1c19jaGFuZ2VzGAEgAygLMhwuaHViLnBheW1lbnQudjEuU3RhdHVzQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTLTBwoOUGF5bWVudFNlcnZpY2USeAoTQ3JlYXRlQ2hhcmdlU2Vzc2lvbhIqLmh1Yi5wYXltZW50LnYxLkNyZWF0ZUNoYXJnZVNlc3Npb25SZXF1ZXN0GisuaHViLnBheW1lbnQudjEuQ3JlYXRlQ2hhcmdlU2Vzc2lvblJlc3BvbnNlIgiKtRgEEgICAxJwChBHZXRDaGFyZ2VTZXNzaW9uEicuaHViLnBheW1lbnQudjEuR2V0Q2hhcmdlU2Vzc2lvblJlcXVlc3QaKC5odWIucGF5bWVudC52MS5HZXRDaGFyZ2VTZXNzaW9uUmVzcG9uc2UiCYq1GAUSAwIDBBJ2ChJMaXN0Q2hhcmdlU2Vzc2lvbnMSKS5odWIucGF5bWVudC52MS5MaXN0Q2hhcmdlU2Vzc2lvbnNSZXF1ZXN0GiouaHViLnBheW1lbnQudjEuTGlzdENoYXJnZVNlc3Npb25zUmVzcG9uc2UiCYq1GAUSAwIDBBJ4ChJXYXRjaENoYXJnZVNlc3Npb24SKS5odWIucGF5bWVudC52MS5XYXRjaENoYXJnZVNlc3Npb25SZXF1ZXN0GiouaHViLnBheW1lbnQudjEuV2F0Y2hDaGFyZ2VTZXNzaW9uUmVzcG9uc2UiCYq1GAUSAwIDBDABEnsKFFJlY2hlY2tDaGFyZ2VTZXNzaW9uEisuaHViLnBheW1lbnQudjEuUmVjaGVja0NoYXJnZVNlc3Npb25SZXF1ZXN0GiwuaHViLnBheW1lbnQudjEuUmVjaGVja0NoYXJnZVNlc3Npb25SZXNwb25zZSIIirUYBBICAgMSfAoUSW5zcGVjdENoYXJnZVNlc3Npb24SKy5odWIucGF5bWVudC52MS5JbnNwZWN0Q2hhcmdlU2Vzc2lvblJlcXVlc3QaLC5odWIucGF5bWVudC52MS5JbnNwZWN0Q2hhcmdlU2Vzc2lvblJlc3BvbnNlIgmKtRgFEgMCAwQScwoRTGlzdFZlcmlmaWNhdGlvbnMSKC5odWIucGF5bWVudC52MS5MaXN0VmVyaWZpY2F0aW9uc1JlcXVlc3QaKS5odWIucGF5bWVudC52MS5MaXN0VmVyaWZpY2F0aW9uc1Jlc3BvbnNlIgmKtRgFEgMCAwQScwoRTGlzdFN0YXR1c0NoYW5nZXMSKC5odWIucGF5bWVudC52MS5MaXN0U3RhdHVzQ2hhbmdlc1JlcXVlc3QaKS5odWIucGF5bWVudC52MS5MaXN0U3RhdHVzQ2hhbmdlc1Jlc3BvbnNlIgmKtRgFEgMCAwRiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
+  fileDesc("CiRodWIvcGF5bWVudC92MS9wYXltZW50X3NlcnZpY2UucHJvdG8SDmh1Yi5wYXltZW50LnYxIqcFChpDcmVhdGVDaGFyZ2VTZXNzaW9uUmVxdWVzdBIdCgRzbG90GAEgASgJQg+6SAhyBtizrrECAZC1GAUSJQoGYW1vdW50GAIgASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXkSJwoPb3JkZXJfcmVmZXJlbmNlGAMgASgJQg66SAtyCcizrrECARiAARIvCghjdXN0b21lchgEIAEoCzIYLmh1Yi5wYXltZW50LnYxLkN1c3RvbWVyQgOAAQEScgoIbWV0YWRhdGEYBSADKAsyOC5odWIucGF5bWVudC52MS5DcmVhdGVDaGFyZ2VTZXNzaW9uUmVxdWVzdC5NZXRhZGF0YUVudHJ5QiaAAQG6SCCaAR0QICIMcgrIs66xAgEQARhAKgtyCcizrrECARj0AxIuCg9pZGVtcG90ZW5jeV9rZXkYBiABKAlCELpIDXILyLOusQIBEAEYgAFIAIgBARIhCgVvZmZlchgHIAEoCUINukgGcgQQARh/kLUYC0gBiAEBEhsKCHF1YW50aXR5GAggASgFQgm6SAYaBBhkKAASGQoIY3VycmVuY3kYCSABKAlCB7pIBHICGAMSHgoLY3VzdG9tZXJfaWQYCiABKAlCBJC1GApIAogBARIdCgpsaWNlbnNlX2lkGAsgASgJQgSQtRgCSAOIAQESIgoKcmV0dXJuX3VybBgMIAEoCUIOukgLcgnIs66xAgEY9AMSGQoIbGFuZ3VhZ2UYDSABKAlCB7pIBHICGCMaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhIKEF9pZGVtcG90ZW5jeV9rZXlCCAoGX29mZmVyQg4KDF9jdXN0b21lcl9pZEINCgtfbGljZW5zZV9pZCJnChtDcmVhdGVDaGFyZ2VTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLmh1Yi5wYXltZW50LnYxLkNoYXJnZVNlc3Npb24SGAoLY2xhaW1fdG9rZW4YAiABKAlCA4ABASI6ChdHZXRDaGFyZ2VTZXNzaW9uUmVxdWVzdBIfCgpzZXNzaW9uX2lkGAEgASgJQgu6SARyAhABkLUYBiJKChhHZXRDaGFyZ2VTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLmh1Yi5wYXltZW50LnYxLkNoYXJnZVNlc3Npb24i5wIKGUxpc3RDaGFyZ2VTZXNzaW9uc1JlcXVlc3QSIgoEc2xvdBgBIAEoCUIPukgIcgbYs66xAgGQtRgFSACIAQESNgoGc3RhdHVzGAIgASgOMhwuaHViLnBheW1lbnQudjEuQ2hhcmdlU3RhdHVzQgi6SAWCAQIQARIuCg9vcmRlcl9yZWZlcmVuY2UYAyABKAlCELpIDXILyLOusQIBEAEYgAFIAYgBARIwCgxjcmVhdGVkX2Zyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KCXBhZ2Vfc2l6ZRgGIAEoBUIKukgHGgUY6AcoABISCgpwYWdlX3Rva2VuGAcgASgJEgwKBGhlbGQYCCABKAhCBwoFX3Nsb3RCEgoQX29yZGVyX3JlZmVyZW5jZSJmChpMaXN0Q2hhcmdlU2Vzc2lvbnNSZXNwb25zZRIvCghzZXNzaW9ucxgBIAMoCzIdLmh1Yi5wYXltZW50LnYxLkNoYXJnZVNlc3Npb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjwKGVdhdGNoQ2hhcmdlU2Vzc2lvblJlcXVlc3QSHwoKc2Vzc2lvbl9pZBgBIAEoCUILukgEcgIQAZC1GAYiTAoaV2F0Y2hDaGFyZ2VTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLmh1Yi5wYXltZW50LnYxLkNoYXJnZVNlc3Npb24iPgobUmVjaGVja0NoYXJnZVNlc3Npb25SZXF1ZXN0Eh8KCnNlc3Npb25faWQYASABKAlCC7pIBHICEAGQtRgGIoIBChxSZWNoZWNrQ2hhcmdlU2Vzc2lvblJlc3BvbnNlEi4KB3Nlc3Npb24YASABKAsyHS5odWIucGF5bWVudC52MS5DaGFyZ2VTZXNzaW9uEjIKDHZlcmlmaWNhdGlvbhgCIAEoCzIcLmh1Yi5wYXltZW50LnYxLlZlcmlmaWNhdGlvbiI+ChtJbnNwZWN0Q2hhcmdlU2Vzc2lvblJlcXVlc3QSHwoKc2Vzc2lvbl9pZBgBIAEoCUILukgEcgIQAZC1GAYirAQKHEluc3BlY3RDaGFyZ2VTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLmh1Yi5wYXltZW50LnYxLkNoYXJnZVNlc3Npb24SKwoJY2FsbGJhY2tzGAIgAygLMhguaHViLnBheW1lbnQudjEuQ2FsbGJhY2sSMwoNdmVyaWZpY2F0aW9ucxgDIAMoCzIcLmh1Yi5wYXltZW50LnYxLlZlcmlmaWNhdGlvbhIrCgl1c2FnZV9sb2cYBCABKAsyGC5odWIucGF5bWVudC52MS5Vc2FnZUxvZxI0Cg5zdGF0dXNfY2hhbmdlcxgFIAMoCzIcLmh1Yi5wYXltZW50LnYxLlN0YXR1c0NoYW5nZRIsCgp1c2FnZV9sb2dzGAYgAygLMhguaHViLnBheW1lbnQudjEuVXNhZ2VMb2cSPAoSZHVwbGljYXRlX3BheW1lbnRzGAcgAygLMiAuaHViLnBheW1lbnQudjEuRHVwbGljYXRlUGF5bWVudBI2Cg9jYWxsYmFja19jb3VudHMYCCADKAsyHS5odWIucGF5bWVudC52MS5DYWxsYmFja0NvdW50EhYKDm1vcmVfY2FsbGJhY2tzGAkgASgIEhoKEm1vcmVfdmVyaWZpY2F0aW9ucxgKIAEoCBIbChNtb3JlX3N0YXR1c19jaGFuZ2VzGAsgASgIEiIKBW9yZGVyGAwgASgLMhMuaHViLm9yZGVyLnYxLk9yZGVyIm4KGExpc3RWZXJpZmljYXRpb25zUmVxdWVzdBIfCgpzZXNzaW9uX2lkGAEgASgJQgu6SARyAhABkLUYBhIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASEgoKcGFnZV90b2tlbhgDIAEoCSJpChlMaXN0VmVyaWZpY2F0aW9uc1Jlc3BvbnNlEjMKDXZlcmlmaWNhdGlvbnMYASADKAsyHC5odWIucGF5bWVudC52MS5WZXJpZmljYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIm4KGExpc3RTdGF0dXNDaGFuZ2VzUmVxdWVzdBIfCgpzZXNzaW9uX2lkGAEgASgJQgu6SARyAhABkLUYBhIdCglwYWdlX3NpemUYAiABKAVCCrpIBxoFGOgHKAASEgoKcGFnZV90b2tlbhgDIAEoCSJqChlMaXN0U3RhdHVzQ2hhbmdlc1Jlc3BvbnNlEjQKDnN0YXR1c19jaGFuZ2VzGAEgAygLMhwuaHViLnBheW1lbnQudjEuU3RhdHVzQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTLTBwoOUGF5bWVudFNlcnZpY2USeAoTQ3JlYXRlQ2hhcmdlU2Vzc2lvbhIqLmh1Yi5wYXltZW50LnYxLkNyZWF0ZUNoYXJnZVNlc3Npb25SZXF1ZXN0GisuaHViLnBheW1lbnQudjEuQ3JlYXRlQ2hhcmdlU2Vzc2lvblJlc3BvbnNlIgiKtRgEEgICAxJwChBHZXRDaGFyZ2VTZXNzaW9uEicuaHViLnBheW1lbnQudjEuR2V0Q2hhcmdlU2Vzc2lvblJlcXVlc3QaKC5odWIucGF5bWVudC52MS5HZXRDaGFyZ2VTZXNzaW9uUmVzcG9uc2UiCYq1GAUSAwIDBBJ2ChJMaXN0Q2hhcmdlU2Vzc2lvbnMSKS5odWIucGF5bWVudC52MS5MaXN0Q2hhcmdlU2Vzc2lvbnNSZXF1ZXN0GiouaHViLnBheW1lbnQudjEuTGlzdENoYXJnZVNlc3Npb25zUmVzcG9uc2UiCYq1GAUSAwIDBBJ4ChJXYXRjaENoYXJnZVNlc3Npb24SKS5odWIucGF5bWVudC52MS5XYXRjaENoYXJnZVNlc3Npb25SZXF1ZXN0GiouaHViLnBheW1lbnQudjEuV2F0Y2hDaGFyZ2VTZXNzaW9uUmVzcG9uc2UiCYq1GAUSAwIDBDABEnsKFFJlY2hlY2tDaGFyZ2VTZXNzaW9uEisuaHViLnBheW1lbnQudjEuUmVjaGVja0NoYXJnZVNlc3Npb25SZXF1ZXN0GiwuaHViLnBheW1lbnQudjEuUmVjaGVja0NoYXJnZVNlc3Npb25SZXNwb25zZSIIirUYBBICAgMSfAoUSW5zcGVjdENoYXJnZVNlc3Npb24SKy5odWIucGF5bWVudC52MS5JbnNwZWN0Q2hhcmdlU2Vzc2lvblJlcXVlc3QaLC5odWIucGF5bWVudC52MS5JbnNwZWN0Q2hhcmdlU2Vzc2lvblJlc3BvbnNlIgmKtRgFEgMCAwQScwoRTGlzdFZlcmlmaWNhdGlvbnMSKC5odWIucGF5bWVudC52MS5MaXN0VmVyaWZpY2F0aW9uc1JlcXVlc3QaKS5odWIucGF5bWVudC52MS5MaXN0VmVyaWZpY2F0aW9uc1Jlc3BvbnNlIgmKtRgFEgMCAwQScwoRTGlzdFN0YXR1c0NoYW5nZXMSKC5odWIucGF5bWVudC52MS5MaXN0U3RhdHVzQ2hhbmdlc1JlcXVlc3QaKS5odWIucGF5bWVudC52MS5MaXN0U3RhdHVzQ2hhbmdlc1Jlc3BvbnNlIgmKtRgFEgMCAwRiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_order_v1_order, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
 
 /**
  * @generated from message hub.payment.v1.CreateChargeSessionRequest
@@ -31,7 +33,8 @@ export type CreateChargeSessionRequest = Message<"hub.payment.v1.CreateChargeSes
   slot: string;
 
   /**
-   * Amount to charge: more than zero, in a currency that the hub knows.
+   * Amount to charge: more than zero, in a currency that the hub knows. With an offer it may be unset; if it is
+   * set, it must be the price times the quantity.
    *
    * @generated from field: hub.payment.v1.Money amount = 2;
    */
@@ -65,6 +68,58 @@ export type CreateChargeSessionRequest = Message<"hub.payment.v1.CreateChargeSes
    * @generated from field: optional string idempotency_key = 6;
    */
   idempotencyKey?: string | undefined;
+
+  /**
+   * The offer to sell, as `app/slug` or by its identifier.
+   *
+   * @generated from field: optional string offer = 7;
+   */
+  offer?: string | undefined;
+
+  /**
+   * How many units of the offer; 0 means 1.
+   *
+   * @generated from field: int32 quantity = 8;
+   */
+  quantity: number;
+
+  /**
+   * ISO 4217 code of one of the offer's prices, in upper case. May be empty if `amount` is set, or if the offer has
+   * one price.
+   *
+   * @generated from field: string currency = 9;
+   */
+  currency: string;
+
+  /**
+   * The customer who owns the new licenses. If it is unset, the name and email address in `customer` find or create one.
+   * Only with an offer.
+   *
+   * @generated from field: optional string customer_id = 10;
+   */
+  customerId?: string | undefined;
+
+  /**
+   * The license to renew or to add seats to. Only with an offer that does this.
+   *
+   * @generated from field: optional string license_id = 11;
+   */
+  licenseId?: string | undefined;
+
+  /**
+   * Where the customer's browser returns to after the checkout, at most 500 characters. The hub appends `session_id`
+   * to its query. The slot has to allow its origin.
+   *
+   * @generated from field: string return_url = 12;
+   */
+  returnUrl: string;
+
+  /**
+   * Language of the customer's mails, as a BCP 47 tag such as "en" or "bn-BD".
+   *
+   * @generated from field: string language = 13;
+   */
+  language: string;
 };
 
 /**
@@ -82,6 +137,15 @@ export type CreateChargeSessionResponse = Message<"hub.payment.v1.CreateChargeSe
    * @generated from field: hub.payment.v1.ChargeSession session = 1;
    */
   session?: ChargeSession | undefined;
+
+  /**
+   * Shows the result of the session and the license keys at GET /v1/orders/{session_id}, until 7 days after the
+   * payment. Only this response contains it. Set if the session has an offer or a return URL. A repeated call returns
+   * another token; the earlier ones stay valid.
+   *
+   * @generated from field: string claim_token = 2;
+   */
+  claimToken: string;
 };
 
 /**
@@ -395,6 +459,13 @@ export type InspectChargeSessionResponse = Message<"hub.payment.v1.InspectCharge
    * @generated from field: bool more_status_changes = 11;
    */
   moreStatusChanges: boolean;
+
+  /**
+   * The order that the payment made; unset without one.
+   *
+   * @generated from field: hub.order.v1.Order order = 12;
+   */
+  order?: Order | undefined;
 };
 
 /**
@@ -527,10 +598,16 @@ export const PaymentService: GenService<{
    * returns the session of the first call, and creates its checkout if the first call failed to. A session
    * that stays without a checkout fails after a while.
    *
+   * With an offer, the hub computes the amount, and the payment grants what the offer sells in the transaction
+   * that settles the session. See hub.order.v1.
+   *
    * Errors: slot_unknown (not found), slot_disabled (failed precondition), amount_invalid (invalid argument),
    * idempotency_key_reused (failed precondition; same key, different request), public_url_unset (failed
-   * precondition), provider_refused (failed precondition), provider_unavailable (unavailable; with an
-   * idempotency key, repeat the call). Errors that leave a session behind name it.
+   * precondition), return_url_refused (failed precondition; the slot does not allow the origin),
+   * provider_refused (failed precondition), provider_unavailable (unavailable; with an idempotency key, repeat
+   * the call). Errors that leave a session behind name it. With an offer also: offer_unknown, customer_unknown,
+   * license_unknown (not found), offer_archived, license_not_sellable, customer_erased (failed precondition),
+   * currency_not_offered, purchase_invalid (invalid argument).
    *
    * @generated from rpc hub.payment.v1.PaymentService.CreateChargeSession
    */

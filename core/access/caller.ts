@@ -58,9 +58,14 @@ export function isLimited(context: HandlerContext): boolean {
   return context.values.get(callerKey)?.scope !== undefined;
 }
 
+/** The apps and slots that the caller is limited to; undefined if it is not limited. */
+export function scopeOf({ values }: Pick<HandlerContext, 'values'>): Scope | undefined {
+  return values.get(callerKey)?.scope;
+}
+
 /** The apps that the caller is limited to; undefined if it is not limited. */
-export function appsOf({ values }: Pick<HandlerContext, 'values'>): readonly string[] | undefined {
-  return values.get(callerKey)?.scope?.apps;
+export function appsOf(context: Pick<HandlerContext, 'values'>): readonly string[] | undefined {
+  return scopeOf(context)?.apps;
 }
 
 /** @throws Error if there is no caller: public RPCs must not record changes */

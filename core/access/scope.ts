@@ -34,8 +34,12 @@ type OwnedResource =
   | 'callback'
   | 'duplicatePayment'
   | 'feeRule'
-  | 'customer';
+  | 'customer'
+  | 'offer'
+  | 'orderApp'
+  | 'orderSlot';
 
+/** The owner that a resource must have within the scope of the token. */
 type SubjectRule = {
   readonly resource: OwnedResource;
   readonly owner: keyof Scope;
@@ -44,34 +48,55 @@ type SubjectRule = {
   readonly name: string;
 };
 
-const RULES: Readonly<Record<Subject, SubjectRule | undefined>> = {
-  [Subject.UNSPECIFIED]: undefined,
-  [Subject.APP]: { resource: 'app', owner: 'apps', unknown: 'app_unknown', name: 'app' },
-  [Subject.LICENSE]: { resource: 'license', owner: 'apps', unknown: 'license_unknown', name: 'license' },
-  [Subject.LICENSE_KEY]: {
-    resource: 'licenseKey',
-    owner: 'apps',
-    unknown: 'license_key_unknown',
-    name: 'license key',
-  },
-  [Subject.SEAT]: { resource: 'seat', owner: 'apps', unknown: 'seat_unknown', name: 'seat' },
-  [Subject.SLOT]: { resource: 'slot', owner: 'slots', unknown: 'slot_unknown', name: 'slot' },
-  [Subject.CHARGE_SESSION]: {
-    resource: 'chargeSession',
-    owner: 'slots',
-    unknown: 'session_unknown',
-    name: 'session',
-  },
-  [Subject.CALLBACK]: { resource: 'callback', owner: 'slots', unknown: 'callback_unknown', name: 'callback' },
-  [Subject.DUPLICATE_PAYMENT]: {
-    resource: 'duplicatePayment',
-    owner: 'slots',
-    unknown: 'duplicate_payment_unknown',
-    name: 'duplicate payment',
-  },
-  [Subject.CUSTOMER]: { resource: 'customer', owner: 'apps', unknown: 'customer_unknown', name: 'customer' },
-  [Subject.FEE_RULE]: { resource: 'feeRule', owner: 'slots', unknown: 'fee_rule_unknown', name: 'fee rule' },
+const RULES: Readonly<Record<Subject, readonly SubjectRule[]>> = {
+  [Subject.UNSPECIFIED]: [],
+  [Subject.APP]: [{ resource: 'app', owner: 'apps', unknown: 'app_unknown', name: 'app' }],
+  [Subject.LICENSE]: [{ resource: 'license', owner: 'apps', unknown: 'license_unknown', name: 'license' }],
+  [Subject.LICENSE_KEY]: [
+    {
+      resource: 'licenseKey',
+      owner: 'apps',
+      unknown: 'license_key_unknown',
+      name: 'license key',
+    },
+  ],
+  [Subject.SEAT]: [{ resource: 'seat', owner: 'apps', unknown: 'seat_unknown', name: 'seat' }],
+  [Subject.SLOT]: [{ resource: 'slot', owner: 'slots', unknown: 'slot_unknown', name: 'slot' }],
+  [Subject.CHARGE_SESSION]: [
+    {
+      resource: 'chargeSession',
+      owner: 'slots',
+      unknown: 'session_unknown',
+      name: 'session',
+    },
+  ],
+  [Subject.CALLBACK]: [
+    { resource: 'callback', owner: 'slots', unknown: 'callback_unknown', name: 'callback' },
+  ],
+  [Subject.DUPLICATE_PAYMENT]: [
+    {
+      resource: 'duplicatePayment',
+      owner: 'slots',
+      unknown: 'duplicate_payment_unknown',
+      name: 'duplicate payment',
+    },
+  ],
+  [Subject.CUSTOMER]: [
+    { resource: 'customer', owner: 'apps', unknown: 'customer_unknown', name: 'customer' },
+  ],
+  [Subject.FEE_RULE]: [
+    { resource: 'feeRule', owner: 'slots', unknown: 'fee_rule_unknown', name: 'fee rule' },
+  ],
+  [Subject.OFFER]: [{ resource: 'offer', owner: 'apps', unknown: 'offer_unknown', name: 'offer' }],
+  [Subject.ORDER]: [
+    { resource: 'orderApp', owner: 'apps', unknown: 'order_unknown', name: 'order' },
+    { resource: 'orderSlot', owner: 'slots', unknown: 'order_unknown', name: 'order' },
+  ],
 };
+
+function rulesOf(subject: Subject): readonly SubjectRule[] {
+  return RULES[subject] ?? [];
+}
 
 /** Whether limited tokens may call an RPC with any request. Any token may read the schema. */
 export function isOpenToAnyScope(method: DescMethod): boolean {
@@ -123,8 +148,7 @@ export function createCheckScope(findOwner: FindOwner): CheckScope {
     const fields = fieldsFor(method);
     const given = fields.flatMap(({ path, subject }) => {
       const value = readPath(method.input, request, path);
-      const rule = RULES[subject];
-      return value === undefined || rule === undefined ? [] : [{ rule, value, path }];
+      return value === undefined ? [] : rulesOf(subject).map((rule) => ({ rule, value, path }));
     });
     if (given.length === 0) throw resourceRequired(method, fields);
     for (const { rule, value, path } of given) {

@@ -19,7 +19,8 @@ export type InlineCustomerOptions = {
   readonly actor: Actor;
   readonly now: Date;
   /**
-   * The apps that the caller's token is limited to. Only customers with a license of one of them are found.
+   * The apps that the caller's token is limited to. Only customers with a license of one of them, or with a purchase of
+   * one of their offers, are found.
    * Undefined for a token without a limit.
    */
   readonly apps: readonly string[] | undefined;
@@ -45,10 +46,13 @@ export async function findOrCreateCustomer(
   );
 }
 
-/** license_customer_idx, app_pkey */
+/** license_customer_idx, purchase_customer_idx */
 const IS_VISIBLE = `
-  ($2::text[] is null or exists (
-    select from license l join app a on a.id = l.app_id where l.customer_id = c.id and a.slug = any($2)))`;
+  ($2::text[] is null
+   or exists (select from license l join app a on a.id = l.app_id where l.customer_id = c.id and a.slug = any($2))
+   or exists (select from purchase p join offer_version v on v.id = p.offer_version_id
+                join offer f on f.id = v.offer_id join app a on a.id = f.app_id
+              where p.customer_id = c.id and a.slug = any($2)))`;
 
 async function findCustomer(
   client: ClientBase,

@@ -16,14 +16,19 @@ export type LockedCustomer = PersonalData & {
   readonly isErased: boolean;
 };
 
-/** Locks a customer to change it. @throws HubError `customer_unknown` */
+/**
+ * Locks a customer to change it. Rows that reference the customer can still be inserted: a settlement, which holds the
+ * lock of its session, does not wait for an erasure, which locks sessions after the customer.
+ *
+ * @throws HubError `customer_unknown`
+ */
 export async function lockCustomer(client: ClientBase, customerId: string): Promise<LockedCustomer> {
   const { rows } = await client.query<LockedCustomer>({
     name: 'lock_customer',
     // customer_pkey
     text: `select id, name, email, external_ref as "externalRef", metadata, sealed_data_key as "sealedDataKey",
                   erased_at is not null as "isErased"
-           from customer where id = $1 for update`,
+           from customer where id = $1 for no key update`,
     values: [parseId('cus', customerId) ?? null],
   });
   const [found] = rows;

@@ -10,6 +10,7 @@ import { customerEntities } from '../customer/entities.ts';
 import { eventEntities } from '../event/entities.ts';
 import { idempotencyEntities } from '../idempotency/entities.ts';
 import { licenseEntities } from '../license/entities.ts';
+import { orderEntities } from '../order/entities.ts';
 import { paymentEntities } from '../payment/entities.ts';
 import { bringUpToDate } from '../prepare-schema.ts';
 import { type DatabaseAddress, directAddress } from '../storage/connection/database-address.ts';
@@ -92,6 +93,7 @@ export function openHubDatabase(
       ...idempotencyEntities,
       ...licenseEntities,
       ...paymentEntities,
+      ...orderEntities,
     ],
     log: (message) => logger.debug(message),
   });

@@ -18,6 +18,7 @@ import { createOpenEntries } from '../customer/personal-data.ts';
 import { ENDPOINT_SECRETS } from '../event/endpoint/secrets.ts';
 import { createEventModule } from '../event/module.ts';
 import { createLicenseModule } from '../license/module.ts';
+import { createOrderModule } from '../order/module.ts';
 import { createPaymentModule } from '../payment/module.ts';
 import { createPrune } from '../retention/prune.ts';
 import { createRetentionService } from '../retention/retention-service.ts';
@@ -59,11 +60,13 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
   const adminToken = await ensureLocalToken(db.pool, dataDir, clock);
   const licenses = createLicenseModule({ db, sealer, clock, logger, metrics, tasks });
   undo.defer(() => licenses.close());
+  const orders = createOrderModule({ db, sealer, keySecrets: licenses.keySecrets, clock });
   const payments = await createPaymentModule({
     config: config.payment,
     db,
     address,
     sealer,
+    sales: orders.sales,
     otherSecrets: [...licenses.secrets, ...CUSTOMER_SECRETS, ...ENDPOINT_SECRETS, ...audit.secrets],
     clock,
     logger,
@@ -76,7 +79,12 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
     db,
     sealer,
     allowedNetworks: config.eventAllowNetworks,
-    readers: { ...licenses.eventReaders, ...payments.eventReaders, ...createCustomerReader(db) },
+    readers: {
+      ...licenses.eventReaders,
+      ...payments.eventReaders,
+      ...orders.eventReaders,
+      ...createCustomerReader(db),
+    },
     licenseKeyOf: licenses.licenseKeyOf,
     clock,
     logger,
@@ -99,13 +107,14 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
     figures: [licenses.figures, payments.figures, events.figures, audit.figures, partitionMetrics(clock)],
   });
 
-  const findOwner = { ...licenses.findApp, ...payments.findSlot };
+  const findOwner = { ...licenses.findApp, ...payments.findSlot, ...orders.findOwner };
   const prune = createPrune({ pool: db.pool, clock, guards: [payments.pruneGuard, audit.pruneGuard] });
   return {
     services: [
       ...licenses.services,
       ...customers.services,
       ...payments.services,
+      ...orders.services(payments),
       ...events.services,
       ...audit.services,
       serve(AccessService, createAccessService(config.version, options.givenClock ?? systemClock)),

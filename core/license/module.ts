@@ -30,7 +30,7 @@ import { createLicenseReaders } from './event-objects.ts';
 import { createExpiryEvents } from './expiry-events.ts';
 import { createImportLicenses } from './import/import-licenses.ts';
 import { createImportPepper } from './keys/import-pepper.ts';
-import { createKeySecrets, keySecretSealedFor } from './keys/key-secrets.ts';
+import { createKeySecrets, type KeySecrets, keySecretSealedFor } from './keys/key-secrets.ts';
 import { createPublishedKeys } from './keys/public-keys.ts';
 import { createSigningKeyCache, sealedFor } from './keys/signing.ts';
 import { createHashTypedKey } from './keys/typed-key.ts';
@@ -56,6 +56,7 @@ export type LicenseModule = {
   readonly findApp: Pick<FindOwner, 'app' | 'license' | 'licenseKey' | 'seat' | 'customer'>;
   readonly figures: Figures;
   readonly eventReaders: Pick<ObjectReaders, 'license' | 'seat'>;
+  readonly keySecrets: KeySecrets;
   /** The key of the license with this UUID; undefined if the hub cannot derive it. */
   readonly licenseKeyOf: (licenseId: string) => Promise<string | undefined>;
   close(): Promise<void>;
@@ -110,6 +111,7 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
     findApp: createFindApp(pool, hashTypedKey),
     figures: licenseTableMetrics,
     eventReaders: createLicenseReaders(db, clock),
+    keySecrets,
     licenseKeyOf: licenseKeys.find,
     async close() {
       await expiry.stop();

@@ -21,7 +21,6 @@ import {
   feeRuleToProto,
   gatewayToProto,
   moneyToProto,
-  sessionToProto,
   slotToProto,
   usageDayToProto,
   usageLogToProto,
@@ -29,6 +28,7 @@ import {
 } from './messages.ts';
 import type { PaymentDriver } from './providers/driver.ts';
 import type { createSessions } from './sessions/queries.ts';
+import { type ShowSessions, showSession } from './sessions/show.ts';
 import type { ReleaseSession } from './settlement/release-session.ts';
 import type { createSlots } from './slots/admin.ts';
 import type { ReencryptSecrets } from './slots/reseal-credentials.ts';
@@ -46,6 +46,7 @@ export type PaymentAdminServiceOptions = {
   readonly callbacks: ReturnType<typeof createCallbacks>;
   readonly replayCallback: ReplayCallback;
   readonly sessions: Pick<ReturnType<typeof createSessions>, 'get'>;
+  readonly showSessions: ShowSessions;
   readonly releaseSession: ReleaseSession;
   readonly duplicates: ReturnType<typeof createDuplicates>;
   readonly usage: ReturnType<typeof createUsage>;
@@ -144,7 +145,8 @@ export function createPaymentAdminService(
 
     async releaseChargeSession({ sessionId, reason }, context) {
       const { unchanged } = await options.releaseSession(sessionId, reason, actorOf(context));
-      return { session: sessionToProto(await options.sessions.get(sessionId)), unchanged };
+      const session = await options.sessions.get(sessionId);
+      return { session: await showSession(options.showSessions, session), unchanged };
     },
 
     async listDuplicatePayments(request) {

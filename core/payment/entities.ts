@@ -26,6 +26,8 @@ export const SlotSchema = defineEntity({
     createdAt: p.datetime(3),
     rotatedAt: p.datetime(3),
     disabledAt: p.datetime(3).nullable(),
+    /** The origins of shops to which customers may return. */
+    returnOrigins: p.array<string>().default([]),
   },
 });
 export type Slot = InferEntity<typeof SlotSchema>;
@@ -93,6 +95,12 @@ export const ChargeSessionSchema = defineEntity({
     heldAt: p.datetime(3).nullable(),
     /** When an operator released the payment for settlement despite its risk. */
     riskReleasedAt: p.datetime(3).nullable(),
+    /** Whether it sells an offer; the table `purchase` has the details. */
+    hasPurchase: p.boolean().default(false),
+    /** Where the customer's browser returns to, without the session's id. */
+    returnUrl: p.text().nullable(),
+    /** Language of the customer's mails, as a BCP 47 tag. */
+    language: p.text().nullable(),
   },
   uniques: [
     {

@@ -6,19 +6,21 @@ import {
 import { type ObjectReaders, showObject } from '../event/objects.ts';
 import type { Database } from '../storage/database.ts';
 import { CallbackSchema, ChargeSessionSchema } from './entities.ts';
-import { callbackToProto, sessionToProto } from './messages.ts';
+import { callbackToProto } from './messages.ts';
+import type { ShowSessions } from './sessions/show.ts';
 import { traceCallbacks } from './settlement/status-history.ts';
 
-export function createPaymentReaders(db: Database): Pick<ObjectReaders, 'session' | 'callback'> {
+export function createPaymentReaders(
+  db: Database,
+  showSessions: ShowSessions,
+): Pick<ObjectReaders, 'session' | 'callback'> {
   return {
     async session(ids) {
       const where = { id: { $in: [...ids] } };
       const sessions = await db.em().find(ChargeSessionSchema, where, { populate: ['slot'] });
+      const shown = await showSessions(sessions);
       return new Map(
-        sessions.map((session) => [
-          session.id,
-          { data: showObject(SessionMessage, sessionToProto(session)) },
-        ]),
+        sessions.map(({ id }, index) => [id, { data: showObject(SessionMessage, shown[index] ?? {}) }]),
       );
     },
     async callback(ids) {

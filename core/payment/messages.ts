@@ -18,6 +18,7 @@ import {
   type FeeRule as FeeRuleMessage,
   type FeeRuleSchema,
   type MoneySchema,
+  type PurchaseSchema,
   SlotEnvironment,
   type SlotSchema,
   type StatusChangeSchema,
@@ -72,7 +73,10 @@ export function gatewayToProto({
 }
 
 /** Requires a populated slot. */
-export function sessionToProto(session: ChargeSession): MessageInitShape<typeof ChargeSessionSchema> {
+export function sessionToProto(
+  session: ChargeSession,
+  purchase?: MessageInitShape<typeof PurchaseSchema>,
+): MessageInitShape<typeof ChargeSessionSchema> {
   return {
     sessionId: formatId('chs', session.id),
     slot: session.slot.name,
@@ -94,7 +98,14 @@ export function sessionToProto(session: ChargeSession): MessageInitShape<typeof 
     riskTitle: session.riskTitle ?? '',
     ...(session.heldAt && { heldAt: timestampFromDate(session.heldAt) }),
     ...(session.riskReleasedAt && { releasedAt: timestampFromDate(session.riskReleasedAt) }),
+    returnUrl: session.returnUrl ?? '',
+    language: session.language ?? '',
+    ...(purchase && { purchase }),
   };
+}
+
+export function chargeStatusToProto(status: ChargeSession['status']): ChargeStatus {
+  return CHARGE_STATUSES[status];
 }
 
 export function statusChangeToProto(change: StatusChange): MessageInitShape<typeof StatusChangeSchema> {

@@ -12,6 +12,9 @@ import { createPaymentReaders } from './event-objects.ts';
 import { createPaymentMetrics } from './metrics.ts';
 import type { PaymentModuleOptions } from './options.ts';
 import { DRIVERS } from './providers/registry.ts';
+import type { createCreateSession } from './sessions/create.ts';
+import type { createSessions } from './sessions/queries.ts';
+import { createShowSessions } from './sessions/show.ts';
 import { createFindSlot } from './slots/scope-lookup.ts';
 import { wireCallbacks } from './wire-callbacks.ts';
 import { wireServices } from './wire-services.ts';
@@ -20,6 +23,8 @@ import { wireVerification } from './wire-verification.ts';
 
 export type PaymentModule = {
   readonly services: readonly ServiceEntry[];
+  readonly createSession: ReturnType<typeof createCreateSession>;
+  readonly sessions: ReturnType<typeof createSessions>;
   readonly findSlot: Pick<FindOwner, 'slot' | 'chargeSession' | 'callback' | 'duplicatePayment' | 'feeRule'>;
   /** Keeps months with unprocessed callbacks from being pruned. */
   readonly pruneGuard: { check(client: PoolClient, floor: string): Promise<void> };
@@ -48,15 +53,16 @@ export async function createPaymentModule(options: PaymentModuleOptions): Promis
   const verification = wireVerification(context);
   const callbacks = await wireCallbacks(context, verification);
   const sweep = wireSweep(context, verification);
-  const services = wireServices(context, { ...verification, ...callbacks, ...sweep });
+  const showSessions = createShowSessions(options.sales);
+  const services = wireServices(context, { ...verification, ...callbacks, ...sweep, showSessions });
 
   const resources = undo.move();
   return {
-    services,
+    ...services,
     findSlot: createFindSlot(pool),
     pruneGuard: { check: checkNoneUnprocessed },
     erasePersonalData: erasePayments,
-    eventReaders: createPaymentReaders(db),
+    eventReaders: createPaymentReaders(db, showSessions),
     figures: backlogMetrics({
       clock,
       strayAfterMs: inlineMs + STRAY_GRACE_MS,

@@ -9,6 +9,7 @@ import type { Database } from '../storage/database.ts';
 import type { SealedColumn } from '../storage/secrets/reseal.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
 import type { PaymentMetrics } from './metrics.ts';
+import type { Sales } from './sales.ts';
 import type { GatewayAddress } from './sessions/callback-url.ts';
 
 export type PaymentConfig = {
@@ -33,6 +34,7 @@ export type PaymentModuleOptions = {
   readonly sealer: Sealer;
   /** Sealed columns of other modules, which are re-sealed together with those of this one. */
   readonly otherSecrets: readonly SealedColumn[];
+  readonly sales: Sales;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;

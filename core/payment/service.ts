@@ -2,25 +2,31 @@
 
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
-import type { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
-import { actorOf } from '../access/caller.ts';
+import type {
+  CreateChargeSessionRequest,
+  PaymentService,
+} from '../../gen/hub/payment/v1/payment_service_pb.ts';
+import { actorOf, appsOf } from '../access/caller.ts';
+import { HubError } from '../errors.ts';
 import { formatId, parseId } from '../ids.ts';
 import { readTimestamp } from '../timestamp.ts';
 import type { createCallbacks } from './callbacks/admin.ts';
+import type { ChargeSession } from './entities.ts';
 import {
   callbackCountToProto,
   callbackToProto,
   chargeStatusFromProto,
   duplicateToProto,
-  sessionToProto,
   statusChangeToProto,
   usageLogToProto,
   verificationToProto,
 } from './messages.ts';
 import type { VerificationStep } from './providers/driver.ts';
+import type { PurchaseRequest, Sales } from './sales.ts';
 import type { createCreateSession } from './sessions/create.ts';
 import type { SessionEvents } from './sessions/events.ts';
 import type { createSessions } from './sessions/queries.ts';
+import { type ShowSessions, showSession } from './sessions/show.ts';
 import type { createRecheck } from './verification/recheck.ts';
 
 export type PaymentServiceOptions = {
@@ -29,28 +35,42 @@ export type PaymentServiceOptions = {
   readonly callbacks: Pick<ReturnType<typeof createCallbacks>, 'list'>;
   readonly recheck: ReturnType<typeof createRecheck>;
   readonly events: SessionEvents;
+  readonly sales: Pick<Sales, 'readOrder' | 'issueClaim'>;
+  readonly showSessions: ShowSessions;
 };
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createPaymentService(options: PaymentServiceOptions): ServiceImpl<typeof PaymentService> {
-  const { createSession, sessions, callbacks, recheck, events } = options;
+  const { createSession, sessions, callbacks, recheck, events, sales, showSessions } = options;
+  const show = (session: ChargeSession) => showSession(showSessions, session);
   return {
     async createChargeSession(request, context) {
-      const { slot, amount, orderReference, customer, metadata, idempotencyKey } = request;
+      const { slot, amount, orderReference, customer, metadata, idempotencyKey, returnUrl, language } =
+        request;
       const { $typeName: _, $unknown: __, ...customerFields } = customer ?? { $typeName: '' };
       const charge = {
         slot,
-        amount: { minor: amount?.minorUnits ?? 0n, currency: amount?.currency ?? '' },
+        amount: amount && { minor: amount.minorUnits, currency: amount.currency },
         orderReference,
         customer: Object.fromEntries(Object.entries(customerFields).filter(([, value]) => value !== '')),
         metadata,
         idempotencyKey,
+        purchase: purchaseOf(request),
+        callerApps: appsOf(context),
+        returnUrl,
+        language,
       };
       const id = await createSession(charge, actorOf(context));
-      return { session: sessionToProto(await sessions.get(formatId('chs', id))) };
+      const session = await sessions.get(formatId('chs', id));
+      const isClaimable = session.hasPurchase || session.returnUrl != null;
+      return {
+        session: await show(session),
+        ...(isClaimable && { claimToken: await sales.issueClaim(id) }),
+      };
     },
 
     async getChargeSession({ sessionId }) {
-      return { session: sessionToProto(await sessions.get(sessionId)) };
+      return { session: await show(await sessions.get(sessionId)) };
     },
 
     async listChargeSessions(request) {
@@ -64,7 +84,7 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
         held,
       };
       const { items, nextPageToken } = await sessions.list(filter, request);
-      return { sessions: items.map(sessionToProto), nextPageToken };
+      return { sessions: await showSessions(items), nextPageToken };
     },
 
     async *watchChargeSession({ sessionId }, { signal }) {
@@ -75,7 +95,7 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
         const session = await sessions.get(sessionId);
         const { status, statusVerified, statusChangedAt, heldAt } = session;
         const state = `${status} ${statusVerified} ${statusChangedAt.getTime()} ${heldAt?.getTime()}`;
-        if (state !== last) yield { session: sessionToProto(session) };
+        if (state !== last) yield { session: await show(session) };
         last = state;
         await changed;
         if (signal.aborted) return;
@@ -85,7 +105,7 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
     async recheckChargeSession({ sessionId }, context) {
       const last = (await recheck(sessionId, actorOf(context))).at(-1);
       return {
-        session: sessionToProto(await sessions.get(sessionId)),
+        session: await show(await sessions.get(sessionId)),
         ...(last && { verification: stepToProto(last) }),
       };
     },
@@ -97,8 +117,10 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
       const firstPage = { pageSize: 0, pageToken: '' };
       const filter = { state: undefined, gateway: undefined, sessionId };
       const received = await callbacks.list(filter, firstPage);
+      const order = details.session.hasPurchase ? await sales.readOrder(details.session.id) : undefined;
       return {
-        session: sessionToProto(details.session),
+        session: await show(details.session),
+        ...(order && { order }),
         callbacks: received.items.toReversed().map(callbackToProto),
         verifications: verifications.items.toReversed().map(verificationToProto),
         statusChanges: statusChanges.items.toReversed().map(statusChangeToProto),
@@ -122,6 +144,16 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
       return { statusChanges: items.map(statusChangeToProto), nextPageToken };
     },
   };
+}
+
+/** @throws HubError `purchase_invalid` for parts of a purchase without an offer */
+function purchaseOf(request: CreateChargeSessionRequest): PurchaseRequest | undefined {
+  const { offer, quantity, currency, customerId, licenseId } = request;
+  if (offer !== undefined) return { offer, quantity: quantity || 1, currency, customerId, licenseId };
+  const given = Object.entries({ quantity, currency, customerId, licenseId }).find(([, value]) => value);
+  if (given === undefined) return undefined;
+  const [field] = given;
+  throw new HubError('purchase_invalid', `${field} needs an offer: set offer`, { field });
 }
 
 function stepToProto({ operation, outcome, detail, askedAt, durationMs }: VerificationStep) {

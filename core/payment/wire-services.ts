@@ -15,6 +15,8 @@ import { DRIVERS, driverOf } from './providers/registry.ts';
 import { createPaymentService } from './service.ts';
 import { createCreateSession } from './sessions/create.ts';
 import { createSessions } from './sessions/queries.ts';
+import { createGetReturnAddress } from './sessions/return-address.ts';
+import type { ShowSessions } from './sessions/show.ts';
 import { createReleaseSession } from './settlement/release-session.ts';
 import { createSlots } from './slots/admin.ts';
 import { createReencryptSecrets } from './slots/reseal-credentials.ts';
@@ -26,17 +28,39 @@ import type { wireCallbacks } from './wire-callbacks.ts';
 import type { wireSweep } from './wire-sweep.ts';
 import type { Verification } from './wire-verification.ts';
 
-type Parts = Verification & Awaited<ReturnType<typeof wireCallbacks>> & ReturnType<typeof wireSweep>;
+type Parts = Verification &
+  Awaited<ReturnType<typeof wireCallbacks>> &
+  ReturnType<typeof wireSweep> & { readonly showSessions: ShowSessions };
 
-export function wireServices(context: PaymentContext, parts: Parts): ServiceEntry[] {
-  const { db } = context;
+export type PaymentServices = {
+  readonly services: readonly ServiceEntry[];
+  readonly createSession: ReturnType<typeof createCreateSession>;
+  readonly sessions: ReturnType<typeof createSessions>;
+};
+
+export function wireServices(context: PaymentContext, parts: Parts): PaymentServices {
+  const { db, pool, clock, config, sales, paymentMetrics: metrics } = context;
+  const { gatewayAddress, providerTimeoutMs: busyWaitMs } = config;
   const sessions = createSessions(db);
-  const callbacks = createCallbacks({ db, driverOf });
-  return [
-    serve(CallbackService, { receiveCallback: parts.receiveCallback.receive }),
-    serve(PaymentService, wirePaymentService(context, parts, { sessions, callbacks })),
-    serve(PaymentAdminService, wireAdminService(context, parts, { sessions, callbacks })),
+  const createSession = createCreateSession({
+    pool,
+    clock,
+    sales,
+    metrics,
+    busyWaitMs,
+    gatewayAddress,
+    ...parts,
+  });
+  const queries = { sessions, callbacks: createCallbacks({ db, driverOf }) };
+  const services = [
+    serve(CallbackService, {
+      receiveCallback: parts.receiveCallback.receive,
+      getReturnAddress: createGetReturnAddress(db),
+    }),
+    serve(PaymentService, wirePaymentService(context, parts, { ...queries, createSession })),
+    serve(PaymentAdminService, wireAdminService(context, parts, queries)),
   ];
+  return { services, createSession, sessions };
 }
 
 type Queries = {
@@ -44,14 +68,16 @@ type Queries = {
   readonly callbacks: ReturnType<typeof createCallbacks>;
 };
 
-function wirePaymentService(context: PaymentContext, parts: Parts, queries: Queries) {
-  const { pool, clock, config, paymentMetrics: metrics } = context;
-  const busyWaitMs = config.providerTimeoutMs;
-  const { gatewayAddress } = config;
+function wirePaymentService(
+  { pool, clock, config, sales }: PaymentContext,
+  parts: Parts,
+  queries: Queries & Pick<PaymentServices, 'createSession'>,
+) {
   return createPaymentService({
     ...queries,
-    createSession: createCreateSession({ pool, clock, metrics, busyWaitMs, gatewayAddress, ...parts }),
-    recheck: createRecheck({ pool, clock, busyWaitMs, ...parts }),
+    sales,
+    showSessions: parts.showSessions,
+    recheck: createRecheck({ pool, clock, busyWaitMs: config.providerTimeoutMs, ...parts }),
     events: parts.events,
   });
 }
@@ -61,6 +87,7 @@ function wireAdminService(context: PaymentContext, parts: Parts, queries: Querie
   const slots = createSlots({ db, sealer, clock, driverOf });
   return createPaymentAdminService({
     ...queries,
+    showSessions: parts.showSessions,
     drivers: DRIVERS,
     replayCallback: createReplayCallback({ pool, clock, ...parts, ...queries }),
     slots,

@@ -19,10 +19,17 @@ import { createVerifySession } from './verification/verify.ts';
 export type Verification = ReturnType<typeof wireVerification>;
 
 export function wireVerification(context: PaymentContext) {
-  const { pool, clock, logger, leaseMs, config, paymentMetrics: metrics } = context;
+  const { pool, clock, logger, leaseMs, config, sales, paymentMetrics: metrics } = context;
   const events = wireEvents(context);
   const providers = wireProviders(context);
-  const settle = createSettle({ pool, clock, metrics, logger, onChange: events.announce });
+  const settle = createSettle({
+    pool,
+    clock,
+    metrics,
+    logger,
+    fulfill: sales.fulfill,
+    onChange: events.announce,
+  });
   const waiting = createWaitingCallbacks({
     pool,
     metrics,

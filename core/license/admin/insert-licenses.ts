@@ -1,7 +1,9 @@
 // Inserts issued licenses. In SQL, because one request issues up to 1000 licenses.
+import type { KeyObject } from 'node:crypto';
 import type { QueryConfig } from 'pg';
+import { newUuid } from '../../ids.ts';
 import type { License } from '../entities.ts';
-import { HASH_BYTES } from '../keys/license-key.ts';
+import { deriveLicenseKey, HASH_BYTES, keyColumns } from '../keys/license-key.ts';
 import type { NewTerms } from './issue-terms.ts';
 
 /** What the licenses of a request have in common. Ids are UUIDs. */
@@ -15,6 +17,16 @@ export type CommonColumns = {
 
 /** What differs between licenses of a request. */
 export type LicenseKeyRow = Pick<License, 'id' | 'keyHash' | 'keyHint'>;
+
+/** The generation of the key of a new license. */
+export const FIRST_GENERATION = 1;
+
+/** Returns the id and the key of a new license. */
+export function newLicense(secret: KeyObject): LicenseKeyRow & { readonly licenseKey: string } {
+  const id = newUuid();
+  const licenseKey = deriveLicenseKey(secret, id, FIRST_GENERATION);
+  return { id, licenseKey, ...keyColumns(licenseKey) };
+}
 
 /** The statement that inserts licenses. All hashes are one parameter, sent in binary. */
 export function insertLicenses(licenses: readonly LicenseKeyRow[], common: CommonColumns): QueryConfig {

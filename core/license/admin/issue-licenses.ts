@@ -1,5 +1,4 @@
 // Issues licenses with derived keys: the database stores only their hashes.
-import type { KeyObject } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
@@ -12,15 +11,15 @@ import {
 import { lockCustomerForShare } from '../../customer/lock-customer.ts';
 import { recordEvents } from '../../event/outbox.ts';
 import { type IdempotentRequest, runOnce, storeRequest } from '../../idempotency/once.ts';
-import { formatId, newUuid } from '../../ids.ts';
+import { formatId } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { App, License } from '../entities.ts';
 import type { KeySecrets } from '../keys/key-secrets.ts';
-import { deriveLicenseKey, keyColumns } from '../keys/license-key.ts';
+import { deriveLicenseKey } from '../keys/license-key.ts';
 import { findApp } from './apps.ts';
-import { insertLicenses, type LicenseKeyRow } from './insert-licenses.ts';
+import { FIRST_GENERATION, insertLicenses, type LicenseKeyRow, newLicense } from './insert-licenses.ts';
 import { type NewTerms, type RequestedTerms, resolveTerms } from './issue-terms.ts';
 import { readLicenses } from './read-licenses.ts';
 
@@ -47,9 +46,6 @@ export type IssueOptions = {
   readonly clock: Clock;
 };
 
-/** The generation of the key of a new license. */
-const FIRST = 1;
-
 /**
  * Issues all licenses or none. Rejects with HubError `app_unknown`, `limit_profile_unknown`,
  * `customer_unknown`, `customer_erased`, `expiry_invalid`, `period_invalid`, `signed_metadata_invalid` or
@@ -65,7 +61,7 @@ export function createIssueLicenses({ db, sealer, keySecrets, clock }: IssueOpti
     const now = clock();
     const terms = await resolveTerms(db.em(), app, request, now);
     const { id: keySecretId, secret } = await keySecrets.active('derivation');
-    const issued = Array.from({ length: request.count }, () => newKey(secret));
+    const issued = Array.from({ length: request.count }, () => newLicense(secret));
     await inTransaction(db.pool, async (client, send) => {
       const customerId = await findCustomer(client, request.customer, {
         sealer,
@@ -76,7 +72,7 @@ export function createIssueLicenses({ db, sealer, keySecrets, clock }: IssueOpti
       if (remembered) {
         await storeRequest(client, {
           ...remembered,
-          result: { ids: issued.map(({ id }) => id), keyGeneration: FIRST },
+          result: { ids: issued.map(({ id }) => id), keyGeneration: FIRST_GENERATION },
           customerId: typeof request.customer === 'object' ? customerId : null,
           at: now,
         });
@@ -124,12 +120,6 @@ export function createIssueLicenses({ db, sealer, keySecrets, clock }: IssueOpti
       readEarlier: ({ ids, keyGeneration }) => showAgain(ids, keyGeneration),
     });
   };
-}
-
-function newKey(secret: KeyObject): LicenseKeyRow & { readonly licenseKey: string } {
-  const id = newUuid();
-  const licenseKey = deriveLicenseKey(secret, id, FIRST);
-  return { id, licenseKey, ...keyColumns(licenseKey) };
 }
 
 /** @throws HubError `customer_unknown`, `customer_erased` */

@@ -30,7 +30,6 @@ export type NewTerms = Pick<
   License,
   | 'seatLimit'
   | 'limits'
-  | 'limitProfile'
   | 'leaseDays'
   | 'graceDays'
   | 'expiresAt'
@@ -38,7 +37,7 @@ export type NewTerms = Pick<
   | 'features'
   | 'metadata'
   | 'signedMetadata'
->;
+> & { readonly limitProfile: { readonly id: string; readonly name: string } | null };
 
 /**
  * @throws HubError `limit_profile_unknown`, `expiry_invalid`, `period_invalid`, `signed_metadata_invalid`
@@ -49,23 +48,37 @@ export async function resolveTerms(
   request: RequestedTerms,
   now: Date,
 ): Promise<NewTerms> {
-  const graceDays = request.graceDays ?? app.defaultGraceDays;
+  const { seatLimit, leaseDays, graceDays } = withDefaultTerms(app, request);
   if (request.expiresAt) checkExpiry(request.expiresAt, { graceDays, now });
   if (request.expiresAt && request.validFor) {
     throw new HubError('period_invalid', 'give expiresAt or validFor, not both', { field: 'validFor' });
   }
   checkSignedMetadata(request);
   return {
-    seatLimit: request.seatLimit || app.defaultSeatLimit,
+    seatLimit,
     limits: request.limits ?? null,
     limitProfile: request.limitProfile ? await findLimitProfile(em, app, request.limitProfile) : null,
-    leaseDays: request.leaseDays === undefined ? (app.defaultLeaseDays ?? null) : request.leaseDays || null,
+    leaseDays,
     graceDays,
     expiresAt: request.expiresAt ?? null,
     validFor: request.validFor ? formatPeriod(request.validFor, 'validFor') : null,
     features: request.features.toSorted(),
     metadata: request.metadata,
     signedMetadata: request.signedMetadata.toSorted(),
+  };
+}
+
+/** The requested terms, or those of the app where the request has none. */
+export function withDefaultTerms(
+  app: Pick<App, 'defaultSeatLimit' | 'defaultGraceDays'> & {
+    readonly defaultLeaseDays?: number | null | undefined;
+  },
+  { seatLimit, leaseDays, graceDays }: Pick<RequestedTerms, 'seatLimit' | 'leaseDays' | 'graceDays'>,
+): Pick<License, 'seatLimit' | 'graceDays'> & { readonly leaseDays: number | null } {
+  return {
+    seatLimit: seatLimit || app.defaultSeatLimit,
+    leaseDays: leaseDays === undefined ? (app.defaultLeaseDays ?? null) : leaseDays || null,
+    graceDays: graceDays ?? app.defaultGraceDays,
   };
 }
 

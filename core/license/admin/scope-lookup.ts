@@ -15,9 +15,14 @@ export function createFindApp(
     async customer(text, among) {
       const { rows } = await pool.query<{ slug: string }>({
         name: 'app_of_customer',
-        // license_customer_idx
+        // license_customer_idx, purchase_customer_idx
         text: `select a.slug from license l join app a on a.id = l.app_id
-               where l.customer_id = $1 and a.slug = any($2) limit 1`,
+               where l.customer_id = $1 and a.slug = any($2)
+               union all
+               select a.slug from purchase p join offer_version v on v.id = p.offer_version_id
+                 join offer f on f.id = v.offer_id join app a on a.id = f.app_id
+               where p.customer_id = $1 and a.slug = any($2)
+               limit 1`,
         values: [parseId('cus', text) ?? null, among],
       });
       return rows[0]?.slug;

@@ -18,6 +18,8 @@ export type KeySecrets = {
   active(purpose: KeySecretPurpose): Promise<OpenedKeySecret>;
   /** The same without creating it. */
   find(purpose: KeySecretPurpose): Promise<OpenedKeySecret | undefined>;
+  /** The same within a transaction. @throws Error if there is none */
+  activeIn(client: ClientBase, purpose: KeySecretPurpose): Promise<OpenedKeySecret>;
   /** The secret with this UUID, active or retired. An id always names the same secret: it is read once. */
   get(id: string): Promise<KeyObject>;
 };
@@ -60,6 +62,11 @@ export function createKeySecrets({ pool, sealer, clock }: KeySecretsOptions): Ke
   return {
     find,
     active: async (purpose) => (await find(purpose)) ?? open(await create(purpose)),
+    async activeIn(client, purpose) {
+      const row = await readActive(client, purpose);
+      if (row === undefined) throw new Error(`there is no active key secret for ${purpose}`);
+      return open(row);
+    },
     async get(id) {
       const secret = opened.get(id);
       if (secret !== undefined) return secret;

@@ -21,8 +21,7 @@ export function callbackBase(
   { publicUrl, localUrl }: GatewayAddress,
   { environment, baseUrl }: Pick<SessionSlot, 'environment' | 'baseUrl'>,
 ): string {
-  const isLocal = environment === 'sandbox' && isLoopback(baseUrl);
-  const base = publicUrl ?? (isLocal ? localUrl() : undefined);
+  const base = publicUrl ?? (isLocal({ environment, baseUrl }) ? localUrl() : undefined);
   if (base !== undefined) return base.replace(/\/+$/, '');
   throw new HubError(
     'public_url_unset',
@@ -35,7 +34,13 @@ export function callbackUrl(base: string, gateway: string, sessionId: string): s
   return `${base}/v1/webhooks/${gateway}?session_id=${formatId('chs', sessionId)}`;
 }
 
-function isLoopback(url: string): boolean {
+/** Whether the provider of a slot is a simulator on this machine. */
+export function isLocal({ environment, baseUrl }: Pick<SessionSlot, 'environment' | 'baseUrl'>): boolean {
+  return environment === 'sandbox' && isLoopback(baseUrl);
+}
+
+/** Whether a URL leads to this machine. */
+export function isLoopback(url: string): boolean {
   const { hostname } = new URL(url);
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }

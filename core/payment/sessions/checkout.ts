@@ -36,7 +36,7 @@ export type CheckoutOptions = {
 export function createCheckout(
   { pool, clock, providers, schedule, settle, metrics }: CheckoutOptions,
   id: string,
-  request: Omit<CheckoutRequest, 'sessionId' | 'merchantTransactionId'>,
+  request: Omit<CheckoutRequest, 'sessionId' | 'merchantTransactionId' | 'amount'>,
 ) {
   const sessionId = formatId('chs', id);
   return async ({ limitHttp, fence, markEnded }: VerificationLease): Promise<boolean> => {
@@ -52,7 +52,12 @@ export function createCheckout(
         const { driver, access } = await providers.forSlot(session.slotId, (step) => steps.push(step));
         return driver.createCheckout(
           { ...access, http: limitHttp(access.http) },
-          { ...request, sessionId, merchantTransactionId: session.merchantTransactionId },
+          {
+            ...request,
+            sessionId,
+            merchantTransactionId: session.merchantTransactionId,
+            amount: { minor: BigInt(session.amountMinor), currency: session.currency },
+          },
         );
       });
       // The schedule starts now, because the customer can pay only from now on.
@@ -89,6 +94,8 @@ type CheckoutState = {
   /** The name of the slot. */
   readonly slot: string;
   readonly merchantTransactionId: string;
+  readonly amountMinor: string;
+  readonly currency: string;
   readonly status: ChargeStatusName;
   readonly verified: boolean;
   readonly made: boolean;
@@ -102,10 +109,10 @@ function needsCheckoutNow(session: CheckoutState): boolean {
 async function readCheckoutState(pool: Pool, id: string): Promise<CheckoutState> {
   const { rows } = await pool.query<CheckoutState>({
     name: 'checkout_state',
-    text: `select c.slot_id as "slotId", s.name as slot, c.merchant_transaction_id as
-           "merchantTransactionId", c.status,
-                  c.status_verified as verified, c.checkout_url is not null as made, s.disabled_at is not
-                    null as disabled
+    text: `select c.slot_id as "slotId", s.name as slot,
+                  c.merchant_transaction_id as "merchantTransactionId", c.amount_minor as "amountMinor",
+                  c.currency, c.status, c.status_verified as verified, c.checkout_url is not null as made,
+                  s.disabled_at is not null as disabled
            from charge_session c join slot s on s.id = c.slot_id where c.id = $1`,
     values: [id],
   });

@@ -2,19 +2,21 @@
 import type { Actor } from '../../access/caller.ts';
 import { HubError } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
+import type { Sales } from '../sales.ts';
 import type { VerificationLeases } from '../verification/lease.ts';
 import { nextCheck } from '../verification/schedule.ts';
 import { callbackBase, callbackUrl, type GatewayAddress } from './callback-url.ts';
-import { checkAmount } from './charge-amount.ts';
 import { type CheckoutOptions, createCheckout, needsCheckout } from './checkout.ts';
 import { readSessionSlot } from './find-slot.ts';
 import { type CreateSessionRequest, insertSession } from './insert.ts';
+import { checkReturnUrl } from './return-url.ts';
 
 export type CreateSessionOptions = CheckoutOptions & {
   readonly leases: VerificationLeases;
   /** Milliseconds that a call waits for another one with the same idempotency key. */
   readonly busyWaitMs: number;
   readonly gatewayAddress: GatewayAddress;
+  readonly sales: Pick<Sales, 'quote'>;
 };
 
 /** After a lost lease another call may have created the checkout. */
@@ -22,24 +24,34 @@ const MAX_ATTEMPTS = 3;
 
 /**
  * Resolves with the session's id. Rejects with HubError `slot_unknown`, `slot_disabled`, `amount_invalid`,
- * `public_url_unset`, `idempotency_key_reused`, `provider_refused` or `provider_unavailable`. If the session
- * exists then, the error has its id.
+ * `public_url_unset`, `return_url_refused`, `idempotency_key_reused`, `provider_refused`, `provider_unavailable`, or
+ * an error of `Sales.quote`. If the session exists then, the error has its id.
  */
 export function createCreateSession(options: CreateSessionOptions) {
-  const { pool, clock, leases, schedule, busyWaitMs, gatewayAddress, metrics } = options;
+  const { pool, clock, leases, schedule, busyWaitMs, gatewayAddress, sales, metrics } = options;
   return async (request: CreateSessionRequest, actor: Actor): Promise<string> => {
-    checkAmount(request.amount);
     const slot = await readSessionSlot(pool, request.slot);
     const base = callbackBase(gatewayAddress, slot);
+    const returnUrl = checkReturnUrl(request.returnUrl, slot);
     const now = clock();
     const firstCheck = nextCheck(schedule, now, now);
-    const id = await insertSession(request, { pool, slot, actor, now, firstCheck, metrics });
+    const id = await insertSession(request, {
+      pool,
+      slot,
+      sales,
+      returnUrl,
+      actor,
+      now,
+      firstCheck,
+      metrics,
+    });
 
     const alreadyDone = async () => !(await needsCheckout(pool, id)) || undefined;
     if (await alreadyDone()) return id;
     // Of concurrent calls with the same idempotency key, one creates the checkout.
     const work = createCheckout(options, id, {
-      ...request,
+      orderReference: request.orderReference,
+      customer: request.customer,
       callbackUrl: callbackUrl(base, slot.gateway, id),
     });
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {

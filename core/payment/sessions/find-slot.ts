@@ -9,13 +9,16 @@ export type SessionSlot = {
   readonly environment: Environment;
   readonly baseUrl: string;
   readonly disabled: boolean;
+  /** The origins of shops to which customers may return. */
+  readonly returnOrigins: readonly string[];
 };
 
 /** @throws HubError `slot_unknown` */
 export async function readSessionSlot(pool: Pool, name: string): Promise<SessionSlot> {
   const { rows } = await pool.query<SessionSlot>({
     name: 'slot_for_session',
-    text: `select id, gateway, environment, base_url as "baseUrl", disabled_at is not null as disabled
+    text: `select id, gateway, environment, base_url as "baseUrl", disabled_at is not null as disabled,
+                  return_origins as "returnOrigins"
            from slot where name = $1`,
     values: [name],
   });

@@ -7,22 +7,36 @@ import { HubError } from '../../errors.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { PaymentMetrics } from '../metrics.ts';
-import { formatMoney, type Money } from '../money.ts';
+import { formatMoney, type Money, sameMoney } from '../money.ts';
 import type { CheckoutRequest } from '../providers/driver.ts';
+import type { PurchaseRequest, Quote, Sales } from '../sales.ts';
+import { checkAmount } from './charge-amount.ts';
 import type { SessionSlot } from './find-slot.ts';
 
 export type CreateSessionRequest = {
   readonly slot: string;
-  readonly amount: Money;
+  /** Undefined for the price of the purchase. */
+  readonly amount: Money | undefined;
   readonly orderReference: string;
   readonly customer: CheckoutRequest['customer'];
   readonly metadata: Readonly<Record<string, string>>;
   readonly idempotencyKey: string | undefined;
+  /** Undefined for a session without an offer. */
+  readonly purchase: PurchaseRequest | undefined;
+  /** The apps that the caller's token is limited to; undefined if it is not limited. */
+  readonly callerApps: readonly string[] | undefined;
+  /** As the caller sent it; empty for none. */
+  readonly returnUrl: string;
+  /** Empty for the default. */
+  readonly language: string;
 };
 
 export type InsertOptions = {
   readonly pool: Pool;
   readonly slot: SessionSlot;
+  readonly sales: Pick<Sales, 'quote'>;
+  /** The checked return URL. */
+  readonly returnUrl: string | null;
   readonly actor: Actor;
   readonly now: Date;
   /** When the sweep first verifies it. */
@@ -30,7 +44,7 @@ export type InsertOptions = {
   readonly metrics: Pick<PaymentMetrics, 'sessionCreated'>;
 };
 
-/** Resolves with the id. @throws HubError `slot_disabled`, `idempotency_key_reused` */
+/** Resolves with the id. @throws HubError `slot_disabled`, `amount_invalid`, `idempotency_key_reused`, and those of `Sales.quote` */
 export async function insertSession(request: CreateSessionRequest, options: InsertOptions): Promise<string> {
   const { idempotencyKey } = request;
   const requestHash = hashRequest(request);
@@ -43,20 +57,41 @@ export async function insertSession(request: CreateSessionRequest, options: Inse
   if (options.slot.disabled) {
     throw new HubError('slot_disabled', 'the slot is disabled', { field: 'slot' });
   }
-  const inserted = await insert(request, requestHash, options);
+  // After the look for an earlier session: the offer may have changed since.
+  const { amount, quote } = await priceOf(request, options.sales);
+  const inserted = await insert(request, { ...options, amount, quote, requestHash });
   if (inserted !== undefined) options.metrics.sessionCreated(request.slot);
   const id = inserted ?? (await find());
   if (id === undefined) throw new Error('a charge session was neither inserted nor found');
   return id;
 }
 
+type Priced = { readonly amount: Money; readonly quote: Quote | undefined };
+
+async function priceOf(
+  { amount, purchase, customer, callerApps }: CreateSessionRequest,
+  sales: Pick<Sales, 'quote'>,
+): Promise<Priced> {
+  if (amount !== undefined) checkAmount(amount);
+  if (purchase === undefined) {
+    if (amount !== undefined) return { amount, quote: undefined };
+    throw new HubError('amount_invalid', 'set the amount, or an offer', { field: 'amount' });
+  }
+  const currency = purchase.currency || (amount?.currency ?? '');
+  const { name = '', email = '' } = customer;
+  const quote = await sales.quote({ ...purchase, currency }, { name, email, callerApps });
+  if (amount === undefined || sameMoney(amount, quote.amount)) return { amount: quote.amount, quote };
+  const message = `${quote.quantity} × ${quote.offer} costs ${formatMoney(quote.amount)}: leave out the amount`;
+  throw new HubError('amount_invalid', message, { field: 'amount' });
+}
+
 /** Resolves with undefined if a concurrent call with the same idempotency key inserted it first. */
 async function insert(
   request: CreateSessionRequest,
-  requestHash: Buffer,
-  { pool, slot, actor, now, firstCheck }: InsertOptions,
+  options: InsertOptions & Priced & { readonly requestHash: Buffer },
 ): Promise<string | undefined> {
-  const { amount, orderReference, customer, metadata, idempotencyKey } = request;
+  const { pool, slot, actor, now, firstCheck, returnUrl, amount, quote, requestHash } = options;
+  const { orderReference, customer, metadata, idempotencyKey, language } = request;
   const id = newUuid();
   const sessionId = formatId('chs', id);
   return inTransaction(pool, async (client) => {
@@ -68,9 +103,9 @@ async function insert(
              status_changed_at,
                amount_minor, currency, order_reference, customer, metadata, merchant_transaction_id,
                  idempotency_key,
-               request_hash, created_at, checks, next_check_at)
+               request_hash, created_at, checks, next_check_at, has_purchase, return_url, language)
              values ($1, $2, 'pending', false, 'no checkout yet', $3, $4, $5, $6, $7, $8, $9, $10, $11, $3,
-               0, $12)
+               0, $12, $13, $14, $15)
              on conflict (slot_id, idempotency_key) where idempotency_key is not null do nothing`,
       values: [
         id,
@@ -85,14 +120,24 @@ async function insert(
         idempotencyKey ?? null,
         idempotencyKey === undefined ? null : requestHash,
         firstCheck ?? null,
+        quote !== undefined,
+        returnUrl,
+        language || null,
       ],
     });
     if (rowCount === 0) return undefined;
+    await quote?.insert(client, id, { actor, now });
     await recordChangeNow(client, actor, now, {
       action: 'charge_session.create',
       subject: sessionId,
       before: null,
-      after: { status: 'pending', slot: request.slot, amount: formatMoney(amount), orderReference },
+      after: {
+        status: 'pending',
+        slot: request.slot,
+        amount: formatMoney(amount),
+        orderReference,
+        ...(quote && { offer: quote.offer, quantity: quote.quantity }),
+      },
     });
     return id;
   });
@@ -122,15 +167,18 @@ async function findByKey(
 }
 
 /** Equal requests have equal hashes, in any order of their maps. */
-function hashRequest({ slot, amount, orderReference, customer, metadata }: CreateSessionRequest): Buffer {
-  const parts = [
+function hashRequest(request: CreateSessionRequest): Buffer {
+  const { slot, amount, orderReference, customer, metadata, purchase, returnUrl, language } = request;
+  const parts: unknown[] = [
     slot,
-    String(amount.minor),
-    amount.currency,
+    String(amount?.minor),
+    amount?.currency,
     orderReference,
     sorted(customer),
     sorted(metadata),
   ];
+  if (purchase) parts.push(purchase);
+  if (returnUrl || language) parts.push(returnUrl, language);
   return createHash('sha256').update(JSON.stringify(parts)).digest();
 }
 

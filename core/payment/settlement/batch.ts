@@ -6,6 +6,7 @@ import { combineWrites, inTransaction, type Send } from '../../storage/sql/trans
 import { finishing, finishWaiting, type Outcome } from '../callbacks/journaled-callbacks.ts';
 import { closeDuplicates, markOtherPayments } from '../duplicates/other-payments.ts';
 import { applyRules, type FeeRuleFacts, readRulesInForce } from '../fees/rules.ts';
+import type { Fulfill } from '../sales.ts';
 import { lockSessions, type StoredSession } from '../sessions/read-sessions.ts';
 import { isFenced } from '../verification/lease.ts';
 import { type Decision, decide, type ProofState } from './decide.ts';
@@ -27,6 +28,7 @@ import {
 
 export type BatchOptions = {
   readonly pool: Pool;
+  readonly fulfill: Fulfill;
   readonly at: Date;
   /**
    * Leave out findings that would hold up the others: those with a locked row, or with a proof that is not
@@ -56,7 +58,7 @@ const LOCK_TIMEOUT_MS = 1_000;
 
 export async function settleBatch(
   findings: readonly Finding[],
-  { pool, at, isShared }: BatchOptions,
+  { pool, fulfill, at, isShared }: BatchOptions,
 ): Promise<SettledBatch> {
   const work = async (client: PoolClient, send: Send) => {
     const payments = findings.filter(isPaid);
@@ -81,6 +83,16 @@ export async function settleBatch(
     const usages = settled.flatMap((one) => usageOf(one, rules, at));
     const later = usages.filter(({ kind }) => kind === 'later_payment');
     const closed = await closeDuplicates(client, later, at);
+    const orders = await fulfill(
+      client,
+      send,
+      settled.filter(buys).map(({ session }) => session),
+      {
+        at,
+        actor: SETTLEMENT,
+        isAlone: !isShared,
+      },
+    );
     const updates = settled.flatMap(updateOf);
     if (updates.length > 0 || judged.some(({ finding }) => finding.steps.length > 0)) {
       send(
@@ -91,10 +103,11 @@ export async function settleBatch(
             logUsages(usages, at),
             logFees(usages),
             updateSessions(updates, at),
-            recordEvents(at, settled.flatMap(eventsOf)),
+            recordEvents(at, [...settled.flatMap(eventsOf), ...orders.events]),
             recordChanges(SETTLEMENT, at, [
               ...settled.flatMap(({ decision }) => decision.change ?? []),
               ...closed,
+              ...orders.changes,
             ]),
           ],
         }),
@@ -138,6 +151,11 @@ async function judge(client: PoolClient, candidate: Candidate): Promise<Judged |
     proof = isNew ? 'new' : (await hasPaidAnother(client, session, finding)) ? 'used' : 'again';
   }
   return { finding, session, proof, decision: decide({ finding, session, at }, proof) };
+}
+
+/** Whether the settlement sets a session with an offer to paid. */
+function buys({ session, decision: { usage } }: Settled): boolean {
+  return session.hasPurchase && usage !== undefined && usage.kind !== 'reversal';
 }
 
 /**

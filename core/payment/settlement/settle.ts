@@ -10,6 +10,7 @@ import { createBatcher } from '../../storage/sql/batcher.ts';
 import { mayBeCausedByOneItem } from '../../storage/sql/transaction.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { ProviderUnavailable } from '../providers/driver.ts';
+import type { Fulfill } from '../sales.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { Fence } from '../verification/lease.ts';
 import { settleBatch } from './batch.ts';
@@ -20,6 +21,7 @@ export type SettleOptions = {
   readonly clock: Clock;
   readonly metrics: PaymentMetrics;
   readonly logger: Pick<Logger, 'warn'>;
+  readonly fulfill: Fulfill;
   /** Called after the commit. */
   readonly onChange: (sessionId: string) => void;
 };
@@ -86,8 +88,8 @@ async function settleEach(
   findings: readonly Finding[],
   isShared: boolean,
 ): Promise<ReadonlyMap<Finding, Result>> {
-  const { pool, clock, metrics } = options;
-  const { judged, finishedCallbacks } = await settleBatch(findings, { pool, at: clock(), isShared });
+  const { pool, fulfill, clock, metrics } = options;
+  const { judged, finishedCallbacks } = await settleBatch(findings, { pool, fulfill, at: clock(), isShared });
   for (const { gateway, state } of finishedCallbacks) metrics.finished(gateway, state, 1);
   const results = new Map<Finding, Result>();
   for (const { finding, session, decision } of judged) {

@@ -5,6 +5,7 @@ import { showObject } from '../../../core/event/objects.ts';
 import { CustomerSchema } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { EndpointSchema } from '../../../gen/hub/event/v1/event_pb.ts';
 import { LicenseSchema, LicenseState, SeatSchema } from '../../../gen/hub/license/v1/license_pb.ts';
+import { OrderSchema, OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
 import {
   CallbackSchema,
   CallbackState,
@@ -87,6 +88,24 @@ const session = (change: Fields<typeof ChargeSessionSchema>): JsonObject =>
     ...change,
   });
 
+const order = (change: Fields<typeof OrderSchema> = {}): JsonObject =>
+  showObject(OrderSchema, {
+    orderId: 'ord_01jqv3zdjk8c2m5q9t4w7y0a3d',
+    sessionId: SESSION_ID,
+    slot: 'store',
+    offer: 'photo-desk/pro',
+    offerId: 'ofr_01jqv3zdjm4f7h1k6n9r2v5x8b',
+    offerVersion: 1,
+    quantity: 1,
+    amount: { minorUnits: 4_900n, currency: 'BDT' },
+    customerId: CUSTOMER_ID,
+    state: OrderState.FULFILLED,
+    licenses: [{ licenseId: LICENSE_ID, issued: true }],
+    createdAt: NOW,
+    fulfilledAt: NOW,
+    ...change,
+  });
+
 const customer = (change: Fields<typeof CustomerSchema> = {}): JsonObject =>
   showObject(CustomerSchema, {
     customerId: CUSTOMER_ID,
@@ -159,6 +178,21 @@ export const EXAMPLES: Readonly<Record<EventType, JsonObject>> = {
     ...PAID,
     status: ChargeStatus.CANCELLED,
     statusReason: 'the provider says REVERSED: 49.00 BDT',
+  }),
+  'order.fulfilled': order(),
+  'order.blocked': showObject(OrderSchema, {
+    orderId: 'ord_01jqv3zdjn1b4e7h0k3n6r9t2w',
+    sessionId: SESSION_ID,
+    slot: 'store',
+    offer: 'photo-desk/renewal',
+    offerId: 'ofr_01jqv3zdjp5s8v1x4z7b0d3f6h',
+    offerVersion: 2,
+    quantity: 1,
+    amount: { minorUnits: 4_900n, currency: 'BDT' },
+    customerId: CUSTOMER_ID,
+    state: OrderState.BLOCKED,
+    reason: 'this license has been revoked: reinstate it before you renew it',
+    createdAt: NOW,
   }),
   'callback.dead': showObject(CallbackSchema, {
     callbackId: 'cb_01jqv3zdjhe0pwn5q8s1v4x7za',

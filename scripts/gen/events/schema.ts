@@ -6,6 +6,7 @@ import type { Comments } from '../../../gateway/openapi/comments.ts';
 import { CustomerSchema } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { EndpointSchema } from '../../../gen/hub/event/v1/event_pb.ts';
 import { LicenseSchema, SeatSchema } from '../../../gen/hub/license/v1/license_pb.ts';
+import { OrderSchema } from '../../../gen/hub/order/v1/order_pb.ts';
 import { CallbackSchema, ChargeSessionSchema } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { EVENT_TYPES, type EventType } from '../../../lib/presentation/event-types.ts';
 
@@ -16,6 +17,7 @@ export const OBJECT_MESSAGES: Readonly<Record<ObjectKind, DescMessage>> = {
   license: LicenseSchema,
   seat: SeatSchema,
   session: ChargeSessionSchema,
+  order: OrderSchema,
   callback: CallbackSchema,
   customer: CustomerSchema,
   endpoint: EndpointSchema,

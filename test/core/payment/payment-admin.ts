@@ -12,6 +12,7 @@ import { createDuplicates } from '../../../core/payment/duplicates/admin.ts';
 import { createFeeBacktest } from '../../../core/payment/fees/backtest.ts';
 import { createFeePreview } from '../../../core/payment/fees/preview.ts';
 import { createFeeRules } from '../../../core/payment/fees/versions.ts';
+import { sessionToProto } from '../../../core/payment/messages.ts';
 import type { PaymentDriver } from '../../../core/payment/providers/driver.ts';
 import { createProviderHttp } from '../../../core/payment/providers/http.ts';
 import { DRIVERS } from '../../../core/payment/providers/registry.ts';
@@ -85,6 +86,7 @@ export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<P
     callbacks: NO_CALLBACKS,
     replayCallback: notHere,
     sessions: createSessions(db),
+    showSessions: async (sessions) => sessions.map((session) => sessionToProto(session)),
     releaseSession: () => Promise.reject(new Error('there is no verification here')),
     duplicates: createDuplicates({ db, clock }),
     usage: createUsage(db),

@@ -77,7 +77,7 @@ export function createChangeTerms({ db, clock }: ChangeOptions): ChangeTerms {
   };
 }
 
-type Write = {
+export type TermsWrite = {
   readonly license: LockedLicense;
   readonly after: ChangeableTerms;
   readonly action: keyof typeof EVENTS;
@@ -85,10 +85,10 @@ type Write = {
   readonly now: Date;
 };
 
-/** Writes the new terms, the event and the audit entry. Returns false if the terms are equal. */
-async function writeChange(
+/** Writes the new terms of a locked license, the event and the audit entry. Returns false if the terms are equal. */
+export async function writeChange(
   client: PoolClient,
-  { license, after, action, actor, now }: Write,
+  { license, after, action, actor, now }: TermsWrite,
 ): Promise<boolean> {
   const [was, is] = differences(license.terms, after);
   if (Object.keys(is).length === 0) return false;

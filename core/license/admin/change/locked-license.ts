@@ -1,5 +1,5 @@
 // Locks a license, and reads and writes the terms and the state that can change after the sale.
-import type { PoolClient } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { parseId, type Uuid } from '../../../ids.ts';
 import { dateOf, epochMs } from '../../../storage/sql/epoch.ts';
 import type { Limits, Metadata } from '../../terms.ts';
@@ -41,10 +41,19 @@ export type LicenseState = {
 export type Decision = { readonly at: Date; readonly reason: string };
 
 /** Locks a license until the end of the transaction. @throws HubError `license_unknown` */
-export async function lockLicense(client: PoolClient, licenseId: string): Promise<LockedLicense> {
+export function lockLicense(client: PoolClient, licenseId: string): Promise<LockedLicense> {
+  return read(client, licenseId, 'lock');
+}
+
+/** Reads a license without a lock: it may change at any time. @throws HubError `license_unknown` */
+export function readLicense(pool: Pool, licenseId: string): Promise<LockedLicense> {
+  return read(pool, licenseId, 'read');
+}
+
+async function read(db: Pool | PoolClient, licenseId: string, mode: 'lock' | 'read'): Promise<LockedLicense> {
   const id = parseId('lic', licenseId);
-  const { rows } = await client.query<LockedRow>({
-    name: 'lock_license',
+  const { rows } = await db.query<LockedRow>({
+    name: `${mode}_license`,
     // license_pkey, app_pkey, limit_profile_pkey
     text: `select l.app_id as "appId", a.slug, a.default_seat_limit as "defaultSeatLimit",
                   l.customer_id as "customerId", l.seat_limit as "seatLimit",
@@ -56,7 +65,7 @@ export async function lockLicense(client: PoolClient, licenseId: string): Promis
                   ${epochMs('l.revoked_at')} as "revokedAtMs", coalesce(l.revoke_reason, '') as "revokeReason",
                   ${epochMs('l.suspended_at')} as "suspendedAtMs", coalesce(l.suspend_reason, '') as "suspendReason"
            from license l join app a on a.id = l.app_id left join limit_profile p on p.id = l.limit_profile_id
-           where l.id = $1 for no key update of l`,
+           where l.id = $1 ${mode === 'lock' ? 'for no key update of l' : ''}`,
     values: [id ?? null],
   });
   const [row] = rows;

@@ -43,6 +43,7 @@ describe('settlements of the same tick', function () {
       clock: () => new Date(),
       metrics,
       logger: pino({ level: 'silent' }),
+      fulfill: async () => ({ events: [], changes: [] }),
       onChange: () => {},
     });
     return (sessionId: string, gatewayTransactionId = `proof of ${sessionId}`) =>

@@ -78,6 +78,7 @@ describe('an answer that cannot be stored unchanged', () => {
       clock: () => new Date(),
       metrics: createPaymentMetrics(createMetrics(), []),
       logger: pino({ level: 'silent' }),
+      fulfill: async () => ({ events: [], changes: [] }),
       onChange: () => {},
     });
     const sessions = [await insertSession(), await insertSession(), await insertSession()];

@@ -1,0 +1,72 @@
+// Claim tokens: with one, a shop or the browser of a customer reads the result of a charge session.
+//
+// A token is random and stored as its hash. A session can have several: each response to CreateChargeSession has a new
+// one, because the hub cannot show an earlier one again.
+import { createHash, randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
+import type { Clock } from '../../clock.ts';
+import { HubError } from '../../errors.ts';
+import { DAY_MS } from '../../license/terms.ts';
+
+export type ClaimTokens = {
+  /** Returns a new token of the session with this UUID. The oldest tokens beyond 10 stop working. */
+  issue(sessionId: string): Promise<string>;
+  /** @throws HubError `claim_invalid` */
+  check(claim: {
+    readonly sessionId: string;
+    readonly token: string;
+    readonly paidAt: Date | null;
+  }): Promise<void>;
+};
+
+const PREFIX = 'claim_';
+const TOKEN_BYTES = 32;
+/** Tokens of one session. */
+const MAX_TOKENS = 10;
+/** How long a token is valid after the payment. */
+const VALID_AFTER_PAYMENT_MS = 7 * DAY_MS;
+/** How long a token of a session is valid that nobody pays. */
+const VALID_UNPAID_MS = 90 * DAY_MS;
+
+export function createClaimTokens({ pool, clock }: { pool: Pool; clock: Clock }): ClaimTokens {
+  return {
+    async issue(sessionId) {
+      const token = PREFIX + randomBytes(TOKEN_BYTES).toString('base64url');
+      await pool.query({
+        name: 'issue_claim_token',
+        // claim_token_session_idx
+        text: `with excess as (
+                 delete from claim_token where hash in (
+                   select hash from claim_token where session_id = $2
+                   order by created_at desc offset ${MAX_TOKENS - 1})
+               )
+               insert into claim_token (hash, session_id, created_at) values ($1, $2, $3)`,
+        values: [hashOf(token), sessionId, clock()],
+      });
+      return token;
+    },
+
+    async check({ sessionId, token, paidAt }) {
+      const { rows } = await pool.query<{ ageMs: number }>({
+        name: 'read_claim_token',
+        // claim_token_pkey
+        text: `select (extract(epoch from $3::timestamptz - created_at) * 1000)::float8 as "ageMs"
+               from claim_token where hash = $1 and session_id = $2`,
+        values: [hashOf(token), sessionId, clock()],
+      });
+      const [found] = rows;
+      const sinceMs = paidAt === null ? found?.ageMs : clock().getTime() - paidAt.getTime();
+      const validMs = paidAt === null ? VALID_UNPAID_MS : VALID_AFTER_PAYMENT_MS;
+      if (found !== undefined && sinceMs !== undefined && sinceMs < validMs) return;
+      throw new HubError(
+        'claim_invalid',
+        'the claim token is not one of this session, or it has expired: it is valid until 7 days after the payment',
+        { field: 'claimToken' },
+      );
+    },
+  };
+}
+
+function hashOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}

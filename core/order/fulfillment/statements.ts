@@ -1,0 +1,61 @@
+// The statements that write orders and their licenses.
+import type { QueryConfig } from 'pg';
+import type { OrderLicense } from '../orders/read-orders.ts';
+import type { PaidPurchase } from './read-purchases.ts';
+
+/** The result of an attempt to grant a purchase. */
+export type Granted = {
+  readonly purchase: PaidPurchase;
+  /** UUID; that of the earlier attempt, if there was one. */
+  readonly orderId: string;
+  /** Empty if the order is blocked. */
+  readonly licenses: readonly OrderLicense[];
+  /** Why it is blocked, as a sentence; undefined if it is fulfilled. */
+  readonly blocked?: string;
+};
+
+/** Inserts the orders, or writes the new result of blocked ones. */
+export function writeOrders(granted: readonly Granted[], at: Date): QueryConfig {
+  return {
+    name: 'write_orders',
+    // sales_order_session_id_key
+    text: `insert into sales_order (id, session_id, app_id, slot_id, customer_id, state, reason, created_at,
+                                    fulfilled_at)
+           select t.*, $8, case when t.state = 'fulfilled' then $8::timestamptz end
+           from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[])
+             as t (id, session_id, app_id, slot_id, customer_id, state, reason)
+           on conflict (session_id) do update
+           set state = excluded.state, reason = excluded.reason, fulfilled_at = excluded.fulfilled_at
+           where sales_order.state = 'blocked'`,
+    values: [
+      granted.map(({ orderId }) => orderId),
+      granted.map(({ purchase }) => purchase.sessionId),
+      granted.map(({ purchase }) => purchase.app.id),
+      granted.map(({ purchase }) => purchase.slotId),
+      granted.map(({ purchase }) => purchase.customerId),
+      granted.map(({ blocked }) => (blocked === undefined ? 'fulfilled' : 'blocked')),
+      granted.map(({ blocked }) => blocked ?? ''),
+      at,
+    ],
+  };
+}
+
+export function insertOrderLicenses(granted: readonly Granted[]): QueryConfig {
+  const rows = granted.flatMap(({ orderId, licenses }) =>
+    licenses.map((license) => ({ orderId, ...license })),
+  );
+  return {
+    name: 'insert_order_licenses',
+    text: `insert into order_license (order_id, license_id, issued, expires_before, expires_after, seats_added)
+           select * from unnest($1::uuid[], $2::uuid[], $3::boolean[], $4::timestamptz[], $5::timestamptz[],
+                                $6::int[])`,
+    values: [
+      rows.map(({ orderId }) => orderId),
+      rows.map(({ licenseId }) => licenseId),
+      rows.map(({ issued }) => issued),
+      rows.map(({ expiresBefore }) => expiresBefore),
+      rows.map(({ expiresAfter }) => expiresAfter),
+      rows.map(({ seatsAdded }) => seatsAdded),
+    ],
+  };
+}

@@ -1,0 +1,69 @@
+// Converts offers and orders to their messages.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { type OfferSchema, type OrderSchema, OrderState } from '../../gen/hub/order/v1/order_pb.ts';
+import { formatId } from '../ids.ts';
+import { moneyToProto } from '../payment/messages.ts';
+import type { OrderStateName } from './entities.ts';
+import { grantToProto } from './offers/grant.ts';
+import type { VersionedOffer } from './offers/offers.ts';
+import { pricesToProto } from './offers/prices.ts';
+import type { StoredOrder } from './orders/read-orders.ts';
+
+export function offerToProto({ offer, version }: VersionedOffer): MessageInitShape<typeof OfferSchema> {
+  return {
+    offerId: formatId('ofr', offer.id),
+    app: offer.app.slug,
+    slug: offer.slug,
+    version: version.version,
+    terms: {
+      name: version.name,
+      prices: pricesToProto(version.prices),
+      grant: grantToProto(version.granted),
+      pageSlot: version.pageSlot?.name ?? '',
+      downloadUrl: version.downloadUrl,
+    },
+    createdAt: timestampFromDate(offer.createdAt),
+    versionCreatedAt: timestampFromDate(version.createdAt),
+    ...(offer.archivedAt && { archivedAt: timestampFromDate(offer.archivedAt) }),
+  };
+}
+
+const STATES: Readonly<Record<OrderStateName, OrderState>> = {
+  fulfilled: OrderState.FULFILLED,
+  blocked: OrderState.BLOCKED,
+};
+
+export function orderStateToProto(state: OrderStateName): OrderState {
+  return STATES[state];
+}
+
+/** UNSPECIFIED becomes undefined. */
+export function orderStateFromProto(state: OrderState): OrderStateName | undefined {
+  return state === OrderState.FULFILLED ? 'fulfilled' : state === OrderState.BLOCKED ? 'blocked' : undefined;
+}
+
+export function orderToProto(order: StoredOrder): MessageInitShape<typeof OrderSchema> {
+  return {
+    orderId: formatId('ord', order.id),
+    sessionId: formatId('chs', order.sessionId),
+    slot: order.slot,
+    offer: order.offer,
+    offerId: formatId('ofr', order.offerId),
+    offerVersion: order.offerVersion,
+    quantity: order.quantity,
+    amount: moneyToProto(order.amount),
+    customerId: order.customerId === null ? '' : formatId('cus', order.customerId),
+    state: STATES[order.state],
+    reason: order.reason,
+    licenses: order.licenses.map(({ licenseId, issued, expiresBefore, expiresAfter, seatsAdded }) => ({
+      licenseId: formatId('lic', licenseId),
+      issued,
+      ...(expiresBefore && { expiresBefore: timestampFromDate(expiresBefore) }),
+      ...(expiresAfter && { expiresAfter: timestampFromDate(expiresAfter) }),
+      seatsAdded,
+    })),
+    createdAt: timestampFromDate(order.createdAt),
+    ...(order.fulfilledAt && { fulfilledAt: timestampFromDate(order.fulfilledAt) }),
+  };
+}

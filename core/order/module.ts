@@ -1,0 +1,74 @@
+// Wires offers and orders: what payments need to sell, and the services.
+import { OfferService } from '../../gen/hub/order/v1/offer_service_pb.ts';
+import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
+import type { FindOwner } from '../access/scope.ts';
+import type { Clock } from '../clock.ts';
+import type { ObjectReaders } from '../event/objects.ts';
+import type { KeySecrets } from '../license/keys/key-secrets.ts';
+import type { PaymentModule } from '../payment/module.ts';
+import type { Sales } from '../payment/sales.ts';
+import { type ServiceEntry, serve } from '../service-entry.ts';
+import type { Database } from '../storage/database.ts';
+import type { Sealer } from '../storage/secrets/sealing.ts';
+import { createClaimTokens } from './claims/claim-tokens.ts';
+import { createOrderReader } from './event-objects.ts';
+import { createFulfill } from './fulfillment/fulfill.ts';
+import { orderToProto } from './messages.ts';
+import { createOfferService } from './offer-service.ts';
+import { createOffers } from './offers/offers.ts';
+import { createOrderService } from './order-service.ts';
+import { createGetClaimedOrder } from './orders/claimed-order.ts';
+import { createOrders } from './orders/orders.ts';
+import { readOrderOfSession } from './orders/read-orders.ts';
+import { createOfferPage } from './purchases/offer-page.ts';
+import { createQuote } from './purchases/quote.ts';
+import { createReadPurchases } from './purchases/read-purchases.ts';
+import { createFindOrderOwner } from './scope-lookup.ts';
+
+export type OrderModuleOptions = {
+  readonly db: Database;
+  readonly sealer: Sealer;
+  readonly keySecrets: KeySecrets;
+  readonly clock: Clock;
+};
+
+export type OrderModule = {
+  /** What the payment module needs to sell offers. */
+  readonly sales: Sales;
+  readonly findOwner: Pick<FindOwner, 'offer' | 'orderApp' | 'orderSlot'>;
+  readonly eventReaders: Pick<ObjectReaders, 'order'>;
+  /** The services, which create sessions through the payment module. */
+  services(payments: Pick<PaymentModule, 'createSession' | 'sessions'>): readonly ServiceEntry[];
+};
+
+export function createOrderModule({ db, sealer, keySecrets, clock }: OrderModuleOptions): OrderModule {
+  const { pool } = db;
+  const offers = createOffers({ db, keySecrets, clock });
+  const fulfill = createFulfill(keySecrets);
+  const claims = createClaimTokens({ pool, clock });
+  return {
+    sales: {
+      quote: createQuote({ db, sealer, offers, clock }),
+      fulfill,
+      readPurchases: createReadPurchases(pool),
+      async readOrder(sessionId) {
+        const order = await readOrderOfSession(pool, sessionId);
+        return order && orderToProto(order);
+      },
+      issueClaim: claims.issue,
+    },
+    findOwner: createFindOrderOwner(pool),
+    eventReaders: createOrderReader(pool),
+    services: ({ createSession, sessions }) => [
+      serve(OfferService, createOfferService(offers)),
+      serve(
+        OrderService,
+        createOrderService({
+          orders: createOrders({ db, fulfill, clock }),
+          getClaimedOrder: createGetClaimedOrder({ db, claims, keySecrets }),
+          ...createOfferPage({ offers, createSession, sessions, claims }),
+        }),
+      ),
+    ],
+  };
+}

@@ -1,0 +1,286 @@
+// Administration of offers. A change of the terms is a new version; versions are never changed.
+import { isDeepStrictEqual } from 'node:util';
+import { type EntityManager, LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+import type { OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
+import type { Actor } from '../../access/caller.ts';
+import { recordChange } from '../../audit/record.ts';
+import type { Clock } from '../../clock.ts';
+import { HubError } from '../../errors.ts';
+import { formatId, newUuid } from '../../ids.ts';
+import { findApp } from '../../license/admin/apps.ts';
+import { findLimitProfile } from '../../license/admin/limit-profiles.ts';
+import type { App } from '../../license/entities.ts';
+import type { KeySecrets } from '../../license/keys/key-secrets.ts';
+import type { Slot } from '../../payment/entities.ts';
+import { findSlot } from '../../payment/slots/admin.ts';
+import type { Database } from '../../storage/database.ts';
+import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
+import { type Offer, OfferSchema, type OfferVersion, OfferVersionSchema } from '../entities.ts';
+import { findOffer } from './find-offer.ts';
+import { type Grant, grantFromProto } from './grant.ts';
+import { type Prices, pricesFromProto } from './prices.ts';
+
+export type OffersOptions = {
+  readonly db: Database;
+  readonly keySecrets: Pick<KeySecrets, 'active'>;
+  readonly clock: Clock;
+};
+
+/** An offer with one of its versions. */
+export type VersionedOffer = { readonly offer: Offer; readonly version: OfferVersion };
+
+/** An offer after a request; `changed` is false if it was so already. */
+export type ChangedOffer = VersionedOffer & { readonly changed: boolean };
+
+export type OfferFilter = {
+  readonly app: string | undefined;
+  readonly includeArchived: boolean;
+  /** The apps that the caller's token is limited to; undefined if it is not limited. */
+  readonly callerApps: readonly string[] | undefined;
+};
+
+export type Offers = ReturnType<typeof createOffers>;
+
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
+export function createOffers({ db, keySecrets, clock }: OffersOptions) {
+  const setArchived = (ref: string, archived: boolean, actor: Actor): Promise<ChangedOffer> =>
+    db.em().transactional(async (em) => {
+      const offer = await lockOffer(em, ref);
+      const changed = archived !== (offer.archivedAt != null);
+      if (changed) {
+        const now = clock();
+        offer.archivedAt = archived ? now : null;
+        recordChange(em, actor, now, {
+          action: archived ? 'offer.archive' : 'offer.unarchive',
+          subject: formatId('ofr', offer.id),
+          before: { archived: !archived },
+          after: { archived },
+          detail: { offer: refOf(offer) },
+        });
+      }
+      return { ...(await withVersion(em, offer)), changed };
+    });
+
+  return {
+    /**
+     * @throws HubError `app_unknown`, `offer_exists`, `offer_invalid`, `amount_invalid`, `period_invalid`,
+     * `signed_metadata_invalid`, `limit_profile_unknown`, `slot_unknown`
+     */
+    async create(slug: string, app: string, terms: OfferTerms, actor: Actor): Promise<VersionedOffer> {
+      // A settlement derives license keys and cannot create this secret.
+      await keySecrets.active('derivation');
+      try {
+        return await db.em().transactional(async (em) => {
+          const owner = await findApp(em, app);
+          const checked = await checkTerms(em, owner, terms);
+          const now = clock();
+          const offer = em.create(OfferSchema, {
+            id: newUuid(),
+            app: owner,
+            slug,
+            version: 1,
+            createdAt: now,
+          });
+          const version = addVersion(em, offer, checked, now);
+          recordChange(em, actor, now, {
+            action: 'offer.create',
+            subject: formatId('ofr', offer.id),
+            before: null,
+            after: { ...factsOf(checked), version: 1 },
+            detail: { offer: refOf(offer) },
+          });
+          return { offer, version };
+        });
+      } catch (error) {
+        if (!(error instanceof UniqueConstraintViolationException)) throw error;
+        throw new HubError('offer_exists', `the app "${app}" has an offer "${slug}" already`, {
+          field: 'slug',
+        });
+      }
+    },
+
+    /** @throws HubError as `create`, `offer_unknown`, `version_conflict` */
+    update(
+      ref: string,
+      terms: OfferTerms,
+      expectedVersion: number | undefined,
+      actor: Actor,
+    ): Promise<ChangedOffer> {
+      return db.em().transactional(async (em) => {
+        const offer = await lockOffer(em, ref);
+        if (expectedVersion !== undefined && expectedVersion !== offer.version) {
+          throw new HubError(
+            'version_conflict',
+            `the offer has version ${offer.version}, not ${expectedVersion}: read it again before you change it`,
+            { field: 'expectedVersion' },
+          );
+        }
+        const { version: current } = await withVersion(em, offer);
+        const was = termsOf(current);
+        const is = await checkTerms(em, offer.app as App, terms);
+        if (was.grant.kind !== is.grant.kind) {
+          const message = `the offer grants ${KIND_NAMES[was.grant.kind]}: create another offer for ${KIND_NAMES[is.grant.kind]}`;
+          throw new HubError('offer_invalid', message, { field: 'terms' });
+        }
+        if (isDeepStrictEqual(comparable(was), comparable(is)))
+          return { offer, version: current, changed: false };
+        const now = clock();
+        offer.version += 1;
+        const version = addVersion(em, offer, is, now);
+        recordChange(em, actor, now, {
+          action: 'offer.update',
+          subject: formatId('ofr', offer.id),
+          before: { ...factsOf(was), version: current.version },
+          after: { ...factsOf(is), version: offer.version },
+          detail: { offer: refOf(offer) },
+        });
+        return { offer, version, changed: true };
+      });
+    },
+
+    /** @param version 0 for the current one. @throws HubError `offer_unknown` */
+    async get(ref: string, version = 0): Promise<VersionedOffer> {
+      const em = db.em();
+      return withVersion(em, await findOffer(em, ref), version);
+    },
+
+    /** Newest first. @throws HubError `app_unknown`, `page_token_invalid` */
+    async list(filter: OfferFilter, request: PageRequest): Promise<Page<VersionedOffer>> {
+      const em = db.em();
+      const app = filter.app === undefined ? undefined : await findApp(em, filter.app);
+      const { items, nextPageToken } = await readPage(request, 'ofr', (after, limit) =>
+        em.find(
+          OfferSchema,
+          {
+            ...(after && { id: { $lt: after } }),
+            // Interceptors have checked that the caller may see `app`.
+            ...(app ? { app } : filter.callerApps && { app: { slug: { $in: [...filter.callerApps] } } }),
+            ...(!filter.includeArchived && { archivedAt: null }),
+          },
+          { orderBy: { id: 'desc' }, limit, populate: ['app'] },
+        ),
+      );
+      const versions = await readVersions(em, items);
+      return { items: versions, nextPageToken };
+    },
+
+    archive: (ref: string, actor: Actor): Promise<ChangedOffer> => setArchived(ref, true, actor),
+    unarchive: (ref: string, actor: Actor): Promise<ChangedOffer> => setArchived(ref, false, actor),
+  };
+}
+
+const KIND_NAMES = { license: 'new licenses', renewal: 'a renewal', seats: 'more seats' } as const;
+
+/** The terms of a version, checked. */
+type Terms = {
+  readonly name: string;
+  readonly prices: Prices;
+  readonly grant: Grant;
+  readonly pageSlot: Slot | null;
+  readonly downloadUrl: string;
+};
+
+async function checkTerms(em: EntityManager, app: App, terms: OfferTerms): Promise<Terms> {
+  const prices = pricesFromProto(terms.prices);
+  const grant = await grantFromProto(terms, (name) => findLimitProfile(em, app, name));
+  const { name, pageSlot, downloadUrl } = terms;
+  if (pageSlot !== '' && grant.kind !== 'license') {
+    throw new HubError('offer_invalid', 'the page of the hub sells new licenses only: leave out the slot', {
+      field: 'terms.pageSlot',
+    });
+  }
+  if (downloadUrl !== '' && !/^https?:$/.test(URL.parse(downloadUrl)?.protocol ?? '')) {
+    throw new HubError('offer_invalid', 'write an address that begins with https:// or http://', {
+      field: 'terms.downloadUrl',
+    });
+  }
+  return {
+    name,
+    prices,
+    grant: grant.kind === 'license' ? { ...grant, limitProfile: pickProfile(grant.limitProfile) } : grant,
+    pageSlot: pageSlot === '' ? null : await findSlot(em, pageSlot),
+    downloadUrl,
+  };
+}
+
+function pickProfile(profile: { readonly id: string; readonly name: string } | null) {
+  return profile && { id: profile.id, name: profile.name };
+}
+
+function termsOf({ name, prices, granted, pageSlot, downloadUrl }: OfferVersion): Terms {
+  return {
+    name,
+    prices,
+    grant: granted,
+    pageSlot: (pageSlot as Slot | null | undefined) ?? null,
+    downloadUrl,
+  };
+}
+
+function comparable({ pageSlot, ...terms }: Terms) {
+  return { ...terms, pageSlot: pageSlot?.name };
+}
+
+/** For the audit log. Of the vendor's own data only the names: a value may be personal. */
+function factsOf({ grant, pageSlot, ...terms }: Terms) {
+  const { kind, ...granted } = grant;
+  return {
+    ...terms,
+    grants: kind,
+    ...granted,
+    ...('metadata' in granted && { metadata: Object.keys(granted.metadata) }),
+    pageSlot: pageSlot?.name ?? '',
+  };
+}
+
+function addVersion(em: EntityManager, offer: Offer, terms: Terms, at: Date): OfferVersion {
+  const { grant, ...rest } = terms;
+  return em.create(OfferVersionSchema, {
+    ...rest,
+    id: newUuid(),
+    offer,
+    version: offer.version,
+    granted: grant,
+    createdAt: at,
+  });
+}
+
+async function lockOffer(em: EntityManager, ref: string): Promise<Offer> {
+  const offer = await findOffer(em, ref);
+  await em.lock(offer, LockMode.PESSIMISTIC_WRITE);
+  // Another transaction may have changed it before the lock was granted.
+  await em.refresh(offer);
+  return offer;
+}
+
+/** @throws HubError `offer_unknown` if the offer has no such version */
+async function withVersion(em: EntityManager, offer: Offer, version = 0): Promise<VersionedOffer> {
+  const found = await em.findOne(
+    OfferVersionSchema,
+    { offer, version: version || offer.version },
+    { populate: ['pageSlot'] },
+  );
+  if (found !== null) return { offer, version: found };
+  throw new HubError('offer_unknown', `the offer has no version ${version}: the newest is ${offer.version}`, {
+    field: 'version',
+  });
+}
+
+/** The offers with their current versions. */
+async function readVersions(em: EntityManager, offers: readonly Offer[]): Promise<VersionedOffer[]> {
+  const versions = await em.find(
+    OfferVersionSchema,
+    { $or: offers.map((offer) => ({ offer, version: offer.version })) },
+    { populate: ['pageSlot'] },
+  );
+  const byOffer = new Map(versions.map((version) => [version.offer.id, version]));
+  return offers.flatMap((offer) => {
+    const version = byOffer.get(offer.id);
+    return version === undefined ? [] : [{ offer, version }];
+  });
+}
+
+/** `app/slug` */
+export function refOf({ app, slug }: Pick<Offer, 'app' | 'slug'>): string {
+  return `${app.slug}/${slug}`;
+}

@@ -1,0 +1,73 @@
+// OrderService: reads orders, retries blocked ones, and serves the pages of customers.
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
+import { actorOf, scopeOf } from '../access/caller.ts';
+import { formatId } from '../ids.ts';
+import { chargeStatusToProto } from '../payment/messages.ts';
+import { readTimestamp } from '../timestamp.ts';
+import { orderStateFromProto, orderStateToProto, orderToProto } from './messages.ts';
+import { pricesToProto } from './offers/prices.ts';
+import type { createGetClaimedOrder } from './orders/claimed-order.ts';
+import type { Orders } from './orders/orders.ts';
+import type { BuyOffer, GetOfferPage } from './purchases/offer-page.ts';
+
+export type OrderServiceOptions = {
+  readonly orders: Orders;
+  readonly getClaimedOrder: ReturnType<typeof createGetClaimedOrder>;
+  readonly getOfferPage: GetOfferPage;
+  readonly buyOffer: BuyOffer;
+};
+
+export function createOrderService(options: OrderServiceOptions): ServiceImpl<typeof OrderService> {
+  const { orders, getClaimedOrder, getOfferPage, buyOffer } = options;
+  return {
+    async getOrder({ order }) {
+      return { order: orderToProto(await orders.get(order)) };
+    },
+
+    async listOrders(request, context) {
+      const { app, slot, customerId, licenseId, state, createdFrom, createdTo } = request;
+      const filter = {
+        app,
+        slot,
+        customerId,
+        licenseId,
+        state: orderStateFromProto(state),
+        createdFrom: createdFrom && readTimestamp('createdFrom', createdFrom),
+        createdTo: createdTo && readTimestamp('createdTo', createdTo),
+        scope: scopeOf(context),
+      };
+      const { items, nextPageToken } = await orders.list(filter, request);
+      return { orders: items.map(orderToProto), nextPageToken };
+    },
+
+    async retryOrder({ order }, context) {
+      return { order: orderToProto(await orders.retry(order, actorOf(context))) };
+    },
+
+    async getClaimedOrder({ sessionId, claimToken }) {
+      const { status, order, licenses, returnUrl = '' } = await getClaimedOrder(sessionId, claimToken);
+      return {
+        status: chargeStatusToProto(status),
+        ...(order && {
+          orderId: formatId('ord', order.id),
+          orderState: orderStateToProto(order.state),
+          offerName: order.offerName,
+          appName: order.appName,
+          downloadUrl: order.downloadUrl,
+        }),
+        licenses: licenses.map((each) => ({ ...each, licenseId: formatId('lic', each.licenseId) })),
+        returnUrl,
+      };
+    },
+
+    async getOfferPage({ offer }) {
+      const { appName, name, prices } = await getOfferPage(offer);
+      return { appName, offerName: name, prices: pricesToProto(prices) };
+    },
+
+    async buyOffer(request, context) {
+      return buyOffer(request, actorOf(context));
+    },
+  };
+}

@@ -1,0 +1,81 @@
+// Checks what a request for a charge session wants to buy, and computes its price.
+import type { Clock } from '../../clock.ts';
+import { findOrCreateCustomer } from '../../customer/inline-customer.ts';
+import { lockCustomerForShare } from '../../customer/lock-customer.ts';
+import { HubError } from '../../errors.ts';
+import { readLicense } from '../../license/admin/change/locked-license.ts';
+import { licenseUnknown } from '../../license/admin/licenses.ts';
+import type { Buyer, PurchaseRequest, Quote } from '../../payment/sales.ts';
+import type { Database } from '../../storage/database.ts';
+import type { Sealer } from '../../storage/secrets/sealing.ts';
+import { grantOnLicense } from '../fulfillment/grant-on-license.ts';
+import { type Offers, refOf, type VersionedOffer } from '../offers/offers.ts';
+import { amountOf } from '../offers/prices.ts';
+
+export type QuoteOptions = {
+  readonly db: Database;
+  readonly sealer: Sealer;
+  readonly offers: Pick<Offers, 'get'>;
+  readonly clock: Clock;
+};
+
+/** The errors of the function are those of `Sales.quote`. */
+export function createQuote({ db, sealer, offers, clock }: QuoteOptions) {
+  /** The license that the purchase changes. */
+  const checkLicense = async (
+    { offer, version }: VersionedOffer,
+    { licenseId, quantity }: PurchaseRequest,
+  ): Promise<string | null> => {
+    const { granted } = version;
+    if (granted.kind === 'license') {
+      if (licenseId === undefined) return null;
+      throw new HubError('purchase_invalid', 'the offer sells new licenses: leave out licenseId', {
+        field: 'licenseId',
+      });
+    }
+    if (licenseId === undefined) {
+      const purpose = granted.kind === 'renewal' ? 'renew' : 'add seats to';
+      throw new HubError('purchase_invalid', `set licenseId to the license to ${purpose}`, {
+        field: 'licenseId',
+      });
+    }
+    const license = await readLicense(db.pool, licenseId);
+    if (license.app.id !== offer.app.id) throw licenseUnknown();
+    const result = grantOnLicense(license, granted, quantity, clock());
+    if ('terms' in result) return license.id;
+    throw new HubError('license_not_sellable', result.blocked, { field: 'licenseId' });
+  };
+
+  return async (request: PurchaseRequest, buyer: Buyer): Promise<Quote> => {
+    const versioned = await offers.get(request.offer);
+    const { offer, version } = versioned;
+    if (offer.archivedAt != null) {
+      throw new HubError('offer_archived', 'the offer is archived: it is not for sale', { field: 'offer' });
+    }
+    const { quantity, customerId } = request;
+    const amount = amountOf(version.prices, quantity, request.currency);
+    const licenseId = await checkLicense(versioned, request);
+    return {
+      amount,
+      offer: refOf(offer),
+      quantity,
+      async insert(client, sessionId, { actor, now }) {
+        const { name, email, callerApps: apps } = buyer;
+        const inline = { name, email: email || undefined };
+        const options = { sealer, actor, now, apps };
+        const customer =
+          customerId !== undefined
+            ? await lockCustomerForShare(client, customerId)
+            : name || email
+              ? await findOrCreateCustomer(client, inline, options)
+              : null;
+        await client.query({
+          name: 'insert_purchase',
+          text: `insert into purchase (session_id, offer_version_id, quantity, customer_id, license_id)
+                 values ($1, $2, $3, $4, $5)`,
+          values: [sessionId, version.id, quantity, customer, licenseId],
+        });
+      },
+    };
+  };
+}

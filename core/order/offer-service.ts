@@ -2,7 +2,7 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { OfferService } from '../../gen/hub/order/v1/offer_service_pb.ts';
 import type { OfferTerms } from '../../gen/hub/order/v1/order_pb.ts';
-import { actorOf, appsOf } from '../access/caller.ts';
+import { actorOf } from '../access/caller.ts';
 import { HubError } from '../errors.ts';
 import { offerToProto } from './messages.ts';
 import type { ChangedOffer, Offers } from './offers/offers.ts';
@@ -22,9 +22,8 @@ export function createOfferService(offers: Offers): ServiceImpl<typeof OfferServ
       return { offer: offerToProto(await offers.get(offer, version)) };
     },
 
-    async listOffers({ app, includeArchived, ...page }, context) {
-      const filter = { app, includeArchived, callerApps: appsOf(context) };
-      const { items, nextPageToken } = await offers.list(filter, page);
+    async listOffers({ app, includeArchived, ...page }) {
+      const { items, nextPageToken } = await offers.list({ app, includeArchived }, page);
       return { offers: items.map(offerToProto), nextPageToken };
     },
 

@@ -35,8 +35,6 @@ export type ChangedOffer = VersionedOffer & { readonly changed: boolean };
 export type OfferFilter = {
   readonly app: string | undefined;
   readonly includeArchived: boolean;
-  /** The apps that the caller's token is limited to; undefined if it is not limited. */
-  readonly callerApps: readonly string[] | undefined;
 };
 
 export type Offers = ReturnType<typeof createOffers>;
@@ -153,8 +151,7 @@ export function createOffers({ db, keySecrets, clock }: OffersOptions) {
           OfferSchema,
           {
             ...(after && { id: { $lt: after } }),
-            // Interceptors have checked that the caller may see `app`.
-            ...(app ? { app } : filter.callerApps && { app: { slug: { $in: [...filter.callerApps] } } }),
+            ...(app && { app }),
             ...(!filter.includeArchived && { archivedAt: null }),
           },
           { orderBy: { id: 'desc' }, limit, populate: ['app'] },

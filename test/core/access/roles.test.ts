@@ -22,7 +22,11 @@ const GATEWAY_MAY = [
   'GetFreeLimits',
   'GetJwks',
   'GetPublicKey',
+  'GetReturnAddress',
   'ReceiveCallback',
+  'BuyOffer',
+  'GetClaimedOrder',
+  'GetOfferPage',
 ];
 
 /** Reads and changes of licenses; each needs a token that is limited to apps. */

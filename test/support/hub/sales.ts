@@ -41,7 +41,11 @@ export async function startSales(options: PaymentsOptions = {}): Promise<Sales> 
 }
 
 /** Creates an offer of new licenses with 2 seats, for 100.00 BDT or 9.00 USD. */
-export async function createOffer({ offers, app }: Sales, slug: string, terms: Terms = {}): Promise<string> {
+export async function createOffer(
+  { offers, app }: Pick<Sales, 'offers' | 'app'>,
+  slug: string,
+  terms: Terms = {},
+): Promise<string> {
   await offers.createOffer({
     app,
     slug,

@@ -62,11 +62,9 @@ export function createPaymentAdminService(
   return {
     listGateways: () => ({ gateways: options.drivers.map(gatewayToProto) }),
 
-    async addSlot({ name, gateway, environment, baseUrl, credentials, options }, context) {
-      const slot = await slots.add(
-        { name, gateway, environment: environmentFromProto(environment), baseUrl, credentials, options },
-        actorOf(context),
-      );
+    async addSlot(request, context) {
+      const environment = environmentFromProto(request.environment);
+      const slot = await slots.add({ ...request, environment }, actorOf(context));
       return { slot: slotToProto(slot) };
     },
 
@@ -82,9 +80,10 @@ export function createPaymentAdminService(
       return { slot: slotToProto(await slots.rotate(slot, credentials, actorOf(context))) };
     },
 
-    async updateSlot({ slot, options }, context) {
-      const set = await slots.setOptions(slot, options, actorOf(context));
-      return { slot: slotToProto(set.slot), unchanged: set.unchanged };
+    async updateSlot({ slot, options, returnOrigins }, context) {
+      const changes = { options, returnOrigins: returnOrigins?.origins };
+      const changed = await slots.update(slot, changes, actorOf(context));
+      return { slot: slotToProto(changed.slot), unchanged: changed.unchanged };
     },
 
     async setSlotDisabled({ slot, disabled }, context) {

@@ -275,6 +275,7 @@ export function slotToProto(slot: Slot): MessageInitShape<typeof SlotSchema> {
     environment: slot.environment === 'production' ? SlotEnvironment.PRODUCTION : SlotEnvironment.SANDBOX,
     baseUrl: slot.baseUrl,
     options: slot.options,
+    returnOrigins: slot.returnOrigins,
     createdAt: timestampFromDate(slot.createdAt),
     rotatedAt: timestampFromDate(slot.rotatedAt),
     ...(slot.disabledAt && { disabledAt: timestampFromDate(slot.disabledAt) }),

@@ -9,7 +9,7 @@ import { list } from '../../output/json-schema.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { readCredentials } from '../../parse/credentials.ts';
 import { parsePair } from '../../parse/parse-number.ts';
-import { credentialsOption } from '../../parse/shared-options.ts';
+import { collect, credentialsOption } from '../../parse/shared-options.ts';
 import {
   SLOT,
   SLOT_COLUMNS,
@@ -28,14 +28,21 @@ type AddOptions = {
   credentialsFile?: string;
   option?: Record<string, string>;
   holdRisky?: boolean;
+  returnOrigin?: string[];
 };
 
-type UpdateOptions = Pick<AddOptions, 'option' | 'holdRisky'>;
+type UpdateOptions = Pick<AddOptions, 'option' | 'holdRisky'> & {
+  /** False with `--no-return-origin`. */
+  returnOrigin?: string[] | false;
+};
 
 const ABOUT_CREDENTIALS =
   'The file is a JSON object of credentials by name: `hubctl gateway list` lists them. Without a file, hubctl prompts for them without echo. The hub encrypts them and never shows them.';
 
 const HOLD_RISKY = 'hold payments that the provider rates risky for review, instead of settling them';
+
+const RETURN_ORIGIN =
+  'origin of a shop to which customers may return after the checkout, such as https://shop.example.com; repeatable';
 
 /** @throws CliError (usage) if `--option` contradicts `--hold-risky` */
 function slotOptions({
@@ -96,6 +103,7 @@ function addAddVerb(slot: Command, commandContext: CommandContext): void {
     .addOption(credentialsOption())
     .option('--option <name=value>', 'an option of the gateway; repeatable', parsePair)
     .option('--hold-risky', HOLD_RISKY)
+    .option('--return-origin <url>', RETURN_ORIGIN, collect)
     .action(async (name: string, options: AddOptions) => {
       const { gateway, environment, baseUrl, credentialsFile, option = {}, holdRisky } = options;
       const credentials = await readCredentials(commandContext, credentialsFile, () =>
@@ -109,6 +117,7 @@ function addAddVerb(slot: Command, commandContext: CommandContext): void {
         baseUrl: baseUrl ?? '',
         credentials,
         options: slotOptions({ option, holdRisky }),
+        returnOrigins: options.returnOrigin ?? [],
       });
       await printSlot(commandContext, reply.slot);
     });
@@ -156,21 +165,35 @@ function addUpdateVerb(slot: Command, commandContext: CommandContext): void {
   const { hub, out } = commandContext;
   addVerb(slot, 'update', {
     summary: 'change options of a slot',
-    description: 'Changes the given options of a slot. They apply from the next call to the provider.',
-    examples: ['hubctl slot update main --hold-risky', 'hubctl slot update main --no-hold-risky'],
+    description:
+      'Changes the given options of a slot. They apply from the next call to the provider. Return origins apply to new sessions.',
+    examples: [
+      'hubctl slot update main --hold-risky',
+      'hubctl slot update main --no-hold-risky',
+      'hubctl slot update main --return-origin https://shop.example.com',
+    ],
     prints: { document: SLOT },
   })
     .argument('<slot>', 'name of the slot')
     .option('--option <name=value>', 'an option of the gateway; repeatable', parsePair)
     .option('--hold-risky', HOLD_RISKY)
     .option('--no-hold-risky', 'settle them (default)')
-    .action(async (name: string, { option = {}, holdRisky }: UpdateOptions) => {
+    .option('--return-origin <url>', `${RETURN_ORIGIN}; replaces all current ones`, collect)
+    .option('--no-return-origin', 'allow no shop')
+    .action(async (name: string, { option = {}, holdRisky, returnOrigin }: UpdateOptions) => {
       const options = slotOptions({ option, holdRisky });
-      if (Object.keys(options).length === 0) {
-        throw usageError('Nothing to change: give --hold-risky, --no-hold-risky or --option name=value.');
+      const returnOrigins = returnOrigin !== undefined && { origins: returnOrigin || [] };
+      if (Object.keys(options).length === 0 && !returnOrigins) {
+        throw usageError(
+          'Nothing to change: give --hold-risky, --no-hold-risky, --option name=value, --return-origin or --no-return-origin.',
+        );
       }
       const { paymentAdmin } = await hub('paymentAdmin');
-      const { slot: found, unchanged } = await paymentAdmin.updateSlot({ slot: name, options });
+      const { slot: found, unchanged } = await paymentAdmin.updateSlot({
+        slot: name,
+        options,
+        ...(returnOrigins && { returnOrigins }),
+      });
       await printSlot(commandContext, found);
       if (unchanged) out.note('Nothing changed: the slot already has these options.');
     });

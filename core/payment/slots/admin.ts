@@ -1,4 +1,5 @@
 // Administers payment slots: the merchant's accounts at providers.
+import { isDeepStrictEqual } from 'node:util';
 import { type EntityManager, LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
@@ -11,7 +12,7 @@ import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { type Environment, ProviderTokenSchema, type Slot, SlotSchema } from '../entities.ts';
 import type { PaymentDriver } from '../providers/driver.ts';
 import { type Credentials, sealCredentials, withDefaults } from './provider-access.ts';
-import { checkBaseUrl, checkCredentials, checkOptions } from './settings.ts';
+import { checkBaseUrl, checkCredentials, checkOptions, checkReturnOrigins } from './settings.ts';
 
 export type NewSlot = {
   /** Lower-case letters, digits and inner dashes, guaranteed by contract validation. */
@@ -22,7 +23,17 @@ export type NewSlot = {
   readonly baseUrl: string;
   readonly credentials: Credentials;
   readonly options: Readonly<Record<string, string>>;
+  /** The origins of shops to which customers may return. */
+  readonly returnOrigins: readonly string[];
 };
+
+export type SlotChanges = Pick<NewSlot, 'options'> & {
+  /** Undefined to keep them. */
+  readonly returnOrigins: NewSlot['returnOrigins'] | undefined;
+};
+
+/** A slot after a request; `unchanged` if it was so already. */
+export type ChangedSlot = { readonly slot: Slot; readonly unchanged: boolean };
 
 export type SlotsOptions = {
   readonly db: Database;
@@ -50,7 +61,7 @@ export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
   return {
     /**
      * @throws HubError `slot_exists`, `too_many`, `gateway_unknown`, `credentials_invalid`,
-     * `base_url_invalid`, `slot_option_invalid`
+     * `base_url_invalid`, `slot_option_invalid`, `return_origin_invalid`
      */
     async add(request: NewSlot, actor: Actor): Promise<Slot> {
       const { name, gateway, environment } = request;
@@ -58,6 +69,7 @@ export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
       const baseUrl = checkBaseUrl(driver, environment, request.baseUrl);
       const options = checkOptions(driver, request.options);
       const credentials = checkCredentials(driver, request.credentials);
+      const returnOrigins = checkReturnOrigins(request.returnOrigins);
       const [id, now] = [newUuid(), clock()];
       try {
         return await db.em().transactional(async (em) => {
@@ -71,6 +83,7 @@ export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
             environment,
             baseUrl,
             options,
+            returnOrigins,
             sealedCredentials: sealCredentials(sealer, id, credentials),
             createdAt: now,
             rotatedAt: now,
@@ -79,7 +92,7 @@ export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
             action: 'slot.add',
             subject: formatId('slot', id),
             before: null,
-            after: { name, gateway, environment, baseUrl, options },
+            after: { name, gateway, environment, baseUrl, options, returnOrigins },
           });
           return slot;
         });
@@ -119,27 +132,39 @@ export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
       });
     },
 
-    /** Changes the given options only. @throws HubError `slot_unknown`, `slot_option_invalid` */
-    setOptions(
-      name: string,
-      options: NewSlot['options'],
-      actor: Actor,
-    ): Promise<{ readonly slot: Slot; readonly unchanged: boolean }> {
+    /**
+     * Changes the given options only, and replaces the return origins if they are given.
+     *
+     * @throws HubError `slot_unknown`, `slot_option_invalid`, `return_origin_invalid`
+     */
+    update(name: string, changes: SlotChanges, actor: Actor): Promise<ChangedSlot> {
       return change(name, (em, slot) => {
         const driver = driverOf(slot.gateway);
-        const before = withDefaults(driver, slot.options);
-        const after = checkOptions(driver, { ...slot.options, ...options });
-        const unchanged = Object.entries(after).every(([option, value]) => before[option] === value);
-        if (unchanged) return { slot, unchanged };
-        slot.options = after;
+        const before = { options: withDefaults(driver, slot.options), returnOrigins: slot.returnOrigins };
+        const after = {
+          options: checkOptions(driver, { ...slot.options, ...changes.options }),
+          returnOrigins: changes.returnOrigins
+            ? checkReturnOrigins(changes.returnOrigins)
+            : slot.returnOrigins,
+        };
+        const [optionsChange, originsChange] = [
+          !isDeepStrictEqual(before.options, after.options),
+          !isDeepStrictEqual(before.returnOrigins, after.returnOrigins),
+        ];
+        if (!optionsChange && !originsChange) return { slot, unchanged: true };
+        Object.assign(slot, after);
+        const changed = ({ options, returnOrigins }: typeof after) => ({
+          ...(optionsChange && { options }),
+          ...(originsChange && { returnOrigins }),
+        });
         recordChange(em, actor, clock(), {
           action: 'slot.update',
           subject: formatId('slot', slot.id),
-          before: { options: before },
-          after: { options: after },
+          before: changed(before),
+          after: changed(after),
           detail: { name },
         });
-        return { slot, unchanged };
+        return { slot, unchanged: false };
       });
     },
 
@@ -148,11 +173,7 @@ export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
      *
      * @throws HubError `slot_unknown`
      */
-    setDisabled(
-      name: string,
-      disabled: boolean,
-      actor: Actor,
-    ): Promise<{ readonly slot: Slot; readonly unchanged: boolean }> {
+    setDisabled(name: string, disabled: boolean, actor: Actor): Promise<ChangedSlot> {
       return change(name, (em, slot) => {
         if (disabled === (slot.disabledAt != null)) return { slot, unchanged: true };
         slot.disabledAt = disabled ? clock() : null;

@@ -2,7 +2,7 @@
 import { HubError } from '../../errors.ts';
 import type { Environment } from '../entities.ts';
 import type { PaymentDriver } from '../providers/driver.ts';
-
+import { isLoopback } from '../sessions/callback-url.ts';
 import { withDefaults } from './provider-access.ts';
 
 type Texts = Readonly<Record<string, string>>;
@@ -65,6 +65,33 @@ export function checkOptions(driver: PaymentDriver, options: Texts): Record<stri
   return withDefaults(driver, options);
 }
 
+/**
+ * Returns the origins of shops, each once, as browsers send them. Errors do not repeat what was written, which may
+ * contain a password.
+ *
+ * @throws HubError `return_origin_invalid`
+ */
+export function checkReturnOrigins(origins: readonly string[]): string[] {
+  for (const text of origins) {
+    const url = URL.parse(text);
+    if (url === null || !/^https?:$/.test(url.protocol)) {
+      throw returnOriginInvalid(
+        'write an origin that begins with https://, such as https://shop.example.com',
+      );
+    }
+    if (url.origin !== text) {
+      throw returnOriginInvalid(
+        `write only scheme, host and port, without a slash at the end: ${url.origin}`,
+      );
+    }
+    if (url.protocol === 'http:' && !isLoopback(text)) {
+      const message = 'use https: http is allowed for this machine only, such as http://localhost:3000';
+      throw returnOriginInvalid(`${url.origin}: ${message}`);
+    }
+  }
+  return [...new Set(origins)];
+}
+
 function productionUrl(driver: PaymentDriver, baseUrl: string): string {
   const own = driver.productionUrls.map(plainUrl);
   const url = baseUrl === '' ? own[0] : plainUrl(baseUrl);
@@ -90,4 +117,8 @@ function baseUrlInvalid(message: string): HubError {
 
 function optionInvalid(message: string): HubError {
   return new HubError('slot_option_invalid', message, { field: 'options' });
+}
+
+function returnOriginInvalid(message: string): HubError {
+  return new HubError('return_origin_invalid', message, { field: 'returnOrigins' });
 }

@@ -93,6 +93,26 @@ describe('hubctl with a hub and payment providers', function () {
     expect(JSON.stringify(shown)).not.to.contain(simulator.credentials.gateway_one.storePassword);
   });
 
+  it('sets, replaces and removes the origins of shops to which customers may return', async () => {
+    const name = uniqueName('slot');
+    const at = ['--environment', 'sandbox', '--base-url', simulator.gatewayOneUrl];
+    const words = [name, '--gateway', 'gateway_one', ...at, '--credentials-file', credentialsFile];
+    const shops = ['https://shop.example.com', 'http://localhost:3000'];
+    const origins = shops.flatMap((shop) => ['--return-origin', shop]);
+    expect((await json('slot', 'add', ...words, ...origins)).returnOrigins).to.deep.equal(shops);
+    expect((await run('slot', 'show', name)).stdout).to.contain(shops.join(', '));
+    const other = 'https://other.example.com';
+    const replaced = await json('slot', 'update', name, '--return-origin', other);
+    expect(replaced.returnOrigins).to.deep.equal([other]);
+    expect((await json('slot', 'update', name, '--hold-risky')).returnOrigins).to.deep.equal([other]);
+    const refused = await run('slot', 'update', name, '--return-origin', `${other}/paid`);
+    expect(refused).to.include({ code: 1, stdout: '' });
+    expect(refused.stderr).to.contain(
+      `write only scheme, host and port, without a slash at the end: ${other}`,
+    );
+    expect((await json('slot', 'update', name, '--no-return-origin')).returnOrigins).to.deep.equal([]);
+  });
+
   it('tests the credentials of a slot, and replaces them from standard input', async () => {
     const name = await addSlot();
     expect(await json('slot', 'test', name)).to.include({ slot: name, ok: true });

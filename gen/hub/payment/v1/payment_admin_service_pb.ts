@@ -167,7 +167,8 @@ export type AddSlotRequest = Message<"hub.payment.v1.AddSlotRequest"> & {
   options: { [key: string]: string };
 
   /**
-   * The origins of shops to which customers may return: at most 20, such as "https://shop.example.com".
+   * The origins of shops to which customers may return: at most 20, such as "https://shop.example.com". Only scheme,
+   * host and port; http only for this machine.
    *
    * @generated from field: repeated string return_origins = 7;
    */
@@ -371,7 +372,7 @@ export type UpdateSlotResponse = Message<"hub.payment.v1.UpdateSlotResponse"> & 
   slot?: Slot | undefined;
 
   /**
-   * Whether the options had these values already.
+   * Whether the options and the origins were so already.
    *
    * @generated from field: bool unchanged = 2;
    */
@@ -1342,8 +1343,8 @@ export const PaymentAdminService: GenService<{
   /**
    * Adds a slot and encrypts its credentials.
    *
-   * Errors: slot_exists (already exists), gateway_unknown (not found), credentials_invalid, base_url_invalid
-   * and slot_option_invalid (invalid argument), too_many (failed precondition; the limit is 1000).
+   * Errors: slot_exists (already exists), gateway_unknown (not found), credentials_invalid, base_url_invalid,
+   * slot_option_invalid and return_origin_invalid (invalid argument), too_many (failed precondition; the limit is 1000).
    *
    * @generated from rpc hub.payment.v1.PaymentAdminService.AddSlot
    */

@@ -184,6 +184,49 @@ describe('a payment slot', function () {
     expect(await auditOf(id)).to.deep.equal(['slot.add', 'slot.update']);
   });
 
+  it('has the origins of shops, each as a browser sends it', async () => {
+    const { name, id } = await addSlot(admin);
+    const set = (...origins: string[]) => admin.client.updateSlot({ slot: name, returnOrigins: { origins } });
+    const shops = ['https://shop.example.com', 'http://localhost:3000', 'https://[2001:db8::1]:8443'];
+    expect((await set(...shops, ...shops)).slot?.returnOrigins).to.deep.equal(shops);
+    expect(await set(...shops)).to.include({ unchanged: true });
+    const { slot } = await admin.client.updateSlot({ slot: name, options: { receipt: 'mail' } });
+    expect(slot?.returnOrigins).to.deep.equal(shops);
+    for (const [origin, fix] of [
+      ['https://shop.example.com/', 'scheme, host and port'],
+      ['https://shop.example.com/paid?x=canary', 'scheme, host and port'],
+      ['https://ada:canary@shop.example.com', 'scheme, host and port'],
+      ['https://SHOP.example.com', 'https://shop.example.com'],
+      ['https://shop.example.com:443', 'https://shop.example.com'],
+      ['http://shop.example.com', 'use https'],
+      ['http://127.0.0.1.shop.example.com', 'use https'],
+      ['javascript:alert(1)', 'begins with https://'],
+      ['shop.example.com', 'begins with https://'],
+      ['*', 'begins with https://'],
+      ['null', 'begins with https://'],
+      ['', 'begins with https://'],
+    ] as const) {
+      const refused = await refusal(set('https://other.example.com', origin));
+      expect(refused, origin).to.include({ code: 'return_origin_invalid', field: 'returnOrigins' });
+      expect(refused.message)
+        .to.contain(fix)
+        .and.not.match(/canary/);
+    }
+    expect((await admin.client.getSlot({ slot: name })).slot?.returnOrigins).to.deep.equal(shops);
+    expect((await set()).slot?.returnOrigins).to.deep.equal([]);
+    const added = await admin.client.addSlot({ ...sandbox, name: 'returning', returnOrigins: shops });
+    expect(added.slot?.returnOrigins).to.deep.equal(shops);
+    const bad = admin.client.addSlot({ ...sandbox, name: 'never', returnOrigins: ['shop.example.com'] });
+    expect(await refusal(bad)).to.include({ code: 'return_origin_invalid' });
+    expect(await auditOf(id)).to.deep.equal(['slot.add', 'slot.update', 'slot.update', 'slot.update']);
+    const [entry] = await query<{ before: object; after: object }>(
+      admin.databaseUrl,
+      "select before, after from audit_entry where action = 'slot.update' and detail->>'name' = $1 order by id limit 1",
+      [name],
+    );
+    expect(entry).to.deep.equal({ before: { returnOrigins: [] }, after: { returnOrigins: shops } });
+  });
+
   describe('when it is tested', () => {
     let provider: FakeProvider;
     before(async () => {

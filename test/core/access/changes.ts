@@ -20,6 +20,7 @@ import {
   payQuietly,
   SLOTS,
 } from '../../support/hub/payment.ts';
+import { blockOrder, createOffer, salesOf } from '../../support/hub/sales.ts';
 import { activate } from '../../support/network/rest.ts';
 import { query } from '../../support/postgres/databases.ts';
 
@@ -214,6 +215,46 @@ export const CHANGES: Record<string, { action: string; make: (payments: Payments
     make: async (payments) => {
       const tokens = createClient(TokenService, payments.hub.transport);
       await tokens.revokeToken({ tokenId: await createToken(payments) });
+    },
+  },
+  'OfferService.CreateOffer': {
+    action: 'offer.create',
+    make: async (payments) => createOffer(await salesOf(payments), 'pro'),
+  },
+  'OfferService.UpdateOffer': {
+    action: 'offer.update',
+    make: async (payments) => {
+      const sales = await salesOf(payments);
+      const offer = await createOffer(sales, 'pro');
+      const { offer: created } = await sales.offers.getOffer({ offer });
+      const terms = created?.terms;
+      if (terms === undefined) throw new Error('the offer has terms');
+      await sales.offers.updateOffer({ offer, terms: { ...terms, name: 'Pro 2' } });
+    },
+  },
+  'OfferService.ArchiveOffer': {
+    action: 'offer.archive',
+    make: async (payments) => {
+      const sales = await salesOf(payments);
+      await sales.offers.archiveOffer({ offer: await createOffer(sales, 'pro') });
+    },
+  },
+  'OfferService.UnarchiveOffer': {
+    action: 'offer.unarchive',
+    make: async (payments) => {
+      const sales = await salesOf(payments);
+      const offer = await createOffer(sales, 'pro');
+      await sales.offers.archiveOffer({ offer });
+      await sales.offers.unarchiveOffer({ offer });
+    },
+  },
+  'OrderService.RetryOrder': {
+    action: 'order.fulfill',
+    make: async (payments) => {
+      const sales = await salesOf(payments);
+      const { orderId, licenseId } = await blockOrder(sales);
+      await payments.hub.admin.reinstateLicense({ licenseId });
+      await sales.orders.retryOrder({ order: orderId });
     },
   },
   'PaymentAdminService.AddSlot': { action: 'slot.add', make: addSlot },

@@ -19,6 +19,7 @@ const NOT_OPERATORS = [
   'LicenseService.Activate',
   'LicenseService.Deactivate',
   'CallbackService.ReceiveCallback',
+  'OrderService.BuyOffer',
 ];
 /** Health. */
 const STANDARD = /^(grpc)\./;

@@ -15,6 +15,7 @@ import {
   payQuietly,
   SLOTS,
 } from '../../support/hub/payment.ts';
+import { blockOrder, buyAndPay, createOffer, salesOf } from '../../support/hub/sales.ts';
 import { activate, deactivate } from '../../support/network/rest.ts';
 import { addEndpoint, type EventClient } from './event-scene.ts';
 
@@ -40,6 +41,7 @@ export async function makeEveryEvent(scene: Scene): Promise<void> {
   await importLicense(hub, app);
   await changeCustomer(scene);
   await settleSessions(scene);
+  await sellOffers(scene);
   await disableAndTest(scene);
   await letTimePass(scene, app);
 }
@@ -123,6 +125,13 @@ async function settleSessions({ payments, received }: Scene): Promise<void> {
   await sessions.recheckChargeSession({ sessionId: found[0]?.sessionId ?? '' });
   await received('session.failed');
   await sessions.createChargeSession(request);
+}
+
+async function sellOffers({ payments, received }: Scene): Promise<void> {
+  const sales = await salesOf(payments);
+  await buyAndPay(sales, await createOffer(sales, 'pro'));
+  await received('order.fulfilled');
+  await blockOrder(sales);
 }
 
 async function disableAndTest({ events, endpointId, url }: Scene): Promise<void> {

@@ -7,6 +7,7 @@ import type { OfferTermsSchema, Order } from '../../../gen/hub/order/v1/order_pb
 import { OrderService } from '../../../gen/hub/order/v1/order_service_pb.ts';
 import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import type { CreateChargeSessionRequestSchema } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import { activate } from '../network/rest.ts';
 import { createApp } from './license.ts';
 import {
   type GatewayName,
@@ -31,12 +32,16 @@ type Buy = Exclude<MessageInitShape<typeof CreateChargeSessionRequestSchema>, { 
 
 export async function startSales(options: PaymentsOptions = {}): Promise<Sales> {
   const payments = await startPayments(options);
+  return { ...(await salesOf(payments)), stop: () => payments.stop() };
+}
+
+/** Adds an app to payments. */
+export async function salesOf(payments: Payments): Promise<Omit<Sales, 'stop'>> {
   return {
     payments,
     app: await createApp(payments.hub.admin),
     offers: createClient(OfferService, payments.hub.transport),
     orders: createClient(OrderService, payments.hub.transport),
-    stop: () => payments.stop(),
   };
 }
 
@@ -83,13 +88,33 @@ export async function buy(
 
 /** Creates a session, pays it, and returns its order. */
 export async function buyAndPay(
-  sales: Sales,
+  sales: Omit<Sales, 'stop'>,
   offer: string,
   request: Parameters<typeof buy>[2] = {},
 ): Promise<Bought & { readonly order: Order }> {
   const bought = await buy(sales, offer, request);
   await pay(sales.payments, bought.session);
   return { ...bought, order: await orderOf(sales, bought.session.sessionId) };
+}
+
+/** Pays for the renewal of a license that was revoked meanwhile. */
+export async function blockOrder(
+  sales: Omit<Sales, 'stop'>,
+): Promise<{ readonly orderId: string; readonly licenseId: string }> {
+  const { hub } = sales.payments;
+  const { licenses } = await hub.admin.issueLicenses({ app: sales.app, validFor: { days: 10 } });
+  const licenseId = licenses[0]?.license?.licenseId ?? '';
+  await activate(hub.gatewayUrl, licenses[0]?.licenseKey ?? '', 'machine');
+  const renewal = { case: 'renewal', value: { by: { years: 1 } } } as const;
+  const offer = await createOffer(sales, `renewal-${licenseId.slice(-8)}`, {
+    name: 'Renewal',
+    grant: renewal,
+  });
+  const { session } = await buy(sales, offer, { licenseId });
+  await hub.admin.revokeLicense({ licenseId, reason: 'refunded' });
+  await pay(sales.payments, session);
+  const { orderId } = await orderOf(sales, session.sessionId);
+  return { orderId, licenseId };
 }
 
 export async function orderOf({ orders }: Pick<Sales, 'orders'>, order: string): Promise<Order> {

@@ -344,6 +344,8 @@ export const UpdateSlotRequestSchema: GenMessage<UpdateSlotRequest> = /*@__PURE_
   messageDesc(file_hub_payment_v1_payment_admin_service, 12);
 
 /**
+ * The origins of shops to which customers may return.
+ *
  * @generated from message hub.payment.v1.ReturnOrigins
  */
 export type ReturnOrigins = Message<"hub.payment.v1.ReturnOrigins"> & {

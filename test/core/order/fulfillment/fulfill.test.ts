@@ -1,8 +1,15 @@
 // A paid session grants what its offer sells: one order, and its licenses.
 import { expect } from 'chai';
 import { OrderState } from '../../../../gen/hub/order/v1/order_pb.ts';
-import { GATEWAYS, pay } from '../../../support/hub/payment.ts';
-import { buy, buyAndPay, createOffer, orderOf, type Sales, startSales } from '../../../support/hub/sales.ts';
+import { GATEWAYS } from '../../../support/hub/payment.ts';
+import {
+  blockOrder,
+  buyAndPay,
+  createOffer,
+  orderOf,
+  type Sales,
+  startSales,
+} from '../../../support/hub/sales.ts';
 import { activate } from '../../../support/network/rest.ts';
 
 describe('a paid session with an offer', function () {
@@ -67,18 +74,11 @@ describe('a paid session with an offer', function () {
   });
 
   it('blocks the order of a license that was revoked, and fulfills it at a retry', async () => {
-    const renewal = `${sales.app}/renewal`;
-    const { admin, gatewayUrl } = sales.payments.hub;
-    const { licenses } = await admin.issueLicenses({ app: sales.app, seatLimit: 1, validFor: { days: 10 } });
-    const licenseId = licenses[0]?.license?.licenseId ?? '';
-    await activate(gatewayUrl, licenses[0]?.licenseKey ?? '', 'machine');
-    const { session } = await buy(sales, renewal, { licenseId });
-    await admin.revokeLicense({ licenseId, reason: 'test' });
-    await pay(sales.payments, session);
-    const blocked = await orderOf(sales, session.sessionId);
+    const { orderId, licenseId } = await blockOrder(sales);
+    const blocked = await orderOf(sales, orderId);
     expect(blocked).to.include({ state: OrderState.BLOCKED });
     expect(blocked.reason).to.contain('revoked');
-    await admin.reinstateLicense({ licenseId });
+    await sales.payments.hub.admin.reinstateLicense({ licenseId });
     const { order } = await sales.orders.retryOrder({ order: blocked.orderId });
     expect(order).to.include({ state: OrderState.FULFILLED, orderId: blocked.orderId, reason: '' });
     expect(order?.licenses).to.have.length(1);

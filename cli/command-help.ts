@@ -23,6 +23,7 @@ export type Group =
   | 'Running a hub:'
   | 'Licenses:'
   | 'Payments:'
+  | 'Orders:'
   | 'Events:'
   | 'Administration:'
   | 'hubctl itself:';

@@ -22,6 +22,7 @@ import { registerServe } from './commands/operations/serve.ts';
 import { registerSimulate } from './commands/operations/simulate.ts';
 import { registerToken } from './commands/operations/token.ts';
 import { registerTop } from './commands/operations/top.ts';
+import { registerOffer } from './commands/orders/offer.ts';
 import { registerCallback } from './commands/payments/callback.ts';
 import { registerFee } from './commands/payments/fee.ts';
 import { registerGateway } from './commands/payments/gateway.ts';
@@ -96,6 +97,7 @@ export function createProgram(streams: Streams): Program {
   registerCallback(program, commandContext);
   registerFee(program, commandContext);
   registerUsage(program, commandContext);
+  registerOffer(program, commandContext);
   registerEndpoint(program, commandContext);
   registerEvent(program, commandContext);
   registerAudit(program, commandContext);

@@ -6,6 +6,8 @@ const KINDS: Readonly<Record<string, readonly [noun: string, command: string]>> 
   seat: ['a seat', 'seat list'],
   chs: ['a charge session', 'session inspect'],
   cb: ['a callback', 'callback show'],
+  ord: ['an order', 'order show'],
+  ofr: ['an offer', 'offer show'],
   use: ['an entry of the usage log', 'usage list'],
   dup: ['a duplicate payment', 'session list-duplicates'],
   fee: ['a fee rule', 'fee list'],
@@ -27,10 +29,12 @@ const PREFIX_OF_FIELD: Readonly<Record<string, string>> = {
   tokenId: 'tok',
   endpointId: 'whe',
   eventId: 'evt',
+  offer: 'ofr',
+  order: 'ord',
 };
 
 /** By field that takes a name: the command that lists these names. */
-const LISTED: Readonly<Record<string, string>> = { slot: 'slot list', app: 'app list' };
+const LISTED: Readonly<Record<string, string>> = { slot: 'slot list', app: 'app list', offer: 'offer list' };
 
 /** The command that lists names for this field; undefined for an id. */
 export function listedBy(field: string): string | undefined {

@@ -22,6 +22,8 @@ const SERVICES = {
   customers: async () => (await import('../../gen/hub/customer/v1/customer_service_pb.ts')).CustomerService,
   events: async () => (await import('../../gen/hub/event/v1/event_service_pb.ts')).EventService,
   metrics: async () => (await import('../../gen/hub/metrics/v1/metrics_service_pb.ts')).MetricsService,
+  offers: async () => (await import('../../gen/hub/order/v1/offer_service_pb.ts')).OfferService,
+  orders: async () => (await import('../../gen/hub/order/v1/order_service_pb.ts')).OrderService,
   payments: async () => (await import('../../gen/hub/payment/v1/payment_service_pb.ts')).PaymentService,
   paymentAdmin: async () =>
     (await import('../../gen/hub/payment/v1/payment_admin_service_pb.ts')).PaymentAdminService,

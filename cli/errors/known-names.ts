@@ -11,6 +11,7 @@ import { type LicenseView, licenseView } from '../views/licensing/license.ts';
 import { profileView } from '../views/licensing/profile.ts';
 import { seatView } from '../views/licensing/seat.ts';
 import { tokenView } from '../views/operations/token.ts';
+import { offerView } from '../views/orders/offer.ts';
 import { callbackView } from '../views/payments/callback.ts';
 import { chargeSessionView } from '../views/payments/charge-session.ts';
 import { duplicatePaymentView } from '../views/payments/duplicate-payment.ts';
@@ -99,6 +100,19 @@ const SOURCES: Readonly<Record<string, Source>> = {
     return replies
       .flatMap(({ seats }) => seats.map(seatView))
       .map((seat) => ({ value: seat.seatId, about: seat.machineLabel ?? seat.machineFingerprint }));
+  },
+  offer: async (hub, { command, given: { app } }) => {
+    const { offers } = await hub('offers');
+    const wanted = { includeArchived: command.startsWith('offer '), ...(app !== undefined && { app }) };
+    const { offers: found } = await offers.listOffers({ ...PAGE, ...wanted }, CALL);
+    const archived = { 'offer archive': false, 'offer unarchive': true }[command];
+    return found
+      .map(offerView)
+      .filter(({ archivedAt }) => archived === undefined || archived === (archivedAt !== undefined))
+      .map((offer) => ({
+        value: `${offer.app}/${offer.slug}`,
+        about: [offer.name, ...offer.prices.map(moneyText)].join(', '),
+      }));
   },
   gateway: async (hub) => {
     const { paymentAdmin } = await hub('paymentAdmin');

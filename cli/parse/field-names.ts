@@ -95,4 +95,6 @@ const TYPED_AS: Readonly<Record<string, string>> = {
   endpointId: 'endpoint',
   events: 'event',
   types: 'type',
+  prices: 'price',
+  licenseId: 'license',
 };

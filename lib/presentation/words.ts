@@ -24,6 +24,8 @@ export const FEE_RULE_STATES = { planned: 1, in_force: 2, overridden: 3, ended: 
 /** `grace`: past the expiry, and still valid. */
 export const LICENSE_STATES = { active: 1, grace: 4, suspended: 5, expired: 3, revoked: 2 } as const;
 
+export const ORDER_STATES = { fulfilled: 1, blocked: 2 } as const;
+
 export const USAGE_KINDS = { payment: 1, reversal: 2, refund: 3, later_payment: 4 } as const;
 
 /** The name of an enum value; undefined if it has none. */

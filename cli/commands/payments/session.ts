@@ -7,12 +7,13 @@ import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { pages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
+import { usageError } from '../../errors/failure.ts';
 import { list } from '../../output/json-schema.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { type WatchOptions, watchSession } from '../../output/watch-session.ts';
 import { parseMoneyOption } from '../../parse/amount-option.ts';
 import { requireYes } from '../../parse/confirm.ts';
-import { parsePair, parseText } from '../../parse/parse-number.ts';
+import { parseCount, parsePair, parseText } from '../../parse/parse-number.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
 import { addPeriod, maxOption, yesOption } from '../../parse/shared-options.ts';
 import { VERIFICATION, VERIFICATION_COLUMNS, verificationView } from '../../views/payments/callback.ts';
@@ -21,6 +22,8 @@ import {
   CHARGE_SESSION_COLUMNS,
   CHARGE_SESSION_FIELDS,
   type ChargeSessionView,
+  CREATED_SESSION,
+  CREATED_SESSION_FIELDS,
   chargeSessionView,
 } from '../../views/payments/charge-session.ts';
 import { moneyText } from '../../views/payments/money.ts';
@@ -41,8 +44,14 @@ import { registerDuplicates } from './session-duplicates.ts';
 
 type CreateOptions = {
   slot: string;
-  amount: string;
-  currency: string;
+  amount?: string;
+  currency?: string;
+  offer?: string;
+  quantity?: number;
+  license?: string;
+  customerId?: string;
+  returnUrl?: string;
+  language?: string;
   order?: string;
   customerName?: string;
   customerEmail?: string;
@@ -85,39 +94,88 @@ function addCreateVerb(session: Command, commandContext: CommandContext): void {
   addVerb(session, 'create', {
     summary: 'create a charge session',
     description:
-      'Creates a charge session and its checkout at the provider, and prints the checkout address for the customer.',
+      'Creates a charge session and its checkout at the provider, and prints the checkout address for the customer. With an offer, the hub computes the amount, and the payment grants what the offer sells.',
+    notes: [
+      'With an offer or a return URL it also prints a claim token, which no other command shows. GET /v1/orders/{sessionId} shows the result and the license keys to its bearer.',
+    ],
     examples: [
       'hubctl session create --slot main --amount 100.00 --currency BDT --order ORD-1 --output json',
+      'hubctl session create --slot main --offer photo-lab/pro --currency BDT --customer-email ada@example.com --return-url https://shop.example.com/thanks',
     ],
-    prints: { document: CHARGE_SESSION },
+    prints: { document: CREATED_SESSION },
   })
     .requiredOption('--slot <slot>', 'the payment slot to charge through')
-    .requiredOption('--amount <decimal>', 'amount to charge: 100.00')
-    .requiredOption('--currency <code>', 'ISO 4217 code: BDT')
+    .option('--amount <decimal>', 'amount to charge: 100.00; required without an offer')
+    .option('--currency <code>', 'ISO 4217 code: BDT; required without an offer, or if it has several prices')
+    .option('--offer <offer>', 'the offer to sell, as app/slug or ofr_…')
+    .option('--quantity <n>', 'how many units of the offer (default: 1)', parseCount)
+    .option('--license <licenseId>', 'the license to renew or to add seats to, lic_…')
+    .option('--customer-id <customerId>', 'the customer who owns the new licenses, cus_…')
     .option('--order <text>', 'your reference; does not have to be unique', parseText)
     .option('--customer-name <text>', 'who pays', parseText)
-    .option('--customer-email <address>', 'email address of the customer', parseText)
+    .option(
+      '--customer-email <address>',
+      'email address of who pays; with an offer and without --customer-id, it finds or creates the customer',
+      parseText,
+    )
     .option('--customer-phone <number>', 'phone number of the customer', parseText)
+    .option('--return-url <url>', "where the customer's browser returns to; the slot has to allow its origin")
+    .option('--language <tag>', "language of the customer's mails: en, bn-BD", parseText)
     .option('--metadata <name=value>', 'your own data, kept with the session; repeatable', parsePair)
     .option('--idempotency-key <key>', 'a repeat with the same key returns the session of the first call')
     .action(async (options: CreateOptions) => {
-      const { order, metadata = {}, idempotencyKey } = options;
-      const request = {
-        slot: options.slot,
-        amount: parseMoneyOption(options.amount, options.currency),
-        orderReference: order ?? '',
-        customer: {
-          name: options.customerName ?? '',
-          email: options.customerEmail ?? '',
-          phone: options.customerPhone ?? '',
-        },
-        metadata,
-        ...(idempotencyKey !== undefined && { idempotencyKey }),
-      };
+      const request = createRequest(options);
       const { payments } = await hub('payments');
-      const reply = await payments.createChargeSession(request, NO_DEADLINE);
-      await out.record(chargeSessionView(requireField(reply.session, 'session')), CHARGE_SESSION_FIELDS);
+      const { session: created, claimToken } = await payments.createChargeSession(request, NO_DEADLINE);
+      const view = {
+        ...chargeSessionView(requireField(created, 'session')),
+        ...(claimToken !== '' && { claimToken }),
+      };
+      await out.record(view, CREATED_SESSION_FIELDS);
     });
+}
+
+/** @throws CliError (usage) */
+function createRequest(options: CreateOptions) {
+  const { slot, order, metadata = {}, idempotencyKey, returnUrl, language } = options;
+  return {
+    slot,
+    ...chargeOf(options),
+    orderReference: order ?? '',
+    customer: {
+      name: options.customerName ?? '',
+      email: options.customerEmail ?? '',
+      phone: options.customerPhone ?? '',
+    },
+    metadata,
+    ...(returnUrl !== undefined && { returnUrl }),
+    ...(language !== undefined && { language }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  };
+}
+
+/** The amount, or the offer whose price it is. @throws CliError (usage) */
+function chargeOf({ amount, currency, offer, quantity, license, customerId }: CreateOptions) {
+  if (offer === undefined) {
+    const [needless] =
+      Object.entries({ quantity, license, 'customer-id': customerId }).find(
+        ([, value]) => value !== undefined,
+      ) ?? [];
+    if (needless !== undefined) throw usageError(`--${needless} needs an offer: give --offer.`);
+    if (amount === undefined || currency === undefined)
+      throw usageError('Give --amount and --currency, or --offer.');
+    return { amount: parseMoneyOption(amount, currency) };
+  }
+  if (amount !== undefined && currency === undefined)
+    throw usageError('--amount needs --currency. Omit it to charge the price of the offer.');
+  return {
+    offer,
+    ...(quantity !== undefined && { quantity }),
+    ...(currency !== undefined && { currency }),
+    ...(amount !== undefined && currency !== undefined && { amount: parseMoneyOption(amount, currency) }),
+    ...(license !== undefined && { licenseId: license }),
+    ...(customerId !== undefined && { customerId }),
+  };
 }
 
 function addListVerb(session: Command, commandContext: CommandContext): void {

@@ -20,7 +20,7 @@ import {
 import type { Column } from '../../output/table.ts';
 import { limitNumbers, limitsText, pairsText, rfc3339, seatsText, shortTime } from '../cells.ts';
 
-const PERIOD = object(
+export const PERIOD = object(
   'Period',
   { years: integer('years'), months: integer('months'), days: integer('days') },
   { message: 'hub.license.v1.Period' },

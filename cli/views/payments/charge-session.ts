@@ -1,5 +1,6 @@
 // JSON schema and columns of charge sessions.
-import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import type { ChargeSession, Purchase } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { soldText } from '../../../lib/presentation/order-text.ts';
 import { riskText } from '../../../lib/presentation/risk.ts';
 import { unconfirmedText } from '../../../lib/presentation/session-timeline.ts';
 import { CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
@@ -14,11 +15,25 @@ import {
   text,
   time,
   type ValueOf,
+  withDescription,
   word,
 } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 import { pairsText, rfc3339, shortTime } from '../cells.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
+
+const PURCHASE = object(
+  'Purchase',
+  {
+    offer: text(),
+    offerId: id('ofr'),
+    offerVersion: integer(),
+    quantity: integer(),
+    customerId: optional(id('cus', 'the customer, if the request named one')),
+    licenseId: optional(id('lic', 'the license to renew or to add seats to')),
+  },
+  { message: 'hub.payment.v1.Purchase' },
+);
 
 export const CHARGE_SESSION = object(
   'ChargeSession',
@@ -45,12 +60,25 @@ export const CHARGE_SESSION = object(
     releasedAt: optional(time('when an operator released it despite the risk')),
     customer: map(text(), "the payer's details, if given: `name`, `email`, `phone` …"),
     metadata: map(text()),
+    purchase: optional(withDescription(PURCHASE, 'what it sells; missing without an offer')),
+    returnUrl: optional(text("where the customer's browser returns to after the checkout")),
+    language: optional(text("language of the customer's mails")),
     createdAt: time(),
     statusChangedAt: time(),
   },
   { message: 'hub.payment.v1.ChargeSession' },
 );
 export type ChargeSessionView = ValueOf<typeof CHARGE_SESSION>;
+
+/** A new session. No other command shows the claim token. */
+export const CREATED_SESSION = object('CreatedSession', {
+  ...CHARGE_SESSION.properties,
+  claimToken: optional(
+    text(
+      'shows the result and the license keys at GET /v1/orders/{sessionId}; only with an offer or a return URL',
+    ),
+  ),
+});
 
 export function chargeSessionView(session: ChargeSession): ChargeSessionView {
   const { $typeName: _, $unknown: _u, ...customer } = session.customer ?? {};
@@ -73,8 +101,23 @@ export function chargeSessionView(session: ChargeSession): ChargeSessionView {
     ...(session.releasedAt && { releasedAt: rfc3339(session.releasedAt) }),
     customer: Object.fromEntries(Object.entries(customer).filter(([, value]) => value !== '')),
     metadata: session.metadata,
+    ...(session.purchase && { purchase: purchaseView(session.purchase) }),
+    ...(session.returnUrl !== '' && { returnUrl: session.returnUrl }),
+    ...(session.language !== '' && { language: session.language }),
     createdAt: rfc3339(requireField(session.createdAt, 'creation time')),
     statusChangedAt: rfc3339(requireField(session.statusChangedAt, 'status time')),
+  };
+}
+
+function purchaseView(purchase: Purchase): ValueOf<typeof PURCHASE> {
+  const { offer, offerId, offerVersion, quantity, customerId, licenseId } = purchase;
+  return {
+    offer,
+    offerId,
+    offerVersion,
+    quantity,
+    ...(customerId !== '' && { customerId }),
+    ...(licenseId !== '' && { licenseId }),
   };
 }
 
@@ -93,6 +136,8 @@ export const CHARGE_SESSION_FIELDS: readonly Column<ChargeSessionView>[] = [
   { title: 'Status', cell: statusText },
   { title: 'Why', cell: (item) => item.statusReason + unconfirmedText(item.status, item.statusVerified) },
   { title: 'Amount', cell: moneyText },
+  { title: 'Sells', cell: ({ purchase }) => purchase && soldText(purchase) },
+  { title: 'For license', cell: ({ purchase }) => purchase?.licenseId },
   { title: 'Order', cell: (item) => item.orderReference },
   { title: 'Slot', cell: (item) => `${item.slot} (${item.gateway})` },
   { title: 'Customer', cell: (item) => pairsText(item.customer) },
@@ -104,8 +149,15 @@ export const CHARGE_SESSION_FIELDS: readonly Column<ChargeSessionView>[] = [
   { title: 'Held since', cell: (item) => shortTime(item.heldAt) },
   { title: 'Released', cell: (item) => shortTime(item.releasedAt) },
   { title: 'Checkout', cell: (item) => item.checkoutUrl },
+  { title: 'Returns to', cell: (item) => item.returnUrl },
+  { title: 'Language', cell: (item) => item.language },
   { title: 'Created', cell: (item) => shortTime(item.createdAt) },
   { title: 'Status since', cell: (item) => shortTime(item.statusChangedAt) },
+];
+
+export const CREATED_SESSION_FIELDS: readonly Column<ValueOf<typeof CREATED_SESSION>>[] = [
+  ...CHARGE_SESSION_FIELDS,
+  { title: 'Claim token', cell: (item) => item.claimToken },
 ];
 
 function statusText({ status, heldAt }: ChargeSessionView): string {

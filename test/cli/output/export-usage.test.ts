@@ -19,6 +19,8 @@ import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_p
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { MetricsService } from '../../../gen/hub/metrics/v1/metrics_service_pb.ts';
+import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
+import { OrderService } from '../../../gen/hub/order/v1/order_service_pb.ts';
 import {
   type ListUsageLogsRequest,
   type ListUsageLogsResponseSchema,
@@ -69,6 +71,8 @@ function contextOver(page: Page, isTTY = false) {
     customers: createClient(CustomerService, transport),
     events: createClient(EventService, transport),
     metrics: createClient(MetricsService, transport),
+    offers: createClient(OfferService, transport),
+    orders: createClient(OrderService, transport),
     payments: createClient(PaymentService, transport),
     paymentAdmin: createClient(PaymentAdminService, transport),
     retention: createClient(RetentionService, transport),

@@ -18,6 +18,7 @@ const ELSEWHERE = [
   ...['demo', 'simulate', 'doctor', 'top', 'backup create', 'backup verify', 'backup restore'],
   ...['migration apply', 'migration list', 'session watch', 'event tail', 'event listen'],
   ...['add', 'list', 'use', 'show', 'check', 'remove'].map((verb) => `context ${verb}`),
+  ...['create', 'list', 'show', 'update', 'archive', 'unarchive'].map((verb) => `offer ${verb}`),
 ];
 
 describe('the JSON of hubctl', function () {

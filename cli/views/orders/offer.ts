@@ -1,0 +1,178 @@
+// JSON schema and columns of offers.
+import type { Offer, OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
+import { periodText } from '../../../lib/presentation/calendar.ts';
+import { requireField } from '../../connect/require-field.ts';
+import {
+  id,
+  integer,
+  list,
+  map,
+  object,
+  oneOf,
+  optional,
+  text,
+  time,
+  type ValueOf,
+} from '../../output/json-schema.ts';
+import type { Column } from '../../output/table.ts';
+import { limitNumbers, limitsText, pairsText, rfc3339, seatsText, shortTime } from '../cells.ts';
+import { PERIOD } from '../licensing/license.ts';
+import { MONEY, moneyText, moneyView } from '../payments/money.ts';
+
+/** What an offer can grant. */
+export const GRANTS = ['license', 'renewal', 'seats'] as const;
+export type GrantName = (typeof GRANTS)[number];
+
+export const OFFER = object(
+  'Offer',
+  {
+    offerId: id('ofr'),
+    app: text(),
+    slug: text(),
+    version: integer(),
+    name: text('name that customers see'),
+    prices: list(MONEY, 'the price of one unit in each currency'),
+    grants: oneOf(
+      [...GRANTS, 'unknown'],
+      'what an order grants: new licenses, the renewal of a license, or more seats',
+    ),
+    seats: optional(
+      integer(
+        'of a new license: its seats, -1 is unlimited, missing for the default of the app; otherwise the seats that a unit adds',
+      ),
+    ),
+    limits: optional(map(integer(), "a new license's own limits")),
+    limitProfile: optional(text('limit profile of a new license')),
+    features: optional(list(text(), 'features of a new license')),
+    validFor: optional({ ...PERIOD, description: 'validity of a new license from its first activation' }),
+    graceDays: optional(
+      integer('days that a new license stays valid after its expiry; missing for the default of the app'),
+    ),
+    leaseDays: optional(
+      integer(
+        'days that a signed license is valid without contacting the hub, 0 for no bound; missing for the default of the app',
+      ),
+    ),
+    metadata: optional(map(text(), "the vendor's own data of a new license")),
+    signedMetadata: optional(list(text(), 'entries of metadata that signed licenses contain')),
+    by: optional({ ...PERIOD, description: 'the period by which a unit renews' }),
+    pageSlot: optional(text("slot through which the hub's own page sells it; missing if it does not")),
+    downloadUrl: optional(text('where customers download the app')),
+    createdAt: time(),
+    versionCreatedAt: time(),
+    archivedAt: optional(time('when it was archived; missing while it is for sale')),
+  },
+  { message: 'hub.order.v1.Offer', without: ['terms'] },
+);
+export type OfferView = ValueOf<typeof OFFER>;
+
+export function offerView(offer: Offer): OfferView {
+  const { name, prices, grant, pageSlot, downloadUrl } = requireField(offer.terms, 'terms');
+  return {
+    offerId: offer.offerId,
+    app: offer.app,
+    slug: offer.slug,
+    version: offer.version,
+    name,
+    prices: prices.map(moneyView),
+    ...grantView(grant),
+    ...(pageSlot !== '' && { pageSlot }),
+    ...(downloadUrl !== '' && { downloadUrl }),
+    createdAt: rfc3339(requireField(offer.createdAt, 'creation time')),
+    versionCreatedAt: rfc3339(requireField(offer.versionCreatedAt, 'creation time of the version')),
+    ...(offer.archivedAt && { archivedAt: rfc3339(offer.archivedAt) }),
+  };
+}
+
+function grantView(grant: OfferTerms['grant']) {
+  switch (grant.case) {
+    case 'license': {
+      const { seatLimit, limits, limitProfile, features, validFor, graceDays, leaseDays } = grant.value;
+      return {
+        grants: 'license' as const,
+        ...(seatLimit !== 0 && { seats: seatLimit }),
+        limits: limitNumbers(limits),
+        ...(limitProfile !== '' && { limitProfile }),
+        features,
+        ...(validFor && { validFor: periodView(validFor) }),
+        ...(graceDays !== undefined && { graceDays }),
+        ...(leaseDays !== undefined && { leaseDays }),
+        metadata: grant.value.metadata,
+        signedMetadata: grant.value.signedMetadata,
+      };
+    }
+    case 'renewal':
+      return { grants: 'renewal' as const, by: periodView(requireField(grant.value.by, 'period')) };
+    case 'seats':
+      return { grants: 'seats' as const, seats: grant.value.seats };
+    case undefined: // a kind of newer hubs
+      return { grants: 'unknown' as const };
+  }
+}
+
+function periodView({ years, months, days }: ValueOf<typeof PERIOD>): ValueOf<typeof PERIOD> {
+  return { years, months, days };
+}
+
+export const OFFER_COLUMNS: readonly Column<OfferView>[] = [
+  { title: 'OFFER', cell: offerText },
+  { title: 'NAME', cell: (item) => item.name },
+  { title: 'PRICE', cell: pricesText },
+  { title: 'GRANTS', cell: grantText },
+  { title: 'VERSION', cell: (item) => item.version, right: true },
+  { title: 'PAGE', cell: (item) => item.pageSlot },
+  { title: 'STATE', cell: stateText },
+];
+
+export const OFFER_FIELDS: readonly Column<OfferView>[] = [
+  { title: 'Offer', cell: offerText },
+  { title: 'Id', cell: (item) => item.offerId },
+  { title: 'Name', cell: (item) => item.name },
+  { title: 'State', cell: stateText },
+  { title: 'Price', cell: pricesText },
+  { title: 'Grants', cell: grantText },
+  { title: 'Profile', cell: (item) => item.limitProfile },
+  { title: 'Limits', cell: (item) => item.limits && limitsText(item.limits) },
+  { title: 'Features', cell: (item) => item.features?.join(' ') },
+  { title: 'Grace days', cell: (item) => item.graceDays },
+  { title: 'Lease days', cell: (item) => item.leaseDays },
+  { title: 'Metadata', cell: (item) => item.metadata && pairsText(item.metadata) },
+  { title: 'Signed', cell: (item) => item.signedMetadata?.join(' ') },
+  { title: 'Page', cell: (item) => item.pageSlot && `sold through ${item.pageSlot}` },
+  { title: 'Download', cell: (item) => item.downloadUrl },
+  { title: 'Version', cell: (item) => `${item.version}, since ${shortTime(item.versionCreatedAt)}` },
+  { title: 'Created', cell: (item) => shortTime(item.createdAt) },
+  { title: 'Archived', cell: (item) => shortTime(item.archivedAt) },
+];
+
+/** `demo/pro` */
+function offerText({ app, slug }: OfferView): string {
+  return `${app}/${slug}`;
+}
+
+/** `100.00 BDT, 9.00 USD` */
+function pricesText({ prices }: OfferView): string {
+  return prices.map(moneyText).join(', ');
+}
+
+/** `a license with 2 seats for 1 year` */
+function grantText({ grants, seats, validFor, by }: OfferView): string {
+  switch (grants) {
+    case 'license':
+      return `a license${seats === undefined ? '' : ` with ${seatsCount(seats)}`}${validFor ? ` for ${periodText(validFor)}` : ''}`;
+    case 'renewal':
+      return by ? `a renewal by ${periodText(by)}` : 'a renewal';
+    case 'seats':
+      return seats === 1 ? '1 more seat' : `${seats} more seats`;
+    case 'unknown':
+      return 'unknown';
+  }
+}
+
+function seatsCount(seats: number): string {
+  return `${seatsText(seats)} ${seats === 1 ? 'seat' : 'seats'}`;
+}
+
+function stateText({ archivedAt }: OfferView): string {
+  return archivedAt === undefined ? 'for sale' : 'archived';
+}

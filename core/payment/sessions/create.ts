@@ -6,6 +6,7 @@ import type { Sales } from '../sales.ts';
 import type { VerificationLeases } from '../verification/lease.ts';
 import { nextCheck } from '../verification/schedule.ts';
 import { callbackBase, callbackUrl, type GatewayAddress } from './callback-url.ts';
+import { checkAmount } from './charge-amount.ts';
 import { type CheckoutOptions, createCheckout, needsCheckout } from './checkout.ts';
 import { readSessionSlot } from './find-slot.ts';
 import { type CreateSessionRequest, insertSession } from './insert.ts';
@@ -30,6 +31,7 @@ const MAX_ATTEMPTS = 3;
 export function createCreateSession(options: CreateSessionOptions) {
   const { pool, clock, leases, schedule, busyWaitMs, gatewayAddress, sales, metrics } = options;
   return async (request: CreateSessionRequest, actor: Actor): Promise<string> => {
+    if (request.amount !== undefined) checkAmount(request.amount);
     const slot = await readSessionSlot(pool, request.slot);
     const base = callbackBase(gatewayAddress, slot);
     const returnUrl = checkReturnUrl(request.returnUrl, slot);

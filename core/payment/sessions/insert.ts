@@ -10,12 +10,11 @@ import type { PaymentMetrics } from '../metrics.ts';
 import { formatMoney, type Money, sameMoney } from '../money.ts';
 import type { CheckoutRequest } from '../providers/driver.ts';
 import type { PurchaseRequest, Quote, Sales } from '../sales.ts';
-import { checkAmount } from './charge-amount.ts';
 import type { SessionSlot } from './find-slot.ts';
 
 export type CreateSessionRequest = {
   readonly slot: string;
-  /** Undefined for the price of the purchase. */
+  /** Checked. Undefined for the price of the purchase. */
   readonly amount: Money | undefined;
   readonly orderReference: string;
   readonly customer: CheckoutRequest['customer'];
@@ -44,7 +43,12 @@ export type InsertOptions = {
   readonly metrics: Pick<PaymentMetrics, 'sessionCreated'>;
 };
 
-/** Resolves with the id. @throws HubError `slot_disabled`, `amount_invalid`, `idempotency_key_reused`, and those of `Sales.quote` */
+/**
+ * Resolves with the id.
+ *
+ * @throws HubError `slot_disabled`, `amount_invalid` without an amount and an offer, `idempotency_key_reused`, and
+ * those of `Sales.quote`
+ */
 export async function insertSession(request: CreateSessionRequest, options: InsertOptions): Promise<string> {
   const { idempotencyKey } = request;
   const requestHash = hashRequest(request);
@@ -72,7 +76,6 @@ async function priceOf(
   { amount, purchase, customer, callerApps }: CreateSessionRequest,
   sales: Pick<Sales, 'quote'>,
 ): Promise<Priced> {
-  if (amount !== undefined) checkAmount(amount);
   if (purchase === undefined) {
     if (amount !== undefined) return { amount, quote: undefined };
     throw new HubError('amount_invalid', 'set the amount, or an offer', { field: 'amount' });

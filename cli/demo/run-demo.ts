@@ -14,6 +14,7 @@ import type { Streams } from '../streams.ts';
 import type { DemoLicense } from '../views/licensing/demo-license.ts';
 import type { DemoReport } from '../views/operations/demo.ts';
 import { startDemoPayments } from './demo-payments.ts';
+import { startDemoShop } from './demo-shop.ts';
 import { seedDemo } from './seed-demo.ts';
 
 export type DemoOptions = {
@@ -45,23 +46,33 @@ export async function runDemo(settings: Settings, options: DemoOptions): Promise
       const token = { value: core.adminToken.reveal(), from: 'the hub itself' };
       const trust = { certificate: settings.rpcTlsCert };
       const target = { server: core.rpcUrl, token, guessedFor: undefined, withheld: undefined, trust };
-      const hub = await connect(target, ['admin', 'paymentAdmin']);
+      const hub = await connect(target, ['admin', 'paymentAdmin', 'offers', 'tokens']);
       const demo = await keptLicense(hub.admin, join(dataDir, 'demo.json'));
       const { simulator, slots } = await startDemoPayments(hub, {
         port: simulatorPort,
         ...(!json && { onFault: (event) => void streams.stderr.write(faultLine(event)) }),
       });
       undo.defer(() => simulator.close());
+      const { app } = demo;
+      const shop = await startDemoShop(hub, {
+        app,
+        slots: [slots.gateway_one, slots.gateway_two],
+        rpcUrl: core.rpcUrl,
+        gatewayUrl,
+      });
+      undo.defer(() => shop.close());
       const report: DemoReport = {
         gateway: gatewayUrl,
         rpc: core.rpcUrl,
         token: core.adminToken.reveal(),
-        app: demo.app,
+        app,
         licenseId: demo.licenseId,
         licenseKey: demo.licenseKey,
         seats: demo.seats,
         slots,
         simulator: simulator.url,
+        offer: shop.offer,
+        shop: shop.url,
       };
       starting.end();
       streams.stdout.write(json ? `${JSON.stringify(report)}\n` : guide(report, dataDir, settings.docs));
@@ -93,7 +104,7 @@ async function isGood(admin: Client<typeof LicenseAdminService>, licenseId: stri
 }
 
 function guide(
-  { gateway, rpc, app, licenseId, licenseKey, seats, slots, simulator }: DemoReport,
+  { gateway, rpc, app, licenseId, licenseKey, seats, slots, simulator, offer, shop }: DemoReport,
   dataDir: string,
   docs: boolean,
 ): string {
@@ -111,6 +122,7 @@ function guide(
   License      ${licenseId}  (${seats} seats)
   License key  ${licenseKey}
   Providers    ${simulator}  (simulated; slots ${slots.gateway_one}, ${slots.gateway_two})
+  Shop         ${shop}  (sells the offer ${offer}: buy it, pay, and get a license key)
 
 Paste into another terminal:
 
@@ -130,11 +142,11 @@ Paste into another terminal:
   npx hubctl license show ${licenseId} ${here}
   npx hubctl license revoke ${licenseId} --reason 'Trying it out' ${here}
 
-  # Charge a customer: open the checkout page that it prints, and pay
-  npx hubctl session create --slot ${slots.gateway_one} --amount 100.00 --currency BDT --order ORD-1 ${here}
+  # Sell a license: open the checkout page that it prints, and pay
+  npx hubctl session create --slot ${slots.gateway_one} --offer ${offer} --currency BDT --customer-email ada@example.com --order ORD-1 ${here}
 
-  # List the sessions; \`session inspect\` shows each step of one
-  npx hubctl session list ${here}
+  # List the orders; \`session inspect\` shows each step of a payment
+  npx hubctl order list ${here}
 
   # List the events: the changes of licenses, seats, payments and customers
   npx hubctl event list ${here}

@@ -14,9 +14,10 @@ const TOLERANCE = 0.05;
 const allowed = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|test\/bench\/(README\.md|results\/full\.svg))$/,
   /^cli\/hubctl\.js$/,
-  /^dist\/(cli|core|gateway|gen|lib)\/.+\.js$/,
+  /^dist\/(cli|core|examples|gateway|gen|lib)\/.+\.js$/,
   /^dist\/gateway\/openapi\/reference\/(openapi\.json|index\.html|viewer-[0-9a-f]+\.(js|css)\.gz|LICENSES\.txt)$/,
   /^docs\/([a-z]+(-[a-z]+)*\/)?[A-Za-z-]+\.md$/,
+  /^examples\/shop\/shop\.ts$/,
   /^docs\/images\/console-session\.png$/,
   /^docs\/operations\/[a-z.-]+\.(json|yml)$/,
   /^docs\/receive\/[a-z]+\/[a-z]+\.(go|mod|py|ts)$/,

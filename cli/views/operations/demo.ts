@@ -12,5 +12,7 @@ export const DEMO = object('Demo', {
   seats: integer('seats of the license'),
   slots: withDescription(BY_GATEWAY, 'names of the payment slots'),
   simulator: text('address of the simulated payment providers'),
+  offer: text('the offer that the shop sells'),
+  shop: text('address of the shop'),
 });
 export type DemoReport = ValueOf<typeof DEMO>;

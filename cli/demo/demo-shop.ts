@@ -1,0 +1,91 @@
+// The shop of the demo: an offer of the demo app, and the page that sells it.
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { createShop } from '../../examples/shop/shop.ts';
+import { Role } from '../../gen/hub/access/v1/access_pb.ts';
+import { codeOf } from '../../lib/caught-error.ts';
+import type { Hub } from '../connect/connection.ts';
+
+export type DemoShopOptions = {
+  /** Slug of the app. */
+  readonly app: string;
+  /** Names of the slots that the shop sells through. */
+  readonly slots: readonly string[];
+  readonly rpcUrl: string;
+  readonly gatewayUrl: string;
+};
+
+export type DemoShop = {
+  readonly url: string;
+  /** `app/slug` */
+  readonly offer: string;
+  close(): Promise<void>;
+};
+
+const SLUG = 'standard';
+const DEFAULT_PORT = 5097;
+const TOKEN_NAME = 'demo-shop';
+
+/** Starts the shop. Its token can sell in this app and these slots, and nothing else. */
+export async function startDemoShop(
+  { offers, tokens }: Pick<Hub, 'offers' | 'tokens'>,
+  { app, slots, rpcUrl, gatewayUrl }: DemoShopOptions,
+): Promise<DemoShop> {
+  const offer = `${app}/${SLUG}`;
+  await createOffer(offers, app);
+  await revokeEarlierTokens(tokens);
+  const { token } = await tokens.createToken({
+    name: TOKEN_NAME,
+    role: Role.SERVICE,
+    apps: [app],
+    slots: [...slots],
+  });
+  const shop = createShop({ rpcUrl, gatewayUrl, token, offer, slots: [...slots] });
+  await listen(shop, DEFAULT_PORT).catch((error) => {
+    if (codeOf(error) !== 'EADDRINUSE') throw error;
+    return listen(shop, 0);
+  });
+  const { port } = shop.address() as AddressInfo; // it listens on TCP
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    offer,
+    async close() {
+      shop.close();
+      shop.closeAllConnections();
+      await once(shop, 'close');
+    },
+  };
+}
+
+async function createOffer(offers: Hub['offers'], app: string): Promise<void> {
+  const terms = {
+    name: 'Demo Standard',
+    prices: [
+      { minorUnits: 10_000n, currency: 'BDT' },
+      { minorUnits: 900n, currency: 'USD' },
+    ],
+    grant: {
+      case: 'license' as const,
+      value: { seatLimit: 2, limitProfile: 'pro', features: ['export'], validFor: { years: 1 } },
+    },
+  };
+  try {
+    await offers.createOffer({ app, slug: SLUG, terms });
+  } catch (error) {
+    if (ConnectError.from(error).code !== Code.AlreadyExists) throw error;
+  }
+}
+
+/** The tokens of earlier runs: the demo does not keep them. */
+async function revokeEarlierTokens(tokens: Hub['tokens']): Promise<void> {
+  const { serviceTokens } = await tokens.listTokens({ pageSize: 1_000 });
+  const earlier = serviceTokens.filter(({ name }) => name === TOKEN_NAME);
+  for (const { tokenId } of earlier) await tokens.revokeToken({ tokenId });
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+}

@@ -1,0 +1,65 @@
+// The shop of examples/shop sells licenses through each gateway, with a token that can do nothing else.
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createClient } from '@connectrpc/connect';
+import { expect } from 'chai';
+import { createShop } from '../../../examples/shop/shop.ts';
+import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
+import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
+import { GATEWAYS, SLOTS } from '../../support/hub/payment.ts';
+import { createOffer, type Sales, startSales } from '../../support/hub/sales.ts';
+import { activate } from '../../support/network/rest.ts';
+import { until } from '../../support/until.ts';
+
+describe('the example shop', function () {
+  this.timeout(60_000); // it starts a hub
+  let sales: Sales;
+  let shop: Server;
+  let url: string;
+  before(async () => {
+    sales = await startSales();
+    const { hub } = sales.payments;
+    const offer = await createOffer(sales, 'pro');
+    const slots = Object.values(SLOTS);
+    const tokens = createClient(TokenService, hub.transport);
+    const { token } = await tokens.createToken({ role: Role.SERVICE, apps: [sales.app], slots });
+    shop = createShop({ rpcUrl: hub.rpcUrl, gatewayUrl: hub.gatewayUrl, token, offer, slots });
+    shop.listen(0, '127.0.0.1');
+    await once(shop, 'listening');
+    url = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
+  });
+  after(async () => {
+    shop.closeAllConnections();
+    shop.close();
+    await sales.stop();
+  });
+
+  const read = async (path: string, cookie = '') => (await fetch(url + path, { headers: { cookie } })).text();
+
+  for (const gateway of GATEWAYS) {
+    it(`shows the customer of ${gateway} a key that activates`, async () => {
+      expect(await read('/'))
+        .to.contain('Pro')
+        .and.contain('BDT')
+        .and.contain(SLOTS[gateway]);
+      const body = new URLSearchParams({ slot: SLOTS[gateway], currency: 'BDT', email: 'ada@example.com' });
+      const bought = await fetch(`${url}/buy`, { method: 'POST', body, redirect: 'manual' });
+      expect(bought.status).to.equal(303);
+      const [cookie = ''] = bought.headers.get('set-cookie')?.split(';') ?? [];
+      expect(await read('/thanks', cookie)).to.contain('Waiting');
+
+      const checkout = bought.headers.get('location') ?? '';
+      const { simulator, hub } = sales.payments;
+      simulator.pay(new URL(checkout).pathname.split('/').at(-1) ?? '');
+      let page = '';
+      await until(async () => {
+        page = await read('/thanks', cookie);
+        return page.includes('<code>');
+      }, 'the shop shows a key');
+      const [licenseKey = ''] = /(?<=<code>)[^<]+/.exec(page) ?? [];
+      expect((await activate(hub.gatewayUrl, licenseKey, 'machine')).status).to.equal(200);
+      expect(await read('/thanks', 'customer=another')).to.contain('bought nothing');
+    });
+  }
+});

@@ -7,13 +7,15 @@ const SEED = Number(process.env['HUB_TEST_SEED'] ?? Date.now() % 2 ** 31);
 describe('a hub killed while sessions are paid', function () {
   this.timeout(180_000); // a hub restarts within seconds, and its locks expire within ten more
 
-  it(`counts each session once, to the minor unit (seed ${SEED})`, async () => {
+  it(`counts each session once, to the minor unit, and grants what it paid for once (seed ${SEED})`, async () => {
     const report = await killWhilePaying({ sessions: 60, kills: 3, seed: SEED });
     expect(report.trouble).to.deep.equal([]);
     expect(report).to.include({
       successes: 60,
       usageLogs: 60,
       duplicates: 6,
+      orders: 60,
+      licensesIssued: report.licensesBought,
       ourTotal: report.theirTotal,
       callbacksLost: 6,
     });

@@ -1,9 +1,11 @@
 // The system under test that the model is compared with: a cluster, its sessions and the operations in
 // progress.
 import { randomUUID } from 'node:crypto';
-import { ConnectError } from '@connectrpc/connect';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
 import type { SimulatedPayment } from '../../../cli/simulator/controls.ts';
 import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import type { CreateChargeSessionRequestSchema } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import { callBack, type GatewayName, SLOTS } from '../../support/hub/payment.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
@@ -14,6 +16,20 @@ import { bringMissingCallbacks, readDuplicates, standingPayments } from './secon
 
 /** `minor`: hundredths of a taka. */
 export type Order = { readonly gateway: GatewayName; readonly minor: number };
+
+/** A purchase of an offer, whose price is the amount. */
+export type OfferOrder = {
+  readonly gateway: GatewayName;
+  readonly offer: string;
+  readonly quantity: number;
+  /** For renewals and seats. */
+  readonly licenseId?: string | undefined;
+  readonly customerId?: string | undefined;
+  readonly customer?: { readonly name: string; readonly email: string } | undefined;
+};
+
+/** A session with the token that shows its result. */
+export type Bought = { readonly session: ChargeSession; readonly claimToken: string };
 
 export type PaymentFixture = {
   readonly cluster: Cluster;
@@ -55,25 +71,50 @@ export async function createSession(
   { gateway, minor }: Order,
   turn: number,
 ): Promise<ChargeSession> {
-  const request = {
-    slot: SLOTS[gateway],
-    amount: { minorUnits: BigInt(minor), currency: 'BDT' },
+  const amount = { minorUnits: BigInt(minor), currency: 'BDT' };
+  return (await create(cluster, { slot: SLOTS[gateway], amount }, turn)).session;
+}
+
+/** The same for a session that sells an offer. */
+export function buy(cluster: Cluster, { gateway, ...purchase }: OfferOrder, turn: number): Promise<Bought> {
+  return create(cluster, { slot: SLOTS[gateway], currency: 'BDT', ...purchase }, turn);
+}
+
+async function create(
+  cluster: Cluster,
+  request: MessageInitShape<typeof CreateChargeSessionRequestSchema>,
+  turn: number,
+): Promise<Bought> {
+  const repeated = {
+    ...request,
     orderReference: `ORD-${turn % 3}`, // order references need not be unique
     idempotencyKey: randomUUID(),
   };
-  let created: ChargeSession | undefined;
+  let created: Bought | undefined;
   const attempt = async (): Promise<boolean> => {
     const hub = anyHub(cluster, turn);
-    const answer = await hub?.sessions.createChargeSession(request).catch((error) => {
-      if (!(error instanceof ConnectError)) throw error; // a killed hub or an unavailable provider
+    const answer = await hub?.sessions.createChargeSession(repeated).catch((error) => {
+      if (!(error instanceof ConnectError) || isRefusal(error)) throw error;
     });
-    created = answer?.session;
+    if (answer?.session !== undefined) created = { session: answer.session, claimToken: answer.claimToken };
     return created !== undefined;
   };
-  await until(attempt, `${gateway} has a checkout`, 60_000);
+  await until(attempt, `${request.slot} has a checkout`, 60_000);
   if (created === undefined) throw new Error('unreachable: it was waited for');
   return created;
 }
+
+/** Whether the same request would be refused again, unlike after a kill or a failure of the provider. */
+export function isRefusal({ code }: ConnectError): boolean {
+  return REFUSALS.has(code);
+}
+
+const REFUSALS = new Set([
+  Code.InvalidArgument,
+  Code.NotFound,
+  Code.FailedPrecondition,
+  Code.PermissionDenied,
+]);
 
 /** A running hub: the one for this turn, or else the next. */
 export function anyHub(cluster: Cluster, turn: number): HubClients | undefined {

@@ -109,13 +109,13 @@ async function runStep(fixture: EventFixture, next: Step): Promise<void> {
       return cluster.replace(next.turn % 2);
     case 'activate':
       return void (await activate(
-        cluster.door.url,
+        pick(cluster.gateways(), next.turn),
         pick(licenses, next.turn).licenseKey,
         `m${next.machine}`,
       ));
     case 'deactivate':
       return void (await deactivate(
-        cluster.door.url,
+        pick(cluster.gateways(), next.turn),
         pick(licenses, next.turn).licenseKey,
         `m${next.machine}`,
       ));

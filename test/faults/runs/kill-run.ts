@@ -1,19 +1,21 @@
-// Customers pay sessions, a tenth of them twice, while the hub is killed repeatedly and a tenth of the
-// callbacks is lost.
+// Customers buy licenses, renewals and seats, and pay a tenth of their sessions twice, while the hub is killed
+// repeatedly and a tenth of the callbacks is lost.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { GATEWAYS } from '../../support/hub/payment.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
-import { createSession, paymentOf, unreconciled } from '../load/payment-fixture.ts';
+import { type Bought, buy, paymentOf, unreconciled } from '../load/payment-fixture.ts';
 import { bringMissingCallbacks, readDuplicates, standingPayments } from '../load/second-payments.ts';
+import { KINDS, keyTrouble, openShop, purchaseOf, type Shop } from '../load/shop.ts';
+import { orderTrouble } from '../model/order-books.ts';
 import { readSessions, totalsByCurrency } from '../model/reconcile.ts';
 import { type Cluster, startCluster } from '../scenes/cluster.ts';
 
 export type KillRun = {
   readonly sessions: number;
   readonly kills: number;
-  /** Determines the amounts and the moments of the kills, as far as timing can be repeated. */
+  /** Determines the purchases and the moments of the kills, as far as timing can be repeated. */
   readonly seed: number;
 };
 
@@ -21,6 +23,13 @@ export type KillReport = {
   readonly successes: number;
   readonly usageLogs: number;
   readonly duplicates: number;
+  /** Fulfilled ones. */
+  readonly orders: number;
+  /** The licenses that the orders issued, and how many were bought. */
+  readonly licensesIssued: number;
+  readonly licensesBought: number;
+  /** How often an order changed a license. */
+  readonly licensesChanged: number;
   /** The sums of payments at the provider and in the hub, including duplicate payments, in minor units. */
   readonly theirTotal: string;
   readonly ourTotal: string;
@@ -34,6 +43,9 @@ export type KillReport = {
 };
 
 const AT_ONCE = 8;
+/** Few, so that settlements of several sessions change the same license. */
+const LICENSES = 5;
+const MAX_QUANTITY = 4;
 /** Every tenth callback is lost. */
 const LOST_EVERY = 10;
 const MAX_DELAY_MS = 300;
@@ -45,27 +57,49 @@ export async function killWhilePaying(run: KillRun): Promise<KillReport> {
   const cluster = await startCluster({ hubs: 1 });
   try {
     const random = drawing(run.seed);
-    const progress: Progress = { paid: 0, paidAgain: [] };
-    await Promise.all([payAll(cluster, run, random, progress), killAgain(cluster, run, random, progress)]);
+    const hub = cluster.hub(0);
+    if (hub === undefined) throw new Error('the hub does not run');
+    const shop = await openShop(hub, LICENSES);
+    const progress: Progress = { paid: 0, bought: [], paidAgain: [] };
+    const paying = payAll(cluster, shop, run, random, progress);
+    await Promise.all([paying, killAgain(cluster, run, random, progress)]);
     await cluster.simulator.idle();
     await bringMissingCallbacks(cluster, progress.paidAgain);
     let trouble: string[] = [];
     const atRest = async (): Promise<boolean> => {
-      trouble = [...(await unreconciled(cluster)), ...cluster.deaths];
+      trouble = [
+        ...(await unreconciled(cluster)),
+        ...(await orderTrouble(cluster.databaseUrl, shop.licenses)),
+        ...cluster.deaths,
+      ];
       return trouble.length === 0;
     };
     await until(atRest, 'all is settled', REST_MS).catch(() => {}); // the report contains the trouble
+    trouble.push(...(await trustTrouble(cluster, progress.bought)));
     return { ...(await report(cluster)), trouble, seconds: Math.round((performance.now() - start) / 1000) };
   } finally {
     await cluster.stop();
   }
 }
 
-type Progress = { paid: number; readonly paidAgain: ChargeSession[] };
+/** The keys that customers see, and the chain of the audit log. */
+async function trustTrouble(cluster: Cluster, bought: readonly Bought[]): Promise<string[]> {
+  const hub = cluster.hub(0);
+  if (hub === undefined) return ['the hub does not run'];
+  const isVerified = async () => (await hub.audit.verifyAuditLog({})).ok;
+  const broken = await until(isVerified, 'the audit log is linked', REST_MS).then(
+    () => [],
+    () => ['the audit log is broken'],
+  );
+  return [...broken, ...(await keyTrouble(cluster, hub, bought))];
+}
+
+type Progress = { paid: number; readonly bought: Bought[]; readonly paidAgain: ChargeSession[] };
 
 /** Starts several customers at a time until all have paid. */
 async function payAll(
   cluster: Cluster,
+  shop: Shop,
   { sessions }: KillRun,
   random: () => number,
   progress: Progress,
@@ -74,8 +108,12 @@ async function payAll(
   const customers = async (): Promise<void> => {
     for (let turn = next++; turn < sessions; turn = next++) {
       const gateway = GATEWAYS[turn % GATEWAYS.length] ?? 'gateway_one';
-      const minor = 1_000 + Math.floor(random() * 5_000_000);
-      const session = await createSession(cluster, { gateway, minor }, turn);
+      const kind = KINDS[Math.floor(random() * KINDS.length)] ?? 'license';
+      const quantity = 1 + Math.floor(random() * MAX_QUANTITY);
+      const purchase = purchaseOf(shop, { kind, quantity, turn: Math.floor(random() * LICENSES) });
+      const bought = await buy(cluster, { gateway, ...purchase }, turn);
+      progress.bought.push(bought);
+      const { session } = bought;
       const { providerPaymentId: ref } = session;
       const { simulator } = cluster;
       if (turn % LOST_EVERY === 0) simulator.faults.add({ kind: 'lost', operation: 'callback', ref });
@@ -131,6 +169,7 @@ async function report({ databaseUrl, simulator, door }: Cluster) {
     successes: booked.filter(({ status }) => status === 'success').length,
     usageLogs: usage.length,
     duplicates: duplicates.length,
+    ...(await countOrders(databaseUrl)),
     theirTotal: totalsByCurrency(standingPayments(simulator).map(({ amount }) => amount)),
     ourTotal: totalsByCurrency([
       ...usage,
@@ -141,6 +180,20 @@ async function report({ databaseUrl, simulator, door }: Cluster) {
     callbacksRefused: door.passages.length - answered,
     callbacksJournaled: counted?.count ?? 0,
   };
+}
+
+async function countOrders(databaseUrl: string) {
+  const [counted] = await query<
+    Pick<KillReport, 'orders' | 'licensesIssued' | 'licensesBought' | 'licensesChanged'>
+  >(
+    databaseUrl,
+    `select (select count(*)::int from sales_order where state = 'fulfilled') as orders,
+            (select count(*)::int from order_license where issued) as "licensesIssued",
+            (select coalesce(sum(quantity), 0)::int from purchase where license_id is null) as "licensesBought",
+            (select count(*)::int from order_license where not issued) as "licensesChanged"`,
+  );
+  if (counted === undefined) throw new Error('a count has one row');
+  return counted;
 }
 
 /** Repeatable numbers from 0 to 1 (exclusive) for a seed, by a linear congruential generator. */

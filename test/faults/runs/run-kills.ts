@@ -1,4 +1,5 @@
-// npm run fault -- kill: kills the hub during payments, and reports lost or double-counted payments.
+// npm run fault -- kill: kills the hub during payments, and reports payments that are lost, counted
+// twice, or did not grant what they paid for.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../../support/postgres/databases.ts';
@@ -20,7 +21,12 @@ const stopPostgres = await startPostgres();
 try {
   const report = await killWhilePaying(run);
   process.stdout.write(table(run, report));
-  const isRight = report.trouble.length === 0 && report.successes === run.sessions;
+  const { trouble, successes, orders, licensesIssued, licensesBought } = report;
+  const isRight =
+    trouble.length === 0 &&
+    successes === run.sessions &&
+    orders === run.sessions &&
+    licensesIssued === licensesBought;
   if (!isRight) process.exitCode = 1;
 } finally {
   await stopPostgres();
@@ -32,6 +38,10 @@ function table({ sessions, kills, seed }: KillRun, report: KillReport): string {
     ['successes', report.successes],
     ['usage logs', report.usageLogs],
     ['duplicate payments', report.duplicates],
+    ['orders fulfilled', report.orders],
+    ['licenses bought', report.licensesBought],
+    ['licenses issued by orders', report.licensesIssued],
+    ['renewals and seats by orders', report.licensesChanged],
     ["the provider's total", report.theirTotal],
     ["the hub's total", report.ourTotal],
     ['callbacks lost', report.callbacksLost],

@@ -5,9 +5,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, createClient } from '@connectrpc/connect';
 import { type Simulator, startSimulator } from '../../../cli/simulator/simulator.ts';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
+import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
+import { OrderService } from '../../../gen/hub/order/v1/order_service_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
@@ -49,6 +52,9 @@ export type HubClients = {
   readonly licenses: Client<typeof LicenseAdminService>;
   readonly customers: Client<typeof CustomerService>;
   readonly events: Client<typeof EventService>;
+  readonly offers: Client<typeof OfferService>;
+  readonly orders: Client<typeof OrderService>;
+  readonly audit: Client<typeof AuditService>;
 };
 
 export type ClusterOptions = {
@@ -133,6 +139,9 @@ export async function startCluster({
       licenses: createClient(LicenseAdminService, transport),
       customers: createClient(CustomerService, transport),
       events: createClient(EventService, transport),
+      offers: createClient(OfferService, transport),
+      orders: createClient(OrderService, transport),
+      audit: createClient(AuditService, transport),
     };
   };
   await addSlotsAndRules(hub(0), simulator);

@@ -1,7 +1,7 @@
 // npm run fuzz: the long form, with any number of inputs.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { startPostgres } from '../support/postgres/databases.ts';
+import { prepareTemplate, startPostgres } from '../support/postgres/databases.ts';
 import { type FuzzReport, fuzz } from './run-fuzz.ts';
 
 const { values } = parseArgs({
@@ -13,6 +13,7 @@ const { values } = parseArgs({
 const [runs, seed] = [whole(values.runs, 'runs'), whole(values.seed, 'seed')];
 const stopPostgres = await startPostgres();
 try {
+  await prepareTemplate();
   const onRound = (each: number, size: number): void => {
     process.stderr.write(`seed ${each}, ${size} inputs\n`);
   };

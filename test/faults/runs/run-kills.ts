@@ -2,7 +2,7 @@
 // twice, or did not grant what they paid for.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { startPostgres } from '../../support/postgres/databases.ts';
+import { prepareTemplate, startPostgres } from '../../support/postgres/databases.ts';
 import { type KillReport, type KillRun, killWhilePaying } from './kill-run.ts';
 
 const { values } = parseArgs({
@@ -19,6 +19,7 @@ const run = {
 };
 const stopPostgres = await startPostgres();
 try {
+  await prepareTemplate();
   const report = await killWhilePaying(run);
   process.stdout.write(table(run, report));
   const { trouble, successes, orders, licensesIssued, licensesBought } = report;

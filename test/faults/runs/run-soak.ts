@@ -1,7 +1,7 @@
 // npm run fault -- soak: runs a mixed load for five minutes, or the given number, and reports the hub's
 // memory.
 import { parseArgs } from 'node:util';
-import { startPostgres } from '../../support/postgres/databases.ts';
+import { prepareTemplate, startPostgres } from '../../support/postgres/databases.ts';
 import { soak } from './soak.ts';
 
 const LATE_MS = 100;
@@ -13,6 +13,7 @@ const minutes = Number(values.minutes);
 if (!(minutes > 0)) throw new Error('--minutes has to be a number above 0');
 const stopPostgres = await startPostgres();
 try {
+  await prepareTemplate();
   const soaked = await soak(minutes * 60_000);
   for (const { at, heap, resident, lateP99 } of soaked.readings) {
     write(

@@ -11,14 +11,16 @@ export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => 
   await takeLock(client, 'event_counter');
   const { rows } = await client.query<{ events: number }>({
     name: 'erase_events',
-    // event_data_customer_idx, license_customer_idx, charge_session_customer_email_idx, callback_session_idx,
-    // event_object_idx, event_data_pkey, event_delivery_pkey. OFFSET 0 keeps the order of the joins.
+    // event_data_customer_idx, license_customer_idx, charge_session_customer_email_idx, purchase_customer_idx,
+    // callback_session_idx, event_object_idx, event_data_pkey, event_delivery_pkey. OFFSET 0 keeps the order of the joins.
     text: `with objects as (
              select $1::uuid as id
              union all
              select id from license where customer_id = $1
              union all
-             (with own as (select id from charge_session where lower(customer->>'email') = any($2))
+             (with own as (select id from charge_session where lower(customer->>'email') = any($2)
+                           union
+                           select session_id from purchase where customer_id = $1)
               select id from own
               union all
               select c.id from own cross join lateral (

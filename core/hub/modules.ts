@@ -96,7 +96,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
     db,
     sealer,
     clock,
-    // Sessions of the customer are found by their email, which the eraser of payments removes.
+    // Most sessions of the customer are found by their email, which the eraser of payments removes.
     erasers: [events.erasePersonalData, payments.erasePersonalData],
     inTurn: events.inTurn,
   });

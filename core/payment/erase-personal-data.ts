@@ -10,8 +10,8 @@ const ERASED = 'erased';
 const SHORTEST = 3;
 
 /**
- * The sessions of a customer are those with the same email address, in any case. A customer without an email
- * address has none.
+ * The sessions of a customer are those with the same email address, in any case, and those in which the customer bought
+ * an offer.
  */
 export const erasePayments: ErasePersonalData = async (client, customer) => {
   const { ids, values } = await lockSessions(client, customer);
@@ -33,13 +33,16 @@ type Sessions = {
 };
 
 /** In the order in which a settlement locks sessions. */
-async function lockSessions(client: PoolClient, { emails, values }: ErasedCustomer): Promise<Sessions> {
+async function lockSessions(client: PoolClient, { id, emails, values }: ErasedCustomer): Promise<Sessions> {
   const { rows } = await client.query<{ id: string; customer: Readonly<Record<string, string>> }>({
     name: 'lock_sessions_of_customer',
-    // charge_session_customer_email_idx
-    text: `select id, customer from charge_session where lower(customer->>'email') = any($1)
+    // charge_session_customer_email_idx, purchase_customer_idx, charge_session_pkey. The customer is locked: no purchase
+    // is added meanwhile.
+    text: `select id, customer from charge_session
+           where lower(customer->>'email') = any($1)
+              or id = any(array(select session_id from purchase where customer_id = $2))
            order by id for update`,
-    values: [emails],
+    values: [emails, id],
   });
   const all = [...values, ...rows.flatMap(({ customer }) => Object.values(customer))];
   const long = all.map((value) => value.toLowerCase()).filter((value) => value.length >= SHORTEST);

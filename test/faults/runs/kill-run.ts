@@ -49,6 +49,8 @@ const MAX_QUANTITY = 4;
 /** Every tenth callback is lost. */
 const LOST_EVERY = 10;
 const MAX_DELAY_MS = 300;
+/** The longest time between two kills, on a busy machine. */
+const PAYING_MS = 600_000;
 const REST_MS = 120_000;
 
 /** @throws Error if a hub does not restart, or exits by itself */
@@ -146,7 +148,7 @@ async function killAgain(
 ): Promise<void> {
   const moments = Array.from({ length: kills - 1 }, () => Math.floor(random() * sessions));
   for (const moment of [...moments.sort((one, other) => one - other), sessions]) {
-    await until(() => progress.paid >= moment, `${moment} sessions are paid`, 60_000);
+    await until(() => progress.paid >= moment, `${moment} sessions are paid`, PAYING_MS);
     await pause(random() * MAX_DELAY_MS);
     await cluster.replace(0);
   }

@@ -1,14 +1,21 @@
-// Mocha runs this once before all tests in its main process. It starts the servers that the test files share.
-import { prepareTemplate, startPostgres } from './postgres/databases.ts';
+// Mocha runs the setup once before all tests in its main process. It starts the servers that the test files share.
+import { keepFilesInMemory } from './memory-directory.ts';
+import { dropDatabases, prepareTemplate, startPostgres } from './postgres/databases.ts';
 import { findRedis } from './redis/redis.ts';
 
 const stops: (() => Promise<void>)[] = [];
+let removeFiles: () => Promise<void> = async () => {};
 
 export async function mochaGlobalSetup(): Promise<void> {
+  removeFiles = await keepFilesInMemory();
   stops.push(await startPostgres(), await findRedis());
   await prepareTemplate();
 }
 
 export async function mochaGlobalTeardown(): Promise<void> {
   await Promise.all(stops.map((stop) => stop()));
+  await removeFiles();
 }
+
+/** Mocha runs this in each worker after each file. */
+export const mochaHooks = { afterAll: dropDatabases };

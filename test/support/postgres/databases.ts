@@ -10,6 +10,7 @@ import { packagedBinaries } from '../../../core/storage/embedded-postgres/binari
 import { startEmbeddedPostgres } from '../../../core/storage/embedded-postgres/start.ts';
 import { storageEntities } from '../../../core/storage/schema/entities.ts';
 import { discard, makeDataDir } from '../hub/data-dir.ts';
+import { filesAreInMemory } from '../memory-directory.ts';
 import { oneRole, twoRoles } from './database-roles.ts';
 import { startServerOf, type TestServer } from './own-server.ts';
 
@@ -123,6 +124,19 @@ export async function startEmbedded(): Promise<TestServer> {
   };
 }
 
+/**
+ * Drops the databases that this process created on the run's server if they are in memory, which they would fill
+ * together. On a disk, dropping takes longer than creating.
+ */
+export async function dropDatabases(): Promise<void> {
+  const names = created.splice(0);
+  if (names.length === 0 || !filesAreInMemory()) return;
+  await withClient(serverOfRun(), async (client) => {
+    for (const name of names) await client.query(`drop database if exists ${name} with (force)`);
+  });
+}
+const created: string[] = [];
+
 function serverOfRun(): string {
   const server = process.env[VARIABLE];
   if (server === undefined)
@@ -140,6 +154,7 @@ async function create(
   statements: readonly string[],
   { role, password, database }: { role: string; password: string; database: string },
 ): Promise<string> {
+  if (adminUrl === serverOfRun() && database !== TEMPLATE) created.push(database);
   await withClient(adminUrl, async (client) => {
     for (const statement of statements) await client.query(statement);
   });

@@ -37,6 +37,11 @@ export function toProblem(failure: unknown, called: CalledRpc = {}): Problem {
   return internal(failure);
 }
 
+/** The code of a refusal of the hub; undefined for any other error. */
+export function errorCode(failure: unknown): string | undefined {
+  return failure instanceof ConnectError ? failure.findDetails(ErrorDetailSchema)[0]?.code : undefined;
+}
+
 function refusal({ code, seats, field, allow }: ErrorDetail, failure: ConnectError): Problem {
   if (!isProblemCode(code)) return internal(failure);
   if (code === 'overloaded') return overloaded(failure);

@@ -9,8 +9,10 @@ import type { About } from './operation.ts';
 /** The request as a handler sees it. */
 export type Call = {
   readonly method: string;
-  /** The decoded path segment at the `{…}` of the pattern; '' if the pattern has none. */
+  /** The decoded path segment at the first `{…}` of the pattern; '' if the pattern has none. */
   readonly param: string;
+  /** The decoded path segments at all `{…}` of the pattern. */
+  readonly params: readonly string[];
   /** The query as sent, without the question mark. */
   readonly query: string;
   /** Members of the JSON body of a POST route; otherwise empty. */
@@ -40,12 +42,14 @@ export type RouteResponse = {
 export type Route = {
   /** GET includes HEAD. `any`: the handler checks the method. */
   readonly method: 'GET' | 'POST' | 'any';
-  /** The path, with at most one `{name}` in place of a segment. */
+  /** The path, with `{name}` in place of segments. */
   readonly pattern: string;
   /** Name in the metrics, for a pattern that differs between versions. Default: the pattern. */
   readonly countedAs?: string;
   /** Whether requests count towards the rate limit. */
   readonly limited: boolean;
+  /** Whether the browsers of customers show it: problems are pages then. */
+  readonly isPage?: boolean;
   /** A load balancer's probe: not logged. */
   readonly isProbe?: boolean;
   /** Whether browsers of the listed origins may call it. Default: false. */
@@ -78,15 +82,15 @@ export function parseTarget(text: string): Target {
   return { segments, query: mark === -1 ? '' : origin.slice(mark + 1) };
 }
 
-export type RouteMatch = { readonly route: Route; readonly param: string };
+export type RouteMatch = { readonly route: Route; readonly params: readonly string[] };
 
 /** Creates the function that finds the route of a path. */
 export function createMatcher(routes: readonly Route[]): (path: readonly string[]) => RouteMatch | undefined {
   const table = routes.map((route) => ({ route, parts: route.pattern.slice(1).split('/') }));
   return (path) => {
     for (const { route, parts } of table) {
-      const param = parts.length === path.length ? matchParts(parts, path) : undefined;
-      if (param !== undefined) return { route, param };
+      const params = parts.length === path.length ? matchParts(parts, path) : undefined;
+      if (params !== undefined) return { route, params };
     }
     return undefined;
   };
@@ -130,15 +134,15 @@ function checkEscapes(text: string): void {
 }
 
 /**
- * Returns the segment at the pattern's `{…}`, decoded once so that an encoded slash stays inside it; '' if
- * the pattern has none; undefined if the path does not match.
+ * Returns the segments at the pattern's `{…}`, decoded once so that an encoded slash stays inside them; undefined if the
+ * path does not match.
  */
-function matchParts(parts: readonly string[], path: readonly string[]): string | undefined {
-  let param = '';
+function matchParts(parts: readonly string[], path: readonly string[]): readonly string[] | undefined {
+  const params: string[] = [];
   for (let at = 0; at < parts.length; at++) {
     const [part, segment] = [parts[at] ?? '', path[at] ?? ''];
-    if (part.startsWith('{') && segment !== '') param = decodeURIComponent(segment);
+    if (part.startsWith('{') && segment !== '') params.push(decodeURIComponent(segment));
     else if (part !== segment) return undefined;
   }
-  return param;
+  return params;
 }

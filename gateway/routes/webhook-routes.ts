@@ -3,6 +3,7 @@ import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts';
 import { type FormFields, parseForm } from '../body/form.ts';
 import { fieldProblem } from '../problem.ts';
+import { orderPageAddress } from './return-routes.ts';
 import type { Call, Route, RouteResponse } from './routes.ts';
 
 /**
@@ -34,11 +35,13 @@ async function receive(callbacks: Client<typeof CallbackService>, call: Call): P
   const { session_id: sessionId, ...others } = query;
   const request = { gateway: call.param, method: call.method, ...(sessionId !== undefined && { sessionId }) };
   const fields = call.method === 'POST' ? await formBeside(query, call) : others;
-  const { body, contentType } = await callbacks.receiveCallback(
+  const { body, contentType, returnUrl, orderSessionId } = await callbacks.receiveCallback(
     { ...request, fields },
     { headers: { 'x-request-id': call.requestId } },
   );
-  return { status: 200, contentType, body };
+  const next = returnUrl || (orderSessionId && orderPageAddress(orderSessionId));
+  // The provider expects this response, and the browser that brings the callback goes on from it.
+  return { status: 200, contentType, body, ...(next && { headers: ['Refresh', `0; url=${next}`] }) };
 }
 
 /** The fields of a POST are those of its form. One that the query has too could be meant either way. */

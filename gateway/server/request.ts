@@ -14,6 +14,7 @@ import {
 } from '../body/read-body.ts';
 import type { Load, RateLimit } from '../limits/request-limits.ts';
 import type { HttpMetrics } from '../metrics.ts';
+import { problemPage } from '../pages/problem-page.ts';
 import { Problem } from '../problem.ts';
 import { rpcOf } from '../routes/operation.ts';
 import { type Call, createMatcher, parseTarget, type Route, type RouteResponse } from '../routes/routes.ts';
@@ -92,7 +93,7 @@ export function createRequestListener(
     const target = parseTarget(req.url ?? '');
     const found = match(target.segments);
     if (found === undefined) throw new Problem('not_found', 'There is nothing at this path.');
-    const { route, param } = found;
+    const { route, params } = found;
     exchange.route = route;
     if (cors !== undefined) {
       exchange.headers.push(...cors.headers(route, req.headers));
@@ -104,7 +105,8 @@ export function createRequestListener(
     if (route.limited) await checkRate(exchange, client);
     const call: Call = {
       method: req.method ?? '',
-      param,
+      param: params[0] ?? '',
+      params,
       query: target.query,
       body: route.method === 'POST' ? await readBody(exchange, readJsonBody) : NO_BODY,
       readForm: () => readBody(exchange, readFormBody),
@@ -167,7 +169,8 @@ export function createRequestListener(
     const problem = toProblem(failure, route && { rpc: rpcOf(route.about), fieldNames: route.fieldNames });
     load.note(problem);
     meter.problem(problem.code);
-    finish(exchange, problemResponse(problem, requestId), problem);
+    const render = route?.isPage ? problemPage : problemResponse;
+    finish(exchange, render(problem, requestId), problem);
   }
 
   /** Counts the request and returns its log line. */

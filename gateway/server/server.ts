@@ -18,6 +18,7 @@ import { Problem } from '../problem.ts';
 import { healthRoutes } from '../routes/health-routes.ts';
 import { licenseRoutes } from '../routes/license-routes.ts';
 import { referenceRoutes } from '../routes/reference-routes.ts';
+import { returnRoutes } from '../routes/return-routes.ts';
 import type { Route } from '../routes/routes.ts';
 import { webhookRoutes } from '../routes/webhook-routes.ts';
 import { createClientErrorListener, createRefuse } from './client-error.ts';
@@ -83,6 +84,7 @@ export function gatewayRoutes(
   return [
     ...licenseRoutes(transport, guesses),
     ...webhookRoutes(transport),
+    ...returnRoutes(transport),
     ...healthRoutes(transport, isUnavailable),
     ...(docs ? referenceRoutes() : []),
   ];

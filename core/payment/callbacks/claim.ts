@@ -65,6 +65,18 @@ export function claimedSessionId(callback: Pick<ReceivedCallback, 'claimedSessio
   return callback.claimedSessionId === undefined ? undefined : parseId('chs', callback.claimedSessionId);
 }
 
+/** Whether all ids of a callback are those of the session. */
+export function agrees(
+  { gateway, merchantTransactionId, providerPaymentId }: StoredSession,
+  { gateway: calledGateway, claim }: Pick<ReceivedCallback, 'gateway' | 'claim'>,
+): boolean {
+  return (
+    gateway === calledGateway &&
+    (!claim.merchantTransactionId || claim.merchantTransactionId === merchantTransactionId) &&
+    (!claim.providerPaymentId || claim.providerPaymentId === providerPaymentId)
+  );
+}
+
 /** Whether the provider has to confirm the claim before it can change the session. */
 export function mayBePaid({ outcome }: CallbackClaim): boolean {
   return outcome === 'paid' || outcome === 'unknown';

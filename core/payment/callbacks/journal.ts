@@ -13,7 +13,7 @@ import {
 import type { TakenVerificationLease, VerificationLeases } from '../verification/lease.ts';
 import { setVerificationLease, VERIFICATION_LEASE_ALLOWED } from '../verification/lease-statements.ts';
 import { NEXT_VERIFICATION_AT } from '../verification/rate-limit.ts';
-import { claimedSessionId, type ReceivedCallback, reasonIgnored, resolveSession } from './claim.ts';
+import { agrees, claimedSessionId, type ReceivedCallback, reasonIgnored, resolveSession } from './claim.ts';
 import { type CountCallback, countedCallback } from './count-unjournaled.ts';
 import type { JournaledCallback } from './journaled-callbacks.ts';
 
@@ -30,12 +30,13 @@ export type JournalOptions = {
 
 /**
  * Only `received` callbacks are left to process. `ignored`: journaled in its final state. `counted`: not
- * journaled.
+ * journaled. `session`: the session that the callback names, unless its ids name two.
  */
-export type JournalResult =
+export type JournalResult = { readonly session: StoredSession | undefined } & (
   | { readonly kind: 'received'; readonly callback: JournaledCallback }
   | { readonly kind: 'ignored' }
-  | { readonly kind: 'counted' };
+  | { readonly kind: 'counted' }
+);
 
 export type Journal = {
   /**
@@ -57,7 +58,8 @@ export function createJournal(options: JournalOptions): Journal {
     async append(callback, takeLease) {
       const id = newUuid();
       const { result, session, lease } = await append({ id, callback, takeLease });
-      if (result === 'ignored') return { kind: 'ignored' };
+      const agreed = session !== undefined && agrees(session, callback) ? session : undefined;
+      if (result === 'ignored') return { kind: 'ignored', session: agreed };
       // A session found by another id is resolved again, so that the reason names that id.
       const isClaimed = session !== undefined && session.id === claimedSessionId(callback);
       const received = { ...callback, claimedSession: isClaimed ? session : undefined };
@@ -66,10 +68,11 @@ export function createJournal(options: JournalOptions): Journal {
         // for it.
         const { kind } = await resolveSession(findSession, received, callback.claim);
         await count(countedCallback(callback.claim, session, kind === 'session'));
-        return { kind: 'counted' };
+        return { kind: 'counted', session: agreed };
       }
       return {
         kind: 'received',
+        session: agreed,
         callback: { ...received, id, state: 'received', triedSince: undefined, waits: false, lease },
       };
     },

@@ -6,6 +6,8 @@ import { formatId } from '../../ids.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { type CallbackClaim, CallbackMalformed, type PaymentDriver } from '../providers/driver.ts';
 import { driverOf } from '../providers/registry.ts';
+import type { StoredSession } from '../sessions/read-sessions.ts';
+import { withSessionId } from '../sessions/return-url.ts';
 import { keptFields, mayBePaid, parseClaim } from './claim.ts';
 import type { Journal, JournalResult } from './journal.ts';
 import type { JournaledCallback } from './journaled-callbacks.ts';
@@ -16,6 +18,13 @@ export type CallbackRequest = {
   readonly method: string;
   readonly sessionId?: string | undefined;
   readonly fields: Readonly<Record<string, string>>;
+};
+
+export type CallbackResponse = PaymentDriver['callback']['acknowledgement'] & {
+  /** Where the browser that brought the callback goes on to; undefined if no browser did or it stays. */
+  readonly returnUrl?: string;
+  /** The session whose order the hub's own page shows, if there is no return URL. */
+  readonly orderSessionId?: string;
 };
 
 export type ReceiveOptions = {
@@ -33,7 +42,7 @@ export type ReceiveCallback = {
   /**
    * @throws HubError `gateway_unknown`, `method_not_allowed`, `callback_malformed`; nothing is stored then
    */
-  receive(request: CallbackRequest): Promise<PaymentDriver['callback']['acknowledgement']>;
+  receive(request: CallbackRequest): Promise<CallbackResponse>;
   /** Waits for the inline attempts that outlast their answers. */
   idle(): Promise<void>;
   /** The number of callbacks being processed. */
@@ -100,7 +109,9 @@ export function createReceiveCallback(options: ReceiveOptions): ReceiveCallback 
       } else if (hasPlace || (isIgnored && takePlace())) {
         await within(attempt(result.callback), budgetMs);
       }
-      return acknowledgement;
+      return driver.callback.isFromBrowser
+        ? { ...acknowledgement, ...browserReturn(result.session) }
+        : acknowledgement;
     },
 
     async idle() {
@@ -120,6 +131,11 @@ function tagSpan({ id, claimedSession }: JournaledCallback): void {
     callbackId: formatId('cb', id),
     sessionId: claimedSession && formatId('chs', claimedSession.id),
   }));
+}
+
+function browserReturn(session: StoredSession | undefined): Partial<CallbackResponse> {
+  if (session?.returnUrl != null) return { returnUrl: withSessionId(session.returnUrl, session.id) };
+  return session?.hasPurchase ? { orderSessionId: formatId('chs', session.id) } : {};
 }
 
 function parse(driver: PaymentDriver, fields: CallbackRequest['fields']): CallbackClaim {

@@ -11,6 +11,8 @@ export type PaymentDriver = {
   readonly callback: {
     readonly method: 'GET' | 'POST';
     readonly acknowledgement: { readonly body: string; readonly contentType: string };
+    /** Whether the customer's browser brings the callbacks. It then goes on to the shop. */
+    readonly isFromBrowser?: true;
     /** Fields that `readCallback` is given, and the journal keeps. */
     readonly reads: readonly string[];
     /** The field with the id that proves the payment. `readCallback` has to read it. */
@@ -124,6 +126,11 @@ export type CheckoutRequest = {
   readonly amount: Money;
   /** `{base_url}/v1/webhooks/{gateway}?session_id=chs_…`, at most 255 characters. */
   readonly callbackUrl: string;
+  /**
+   * `{base_url}/v1/return/chs_…`, where the browser goes after the checkout; undefined for the callback URL. A provider
+   * whose callbacks the browser brings has only the callback URL.
+   */
+  readonly browserUrl?: string | undefined;
   readonly orderReference: string;
   readonly customer: Readonly<Partial<Record<CustomerField, string>>>;
 };

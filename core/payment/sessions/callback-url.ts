@@ -1,4 +1,4 @@
-// Builds the callback URL that the hub gives a provider.
+// Builds the URLs that the hub gives a provider.
 import { HubError } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
 import type { SessionSlot } from './find-slot.ts';
@@ -32,6 +32,11 @@ export function callbackBase(
 /** At most 255 characters, because HUB_PUBLIC_URL has at most 180. */
 export function callbackUrl(base: string, gateway: string, sessionId: string): string {
   return `${base}/v1/webhooks/${gateway}?session_id=${formatId('chs', sessionId)}`;
+}
+
+/** Where the browser goes after the checkout, from a provider that sends its notification itself. */
+export function browserUrl(base: string, sessionId: string): string {
+  return `${base}/v1/return/${formatId('chs', sessionId)}`;
 }
 
 /** Whether the provider of a slot is a simulator on this machine. */

@@ -5,7 +5,7 @@ import { formatId } from '../../ids.ts';
 import type { Sales } from '../sales.ts';
 import type { VerificationLeases } from '../verification/lease.ts';
 import { nextCheck } from '../verification/schedule.ts';
-import { callbackBase, callbackUrl, type GatewayAddress } from './callback-url.ts';
+import { browserUrl, callbackBase, callbackUrl, type GatewayAddress } from './callback-url.ts';
 import { checkAmount } from './charge-amount.ts';
 import { type CheckoutOptions, createCheckout, needsCheckout } from './checkout.ts';
 import { readSessionSlot } from './find-slot.ts';
@@ -50,11 +50,13 @@ export function createCreateSession(options: CreateSessionOptions) {
 
     const alreadyDone = async () => !(await needsCheckout(pool, id)) || undefined;
     if (await alreadyDone()) return id;
+    const returns = returnUrl !== null || request.purchase !== undefined;
     // Of concurrent calls with the same idempotency key, one creates the checkout.
     const work = createCheckout(options, id, {
       orderReference: request.orderReference,
       customer: request.customer,
       callbackUrl: callbackUrl(base, slot.gateway, id),
+      browserUrl: returns ? browserUrl(base, id) : undefined,
     });
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const made = await leases.run(id, { work, waitMs: busyWaitMs, alreadyDone });

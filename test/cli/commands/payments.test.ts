@@ -106,7 +106,7 @@ describe('hubctl with a hub and payment providers', function () {
     expect(replaced.returnOrigins).to.deep.equal([other]);
     expect((await json('slot', 'update', name, '--hold-risky')).returnOrigins).to.deep.equal([other]);
     const refused = await run('slot', 'update', name, '--return-origin', `${other}/paid`);
-    expect(refused).to.include({ code: 1, stdout: '' });
+    expect(refused).to.include({ code: 2, stdout: '' });
     expect(refused.stderr).to.contain(
       `write only scheme, host and port, without a slash at the end: ${other}`,
     );

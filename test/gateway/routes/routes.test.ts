@@ -8,6 +8,7 @@ const PATTERNS = [
   '/v1/status/{licenseId}',
   '/v1/apps/{slug}/public-key',
   '/v1/apps/{slug}/limits/free',
+  '/buy/{app}/{offer}',
 ];
 const match = createMatcher(PATTERNS.map((pattern) => route(pattern)));
 
@@ -16,16 +17,16 @@ function route(pattern: string): Route {
   return { method: 'GET', pattern, limited: false, about: { unlisted: 'a test' }, handle: () => answer };
 }
 
-/** The pattern and the parameter that a target leads to. */
-function find(target: string): [string, string] | undefined {
+/** The pattern and the parameters that a target leads to. */
+function find(target: string): [string, ...string[]] | undefined {
   const found = match(parseTarget(target).segments);
-  return found && [found.route.pattern, found.param];
+  return found && [found.route.pattern, ...found.params];
 }
 
 describe('the route of a target', () => {
   it('is found by its path only', () => {
-    expect(find('/healthz')).to.deep.equal(['/healthz', '']);
-    expect(find('/healthz?a=b/c')).to.deep.equal(['/healthz', '']);
+    expect(find('/healthz')).to.deep.equal(['/healthz']);
+    expect(find('/healthz?a=b/c')).to.deep.equal(['/healthz']);
     expect(find('/v1/apps/demo/limits/free')).to.deep.equal(['/v1/apps/{slug}/limits/free', 'demo']);
   });
 
@@ -33,6 +34,7 @@ describe('the route of a target', () => {
     expect(find('/v1/status/lic_1')).to.deep.equal(['/v1/status/{licenseId}', 'lic_1']);
     expect(find('/v1/status/a%2Fb%20%C3%A9')).to.deep.equal(['/v1/status/{licenseId}', 'a/b é']);
     expect(find('/v1/status/%2541')).to.deep.equal(['/v1/status/{licenseId}', '%41']);
+    expect(find('/buy/demo/pro%2Fmax')).to.deep.equal(['/buy/{app}/{offer}', 'demo', 'pro/max']);
     expect(find('/v1/status/{licenseId}')).to.deep.equal(['/v1/status/{licenseId}', '{licenseId}']);
   });
 

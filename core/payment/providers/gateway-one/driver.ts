@@ -195,14 +195,15 @@ function store({ credentials }: ProviderAccess): { store_id: string; store_passw
 
 /**
  * The provider requires every customer field, so unknown ones get a neutral value. It redirects the
- * customer's browser with the same fields as its notification, so all URLs are the callback's: if the
- * notification is lost, the browser brings it.
+ * customer's browser with the same fields as its notification: if the notification is lost, the browser
+ * brings it, to either URL.
  */
 function checkoutForm({
   sessionId,
   merchantTransactionId,
   amount,
   callbackUrl,
+  browserUrl = callbackUrl,
   orderReference,
   customer,
 }: CheckoutRequest) {
@@ -211,9 +212,9 @@ function checkoutForm({
     currency: amount.currency,
     tran_id: merchantTransactionId,
     ipn_url: callbackUrl,
-    success_url: callbackUrl,
-    fail_url: callbackUrl,
-    cancel_url: callbackUrl,
+    success_url: browserUrl,
+    fail_url: browserUrl,
+    cancel_url: browserUrl,
     product_name: orderReference || 'Order',
     product_category: 'general',
     product_profile: 'general',

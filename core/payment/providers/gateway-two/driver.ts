@@ -31,6 +31,7 @@ export const gatewayTwo: PaymentDriver = redactSecrets({
   callback: {
     method: 'GET',
     acknowledgement: { body: 'ok', contentType: 'text/plain; charset=utf-8' },
+    isFromBrowser: true,
     reads: READS,
     checkoutFields: ['paymentID', 'paymentId'],
   },

@@ -18,6 +18,7 @@ describe('receiving callbacks', () => {
         journaled?.push(id);
         return {
           kind: 'received',
+          session: undefined,
           callback: { ...callback, id, state: 'received', triedSince: undefined, waits: false },
         };
       },

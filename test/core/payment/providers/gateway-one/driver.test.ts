@@ -260,6 +260,21 @@ describe('gateway_one', () => {
       }
     });
 
+    it('has the browser return to an address of its own', async () => {
+      provider.on(
+        INITIATE,
+        json({ status: 'SUCCESS', sessionkey: 'SK1', GatewayPageURL: 'https://pay.example/c' }),
+      );
+      const browserUrl = 'https://hub.example/v1/return/chs_01k7';
+      await gatewayOne.createCheckout(access, { ...checkout, browserUrl });
+      expect(Object.fromEntries(new URLSearchParams(provider.received.at(-1)?.body))).to.include({
+        ipn_url: checkout.callbackUrl,
+        success_url: browserUrl,
+        fail_url: browserUrl,
+        cancel_url: browserUrl,
+      });
+    });
+
     it('reports a refusal, or no answer', async () => {
       provider.on(
         INITIATE,

@@ -1,0 +1,74 @@
+// Where customers return to from the checkout of a provider: the hub sends their browsers on to the shop.
+import { type Client, createClient, type Transport } from '@connectrpc/connect';
+import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts';
+import { ClientGone } from '../body/read-body.ts';
+import { Problem } from '../problem.ts';
+import { errorCode } from '../rpc-problem.ts';
+import type { Call, Route, RouteResponse } from './routes.ts';
+
+/** `/v1/return/{sessionId}`, which providers send the browsers of customers to, by GET or POST. */
+export function returnRoutes(transport: Transport): Route[] {
+  const callbacks = createClient(CallbackService, transport);
+  return [
+    {
+      method: 'any',
+      pattern: '/v1/return/{sessionId}',
+      limited: true,
+      isPage: true,
+      about: { unlisted: 'for the browsers of customers, who come from the checkout' },
+      handle: (call) => sendOn(callbacks, call),
+    },
+  ];
+}
+
+/**
+ * The address of the hub's own page of an order, relative to a path of three segments such as this route's: the hub does
+ * not know the address that the browser uses.
+ */
+export function orderPageAddress(sessionId: string): string {
+  return `../../orders/${encodeURIComponent(sessionId)}`;
+}
+
+/** Only the session says where the browser goes: nothing in the request can. */
+async function sendOn(callbacks: Callbacks, call: Call): Promise<RouteResponse> {
+  const { method, param: sessionId } = call;
+  if (!METHODS.has(method)) {
+    throw new Problem('method_not_allowed', `Use ${ALLOW} here.`, { headers: ['Allow', ALLOW] });
+  }
+  const address = await callbacks
+    .getReturnAddress({ sessionId }, { headers: { 'x-request-id': call.requestId } })
+    .catch((error: unknown) => {
+      throw errorCode(error) === 'session_unknown' ? unknownOrder() : error;
+    });
+  const { returnUrl, hasOrderPage, gateway } = address;
+  if (returnUrl === '' && !hasOrderPage) throw unknownOrder();
+  if (method === 'POST') await deliver(callbacks, call, gateway);
+  const location = returnUrl || orderPageAddress(sessionId);
+  return { status: 303, contentType: 'text/plain', body: '', headers: ['Location', location] };
+}
+
+type Callbacks = Client<typeof CallbackService>;
+
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
+const ALLOW = 'GET, HEAD, POST';
+
+/**
+ * Delivers the fields that the provider gives the browser along: they are those of its notification, which may be lost.
+ * The browser goes on whatever becomes of them, because the notification and the sweep do not depend on them.
+ */
+async function deliver(callbacks: Callbacks, call: Call, gateway: string): Promise<void> {
+  try {
+    const fields = await call.readForm();
+    if (Object.keys(fields).length === 0) return;
+    await callbacks.receiveCallback(
+      { gateway, method: 'POST', sessionId: call.param, fields },
+      { headers: { 'x-request-id': call.requestId } },
+    );
+  } catch (error) {
+    if (error instanceof ClientGone) throw error;
+  }
+}
+
+function unknownOrder(): Problem {
+  return new Problem('not_found', 'There is no order at this address.');
+}

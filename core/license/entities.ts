@@ -103,17 +103,11 @@ export const LicenseSchema = defineEntity({
     expiresAt: p.datetime(3).nullable(),
     /** Days that the license stays valid after it expires. */
     graceDays: p.integer().default(0),
-    /** When the grace ends. */
-    endsAt: p.datetime(3).nullable().generated(
-      // As PostgreSQL prints it, so that a comparison of schemas finds it equal.
-      `(((expires_at AT TIME ZONE 'UTC'::text) + ((grace_days)::double precision * '1 day'::interval)) AT TIME ZONE 'UTC'::text) stored`,
-    ),
     /** How long it is valid from its first activation, which clears it; an interval of PostgreSQL. */
     validFor: p.string().columnType('interval').nullable(),
     /** Sorted. */
     features: p.array<string>().default([]),
     metadata: p.json<Metadata>().defaultRaw(`'{}'`),
-    metadataGrams: p.array<string>().generated('metadata_grams(metadata) stored').lazy(),
     /** The keys of `metadata` that signed copies contain. */
     signedMetadata: p.array<string>().default([]),
     /** Counts the changes of the terms, from 1. */
@@ -139,7 +133,11 @@ export const LicenseSchema = defineEntity({
     { name: 'license_grace_idx', properties: ['graceDays', 'expiresAt', 'id'], where: 'grace_days > 0' },
     { name: 'license_key_secret_idx', properties: ['keySecret'], where: 'key_secret_id is not null' },
     { name: 'license_expires_idx', properties: ['expiresAt', 'id'], where: 'expires_at is not null' },
-    { name: 'license_ends_idx', properties: ['endsAt', 'id'], where: 'ends_at is not null' },
+    {
+      name: 'license_ends_idx',
+      expression: `create index license_ends_idx on license (license_ends_at(expires_at, grace_days), id)
+        where expires_at is not null`,
+    },
     { name: 'license_revoked_idx', properties: ['id'], where: 'revoked_at is not null' },
     { name: 'license_suspended_idx', properties: ['id'], where: 'suspended_at is not null' },
     {
@@ -153,7 +151,7 @@ export const LicenseSchema = defineEntity({
     },
     {
       name: 'license_metadata_grams_idx',
-      expression: `create index license_metadata_grams_idx on license using gin (metadata_grams)
+      expression: `create index license_metadata_grams_idx on license using gin (metadata_grams(metadata))
         where metadata <> '{}'`,
     },
   ],

@@ -9,7 +9,7 @@ import { DAY_MS } from './terms.ts';
 
 export type ExpiryEventsOptions = { readonly pool: Pool; readonly clock: Clock };
 
-/** A type of event, recorded `daysBefore` days before the time in the column `time`. */
+/** A type of event, recorded `daysBefore` days before `time`, a column or an indexed expression. */
 type Expiry = {
   readonly type: EventType;
   /** The name of the statement. */
@@ -22,7 +22,12 @@ const EXPIRIES: readonly Expiry[] = [
   // license_expires_idx
   { type: 'license.expiring', name: 'expiring_licenses', time: 'expires_at', daysBefore: 14 },
   // license_ends_idx
-  { type: 'license.expired', name: 'expired_licenses', time: 'ends_at', daysBefore: 0 },
+  {
+    type: 'license.expired',
+    name: 'expired_licenses',
+    time: 'license_ends_at(expires_at, grace_days)',
+    daysBefore: 0,
+  },
 ];
 const BATCH = 1_000;
 

@@ -99,11 +99,12 @@ const allocateStatement = (onLocked: string): string => `
       as t (id, license_id, machine_fingerprint, machine_label, app_version, position)
   ), locked as materialized (
     select id, app_id, customer_id, seat_limit, seats_used, limits, limit_profile_id, features, metadata,
-      signed_metadata, lease_days, grace_days, terms_version, valid_for,
-      -- In calendar months and years of UTC.
+      signed_metadata, lease_days, grace_days, terms_version,
+      -- As the trigger seat_counted_added sets it with the first seat.
       coalesce(expires_at, ($6::timestamptz at time zone 'UTC' + valid_for) at time zone 'UTC') as expires_at
     from license
-    where id = any($2) and revoked_at is null and suspended_at is null and (ends_at is null or ends_at > $6)
+    where id = any($2) and revoked_at is null and suspended_at is null
+      and (expires_at is null or license_ends_at(expires_at, grace_days) > $6)
       and (seat_limit = -1 or seats_used < seat_limit)
     order by id for no key update ${onLocked}
   ), allocated as (
@@ -114,11 +115,6 @@ const allocateStatement = (onLocked: string): string => `
     where l.seat_limit = -1 or l.seats_used + r.nth <= l.seat_limit
     on conflict (license_id, machine_fingerprint) where released_at is null do nothing
     returning id, license_id
-  ), begun as (
-    -- The first activation begins the validity of a license that is valid from then on.
-    update license l set expires_at = b.expires_at, valid_for = null
-    from locked b
-    where l.id = b.id and b.valid_for is not null and exists (select from allocated where license_id = b.id)
   ), recorded as (
     insert into event_outbox (type, object_ids, app_ids, slot_ids, at)
     select 'seat.activated', array_agg(s.id), array_agg(l.app_id), array_agg(null::uuid), $6

@@ -102,7 +102,7 @@ export async function findLicenses(
 }
 
 function metadataWith(term: Sql): Sql {
-  return `(l.metadata_grams @> search_grams(${term}::text) and exists (
+  return `(metadata_grams(l.metadata) @> search_grams(${term}::text) and exists (
              select from jsonb_each_text(l.metadata) e
              where position(lower(${term}::text) in lower(e.value)) > 0))`;
 }

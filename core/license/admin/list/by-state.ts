@@ -2,6 +2,9 @@
 import type { LicenseStateName } from '../../terms.ts';
 import type { Bind, Sql } from './binder.ts';
 
+/** The expression of license_ends_idx: when the grace of a license ends. */
+export const ENDS_AT: Sql = 'license_ends_at(l.expires_at, l.grace_days)';
+
 /** The rule of `licenseState`. */
 export function stateConditions(state: LicenseStateName | undefined, now: Date, bind: Bind): Sql[] {
   const at = (): Sql => `${bind(now)}::timestamptz`;
@@ -14,9 +17,9 @@ export function stateConditions(state: LicenseStateName | undefined, now: Date, 
     case 'suspended':
       return ['l.revoked_at is null', 'l.suspended_at is not null']; // license_suspended_idx
     case 'expired':
-      return [...running, `l.ends_at <= ${at()}`]; // license_ends_idx
+      return [...running, `${ENDS_AT} <= ${at()}`]; // license_ends_idx
     case 'grace':
-      return [...running, `l.expires_at <= ${at()}`, `l.ends_at > ${at()}`];
+      return [...running, `l.expires_at <= ${at()}`, `${ENDS_AT} > ${at()}`];
     case 'active':
       return [...running, `(l.expires_at is null or l.expires_at > ${at()})`];
   }

@@ -13,7 +13,7 @@ import type { LicenseStateName } from '../../terms.ts';
 import { findApp } from '../apps.ts';
 import { readLicenses } from '../read-licenses.ts';
 import { type Bind, createBinder, type Sql } from './binder.ts';
-import { selectInGrace, stateConditions } from './by-state.ts';
+import { ENDS_AT, selectInGrace, stateConditions } from './by-state.ts';
 import { chooseSource, isSelective, type SelectiveFilter } from './choose-source.ts';
 import type { Source } from './source.ts';
 
@@ -102,14 +102,14 @@ function laterConditions(after: SpanPosition, order: Sql, bind: Bind): Sql[] {
 const LAST_ACTIVE = `coalesce(l.last_active_on, '1970-01-01'::date)`;
 
 /**
- * The column that a list is sorted by, before the id; undefined if it is sorted by id alone. The order depends only
- * on the filters, so it is the same for each page. Lists of few licenses are sorted by id.
+ * The column or expression that a list is sorted by, before the id; undefined if it is sorted by id alone. The order
+ * depends only on the filters, so it is the same for each page. Lists of few licenses are sorted by id.
  */
 function orderOf(filter: LicenseFilter): Sql | undefined {
   if (isSelective(filter)) return undefined;
   const { expiresBefore, expiresAfter, state, activeSince, inactiveSince } = filter;
   if (expiresBefore !== undefined || expiresAfter !== undefined || state === 'grace') return 'l.expires_at';
-  if (state === 'expired') return 'l.ends_at';
+  if (state === 'expired') return ENDS_AT;
   return activeSince === undefined && inactiveSince === undefined ? undefined : LAST_ACTIVE;
 }
 

@@ -71,10 +71,7 @@ export class Migration20261123000000_customers_and_terms extends Migration {
           constraint license_customer_id_foreign references customer (id) on delete restrict,
         add features text[] not null default '{}',
         add grace_days int not null default 0 constraint license_grace_days_range check (grace_days >= 0),
-        add ends_at timestamptz(3) generated always as
-          ((expires_at at time zone 'UTC' + grace_days * interval '1 day') at time zone 'UTC') stored,
         add metadata jsonb not null default '{}',
-        add metadata_grams text[] generated always as (metadata_grams(metadata)) stored,
         add signed_metadata text[] not null default '{}',
         add valid_for interval,
         add terms_version int not null default 1,
@@ -105,7 +102,11 @@ export class Migration20261123000000_customers_and_terms extends Migration {
     this.addSql(`
       create index license_key_secret_idx on license (key_secret_id) where key_secret_id is not null`);
     this.addSql('create index license_expires_idx on license (expires_at, id) where expires_at is not null');
-    this.addSql('create index license_ends_idx on license (ends_at, id) where ends_at is not null');
+    // Generated columns would cost each activation more: PostgreSQL parses their expressions for each update.
+    this.addSql(LICENSE_ENDS_AT);
+    this.addSql(`
+      create index license_ends_idx on license (license_ends_at(expires_at, grace_days), id)
+        where expires_at is not null`);
     this.addSql('create index license_revoked_idx on license (id) where revoked_at is not null');
     this.addSql('create index license_suspended_idx on license (id) where suspended_at is not null');
     // A license that no machine has used comes before all others.
@@ -115,7 +116,7 @@ export class Migration20261123000000_customers_and_terms extends Migration {
       create index license_metadata_idx on license using gin (metadata jsonb_path_ops)
         where metadata <> '{}'`);
     this.addSql(`
-      create index license_metadata_grams_idx on license using gin (metadata_grams)
+      create index license_metadata_grams_idx on license using gin (metadata_grams(metadata))
         where metadata <> '{}'`);
   }
 
@@ -166,7 +167,17 @@ const SEARCH_GRAMS = `
     from jsonb_each_text(metadata), generate_series(1, length(lower(value)) - 2) n
   $$`;
 
-/** As before, and the day of the activation. */
+/** When the grace of a license ends; null without an expiry. */
+const LICENSE_ENDS_AT = `
+  create function license_ends_at(expires_at timestamptz, grace_days int) returns timestamptz
+  language sql immutable parallel safe as $$
+    select (expires_at at time zone 'UTC' + grace_days * interval '1 day') at time zone 'UTC'
+  $$`;
+
+/**
+ * As before, and the day of the activation. The first seat begins the validity of a license that is valid from then on,
+ * in calendar months and years of UTC.
+ */
 const COUNT_SEATS = `
   create or replace function seat_count() returns trigger language plpgsql set search_path from current as $$
   declare
@@ -177,8 +188,11 @@ const COUNT_SEATS = `
     if tg_op = 'INSERT' then
       with counted as (
         update license l
-        set seats_used = l.seats_used + taken.count, last_active_on = greatest(l.last_active_on, taken.day)
-        from (select license_id, count(*) as count, max((activated_at at time zone 'UTC')::date) as day
+        set seats_used = l.seats_used + taken.count,
+            last_active_on = greatest(l.last_active_on, (taken.at at time zone 'UTC')::date),
+            expires_at = coalesce(l.expires_at, (taken.at at time zone 'UTC' + l.valid_for) at time zone 'UTC'),
+            valid_for = null
+        from (select license_id, count(*) as count, max(activated_at) as at
               from added where released_at is null group by license_id) taken
         where l.id = taken.license_id
         returning l.id, l.seat_limit <> -1 and l.seats_used > l.seat_limit as overfull

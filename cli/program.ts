@@ -23,6 +23,7 @@ import { registerSimulate } from './commands/operations/simulate.ts';
 import { registerToken } from './commands/operations/token.ts';
 import { registerTop } from './commands/operations/top.ts';
 import { registerOffer } from './commands/orders/offer.ts';
+import { registerOrder } from './commands/orders/order.ts';
 import { registerCallback } from './commands/payments/callback.ts';
 import { registerFee } from './commands/payments/fee.ts';
 import { registerGateway } from './commands/payments/gateway.ts';
@@ -98,6 +99,7 @@ export function createProgram(streams: Streams): Program {
   registerFee(program, commandContext);
   registerUsage(program, commandContext);
   registerOffer(program, commandContext);
+  registerOrder(program, commandContext);
   registerEndpoint(program, commandContext);
   registerEvent(program, commandContext);
   registerAudit(program, commandContext);

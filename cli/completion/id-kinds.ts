@@ -33,6 +33,9 @@ const PREFIX_OF_FIELD: Readonly<Record<string, string>> = {
   order: 'ord',
 };
 
+/** Another kind that the field takes. */
+const ALSO_MEANT: Readonly<Record<string, string>> = { order: 'chs' };
+
 /** By field that takes a name: the command that lists these names. */
 const LISTED: Readonly<Record<string, string>> = { slot: 'slot list', app: 'app list', offer: 'offer list' };
 
@@ -47,7 +50,7 @@ export function otherKind(field: string, value: string): string | undefined {
   const better = rewritten(meant, value);
   if (better !== undefined) return `the id is spelled ${better}: try that`;
   const [, prefix = ''] = /^([a-z]+)_[0-9a-z]{26}$/.exec(value) ?? [];
-  if (prefix === meant) return undefined;
+  if (prefix === meant || prefix === ALSO_MEANT[field]) return undefined;
   if (prefix === 'slot' || prefix === 'app') {
     return `this is the id of ${prefix === 'app' ? 'an app' : 'a slot'}: give its name, as \`hubctl ${prefix} list\` shows it`;
   }

@@ -1,6 +1,8 @@
 // Looks up existing names and ids by kind, for completion and for suggestions.
 
 import { EVENT_TYPES } from '../../lib/presentation/event-types.ts';
+import { soldText } from '../../lib/presentation/order-text.ts';
+import { ORDER_STATES } from '../../lib/presentation/words.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { Hub } from '../connect/connection.ts';
 import { contextsFile, LOCAL, readContexts } from '../connect/stored-contexts.ts';
@@ -12,6 +14,7 @@ import { profileView } from '../views/licensing/profile.ts';
 import { seatView } from '../views/licensing/seat.ts';
 import { tokenView } from '../views/operations/token.ts';
 import { offerView } from '../views/orders/offer.ts';
+import { orderView } from '../views/orders/order.ts';
 import { callbackView } from '../views/payments/callback.ts';
 import { chargeSessionView } from '../views/payments/charge-session.ts';
 import { duplicatePaymentView } from '../views/payments/duplicate-payment.ts';
@@ -113,6 +116,14 @@ const SOURCES: Readonly<Record<string, Source>> = {
         value: `${offer.app}/${offer.slug}`,
         about: [offer.name, ...offer.prices.map(moneyText)].join(', '),
       }));
+  },
+  order: async (hub, { command }) => {
+    const { orders } = await hub('orders');
+    const wanted = command === 'order retry' ? { state: ORDER_STATES.blocked } : {};
+    const { orders: found } = await orders.listOrders({ ...PAGE, ...wanted }, CALL);
+    return found
+      .map(orderView)
+      .map((order) => ({ value: order.orderId, about: `${order.state}, ${soldText(order)}` }));
   },
   gateway: async (hub) => {
     const { paymentAdmin } = await hub('paymentAdmin');

@@ -1,5 +1,7 @@
 // The history of a charge session as a chronological list of events, for hubctl and the console.
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import type { Seat } from '../../gen/hub/license/v1/license_pb.ts';
+import type { Order, OrderLicense } from '../../gen/hub/order/v1/order_pb.ts';
 import type {
   Callback,
   DuplicatePayment,
@@ -9,20 +11,38 @@ import type {
 } from '../../gen/hub/payment/v1/payment_pb.ts';
 import type { InspectChargeSessionResponse } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import { formatDecimal } from './money.ts';
-import { CALLBACK_STATES, CHARGE_STATUSES, USAGE_KINDS, wordFor } from './words.ts';
+import { soldText } from './order-text.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES, ORDER_STATES, USAGE_KINDS, wordFor } from './words.ts';
 
 /** One event. */
 export type SessionEvent = {
   /** Undefined for a callback that is still waiting. */
   readonly at: Timestamp | undefined;
   /** `callback`: received or replayed; `request`: request to the provider; `outcome`: result of a callback. */
-  readonly kind: 'session' | 'callback' | 'request' | 'status' | 'money' | 'outcome' | 'waiting';
+  readonly kind:
+    | 'session'
+    | 'callback'
+    | 'request'
+    | 'status'
+    | 'money'
+    | 'order'
+    | 'license'
+    | 'machine'
+    | 'outcome'
+    | 'waiting';
   readonly what: string;
   readonly detail: string;
 };
 
-/** Oldest first. Events of the same millisecond are in causal order. */
-export function listSessionEvents(reply: InspectChargeSessionResponse): SessionEvent[] {
+/**
+ * Oldest first. Events of the same millisecond are in causal order.
+ *
+ * @param machines The seats of the order's licenses to list.
+ */
+export function listSessionEvents(
+  reply: InspectChargeSessionResponse,
+  machines: readonly Seat[] = [],
+): SessionEvent[] {
   const { session, callbacks, verifications, usageLogs, duplicatePayments } = reply;
   const lines: SessionEvent[] = [
     {
@@ -52,6 +72,8 @@ export function listSessionEvents(reply: InspectChargeSessionResponse): SessionE
     ),
     ...statuses(reply),
     ...usageLogs.flatMap(usageLines),
+    ...orderLines(reply.order),
+    ...machines.map(machineLine),
     ...duplicatePayments.flatMap(duplicateLines),
     ...callbacks
       .filter(({ finishedAt }) => finishedAt !== undefined)
@@ -143,6 +165,50 @@ function usageLines(entry: UsageLog): SessionEvent[] {
     ),
     line('total fees', moneyText(entry.feeTotal)),
   ];
+}
+
+function orderLines(order: Order | undefined): SessionEvent[] {
+  if (order === undefined) return [];
+  const { orderId, state, reason, createdAt, fulfilledAt, licenses } = order;
+  const line = (at: Timestamp | undefined, what: string, detail: string): SessionEvent => ({
+    at,
+    kind: 'order',
+    what,
+    detail: `${orderId}: ${detail}`,
+  });
+  if (state === ORDER_STATES.blocked) return [line(createdAt, 'order blocked', reason)];
+  const wasBlocked = milliseconds(createdAt) < milliseconds(fulfilledAt);
+  return [
+    ...(wasBlocked ? [line(createdAt, 'order blocked', 'a later attempt fulfilled it')] : []),
+    line(fulfilledAt, 'order fulfilled', soldText(order)),
+    ...licenses.map(
+      (license): SessionEvent => ({ at: fulfilledAt, kind: 'license', ...licenseText(license) }),
+    ),
+  ];
+}
+
+function licenseText(license: OrderLicense): { what: string; detail: string } {
+  const { licenseId, issued, seatsAdded, expiresBefore, expiresAfter } = license;
+  if (issued) return { what: 'license issued', detail: licenseId };
+  if (seatsAdded > 0) return { what: 'seats added', detail: `${licenseId}: ${seatsAdded}` };
+  const before = expiresBefore ? `, before ${dayOf(expiresBefore)}` : '';
+  const expiry = expiresAfter ? `: expires ${dayOf(expiresAfter)}${before}` : '';
+  return { what: 'license renewed', detail: `${licenseId}${expiry}` };
+}
+
+function machineLine({ activatedAt, machineLabel, machineFingerprint, licenseId }: Seat): SessionEvent {
+  const machine = machineLabel || machineFingerprint;
+  return {
+    at: activatedAt,
+    kind: 'machine',
+    what: 'machine activated',
+    detail: `${machine} with ${licenseId}`,
+  };
+}
+
+/** `2026-12-31` in UTC */
+function dayOf(at: Timestamp): string {
+  return new Date(milliseconds(at)).toISOString().slice(0, 10);
 }
 
 function duplicateLines(duplicate: DuplicatePayment): SessionEvent[] {

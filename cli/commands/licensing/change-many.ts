@@ -2,9 +2,8 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { licensePages } from '../../connect/license-pages.ts';
-import { describeError } from '../../errors/describe-error.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
-import { untilInterrupted } from '../../interrupt/interruption.ts';
+import { changeEach, findAll } from '../../interrupt/change-each.ts';
 import {
   either,
   integer,
@@ -15,15 +14,11 @@ import {
   text,
   type ValueOf,
 } from '../../output/json-schema.ts';
-import { bar } from '../../output/progress.ts';
 import type { Column } from '../../output/table.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { addFilter, type FilterOptions, readFilter } from '../../parse/license-filter.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import { LICENSE, LICENSE_COLUMNS, type LicenseView } from '../../views/licensing/license.ts';
-
-/** Calls at the same time. */
-const AT_ONCE = 4;
 
 const FAILED_CHANGE = object('FailedChange', {
   licenseId: text('the license'),
@@ -87,7 +82,8 @@ export async function changeMany(
   change: ManyChange,
 ): Promise<void> {
   const { out } = commandContext;
-  const found = await findAll(commandContext, options);
+  const find = async () => licensePages(await commandContext.hub('admin'), readFilter(options));
+  const found = await findAll(commandContext, find, counted);
   const [count, how] = [counted(found.length), change.how === '' ? '' : ` ${change.how}`];
   if (options.dryRun) {
     await out.list([found], LICENSE_COLUMNS);
@@ -108,7 +104,13 @@ export async function changeMany(
   const { idempotencyKey } = change;
   if (idempotencyKey !== undefined)
     out.note(`Idempotency key: ${idempotencyKey}. A command that repeats it changes no license twice.`);
-  const { failed, ...counts } = await changeEach(commandContext, found, change);
+  const { failed: failures, ...counts } = await changeEach(commandContext, {
+    ids: found.map(({ licenseId }) => licenseId),
+    counted,
+    done: change.done,
+    change: async (id) => (await change.change(id)).changed,
+  });
+  const failed = failures.map(({ id, ...why }) => ({ licenseId: id, ...why }));
   await printResult(commandContext, {
     matched: found.length,
     ...counts,
@@ -117,59 +119,6 @@ export async function changeMany(
   });
   if (failed.length === 0) return;
   throw new CliError('some_failed', EXIT.failed, `${failed.length} of ${count} could not be ${change.done}.`);
-}
-
-async function findAll(
-  { hub, progress, interruption }: CommandContext,
-  options: ManyOptions,
-): Promise<LicenseView[]> {
-  const found: LicenseView[] = [];
-  const line = progress.show(() => `Found ${counted(found.length)}`);
-  interruption.hold(() => 'Nothing was changed.');
-  try {
-    const all = licensePages(await hub('admin'), readFilter(options));
-    for await (const page of untilInterrupted(all, interruption, () => 'Nothing was changed.'))
-      found.push(...page);
-  } finally {
-    line.end();
-    interruption.release();
-  }
-  return found;
-}
-
-async function changeEach(
-  { progress, interruption, target }: CommandContext,
-  found: readonly LicenseView[],
-  { done, change }: ManyChange,
-): Promise<{ changed: number; unchanged: number; failed: FailedChange[] }> {
-  const failed: FailedChange[] = [];
-  let changed = 0;
-  let unchanged = 0;
-  const sofar = () => `${changed} of ${counted(found.length)} ${changed === 1 ? 'was' : 'were'} ${done}.`;
-  const finished = () => changed + unchanged + failed.length;
-  const line = progress.show(() => bar('Changing', finished(), found.length));
-  interruption.hold(sofar);
-  const left = found.values();
-  const worker = async (): Promise<void> => {
-    for (const { licenseId } of left) {
-      if (interruption.signal.aborted) return;
-      try {
-        if ((await change(licenseId)).changed) changed += 1;
-        else unchanged += 1;
-      } catch (error) {
-        const about = { target: await target(), givenFor: () => undefined };
-        const { code, message } = await describeError(error, about);
-        failed.push({ licenseId, code, message });
-      }
-    }
-  };
-  try {
-    await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  } finally {
-    line.end();
-  }
-  if (interruption.signal.aborted && finished() < found.length) throw interruption.error(sofar());
-  return { changed, unchanged, failed };
 }
 
 async function printResult({ out }: CommandContext, result: ValueOf<typeof CHANGED_LICENSES>): Promise<void> {

@@ -242,7 +242,7 @@ function addInspectVerb(session: Command, commandContext: CommandContext): void 
   addVerb(session, 'inspect', {
     summary: 'show the whole history of a session',
     description:
-      'Shows the history of a session in order: callbacks, verifications with their answers, the reason for its status, usage log entries with their fees, and duplicate payments. Shows the newest 50 callbacks, verifications and status changes, and names the commands that list the rest.',
+      'Shows the history of a session in order: callbacks, verifications with their answers, the reason for its status, usage log entries with their fees, duplicate payments, the order with its licenses, and the first machines that activated them. Shows the newest 50 callbacks, verifications and status changes, and names the commands that list the rest.',
     examples: [`hubctl session inspect ${EXAMPLE_ID}`],
     prints: { document: SESSION_STORY },
   })
@@ -250,11 +250,16 @@ function addInspectVerb(session: Command, commandContext: CommandContext): void 
     .action(async (sessionId: string) => {
       const { payments } = await hub('payments');
       const reply = await payments.inspectChargeSession({ sessionId });
-      const story = sessionStoryView(reply);
+      const { firstMachines } = await import('../../../lib/presentation/first-machines.ts');
+      const machines = await firstMachines(reply.order, async (request) => {
+        const { admin } = await hub('admin');
+        return admin.listSeats(request);
+      });
+      const story = sessionStoryView(reply, machines);
       await out.record(story, SESSION_STORY_FIELDS);
       if (out.json()) return;
       await out.text('\n');
-      await out.list([listSessionEvents(reply)], STORY_COLUMNS);
+      await out.list([listSessionEvents(reply, machines)], STORY_COLUMNS);
       const leftOut = leftOutOf(story);
       if (leftOut.length > 0) await out.text(`\n${leftOut.join('\n')}\n`);
     });

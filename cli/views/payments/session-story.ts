@@ -1,4 +1,5 @@
 // JSON schemas and columns of a charge session's full history.
+import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { CallbackCount, StatusChange } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import type {
   InspectChargeSessionResponse,
@@ -23,6 +24,8 @@ import {
 } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 import { rfc3339, shortTime } from '../cells.ts';
+import { SEAT, seatView } from '../licensing/seat.ts';
+import { ORDER, orderView } from '../orders/order.ts';
 import { CALLBACK, callbackView, VERIFICATION, verificationView } from './callback.ts';
 import { CHARGE_SESSION, CHARGE_SESSION_FIELDS, chargeSessionView } from './charge-session.ts';
 import { DUPLICATE_PAYMENT, duplicatePaymentView } from './duplicate-payment.ts';
@@ -67,6 +70,8 @@ export const SESSION_STORY = object('SessionStory', {
     DUPLICATE_PAYMENT,
     'its duplicate payments at the provider that are not reversed, oldest first',
   ),
+  order: nullable(ORDER, 'the order that the payment made; null without one'),
+  machines: list(SEAT, 'the first machines that activated the licenses of the order after it was paid'),
 });
 export type SessionStoryView = ValueOf<typeof SESSION_STORY>;
 
@@ -93,7 +98,10 @@ export const RECHECKED_FIELDS: readonly Column<ValueOf<typeof RECHECKED_SESSION>
   },
 ];
 
-export function sessionStoryView(reply: InspectChargeSessionResponse): SessionStoryView {
+export function sessionStoryView(
+  reply: InspectChargeSessionResponse,
+  machines: readonly Seat[],
+): SessionStoryView {
   const usageLog = reply.usageLog ? usageView(reply.usageLog) : null;
   return {
     ...chargeSessionView(requireField(reply.session, 'session')),
@@ -108,6 +116,8 @@ export function sessionStoryView(reply: InspectChargeSessionResponse): SessionSt
     fees: usageLog?.fees ?? [],
     usageLogs: reply.usageLogs.map(usageView),
     duplicatePayments: reply.duplicatePayments.map(duplicatePaymentView),
+    order: reply.order ? orderView(reply.order) : null,
+    machines: machines.map(seatView),
   };
 }
 
@@ -135,6 +145,7 @@ export function statusChangeView({
 
 export const SESSION_STORY_FIELDS: readonly Column<SessionStoryView>[] = [
   ...CHARGE_SESSION_FIELDS,
+  { title: 'Fulfillment', cell: ({ order }) => order?.orderId && `${order.orderId}, ${order.state}` },
   { title: 'Callbacks', cell: ({ callbackCounts }) => callbackCounts.map(callbackCountText).join(', ') },
 ];
 

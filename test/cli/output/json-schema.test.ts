@@ -19,6 +19,7 @@ const ELSEWHERE = [
   ...['migration apply', 'migration list', 'session watch', 'event tail', 'event listen'],
   ...['add', 'list', 'use', 'show', 'check', 'remove'].map((verb) => `context ${verb}`),
   ...['create', 'list', 'show', 'update', 'archive', 'unarchive'].map((verb) => `offer ${verb}`),
+  ...['list', 'show', 'retry'].map((verb) => `order ${verb}`),
 ];
 
 describe('the JSON of hubctl', function () {

@@ -3,6 +3,8 @@ import { create } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'chai';
 import { sessionStoryView } from '../../../cli/views/payments/session-story.ts';
+import { SeatSchema } from '../../../gen/hub/license/v1/license_pb.ts';
+import { OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
 import { CallbackState, ChargeStatus, UsageLogKind } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { InspectChargeSessionResponseSchema } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import { listSessionEvents } from '../../../lib/presentation/session-timeline.ts';
@@ -148,7 +150,47 @@ describe('the history of a session', () => {
       '00 created: 100.00 BDT through main (gateway_one)',
       '00 pending: waiting for the customer',
     ]);
-    const view = sessionStoryView(create(InspectChargeSessionResponseSchema, { session }));
+    const view = sessionStoryView(create(InspectChargeSessionResponseSchema, { session }), []);
     expect(view).to.deep.include({ usageLog: null, fees: [], callbacks: [], verifications: [] });
+    expect(view).to.deep.include({ order: null, machines: [] });
+  });
+
+  describe('with an order', () => {
+    const order = { orderId: 'ord_1', offer: 'demo/pro', offerVersion: 2, quantity: 1, createdAt: at(5) };
+    const paid = { session: { ...session, status: ChargeStatus.SUCCESS, statusChangedAt: at(5) } };
+    const afterPayment = (licenses: object[]) =>
+      lines({
+        ...paid,
+        order: { ...order, state: OrderState.FULFILLED, fulfilledAt: at(5), licenses },
+      }).slice(2);
+
+    it('tells what was granted, and which machines activated it', () => {
+      expect(afterPayment([{ licenseId: 'lic_1', issued: true }])).to.deep.equal([
+        '05 order fulfilled: ord_1: 1 × demo/pro, version 2',
+        '05 license issued: lic_1',
+      ]);
+      const renewed = { licenseId: 'lic_1', expiresBefore: at(0), expiresAfter: at(86_400 * 365) };
+      expect(afterPayment([renewed]).at(-1)).to.equal(
+        '05 license renewed: lic_1: expires 2027-03-01, before 2026-03-01',
+      );
+      expect(afterPayment([{ licenseId: 'lic_1', seatsAdded: 5 }]).at(-1)).to.equal(
+        '05 seats added: lic_1: 5',
+      );
+      const machine = create(SeatSchema, { licenseId: 'lic_1', machineLabel: 'Desk', activatedAt: at(7) });
+      const story = listSessionEvents(create(InspectChargeSessionResponseSchema, paid), [machine]);
+      expect(story.at(-1)).to.include({ what: 'machine activated', detail: 'Desk with lic_1' });
+    });
+
+    it('tells why it is blocked, and when a later attempt fulfilled it', () => {
+      const reason = 'this license has been revoked';
+      expect(lines({ ...paid, order: { ...order, state: OrderState.BLOCKED, reason } }).at(-1)).to.equal(
+        `05 order blocked: ord_1: ${reason}`,
+      );
+      const fulfilled = { ...order, state: OrderState.FULFILLED, fulfilledAt: at(9) };
+      expect(lines({ ...paid, order: fulfilled }).slice(2)).to.deep.equal([
+        '05 order blocked: ord_1: a later attempt fulfilled it',
+        '09 order fulfilled: ord_1: 1 × demo/pro, version 2',
+      ]);
+    });
   });
 });

@@ -1,0 +1,59 @@
+// The options that choose orders, of `order list` and `order retry`.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { Command } from 'commander';
+import type { ListOrdersRequestSchema } from '../../../gen/hub/order/v1/order_service_pb.ts';
+import type { Hub } from '../../connect/connection.ts';
+import { pages } from '../../connect/pages.ts';
+import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
+import { addPeriod } from '../../parse/shared-options.ts';
+import { type OrderView, orderView } from '../../views/orders/order.ts';
+
+export type FilterOptions = {
+  readonly app?: string;
+  readonly slot?: string;
+  readonly customerId?: string;
+  readonly license?: string;
+  readonly from?: Date;
+  readonly to?: Date;
+};
+
+export type OrderFilter = Omit<
+  MessageInitShape<typeof ListOrdersRequestSchema>,
+  'pageSize' | 'pageToken' | '$typeName' | '$unknown'
+>;
+
+export function addFilter(command: Command): Command {
+  return addPeriod(
+    command
+      .option('--app <app>', 'only of this app')
+      .option('--slot <slot>', 'only paid through this slot')
+      .option('--customer-id <customerId>', 'only of this customer, cus_…')
+      .option('--license <licenseId>', 'only those that issued or changed this license, lic_…'),
+    'those paid',
+  );
+}
+
+/** @throws CliError (usage) for a period that ends before it begins */
+export function readFilter({ app, slot, customerId, license, from, to }: FilterOptions): OrderFilter {
+  checkPeriod(from, to);
+  return {
+    ...(app !== undefined && { app }),
+    ...(slot !== undefined && { slot }),
+    ...(customerId !== undefined && { customerId }),
+    ...(license !== undefined && { licenseId: license }),
+    ...(from !== undefined && { createdFrom: timestampOf(from) }),
+    ...(to !== undefined && { createdTo: timestampOf(to) }),
+  };
+}
+
+export function orderPages(
+  { orders }: Pick<Hub, 'orders'>,
+  filter: OrderFilter,
+  max?: number,
+): AsyncIterable<readonly OrderView[]> {
+  const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
+    const reply = await orders.listOrders({ ...filter, ...page });
+    return { items: reply.orders.map(orderView), next: reply.nextPageToken };
+  };
+  return pages(fetchPage, max);
+}

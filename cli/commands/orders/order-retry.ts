@@ -1,0 +1,152 @@
+// hubctl order retry: fulfills one blocked order, or all that match a filter.
+import type { Command } from 'commander';
+import { ORDER_STATES } from '../../../lib/presentation/words.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { addVerb } from '../../command-help.ts';
+import { requireField } from '../../connect/require-field.ts';
+import { CliError, EXIT, usageError } from '../../errors/failure.ts';
+import { changeEach, findAll } from '../../interrupt/change-each.ts';
+import { either, integer, list, object, text, type ValueOf } from '../../output/json-schema.ts';
+import type { Column } from '../../output/table.ts';
+import { requireYes } from '../../parse/confirm.ts';
+import { yesOption } from '../../parse/shared-options.ts';
+import { ORDER, ORDER_COLUMNS, type OrderView, orderView } from '../../views/orders/order.ts';
+import { addFilter, type FilterOptions, type OrderFilter, orderPages, readFilter } from './order-filter.ts';
+import { printOrder } from './print-order.ts';
+
+type RetryOptions = FilterOptions & {
+  readonly blocked?: true;
+  readonly dryRun?: true;
+  readonly yes?: true;
+};
+
+const UNFULFILLED_ORDER = object('UnfulfilledOrder', {
+  orderId: text('the order'),
+  code: text('`order_blocked` if it is still blocked, otherwise the error code'),
+  message: text('why it is not fulfilled'),
+});
+type UnfulfilledOrder = ValueOf<typeof UNFULFILLED_ORDER>;
+
+const RETRIED_ORDERS = object('RetriedOrders', {
+  matched: integer('how many blocked orders matched the filter'),
+  fulfilled: integer('how many of them were fulfilled'),
+  unfulfilled: list(UNFULFILLED_ORDER, 'the others'),
+});
+
+const EXAMPLE_ID = 'ord_01k8e7qk3vf2tb5s0w9m4x6ydz';
+
+export function addRetryVerb(order: Command, commandContext: CommandContext): void {
+  const retry = addVerb(order, 'retry', {
+    summary: 'fulfill blocked orders',
+    description:
+      'Tries to fulfill a blocked order: issues or changes its licenses by the terms that were sold. A fulfilled order stays as it is. Exits 1 if an order is still blocked.',
+    notes: [
+      'With --blocked, the filter chooses the orders: the command shows how many, asks for confirmation (without a terminal it requires --yes), and goes on after an order that cannot be fulfilled.',
+    ],
+    examples: [`hubctl order retry ${EXAMPLE_ID}`, 'hubctl order retry --blocked --app photo-lab --dry-run'],
+    prints: {
+      document: either(
+        [ORDER, RETRIED_ORDERS, list(ORDER)],
+        'the order; with --blocked a count; with --dry-run the orders',
+      ),
+    },
+  })
+    .argument('[order]', 'the order, ord_…, or its session, chs_…')
+    .option('--blocked', 'all blocked orders that match the filter');
+  addFilter(retry)
+    .option('--dry-run', 'with --blocked: list the orders that match, and change nothing')
+    .addOption(yesOption())
+    .action(async (id: string | undefined, options: RetryOptions) => {
+      const filter = readFilter(options);
+      if (options.blocked && id !== undefined) throw usageError('Give an order or --blocked, not both.');
+      if (options.blocked) return retryMany(commandContext, filter, options);
+      if (id === undefined) throw usageError('Give an order, or --blocked for all blocked ones.');
+      if (options.dryRun || Object.keys(filter).length > 0)
+        throw usageError('A filter and --dry-run need --blocked instead of an order.');
+      await retryOne(commandContext, id);
+    });
+}
+
+async function retryOne({ hub, out }: CommandContext, id: string): Promise<void> {
+  const { orders } = await hub('orders');
+  const reply = await orders.retryOrder({ order: id });
+  const view = orderView(requireField(reply.order, 'order'));
+  await printOrder(out, view);
+  if (view.state !== 'fulfilled') throw stillBlocked(`The order is still blocked: ${view.reason}.`);
+}
+
+async function retryMany(
+  commandContext: CommandContext,
+  filter: OrderFilter,
+  options: RetryOptions,
+): Promise<void> {
+  const { hub, out } = commandContext;
+  const find = async () => orderPages(await hub('orders'), { ...filter, state: ORDER_STATES.blocked });
+  const found = await findAll(commandContext, find, counted);
+  if (options.dryRun) {
+    await out.list([found], ORDER_COLUMNS);
+    out.note(`${counted(found.length)} would be retried. Nothing was changed.`);
+    return;
+  }
+  if (found.length === 0) {
+    out.note('No blocked order matches.');
+    return printResult(commandContext, { matched: 0, fulfilled: 0, unfulfilled: [] });
+  }
+  await requireYes(commandContext, {
+    yes: options.yes,
+    verb: 'retry',
+    question: () => `Retry ${counted(found.length)}${sample(found)}?`,
+    otherwise: 'No order was retried.',
+  });
+  const { orders } = await hub('orders');
+  const blocked: UnfulfilledOrder[] = [];
+  const { changed, failed } = await changeEach(commandContext, {
+    ids: found.map(({ orderId }) => orderId),
+    counted,
+    done: 'fulfilled',
+    change: async (id) => {
+      const { state, reason } = orderView(
+        requireField((await orders.retryOrder({ order: id })).order, 'order'),
+      );
+      if (state !== 'fulfilled') blocked.push({ orderId: id, code: BLOCKED, message: reason ?? state });
+      return state === 'fulfilled';
+    },
+  });
+  const unfulfilled = [...blocked, ...failed.map(({ id, ...why }) => ({ orderId: id, ...why }))];
+  await printResult(commandContext, { matched: found.length, fulfilled: changed, unfulfilled });
+  if (unfulfilled.length === 0) return;
+  throw stillBlocked(`${unfulfilled.length} of ${counted(found.length)} could not be fulfilled.`);
+}
+
+const BLOCKED = 'order_blocked';
+
+function stillBlocked(message: string): CliError {
+  return new CliError(BLOCKED, EXIT.failed, message);
+}
+
+async function printResult({ out }: CommandContext, result: ValueOf<typeof RETRIED_ORDERS>): Promise<void> {
+  await out.record(result, RESULT_FIELDS);
+  if (out.json() || result.unfulfilled.length === 0) return;
+  await out.text('\n');
+  await out.list([result.unfulfilled], UNFULFILLED_COLUMNS, { ofChange: true });
+}
+
+const RESULT_FIELDS: readonly Column<ValueOf<typeof RETRIED_ORDERS>>[] = [
+  { title: 'Matched', cell: (item) => item.matched },
+  { title: 'Fulfilled', cell: (item) => item.fulfilled },
+  { title: 'Not fulfilled', cell: (item) => item.unfulfilled.length },
+];
+
+const UNFULFILLED_COLUMNS: readonly Column<UnfulfilledOrder>[] = [
+  { title: 'ORDER', cell: (item) => item.orderId },
+  { title: 'WHY', cell: (item) => item.message },
+];
+
+function counted(count: number): string {
+  return count === 1 ? '1 blocked order' : `${count} blocked orders`;
+}
+
+/** ` (the first: ord_… of demo/renewal: this license has been revoked)` */
+function sample([first]: readonly OrderView[]): string {
+  return first === undefined ? '' : ` (the first: ${first.orderId} of ${first.offer}: ${first.reason})`;
+}

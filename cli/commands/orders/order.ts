@@ -1,0 +1,65 @@
+// hubctl order: what paid sessions bought.
+import { type Command, Option } from 'commander';
+import { ORDER_STATES } from '../../../lib/presentation/words.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { addNoun, addVerb } from '../../command-help.ts';
+import { requireField } from '../../connect/require-field.ts';
+import { EXPORTED } from '../../output/export-to-file.ts';
+import { either, list } from '../../output/json-schema.ts';
+import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
+import { ORDER, ORDER_COLUMNS, ORDER_CSV, orderView } from '../../views/orders/order.ts';
+import { addFilter, type FilterOptions, orderPages, readFilter } from './order-filter.ts';
+import { addRetryVerb } from './order-retry.ts';
+import { printOrder } from './print-order.ts';
+
+type ListOptions = FilterOptions & FormatOptions & { readonly state?: keyof typeof ORDER_STATES };
+
+export function registerOrder(program: Command, commandContext: CommandContext): void {
+  const order = addNoun(program, 'order', {
+    group: 'Orders:',
+    summary: 'what paid sessions bought',
+    description:
+      'What paid sessions bought. The payment of a session with an offer makes one order, which issues or changes licenses. An order that the hub cannot fulfill is blocked; the payment stands.',
+  });
+  addListVerb(order, commandContext);
+  addShowVerb(order, commandContext);
+  addRetryVerb(order, commandContext);
+}
+
+function addListVerb(order: Command, commandContext: CommandContext): void {
+  const { hub } = commandContext;
+  const listing = addVerb(order, 'list', {
+    summary: 'list orders',
+    description: 'Lists orders, newest first. Filters combine with AND.',
+    notes: ['CSV: RFC 4180 with a header. The licenses are separated by semicolons.'],
+    examples: [
+      'hubctl order list --state blocked',
+      'hubctl order list --app photo-lab --from 2026-11-01 --to 2026-12-01 --format csv --out november.csv',
+    ],
+    prints: {
+      document: either([list(ORDER), EXPORTED], 'the orders; with --out one object that names the file'),
+    },
+  }).addOption(new Option('--state <state>', 'only in this state').choices(Object.keys(ORDER_STATES)));
+  addFormat(addFilter(listing), 'the orders').action(async ({ state, ...options }: ListOptions) => {
+    const filter = { ...readFilter(options), ...(state !== undefined && { state: ORDER_STATES[state] }) };
+    const find = async () => orderPages(await hub('orders'), filter, options.max);
+    const printed = { columns: ORDER_COLUMNS, csv: ORDER_CSV, none: 'No order matches.' };
+    await printTableOrCsv(commandContext, find, printed, options);
+  });
+}
+
+function addShowVerb(order: Command, { hub, out }: CommandContext): void {
+  addVerb(order, 'show', {
+    summary: 'show an order',
+    description:
+      'Shows an order and the licenses that it issued or changed. `session inspect` shows the payment, the order and the machines as one history.',
+    examples: ['hubctl order show ord_01k8e7qk3vf2tb5s0w9m4x6ydz'],
+    prints: { document: ORDER },
+  })
+    .argument('<order>', 'the order, ord_…, or its session, chs_…')
+    .action(async (id: string) => {
+      const { orders } = await hub('orders');
+      const reply = await orders.getOrder({ order: id });
+      await printOrder(out, orderView(requireField(reply.order, 'order')));
+    });
+}

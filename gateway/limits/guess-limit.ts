@@ -1,4 +1,4 @@
-// Limits wrong guesses at license keys and fingerprints, beyond the rate limit of a client.
+// Limits wrong guesses at license keys, fingerprints and claim tokens, beyond the rate limit of a client.
 import { hash } from 'node:crypto';
 import type { Counter } from 'prom-client';
 import { RateLimiterRes } from 'rate-limiter-flexible';
@@ -10,7 +10,7 @@ import type { Limiter, LimitStore, SharedKeys } from './limit-store.ts';
 export type Guess = {
   /** The client's key, from `clientKey`. */
   readonly client: string;
-  /** The license that is guessed at, from `keySubject` or `licenseSubject`. */
+  /** What is guessed at: a license, from `keySubject` or `licenseSubject`, or the claim tokens of all sessions. */
   readonly subject: string;
 };
 
@@ -36,6 +36,7 @@ const WRONG: ReadonlySet<ProblemCode> = new Set([
   'seat_limit_reached',
   'seat_unknown',
   'seat_not_active',
+  'claim_invalid',
 ]);
 const WINDOW_SECONDS = 600;
 const UNKNOWN_CLIENTS_FACTOR = 5;

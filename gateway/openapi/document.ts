@@ -53,6 +53,7 @@ export function openApiDocument({ routes, drivers, comments, version }: Document
       responses: components.responses,
       parameters: PARAMETERS,
       headers: HEADERS,
+      securitySchemes: SECURITY_SCHEMES,
     },
   };
 }
@@ -62,22 +63,31 @@ function at(path: string, method: string, operation: JsonSchema) {
 }
 
 const DESCRIPTION = `Bodies are JSON in UTF-8 unless stated otherwise. Unknown members are ignored.
-\`HEAD\` works wherever \`GET\` does, except for callbacks. No credentials are required: a license key is one, and
-the hub confirms each callback with the provider.
+\`HEAD\` works wherever \`GET\` does, except for callbacks. Only \`getOrder\` requires credentials: a license key is one,
+and the hub confirms each callback with the provider.
 
 **Errors** are problem documents (RFC 9457) with a stable \`code\`. An unlisted path returns \`not_found\`; another
 method returns \`method_not_allowed\` with \`Allow\`.
 
 **Rate limits.** A client is an IPv4 address or an IPv6 /64. Unless the hub is configured otherwise, it has about 60
 requests a minute for all operations whose responses carry \`RateLimit\`. Wrong guesses of keys and fingerprints have
-their own limit.`;
+their own limit, and so have wrong claim tokens.`;
 
 const TAGS: { readonly [tag in Tag]: string } = {
   Licenses: 'Called by desktop applications to get, keep and release their seats.',
   'Keys and limits': 'Data that a desktop application includes in its build or fetches from time to time.',
+  Orders: 'Called by a shop after a customer returns from the checkout.',
   'Payment callbacks': 'Called by payment providers when a customer leaves the checkout.',
   Health: 'Called by orchestrators and load balancers.',
   Reference: 'This document, and a page that displays it.',
+};
+
+const SECURITY_SCHEMES: JsonSchema = {
+  claimToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A claim token of the session, which the hub returns to the shop that creates the session.',
+  },
 };
 
 const PARAMETERS: JsonSchema = {

@@ -10,8 +10,9 @@ import { OF_ANY_BODY, problemResponses } from './problem-responses.ts';
 /** @throws Error if an operation lacks an example */
 export function operationObject(route: Route, about: Operation, example: Example, parts: Parts): JsonSchema {
   const { method, pattern, limited, fieldNames = {} } = route;
-  const { id, tag, summary, rpc } = about;
-  const fields = (rpc?.input.fields ?? []).map((field) => {
+  const { id, tag, summary, rpc, bearer } = about;
+  const named = (rpc?.input.fields ?? []).filter(({ name }) => name !== bearer);
+  const fields = named.map((field) => {
     const name = fieldNames[field.name] ?? field.jsonName;
     return { name, field, isInPath: pattern.includes(`{${name}}`) };
   });
@@ -35,6 +36,7 @@ export function operationObject(route: Route, about: Operation, example: Example
     tags: [tag],
     summary,
     description: about.description ?? (rpc ? parts.comments.ofMethod(rpc) : summary),
+    ...(bearer !== undefined && { security: [{ claimToken: [] }] }),
     ...(parameters.length > 0 && { parameters }),
     ...(isPost && { requestBody: requestBody(rpc?.input.name, others, example, parts) }),
     responses: { ...successResponses(about, limited, example, parts), ...problemResponses(problems, parts) },
@@ -97,7 +99,7 @@ function successResponses(
     ...(limited && { RateLimit: ref('RateLimit'), 'RateLimit-Policy': ref('RateLimitPolicy') }),
   };
   const content = {
-    schema: schema ?? responseSchema(rpc?.output, response, parts),
+    schema: schema ? parts.components.schema(schema) : responseSchema(rpc?.output, response, parts),
     ...(example.response !== undefined && { example: example.response }),
   };
   return {

@@ -6,7 +6,7 @@ import type { ProblemCode } from '../problem.ts';
 /** A schema of JSON Schema 2020-12. A schema with a `title` becomes a component of that name. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-export type Tag = 'Licenses' | 'Keys and limits' | 'Payment callbacks' | 'Health' | 'Reference';
+export type Tag = 'Licenses' | 'Keys and limits' | 'Orders' | 'Payment callbacks' | 'Health' | 'Reference';
 
 export type Operation = {
   /** Operation id for generated clients: unique, in lowerCamelCase. */
@@ -17,6 +17,8 @@ export type Operation = {
   readonly description?: string;
   /** The RPC behind the route. Its request fields are the parameters or the members of the body. */
   readonly rpc?: DescMethod;
+  /** The proto name of the request field that the Authorization header carries, as a bearer token. */
+  readonly bearer?: string;
   readonly response: ResponseShape;
   /** Problems specific to this operation, besides those of any request and any body. */
   readonly problems: readonly ProblemCode[];
@@ -27,7 +29,7 @@ export type ResponseShape = {
   readonly description: string;
   readonly contentType: string;
   /**
-   * Schema of a text response. Without it the response is a JSON object with all fields of the RPC's
+   * Schema of a text response, or of a JSON response that has other members than the RPC's. Without it the response is a JSON object with all fields of the RPC's
    * response; `members` adds members or replaces fields.
    */
   readonly schema?: JsonSchema;

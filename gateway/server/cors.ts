@@ -38,7 +38,7 @@ export function createCors(origins: readonly string[]): Cors {
           'Access-Control-Allow-Methods',
           method === 'GET' ? 'GET, HEAD' : method,
           'Access-Control-Allow-Headers',
-          'Content-Type, If-None-Match',
+          'Authorization, Content-Type, If-None-Match',
           'Access-Control-Max-Age',
           '600',
         ],

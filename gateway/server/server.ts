@@ -17,6 +17,7 @@ import { createHttpMetrics } from '../metrics.ts';
 import { Problem } from '../problem.ts';
 import { healthRoutes } from '../routes/health-routes.ts';
 import { licenseRoutes } from '../routes/license-routes.ts';
+import { orderRoutes } from '../routes/order-routes.ts';
 import { referenceRoutes } from '../routes/reference-routes.ts';
 import { returnRoutes } from '../routes/return-routes.ts';
 import type { Route } from '../routes/routes.ts';
@@ -34,7 +35,7 @@ export type GatewayOptions = {
   metrics?: Metrics;
   /** Requests per client and minute over the license endpoints; 0: no limit. */
   ratePerMinute: number;
-  /** Wrong guesses at keys and fingerprints per client in ten minutes; 0: no limit. */
+  /** Wrong guesses at keys, fingerprints and claim tokens per client in ten minutes; 0: no limit. */
   wrongGuesses: number;
   /** License requests in flight; further ones are shed. */
   maxInFlight: number;
@@ -85,6 +86,7 @@ export function gatewayRoutes(
     ...licenseRoutes(transport, guesses),
     ...webhookRoutes(transport),
     ...returnRoutes(transport),
+    ...orderRoutes(transport, guesses),
     ...healthRoutes(transport, isUnavailable),
     ...(docs ? referenceRoutes() : []),
   ];

@@ -1,12 +1,19 @@
 // The OpenAPI document held to a hub: every operation is driven to every answer that is described, and no other comes.
 import type { AddressInfo } from 'node:net';
+import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { Client } from 'pg';
 import { pino } from 'pino';
+import { type Simulator, startSimulator } from '../../../cli/simulator/simulator.ts';
 import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from '../../../gateway/problem.ts';
 import { createGateway, type Gateway, type GatewayOptions } from '../../../gateway/server/server.ts';
+import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
+import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import { startHub, type TestHub, transportTo } from '../../support/hub/hub.ts';
 import { issueLicense } from '../../support/hub/license.ts';
+import { createOffer } from '../../support/hub/sales.ts';
 import { until } from '../../support/until.ts';
 import { openRaw, sendRaw } from '../server/raw-socket.ts';
 import {
@@ -31,6 +38,7 @@ describe('the OpenAPI document', function () {
   const gateways: Gateway[] = [];
   const said = new Set<string>();
   let hub: TestHub;
+  let simulator: Simulator | undefined;
   let now = new Date('2026-05-01T12:00:00.000Z');
   before(async () => {
     hub = await startHub({ clock: () => now, settings: { licenseRatePerMinute: 1_000_000 } });
@@ -43,6 +51,7 @@ describe('the OpenAPI document', function () {
     });
   });
   after(async () => {
+    await simulator?.close();
     await Promise.all(gateways.map((gateway) => gateway.close(0)));
     await hub?.stop();
   });
@@ -171,6 +180,43 @@ describe('the OpenAPI document', function () {
       await refused('invalid_request', id, { path: operation(id).path.replace('{slug}', '%ff') });
     }
     await refused('limit_profile_unknown', 'getFreeLimits', { parameters: { slug: 'bare' } });
+  });
+
+  it('describes the results of charge sessions', async () => {
+    simulator = await startSimulator({ port: 0 });
+    await createClient(PaymentAdminService, hub.transport).addSlot({
+      name: 'store',
+      gateway: 'gateway_one',
+      environment: SlotEnvironment.SANDBOX,
+      baseUrl: simulator.gatewayOneUrl,
+      credentials: simulator.credentials.gateway_one,
+    });
+    const offer = await createOffer(
+      { offers: createClient(OfferService, hub.transport), app: 'bare' },
+      'pro',
+    );
+    const { session, claimToken } = await createClient(PaymentService, hub.transport).createChargeSession({
+      slot: 'store',
+      offer,
+      currency: 'BDT',
+    });
+    const { sessionId = '', providerPaymentId = '' } = session ?? {};
+    const authorized = { headers: { authorization: `Bearer ${claimToken}` } };
+    const asked = { parameters: { sessionId }, ...authorized };
+    expect((await granted('getOrder', asked)).value).to.deep.equal({
+      ok: true,
+      status: 'pending',
+      licenses: [],
+    });
+    simulator.pay(providerPaymentId);
+    await simulator.idle();
+    const { value } = await granted('getOrder', asked);
+    expect(Object.keys(value)).to.deep.equal(
+      Object.keys(operation('getOrder').node.responses[200].content['application/json'].example),
+    );
+    await refused('claim_invalid', 'getOrder', { parameters: { sessionId } });
+    await refused('session_unknown', 'getOrder', exampleOf('getOrder'));
+    await refused('invalid_request', 'getOrder', { path: '/v1/orders/%ff' });
   });
 
   it('describes public data, and caching by entity tag', async () => {

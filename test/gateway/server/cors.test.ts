@@ -34,7 +34,7 @@ describe('a web page', () => {
     expect(Object.fromEntries(asked.headers)).to.include({
       'access-control-allow-origin': APP,
       'access-control-allow-methods': 'POST',
-      'access-control-allow-headers': 'Content-Type, If-None-Match',
+      'access-control-allow-headers': 'Authorization, Content-Type, If-None-Match',
       vary: 'Origin',
     });
     const read = await open.get('/v1/status/x', { headers: { origin: 'http://localhost:3000' } });

@@ -22,6 +22,7 @@ export type IdPrefix =
   | 'whe'
   | 'ofr'
   | 'ord'
+  | 'mal'
   | 'aud';
 
 /** A fresh, time-ordered UUIDv7. */

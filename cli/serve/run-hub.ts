@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { AttemptLimiter } from '../../core/access/failed-attempts.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Hub, startHub } from '../../core/hub.ts';
+import type { MailConfig } from '../../core/mail/sending/mailer.ts';
 import { listen, urlOf } from '../../core/rpc/server/listener.ts';
 import type { TlsFiles } from '../../core/rpc/server/tls.ts';
 import type { RedisClient } from '../../core/storage/redis/open-redis.ts';
@@ -163,6 +164,7 @@ function startCore(
         sweepAfterMs: settings.sweepAfterMs,
       },
       eventAllowNetworks: settings.eventAllowNetworks,
+      mail: mailConfig(settings),
     },
     {
       ...parts,
@@ -179,6 +181,12 @@ function startCore(
 function tlsFiles({ rpcTlsCert, rpcTlsKey, rpcTlsClientCa }: Settings): TlsFiles | undefined {
   if (rpcTlsCert === undefined || rpcTlsKey === undefined) return undefined;
   return { cert: rpcTlsCert, key: rpcTlsKey, clientCa: rpcTlsClientCa };
+}
+
+/** The settings name a mail server and a sender, or neither. */
+function mailConfig({ smtpUrl, mailFrom, smtpCa }: Settings): MailConfig | undefined {
+  if (smtpUrl === undefined || mailFrom === undefined) return undefined;
+  return { smtpUrl, from: mailFrom, caFile: smtpCa };
 }
 
 /** The limits count as the gateway does, with the same client keys. */

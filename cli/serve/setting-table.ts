@@ -1,5 +1,6 @@
 // The table of a hub's settings: environment variables, flags, defaults and valid values.
 import { parseAllowedNetworks } from '../../core/event/delivery/allowed-networks.ts';
+import { parseMailFrom, parseSmtpUrl } from '../../core/mail/sending/smtp-address.ts';
 import { Secret } from '../../core/secret.ts';
 import { schemaName } from '../../core/storage/connection/database-address.ts';
 import { parseRedisAddress } from '../../core/storage/redis/redis-address.ts';
@@ -186,6 +187,16 @@ const TABLE = {
     description:
       'addresses and CIDR ranges that event endpoints may have although they are not public, separated by commas',
   }),
+  smtpUrl: setting('HUB_SMTP_URL', '<url>', secret(smtpUrl), {
+    description:
+      'mail server for mails to customers: smtp://user:password@host (STARTTLS) or smtps://…; without it the hub sends no mail',
+  }),
+  smtpCa: setting('HUB_SMTP_CA', '<file>', text, {
+    description: 'PEM file: certificate authority of the mail server, if it is not a public one',
+  }),
+  mailFrom: setting('HUB_MAIL_FROM', '<address>', parseMailFrom, {
+    description: 'sender of mails to customers, such as shop@example.com or "Shop <shop@example.com>"',
+  }),
   drainSeconds: setting('HUB_DRAIN_SECONDS', '<seconds>', integer(0, 3_600), {
     description:
       'seconds between a stop signal and the end of serving, with /readyz at 503 (default: 5, and 0 on a terminal)',
@@ -273,6 +284,12 @@ function redisUrl(value: string): string {
 }
 
 /** Keeps the text, which the hub parses again, and rejects an invalid one. */
+function smtpUrl(value: string): string {
+  parseSmtpUrl(value);
+  return value;
+}
+
+/** The same. */
 function masterKeys(value: string): string {
   readMasterKeys(value, 'the value');
   return value;

@@ -1,5 +1,6 @@
 // Reads the settings of a hub from flags, environment variables and files, and declares their flags.
 import { type Command, Option } from 'commander';
+import { parseSmtpUrl } from '../../core/mail/sending/smtp-address.ts';
 import type { Secret } from '../../core/secret.ts';
 import { parseRedisAddress } from '../../core/storage/redis/redis-address.ts';
 import { messageOf } from '../../lib/caught-error.ts';
@@ -53,7 +54,13 @@ export function readSettings(
 }
 
 /** Settings that are or may contain a secret and can be in a file. The master keys have their own setting. */
-const SECRETS: readonly (keyof Settings)[] = ['databaseUrl', 'databaseDirectUrl', 'redisUrl', 'coreToken'];
+const SECRETS: readonly (keyof Settings)[] = [
+  'databaseUrl',
+  'databaseDirectUrl',
+  'redisUrl',
+  'coreToken',
+  'smtpUrl',
+];
 
 /** Values that are valid each and invalid together; checked if all of them are valid. */
 const CONTRADICTIONS: readonly {
@@ -121,6 +128,17 @@ const CONTRADICTIONS: readonly {
     is: ({ redisUrl, redisTlsCa }) =>
       redisTlsCa !== undefined && redisUrl?.reveal().startsWith('rediss') !== true,
     message: 'REDIS_TLS_CA: requires a rediss:// or rediss-sentinel:// address in REDIS_URL',
+  },
+  {
+    among: ['smtpUrl', 'mailFrom'],
+    is: ({ smtpUrl, mailFrom }) => (smtpUrl === undefined) !== (mailFrom === undefined),
+    message: 'HUB_SMTP_URL, HUB_MAIL_FROM: set both, the mail server and the sender of mails',
+  },
+  {
+    among: ['smtpUrl', 'smtpCa'],
+    is: ({ smtpUrl, smtpCa }) =>
+      smtpCa !== undefined && (smtpUrl === undefined || parseSmtpUrl(smtpUrl.reveal()).tls === 'off'),
+    message: 'HUB_SMTP_CA: requires HUB_SMTP_URL with TLS: smtps://, or smtp:// with tls=required',
   },
   {
     among: ['role', 'port', 'rpcPort'],

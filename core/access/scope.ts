@@ -37,7 +37,8 @@ type OwnedResource =
   | 'customer'
   | 'offer'
   | 'orderApp'
-  | 'orderSlot';
+  | 'orderSlot'
+  | 'mail';
 
 /** The owner that a resource must have within the scope of the token. */
 type SubjectRule = {
@@ -92,6 +93,7 @@ const RULES: Readonly<Record<Subject, readonly SubjectRule[]>> = {
     { resource: 'orderApp', owner: 'apps', unknown: 'order_unknown', name: 'order' },
     { resource: 'orderSlot', owner: 'slots', unknown: 'order_unknown', name: 'order' },
   ],
+  [Subject.MAIL]: [{ resource: 'mail', owner: 'apps', unknown: 'mail_unknown', name: 'mail' }],
 };
 
 function rulesOf(subject: Subject): readonly SubjectRule[] {

@@ -4,6 +4,7 @@ import type { Gather, Metrics } from '../../lib/metrics/metrics.ts';
 import type { Availability } from '../../lib/net/availability.ts';
 import type { AttemptLimiter } from '../access/failed-attempts.ts';
 import type { Clock } from '../clock.ts';
+import type { MailConfig } from '../mail/sending/mailer.ts';
 import type { PaymentConfig } from '../payment/options.ts';
 import type { ReadConsoleFile } from '../rpc/endpoints/console.ts';
 import type { TlsFiles } from '../rpc/server/tls.ts';
@@ -44,6 +45,8 @@ export type HubConfig = {
   readonly payment: PaymentConfig;
   /** Networks in CIDR form that endpoints may be in although they are not public. */
   readonly eventAllowNetworks: readonly string[];
+  /** Undefined: the hub sends no mail. */
+  readonly mail?: MailConfig | undefined;
 };
 
 export type HubParts = {

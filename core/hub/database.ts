@@ -10,6 +10,7 @@ import { customerEntities } from '../customer/entities.ts';
 import { eventEntities } from '../event/entities.ts';
 import { idempotencyEntities } from '../idempotency/entities.ts';
 import { licenseEntities } from '../license/entities.ts';
+import { mailEntities } from '../mail/entities.ts';
 import { orderEntities } from '../order/entities.ts';
 import { paymentEntities } from '../payment/entities.ts';
 import { bringUpToDate } from '../prepare-schema.ts';
@@ -94,6 +95,7 @@ export function openHubDatabase(
       ...licenseEntities,
       ...paymentEntities,
       ...orderEntities,
+      ...mailEntities,
     ],
     log: (message) => logger.debug(message),
   });

@@ -18,6 +18,7 @@ import { createOpenEntries } from '../customer/personal-data.ts';
 import { ENDPOINT_SECRETS } from '../event/endpoint/secrets.ts';
 import { createEventModule } from '../event/module.ts';
 import { createLicenseModule } from '../license/module.ts';
+import { createMailModule } from '../mail/module.ts';
 import { createOrderModule } from '../order/module.ts';
 import { createPaymentModule } from '../payment/module.ts';
 import { createPrune } from '../retention/prune.ts';
@@ -38,7 +39,7 @@ export type Modules = {
 export type WireModulesOptions = OpenedDatabase &
   Omit<WireDatabaseOptions, 'onFatal'> & {
     readonly collect: () => Promise<Family[]>;
-    /** Aborted when payments have to stop work in progress. */
+    /** Aborted when payments and mails have to stop work in progress. */
     readonly ending: AbortSignal;
   };
 
@@ -60,7 +61,19 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
   const adminToken = await ensureLocalToken(db.pool, dataDir, clock);
   const licenses = createLicenseModule({ db, sealer, clock, logger, metrics, tasks });
   undo.defer(() => licenses.close());
-  const orders = createOrderModule({ db, sealer, keySecrets: licenses.keySecrets, clock });
+  const { keySecrets } = licenses;
+  const mails = createMailModule({
+    config: config.mail,
+    db,
+    keySecrets,
+    clock,
+    logger,
+    metrics,
+    tasks,
+    ending: options.ending,
+  });
+  undo.defer(() => mails.close());
+  const orders = createOrderModule({ db, sealer, keySecrets, clock, queueMails: mails.queueMails });
   const payments = await createPaymentModule({
     config: config.payment,
     db,
@@ -104,10 +117,22 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
     pool: db.pool,
     poolSize: config.poolSize,
     metrics,
-    figures: [licenses.figures, payments.figures, events.figures, audit.figures, partitionMetrics(clock)],
+    figures: [
+      licenses.figures,
+      payments.figures,
+      mails.figures,
+      events.figures,
+      audit.figures,
+      partitionMetrics(clock),
+    ],
   });
 
-  const findOwner = { ...licenses.findApp, ...payments.findSlot, ...orders.findOwner };
+  const findOwner = {
+    ...licenses.findApp,
+    ...payments.findSlot,
+    ...orders.findOwner,
+    ...mails.findOwner,
+  };
   const prune = createPrune({ pool: db.pool, clock, guards: [payments.pruneGuard, audit.pruneGuard] });
   return {
     services: [
@@ -115,6 +140,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
       ...customers.services,
       ...payments.services,
       ...orders.services(payments),
+      ...mails.services,
       ...events.services,
       ...audit.services,
       serve(AccessService, createAccessService(config.version, options.givenClock ?? systemClock)),

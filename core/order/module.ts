@@ -12,12 +12,13 @@ import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
 import { createClaimTokens } from './claims/claim-tokens.ts';
 import { createOrderReader } from './event-objects.ts';
-import { createFulfill } from './fulfillment/fulfill.ts';
+import { createFulfill, type QueueMails } from './fulfillment/fulfill.ts';
 import { orderToProto } from './messages.ts';
 import { createOfferService } from './offer-service.ts';
 import { createOffers } from './offers/offers.ts';
 import { createOrderService } from './order-service.ts';
 import { createGetClaimedOrder } from './orders/claimed-order.ts';
+import { createReadIssuedKeys } from './orders/issued-keys.ts';
 import { createOrders } from './orders/orders.ts';
 import { readOrderOfSession } from './orders/read-orders.ts';
 import { createOfferPage } from './purchases/offer-page.ts';
@@ -30,6 +31,8 @@ export type OrderModuleOptions = {
   readonly sealer: Sealer;
   readonly keySecrets: KeySecrets;
   readonly clock: Clock;
+  /** Queues the mails of fulfilled orders. Default: none. */
+  readonly queueMails?: QueueMails | undefined;
 };
 
 export type OrderModule = {
@@ -41,10 +44,11 @@ export type OrderModule = {
   services(payments: Pick<PaymentModule, 'createSession' | 'sessions'>): readonly ServiceEntry[];
 };
 
-export function createOrderModule({ db, sealer, keySecrets, clock }: OrderModuleOptions): OrderModule {
+export function createOrderModule(options: OrderModuleOptions): OrderModule {
+  const { db, sealer, keySecrets, clock } = options;
   const { pool } = db;
   const offers = createOffers({ db, keySecrets, clock });
-  const fulfill = createFulfill(keySecrets);
+  const fulfill = createFulfill(keySecrets, options.queueMails);
   const claims = createClaimTokens({ pool, clock });
   return {
     sales: {
@@ -65,7 +69,11 @@ export function createOrderModule({ db, sealer, keySecrets, clock }: OrderModule
         OrderService,
         createOrderService({
           orders: createOrders({ db, fulfill, clock }),
-          getClaimedOrder: createGetClaimedOrder({ db, claims, keySecrets }),
+          getClaimedOrder: createGetClaimedOrder({
+            db,
+            claims,
+            readIssuedKeys: createReadIssuedKeys(db, keySecrets),
+          }),
           ...createOfferPage({ offers, createSession, sessions, claims }),
         }),
       ),

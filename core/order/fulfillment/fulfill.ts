@@ -2,7 +2,7 @@
 //
 // It runs in the transaction that settles the sessions. Locks are taken in the order session, order, license. What
 // cannot be granted becomes a blocked order, so that the payment always settles.
-import { DatabaseError, type PoolClient } from 'pg';
+import { DatabaseError, type PoolClient, type QueryConfig } from 'pg';
 import type { Change } from '../../audit/record.ts';
 import type { NewEvent } from '../../event/outbox.ts';
 import { formatId, newUuid } from '../../ids.ts';
@@ -20,7 +20,13 @@ import { grantOnLicense } from './grant-on-license.ts';
 import { type PaidPurchase, readPaidPurchases } from './read-purchases.ts';
 import { type Granted, insertOrderLicenses, writeOrders } from './statements.ts';
 
-export function createFulfill(keySecrets: Pick<KeySecrets, 'activeIn'>): Fulfill {
+/** The statements that queue mails, for the transaction that grants the orders. */
+export type QueueMails = (granted: readonly Granted[], at: Date) => readonly QueryConfig[];
+
+export function createFulfill(
+  keySecrets: Pick<KeySecrets, 'activeIn'>,
+  queueMails: QueueMails = () => [],
+): Fulfill {
   return async (client, send, paid, options) => {
     if (paid.length === 0) return NOTHING;
     const purchases = await readOpenPurchases(client, paid);
@@ -28,7 +34,7 @@ export function createFulfill(keySecrets: Pick<KeySecrets, 'activeIn'>): Fulfill
     const grantAll = async (through: Send) => {
       const issues = purchases.some(({ grant }) => grant.kind === 'license');
       const keySecret = issues ? await keySecrets.activeIn(client, 'derivation') : undefined;
-      return grantPurchases(client, through, purchases, { ...options, keySecret });
+      return grantPurchases(client, through, purchases, { ...options, keySecret, queueMails });
     };
     if (!options.isAlone) return toFulfillment(await grantAll(send));
     return toFulfillment(await grantOrBlock(client, purchases, grantAll, options));
@@ -49,6 +55,7 @@ async function readOpenPurchases(client: PoolClient, paid: readonly PaidSession[
 type GrantOptions = Pick<FulfillOptions, 'at' | 'actor'> & {
   /** Derives the keys of new licenses; undefined if no purchase issues any. */
   readonly keySecret: OpenedKeySecret | undefined;
+  readonly queueMails: QueueMails;
 };
 
 async function grantPurchases(
@@ -69,6 +76,7 @@ async function grantPurchases(
   }
   send(writeOrders(granted, options.at));
   send(insertOrderLicenses(granted));
+  for (const statement of options.queueMails(granted, options.at)) send(statement);
   return granted;
 }
 

@@ -1,9 +1,7 @@
 // Lists orders, and retries blocked ones.
-import type { Pool } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChanges } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
-import { HubError } from '../../errors.ts';
 import { recordEvents } from '../../event/outbox.ts';
 import { parseId } from '../../ids.ts';
 import { findApp } from '../../license/admin/apps.ts';
@@ -14,7 +12,8 @@ import type { Database } from '../../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { OrderStateName } from '../entities.ts';
-import { readOrder, readOrderOfSession, readOrders, type StoredOrder } from './read-orders.ts';
+import { findOrder } from './find-order.ts';
+import { readOrders, type StoredOrder } from './read-orders.ts';
 
 export type OrdersOptions = { readonly db: Database; readonly fulfill: Fulfill; readonly clock: Clock };
 
@@ -93,15 +92,4 @@ export function createOrders({ db, fulfill, clock }: OrdersOptions) {
 /** Null, which fits nothing, for a text that is no id. */
 function idOf(prefix: 'cus' | 'lic', text: string | undefined): string | null | undefined {
   return text === undefined ? undefined : (parseId(prefix, text) ?? null);
-}
-
-/** @param order `ord_…` or `chs_…`. @throws HubError `order_unknown` */
-async function findOrder(pool: Pool, order: string): Promise<StoredOrder> {
-  const [id, sessionId] = [parseId('ord', order), parseId('chs', order)];
-  const found =
-    id !== undefined ? await readOrder(pool, id) : sessionId && (await readOrderOfSession(pool, sessionId));
-  if (found) return found;
-  throw new HubError('order_unknown', 'there is no order with this id, and no paid session with an offer', {
-    field: 'order',
-  });
 }

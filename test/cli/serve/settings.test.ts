@@ -146,6 +146,40 @@ const SAMPLES: { [K in keyof Settings]: Sample<Settings[K]> } = {
     read: [1000, 5000, 60_000],
     wrong: ['5,5', '0', '60,5', '1.5', 'soon'],
   },
+  smtpUrl: {
+    written: 'smtps://mail.example.com:2465',
+    read: new Secret('smtps://mail.example.com:2465'),
+    wrong: [
+      'mail.example.com',
+      'http://mail.example.com',
+      'smtp://',
+      'smtp://shop@mail.example.com',
+      'smtp://mail.example.com/inbox',
+      'smtp://mail.example.com?tls=maybe',
+      'smtp://mail.example.com?starttls=1',
+      'smtps://mail.example.com?tls=off',
+      'smtp://shop:password@mail.example.com?tls=off',
+    ],
+    beside: { HUB_MAIL_FROM: 'shop@example.com' },
+  },
+  smtpCa: {
+    written: '/smtp.pem',
+    read: '/smtp.pem',
+    wrong: [' '],
+    beside: { HUB_SMTP_URL: 'smtp://mail.example.com', HUB_MAIL_FROM: 'shop@example.com' },
+  },
+  mailFrom: {
+    written: 'The Shop <shop@example.com>',
+    read: { name: 'The Shop', address: 'shop@example.com' },
+    wrong: [
+      'shop',
+      'Shop <shop>',
+      'a@example.com, b@example.com',
+      '<a@b> <c@d>',
+      'Shop\nBcc: x <a@b.example>',
+    ],
+    beside: { HUB_SMTP_URL: 'smtp://mail.example.com' },
+  },
   drainSeconds: { written: '15', read: 15, wrong: ['-1', '3601', '5s'] },
   logLevel: { written: 'warn', read: 'warn', wrong: ['loud', 'WARN'] },
   logFile: { written: '/var/log/hub.log', read: '/var/log/hub.log', wrong: [' '] },
@@ -213,18 +247,19 @@ describe('the settings of a hub', () => {
   it('accepts addresses and tokens from private files, and no passwords on the command line', async () => {
     const directory = await makeDataDir();
     const file = join(directory, 'secret');
-    for (const [env, key, value] of [
+    for (const [env, key, value, beside = {}] of [
       ['DATABASE_URL', 'databaseUrl', 'postgres://hub:pass-word@db/hub'],
       ['REDIS_URL', 'redisUrl', 'redis://:pass-word@cache'],
       ['HUB_CORE_TOKEN', 'coreToken', 'hub_pass-word'],
+      ['HUB_SMTP_URL', 'smtpUrl', 'smtps://hub:pass-word@mail', { HUB_MAIL_FROM: 'a@b.example' }],
     ] as const) {
       await writeFile(file, `${value}\n`, { mode: 0o600 });
-      expect(readSettings({}, { [`${env}_FILE`]: file })[key]?.reveal()).to.equal(value);
-      expect(refusal({}, { [`${env}_FILE`]: file, [env]: value })).to.deep.equal([
+      expect(readSettings({}, { ...beside, [`${env}_FILE`]: file })[key]?.reveal()).to.equal(value);
+      expect(refusal({}, { ...beside, [`${env}_FILE`]: file, [env]: value })).to.deep.equal([
         `${env}_FILE: set this or ${env}, not both`,
       ]);
       await chmod(file, 0o644);
-      expect(refusal({}, { [`${env}_FILE`]: file })).to.deep.equal([
+      expect(refusal({}, { ...beside, [`${env}_FILE`]: file })).to.deep.equal([
         `${env}_FILE: file ${file} is open to other users (mode 0644). Run: chmod 600 ${file}`,
       ]);
       await rm(file);
@@ -254,9 +289,10 @@ describe('the settings of a hub', () => {
             REDIS_URL: `http://:${password}@cache`,
             HUB_MASTER_KEY: password,
             HUB_CORE_TOKEN: `${password} ${password}`,
+            HUB_SMTP_URL: `smtp://hub:${password}@mail?tls=off`,
           },
         );
-        return lines.length === 4 && !lines.join().includes(password);
+        return lines.length === 5 && !lines.join().includes(password);
       }),
     );
   });

@@ -74,6 +74,7 @@ function sealed({
   redisUrl,
   masterKey,
   coreToken,
+  smtpUrl,
   ...settings
 }: PlainSettings): Partial<Settings> {
   return {
@@ -82,6 +83,7 @@ function sealed({
     ...(redisUrl !== undefined && { redisUrl: new Secret(redisUrl) }),
     ...(masterKey !== undefined && { masterKey: new Secret(masterKey) }),
     ...(coreToken !== undefined && { coreToken: new Secret(coreToken) }),
+    ...(smtpUrl !== undefined && { smtpUrl: new Secret(smtpUrl) }),
   };
 }
 

@@ -1,0 +1,76 @@
+// The mail module: queues and sends the mails of orders, and serves MailService.
+import type { Logger } from 'pino';
+import { MailService } from '../../gen/hub/mail/v1/mail_service_pb.ts';
+import type { Metrics } from '../../lib/metrics/metrics.ts';
+import type { createTasks } from '../../lib/metrics/tasks.ts';
+import type { FindOwner } from '../access/scope.ts';
+import type { Clock } from '../clock.ts';
+import type { KeySecrets } from '../license/keys/key-secrets.ts';
+import type { QueueMails } from '../order/fulfillment/fulfill.ts';
+import { createReadIssuedKeys } from '../order/orders/issued-keys.ts';
+import { type ServiceEntry, serve } from '../service-entry.ts';
+import type { Database } from '../storage/database.ts';
+import type { Figures } from '../storage/database-metrics.ts';
+import { createCompose } from './content/compose.ts';
+import { createTemplates } from './content/templates.ts';
+import { createMailMetrics, mailTableMetrics } from './metrics.ts';
+import { createPreviews } from './preview.ts';
+import { createMails } from './queue/mails.ts';
+import { createQueueMails } from './queue/queue-mails.ts';
+import { type Sender, startSender } from './queue/sender.ts';
+import { createFindMailOwner } from './scope-lookup.ts';
+import { createMailer, type MailConfig } from './sending/mailer.ts';
+import { createMailService } from './service.ts';
+
+export type MailModuleOptions = {
+  /** Undefined if the hub sends no mail. */
+  readonly config: MailConfig | undefined;
+  readonly db: Database;
+  readonly keySecrets: Pick<KeySecrets, 'get'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly tasks: ReturnType<typeof createTasks>;
+  /** Aborts mails in progress. */
+  readonly ending: AbortSignal;
+};
+
+export type MailModule = {
+  readonly services: readonly ServiceEntry[];
+  readonly findOwner: Pick<FindOwner, 'mail'>;
+  readonly figures: Figures;
+  /** For fulfillment; undefined if the hub sends no mail. */
+  readonly queueMails: QueueMails | undefined;
+  /** Waits for the mails in progress. */
+  close(): Promise<void>;
+};
+
+export function createMailModule(options: MailModuleOptions): MailModule {
+  const { config, db, clock, logger, tasks } = options;
+  const compose = createCompose({ db, readIssuedKeys: createReadIssuedKeys(db, options.keySecrets) });
+  const mailer = config && createMailer({ config, signal: options.ending });
+  const sender: Sender | undefined =
+    mailer &&
+    startSender({
+      pool: db.pool,
+      mailer,
+      compose,
+      clock,
+      logger,
+      task: tasks.of('mails'),
+      metrics: createMailMetrics(options.metrics),
+    });
+  const service = createMailService({
+    mails: createMails({ db, clock, domain: mailer?.domain, onDue: () => sender?.wake() }),
+    templates: createTemplates({ db, clock }),
+    previews: createPreviews({ db, compose }),
+    mailer,
+  });
+  return {
+    services: [serve(MailService, service)],
+    findOwner: createFindMailOwner(db.pool),
+    figures: mailTableMetrics,
+    queueMails: mailer && createQueueMails(mailer.domain),
+    close: async () => sender?.stop(),
+  };
+}

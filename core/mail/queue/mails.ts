@@ -1,0 +1,115 @@
+// Lists mails, and sends them again.
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Actor } from '../../access/caller.ts';
+import { recordChangeNow } from '../../audit/record.ts';
+import type { Clock } from '../../clock.ts';
+import { HubError } from '../../errors.ts';
+import { parseId } from '../../ids.ts';
+import { findApp } from '../../license/admin/apps.ts';
+import { findOrder } from '../../order/orders/find-order.ts';
+import type { Database } from '../../storage/database.ts';
+import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
+import { inTransaction } from '../../storage/sql/transaction.ts';
+import { type Mail, MailSchema, type MailStateName } from '../entities.ts';
+import { newMessageId } from './queue-mails.ts';
+
+export type MailFilter = {
+  /** Slug. */
+  readonly app: string | undefined;
+  /** `ord_…` or `chs_…` */
+  readonly order: string | undefined;
+  readonly state: MailStateName | undefined;
+};
+
+export type MailsOptions = {
+  readonly db: Database;
+  readonly clock: Clock;
+  /** The domain of new Message-IDs; undefined if the hub sends no mail. */
+  readonly domain: string | undefined;
+  /** Called when a mail is due. */
+  readonly onDue: () => void;
+};
+
+export type Mails = ReturnType<typeof createMails>;
+
+export function createMails({ db, clock, domain, onDue }: MailsOptions) {
+  return {
+    /** @throws HubError `mail_unknown` */
+    get: (mailId: string): Promise<Mail> => findMail(db.em(), mailId),
+
+    /** Newest first. @throws HubError `app_unknown`, `order_unknown`, `page_token_invalid` */
+    async list({ app, order, state }: MailFilter, request: PageRequest): Promise<Page<Mail>> {
+      const em = db.em();
+      const ofApp = app === undefined ? undefined : await findApp(em, app);
+      const ofOrder = order === undefined ? undefined : await findOrder(db.pool, order);
+      // mail_app_idx, mail_order_id_key, mail_queued_idx, mail_failed_id_idx, mail_pkey
+      return readPage(request, 'mal', (after, limit) =>
+        em.find(
+          MailSchema,
+          {
+            ...(after && { id: { $lt: after } }),
+            ...(ofApp && { app: ofApp }),
+            ...(ofOrder && { order: ofOrder.id }),
+            ...(state && { state }),
+          },
+          { orderBy: { id: 'desc' }, limit, populate: ['app'] },
+        ),
+      );
+    },
+
+    /** Makes a mail due. @throws HubError `mail_unknown`, `mail_not_configured`, `customer_erased` */
+    async resend(mailId: string, actor: Actor): Promise<Mail> {
+      if (domain === undefined) throw mailNotConfigured();
+      const { id } = await findMail(db.em(), mailId);
+      await inTransaction(db.pool, async (client) => {
+        const { rows } = await client.query<{ state: MailStateName; attempts: number; erased: boolean }>({
+          name: 'lock_mail',
+          // mail_pkey, sales_order_pkey, customer_pkey
+          text: `select m.state, m.attempts, u.erased_at is not null as erased
+                 from mail m join sales_order o on o.id = m.order_id join customer u on u.id = o.customer_id
+                 where m.id = $1 for update of m`,
+          values: [id],
+        });
+        const [before] = rows;
+        if (before === undefined) throw mailUnknown();
+        if (before.erased) {
+          throw new HubError('customer_erased', 'the customer of this mail has been erased', {
+            field: 'mailId',
+          });
+        }
+        const now = clock();
+        await client.query({
+          name: 'resend_mail',
+          // mail_pkey. Mail programs drop a second mail with the Message-ID of one that they have.
+          text: `update mail set state = 'queued', attempts = 0, next_attempt_at = $2, problem = '', smtp_response = '',
+                   sent_at = null, message_id = case when state = 'queued' then message_id else $3 end
+                 where id = $1`,
+          values: [id, now, newMessageId(domain)],
+        });
+        await recordChangeNow(client, actor, now, {
+          action: 'mail.resend',
+          subject: mailId,
+          before: { state: before.state, attempts: before.attempts },
+          after: { state: 'queued', attempts: 0 },
+        });
+      });
+      onDue();
+      return findMail(db.em(), mailId);
+    },
+  };
+}
+
+export function mailNotConfigured(): HubError {
+  return new HubError('mail_not_configured', 'this hub sends no mail: set HUB_SMTP_URL and HUB_MAIL_FROM');
+}
+
+async function findMail(em: EntityManager, mailId: string): Promise<Mail> {
+  const id = parseId('mal', mailId);
+  const found = id ? await em.findOne(MailSchema, { id }, { populate: ['app'] }) : null;
+  if (found === null) throw mailUnknown();
+  return found;
+}
+
+function mailUnknown(): HubError {
+  return new HubError('mail_unknown', 'there is no mail with this id', { field: 'mailId' });
+}

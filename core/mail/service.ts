@@ -1,0 +1,97 @@
+// MailService: lists mails, sends them again, and manages templates.
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { MailService } from '../../gen/hub/mail/v1/mail_service_pb.ts';
+import { actorOf } from '../access/caller.ts';
+import { HubError } from '../errors.ts';
+import type { Templates } from './content/templates.ts';
+import {
+  mailKindFromProto,
+  mailStateFromProto,
+  mailToProto,
+  templateHeadToProto,
+  templateToProto,
+} from './messages.ts';
+import type { Previews } from './preview.ts';
+import { type Mails, mailNotConfigured } from './queue/mails.ts';
+import { newMessageId } from './queue/queue-mails.ts';
+import type { Mailer } from './sending/mailer.ts';
+
+export type MailServiceOptions = {
+  readonly mails: Mails;
+  readonly templates: Templates;
+  readonly previews: Previews;
+  /** Undefined if the hub sends no mail. */
+  readonly mailer: Mailer | undefined;
+};
+
+export function createMailService(options: MailServiceOptions): ServiceImpl<typeof MailService> {
+  const { mails, templates, previews, mailer } = options;
+  return {
+    async listMails({ app, order, state, ...request }) {
+      const filter = { app, order, state: mailStateFromProto(state) };
+      const { items, nextPageToken } = await mails.list(filter, request);
+      return { mails: items.map(mailToProto), nextPageToken };
+    },
+
+    async getMail({ mailId }) {
+      return { mail: mailToProto(await mails.get(mailId)) };
+    },
+
+    async resendMail({ mailId }, context) {
+      return { mail: mailToProto(await mails.resend(mailId, actorOf(context))) };
+    },
+
+    async previewMail({ order, app, kind, language }) {
+      if ((order === undefined) === (app === undefined)) {
+        throw new HubError(
+          'mail_preview_invalid',
+          'give either the order, or the app for a mail of sample data',
+          {
+            field: 'order',
+          },
+        );
+      }
+      const preview =
+        order === undefined
+          ? await previews.ofSample({ app: app ?? '', kind: mailKindFromProto(kind), language })
+          : await previews.ofOrder(order, language);
+      return { ...preview.content, template: templateHeadToProto(preview.app, preview.template) };
+    },
+
+    async sendTestMail({ to, app, kind, language }) {
+      if (mailer === undefined) throw mailNotConfigured();
+      const { content } = await previews.ofSample({ app, kind: mailKindFromProto(kind), language });
+      const messageId = newMessageId(mailer.domain);
+      const subject = `[Test] ${content.subject}`;
+      const result = await mailer.send({ ...content, subject, to: { name: '', address: to }, messageId });
+      const sent = result.kind === 'sent';
+      return {
+        sent,
+        problem: sent ? '' : result.kind === 'aborted' ? 'the hub is stopping' : result.problem,
+        smtpResponse: result.kind === 'aborted' ? '' : result.response,
+        messageId,
+      };
+    },
+
+    async setMailTemplate({ app, kind, language, subject, text, html }, context) {
+      const ref = { app, kind: mailKindFromProto(kind), language };
+      const [template, changed] = await templates.set(ref, { subject, text, html }, actorOf(context));
+      return { template: templateToProto(app, template), changed };
+    },
+
+    async getMailTemplate({ app, kind, language }) {
+      const template = await templates.get({ app, kind: mailKindFromProto(kind), language });
+      return { template: templateToProto(app, template) };
+    },
+
+    async listMailTemplates({ app }) {
+      const found = await templates.list(app);
+      return { templates: found.map((template) => templateHeadToProto(app, template)) };
+    },
+
+    async removeMailTemplate({ app, kind, language }, context) {
+      await templates.remove({ app, kind: mailKindFromProto(kind), language }, actorOf(context));
+      return {};
+    },
+  };
+}

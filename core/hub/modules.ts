@@ -10,7 +10,7 @@ import type { FindOwner } from '../access/scope.ts';
 import { createTokenService } from '../access/token-service.ts';
 import { createTokens } from '../access/tokens.ts';
 import { openHeadFile } from '../audit/head-file.ts';
-import { createAuditModule } from '../audit/module.ts';
+import { type AuditModule, createAuditModule } from '../audit/module.ts';
 import { systemClock } from '../clock.ts';
 import { createCustomerReader } from '../customer/event-objects.ts';
 import { CUSTOMER_SECRETS, createCustomerModule } from '../customer/module.ts';
@@ -27,7 +27,7 @@ import { createMetricsService } from '../rpc/endpoints/metrics-service.ts';
 import { type ServiceEntry, serve } from '../service-entry.ts';
 import { measureDatabase } from '../storage/database-metrics.ts';
 import { partitionMetrics } from '../storage/schema/partition-metrics.ts';
-import { createSealer } from '../storage/secrets/sealing.ts';
+import { createSealer, type Sealer } from '../storage/secrets/sealing.ts';
 import type { OpenedDatabase, WireDatabaseOptions } from './database.ts';
 
 export type Modules = {
@@ -44,52 +44,30 @@ export type WireModulesOptions = OpenedDatabase &
   };
 
 export async function wireModules(options: WireModulesOptions): Promise<Modules> {
-  const { config, db, address, dataDir, keys, clock, logger, metrics, tasks, undo } = options;
+  const { config, db, address, dataDir, keys, clock, logger, metrics, tasks, undo, ending } = options;
   const sealer = createSealer(keys);
-  const audit = await createAuditModule({
-    db,
-    sealer,
-    openEntries: createOpenEntries(db.pool, sealer),
-    headFile: openHeadFile(config.auditHeadFile ?? dataDir.auditHeadFile),
-    clock,
-    logger,
-    metrics,
-    task: tasks.of('audit_chain'),
-  });
-  undo.defer(() => audit.close());
+  const common = { db, clock, logger, metrics, tasks };
+  const audit = await wireAudit(options, sealer);
   // After the audit chain has begun: a new token is recorded in it.
   const adminToken = await ensureLocalToken(db.pool, dataDir, clock);
-  const licenses = createLicenseModule({ db, sealer, clock, logger, metrics, tasks });
+  const licenses = createLicenseModule({ ...common, sealer });
   undo.defer(() => licenses.close());
   const { keySecrets } = licenses;
-  const mails = createMailModule({
-    config: config.mail,
-    db,
-    keySecrets,
-    clock,
-    logger,
-    metrics,
-    tasks,
-    ending: options.ending,
-  });
+  const mails = createMailModule({ ...common, config: config.mail, keySecrets, ending });
   undo.defer(() => mails.close());
   const orders = createOrderModule({ db, sealer, keySecrets, clock, queueMails: mails.queueMails });
   const payments = await createPaymentModule({
+    ...common,
     config: config.payment,
-    db,
     address,
     sealer,
     sales: orders.sales,
     otherSecrets: [...licenses.secrets, ...CUSTOMER_SECRETS, ...ENDPOINT_SECRETS, ...audit.secrets],
-    clock,
-    logger,
-    metrics,
-    tasks,
-    ending: options.ending,
+    ending,
   });
   undo.defer(() => payments.close());
   const events = createEventModule({
-    db,
+    ...common,
     sealer,
     allowedNetworks: config.eventAllowNetworks,
     readers: {
@@ -99,10 +77,6 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
       ...createCustomerReader(db),
     },
     licenseKeyOf: licenses.licenseKeyOf,
-    clock,
-    logger,
-    metrics,
-    tasks,
   });
   undo.defer(() => events.close());
   const customers = createCustomerModule({
@@ -151,4 +125,20 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
     findOwner,
     adminToken,
   };
+}
+
+async function wireAudit(options: WireModulesOptions, sealer: Sealer): Promise<AuditModule> {
+  const { config, db, dataDir, clock, logger, metrics, tasks, undo } = options;
+  const audit = await createAuditModule({
+    db,
+    sealer,
+    openEntries: createOpenEntries(db.pool, sealer),
+    headFile: openHeadFile(config.auditHeadFile ?? dataDir.auditHeadFile),
+    clock,
+    logger,
+    metrics,
+    task: tasks.of('audit_chain'),
+  });
+  undo.defer(() => audit.close());
+  return audit;
 }

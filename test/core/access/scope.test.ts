@@ -14,6 +14,7 @@ import { access, Role, Subject, subject } from '../../../gen/hub/access/v1/acces
 import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { ErrorDetailSchema } from '../../../gen/hub/error/v1/error_pb.ts';
+import { MailService } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
 import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { issueLicense } from '../../support/hub/license.ts';
@@ -49,6 +50,7 @@ const APPS: ReadonlySet<number> = new Set([
   Subject.SEAT,
   Subject.CUSTOMER,
   Subject.OFFER,
+  Subject.MAIL,
 ]);
 
 describe('a limited token', function () {
@@ -63,7 +65,9 @@ describe('a limited token', function () {
   let slotOnly: string;
 
   before(async () => {
-    payments = await startPayments();
+    // No mail server listens at this port: mails stay in the queue.
+    const mail = { smtpUrl: 'smtp://127.0.0.1:9', mailFrom: { name: '', address: 'shop@example.com' } };
+    payments = await startPayments({ settings: mail });
     inside = await makeThings('gateway_one');
     outside = await makeThings('gateway_two');
     nobodys = await makeNobodys();
@@ -174,9 +178,12 @@ describe('a limited token', function () {
     const offer = await createOffer(sales, 'pro');
     const sold = await buy(sales, offer, { gateway });
     await pay(payments, sold.session);
+    const order = sold.session.sessionId;
+    const { mails } = await createClient(MailService, hub.transport).listMails({ order });
     return {
+      [Subject.MAIL]: mails[0]?.mailId ?? '',
       [Subject.OFFER]: offer,
-      [Subject.ORDER]: sold.session.sessionId,
+      [Subject.ORDER]: order,
       [Subject.APP]: app,
       [Subject.LICENSE]: licenseId,
       [Subject.LICENSE_KEY]: licenseKey,

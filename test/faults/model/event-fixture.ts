@@ -115,3 +115,9 @@ export function uuidOf(id: string): string {
   const prefix = id.slice(0, id.indexOf('_'));
   return parseId(prefix as 'lic', id) ?? ''; // any prefix
 }
+
+export function pick<T>(list: readonly T[], at: number): T {
+  const picked = list[at % list.length];
+  if (picked === undefined) throw new Error('the list is empty');
+  return picked;
+}

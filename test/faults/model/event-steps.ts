@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { GATEWAYS, SLOTS } from '../../support/hub/payment.ts';
 import { activate, deactivate } from '../../support/network/rest.ts';
 import type { HubClients } from '../scenes/cluster.ts';
-import { type EventFixture, MOODS, someHub, subscribe } from './event-fixture.ts';
+import { type EventFixture, MOODS, pick, someHub, subscribe } from './event-fixture.ts';
 
 const PATTERNS = [
   ['*'],
@@ -217,10 +217,4 @@ async function changeEndpoint(
       return void subscriber.secrets.get(path)?.push(secret);
     }
   }
-}
-
-export function pick<T>(list: readonly T[], at: number): T {
-  const picked = list[at % list.length];
-  if (picked === undefined) throw new Error('the list is empty');
-  return picked;
 }

@@ -30,6 +30,7 @@ describe('the benchmark', () => {
         'reactivate',
         'callback',
         'settle',
+        'settle_order',
         'public_key',
       ]);
       for (const { name, title, sides, profiles } of results.cases) {
@@ -54,7 +55,7 @@ describe('the benchmark', () => {
       const page = await readFile(join(out, 'smoke.md'), 'utf8');
       for (const { title } of results.cases) expect(page.split(title), title).to.have.length(8);
       const chart = await readFile(join(out, 'smoke.svg'), 'utf8');
-      expect(chart.match(/<rect /g)).to.have.length(24);
+      expect(chart.match(/<rect /g)).to.have.length(28);
     } finally {
       await rm(out, { recursive: true, force: true });
     }

@@ -1,4 +1,4 @@
-// The six benchmark cases. Each one is a stream of complete HTTP requests.
+// The seven benchmark cases. Each one is a stream of complete HTTP requests.
 import {
   APP,
   type LicenseData,
@@ -6,10 +6,18 @@ import {
   machineOf,
   makeSessions,
   SEATS,
+  type SessionKind,
   type TestDatabase,
 } from './test-data.ts';
 
-export type CaseName = 'status' | 'activate' | 'reactivate' | 'callback' | 'settle' | 'public_key';
+export type CaseName =
+  | 'status'
+  | 'activate'
+  | 'reactivate'
+  | 'callback'
+  | 'settle'
+  | 'settle_order'
+  | 'public_key';
 
 export type Case = {
   readonly name: CaseName;
@@ -56,9 +64,14 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
       });
     };
   };
-  const callbacks = async (database: TestDatabase | undefined, count: number, status: string) => {
+  const callbacks = async (
+    database: TestDatabase | undefined,
+    count: number,
+    status: string,
+    kind: SessionKind = 'plain',
+  ) => {
     const sessions = makeSessions(count, sessionBatch++);
-    await database?.addSessions(sessions);
+    await database?.addSessions(sessions, kind);
     let sent = 0;
     return (): string | undefined => {
       const session = sessions[sent++];
@@ -121,6 +134,14 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
       floor: 'sql',
       mark: { ratio: 1.5, over: 'peer' },
       prepare: (database, most) => callbacks(database, most, 'VALID'),
+    },
+    {
+      name: 'settle_order',
+      title: 'Callback, settled with an order',
+      leaves: "select from sales_order where state = 'fulfilled'",
+      floor: 'sql',
+      mark: { ratio: 1.5, over: 'peer' },
+      prepare: (database, most) => callbacks(database, most, 'VALID', 'order'),
     },
     {
       name: 'public_key',

@@ -17,6 +17,12 @@ export type SessionData = {
   readonly transactionId: string;
 };
 
+/** `order`: each session sells a new license to the customer. */
+export type SessionKind = 'plain' | 'order';
+
+/** What the licenses that are sold have besides their app. */
+export const OFFER = { slug: 'pro', name: 'Pro', features: ['export'], validDays: 365 };
+
 /**
  * Fills the database of one side. Each method runs ANALYZE on the whole database: both servers prepare their
  * statements, so plans for empty tables would stay in use. A production database always has statistics.
@@ -26,7 +32,7 @@ export type TestDatabase = {
   /** Each license gets one taken seat, for `machineOf(0)`. All other seats are free. */
   resetSeats(licenses: readonly LicenseData[]): Promise<void>;
   /** The sessions are pending and for 100.00 BDT. */
-  addSessions(sessions: readonly SessionData[]): Promise<void>;
+  addSessions(sessions: readonly SessionData[], kind: SessionKind): Promise<void>;
   /** The number of rows that a query returns. */
   count(sql: string): Promise<number>;
 };

@@ -53,9 +53,12 @@ async function workOf(caseName: CaseName): Promise<Work> {
         const { id } = next();
         return journal(pool, id, { ...fields(id), status: 'UNATTEMPTED' });
       };
-    case 'settle': {
+    case 'settle':
+    case 'settle_order': {
       const { rows: pending } = await pool.query<Session>(
-        `select id, transaction_id from charge_session where status = 'pending'`,
+        `select id, transaction_id from charge_session
+         where status = 'pending' and (offer is not null) = $1`,
+        [caseName === 'settle_order'],
       );
       return () => {
         const session = pending.pop();

@@ -17,7 +17,7 @@ const schema = {
 const INSERT_CALLBACK = `
   insert into callback (session_id, fields, received_at, state) values ($1, $2, now(), 'received') returning id`;
 const FIND_SESSION = `
-  select id, transaction_id, status, amount_minor, currency from charge_session
+  select id, transaction_id, status, amount_minor, currency, offer, customer from charge_session
   where case when $1::text is null then transaction_id = $2 else id = $1 end`;
 
 /** Inserts and commits one row, and resolves with its id. */

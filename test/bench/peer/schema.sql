@@ -10,6 +10,8 @@ create table license (
   terms_version int not null default 1,
   limits jsonb,
   expires_at timestamptz,
+  valid_for interval,
+  features text[],
   revoked_at timestamptz
 );
 create table seat (
@@ -23,13 +25,34 @@ create table seat (
 );
 create unique index seat_active on seat (license_id, machine_fingerprint) where released_at is null;
 
+create table offer (
+  slug text primary key,
+  app text not null references app,
+  name text not null,
+  seat_limit int not null,
+  features text[] not null,
+  valid_for interval
+);
 create table charge_session (
   id text primary key,
   transaction_id text not null unique,
   status text not null,
   amount_minor bigint not null,
   currency text not null,
-  settled_by text
+  settled_by text,
+  offer text references offer,
+  customer text
+);
+create table sales_order (
+  id uuid primary key default uuidv7(),
+  session_id text not null unique references charge_session,
+  state text not null,
+  created_at timestamptz not null
+);
+create table order_license (
+  order_id uuid not null references sales_order,
+  license_id text not null references license,
+  primary key (order_id, license_id)
 );
 create table callback (
   id uuid primary key default uuidv7(),

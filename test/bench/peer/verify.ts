@@ -8,6 +8,9 @@ export type Session = {
   /** The driver returns a bigint as digits. */
   readonly amount_minor: string;
   readonly currency: string;
+  /** Slug of the offer that it sells, and the name of the buyer; null if it sells none. */
+  readonly offer: string | null;
+  readonly customer: string | null;
 };
 
 export type Proof = { readonly gatewayTransactionId: string; readonly bankTransactionId: string };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { newUuid } from '../../../core/ids.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { transportTo } from '../../support/hub/hub.ts';
@@ -16,7 +17,9 @@ import {
   LIMITS,
   MACHINE,
   machineOf,
+  OFFER,
   SEATS,
+  type SessionData,
   type TestDatabase,
 } from '../test-data.ts';
 import { startChild } from './child.ts';
@@ -92,11 +95,23 @@ export async function startHub({
     databaseUrl,
     transport,
     publicKeyPem: app?.signingKeys[0]?.publicKeyPem ?? '',
-    database: testDatabaseOf(databaseUrl, slot?.name ?? ''),
+    database: testDatabaseOf(databaseUrl, slot?.name ?? '', transport),
   };
 }
 
-function testDatabaseOf(databaseUrl: string, slot: string): TestDatabase {
+function testDatabaseOf(databaseUrl: string, slot: string, transport: Transport): TestDatabase {
+  let offer: Promise<unknown> | undefined;
+  const sellIn = async (sessions: readonly SessionData[]): Promise<void> => {
+    offer ??= createOffer(transport); // not earlier: the hub of another checkout may have no offers
+    await offer;
+    await query(
+      databaseUrl,
+      `with sold as (update charge_session set has_purchase = true where id = any($1) returning id)
+       insert into purchase (session_id, offer_version_id, quantity, customer_id)
+       select sold.id, v.id, 1, customer.id from sold, offer_version v, customer where customer.name = $2`,
+      [sessions.map(({ uuid }) => uuid), CUSTOMER],
+    );
+  };
   return {
     async addLicenses(licenses) {
       await query(
@@ -134,7 +149,7 @@ function testDatabaseOf(databaseUrl: string, slot: string): TestDatabase {
       );
       await query(databaseUrl, 'analyze');
     },
-    async addSessions(sessions) {
+    async addSessions(sessions, kind) {
       await query(
         databaseUrl,
         `insert into charge_session (id, slot_id, status, status_reason, status_changed_at, amount_minor, currency,
@@ -145,8 +160,22 @@ function testDatabaseOf(databaseUrl: string, slot: string): TestDatabase {
          from unnest($1::uuid[], $2::text[]) as t (id, transaction_id), slot where slot.name = $3`,
         [sessions.map(({ uuid }) => uuid), sessions.map(({ transactionId }) => transactionId), slot],
       );
+      if (kind === 'order') await sellIn(sessions);
       await query(databaseUrl, 'analyze');
     },
     count: (sql) => countOf(databaseUrl, sql),
   };
+}
+
+function createOffer(transport: Transport): Promise<unknown> {
+  const { slug, name, features, validDays } = OFFER;
+  return createClient(OfferService, transport).createOffer({
+    app: APP,
+    slug,
+    terms: {
+      name,
+      prices: [{ minorUnits: 10_000n, currency: 'BDT' }],
+      grant: { case: 'license', value: { seatLimit: SEATS, features, validFor: { days: validDays } } },
+    },
+  });
 }

@@ -12,6 +12,7 @@ import {
   LIMITS,
   MACHINE,
   machineOf,
+  OFFER,
   SEATS,
   type TestDatabase,
 } from '../test-data.ts';
@@ -73,6 +74,13 @@ export async function createPeerDatabase(): Promise<Pick<PeerSide, 'databaseUrl'
     `insert into fee_rule (id, name, basis_points, fixed_minor) values ($1, 'gateway', 250, 0), ($2, 'platform', 100, 5)`,
     [newUuid(), newUuid()],
   );
+  const { slug, name, features, validDays } = OFFER;
+  await query(
+    databaseUrl,
+    `insert into offer (slug, app, name, seat_limit, features, valid_for)
+     values ($1, $2, $3, $4, $5, make_interval(days => $6))`,
+    [slug, APP, name, SEATS, features, validDays],
+  );
   return { databaseUrl, database: testDatabaseOf(databaseUrl) };
 }
 
@@ -110,12 +118,17 @@ function testDatabaseOf(databaseUrl: string): TestDatabase {
       );
       await query(databaseUrl, 'analyze');
     },
-    async addSessions(sessions) {
+    async addSessions(sessions, kind) {
       await query(
         databaseUrl,
-        `insert into charge_session (id, transaction_id, status, amount_minor, currency)
-         select id, transaction_id, 'pending', 10000, 'BDT' from unnest($1::text[], $2::text[]) as t (id, transaction_id)`,
-        [sessions.map(({ sessionId }) => sessionId), sessions.map(({ transactionId }) => transactionId)],
+        `insert into charge_session (id, transaction_id, status, amount_minor, currency, offer, customer)
+         select id, transaction_id, 'pending', 10000, 'BDT', $3, $4
+         from unnest($1::text[], $2::text[]) as t (id, transaction_id)`,
+        [
+          sessions.map(({ sessionId }) => sessionId),
+          sessions.map(({ transactionId }) => transactionId),
+          ...(kind === 'order' ? [OFFER.slug, CUSTOMER] : [null, null]),
+        ],
       );
       await query(databaseUrl, 'analyze');
     },

@@ -20,10 +20,10 @@ import {
   runOrderSteps,
 } from './order-steps.ts';
 
-const STEPS = Number(process.env['HUB_TEST_STEPS'] ?? 150);
+const STEPS = Number(process.env['HUB_TEST_STEPS'] ?? 160);
 const SEED = Number(process.env['HUB_TEST_SEED'] ?? Date.now() % 2 ** 31);
 /** Few, so that concurrent settlements change the same one. */
-const LICENSES = 4;
+const LICENSES = 3;
 const CUSTOMERS = 4;
 const REST_MS = 90_000;
 

@@ -1,5 +1,4 @@
 // The address of a database, and the schema of the hub's tables.
-import pg from 'pg';
 
 export type DatabaseAddress = {
   /** As in libpq: `postgresql://`, with hosts and parameters. */
@@ -37,7 +36,8 @@ export function schemaName(value: string): string {
  * of the role's search path may have tables of another hub, and the temporary schema any table.
  */
 export function searchPath(schema: string): string {
-  return `search_path to ${pg.escapeIdentifier(schema)}, pg_temp`;
+  // Not by pg's function: hubctl checks names before every command, and loading pg takes a tenth of its start.
+  return `search_path to "${schema.replaceAll('"', '""')}", pg_temp`;
 }
 
 /** The same as a statement for a new connection. */

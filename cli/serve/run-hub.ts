@@ -231,6 +231,7 @@ async function startGateway(
     trustedProxies: settings.trustedProxies,
     proxyHeader: settings.proxyHeader,
     corsOrigins: settings.corsOrigins,
+    publicUrl: settings.publicUrl,
     docs: settings.docs,
   });
   await listen(server, settings.port, settings.host, '--port or HUB_PORT');

@@ -10,14 +10,16 @@ import type { Availability } from '../../lib/net/availability.ts';
 import { createConnectionCap, createRequestCap, MAX_CONNECTIONS } from '../../lib/net/client-limits.ts';
 import { createFallbackCount, createLimitRefusals } from '../../lib/net/limit-metrics.ts';
 import { createSlowClientWatchdog } from '../../lib/net/slow-client-watchdog.ts';
-import { createGuessLimit, type GuessLimit } from '../limits/guess-limit.ts';
+import { createGuessLimit } from '../limits/guess-limit.ts';
 import { createLimitStore } from '../limits/limit-store.ts';
+import { createPurchaseLimit } from '../limits/purchase-limit.ts';
 import { createLoad, createRateLimit, type RateLimit, WINDOW_SECONDS } from '../limits/request-limits.ts';
 import { createHttpMetrics } from '../metrics.ts';
 import { Problem } from '../problem.ts';
 import { healthRoutes } from '../routes/health-routes.ts';
 import { licenseRoutes } from '../routes/license-routes.ts';
 import { orderRoutes } from '../routes/order-routes.ts';
+import { type PageOptions, pageRoutes } from '../routes/page-routes.ts';
 import { referenceRoutes } from '../routes/reference-routes.ts';
 import { returnRoutes } from '../routes/return-routes.ts';
 import type { Route } from '../routes/routes.ts';
@@ -51,6 +53,8 @@ export type GatewayOptions = {
   proxyHeader: ProxyHeader;
   /** Origins whose pages may call the license endpoints, from `parseOrigins`. Default: none. */
   corsOrigins?: readonly string[];
+  /** HUB_PUBLIC_URL, for the cookies and forms of the pages for customers. Default: unknown. */
+  publicUrl?: string | undefined;
   /** Whether to serve /docs and /openapi.json. Default: true. */
   docs?: boolean;
   /** Readiness. Default: always ready. */
@@ -73,20 +77,19 @@ export type Gateway = {
   close(graceMs: number): Promise<void>;
 };
 
+type RouteOptions = Partial<PageOptions> & { isUnavailable?: () => boolean; docs?: boolean };
+
 /** All routes of the gateway. */
 export function gatewayRoutes(
   transport: Transport,
-  {
-    guesses,
-    isUnavailable = () => false,
-    docs = true,
-  }: { guesses?: GuessLimit | undefined; isUnavailable?: () => boolean; docs?: boolean } = {},
+  { guesses, purchases, publicUrl, isUnavailable = () => false, docs = true }: RouteOptions = {},
 ): Route[] {
   return [
     ...licenseRoutes(transport, guesses),
     ...webhookRoutes(transport),
     ...returnRoutes(transport),
     ...orderRoutes(transport, guesses),
+    ...pageRoutes(transport, { guesses, purchases, publicUrl }),
     ...healthRoutes(transport, isUnavailable),
     ...(docs ? referenceRoutes() : []),
   ];
@@ -110,7 +113,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
 
   const refusals = createLimitRefusals(metrics);
-  const { guesses, rateLimit } = createLimits(options, metrics, refusals);
+  const { guesses, purchases, rateLimit } = createLimits(options, metrics, refusals);
   const load = createLoad(options.maxInFlight);
   metrics.gauge(
     { name: 'hub_http_in_flight', help: 'License requests in progress at the public gateway.' },
@@ -137,6 +140,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const listener = createRequestListener({
     routes: gatewayRoutes(transport, {
       guesses,
+      purchases,
+      publicUrl: options.publicUrl,
       isUnavailable: () => load.isShedding() || availability.state !== 'serving',
       docs,
     }),
@@ -192,14 +197,15 @@ function createLimits(
   { ratePerMinute, wrongGuesses, redis, logger }: GatewayOptions,
   metrics: Metrics,
   refusals: ReturnType<typeof createLimitRefusals>,
-): { guesses: GuessLimit | undefined; rateLimit: RateLimit | undefined } {
+): Pick<PageOptions, 'guesses' | 'purchases'> & { rateLimit: RateLimit | undefined } {
   const store = createLimitStore(redis, createFallbackCount(metrics));
   const guesses =
     wrongGuesses > 0 ? createGuessLimit({ wrongGuesses, store, refusals: refusals('guesses') }) : undefined;
-  if (ratePerMinute <= 0) return { guesses, rateLimit: undefined };
+  if (ratePerMinute <= 0) return { guesses, purchases: undefined, rateLimit: undefined };
+  const purchases = createPurchaseLimit(store, refusals('purchases'));
   const limiter = store.limiter({ name: 'license', points: ratePerMinute, seconds: WINDOW_SECONDS });
   const rateLimit = createRateLimit({ ratePerMinute, limiter, logger, refusals: refusals('requests') });
-  return { guesses, rateLimit };
+  return { guesses, purchases, rateLimit };
 }
 
 function createHttpServer(bodyTimeoutMs: number): Server {

@@ -3,7 +3,7 @@ import type { Counter } from 'prom-client';
 import type { Metrics } from '../metrics/metrics.ts';
 
 /** `calls` are the open calls and streams of the RPC port. */
-const LIMITS = ['requests', 'guesses', 'tokens', 'connections', 'calls'] as const;
+const LIMITS = ['requests', 'guesses', 'purchases', 'tokens', 'connections', 'calls'] as const;
 export type Limit = (typeof LIMITS)[number];
 
 export function createLimitRefusals(metrics: Metrics): (limit: Limit) => Counter.Internal {

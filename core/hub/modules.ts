@@ -25,7 +25,7 @@ import { createPrune } from '../retention/prune.ts';
 import { createRetentionService } from '../retention/retention-service.ts';
 import { createMetricsService } from '../rpc/endpoints/metrics-service.ts';
 import { type ServiceEntry, serve } from '../service-entry.ts';
-import { measureDatabase } from '../storage/database-metrics.ts';
+import { type Figures, measureDatabase } from '../storage/database-metrics.ts';
 import { partitionMetrics } from '../storage/schema/partition-metrics.ts';
 import { createSealer, type Sealer } from '../storage/secrets/sealing.ts';
 import type { OpenedDatabase, WireDatabaseOptions } from './database.ts';
@@ -87,19 +87,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
     erasers: [events.erasePersonalData, payments.erasePersonalData],
     inTurn: events.inTurn,
   });
-  measureDatabase({
-    pool: db.pool,
-    poolSize: config.poolSize,
-    metrics,
-    figures: [
-      licenses.figures,
-      payments.figures,
-      mails.figures,
-      events.figures,
-      audit.figures,
-      partitionMetrics(clock),
-    ],
-  });
+  measure(options, [licenses, payments, orders, mails, events, audit]);
 
   const findOwner = {
     ...licenses.findApp,
@@ -141,4 +129,17 @@ async function wireAudit(options: WireModulesOptions, sealer: Sealer): Promise<A
   });
   undo.defer(() => audit.close());
   return audit;
+}
+
+/** Measures the database, and the tables of the modules. */
+function measure(
+  { db, config, metrics, clock }: WireModulesOptions,
+  modules: readonly { readonly figures: Figures }[],
+): void {
+  measureDatabase({
+    pool: db.pool,
+    poolSize: config.poolSize,
+    metrics,
+    figures: [...modules.map(({ figures }) => figures), partitionMetrics(clock)],
+  });
 }

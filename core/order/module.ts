@@ -9,6 +9,7 @@ import type { PaymentModule } from '../payment/module.ts';
 import type { Sales } from '../payment/sales.ts';
 import { type ServiceEntry, serve } from '../service-entry.ts';
 import type { Database } from '../storage/database.ts';
+import type { Figures } from '../storage/database-metrics.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
 import { createClaimTokens } from './claims/claim-tokens.ts';
 import { createOrderReader } from './event-objects.ts';
@@ -25,6 +26,7 @@ import { createOfferPage } from './purchases/offer-page.ts';
 import { createQuote } from './purchases/quote.ts';
 import { createReadPurchases } from './purchases/read-purchases.ts';
 import { createFindOrderOwner } from './scope-lookup.ts';
+import { orderTableMetrics } from './table-metrics.ts';
 
 export type OrderModuleOptions = {
   readonly db: Database;
@@ -40,6 +42,7 @@ export type OrderModule = {
   readonly sales: Sales;
   readonly findOwner: Pick<FindOwner, 'offer' | 'orderApp' | 'orderSlot'>;
   readonly eventReaders: Pick<ObjectReaders, 'order'>;
+  readonly figures: Figures;
   /** The services, which create sessions through the payment module. */
   services(payments: Pick<PaymentModule, 'createSession' | 'sessions'>): readonly ServiceEntry[];
 };
@@ -63,6 +66,7 @@ export function createOrderModule(options: OrderModuleOptions): OrderModule {
     },
     findOwner: createFindOrderOwner(pool),
     eventReaders: createOrderReader(pool),
+    figures: orderTableMetrics,
     services: ({ createSession, sessions }) => [
       serve(OfferService, createOfferService(offers)),
       serve(

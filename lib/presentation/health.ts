@@ -139,6 +139,18 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
+    check: 'orders',
+    well: 'each paid order is fulfilled',
+    trouble: ({ extreme }) => {
+      const blocked = extreme('max', 'hub_orders_blocked') ?? 0;
+      if (blocked === 0) return undefined;
+      return warning(
+        `${blocked} paid ${blocked === 1 ? 'order is' : 'orders are'} blocked`,
+        'see hubctl order list --state blocked for the reasons, then hubctl order retry each',
+      );
+    },
+  },
+  {
     check: 'strays',
     well: 'no stray callbacks are waiting',
     trouble: ({ extreme }) => {

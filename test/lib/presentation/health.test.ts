@@ -58,6 +58,7 @@ const SAYING: Readonly<Record<string, (value: number) => Sample[]>> = {
   HubEventsUnnumbered: (value) => [['hub_events_unnumbered_age_seconds', value]],
   HubDeliveriesOverdue: (value) => [['hub_event_deliveries_overdue_seconds', value]],
   HubEndpointFails: (value) => [['hub_event_endpoints', value, { state: 'failing' }]],
+  HubOrdersBlocked: (value) => [['hub_orders_blocked', value]],
   HubPaymentsHeld: (value) => [['hub_sessions_oldest_held_seconds', value]],
   HubSweepLate: (value) => [['hub_sweep_overdue_seconds', value]],
   HubTaskStuck: (value) => [['hub_task_last_success_timestamp_seconds', now - value, { task: 'sweep' }]],

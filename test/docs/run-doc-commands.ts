@@ -66,13 +66,14 @@ export async function startDemo(databaseUrl?: string): Promise<Demo> {
     },
   );
   const [line] = (await once(createInterface(demo.stdout), 'line')) as [string];
-  const { gateway, rpc, simulator } = JSON.parse(line);
+  const { gateway, rpc, simulator, shop } = JSON.parse(line);
   const portOf = (url: string): string => new URL(url).port;
 
   return {
     async follow(commands, { stand = {}, skipsNpx = false } = {}) {
       const place = await makeCheckout(dataDir);
       const ports: Record<string, string> = {
+        5097: portOf(shop),
         5098: portOf(simulator),
         5099: portOf(gateway),
         5100: portOf(rpc),
@@ -154,7 +155,7 @@ async function tidy(place: string): Promise<void> {
 export function steady(output: string): string {
   return output
     .trim()
-    .replace(/\b(app|lic|seat|chs|use|cb|slot|tok|fee|cus|ksec)_[0-9a-z]{26}/g, '$1_…')
+    .replace(/\b(app|lic|ofr|ord|mal|seat|chs|use|cb|slot|tok|fee|cus|ksec)_[0-9a-z]{26}/g, '$1_…')
     .replace(/\bhub_[0-9a-z]{26}_[\w-]+/g, 'TOKEN')
     .replace(/\b[0-9A-F]{32}\b|\b[0-9A-Z]{26}\b|\b[0-9A-F]{20}\b|\b[0-9a-f]{16}\b/g, 'REFERENCE')
     .replace(/\b([0-9A-Z]{5}-){4}[0-9A-Z]{5}\b/g, 'KEY')

@@ -22,6 +22,7 @@ import { registerServe } from './commands/operations/serve.ts';
 import { registerSimulate } from './commands/operations/simulate.ts';
 import { registerToken } from './commands/operations/token.ts';
 import { registerTop } from './commands/operations/top.ts';
+import { registerMail } from './commands/orders/mail.ts';
 import { registerOffer } from './commands/orders/offer.ts';
 import { registerOrder } from './commands/orders/order.ts';
 import { registerCallback } from './commands/payments/callback.ts';
@@ -100,6 +101,7 @@ export function createProgram(streams: Streams): Program {
   registerUsage(program, commandContext);
   registerOffer(program, commandContext);
   registerOrder(program, commandContext);
+  registerMail(program, commandContext);
   registerEndpoint(program, commandContext);
   registerEvent(program, commandContext);
   registerAudit(program, commandContext);

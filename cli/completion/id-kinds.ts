@@ -14,6 +14,7 @@ const KINDS: Readonly<Record<string, readonly [noun: string, command: string]>> 
   cus: ['a customer', 'customer show'],
   tok: ['a service token', 'token list'],
   ksec: ['a key secret', 'key list-secrets'],
+  mal: ['a mail', 'mail show'],
   whe: ['an endpoint', 'endpoint show'],
   evt: ['an event', 'event show'],
 };
@@ -27,6 +28,7 @@ const PREFIX_OF_FIELD: Readonly<Record<string, string>> = {
   feeRuleId: 'fee',
   customerId: 'cus',
   tokenId: 'tok',
+  mailId: 'mal',
   endpointId: 'whe',
   eventId: 'evt',
   offer: 'ofr',

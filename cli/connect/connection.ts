@@ -21,6 +21,7 @@ const SERVICES = {
   audit: async () => (await import('../../gen/hub/access/v1/audit_service_pb.ts')).AuditService,
   customers: async () => (await import('../../gen/hub/customer/v1/customer_service_pb.ts')).CustomerService,
   events: async () => (await import('../../gen/hub/event/v1/event_service_pb.ts')).EventService,
+  mails: async () => (await import('../../gen/hub/mail/v1/mail_service_pb.ts')).MailService,
   metrics: async () => (await import('../../gen/hub/metrics/v1/metrics_service_pb.ts')).MetricsService,
   offers: async () => (await import('../../gen/hub/order/v1/offer_service_pb.ts')).OfferService,
   orders: async () => (await import('../../gen/hub/order/v1/order_service_pb.ts')).OrderService,

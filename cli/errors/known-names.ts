@@ -13,6 +13,7 @@ import { type LicenseView, licenseView } from '../views/licensing/license.ts';
 import { profileView } from '../views/licensing/profile.ts';
 import { seatView } from '../views/licensing/seat.ts';
 import { tokenView } from '../views/operations/token.ts';
+import { mailView } from '../views/orders/mail.ts';
 import { offerView } from '../views/orders/offer.ts';
 import { orderView } from '../views/orders/order.ts';
 import { callbackView } from '../views/payments/callback.ts';
@@ -116,6 +117,14 @@ const SOURCES: Readonly<Record<string, Source>> = {
         value: `${offer.app}/${offer.slug}`,
         about: [offer.name, ...offer.prices.map(moneyText)].join(', '),
       }));
+  },
+  mailId: async (hub, { command }) => {
+    const { mails } = await hub('mails');
+    const { mails: found } = await mails.listMails(PAGE, CALL);
+    return found
+      .map(mailView)
+      .filter(({ state }) => command !== 'mail resend' || state !== 'sent')
+      .map((mail) => ({ value: mail.mailId, about: `${mail.state}, ${mail.kind} of ${mail.app}` }));
   },
   order: async (hub, { command }) => {
     const { orders } = await hub('orders');

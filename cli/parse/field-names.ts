@@ -97,4 +97,8 @@ const TYPED_AS: Readonly<Record<string, string>> = {
   types: 'type',
   prices: 'price',
   licenseId: 'license',
+  order: 'orderId',
+  subject: 'subjectLine',
+  text: 'textFile',
+  html: 'htmlFile',
 };

@@ -24,6 +24,9 @@ export type MailServiceOptions = {
   readonly mailer: Mailer | undefined;
 };
 
+/** Shorter than clients wait for an RPC. */
+const TEST_TIMEOUT_MS = 20_000;
+
 export function createMailService(options: MailServiceOptions): ServiceImpl<typeof MailService> {
   const { mails, templates, previews, mailer } = options;
   return {
@@ -63,7 +66,8 @@ export function createMailService(options: MailServiceOptions): ServiceImpl<type
       const { content } = await previews.ofSample({ app, kind: mailKindFromProto(kind), language });
       const messageId = newMessageId(mailer.domain);
       const subject = `[Test] ${content.subject}`;
-      const result = await mailer.send({ ...content, subject, to: { name: '', address: to }, messageId });
+      const mail = { ...content, subject, to: { name: '', address: to }, messageId };
+      const result = await mailer.send(mail, TEST_TIMEOUT_MS);
       const sent = result.kind === 'sent';
       return {
         sent,

@@ -19,6 +19,11 @@ export const CALLBACK_STATES = {
 
 export const DELIVERY_STATES = { pending: 1, delivered: 2, failed: 3 } as const;
 
+/** What a mail is about. */
+export const MAIL_KINDS = { license: 1, renewal: 2, seats: 3 } as const;
+
+export const MAIL_STATES = { queued: 1, sent: 2, failed: 3 } as const;
+
 export const FEE_RULE_STATES = { planned: 1, in_force: 2, overridden: 3, ended: 4 } as const;
 
 /** `grace`: past the expiry, and still valid. */

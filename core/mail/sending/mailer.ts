@@ -40,8 +40,8 @@ export type SendResult =
 export type Mailer = {
   /** The domain of the addresses of mails and of their Message-IDs. */
   readonly domain: string;
-  /** Never rejects. */
-  send(mail: OutgoingMail): Promise<SendResult>;
+  /** Never rejects. @param limitMs default: `timeoutMs` */
+  send(mail: OutgoingMail, limitMs?: number): Promise<SendResult>;
   /** Connects and logs in. @throws Error that says why it cannot, without the password */
   verify(): Promise<void>;
   /** Closes all connections. */
@@ -77,14 +77,14 @@ export function createMailer({ config, timeoutMs = SEND_TIMEOUT_MS, signal }: Ma
   return {
     domain: from.address.split('@').at(-1) ?? '',
 
-    async send({ to, subject, text, html, messageId }) {
+    async send({ to, subject, text, html, messageId }, limitMs = timeoutMs) {
       if (!isMailAddress(to.address)) {
         const problem = 'the hub cannot mail to the form of this email address: correct it';
         return { kind: 'refused', problem, response: '' };
       }
       try {
         const opened = await open();
-        const info = await withDeadline(timeoutMs, signal, (ending) =>
+        const info = await withDeadline(limitMs, signal, (ending) =>
           opened.sendMail({
             from: { ...from },
             to: { name: onOneLine(to.name), address: to.address },
@@ -104,7 +104,7 @@ export function createMailer({ config, timeoutMs = SEND_TIMEOUT_MS, signal }: Ma
         return { kind: 'sent', response: shorten(withoutAddresses(info.response, to.address)) };
       } catch (error) {
         if (signal?.aborted) return { kind: 'aborted' };
-        return failureOf(error, to.address, timeoutMs);
+        return failureOf(error, to.address, limitMs);
       }
     },
 

@@ -18,6 +18,7 @@ import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { MailService } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
 import { MetricsService } from '../../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import { OrderService } from '../../../gen/hub/order/v1/order_service_pb.ts';
@@ -70,6 +71,7 @@ function contextOver(page: Page, isTTY = false) {
     audit: createClient(AuditService, transport),
     customers: createClient(CustomerService, transport),
     events: createClient(EventService, transport),
+    mails: createClient(MailService, transport),
     metrics: createClient(MetricsService, transport),
     offers: createClient(OfferService, transport),
     orders: createClient(OrderService, transport),

@@ -20,6 +20,8 @@ const ELSEWHERE = [
   ...['add', 'list', 'use', 'show', 'check', 'remove'].map((verb) => `context ${verb}`),
   ...['create', 'list', 'show', 'update', 'archive', 'unarchive'].map((verb) => `offer ${verb}`),
   ...['list', 'show', 'retry'].map((verb) => `order ${verb}`),
+  ...['list', 'show', 'resend', 'preview', 'test'].map((verb) => `mail ${verb}`),
+  ...['list-templates', 'show-template', 'set-template', 'remove-template'].map((verb) => `mail ${verb}`),
 ];
 
 describe('the JSON of hubctl', function () {

@@ -60,7 +60,6 @@ export const PurchaseSchema = defineEntity({
   indexes: [{ name: 'purchase_customer_idx', properties: ['customer'], where: 'customer_id is not null' }],
   checks: [{ name: 'purchase_quantity_positive', expression: 'quantity > 0' }],
 });
-export type Purchase = InferEntity<typeof PurchaseSchema>;
 
 /** The tokens with which a shop or a browser reads the result of a session. */
 export const ClaimTokenSchema = defineEntity({
@@ -105,7 +104,6 @@ export const OrderSchema = defineEntity({
     { name: 'sales_order_blocked_idx', properties: ['id'], where: `state = 'blocked'` },
   ],
 });
-export type Order = InferEntity<typeof OrderSchema>;
 
 /** The licenses that an order issued or changed, with what a refund takes back. */
 export const OrderLicenseSchema = defineEntity({
@@ -122,7 +120,6 @@ export const OrderLicenseSchema = defineEntity({
   },
   indexes: [{ name: 'order_license_license_idx', properties: ['license', 'order'] }],
 });
-export type OrderLicense = InferEntity<typeof OrderLicenseSchema>;
 
 export const orderEntities = [
   OfferSchema,

@@ -109,7 +109,7 @@ const TABLE = {
   wrongGuesses: setting('HUB_WRONG_GUESSES', '<n>', integer(0, 1_000_000), {
     fallback: '20',
     description:
-      'wrong license keys or fingerprints per client in ten minutes, and five times as many for all unknown clients together; 0 is off',
+      'wrong license keys, fingerprints or claim tokens per client in ten minutes, and five times as many for all unknown clients together; 0 is off',
   }),
   failedAttemptsPerMinute: setting('HUB_FAILED_ATTEMPTS_PER_MINUTE', '<n>', integer(0, 1_000_000), {
     fallback: '30',

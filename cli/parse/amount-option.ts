@@ -1,8 +1,8 @@
 // Parses amounts from options once the currency is known.
 
 import { messageOf } from '../../lib/caught-error.ts';
+import { parseDecimal } from '../../lib/presentation/parse-decimal.ts';
 import { usageError } from '../errors/failure.ts';
-import { parseDecimal } from './parse-amount.ts';
 
 /** @throws CliError (usage) that names the option */
 export function parseAmountOption(option: string, decimal: string, currency: string): bigint {

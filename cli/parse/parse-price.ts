@@ -1,7 +1,7 @@
 // Parses the price of an offer: `BDT=100.00`.
 import { InvalidArgumentError } from 'commander';
 import { messageOf } from '../../lib/caught-error.ts';
-import { parseDecimal } from './parse-amount.ts';
+import { parseDecimal } from '../../lib/presentation/parse-decimal.ts';
 
 /**
  * Adds a price to those given so far, by currency in minor units.

@@ -8,6 +8,8 @@ import { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.t
 import { EventService } from '../../gen/hub/event/v1/event_service_pb.ts';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
+import { OfferService } from '../../gen/hub/order/v1/offer_service_pb.ts';
+import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 
@@ -19,6 +21,8 @@ export type Hub = {
   readonly events: Client<typeof EventService>;
   readonly licenses: Client<typeof LicenseAdminService>;
   readonly metrics: Client<typeof MetricsService>;
+  readonly offers: Client<typeof OfferService>;
+  readonly orders: Client<typeof OrderService>;
   readonly payments: Client<typeof PaymentService>;
   readonly paymentAdmin: Client<typeof PaymentAdminService>;
 };
@@ -55,6 +59,8 @@ export function connect(token: string | undefined, onRefused: () => void = () =>
     events: createClient(EventService, transport),
     licenses: createClient(LicenseAdminService, transport),
     metrics: createClient(MetricsService, transport),
+    offers: createClient(OfferService, transport),
+    orders: createClient(OrderService, transport),
     payments: createClient(PaymentService, transport),
     paymentAdmin: createClient(PaymentAdminService, transport),
   };

@@ -5,9 +5,11 @@ import { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.t
 import { EventService } from '../../gen/hub/event/v1/event_service_pb.ts';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
+import { OfferService } from '../../gen/hub/order/v1/offer_service_pb.ts';
+import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
-import { canCall, isLimited } from './permissions.ts';
+import { canCall, canSeeOrders, isLimited } from './permissions.ts';
 import type { SignedIn } from './signed-in.ts';
 
 export type NavEntry = {
@@ -20,9 +22,11 @@ export type NavEntry = {
 export const NAV_ENTRIES = [
   { path: '', title: 'Overview', needs: undefined },
   { path: 'sessions', title: 'Sessions', needs: PaymentService.method.listChargeSessions },
+  { path: 'orders', title: 'Orders', needs: OrderService.method.listOrders },
   { path: 'callbacks', title: 'Callbacks', needs: PaymentAdminService.method.listCallbacks },
   { path: 'usage', title: 'Usage and fees', needs: PaymentAdminService.method.summarizeUsage },
   { path: 'slots', title: 'Slots', needs: PaymentAdminService.method.listSlots },
+  { path: 'offers', title: 'Offers', needs: OfferService.method.listOffers },
   { path: 'licenses', title: 'Licenses', needs: LicenseAdminService.method.listLicenses },
   { path: 'customers', title: 'Customers', needs: CustomerService.method.listCustomers },
   { path: 'apps', title: 'Apps and keys', needs: LicenseAdminService.method.listApps },
@@ -37,6 +41,7 @@ export function navEntriesFor({ caller }: SignedIn): readonly NavEntry[] {
   return NAV_ENTRIES.filter(({ path, needs }) => {
     // A limited token may list only the callbacks of one session, which that session's page shows.
     if (path === 'callbacks' && isLimited(caller)) return false;
+    if (path === 'orders') return canSeeOrders(caller);
     return needs === undefined || canCall(caller, needs);
   });
 }

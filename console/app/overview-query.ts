@@ -2,6 +2,8 @@
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/grpc/health/v1/health_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
+import { OrderState } from '../../gen/hub/order/v1/order_pb.ts';
+import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type Callback, CallbackState, ChargeStatus } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
@@ -20,6 +22,8 @@ export type Overview = {
   readonly skewMs: number;
   /** Undefined without permission. */
   readonly backlog: Backlog | undefined;
+  /** Orders that are paid and not fulfilled, at most MAX_COUNT; undefined without permission. */
+  readonly blocked: number | undefined;
   /** Failing health checks; empty without permission. */
   readonly failedChecks: readonly HealthProblem[];
   /** Pending sessions of the last day; undefined without permission. */
@@ -57,12 +61,14 @@ export async function loadOverview({ hub, caller }: SignedIn, signal: AbortSigna
   const aDayAgo = timestampFromDate(new Date(now - DAY_MS));
   const pending = { status: ChargeStatus.PENDING, createdFrom: aDayAgo, pageSize: MAX_COUNT };
   const period = { settledFrom: aDayAgo, settledTo: timestampFromDate(new Date(now + DAY_MS)) };
-  const [health, told, waiting, dead, mismatch, sessions, usage, metrics] = await Promise.all([
+  const blocked = { state: OrderState.BLOCKED, pageSize: MAX_COUNT };
+  const [health, told, waiting, dead, mismatch, orders, sessions, usage, metrics] = await Promise.all([
     hub.health.check({}, { signal }),
     hub.access.getCaller({}, { signal }),
     list(CallbackState.RECEIVED),
     list(CallbackState.DEAD),
     list(CallbackState.MISMATCH),
+    sees(OrderService.method.listOrders) ? hub.orders.listOrders(blocked, { signal }) : undefined,
     sees(PaymentService.method.listChargeSessions)
       ? hub.payments.listChargeSessions(pending, { signal })
       : undefined,
@@ -81,6 +87,7 @@ export async function loadOverview({ hub, caller }: SignedIn, signal: AbortSigna
       (finding) => finding.state !== 'ok',
     ),
     backlog: seesCallbacks ? { waiting, dead, mismatch } : undefined,
+    blocked: orders?.orders.length,
     pending: sessions?.sessions.length,
     paid: [...Map.groupBy(usage?.days ?? [], ({ currency }) => currency)].map(([currency, days]) => ({
       currency,
@@ -93,12 +100,18 @@ export async function loadOverview({ hub, caller }: SignedIn, signal: AbortSigna
 export type OverviewProblem = { readonly text: string; readonly advice: string; readonly link?: string };
 
 /** Problems with advice, the worst first. */
-export function problemsOf({ serving, backlog, failedChecks, skewMs, hubTime }: Overview): OverviewProblem[] {
+export function problemsOf(overview: Overview): OverviewProblem[] {
+  const { serving, backlog, blocked = 0, failedChecks, skewMs, hubTime } = overview;
   const wait = backlog ? longestWait(backlog, hubTime) : 0;
   const problems: (OverviewProblem | false | undefined)[] = [
     !serving && {
       text: 'The hub does not serve: its database accepts no writes.',
       advice: 'Check that PostgreSQL runs and is the primary: hubctl doctor checks both.',
+    },
+    blocked > 0 && {
+      text: `Paid orders that the hub could not fulfill: ${counted(blocked)}.`,
+      advice: 'See the reasons, and retry them',
+      link: linkTo(['orders'], { state: 'blocked', span: 'all' }),
     },
     backlog !== undefined &&
       backlog.dead.length > 0 && {

@@ -2,6 +2,7 @@
 import { type DescField, type DescMethod, getOption, hasOption } from '@bufbuild/protobuf';
 import { access, Role, Subject, subject } from '../../gen/hub/access/v1/access_pb.ts';
 import type { GetCallerResponse } from '../../gen/hub/access/v1/access_service_pb.ts';
+import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
 import { ROLES, wordFor } from '../../lib/presentation/words.ts';
 
 type Caller = Pick<GetCallerResponse, 'role' | 'apps' | 'slots'>;
@@ -23,10 +24,18 @@ export function isLimited({ apps, slots }: Caller): boolean {
   return apps.length + slots.length > 0;
 }
 
+/** Whether the token may see orders: those of its apps that were paid through its slots. */
+export function canSeeOrders(caller: Caller): boolean {
+  const isWithinNeither = isLimited(caller) && (caller.apps.length === 0 || caller.slots.length === 0);
+  return !isWithinNeither && canCall(caller, OrderService.method.listOrders);
+}
+
 /** Whether the field can name a resource within the token's apps or slots. */
 function isWithin({ apps, slots }: Caller, field: DescField): boolean {
   if (!hasOption(field, subject)) return false;
-  return OF_APPS.has(getOption(field, subject)) ? apps.length > 0 : slots.length > 0;
+  const named = getOption(field, subject);
+  if (named === Subject.ORDER) return apps.length > 0 && slots.length > 0;
+  return OF_APPS.has(named) ? apps.length > 0 : slots.length > 0;
 }
 
 const OF_APPS: ReadonlySet<number> = new Set([
@@ -35,6 +44,7 @@ const OF_APPS: ReadonlySet<number> = new Set([
   Subject.LICENSE_KEY,
   Subject.SEAT,
   Subject.CUSTOMER,
+  Subject.OFFER,
 ]);
 
 export function roleName(role: number): string {

@@ -46,6 +46,8 @@ export function replaceRoute(link: string): void {
 /** The view of the objects whose ids begin with this. */
 const VIEWS: Readonly<Record<string, string>> = {
   chs: 'sessions',
+  ord: 'orders',
+  ofr: 'offers',
   cb: 'callbacks',
   lic: 'licenses',
   cus: 'customers',
@@ -55,7 +57,7 @@ const VIEWS: Readonly<Record<string, string>> = {
 
 /** The link to the page of this id; undefined if there is none. */
 export function linkToId(id: string): string | undefined {
-  const [, prefix = '', rest = ''] = /^(chs|use|cb|lic|cus|evt|whe)_([0-9a-z]{26})$/.exec(id) ?? [];
+  const [, prefix = '', rest = ''] = /^(chs|use|ord|ofr|cb|lic|cus|evt|whe)_([0-9a-z]{26})$/.exec(id) ?? [];
   if (prefix === 'use') return linkTo(['sessions', `chs_${rest}`]); // a usage log has the id of its session
   const view = VIEWS[prefix];
   return view && linkTo([view, id]);

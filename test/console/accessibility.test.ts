@@ -3,8 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import { expect } from 'chai';
+import type { Order } from '../../gen/hub/order/v1/order_pb.ts';
 import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from '../support/chromium.ts';
 import { journal } from '../support/hub/payment.ts';
+import { blockOrder, buyAndPay, createOffer, salesOf } from '../support/hub/sales.ts';
 import { type Fixture, startFixture } from './fixture.ts';
 import { type Complaints, visit } from './visit.ts';
 
@@ -13,6 +15,8 @@ describe('the accessibility of the console', function () {
   let fixture: Fixture;
   let browser: Browser;
   let axe: string;
+  let sold: Order;
+  let blocked: string;
   const complaints: Complaints = [];
   before(async function () {
     this.timeout(INSTALLATION_MS);
@@ -23,6 +27,9 @@ describe('the accessibility of the console', function () {
     }
     axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     [fixture, browser] = await Promise.all([startFixture(), openBrowser()]);
+    const sales = await salesOf(fixture.payments);
+    ({ order: sold } = await buyAndPay(sales, await createOffer(sales, 'pro'), { quantity: 2 }));
+    blocked = (await blockOrder(sales)).orderId;
   });
   after(async () => {
     await browser?.close();
@@ -39,6 +46,13 @@ describe('the accessibility of the console', function () {
       '#/sessions',
       `#/sessions/${sessions.reversed.sessionId}`,
       `#/sessions/${sessions.waiting.sessionId}`,
+      `#/sessions/${sold.sessionId}`,
+      '#/orders',
+      `#/orders/${sold.orderId}`,
+      `#/orders/${blocked}`,
+      '#/offers?shown=all',
+      `#/offers/${sold.offerId}`,
+      `#/licenses/${sold.licenses[0]?.licenseId}`,
       '#/callbacks?state=all',
       '#/callbacks?state=unresolved',
       `#/callbacks/${callback?.callbackId}`,
@@ -99,6 +113,16 @@ describe('the accessibility of the console', function () {
         await judge(`${action} of an endpoint`);
         await page.keyboard.press('Escape');
       }
+      await goTo(`#/orders/${blocked}`);
+      await page.getByRole('button', { name: 'Retry' }).click();
+      await judge('Retry of an order');
+      await page.keyboard.press('Escape');
+      await goTo(`#/offers/${sold.offerId}`);
+      for (const action of ['New version', 'Archive']) {
+        await page.getByRole('button', { name: action, exact: true }).click();
+        await judge(`${action} of an offer`);
+        await page.keyboard.press('Escape');
+      }
       await goTo('#/licenses');
       await page.getByRole('button', { name: 'Issue license' }).click();
       const dialog = page.getByRole('dialog');
@@ -139,6 +163,11 @@ describe('the accessibility of the console', function () {
     await page.getByRole('button', { name: 'Add endpoint' }).click();
     await page.getByRole('dialog').waitFor();
     await measure('the form of an endpoint');
+    await page.keyboard.press('Escape');
+    await goTo('#/offers');
+    await page.getByRole('button', { name: 'New offer' }).click();
+    await page.getByRole('dialog').waitFor();
+    await measure('the form of an offer');
     await page.keyboard.press('Escape');
     const menu = page.getByRole('button', { name: 'Menu' });
     const licenses = page.getByRole('link', { name: 'Licenses', exact: true });

@@ -1,6 +1,6 @@
 // JSON schema and columns of offers.
 import type { Offer, OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
-import { periodText } from '../../../lib/presentation/calendar.ts';
+import { type GrantSummary, grantText, summarizeGrant } from '../../../lib/presentation/order-text.ts';
 import { requireField } from '../../connect/require-field.ts';
 import {
   id,
@@ -15,7 +15,7 @@ import {
   type ValueOf,
 } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
-import { limitNumbers, limitsText, pairsText, rfc3339, seatsText, shortTime } from '../cells.ts';
+import { limitNumbers, limitsText, pairsText, rfc3339, shortTime } from '../cells.ts';
 import { PERIOD } from '../licensing/license.ts';
 import { MONEY, moneyText, moneyView } from '../payments/money.ts';
 
@@ -85,40 +85,26 @@ export function offerView(offer: Offer): OfferView {
 }
 
 function grantView(grant: OfferTerms['grant']) {
-  switch (grant.case) {
-    case 'license': {
-      const { seatLimit, limits, limitProfile, features, validFor, graceDays, leaseDays } = grant.value;
-      return {
-        grants: 'license' as const,
-        ...(seatLimit !== 0 && { seats: seatLimit }),
-        limits: limitNumbers(limits),
-        ...(limitProfile !== '' && { limitProfile }),
-        features,
-        ...(validFor && { validFor: periodView(validFor) }),
-        ...(graceDays !== undefined && { graceDays }),
-        ...(leaseDays !== undefined && { leaseDays }),
-        metadata: grant.value.metadata,
-        signedMetadata: grant.value.signedMetadata,
-      };
-    }
-    case 'renewal':
-      return { grants: 'renewal' as const, by: periodView(requireField(grant.value.by, 'period')) };
-    case 'seats':
-      return { grants: 'seats' as const, seats: grant.value.seats };
-    case undefined: // a kind of newer hubs
-      return { grants: 'unknown' as const };
-  }
-}
-
-function periodView({ years, months, days }: ValueOf<typeof PERIOD>): ValueOf<typeof PERIOD> {
-  return { years, months, days };
+  const summary = summarizeGrant(grant);
+  if (grant.case !== 'license') return summary;
+  const { limits, limitProfile, features, graceDays, leaseDays, metadata, signedMetadata } = grant.value;
+  return {
+    ...summary,
+    limits: limitNumbers(limits),
+    ...(limitProfile !== '' && { limitProfile }),
+    features,
+    ...(graceDays !== undefined && { graceDays }),
+    ...(leaseDays !== undefined && { leaseDays }),
+    metadata,
+    signedMetadata,
+  };
 }
 
 export const OFFER_COLUMNS: readonly Column<OfferView>[] = [
   { title: 'OFFER', cell: offerText },
   { title: 'NAME', cell: (item) => item.name },
   { title: 'PRICE', cell: pricesText },
-  { title: 'GRANTS', cell: grantText },
+  { title: 'GRANTS', cell: grantOf },
   { title: 'VERSION', cell: (item) => item.version, right: true },
   { title: 'PAGE', cell: (item) => item.pageSlot },
   { title: 'STATE', cell: stateText },
@@ -130,7 +116,7 @@ export const OFFER_FIELDS: readonly Column<OfferView>[] = [
   { title: 'Name', cell: (item) => item.name },
   { title: 'State', cell: stateText },
   { title: 'Price', cell: pricesText },
-  { title: 'Grants', cell: grantText },
+  { title: 'Grants', cell: grantOf },
   { title: 'Profile', cell: (item) => item.limitProfile },
   { title: 'Limits', cell: (item) => item.limits && limitsText(item.limits) },
   { title: 'Features', cell: (item) => item.features?.join(' ') },
@@ -155,22 +141,8 @@ function pricesText({ prices }: OfferView): string {
   return prices.map(moneyText).join(', ');
 }
 
-/** `a license with 2 seats for 1 year` */
-function grantText({ grants, seats, validFor, by }: OfferView): string {
-  switch (grants) {
-    case 'license':
-      return `a license${seats === undefined ? '' : ` with ${seatsCount(seats)}`}${validFor ? ` for ${periodText(validFor)}` : ''}`;
-    case 'renewal':
-      return by ? `a renewal by ${periodText(by)}` : 'a renewal';
-    case 'seats':
-      return seats === 1 ? '1 more seat' : `${seats} more seats`;
-    case 'unknown':
-      return 'unknown';
-  }
-}
-
-function seatsCount(seats: number): string {
-  return `${seatsText(seats)} ${seats === 1 ? 'seat' : 'seats'}`;
+function grantOf({ grants, seats, validFor, by }: OfferView): string {
+  return grantText({ grants, seats, validFor, by } as GrantSummary); // a view has the members of its kind
 }
 
 function stateText({ archivedAt }: OfferView): string {

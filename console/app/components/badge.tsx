@@ -5,6 +5,7 @@ import {
   DELIVERY_STATES,
   FEE_RULE_STATES,
   LICENSE_STATES,
+  ORDER_STATES,
   wordFor,
 } from '../../../lib/presentation/words.ts';
 
@@ -60,6 +61,13 @@ const LICENSE_TONES: Readonly<Record<string, Tone>> = {
 export function LicenseBadge({ state }: { readonly state: number }) {
   const word = wordFor(LICENSE_STATES, state);
   return <Badge tone={LICENSE_TONES[word] ?? 'calm'}>{word}</Badge>;
+}
+
+const ORDER_TONES: Readonly<Record<string, Tone>> = { fulfilled: 'good', blocked: 'bad' };
+
+export function OrderBadge({ state }: { readonly state: number }) {
+  const word = wordFor(ORDER_STATES, state);
+  return <Badge tone={ORDER_TONES[word] ?? 'calm'}>{word}</Badge>;
 }
 
 const DELIVERY_TONES: Readonly<Record<string, Tone>> = { pending: 'wait', delivered: 'good', failed: 'bad' };

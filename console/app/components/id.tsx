@@ -36,6 +36,6 @@ export function WholeId({ id }: { readonly id: string }) {
 
 /** Text whose identifiers are links. */
 export function WithLinks({ text }: { readonly text: string }) {
-  const parts = text.split(/(\b(?:chs|use|cb|lic|cus|evt|whe)_[0-9a-z]{26}\b)/);
+  const parts = text.split(/(\b(?:chs|use|ord|ofr|cb|lic|cus|evt|whe)_[0-9a-z]{26}\b)/);
   return <>{parts.map((part, index) => (index % 2 === 1 ? <ShortId key={part} id={part} /> : part))}</>;
 }

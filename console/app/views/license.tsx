@@ -1,6 +1,7 @@
 // One license: its terms, its seats, and what the caller may do with it.
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
+import type { ListOrdersResponse } from '../../../gen/hub/order/v1/order_service_pb.ts';
 import { LicenseBadge } from '../components/badge.tsx';
 import { Confirm } from '../components/confirm.tsx';
 import { Loaded } from '../components/loaded.tsx';
@@ -12,7 +13,8 @@ import { EventsLink } from '../events/events-link.tsx';
 import { LicenseActions } from '../licensing/license-actions.tsx';
 import { LicenseFacts } from '../licensing/license-facts.tsx';
 import { useLive } from '../live.ts';
-import { canCall } from '../permissions.ts';
+import { OrderTable } from '../orders/order-table.tsx';
+import { canCall, canSeeOrders } from '../permissions.ts';
 import { linkTo, useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
 
@@ -25,11 +27,12 @@ export function LicenseView({ who, id }: LicenseProps) {
   const { query } = useRoute();
   const { after = '', released = '' } = query;
   const live = useLive(`${id} ${after} ${released}`, EVERY_MS, async (signal) => {
-    const [{ license }, seats] = await Promise.all([
+    const [{ license }, seats, orders] = await Promise.all([
       licenses.getLicense({ licenseId: id }, { signal }),
       licenses.listSeats({ licenseId: id, includeReleased: released !== '', pageToken: after }, { signal }),
+      canSeeOrders(who.caller) ? who.hub.orders.listOrders({ licenseId: id }, { signal }) : undefined,
     ]);
-    return { license, seats };
+    return { license, seats, orders };
   });
   const license = live.data?.license;
   return (
@@ -65,10 +68,28 @@ export function LicenseView({ who, id }: LicenseProps) {
               />
               <Pager next={data.seats.nextPageToken} />
             </section>
+            {data.orders && <Orders id={id} page={data.orders} />}
           </>
         )}
       </Loaded>
     </Page>
+  );
+}
+
+type OrdersProps = { readonly id: string; readonly page: ListOrdersResponse };
+
+/** The orders that issued or changed the license. */
+function Orders({ id, page: { orders, nextPageToken } }: OrdersProps) {
+  return (
+    <section aria-labelledby="orders">
+      <h2 id="orders">Orders</h2>
+      <OrderTable orders={orders} empty="No order issued or changed this license." />
+      {nextPageToken !== '' && (
+        <p>
+          <a href={linkTo(['orders'], { license: id, span: 'all' })}>All orders of this license</a>
+        </p>
+      )}
+    </section>
   );
 }
 

@@ -56,7 +56,8 @@ function Verdict({ seen }: { readonly seen: Overview }) {
   if (problems.length === 0) {
     return (
       <div class="verdict good">
-        <strong>No problems.</strong> The hub serves{seen.backlog && ', and no callback needs attention'}.
+        <strong>No problems.</strong> The hub serves
+        {seen.backlog && ', and no callback or order needs attention'}.
       </div>
     );
   }
@@ -76,7 +77,7 @@ function Verdict({ seen }: { readonly seen: Overview }) {
   );
 }
 
-function Tiles({ seen: { backlog, pending, paid, hubTime } }: { readonly seen: Overview }) {
+function Tiles({ seen: { backlog, blocked, pending, paid, hubTime } }: { readonly seen: Overview }) {
   const callbacks = (state: string): string => linkTo(['callbacks'], { state });
   return (
     <ul class="tiles">
@@ -105,6 +106,14 @@ function Tiles({ seen: { backlog, pending, paid, hubTime } }: { readonly seen: O
             link={callbacks('mismatch')}
           />
         </>
+      )}
+      {blocked !== undefined && (
+        <Tile
+          name="Blocked orders"
+          value={counted(blocked)}
+          note={blocked > 0 ? 'paid, can be retried' : 'all fulfilled'}
+          link={linkTo(['orders'], { state: 'blocked', span: 'all' })}
+        />
       )}
       {pending !== undefined && (
         <Tile

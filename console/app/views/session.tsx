@@ -1,11 +1,13 @@
 // One charge session: its data and its history as a timeline.
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type ChargeSession, ChargeStatus, type UsageLog } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import {
   type InspectChargeSessionResponse,
   PaymentService,
 } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import { soldText } from '../../../lib/presentation/order-text.ts';
 import { riskText } from '../../../lib/presentation/risk.ts';
 import {
   callbackCountText,
@@ -14,12 +16,12 @@ import {
 } from '../../../lib/presentation/session-timeline.ts';
 import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
 import { Amount } from '../components/amount.tsx';
-import { StatusBadge, type Tone } from '../components/badge.tsx';
+import { OrderBadge, StatusBadge, type Tone } from '../components/badge.tsx';
 import { CallbackTable } from '../components/callback-table.tsx';
 import { Confirm } from '../components/confirm.tsx';
 import { Duplicates } from '../components/duplicates.tsx';
 import { Facts, pairFacts } from '../components/facts.tsx';
-import { WholeId, WithLinks } from '../components/id.tsx';
+import { ShortId, WholeId, WithLinks } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
@@ -27,6 +29,7 @@ import { Table } from '../components/table.tsx';
 import { gapText, Moment } from '../components/timestamp.tsx';
 import { EventsLink } from '../events/events-link.tsx';
 import { useLive } from '../live.ts';
+import { machinesOf } from '../orders/order-facts.ts';
 import { canCall } from '../permissions.ts';
 import { linkTo, useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
@@ -35,10 +38,11 @@ const EVERY_MS = 5_000;
 
 export function SessionView({ who, id }: { readonly who: SignedIn; readonly id: string }) {
   const { payments } = who.hub;
-  const live = useLive(id, EVERY_MS, (signal) =>
-    payments.inspectChargeSession({ sessionId: id }, { signal }),
-  );
-  const session = live.data?.session;
+  const live = useLive(id, EVERY_MS, async (signal) => {
+    const reply = await payments.inspectChargeSession({ sessionId: id }, { signal });
+    return { reply, machines: await machinesOf(who, reply.order, signal) };
+  });
+  const session = live.data?.reply.session;
   const recheck = async (): Promise<string> => {
     const { session: now, verification } = await payments.recheckChargeSession({ sessionId: id });
     await live.refresh();
@@ -71,13 +75,13 @@ export function SessionView({ who, id }: { readonly who: SignedIn; readonly id: 
       }
     >
       <Loaded live={live}>
-        {(reply) => (
+        {({ reply, machines }) => (
           <>
             <p class="lead">{reply.session?.statusReason}</p>
-            {reply.session && <SessionFacts session={reply.session} />}
+            {reply.session && <SessionFacts session={reply.session} order={reply.order} />}
             <section aria-labelledby="story">
               <h2 id="story">History</h2>
-              <Timeline lines={listSessionEvents(reply)} />
+              <Timeline lines={listSessionEvents(reply, machines)} />
             </section>
             {reply.duplicatePayments.length > 0 && (
               <Duplicates who={who} duplicates={reply.duplicatePayments} onDone={live.refresh} />
@@ -143,13 +147,25 @@ function AllCallbacks({ who, id, after }: AllProps) {
   );
 }
 
-function SessionFacts({ session }: { readonly session: ChargeSession }) {
+type FactsProps = { readonly session: ChargeSession; readonly order: Order | undefined };
+
+function SessionFacts({ session, order }: FactsProps) {
   const { $typeName: _, $unknown: _u, ...customer } = session.customer ?? {};
   return (
     <Facts
       facts={[
         ['Session', <WholeId key="id" id={session.sessionId} />],
         ['Amount', <Amount key="amount" money={session.amount} />],
+        ['Sells', session.purchase && soldText(session.purchase)],
+        ['For license', session.purchase?.licenseId && <ShortId id={session.purchase.licenseId} />],
+        [
+          'Paid order',
+          order && (
+            <>
+              <ShortId id={order.orderId} /> <OrderBadge state={order.state} />
+            </>
+          ),
+        ],
         ['Order', session.orderReference],
         ['Slot', `${session.slot} (${session.gateway})`],
         ['Created', <Moment key="created" at={session.createdAt} />],
@@ -202,8 +218,9 @@ function Timeline({ lines }: { readonly lines: readonly SessionEvent[] }) {
   );
 }
 
-const GOOD = /^(success|settled( \(success\))?|usage log|paid again|duplicate handled)$/;
-const BAD = /^(failed|dead|mismatch|reversed|duplicate payment|settled \(failed\))$/;
+const GOOD =
+  /^(success|settled( \(success\))?|usage log|paid again|duplicate handled|order fulfilled|license (issued|renewed)|seats added|machine activated)$/;
+const BAD = /^(failed|dead|mismatch|reversed|duplicate payment|settled \(failed\)|order blocked)$/;
 
 function toneOf({ what, kind, detail }: SessionEvent): Tone {
   if (kind === 'waiting' || what === 'pending') return 'wait';

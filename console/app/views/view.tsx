@@ -17,6 +17,10 @@ import { EventsView } from './events/events.tsx';
 import { HealthView } from './health.tsx';
 import { LicenseView } from './license.tsx';
 import { LicensesView } from './licenses.tsx';
+import { OfferView } from './orders/offer.tsx';
+import { OffersView } from './orders/offers.tsx';
+import { OrderView } from './orders/order.tsx';
+import { OrdersView } from './orders/orders.tsx';
 import { OverviewView } from './overview.tsx';
 import { SessionView } from './session.tsx';
 import { SessionsView } from './sessions.tsx';
@@ -29,9 +33,11 @@ type OneProps = WhoProps & { readonly id: string };
 const LISTS: Readonly<Record<(typeof NAV_ENTRIES)[number]['path'], (props: WhoProps) => VNode>> = {
   '': OverviewView,
   sessions: SessionsView,
+  orders: OrdersView,
   callbacks: CallbacksView,
   usage: UsageView,
   slots: SlotsView,
+  offers: OffersView,
   licenses: LicensesView,
   customers: CustomersView,
   apps: AppsView,
@@ -43,6 +49,8 @@ const LISTS: Readonly<Record<(typeof NAV_ENTRIES)[number]['path'], (props: WhoPr
 
 const ONES: ReadonlyMap<string, (props: OneProps) => VNode> = new Map([
   ['sessions', SessionView],
+  ['orders', OrderView],
+  ['offers', OfferView],
   ['callbacks', CallbackView],
   ['licenses', LicenseView],
   ['customers', CustomerView],

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
 import { ActorKind } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { DeliveryState } from '../../../gen/hub/event/v1/event_pb.ts';
+import { OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
 import {
   CallbackState,
   ChargeStatus,
@@ -17,6 +18,7 @@ import {
   FEE_RULE_STATES,
   nameOf,
   numberOf,
+  ORDER_STATES,
   ROLES,
   USAGE_KINDS,
   wordFor,
@@ -37,6 +39,7 @@ describe('the names of enum values', () => {
     expect(CHARGE_STATUSES).to.deep.equal(namesOf(ChargeStatus));
     expect(CALLBACK_STATES).to.deep.equal(namesOf(CallbackState));
     expect(FEE_RULE_STATES).to.deep.equal(namesOf(FeeRuleState));
+    expect(ORDER_STATES).to.deep.equal(namesOf(OrderState));
     expect(USAGE_KINDS).to.deep.equal(namesOf(UsageLogKind));
     expect(DELIVERY_STATES).to.deep.equal(namesOf(DeliveryState));
   });

@@ -2,8 +2,15 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { pay, SLOTS } from '../../../support/hub/payment.ts';
-import { buy, buyAndPay, createOffer, orderOf, type Sales, startSales } from '../../../support/hub/sales.ts';
+import { SLOTS } from '../../../support/hub/payment.ts';
+import {
+  blockOrder,
+  buy,
+  buyAndPay,
+  createOffer,
+  type Sales,
+  startSales,
+} from '../../../support/hub/sales.ts';
 import { activate } from '../../../support/network/rest.ts';
 import { expectPrinted } from '../../expect-schema.ts';
 import { runHere } from '../../run-here.ts';
@@ -13,13 +20,9 @@ describe('hubctl order', function () {
 
   let sales: Sales;
   let pro: string;
-  let renewal: string;
   before(async () => {
     sales = await startSales();
     pro = await createOffer(sales, 'pro');
-    renewal = await createOffer(sales, 'renewal', {
-      grant: { case: 'renewal', value: { by: { years: 1 } } },
-    });
   });
   after(() => sales.stop());
 
@@ -34,17 +37,7 @@ describe('hubctl order', function () {
   };
   const idsOf = async (line: string): Promise<string[]> =>
     (await json(line)).map(({ orderId }: { orderId: string }) => orderId);
-  /** A blocked order: its license was revoked between the sale and the payment. */
-  const block = async () => {
-    const { admin, gatewayUrl } = sales.payments.hub;
-    const { licenses } = await admin.issueLicenses({ app: sales.app, validFor: { days: 10 } });
-    const licenseId = licenses[0]?.license?.licenseId ?? '';
-    await activate(gatewayUrl, licenses[0]?.licenseKey ?? '', 'machine');
-    const { session } = await buy(sales, renewal, { licenseId });
-    await admin.revokeLicense({ licenseId, reason: 'test' });
-    await pay(sales.payments, session);
-    return { licenseId, ...(await orderOf(sales, session.sessionId)) };
-  };
+  const block = () => blockOrder(sales);
 
   it('shows an order by its id and by that of its session', async () => {
     const { order, session } = await buyAndPay(sales, pro, { quantity: 2 });

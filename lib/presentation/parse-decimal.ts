@@ -1,5 +1,5 @@
 // Parses decimal amounts of money into a currency's minor units.
-import { formatDecimal, minorDigits } from '../../lib/presentation/money.ts';
+import { formatDecimal, minorDigits } from './money.ts';
 
 /** The hub's maximum: both bigint columns and JSON numbers hold it exactly. */
 const LARGEST = BigInt(Number.MAX_SAFE_INTEGER);

@@ -1,7 +1,6 @@
 // Amounts of money, as typed and as shown, held to the hub's own.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { parseDecimal } from '../../../cli/parse/parse-amount.ts';
 import {
   formatDecimal as hubFormat,
   MoneyError,
@@ -9,6 +8,7 @@ import {
   parseMoney,
 } from '../../../core/payment/money.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
+import { parseDecimal } from '../../../lib/presentation/parse-decimal.ts';
 
 /** Every three-letter code that the hub accepts as a currency. */
 const CURRENCIES = codes().filter((code) => {

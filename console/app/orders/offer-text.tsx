@@ -1,0 +1,21 @@
+// The prices and the state of an offer.
+import type { Offer } from '../../../gen/hub/order/v1/order_pb.ts';
+import type { Money } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { Amount } from '../components/amount.tsx';
+import { Badge } from '../components/badge.tsx';
+
+export function Prices({ prices }: { readonly prices: readonly Money[] }) {
+  return (
+    <ul class="plain">
+      {prices.map((price) => (
+        <li key={price.currency}>
+          <Amount money={price} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function OfferBadge({ offer: { archivedAt } }: { readonly offer: Offer }) {
+  return archivedAt ? <Badge tone="calm">archived</Badge> : <Badge tone="good">for sale</Badge>;
+}

@@ -1,0 +1,145 @@
+// Converts between the terms of an offer and the fields of its form.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { LicenseGrant, OfferTerms, OfferTermsSchema } from '../../../gen/hub/order/v1/order_pb.ts';
+import { messageOf } from '../../../lib/caught-error.ts';
+import type { CalendarPeriod } from '../../../lib/presentation/calendar.ts';
+import { formatDecimal } from '../../../lib/presentation/money.ts';
+import { parseDecimal } from '../../../lib/presentation/parse-decimal.ts';
+import { limitText } from '../components/seats.tsx';
+import { FieldError } from '../forms/form-errors.ts';
+import { required, type Values } from '../forms/form-state.ts';
+import { readPeriod } from '../forms/period-fields.tsx';
+import {
+  limitLines,
+  pairLines,
+  readLimits,
+  readNames,
+  readPairs,
+  seatNumber,
+  wholeNumber,
+} from '../forms/values.ts';
+import { NO_TERMS, type TermsKey } from '../licensing/terms-fields.tsx';
+
+/** `seats` are those that a unit adds, `seatLimit` those of a new license. */
+export type OfferKey =
+  | TermsKey
+  | 'app'
+  | 'slug'
+  | 'name'
+  | 'prices'
+  | 'grants'
+  | 'validity'
+  | 'years'
+  | 'months'
+  | 'days'
+  | 'seats'
+  | 'pageSlot'
+  | 'downloadUrl';
+
+export const NEW_OFFER: Values<OfferKey> = {
+  ...NO_TERMS,
+  app: '',
+  slug: '',
+  name: '',
+  prices: '',
+  grants: 'license',
+  validity: 'ever',
+  years: '',
+  months: '',
+  days: '',
+  seats: '',
+  pageSlot: '',
+  downloadUrl: '',
+};
+
+export function offerValues(terms: OfferTerms | undefined): Values<OfferKey> {
+  if (terms === undefined) return NEW_OFFER;
+  const { name, prices, grant, pageSlot, downloadUrl } = terms;
+  const common = { ...NEW_OFFER, name, prices: priceLines(prices), pageSlot, downloadUrl };
+  switch (grant.case) {
+    case 'license':
+      return { ...common, grants: 'license', ...licenseValues(grant.value) };
+    case 'renewal':
+      return { ...common, grants: 'renewal', ...periodValues(grant.value.by) };
+    case 'seats':
+      return { ...common, grants: 'seats', seats: String(grant.value.seats) };
+    case undefined:
+      return { ...common, grants: '' };
+  }
+}
+
+function licenseValues(grant: LicenseGrant) {
+  const { seatLimit, limits, limitProfile, features, validFor, graceDays, leaseDays } = grant;
+  return {
+    seatLimit: seatLimit === 0 ? '' : limitText(seatLimit),
+    limitProfile,
+    limits: limitLines(limits),
+    features: features.join(', '),
+    graceDays: graceDays === undefined ? '' : String(graceDays),
+    leaseDays: leaseDays === undefined ? '' : String(leaseDays),
+    metadata: pairLines(grant.metadata),
+    signedMetadata: grant.signedMetadata.join(', '),
+    validity: validFor ? 'first' : 'ever',
+    ...periodValues(validFor),
+  };
+}
+
+function periodValues(period: CalendarPeriod | undefined) {
+  const text = (part: number | undefined): string => (part ? String(part) : '');
+  return { years: text(period?.years), months: text(period?.months), days: text(period?.days) };
+}
+
+function priceLines(prices: OfferTerms['prices']): string {
+  return prices
+    .map(({ minorUnits, currency }) => `${currency}=${formatDecimal(minorUnits, currency)}`)
+    .join('\n');
+}
+
+/** @throws FieldError if a value is missing or cannot be read */
+export function readTerms(values: Values<OfferKey>): MessageInitShape<typeof OfferTermsSchema> {
+  return {
+    name: required(values, 'name', 'Enter the name that customers see.'),
+    prices: readPrices(values),
+    grant: readGrant(values),
+    pageSlot: values.grants === 'license' ? values.pageSlot : '',
+    downloadUrl: values.downloadUrl.trim(),
+  };
+}
+
+function readPrices(values: Values<OfferKey>) {
+  const pairs = Object.entries(readPairs('prices', required(values, 'prices', 'Enter at least one price.')));
+  return pairs.map(([currency, decimal]) => {
+    try {
+      return { minorUnits: parseDecimal(decimal, currency), currency };
+    } catch (error) {
+      throw new FieldError('prices', `${currency}: ${messageOf(error)}`);
+    }
+  });
+}
+
+function readGrant(values: Values<OfferKey>) {
+  switch (values.grants) {
+    case 'renewal':
+      return { case: 'renewal' as const, value: { by: readPeriod(values) } };
+    case 'seats':
+      return { case: 'seats' as const, value: { seats: wholeNumber('seats', values.seats) } };
+    default:
+      return { case: 'license' as const, value: readLicense(values) };
+  }
+}
+
+/** Empty terms are left to the defaults of the app. */
+function readLicense(values: Values<OfferKey>) {
+  const isGiven = (name: OfferKey): boolean => values[name].trim() !== '';
+  return {
+    seatLimit: isGiven('seatLimit') ? seatNumber('seatLimit', values.seatLimit) : 0,
+    limitProfile: values.limitProfile,
+    limits: readLimits('limits', values.limits),
+    features: readNames(values.features),
+    ...(isGiven('graceDays') && { graceDays: wholeNumber('graceDays', values.graceDays) }),
+    ...(isGiven('leaseDays') && { leaseDays: wholeNumber('leaseDays', values.leaseDays) }),
+    metadata: readPairs('metadata', values.metadata),
+    signedMetadata: readNames(values.signedMetadata),
+    ...(values.validity === 'first' && { validFor: readPeriod(values) }),
+  };
+}

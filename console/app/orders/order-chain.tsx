@@ -1,0 +1,117 @@
+// From the payment to the machines: the steps of an order, each with links to what it made.
+import type { ComponentChildren } from 'preact';
+import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
+import { type OrderLicense, OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
+import { grantedText } from '../../../lib/presentation/order-text.ts';
+import { Amount } from '../components/amount.tsx';
+import { LicenseBadge, OrderBadge, StatusBadge, type Tone } from '../components/badge.tsx';
+import { ShortId } from '../components/id.tsx';
+import { Moment } from '../components/timestamp.tsx';
+import { linkTo } from '../route.ts';
+import type { OrderFacts } from './order-facts.ts';
+
+export function OrderChain({ facts }: { readonly facts: OrderFacts }) {
+  const { order, session, machines } = facts;
+  const isBlocked = order.state === OrderState.BLOCKED;
+  return (
+    <ol class="timeline chain">
+      <Step title="Payment" at={<Moment at={order.createdAt} exact />} tone="good">
+        <p>
+          <Amount money={order.amount} /> through {order.slot}, session <ShortId id={order.sessionId} />{' '}
+          {session && <StatusBadge status={session.status} verified={session.statusVerified} />}
+        </p>
+      </Step>
+      <Step
+        title="Order"
+        at={order.fulfilledAt && <Moment at={order.fulfilledAt} exact />}
+        tone={isBlocked ? 'bad' : 'good'}
+      >
+        <p>
+          {order.quantity} ×{' '}
+          <a href={linkTo(['offers', order.offerId], { version: String(order.offerVersion) })}>
+            {order.offer}
+          </a>
+          , version {order.offerVersion} <OrderBadge state={order.state} />
+        </p>
+        {isBlocked && <p>{order.reason}</p>}
+      </Step>
+      <Step
+        title={order.licenses.length === 1 ? 'License' : 'Licenses'}
+        tone={order.licenses.length > 0 ? 'good' : 'calm'}
+      >
+        {order.licenses.length === 0 && <p>None: the order is blocked.</p>}
+        <ul>
+          {order.licenses.map((license) => (
+            <li key={license.licenseId}>
+              <LicenseLine license={license} facts={facts} />
+            </li>
+          ))}
+        </ul>
+      </Step>
+      <Step title="Machines" tone={machines.length > 0 ? 'good' : 'calm'}>
+        {machines.length === 0 && <p>No machine has activated since the payment.</p>}
+        <ul>
+          {machines.map((seat) => (
+            <li key={seat.seatId}>
+              <MachineLine seat={seat} />
+            </li>
+          ))}
+        </ul>
+      </Step>
+    </ol>
+  );
+}
+
+type StepProps = {
+  readonly title: string;
+  readonly at?: ComponentChildren;
+  readonly tone: Tone;
+  readonly children: ComponentChildren;
+};
+
+function Step({ title, at, tone, children }: StepProps) {
+  return (
+    <li class={tone}>
+      <div class="when">{at}</div>
+      <div class="event">
+        <strong>{title}</strong>
+        {children}
+      </div>
+    </li>
+  );
+}
+
+type LineProps = { readonly license: OrderLicense; readonly facts: OrderFacts };
+
+function LicenseLine({ license, facts }: LineProps) {
+  const { licenseId, expiresAfter, expiresBefore } = license;
+  const now = facts.licenses.get(licenseId);
+  return (
+    <>
+      <ShortId id={licenseId} /> {grantedText(license)}
+      {expiresAfter && (
+        <>
+          {' until '}
+          <Moment at={expiresAfter} />
+        </>
+      )}
+      {expiresBefore && (
+        <>
+          {', before until '}
+          <Moment at={expiresBefore} />
+        </>
+      )}{' '}
+      {now && <LicenseBadge state={now.state} />}
+    </>
+  );
+}
+
+function MachineLine({ seat }: { readonly seat: Seat }) {
+  return (
+    <>
+      {seat.machineLabel || <code>{seat.machineFingerprint}</code>} with <ShortId id={seat.licenseId} />,{' '}
+      <Moment at={seat.activatedAt} />
+      {seat.releasedAt && ', released since'}
+    </>
+  );
+}

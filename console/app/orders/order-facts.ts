@@ -1,0 +1,62 @@
+// Reads what the pages of orders show beside the order: its offer, its session, its licenses and its machines.
+
+import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import type { License, Seat } from '../../../gen/hub/license/v1/license_pb.ts';
+import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
+import type { Offer, Order } from '../../../gen/hub/order/v1/order_pb.ts';
+import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import { firstMachines } from '../../../lib/presentation/first-machines.ts';
+import { canCall } from '../permissions.ts';
+import type { SignedIn } from '../signed-in.ts';
+
+/** What the caller may not see is missing. */
+export type OrderFacts = {
+  readonly order: Order;
+  readonly session: ChargeSession | undefined;
+  /** The version of the offer that was sold. */
+  readonly offer: Offer | undefined;
+  readonly licenses: ReadonlyMap<string, License>;
+  readonly machines: readonly Seat[];
+};
+
+/** The page shows the state of so many licenses. */
+const LICENSES = 10;
+
+export async function loadOrder(who: SignedIn, id: string, signal: AbortSignal): Promise<OrderFacts> {
+  const { hub, caller } = who;
+  const { order } = await hub.orders.getOrder({ order: id }, { signal });
+  if (order === undefined) throw new Error('the hub returned no order');
+  const { sessionId, offerId, offerVersion } = order;
+  const { getLicense } = LicenseAdminService.method;
+  const read = async (licenseId: string) =>
+    (await hub.licenses.getLicense({ licenseId }, { signal })).license;
+  const shown = canCall(caller, getLicense) ? order.licenses.slice(0, LICENSES) : [];
+  const [session, offer, licenses, machines] = await Promise.all([
+    canCall(caller, PaymentService.method.getChargeSession)
+      ? hub.payments.getChargeSession({ sessionId }, { signal })
+      : undefined,
+    canCall(caller, OfferService.method.getOffer)
+      ? hub.offers.getOffer({ offer: offerId, version: offerVersion }, { signal })
+      : undefined,
+    Promise.all(shown.map(({ licenseId }) => read(licenseId))),
+    machinesOf(who, order, signal),
+  ]);
+  return {
+    order,
+    session: session?.session,
+    offer: offer?.offer,
+    licenses: new Map(licenses.flatMap((each) => (each ? [[each.licenseId, each]] : []))),
+    machines,
+  };
+}
+
+/** The first machines that activated the licenses of an order; empty for callers that may not see them. */
+export async function machinesOf(
+  { hub, caller }: SignedIn,
+  order: Order | undefined,
+  signal: AbortSignal,
+): Promise<Seat[]> {
+  if (!canCall(caller, LicenseAdminService.method.listSeats)) return [];
+  return firstMachines(order, (request) => hub.licenses.listSeats(request, { signal }));
+}

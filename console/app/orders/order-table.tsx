@@ -1,0 +1,39 @@
+// A table of orders.
+import type { ComponentChildren } from 'preact';
+import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
+import { Amount } from '../components/amount.tsx';
+import { OrderBadge } from '../components/badge.tsx';
+import { ShortId } from '../components/id.tsx';
+import { Table } from '../components/table.tsx';
+import { Moment } from '../components/timestamp.tsx';
+import { linkTo } from '../route.ts';
+
+type TableProps = { readonly orders: readonly Order[]; readonly empty: ComponentChildren };
+
+export function OrderTable({ orders, empty }: TableProps) {
+  return (
+    <Table
+      caption="Orders"
+      rows={orders}
+      keyOf={({ orderId }) => orderId}
+      empty={empty}
+      columns={[
+        { title: 'Paid', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+        { title: 'State', cell: ({ state }) => <OrderBadge state={state} /> },
+        { title: 'Order', cell: ({ orderId }) => <ShortId id={orderId} /> },
+        {
+          title: 'Offer',
+          kind: 'long',
+          cell: ({ quantity, offer, offerId }) => (
+            <>
+              {quantity} × <a href={linkTo(['offers', offerId])}>{offer}</a>
+            </>
+          ),
+        },
+        { title: 'Amount', kind: 'number', cell: ({ amount }) => <Amount money={amount} /> },
+        { title: 'Slot', wide: true, cell: ({ slot }) => slot },
+        { title: 'Why', kind: 'long', wide: true, cell: ({ reason }) => reason },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,96 @@
+// One offer: the terms of a version, and what the caller may do with it.
+import type { LicenseGrant, Offer } from '../../../../gen/hub/order/v1/order_pb.ts';
+import { grantText, summarizeGrant } from '../../../../lib/presentation/order-text.ts';
+import { Facts, pairFacts } from '../../components/facts.tsx';
+import { WholeId } from '../../components/id.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { Page } from '../../components/page.tsx';
+import { limitsText } from '../../components/seats.tsx';
+import { Moment } from '../../components/timestamp.tsx';
+import { useLive } from '../../live.ts';
+import { OfferActions } from '../../orders/offer-actions.tsx';
+import { OfferBadge, Prices } from '../../orders/offer-text.tsx';
+import { linkTo, useRoute } from '../../route.ts';
+import type { SignedIn } from '../../signed-in.ts';
+
+const EVERY_MS = 15_000;
+
+export function OfferView({ who, id }: { readonly who: SignedIn; readonly id: string }) {
+  const asked = Number(/^\d{1,9}$/.exec(useRoute().query['version'] ?? '')?.[0] ?? 0);
+  const live = useLive(`${id} ${asked}`, EVERY_MS, async (signal) => {
+    const get = (version: number) => who.hub.offers.getOffer({ offer: id, version }, { signal });
+    const [current, shown] = await Promise.all([get(0), get(asked)]);
+    return { current: current.offer, shown: shown.offer };
+  });
+  const current = live.data?.current;
+  return (
+    <Page
+      title="Offer"
+      beside={current && <OfferBadge offer={current} />}
+      actions={current && <OfferActions who={who} offer={current} onDone={live.refresh} />}
+    >
+      <Loaded live={live}>
+        {(data) =>
+          data.current &&
+          data.shown && (
+            <>
+              <p class="lead">{data.shown.terms?.name}</p>
+              <OfferFacts offer={data.shown} />
+              <Versions shown={data.shown.version} newest={data.current.version} id={id} />
+            </>
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+type VersionsProps = { readonly shown: number; readonly newest: number; readonly id: string };
+
+function Versions({ shown, newest, id }: VersionsProps) {
+  if (newest === 1) return null;
+  const link = (version: number): string =>
+    linkTo(['offers', id], version === newest ? {} : { version: String(version) });
+  return (
+    <nav class="pager" aria-label="Versions">
+      {shown > 1 ? <a href={link(shown - 1)}>← Version {shown - 1}</a> : <span />}
+      {shown < newest && <a href={link(shown + 1)}>Version {shown + 1} →</a>}
+    </nav>
+  );
+}
+
+function OfferFacts({ offer }: { readonly offer: Offer }) {
+  const { app, slug, terms } = offer;
+  if (terms === undefined) return null;
+  const { grant, pageSlot } = terms;
+  return (
+    <Facts
+      facts={[
+        ['Offer', `${app}/${slug}`],
+        ['Id', <WholeId key="id" id={offer.offerId} />],
+        ['Version', offer.version],
+        ['Price of one unit', <Prices key="prices" prices={terms.prices} />],
+        ['Grants', grantText(summarizeGrant(grant))],
+        ...(grant.case === 'license' ? licenseFacts(grant.value) : []),
+        ['Sold on the hub’s own page', pageSlot && `through ${pageSlot}`],
+        ['Download', terms.downloadUrl && <code>{terms.downloadUrl}</code>],
+        ['Created', <Moment key="created" at={offer.createdAt} />],
+        ['This version since', <Moment key="version" at={offer.versionCreatedAt} />],
+        ['Archived', offer.archivedAt && <Moment key="archived" at={offer.archivedAt} />],
+      ]}
+    />
+  );
+}
+
+function licenseFacts(grant: LicenseGrant) {
+  const { limitProfile, limits, features, graceDays, leaseDays, metadata, signedMetadata } = grant;
+  return [
+    ['Limit profile', limitProfile],
+    ['Own limits', Object.keys(limits).length > 0 && limitsText(limits)],
+    ['Features', features.join(', ')],
+    ['Grace in days', graceDays],
+    ['Offline lease in days', leaseDays === 0 ? 'no bound' : leaseDays],
+    ...pairFacts(metadata).map(([name, value]) => [`Metadata: ${name}`, value] as const),
+    ['Signed metadata', signedMetadata.join(', ')],
+  ] as const;
+}

@@ -125,11 +125,13 @@ export function problemsOf(overview: Overview): OverviewProblem[] {
         advice: 'Check whether the provider answers',
         link: linkTo(['callbacks'], { state: 'received' }),
       },
-    ...failedChecks.map(({ check, detail }) => ({
-      text: `${check}: ${detail}.`,
-      advice: 'See the remedy',
-      link: linkTo(['health']),
-    })),
+    ...failedChecks
+      .filter(({ check }) => check !== 'orders' || blocked === 0)
+      .map(({ check, detail }) => ({
+        text: `${check}: ${detail}.`,
+        advice: 'See the remedy',
+        link: linkTo(['health']),
+      })),
     Math.abs(skewMs) > SKEW_MS && {
       text: `The hub’s clock and this computer’s differ by ${spanText(Math.abs(skewMs))}.`,
       advice: 'Times here are those of the hub.',

@@ -58,7 +58,7 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
   };
   const settings: SMTPServerOptions = {
     secure: options.implicitTls === true,
-    hideSTARTTLS: certificate === undefined,
+    disabledCommands: certificate === undefined ? ['STARTTLS'] : [],
     authOptional: login === undefined,
     // Also without TLS, as servers do on the same machine.
     allowInsecureAuth: true,
@@ -123,7 +123,7 @@ function parseMessage(message: string): Pick<ReceivedMail, 'headers' | 'text' | 
       : body
           .split(`--${boundary}`)
           .slice(1, -1)
-          .map((part) => splitPart(part.replace(/^\r\n/, '')));
+          .map((part) => splitPart(part.replace(/^\r\n|\r\n$/g, '')));
   const find = (type: string): string => {
     const part = parts.find((each) => each.headers.get('content-type')?.startsWith(type));
     return part === undefined ? '' : decodeBody(part).replaceAll('\r\n', '\n');

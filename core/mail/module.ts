@@ -48,6 +48,7 @@ export type MailModule = {
 export function createMailModule(options: MailModuleOptions): MailModule {
   const { config, db, clock, logger, tasks } = options;
   const compose = createCompose({ db, readIssuedKeys: createReadIssuedKeys(db, options.keySecrets) });
+  const metrics = createMailMetrics(options.metrics);
   const mailer = config && createMailer({ config, signal: options.ending });
   const sender: Sender | undefined =
     mailer &&
@@ -58,7 +59,7 @@ export function createMailModule(options: MailModuleOptions): MailModule {
       clock,
       logger,
       task: tasks.of('mails'),
-      metrics: createMailMetrics(options.metrics),
+      metrics,
     });
   const service = createMailService({
     mails: createMails({ db, clock, domain: mailer?.domain, onDue: () => sender?.wake() }),

@@ -151,6 +151,24 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
+    check: 'mails',
+    well: 'none failed or waits for over an hour',
+    trouble: ({ extreme }) => {
+      const failed = extreme('max', 'hub_mails_failed') ?? 0;
+      if (failed > 0)
+        return warning(
+          `${failed} failed in the last three days`,
+          'see hubctl mail list --state failed for the reasons, then hubctl mail resend each',
+        );
+      const minutes = Math.round((extreme('max', 'hub_mail_queue_age_seconds') ?? 0) / 60);
+      if (minutes <= 60) return undefined;
+      return warning(
+        `the oldest has been waiting for ${minutes} minutes`,
+        'see hubctl mail list --state queued for the reason, and send one with hubctl mail test',
+      );
+    },
+  },
+  {
     check: 'strays',
     well: 'no stray callbacks are waiting',
     trouble: ({ extreme }) => {

@@ -285,6 +285,20 @@ const ROWS: readonly RowSpec[] = [
     ],
   },
   {
+    title: 'Mails',
+    panels: [
+      series('Mails', 12, 'cps', q(by('result', rate('hub_mail_attempts_total')), '{{result}}')),
+      series(
+        'Mails that are not sent',
+        6,
+        'short',
+        q(`max(hub_mails_queued{${JOB}})`, 'queued'),
+        q(`max(hub_mails_failed{${JOB}})`, 'failed'),
+      ),
+      series('Age of the oldest queued mail', 6, 's', q(`max(hub_mail_queue_age_seconds{${JOB}})`, 'age')),
+    ],
+  },
+  {
     title: 'Events',
     panels: [
       series(

@@ -29,8 +29,8 @@ export type ResponseShape = {
   readonly description: string;
   readonly contentType: string;
   /**
-   * Schema of a text response, or of a JSON response that has other members than the RPC's. Without it the response is a JSON object with all fields of the RPC's
-   * response; `members` adds members or replaces fields.
+   * Schema of a text response, or of a JSON response with other members than the RPC's. Without it the
+   * response is a JSON object with all fields of the RPC's response; `members` adds members or replaces fields.
    */
   readonly schema?: JsonSchema;
   readonly members?: { readonly [name: string]: JsonSchema };

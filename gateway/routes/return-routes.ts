@@ -22,8 +22,8 @@ export function returnRoutes(transport: Transport): Route[] {
 }
 
 /**
- * The address of the hub's own page of an order, relative to a path of three segments such as this route's: the hub does
- * not know the address that the browser uses.
+ * The address of the hub's own page of an order, relative to a path of three segments such as this route's:
+ * the hub does not know the address that the browser uses.
  */
 export function orderPageAddress(sessionId: string): string {
   return `../../orders/${encodeURIComponent(sessionId)}`;

@@ -134,8 +134,8 @@ function checkEscapes(text: string): void {
 }
 
 /**
- * Returns the segments at the pattern's `{…}`, decoded once so that an encoded slash stays inside them; undefined if the
- * path does not match.
+ * Returns the segments at the pattern's `{…}`, decoded once so that an encoded slash stays inside them;
+ * undefined if the path does not match.
  */
 function matchParts(parts: readonly string[], path: readonly string[]): readonly string[] | undefined {
   const params: string[] = [];

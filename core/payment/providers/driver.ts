@@ -127,8 +127,8 @@ export type CheckoutRequest = {
   /** `{base_url}/v1/webhooks/{gateway}?session_id=chs_…`, at most 255 characters. */
   readonly callbackUrl: string;
   /**
-   * `{base_url}/v1/return/chs_…`, where the browser goes after the checkout; undefined for the callback URL. A provider
-   * whose callbacks the browser brings has only the callback URL.
+   * `{base_url}/v1/return/chs_…`, where the browser goes after the checkout; undefined for the callback URL.
+   * A provider whose callbacks the browser brings has only the callback URL.
    */
   readonly browserUrl?: string | undefined;
   readonly orderReference: string;

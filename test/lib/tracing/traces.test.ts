@@ -349,6 +349,30 @@ describe('traces of a gateway and a core in two processes', function () {
     childOf(job, 'read_callback');
   });
 
+  it('contain no claim token, and neither do the logs of the two processes', async () => {
+    const { session, claimToken } = await sessions.createChargeSession({
+      slot: 'store',
+      amount: { minorUnits: 10_000n, currency: 'BDT' },
+      returnUrl: 'http://localhost:3000/paid',
+    });
+    canaries.add(claimToken);
+    const requests = [
+      [`/v1/orders/${session?.sessionId}`, { authorization: `Bearer ${claimToken}` }, 200],
+      [`/orders/${session?.sessionId}`, { cookie: `hub_claim=${claimToken}` }, 200],
+      [`/v1/orders/${claimToken}`, { authorization: `Bearer ${claimToken}` }, 404], // a mistake of a shop
+      [`/v1/orders/${session?.sessionId}`, { authorization: `Bearer ${claimToken}x` }, 403],
+    ] as const;
+    for (const [path, headers, status] of requests) {
+      const answer = await fetch(`${gateway.gatewayUrl}${path}`, { headers });
+      expect(answer.status, path).to.equal(status);
+      const requestId = answer.headers.get('x-request-id');
+      await sent(({ attributes }) => attributes['hub.request.id'] === requestId, `${path} has come`);
+    }
+    const logged = [...gateway.lines, ...core.lines].join('\n');
+    expect(logged).to.contain('GetClaimedOrder').and.contain('/v1/orders/{sessionId}');
+    expect(canaries.found(logged)).not.to.include(claimToken);
+  });
+
   it('contain no key, token, fingerprint or customer', async () => {
     const { licenseId, licenseKey } = await issueLicense(licenses);
     const fingerprint = canaries.make();

@@ -77,7 +77,8 @@ export function createIssueLicenses({ db, sealer, keySecrets, clock }: IssueOpti
           at: now,
         });
       }
-      send(insertLicenses(issued, { appId: app.id, customerId, keySecretId, createdAt: now, terms }));
+      const rows = issued.map((each) => ({ ...each, customerId }));
+      send(insertLicenses(rows, { appId: app.id, keySecretId, createdAt: now, terms }));
       send(
         recordEvents(
           now,

@@ -9,7 +9,7 @@ import { formatId, newUuid } from '../../ids.ts';
 import { writeChange } from '../../license/admin/change/change-terms.ts';
 import { lockLicense } from '../../license/admin/change/locked-license.ts';
 import { insertLicenses, newLicense } from '../../license/admin/insert-licenses.ts';
-import { withDefaultTerms } from '../../license/admin/issue-terms.ts';
+import { type NewTerms, withDefaultTerms } from '../../license/admin/issue-terms.ts';
 import type { KeySecrets, OpenedKeySecret } from '../../license/keys/key-secrets.ts';
 import { formatPeriod } from '../../license/period.ts';
 import type { Fulfill, Fulfillment, FulfillOptions, PaidSession } from '../../payment/sales.ts';
@@ -64,15 +64,11 @@ async function grantPurchases(
   purchases: readonly PaidPurchase[],
   options: GrantOptions,
 ): Promise<readonly Granted[]> {
-  const granted: Granted[] = [];
+  const granted = issueLicenses(send, purchases, options);
   for (const purchase of purchases.toSorted(byLicense)) {
-    const orderId = purchase.order?.id ?? newUuid();
     const { grant } = purchase;
-    const result =
-      grant.kind === 'license'
-        ? issue(send, { purchase, grant }, options)
-        : await change(client, { purchase, grant }, options);
-    granted.push({ purchase, orderId, ...result });
+    if (grant.kind === 'license') continue;
+    granted.push({ ...orderOf(purchase), ...(await change(client, { purchase, grant }, options)) });
   }
   send(writeOrders(granted, options.at));
   send(insertOrderLicenses(granted));
@@ -80,23 +76,43 @@ async function grantPurchases(
   return granted;
 }
 
+function orderOf(purchase: PaidPurchase): Pick<Granted, 'purchase' | 'orderId'> {
+  return { purchase, orderId: purchase.order?.id ?? newUuid() };
+}
+
 /** The order in which concurrent transactions lock licenses. */
 function byLicense(one: PaidPurchase, other: PaidPurchase): number {
   return (one.licenseId ?? '') < (other.licenseId ?? '') ? -1 : 1;
 }
 
-type Result = Pick<Granted, 'licenses' | 'blocked'>;
-
-function issue(
+/** Inserts the new licenses of all purchases, with one statement for each version of an offer. */
+function issueLicenses(
   send: Send,
-  { purchase, grant }: { readonly purchase: PaidPurchase; readonly grant: LicenseGrant },
+  purchases: readonly PaidPurchase[],
   { keySecret, at }: GrantOptions,
-): Result {
-  if (keySecret === undefined) throw new Error('new licenses need a key secret');
-  const { id: keySecretId, secret } = keySecret;
-  const licenses = Array.from({ length: purchase.quantity }, () => newLicense(secret));
-  const { app, customerId } = purchase;
-  const terms = {
+): Granted[] {
+  const granted: Granted[] = [];
+  for (const sold of Map.groupBy(purchases, ({ offerVersionId }) => offerVersionId).values()) {
+    const [{ app, grant } = {}] = sold;
+    if (app === undefined || grant?.kind !== 'license') continue;
+    if (keySecret === undefined) throw new Error('new licenses need a key secret');
+    const rows = sold.flatMap((purchase) => {
+      const { quantity, customerId } = purchase;
+      const issued = Array.from({ length: quantity }, () => ({
+        ...newLicense(keySecret.secret),
+        customerId,
+      }));
+      granted.push({ ...orderOf(purchase), licenses: issued.map(({ id }) => issuedLicense(id)) });
+      return issued;
+    });
+    const common = { appId: app.id, keySecretId: keySecret.id, createdAt: at, terms: termsOf(app, grant) };
+    send(insertLicenses(rows, common));
+  }
+  return granted;
+}
+
+function termsOf(app: PaidPurchase['app'], grant: LicenseGrant): NewTerms {
+  return {
     ...withDefaultTerms(app, {
       seatLimit: grant.seatLimit,
       graceDays: grant.graceDays ?? undefined,
@@ -110,17 +126,13 @@ function issue(
     metadata: grant.metadata,
     signedMetadata: [...grant.signedMetadata],
   };
-  send(insertLicenses(licenses, { appId: app.id, customerId, keySecretId, createdAt: at, terms }));
-  return {
-    licenses: licenses.map(({ id }) => ({
-      licenseId: id,
-      issued: true,
-      expiresBefore: null,
-      expiresAfter: null,
-      seatsAdded: 0,
-    })),
-  };
 }
+
+function issuedLicense(licenseId: string): OrderLicense {
+  return { licenseId, issued: true, expiresBefore: null, expiresAfter: null, seatsAdded: 0 };
+}
+
+type Result = Pick<Granted, 'licenses' | 'blocked'>;
 
 async function change(
   client: PoolClient,
@@ -170,12 +182,7 @@ async function grantOrBlock(
     if (!violatesConstraint(error)) throw error;
     await client.query('rollback to savepoint grant_purchases');
     const blocked = `the database refused the grant: ${error.message}`;
-    const orders = purchases.map((purchase) => ({
-      purchase,
-      orderId: purchase.order?.id ?? newUuid(),
-      licenses: [],
-      blocked,
-    }));
+    const orders = purchases.map((purchase) => ({ ...orderOf(purchase), licenses: [], blocked }));
     await client.query(writeOrders(orders, at));
     return orders;
   }

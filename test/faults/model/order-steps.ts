@@ -12,7 +12,6 @@ import { pick, someHub } from './event-fixture.ts';
 
 /** A purchase, and what the customer and the provider did with its payment. */
 export type ModelPurchase = Bought & {
-  readonly customerId: string | undefined;
   provider: 'open' | 'paid' | 'reversed';
   wasReversed: boolean;
 };
@@ -146,11 +145,9 @@ async function runStep(fixture: OrderFixture, next: Step): Promise<void> {
 
 type StepOf<K extends Step['kind']> = Extract<Step, { kind: K }>;
 
-export type Basket = Omit<StepOf<'buy'>, 'kind'>;
-
-export async function buyOne(
+async function buyOne(
   { cluster, shop, purchases, customers }: OrderFixture,
-  { turn: at, what, quantity, gateway, buyer }: Basket,
+  { turn: at, what, quantity, gateway, buyer }: StepOf<'buy'>,
 ): Promise<void> {
   const { customer, ...purchase } = purchaseOf(shop, { kind: what, quantity, turn: at });
   const customerId = buyer === 'known' ? pick(customers, at).customerId : undefined;
@@ -163,7 +160,7 @@ export async function buyOne(
     ...(customerId && { customerId, customer: { name: `Known ${at}`, email: `known-${at}@example.com` } }),
   });
   if (session !== undefined) {
-    purchases.push({ session, claimToken, customerId, provider: 'open', wasReversed: false });
+    purchases.push({ session, claimToken, provider: 'open', wasReversed: false });
   }
 }
 

@@ -6,13 +6,13 @@ import { ChargeStatus } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { GATEWAYS } from '../../support/hub/payment.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
-import { paymentOf } from '../load/payment-fixture.ts';
-import { KINDS, keyTrouble, openShop } from '../load/shop.ts';
+import { buy, paymentOf } from '../load/payment-fixture.ts';
+import { KINDS, keyTrouble, openShop, purchaseOf } from '../load/shop.ts';
 import { type Cluster, startCluster } from '../scenes/cluster.ts';
-import { someHub } from './event-fixture.ts';
+import { pick, someHub } from './event-fixture.ts';
 import { orderTrouble } from './order-books.ts';
 import {
-  buyOne,
+  type ModelPurchase,
   type OrderFixture,
   orderSteps,
   recheck,
@@ -82,12 +82,15 @@ describe('orders at two hubs that are killed', function () {
         return { customerId: customer?.customerId ?? '', isErased: false };
       }),
     );
-    const fixture = { cluster, shop, purchases: [], customers, versions: 1 };
-    for (const [index, what] of [...KINDS, ...KINDS].entries()) {
+    const purchases: ModelPurchase[] = [];
+    for (const [index, kind] of [...KINDS, ...KINDS].entries()) {
       const gateway = GATEWAYS[index % GATEWAYS.length] ?? 'gateway_one';
-      await buyOne(fixture, { turn: index, what, quantity: 2, gateway, buyer: 'known' });
+      const { customerId } = pick(customers, index);
+      const basket = purchaseOf(shop, { kind, quantity: 2, turn: index });
+      const bought = await buy(cluster, { gateway, ...basket, customerId }, index);
+      purchases.push({ ...bought, provider: 'open', wasReversed: false });
     }
-    return fixture;
+    return { cluster, shop, purchases, customers, versions: 1 };
   }
 });
 

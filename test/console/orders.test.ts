@@ -255,10 +255,12 @@ describe('offers and orders in the console', function () {
         await open('#/', token);
         const views = await page.getByRole('navigation', { name: 'Views' }).getByRole('link').allInnerTexts();
         found[name] = views.filter((title) => title === 'Orders' || title === 'Offers');
-        for (const hash of ['#/offers', `#/offers/${offerId}`, `#/orders/${orderId}`]) {
+        for (const hash of ['#/offers', `#/offers/${offerId}`, `#/orders/${orderId}`, '#/orders']) {
           await here.goTo(hash);
-          await main().locator('table, dl, [role=alert]').first().waitFor();
+          await main().locator('table, dl, [role=alert], p').first().waitFor();
           found[name].push(...(await main().locator('.page-head button').allInnerTexts()));
+          const isRefused = (await main().getByRole('alert').count()) > 0;
+          expect(isRefused, `${name} at ${hash}`).to.equal(name === 'ofApp' && hash.startsWith('#/orders/'));
         }
         await here.close();
       }

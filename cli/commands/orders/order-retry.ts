@@ -1,6 +1,6 @@
 // hubctl order retry: fulfills one blocked order, or all that match a filter.
 import type { Command } from 'commander';
-import { ORDER_STATES } from '../../../lib/presentation/words.ts';
+import { CHARGE_STATUSES, ORDER_STATES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { requireField } from '../../connect/require-field.ts';
@@ -72,7 +72,15 @@ async function retryOne({ hub, out }: CommandContext, id: string): Promise<void>
   const reply = await orders.retryOrder({ order: id });
   const view = orderView(requireField(reply.order, 'order'));
   await printOrder(out, view);
-  if (view.state !== 'fulfilled') throw stillBlocked(`The order is still blocked: ${view.reason}.`);
+  if (view.state === 'fulfilled') return;
+  const { payments } = await hub('payments');
+  const { session } = await payments.getChargeSession({ sessionId: view.sessionId });
+  const isPaid = session === undefined || session.status === CHARGE_STATUSES.success;
+  throw stillBlocked(
+    isPaid
+      ? `The order is still blocked: ${view.reason}.`
+      : 'The payment was reversed, so the hub does not fulfill the order.',
+  );
 }
 
 async function retryMany(

@@ -8,18 +8,23 @@ import { LicenseBadge, OrderBadge, StatusBadge, type Tone } from '../components/
 import { ShortId } from '../components/id.tsx';
 import { Moment } from '../components/timestamp.tsx';
 import { linkTo } from '../route.ts';
-import type { OrderFacts } from './order-facts.ts';
+import { isReversed, type OrderFacts } from './order-facts.ts';
 
 export function OrderChain({ facts }: { readonly facts: OrderFacts }) {
   const { order, session, machines } = facts;
   const isBlocked = order.state === OrderState.BLOCKED;
   return (
     <ol class="timeline chain">
-      <Step title="Payment" at={<Moment at={order.createdAt} exact />} tone="good">
+      <Step
+        title="Payment"
+        at={<Moment at={order.createdAt} exact />}
+        tone={isReversed(session) ? 'bad' : 'good'}
+      >
         <p>
           <Amount money={order.amount} /> through {order.slot}, session <ShortId id={order.sessionId} />{' '}
           {session && <StatusBadge status={session.status} verified={session.statusVerified} />}
         </p>
+        {isReversed(session) && isBlocked && <p>The payment was reversed: the order stays blocked.</p>}
       </Step>
       <Step
         title="Order"

@@ -4,7 +4,7 @@ import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_s
 import type { License, Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import type { Offer, Order } from '../../../gen/hub/order/v1/order_pb.ts';
-import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { type ChargeSession, ChargeStatus } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import { firstMachines } from '../../../lib/presentation/first-machines.ts';
 import { canCall } from '../permissions.ts';
@@ -22,6 +22,11 @@ export type OrderFacts = {
 
 /** The page shows the state of so many licenses. */
 const LICENSES = 10;
+
+/** Whether the payment went back to the customer: the hub grants nothing for it any more. */
+export function isReversed(session: ChargeSession | undefined): boolean {
+  return session !== undefined && session.status !== ChargeStatus.SUCCESS;
+}
 
 export async function loadOrder(who: SignedIn, id: string, signal: AbortSignal): Promise<OrderFacts> {
   const { hub, caller } = who;

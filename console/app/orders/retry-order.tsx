@@ -7,7 +7,7 @@ import { WithLinks } from '../components/id.tsx';
 import { sentence } from '../explain.ts';
 import { canCall } from '../permissions.ts';
 import type { SignedIn } from '../signed-in.ts';
-import type { OrderFacts } from './order-facts.ts';
+import { isReversed, type OrderFacts } from './order-facts.ts';
 
 type RetryProps = {
   readonly who: SignedIn;
@@ -16,9 +16,10 @@ type RetryProps = {
   readonly onDone: () => Promise<void>;
 };
 
-/** Nothing for an order that is not blocked, or for a caller who may not retry it. */
+/** Nothing for an order that is not blocked or whose payment was reversed, or for a caller who may not retry it. */
 export function RetryOrder({ who, facts: { order, offer, session }, onDone }: RetryProps) {
-  if (order.state !== OrderState.BLOCKED || !canCall(who.caller, OrderService.method.retryOrder)) return null;
+  if (order.state !== OrderState.BLOCKED || isReversed(session)) return null;
+  if (!canCall(who.caller, OrderService.method.retryOrder)) return null;
   const retry = async (): Promise<string> => {
     const { order: now } = await who.hub.orders.retryOrder({ order: order.orderId });
     await onDone();

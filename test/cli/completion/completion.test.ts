@@ -10,6 +10,7 @@ import { complete } from '../../../cli/completion/complete.ts';
 import { printCandidates } from '../../../cli/completion/print-candidates.ts';
 import { createProgram } from '../../../cli/program.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
+import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import type { TestHub } from '../../support/hub/hub.ts';
 import { createSession, type Payments, startPayments } from '../../support/hub/payment.ts';
 import { until } from '../../support/until.ts';
@@ -131,6 +132,13 @@ describe('completion with a hub', function () {
     const { endpoint } = await createClient(EventService, hub.transport).createEndpoint({ settings });
     const endpointId = endpoint?.endpointId ?? '';
     await payments.admin.addFeeRule({ rule: { name: 'processing', basisPoints: 150 } });
+    const offers = createClient(OfferService, hub.transport);
+    for (const slug of ['pro', 'old']) {
+      const prices = [{ minorUnits: 900n, currency: 'USD' }];
+      const terms = { name: 'Pro', prices, grant: { case: 'license', value: {} } } as const;
+      await offers.createOffer({ app: 'photo-lab', slug, terms: { ...terms, prices } });
+    }
+    await offers.archiveOffer({ offer: 'photo-lab/old' });
     const keys = (await admin.getApp({ app: 'photo-lab' })).app?.signingKeys.map(({ kid }) => kid);
 
     const cases: [line: string, expected: (string | RegExp)[]][] = [
@@ -144,6 +152,12 @@ describe('completion with a hub', function () {
       ['gateway list --context', ['local']],
       ['session list --slot', ['store', 'wallet']],
       ['session inspect', [sessionId]],
+      ['session create --offer', ['photo-lab/pro']],
+      ['offer show', ['photo-lab/pro', 'photo-lab/old']],
+      ['offer archive', ['photo-lab/pro']],
+      ['offer unarchive', ['photo-lab/old']],
+      ['order list --license', [revoked, active]],
+      ['order show', []],
       ['callback show', [/^cb_/]],
       ['callback list --gateway gateway_o', ['gateway_one']],
       ['fee retire', [/^fee_/]],

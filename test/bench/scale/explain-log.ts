@@ -55,31 +55,16 @@ type Logged = {
   readonly Plan: PlanNode;
 };
 
-/**
- * Parses the plans in a part of the server's log. An entry is one line, plus continuation lines that begin
- * with a tab.
- */
+/** Parses the plans in a part of the server's log. The last entry may be incomplete, and is left out. */
 export function plansIn(log: string): ExecutedPlan[] {
-  const plans: ExecutedPlan[] = [];
-  let entry: string[] | undefined;
-  const finish = (): void => {
-    if (entry === undefined) return;
-    const logged: Logged = JSON.parse(entry.join('\n'));
+  return Array.from(log.matchAll(ENTRY), ([, json = '']) => {
+    const logged: Logged = JSON.parse(json);
     const { 'Query Text': text, 'Query Parameters': parameters = '', Plan: plan } = logged;
-    plans.push({ text: oneLine(text), parameters, plan });
-    entry = undefined;
-  };
-  for (const line of log.split('\n')) {
-    if (line.startsWith('\t')) {
-      entry?.push(line.slice(1));
-      continue;
-    }
-    finish();
-    if (/ LOG: {2}duration: [\d.]+ ms {2}plan:$/.test(line)) entry = [];
-  }
-  // The last entry may be incomplete.
-  return plans;
+    return { text: oneLine(text), parameters, plan };
+  });
 }
+/** An entry is one line, followed by the lines of a JSON object. Each begins with a tab, which JSON permits. */
+const ENTRY = / LOG: {2}duration: [\d.]+ ms {2}plan:\n(\t\{\n(?:\t .*\n)*\t\})$/gm;
 
 export function oneLine(text: string): string {
   return text.replace(/--.*$/gm, '').replace(/\s+/g, ' ').trim();

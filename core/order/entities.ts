@@ -71,7 +71,10 @@ export const ClaimTokenSchema = defineEntity({
     session: () => p.manyToOne(ChargeSessionSchema).deleteRule('restrict'),
     createdAt: p.datetime(3),
   },
-  indexes: [{ name: 'claim_token_session_idx', properties: ['session', 'createdAt'] }],
+  indexes: [
+    { name: 'claim_token_session_idx', properties: ['session', 'createdAt'] },
+    { name: 'claim_token_created_idx', properties: ['createdAt'] },
+  ],
 });
 
 /** The order of a paid session. */

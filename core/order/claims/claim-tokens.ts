@@ -28,20 +28,29 @@ const VALID_AFTER_PAYMENT_MS = 7 * DAY_MS;
 /** How long a token of a session is valid that nobody pays. */
 const VALID_UNPAID_MS = 90 * DAY_MS;
 
+/** After that a token is removed. Nobody pays a checkout that is older than `VALID_UNPAID_MS`. */
+const KEPT_MS = VALID_UNPAID_MS + VALID_AFTER_PAYMENT_MS;
+const REMOVED_TOKENS = 20;
+
 export function createClaimTokens({ pool, clock }: { pool: Pool; clock: Clock }): ClaimTokens {
   return {
     async issue(sessionId) {
+      const now = clock();
       const token = PREFIX + randomBytes(TOKEN_BYTES).toString('base64url');
       await pool.query({
         name: 'issue_claim_token',
-        // claim_token_session_idx
+        // claim_token_session_idx, claim_token_created_idx. Each new token also removes a few old ones.
         text: `with excess as (
                  delete from claim_token where hash in (
                    select hash from claim_token where session_id = $2
                    order by created_at desc offset ${MAX_TOKENS - 1})
+               ), expired as (
+                 delete from claim_token where hash in (
+                   select hash from claim_token where created_at < $4 and session_id <> $2
+                   order by created_at limit ${REMOVED_TOKENS} for update skip locked)
                )
                insert into claim_token (hash, session_id, created_at) values ($1, $2, $3)`,
-        values: [hashOf(token), sessionId, clock()],
+        values: [hashOf(token), sessionId, now, new Date(now.getTime() - KEPT_MS)],
       });
       return token;
     },

@@ -44,7 +44,7 @@ export class Migration20261123180000_orders extends Migration {
     this.addSql(`
       create table purchase (
         session_id uuid primary key
-          constraint purchase_session_id_foreign references charge_session (id) on delete restrict,
+          constraint purchase_session_id_foreign references charge_session (id) on update cascade on delete restrict,
         offer_version_id uuid not null
           constraint purchase_offer_version_id_foreign references offer_version (id) on delete restrict,
         quantity int not null,
@@ -61,6 +61,7 @@ export class Migration20261123180000_orders extends Migration {
         created_at timestamptz(3) not null
       )`);
     this.addSql('create index claim_token_session_idx on claim_token (session_id, created_at)');
+    this.addSql('create index claim_token_created_idx on claim_token (created_at)');
   }
 
   private addOrders(): void {
@@ -86,9 +87,9 @@ export class Migration20261123180000_orders extends Migration {
     this.addSql(`
       create table order_license (
         order_id uuid not null
-          constraint order_license_order_id_foreign references sales_order (id) on delete restrict,
+          constraint order_license_order_id_foreign references sales_order (id) on update cascade on delete restrict,
         license_id uuid not null
-          constraint order_license_license_id_foreign references license (id) on delete restrict,
+          constraint order_license_license_id_foreign references license (id) on update cascade on delete restrict,
         issued boolean not null,
         expires_before timestamptz(3),
         expires_after timestamptz(3),

@@ -1,42 +1,21 @@
 // Converts between mails and their messages.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import {
-  MailKind,
-  type MailSchema,
-  MailState,
-  type MailTemplateSchema,
-} from '../../gen/hub/mail/v1/mail_pb.ts';
+import type { MailKind, MailSchema, MailState, MailTemplateSchema } from '../../gen/hub/mail/v1/mail_pb.ts';
+import { MAIL_KINDS, MAIL_STATES, nameOf } from '../../lib/presentation/words.ts';
 import { formatId } from '../ids.ts';
 import type { App } from '../license/entities.ts';
 import type { EffectiveTemplate } from './content/templates.ts';
 import type { Mail, MailKindName, MailStateName } from './entities.ts';
 
-const KINDS: Readonly<Record<MailKindName, MailKind>> = {
-  license: MailKind.LICENSE,
-  renewal: MailKind.RENEWAL,
-  seats: MailKind.SEATS,
-};
-
-const STATES: Readonly<Record<MailStateName, MailState>> = {
-  queued: MailState.QUEUED,
-  sent: MailState.SENT,
-  failed: MailState.FAILED,
-};
-
 /** UNSPECIFIED becomes `license`. */
 export function mailKindFromProto(kind: MailKind): MailKindName {
-  return nameOf(KINDS, kind) ?? 'license';
+  return nameOf(MAIL_KINDS, kind) ?? 'license';
 }
 
 /** UNSPECIFIED becomes undefined. */
 export function mailStateFromProto(state: MailState): MailStateName | undefined {
-  return nameOf(STATES, state);
-}
-
-function nameOf<N extends string, V>(values: Readonly<Record<N, V>>, value: V): N | undefined {
-  const names = Object.keys(values) as N[]; // the keys of a record are its names
-  return names.find((name) => values[name] === value);
+  return nameOf(MAIL_STATES, state);
 }
 
 export function mailToProto(mail: Mail): MessageInitShape<typeof MailSchema> {
@@ -45,9 +24,9 @@ export function mailToProto(mail: Mail): MessageInitShape<typeof MailSchema> {
     mailId: formatId('mal', mail.id),
     orderId: formatId('ord', mail.order.id),
     app: (mail.app as App).slug,
-    kind: KINDS[mail.kind],
+    kind: MAIL_KINDS[mail.kind],
     language: mail.language,
-    state: STATES[mail.state],
+    state: MAIL_STATES[mail.state],
     attempts: mail.attempts,
     ...(nextAttemptAt && { nextAttemptAt: timestampFromDate(nextAttemptAt) }),
     ...(lastAttemptAt && { lastAttemptAt: timestampFromDate(lastAttemptAt) }),
@@ -67,7 +46,7 @@ export function templateToProto(
   const { kind, language, subject, text, html, updatedAt } = template;
   return {
     app,
-    kind: KINDS[kind],
+    kind: MAIL_KINDS[kind],
     language,
     subject,
     text,

@@ -1,7 +1,8 @@
 // Converts offers and orders to their messages.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { type OfferSchema, type OrderSchema, OrderState } from '../../gen/hub/order/v1/order_pb.ts';
+import type { OfferSchema, OrderSchema, OrderState } from '../../gen/hub/order/v1/order_pb.ts';
+import { nameOf, ORDER_STATES } from '../../lib/presentation/words.ts';
 import { formatId } from '../ids.ts';
 import { moneyToProto } from '../payment/messages.ts';
 import type { OrderStateName } from './entities.ts';
@@ -29,18 +30,13 @@ export function offerToProto({ offer, version }: VersionedOffer): MessageInitSha
   };
 }
 
-const STATES: Readonly<Record<OrderStateName, OrderState>> = {
-  fulfilled: OrderState.FULFILLED,
-  blocked: OrderState.BLOCKED,
-};
-
 export function orderStateToProto(state: OrderStateName): OrderState {
-  return STATES[state];
+  return ORDER_STATES[state];
 }
 
 /** UNSPECIFIED becomes undefined. */
 export function orderStateFromProto(state: OrderState): OrderStateName | undefined {
-  return state === OrderState.FULFILLED ? 'fulfilled' : state === OrderState.BLOCKED ? 'blocked' : undefined;
+  return nameOf(ORDER_STATES, state);
 }
 
 export function orderToProto(order: StoredOrder): MessageInitShape<typeof OrderSchema> {
@@ -54,7 +50,7 @@ export function orderToProto(order: StoredOrder): MessageInitShape<typeof OrderS
     quantity: order.quantity,
     amount: moneyToProto(order.amount),
     customerId: order.customerId === null ? '' : formatId('cus', order.customerId),
-    state: STATES[order.state],
+    state: ORDER_STATES[order.state],
     reason: order.reason,
     licenses: order.licenses.map(({ licenseId, issued, expiresBefore, expiresAfter, seatsAdded }) => ({
       licenseId: formatId('lic', licenseId),

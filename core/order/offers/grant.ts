@@ -2,7 +2,7 @@
 import type { OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
 import { HubError } from '../../errors.ts';
 import { checkSignedMetadata } from '../../license/admin/issue-terms.ts';
-import { limitsFromProto } from '../../license/messages.ts';
+import { limitsFromProto, limitsToProto } from '../../license/messages.ts';
 import { formatPeriod, type Period } from '../../license/period.ts';
 import type { Limits, Metadata } from '../../license/terms.ts';
 
@@ -84,9 +84,7 @@ export function grantToProto(grant: Grant) {
         ...rest,
         features: [...rest.features],
         signedMetadata: [...rest.signedMetadata],
-        limits: Object.fromEntries(
-          Object.entries(limits ?? {}).map(([name, limit]) => [name, BigInt(limit)]),
-        ),
+        limits: limitsToProto(limits ?? undefined),
         limitProfile: limitProfile?.name ?? '',
         ...(validFor && { validFor }),
         ...(graceDays !== null && { graceDays }),

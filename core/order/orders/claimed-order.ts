@@ -1,7 +1,6 @@
 // The result of a charge session for the bearer of its claim token: its status, and the licenses with their keys.
-import { HubError } from '../../errors.ts';
-import { parseId } from '../../ids.ts';
-import { type ChargeSession, ChargeSessionSchema } from '../../payment/entities.ts';
+import type { ChargeSession } from '../../payment/entities.ts';
+import { findSession } from '../../payment/sessions/queries.ts';
 import { withSessionId } from '../../payment/sessions/return-url.ts';
 import type { Database } from '../../storage/database.ts';
 import type { ClaimTokens } from '../claims/claim-tokens.ts';
@@ -26,13 +25,7 @@ export type ClaimedOrderOptions = {
 /** The function rejects with HubError `session_unknown` or `claim_invalid`. */
 export function createGetClaimedOrder({ db, claims, readIssuedKeys }: ClaimedOrderOptions) {
   return async (sessionId: string, token: string): Promise<ClaimedOrder> => {
-    const id = parseId('chs', sessionId);
-    const session = id ? await db.em().findOne(ChargeSessionSchema, { id }) : null;
-    if (session === null) {
-      throw new HubError('session_unknown', 'there is no charge session with this id', {
-        field: 'sessionId',
-      });
-    }
+    const session = await findSession(db.em(), sessionId);
     const paidAt = session.status === 'success' ? session.statusChangedAt : null;
     await claims.check({ sessionId: session.id, token, paidAt });
     const order = session.hasPurchase ? await readOrderOfSession(db.pool, session.id) : undefined;

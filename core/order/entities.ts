@@ -35,6 +35,7 @@ export const OfferVersionSchema = defineEntity({
     name: p.text(),
     /** Minor units of the price by currency, as decimal text. */
     prices: p.json<Readonly<Record<string, string>>>(),
+    /** The grant of the terms; GRANT is a reserved word of SQL. */
     granted: p.json<Grant>(),
     /** The slot through which the hub's own page sells it; null if the page does not. */
     pageSlot: () => p.manyToOne(SlotSchema).nullable().deleteRule('restrict'),

@@ -62,8 +62,8 @@ export function createOrderService(options: OrderServiceOptions): ServiceImpl<ty
     },
 
     async getOfferPage({ offer }) {
-      const { appName, name, prices } = await getOfferPage(offer);
-      return { appName, offerName: name, prices: pricesToProto(prices) };
+      const { appName, offerName, prices } = await getOfferPage(offer);
+      return { appName, offerName, prices: pricesToProto(prices) };
     },
 
     async buyOffer(request, context) {

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import type { FindOwner } from '../access/scope.ts';
 import { parseId } from '../ids.ts';
-import { isResourceName } from '../resource-name.ts';
+import { parseOfferRef } from './offers/offer-ref.ts';
 
 export function createFindOrderOwner(pool: Pool): Pick<FindOwner, 'offer' | 'orderApp' | 'orderSlot'> {
   const findOwner = async (name: string, text: string, values: unknown[]): Promise<string | undefined> => {
@@ -20,14 +20,14 @@ export function createFindOrderOwner(pool: Pool): Pick<FindOwner, 'offer' | 'ord
     );
   return {
     async offer(text) {
-      const [app = '', slug = ''] = text.split('/');
-      const isName = isResourceName(app) && isResourceName(slug);
+      const ref = parseOfferRef(text);
+      if (ref === undefined) return undefined;
       return findOwner(
         'app_of_offer',
         // offer_pkey, offer_slug_key
         `select a.slug as owner from offer f join app a on a.id = f.app_id
          where f.id = $1 or (a.slug = $2 and f.slug = $3)`,
-        [parseId('ofr', text) ?? null, isName ? app : null, isName ? slug : null],
+        'id' in ref ? [ref.id, null, null] : [null, ref.app, ref.slug],
       );
     },
     orderApp: ofOrder('app_of_order', 'a.slug'),

@@ -1,4 +1,4 @@
-// What a paid order grants, as a version of an offer stores it.
+// The grant of an offer: what a paid order gives the customer, as a version of the offer stores it.
 import type { OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
 import { HubError } from '../../errors.ts';
 import { checkSignedMetadata } from '../../license/admin/issue-terms.ts';
@@ -62,9 +62,9 @@ export async function grantFromProto(
       };
     }
     case 'renewal': {
-      const { years, months, days } = grant.value.by ?? { years: 0, months: 0, days: 0 };
-      formatPeriod({ years, months, days }, 'terms.renewal.by'); // throws for an empty period
-      return { kind: 'renewal', by: { years, months, days } };
+      const by = periodOf(grant.value.by ?? { years: 0, months: 0, days: 0 });
+      formatPeriod(by, 'terms.renewal.by'); // throws for an empty period
+      return { kind: 'renewal', by };
     }
     case 'seats':
       return { kind: 'seats', seats: grant.value.seats };
@@ -99,6 +99,7 @@ export function grantToProto(grant: Grant) {
   }
 }
 
+/** Leaves out what only messages have. */
 function periodOf({ years, months, days }: Period): Period {
   return { years, months, days };
 }

@@ -1,5 +1,4 @@
 // Administration of offers. A change of the terms is a new version; versions are never changed.
-import { isDeepStrictEqual } from 'node:util';
 import { type EntityManager, LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
 import type { OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
 import type { Actor } from '../../access/caller.ts';
@@ -8,17 +7,14 @@ import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import { findApp } from '../../license/admin/apps.ts';
-import { findLimitProfile } from '../../license/admin/limit-profiles.ts';
 import type { App } from '../../license/entities.ts';
 import type { KeySecrets } from '../../license/keys/key-secrets.ts';
-import type { Slot } from '../../payment/entities.ts';
-import { findSlot } from '../../payment/slots/admin.ts';
 import type { Database } from '../../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { type Offer, OfferSchema, type OfferVersion, OfferVersionSchema } from '../entities.ts';
 import { findOffer } from './find-offer.ts';
-import { type Grant, grantFromProto } from './grant.ts';
-import { type Prices, pricesFromProto } from './prices.ts';
+import { formatOfferRef } from './offer-ref.ts';
+import { checkSameGrant, checkTerms, factsOf, isSameTerms, type Terms, termsOf } from './terms.ts';
 
 export type OffersOptions = {
   readonly db: Database;
@@ -53,7 +49,7 @@ export function createOffers({ db, keySecrets, clock }: OffersOptions) {
           subject: formatId('ofr', offer.id),
           before: { archived: !archived },
           after: { archived },
-          detail: { offer: refOf(offer) },
+          detail: { offer: formatOfferRef(offer) },
         });
       }
       return { ...(await withVersion(em, offer)), changed };
@@ -85,7 +81,7 @@ export function createOffers({ db, keySecrets, clock }: OffersOptions) {
             subject: formatId('ofr', offer.id),
             before: null,
             after: { ...factsOf(checked), version: 1 },
-            detail: { offer: refOf(offer) },
+            detail: { offer: formatOfferRef(offer) },
           });
           return { offer, version };
         });
@@ -114,23 +110,19 @@ export function createOffers({ db, keySecrets, clock }: OffersOptions) {
           );
         }
         const { version: current } = await withVersion(em, offer);
-        const was = termsOf(current);
-        const is = await checkTerms(em, offer.app as App, terms);
-        if (was.grant.kind !== is.grant.kind) {
-          const message = `the offer grants ${KIND_NAMES[was.grant.kind]}: create another offer for ${KIND_NAMES[is.grant.kind]}`;
-          throw new HubError('offer_invalid', message, { field: 'terms' });
-        }
-        if (isDeepStrictEqual(comparable(was), comparable(is)))
-          return { offer, version: current, changed: false };
+        const before = termsOf(current);
+        const after = await checkTerms(em, offer.app as App, terms);
+        checkSameGrant(before, after);
+        if (isSameTerms(before, after)) return { offer, version: current, changed: false };
         const now = clock();
         offer.version += 1;
-        const version = addVersion(em, offer, is, now);
+        const version = addVersion(em, offer, after, now);
         recordChange(em, actor, now, {
           action: 'offer.update',
           subject: formatId('ofr', offer.id),
-          before: { ...factsOf(was), version: current.version },
-          after: { ...factsOf(is), version: offer.version },
-          detail: { offer: refOf(offer) },
+          before: { ...factsOf(before), version: current.version },
+          after: { ...factsOf(after), version: offer.version },
+          detail: { offer: formatOfferRef(offer) },
         });
         return { offer, version, changed: true };
       });
@@ -163,70 +155,6 @@ export function createOffers({ db, keySecrets, clock }: OffersOptions) {
 
     archive: (ref: string, actor: Actor): Promise<ChangedOffer> => setArchived(ref, true, actor),
     unarchive: (ref: string, actor: Actor): Promise<ChangedOffer> => setArchived(ref, false, actor),
-  };
-}
-
-const KIND_NAMES = { license: 'new licenses', renewal: 'a renewal', seats: 'more seats' } as const;
-
-/** The terms of a version, checked. */
-type Terms = {
-  readonly name: string;
-  readonly prices: Prices;
-  readonly grant: Grant;
-  readonly pageSlot: Slot | null;
-  readonly downloadUrl: string;
-};
-
-async function checkTerms(em: EntityManager, app: App, terms: OfferTerms): Promise<Terms> {
-  const prices = pricesFromProto(terms.prices);
-  const grant = await grantFromProto(terms, (name) => findLimitProfile(em, app, name));
-  const { name, pageSlot, downloadUrl } = terms;
-  if (pageSlot !== '' && grant.kind !== 'license') {
-    throw new HubError('offer_invalid', 'the page of the hub sells new licenses only: leave out the slot', {
-      field: 'terms.pageSlot',
-    });
-  }
-  if (downloadUrl !== '' && !/^https?:$/.test(URL.parse(downloadUrl)?.protocol ?? '')) {
-    throw new HubError('offer_invalid', 'write an address that begins with https:// or http://', {
-      field: 'terms.downloadUrl',
-    });
-  }
-  return {
-    name,
-    prices,
-    grant: grant.kind === 'license' ? { ...grant, limitProfile: pickProfile(grant.limitProfile) } : grant,
-    pageSlot: pageSlot === '' ? null : await findSlot(em, pageSlot),
-    downloadUrl,
-  };
-}
-
-function pickProfile(profile: { readonly id: string; readonly name: string } | null) {
-  return profile && { id: profile.id, name: profile.name };
-}
-
-function termsOf({ name, prices, granted, pageSlot, downloadUrl }: OfferVersion): Terms {
-  return {
-    name,
-    prices,
-    grant: granted,
-    pageSlot: (pageSlot as Slot | null | undefined) ?? null,
-    downloadUrl,
-  };
-}
-
-function comparable({ pageSlot, ...terms }: Terms) {
-  return { ...terms, pageSlot: pageSlot?.name };
-}
-
-/** For the audit log. Of the vendor's own data only the names: a value may be personal. */
-function factsOf({ grant, pageSlot, ...terms }: Terms) {
-  const { kind, ...granted } = grant;
-  return {
-    ...terms,
-    grants: kind,
-    ...granted,
-    ...('metadata' in granted && { metadata: Object.keys(granted.metadata) }),
-    pageSlot: pageSlot?.name ?? '',
   };
 }
 
@@ -275,9 +203,4 @@ async function readVersions(em: EntityManager, offers: readonly Offer[]): Promis
     const version = byOffer.get(offer.id);
     return version === undefined ? [] : [{ offer, version }];
   });
-}
-
-/** `app/slug` */
-export function refOf({ app, slug }: Pick<Offer, 'app' | 'slug'>): string {
-  return `${app.slug}/${slug}`;
 }

@@ -6,20 +6,22 @@ import type { createCreateSession } from '../../payment/sessions/create.ts';
 import type { createSessions } from '../../payment/sessions/queries.ts';
 import type { ClaimTokens } from '../claims/claim-tokens.ts';
 import { offerUnknown } from '../offers/find-offer.ts';
-import { type Offers, refOf } from '../offers/offers.ts';
+import { formatOfferRef } from '../offers/offer-ref.ts';
+import type { Offers } from '../offers/offers.ts';
 import type { Prices } from '../offers/prices.ts';
 
 export type OfferPage = {
   readonly appName: string;
-  /** Name of the offer. */
-  readonly name: string;
+  readonly offerName: string;
   readonly prices: Prices;
 };
 
 /** Rejects with HubError `offer_unknown`, also for an offer that the page does not sell. */
 export type GetOfferPage = (offer: string) => Promise<OfferPage>;
 
-export type PageOrder = {
+/** What a customer sends with the form of the page. */
+export type PagePurchase = {
+  /** `app/slug` */
   readonly offer: string;
   /** Empty if the offer has one price. */
   readonly currency: string;
@@ -30,7 +32,7 @@ export type PageOrder = {
 };
 
 export type BuyOffer = (
-  order: PageOrder,
+  purchase: PagePurchase,
   actor: Actor,
 ) => Promise<{ readonly sessionId: string; readonly checkoutUrl: string; readonly claimToken: string }>;
 
@@ -45,7 +47,7 @@ export function createOfferPage({ offers, createSession, sessions, claims }: Off
   readonly getOfferPage: GetOfferPage;
   readonly buyOffer: BuyOffer;
 } {
-  const find = async (ref: string) => {
+  const findOnSale = async (ref: string) => {
     const { offer, version } = await offers.get(ref);
     const slot = version.pageSlot as Slot | null | undefined;
     if (offer.archivedAt != null || slot == null) throw offerUnknown();
@@ -53,13 +55,12 @@ export function createOfferPage({ offers, createSession, sessions, claims }: Off
   };
   return {
     async getOfferPage(ref) {
-      const { offer, version } = await find(ref);
-      const { name, prices } = version;
-      return { appName: offer.app.name, name, prices };
+      const { offer, version } = await findOnSale(ref);
+      return { appName: offer.app.name, offerName: version.name, prices: version.prices };
     },
 
     async buyOffer({ offer: ref, currency, customerName, customerEmail, language }, actor) {
-      const { offer, slot } = await find(ref);
+      const { offer, slot } = await findOnSale(ref);
       const id = await createSession(
         {
           slot: slot.name,
@@ -69,13 +70,14 @@ export function createOfferPage({ offers, createSession, sessions, claims }: Off
           metadata: {},
           idempotencyKey: undefined,
           purchase: {
-            offer: refOf(offer),
+            offer: formatOfferRef(offer),
             quantity: 1,
             currency,
             customerId: undefined,
             licenseId: undefined,
           },
-          // Anybody can type an email address here: the page may not show that the hub knows it.
+          // Finds the customer with this email address in any app. Anybody can write an address here, so the
+          // response is the same whether the hub knows it.
           callerApps: undefined,
           returnUrl: '',
           language,

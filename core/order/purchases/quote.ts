@@ -9,7 +9,8 @@ import type { Buyer, PurchaseRequest, Quote } from '../../payment/sales.ts';
 import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { grantOnLicense } from '../fulfillment/grant-on-license.ts';
-import { type Offers, refOf, type VersionedOffer } from '../offers/offers.ts';
+import { formatOfferRef } from '../offers/offer-ref.ts';
+import type { Offers, VersionedOffer } from '../offers/offers.ts';
 import { amountOf } from '../offers/prices.ts';
 
 export type QuoteOptions = {
@@ -57,7 +58,7 @@ export function createQuote({ db, sealer, offers, clock }: QuoteOptions) {
     const licenseId = await checkLicense(versioned, request);
     return {
       amount,
-      offer: refOf(offer),
+      offer: formatOfferRef(offer),
       quantity,
       async insert(client, sessionId, { actor, now }) {
         const { name, email, callerApps: apps } = buyer;

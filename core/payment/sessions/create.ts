@@ -9,7 +9,7 @@ import { browserUrl, callbackBase, callbackUrl, type GatewayAddress } from './ca
 import { checkAmount } from './charge-amount.ts';
 import { type CheckoutOptions, createCheckout, needsCheckout } from './checkout.ts';
 import { readSessionSlot } from './find-slot.ts';
-import { type CreateSessionRequest, insertSession } from './insert.ts';
+import { type CreateSessionRequest, findOrInsertSession } from './insert.ts';
 import { checkReturnUrl } from './return-url.ts';
 
 export type CreateSessionOptions = CheckoutOptions & {
@@ -37,7 +37,7 @@ export function createCreateSession(options: CreateSessionOptions) {
     const returnUrl = checkReturnUrl(request.returnUrl, slot);
     const now = clock();
     const firstCheck = nextCheck(schedule, now, now);
-    const id = await insertSession(request, {
+    const id = await findOrInsertSession(request, {
       pool,
       slot,
       sales,
@@ -50,13 +50,13 @@ export function createCreateSession(options: CreateSessionOptions) {
 
     const alreadyDone = async () => !(await needsCheckout(pool, id)) || undefined;
     if (await alreadyDone()) return id;
-    const returns = returnUrl !== null || request.purchase !== undefined;
+    const comesBack = returnUrl !== null || request.purchase !== undefined;
     // Of concurrent calls with the same idempotency key, one creates the checkout.
     const work = createCheckout(options, id, {
       orderReference: request.orderReference,
       customer: request.customer,
       callbackUrl: callbackUrl(base, slot.gateway, id),
-      browserUrl: returns ? browserUrl(base, id) : undefined,
+      browserUrl: comesBack ? browserUrl(base, id) : undefined,
     });
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const made = await leases.run(id, { work, waitMs: busyWaitMs, alreadyDone });

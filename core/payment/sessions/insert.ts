@@ -49,23 +49,23 @@ export type InsertOptions = {
  * @throws HubError `slot_disabled`, `amount_invalid` without an amount and an offer, `idempotency_key_reused`, and
  * those of `Sales.quote`
  */
-export async function insertSession(request: CreateSessionRequest, options: InsertOptions): Promise<string> {
+export async function findOrInsertSession(request: CreateSessionRequest, options: InsertOptions): Promise<string> {
   const { idempotencyKey } = request;
   const requestHash = hashRequest(request);
-  const find = () =>
+  const findEarlier = () =>
     idempotencyKey === undefined
       ? undefined
       : findByKey(options.pool, { slotId: options.slot.id, key: idempotencyKey }, requestHash);
-  const earlier = await find();
+  const earlier = await findEarlier();
   if (earlier !== undefined) return earlier;
   if (options.slot.disabled) {
     throw new HubError('slot_disabled', 'the slot is disabled', { field: 'slot' });
   }
-  // After the look for an earlier session: the offer may have changed since.
+  // Only for a new session: a repeated request gets its session, even if the offer has changed since.
   const { amount, quote } = await priceOf(request, options.sales);
   const inserted = await insert(request, { ...options, amount, quote, requestHash });
   if (inserted !== undefined) options.metrics.sessionCreated(request.slot);
-  const id = inserted ?? (await find());
+  const id = inserted ?? (await findEarlier());
   if (id === undefined) throw new Error('a charge session was neither inserted nor found');
   return id;
 }
@@ -100,13 +100,10 @@ async function insert(
   return inTransaction(pool, async (client) => {
     const { rowCount } = await client.query({
       name: 'insert_session',
-      // charge_session_idempotency_key. The sweep knows it from the start: the hub may die before the
-      // checkout.
-      text: `insert into charge_session (id, slot_id, status, status_verified, status_reason,
-             status_changed_at,
+      // charge_session_idempotency_key. It has a first check from the start: the hub may die before the checkout.
+      text: `insert into charge_session (id, slot_id, status, status_verified, status_reason, status_changed_at,
                amount_minor, currency, order_reference, customer, metadata, merchant_transaction_id,
-                 idempotency_key,
-               request_hash, created_at, checks, next_check_at, has_purchase, return_url, language)
+               idempotency_key, request_hash, created_at, checks, next_check_at, has_purchase, return_url, language)
              values ($1, $2, 'pending', false, 'no checkout yet', $3, $4, $5, $6, $7, $8, $9, $10, $11, $3,
                0, $12, $13, $14, $15)
              on conflict (slot_id, idempotency_key) where idempotency_key is not null do nothing`,

@@ -8,6 +8,7 @@ import { type Guess, type GuessLimit, keySubject, licenseSubject } from '../limi
 import { tagged } from '../server/conditional-response.ts';
 import { LICENSE_OPERATIONS as about } from './license-operations.ts';
 import { type Call, queryParameter, type Route, type RouteResponse } from './routes.ts';
+import { readOptions, writeOptions } from './rpc-options.ts';
 
 /** Routes under /v1, served by the LicenseService behind `transport`. */
 export function licenseRoutes(transport: Transport, guesses: GuessLimit | undefined): Route[] {
@@ -76,7 +77,8 @@ export function licenseRoutes(transport: Transport, guesses: GuessLimit | undefi
 
 type Licenses = Client<typeof LicenseService>;
 
-async function activate(licenses: Licenses, { body, requestId }: Call): Promise<RouteResponse> {
+async function activate(licenses: Licenses, call: Call): Promise<RouteResponse> {
+  const { body } = call;
   const machineLabel = textMember(body, 'machineLabel');
   const appVersion = textMember(body, 'appVersion');
   const request = {
@@ -85,17 +87,18 @@ async function activate(licenses: Licenses, { body, requestId }: Call): Promise<
     ...(machineLabel !== undefined && { machineLabel }),
     ...(appVersion !== undefined && { appVersion }),
   };
-  const { license, publicKeyPem } = await licenses.activate(request, write(requestId));
+  const { license, publicKeyPem } = await licenses.activate(request, writeOptions(call));
   if (license === undefined) throw new Error('Activate answered without a license');
   return json({ ok: true, license, publicKeyPem });
 }
 
-async function deactivate(licenses: Licenses, { body, requestId }: Call): Promise<RouteResponse> {
+async function deactivate(licenses: Licenses, call: Call): Promise<RouteResponse> {
+  const { body } = call;
   const request = {
     licenseKey: textMember(body, 'licenseKey') ?? '',
     machineFingerprint: textMember(body, 'machineFingerprint') ?? '',
   };
-  const { released } = await licenses.deactivate(request, write(requestId));
+  const { released } = await licenses.deactivate(request, writeOptions(call));
   return json({ ok: true, released });
 }
 
@@ -106,7 +109,7 @@ async function status(
 ): Promise<RouteResponse> {
   const found = await licenses.checkStatus(
     { licenseId: call.param, ...(machineFingerprint !== undefined && { machineFingerprint }) },
-    read(call),
+    readOptions(call),
   );
   const { seats, expiresAt, graceEndsAt, features, checkedAt } = found;
   if (seats === undefined || checkedAt === undefined)
@@ -128,12 +131,12 @@ async function status(
 }
 
 async function publicKey(licenses: Licenses, call: Call): Promise<RouteResponse> {
-  const { publicKeyPem, kid } = await licenses.getPublicKey({ app: call.param }, read(call));
+  const { publicKeyPem, kid } = await licenses.getPublicKey({ app: call.param }, readOptions(call));
   return tagged(call, kid, 'application/x-pem-file', publicKeyPem);
 }
 
 async function jwks(licenses: Licenses, call: Call): Promise<RouteResponse> {
-  const { keys } = await licenses.getJwks({ app: call.param }, read(call));
+  const { keys } = await licenses.getJwks({ app: call.param }, readOptions(call));
   const body = JSON.stringify({
     keys: keys.map(({ kty, crv, x, y, kid, alg, use }) => ({ kty, crv, x, y, kid, alg, use })),
   });
@@ -141,18 +144,8 @@ async function jwks(licenses: Licenses, call: Call): Promise<RouteResponse> {
 }
 
 async function freeLimits(licenses: Licenses, call: Call): Promise<RouteResponse> {
-  const { limits } = await licenses.getFreeLimits({ app: call.param }, read(call));
+  const { limits } = await licenses.getFreeLimits({ app: call.param }, readOptions(call));
   return json({ app: call.param, profile: 'free', limits: limitsOf(limits) });
-}
-
-// Writes get no signal: one that has begun may be committed already, so it completes after the client
-// disconnects and the client's retry gets its result.
-function write(requestId: string): { headers: { 'x-request-id': string } } {
-  return { headers: { 'x-request-id': requestId } };
-}
-
-function read({ requestId, signal }: Call): { headers: { 'x-request-id': string }; signal?: AbortSignal } {
-  return { headers: { 'x-request-id': requestId }, ...(signal && { signal }) };
 }
 
 function json(value: object): RouteResponse {

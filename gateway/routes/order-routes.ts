@@ -1,4 +1,4 @@
-// The order endpoint: tells a shop whether a customer paid, and the license keys.
+// The order endpoint: returns the result of a session and its license keys to a shop.
 import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import { OrderState } from '../../gen/hub/order/v1/order_pb.ts';
 import { type GetClaimedOrderResponse, OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
@@ -6,6 +6,7 @@ import { ChargeStatus } from '../../gen/hub/payment/v1/payment_pb.ts';
 import type { GuessLimit } from '../limits/guess-limit.ts';
 import { ORDER_OPERATION } from './order-operation.ts';
 import type { Call, Route, RouteResponse } from './routes.ts';
+import { readOptions } from './rpc-options.ts';
 
 /** `/v1/orders/{sessionId}`, served by the OrderService behind `transport`. */
 export function orderRoutes(transport: Transport, guesses: GuessLimit | undefined): Route[] {
@@ -34,12 +35,12 @@ export function orderRoutes(transport: Transport, guesses: GuessLimit | undefine
 export function readClaimed(
   orders: Client<typeof OrderService>,
   guesses: GuessLimit | undefined,
-  { client, param: sessionId, requestId, signal }: Call,
+  call: Call,
   claimToken: string,
   show: (order: GetClaimedOrderResponse) => RouteResponse,
 ): Promise<RouteResponse> {
-  const options = { headers: { 'x-request-id': requestId }, ...(signal && { signal }) };
-  const read = async () => show(await orders.getClaimedOrder({ sessionId, claimToken }, options));
+  const { client, param: sessionId } = call;
+  const read = async () => show(await orders.getClaimedOrder({ sessionId, claimToken }, readOptions(call)));
   return guesses === undefined ? read() : guesses.guard({ client, subject: `claim/${client}` }, 'read', read);
 }
 

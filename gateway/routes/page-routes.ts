@@ -10,6 +10,7 @@ import { Problem } from '../problem.ts';
 import { errorCode, toProblem, unavailable } from '../rpc-problem.ts';
 import { readClaimed, statusOf } from './order-routes.ts';
 import { type Call, queryParameter, type Route, type RouteResponse } from './routes.ts';
+import { readOptions, writeOptions } from './rpc-options.ts';
 
 export type PageOptions = {
   readonly guesses: GuessLimit | undefined;
@@ -50,7 +51,7 @@ function serveOffer(orders: Orders, options: PageOptions, call: Call): Promise<R
 
 async function showOffer(orders: Orders, call: Call, shown: Parameters<typeof offerPage>[1] = {}) {
   return offerPage(
-    await orders.getOfferPage({ offer: offerOf(call) }, about(call)).catch(asPageProblem),
+    await orders.getOfferPage({ offer: offerOf(call) }, readOptions(call)).catch(asPageProblem),
     shown,
   );
 }
@@ -69,7 +70,7 @@ async function buy(orders: Orders, options: PageOptions, call: Call): Promise<Ro
     language: languageOf(call),
   };
   try {
-    const bought = await orders.buyOffer(request, { ...about(call), timeoutMs: BUY_TIMEOUT_MS });
+    const bought = await orders.buyOffer(request, { ...writeOptions(call), timeoutMs: BUY_TIMEOUT_MS });
     if (!/^https?:\/\//i.test(bought.checkoutUrl))
       throw unavailable(new Error('the checkout has no address'));
     return {
@@ -104,7 +105,7 @@ async function serveOrder(
       orderPage(order, statusOf(order), looks),
     );
   } catch (error) {
-    // Which sessions exist is not shown to a browser without their claim.
+    // The same page for both, so that a browser without a claim does not learn which sessions exist.
     if (['claim_invalid', 'session_unknown'].includes(errorCode(error) ?? '')) return otherBrowserPage();
     throw error;
   }
@@ -112,10 +113,6 @@ async function serveOrder(
 
 function offerOf({ params: [app = '', offer = ''] }: Call): string {
   return `${app}/${offer}`;
-}
-
-function about({ requestId }: Call) {
-  return { headers: { 'x-request-id': requestId } };
 }
 
 /**
@@ -144,7 +141,7 @@ function otherSitePage(): RouteResponse {
   });
 }
 
-/** What the customer has to correct, in the form's words; undefined for any other error. */
+/** What the customer has to correct, in the words of the form; undefined for any other error. */
 function mistakeIn(error: unknown): string | undefined {
   const code = errorCode(error);
   if (code === 'currency_not_offered') return 'Choose one of the prices.';
@@ -160,7 +157,7 @@ function buyProblem(error: unknown): unknown {
   if (error instanceof Problem || !(error instanceof ConnectError)) return error;
   const code = errorCode(error);
   if (code === 'offer_unknown') return unknownOffer();
-  // The vendor can correct it or the provider is away; the customer can only try again.
+  // The configuration is wrong, or the provider does not respond: the customer can only try again.
   return code === undefined ? error : unavailable(error);
 }
 
@@ -173,10 +170,10 @@ function unknownOffer(): Problem {
 }
 
 const COOKIE = 'hub_claim';
-/** The key is shown for 7 days after the payment. */
+/** A day for the payment, and the 7 days for which the claim token is valid after it. */
 const COOKIE_SECONDS = 8 * 24 * 60 * 60;
 
-/** Only the page of this session gets it, and no script. */
+/** Browsers send it to the page of this session only, and hide it from scripts. */
 function claimCookie(sessionId: string, claimToken: string, publicUrl: string | undefined): string {
   const prefix = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '');
   const secure = publicUrl?.startsWith('https:') ? '; Secure' : '';

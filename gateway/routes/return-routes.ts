@@ -1,10 +1,11 @@
-// Where customers return to from the checkout of a provider: the hub sends their browsers on to the shop.
+// Redirects browsers that come back from the checkout of a provider: to the shop, or to the hub's own order page.
 import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts';
 import { ClientGone } from '../body/read-body.ts';
 import { Problem } from '../problem.ts';
 import { errorCode } from '../rpc-problem.ts';
 import type { Call, Route, RouteResponse } from './routes.ts';
+import { writeOptions } from './rpc-options.ts';
 
 /** `/v1/return/{sessionId}`, which providers send the browsers of customers to, by GET or POST. */
 export function returnRoutes(transport: Transport): Route[] {
@@ -16,7 +17,7 @@ export function returnRoutes(transport: Transport): Route[] {
       limited: true,
       isPage: true,
       about: { unlisted: 'for the browsers of customers, who come from the checkout' },
-      handle: (call) => sendOn(callbacks, call),
+      handle: (call) => redirect(callbacks, call),
     },
   ];
 }
@@ -29,20 +30,20 @@ export function orderPageAddress(sessionId: string): string {
   return `../../orders/${encodeURIComponent(sessionId)}`;
 }
 
-/** Only the session says where the browser goes: nothing in the request can. */
-async function sendOn(callbacks: Callbacks, call: Call): Promise<RouteResponse> {
+/** The location depends on the stored session only: a request cannot redirect the browser to another site. */
+async function redirect(callbacks: Callbacks, call: Call): Promise<RouteResponse> {
   const { method, param: sessionId } = call;
   if (!METHODS.has(method)) {
     throw new Problem('method_not_allowed', `Use ${ALLOW} here.`, { headers: ['Allow', ALLOW] });
   }
   const address = await callbacks
-    .getReturnAddress({ sessionId }, { headers: { 'x-request-id': call.requestId } })
+    .getReturnAddress({ sessionId }, writeOptions(call))
     .catch((error: unknown) => {
       throw errorCode(error) === 'session_unknown' ? unknownOrder() : error;
     });
   const { returnUrl, hasOrderPage, gateway } = address;
   if (returnUrl === '' && !hasOrderPage) throw unknownOrder();
-  if (method === 'POST') await deliver(callbacks, call, gateway);
+  if (method === 'POST') await deliverFields(callbacks, call, gateway);
   const location = returnUrl || orderPageAddress(sessionId);
   return { status: 303, contentType: 'text/plain', body: '', headers: ['Location', location] };
 }
@@ -53,16 +54,16 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 const ALLOW = 'GET, HEAD, POST';
 
 /**
- * Delivers the fields that the provider gives the browser along: they are those of its notification, which may be lost.
- * The browser goes on whatever becomes of them, because the notification and the sweep do not depend on them.
+ * Handles the fields of the form as a callback: the provider sends the same fields in its notification, which may be
+ * lost. An error does not stop the redirect, because the notification and the sweep also confirm the payment.
  */
-async function deliver(callbacks: Callbacks, call: Call, gateway: string): Promise<void> {
+async function deliverFields(callbacks: Callbacks, call: Call, gateway: string): Promise<void> {
   try {
     const fields = await call.readForm();
     if (Object.keys(fields).length === 0) return;
     await callbacks.receiveCallback(
       { gateway, method: 'POST', sessionId: call.param, fields },
-      { headers: { 'x-request-id': call.requestId } },
+      writeOptions(call),
     );
   } catch (error) {
     if (error instanceof ClientGone) throw error;

@@ -5,6 +5,7 @@ import { type FormFields, parseForm } from '../body/form.ts';
 import { fieldProblem } from '../problem.ts';
 import { orderPageAddress } from './return-routes.ts';
 import type { Call, Route, RouteResponse } from './routes.ts';
+import { writeOptions } from './rpc-options.ts';
 
 /**
  * `/v1/webhooks/{gateway}`, served by the CallbackService behind `transport`. Only that service knows the
@@ -37,7 +38,7 @@ async function receive(callbacks: Client<typeof CallbackService>, call: Call): P
   const fields = call.method === 'POST' ? await formBeside(query, call) : others;
   const { body, contentType, returnUrl, orderSessionId } = await callbacks.receiveCallback(
     { ...request, fields },
-    { headers: { 'x-request-id': call.requestId } },
+    writeOptions(call),
   );
   const next = returnUrl || (orderSessionId && orderPageAddress(orderSessionId));
   // The provider expects this response, and the browser that brings the callback goes on from it.

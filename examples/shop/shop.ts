@@ -8,7 +8,7 @@ type Settings = { rpcUrl: string; gatewayUrl: string; token: string; offer: stri
 type Price = { minorUnits: string; currency: string };
 type Offer = { offer: { terms: { name: string; prices: Price[] } } };
 type Created = { session: { sessionId: string; checkoutUrl: string }; claimToken: string };
-type Order = { status: string; licenses: { licenseKey: string }[] };
+type Order = { status: string; orderState?: string; licenses: { licenseKey: string }[] };
 
 export function createShop({ rpcUrl, gatewayUrl, token, offer, slots }: Settings): Server {
   /** By the customer's cookie. A real shop keeps them in its database. */
@@ -58,6 +58,7 @@ export function createShop({ rpcUrl, gatewayUrl, token, offer, slots }: Settings
     const order = (await response.json()) as Order;
     if (order.status === 'pending') return '<meta http-equiv=refresh content=2><p>Waiting for payment</p>';
     if (order.status !== 'paid') return `<p>Payment ${html(order.status)}. <a href=/>Try again</a></p>`;
+    if (order.orderState === 'blocked') return '<h1>Thank you</h1><p>Your license key will follow.</p>';
     const keys = order.licenses.map(({ licenseKey }) => `<p>Key: <code>${html(licenseKey)}</code></p>`);
     return `<h1>Thank you</h1>${keys.join('')}`;
   }

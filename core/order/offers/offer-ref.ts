@@ -4,7 +4,7 @@ import { isResourceName } from '../../resource-name.ts';
 import type { Offer } from '../entities.ts';
 
 /** An offer by its UUID, or by the slug of its app and its own. */
-export type OfferRef = { readonly id: string } | { readonly app: string; readonly slug: string };
+type OfferRef = { readonly id: string } | { readonly app: string; readonly slug: string };
 
 /** Undefined for a text that cannot name an offer. */
 export function parseOfferRef(text: string): OfferRef | undefined {

@@ -7,8 +7,7 @@ import { textMember } from '../body/read-body.ts';
 import { type Guess, type GuessLimit, keySubject, licenseSubject } from '../limits/guess-limit.ts';
 import { tagged } from '../server/conditional-response.ts';
 import { LICENSE_OPERATIONS as about } from './license-operations.ts';
-import { type Call, queryParameter, type Route, type RouteResponse } from './routes.ts';
-import { readOptions, writeOptions } from './rpc-options.ts';
+import { type Call, queryParameter, type Route, type RouteResponse, rpcOptions } from './routes.ts';
 
 /** Routes under /v1, served by the LicenseService behind `transport`. */
 export function licenseRoutes(transport: Transport, guesses: GuessLimit | undefined): Route[] {
@@ -87,7 +86,7 @@ async function activate(licenses: Licenses, call: Call): Promise<RouteResponse> 
     ...(machineLabel !== undefined && { machineLabel }),
     ...(appVersion !== undefined && { appVersion }),
   };
-  const { license, publicKeyPem } = await licenses.activate(request, writeOptions(call));
+  const { license, publicKeyPem } = await licenses.activate(request, rpcOptions(call));
   if (license === undefined) throw new Error('Activate answered without a license');
   return json({ ok: true, license, publicKeyPem });
 }
@@ -98,7 +97,7 @@ async function deactivate(licenses: Licenses, call: Call): Promise<RouteResponse
     licenseKey: textMember(body, 'licenseKey') ?? '',
     machineFingerprint: textMember(body, 'machineFingerprint') ?? '',
   };
-  const { released } = await licenses.deactivate(request, writeOptions(call));
+  const { released } = await licenses.deactivate(request, rpcOptions(call));
   return json({ ok: true, released });
 }
 
@@ -109,7 +108,7 @@ async function status(
 ): Promise<RouteResponse> {
   const found = await licenses.checkStatus(
     { licenseId: call.param, ...(machineFingerprint !== undefined && { machineFingerprint }) },
-    readOptions(call),
+    rpcOptions(call),
   );
   const { seats, expiresAt, graceEndsAt, features, checkedAt } = found;
   if (seats === undefined || checkedAt === undefined)
@@ -131,12 +130,12 @@ async function status(
 }
 
 async function publicKey(licenses: Licenses, call: Call): Promise<RouteResponse> {
-  const { publicKeyPem, kid } = await licenses.getPublicKey({ app: call.param }, readOptions(call));
+  const { publicKeyPem, kid } = await licenses.getPublicKey({ app: call.param }, rpcOptions(call));
   return tagged(call, kid, 'application/x-pem-file', publicKeyPem);
 }
 
 async function jwks(licenses: Licenses, call: Call): Promise<RouteResponse> {
-  const { keys } = await licenses.getJwks({ app: call.param }, readOptions(call));
+  const { keys } = await licenses.getJwks({ app: call.param }, rpcOptions(call));
   const body = JSON.stringify({
     keys: keys.map(({ kty, crv, x, y, kid, alg, use }) => ({ kty, crv, x, y, kid, alg, use })),
   });
@@ -144,7 +143,7 @@ async function jwks(licenses: Licenses, call: Call): Promise<RouteResponse> {
 }
 
 async function freeLimits(licenses: Licenses, call: Call): Promise<RouteResponse> {
-  const { limits } = await licenses.getFreeLimits({ app: call.param }, readOptions(call));
+  const { limits } = await licenses.getFreeLimits({ app: call.param }, rpcOptions(call));
   return json({ app: call.param, profile: 'free', limits: limitsOf(limits) });
 }
 

@@ -1,11 +1,10 @@
-// Redirects browsers that come back from the checkout of a provider: to the shop, or to the hub's own order page.
+// Redirects browsers that come back from a checkout: to the shop, or to the hub's own order page.
 import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts';
 import { ClientGone } from '../body/read-body.ts';
 import { Problem } from '../problem.ts';
 import { errorCode } from '../rpc-problem.ts';
-import type { Call, Route, RouteResponse } from './routes.ts';
-import { writeOptions } from './rpc-options.ts';
+import { type Call, type Route, type RouteResponse, rpcOptions } from './routes.ts';
 
 /** `/v1/return/{sessionId}`, which providers send the browsers of customers to, by GET or POST. */
 export function returnRoutes(transport: Transport): Route[] {
@@ -37,7 +36,7 @@ async function redirect(callbacks: Callbacks, call: Call): Promise<RouteResponse
     throw new Problem('method_not_allowed', `Use ${ALLOW} here.`, { headers: ['Allow', ALLOW] });
   }
   const address = await callbacks
-    .getReturnAddress({ sessionId }, writeOptions(call))
+    .getReturnAddress({ sessionId }, rpcOptions(call))
     .catch((error: unknown) => {
       throw errorCode(error) === 'session_unknown' ? unknownOrder() : error;
     });
@@ -54,8 +53,9 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 const ALLOW = 'GET, HEAD, POST';
 
 /**
- * Handles the fields of the form as a callback: the provider sends the same fields in its notification, which may be
- * lost. An error does not stop the redirect, because the notification and the sweep also confirm the payment.
+ * Handles the fields of the form as a callback: the provider sends the same fields in its notification, which
+ * may be lost. An error does not stop the redirect, because the notification and the sweep also confirm the
+ * payment.
  */
 async function deliverFields(callbacks: Callbacks, call: Call, gateway: string): Promise<void> {
   try {
@@ -63,7 +63,7 @@ async function deliverFields(callbacks: Callbacks, call: Call, gateway: string):
     if (Object.keys(fields).length === 0) return;
     await callbacks.receiveCallback(
       { gateway, method: 'POST', sessionId: call.param, fields },
-      writeOptions(call),
+      rpcOptions(call),
     );
   } catch (error) {
     if (error instanceof ClientGone) throw error;

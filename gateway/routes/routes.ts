@@ -23,9 +23,20 @@ export type Call = {
   readonly requestId: string;
   /** The client's key, from `clientKey`. */
   readonly client: string;
-  /** Aborted when the client disconnects. Only GET routes have it: writes always complete. */
+  /**
+   * Aborted when the client disconnects. Only GET routes have it: a write that has begun may be committed
+   * already, so it completes, and the client's retry gets its result.
+   */
   readonly signal: AbortSignal | undefined;
 };
+
+/** Options of the RPC that a handler calls. An RPC that only reads ends when the client disconnects. */
+export function rpcOptions({ requestId, signal }: Call): {
+  readonly headers: { readonly 'x-request-id': string };
+  readonly signal?: AbortSignal;
+} {
+  return { headers: { 'x-request-id': requestId }, ...(signal && { signal }) };
+}
 
 export type RouteResponse = {
   readonly status: number;

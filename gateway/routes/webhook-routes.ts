@@ -4,8 +4,7 @@ import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts
 import { type FormFields, parseForm } from '../body/form.ts';
 import { fieldProblem } from '../problem.ts';
 import { orderPageAddress } from './return-routes.ts';
-import type { Call, Route, RouteResponse } from './routes.ts';
-import { writeOptions } from './rpc-options.ts';
+import { type Call, type Route, type RouteResponse, rpcOptions } from './routes.ts';
 
 /**
  * `/v1/webhooks/{gateway}`, served by the CallbackService behind `transport`. Only that service knows the
@@ -38,7 +37,7 @@ async function receive(callbacks: Client<typeof CallbackService>, call: Call): P
   const fields = call.method === 'POST' ? await formBeside(query, call) : others;
   const { body, contentType, returnUrl, orderSessionId } = await callbacks.receiveCallback(
     { ...request, fields },
-    writeOptions(call),
+    rpcOptions(call),
   );
   const next = returnUrl || (orderSessionId && orderPageAddress(orderSessionId));
   // The provider expects this response, and the browser that brings the callback goes on from it.

@@ -1,4 +1,4 @@
-// The result of a charge session for the bearer of its claim token: its status, and the licenses with their keys.
+// The result of a charge session for the bearer of its claim token: status, and licenses with their keys.
 import type { ChargeSession } from '../../payment/entities.ts';
 import { findSession } from '../../payment/sessions/queries.ts';
 import { withSessionId } from '../../payment/sessions/return-url.ts';

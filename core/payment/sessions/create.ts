@@ -25,8 +25,8 @@ const MAX_ATTEMPTS = 3;
 
 /**
  * Resolves with the session's id. Rejects with HubError `slot_unknown`, `slot_disabled`, `amount_invalid`,
- * `public_url_unset`, `return_url_refused`, `idempotency_key_reused`, `provider_refused`, `provider_unavailable`, or
- * an error of `Sales.quote`. If the session exists then, the error has its id.
+ * `public_url_unset`, `return_url_refused`, `idempotency_key_reused`, `provider_refused`,
+ * `provider_unavailable`, or an error of `Sales.quote`. If the session exists then, the error has its id.
  */
 export function createCreateSession(options: CreateSessionOptions) {
   const { pool, clock, leases, schedule, busyWaitMs, gatewayAddress, sales, metrics } = options;

@@ -46,10 +46,13 @@ export type InsertOptions = {
 /**
  * Resolves with the id.
  *
- * @throws HubError `slot_disabled`, `amount_invalid` without an amount and an offer, `idempotency_key_reused`, and
- * those of `Sales.quote`
+ * @throws HubError `slot_disabled`, `amount_invalid` without an amount and an offer, `idempotency_key_reused`,
+ * and those of `Sales.quote`
  */
-export async function findOrInsertSession(request: CreateSessionRequest, options: InsertOptions): Promise<string> {
+export async function findOrInsertSession(
+  request: CreateSessionRequest,
+  options: InsertOptions,
+): Promise<string> {
   const { idempotencyKey } = request;
   const requestHash = hashRequest(request);
   const findEarlier = () =>
@@ -100,10 +103,11 @@ async function insert(
   return inTransaction(pool, async (client) => {
     const { rowCount } = await client.query({
       name: 'insert_session',
-      // charge_session_idempotency_key. It has a first check from the start: the hub may die before the checkout.
-      text: `insert into charge_session (id, slot_id, status, status_verified, status_reason, status_changed_at,
-               amount_minor, currency, order_reference, customer, metadata, merchant_transaction_id,
-               idempotency_key, request_hash, created_at, checks, next_check_at, has_purchase, return_url, language)
+      // charge_session_idempotency_key. The first check is set now: the hub may die before the checkout.
+      text: `insert into charge_session (id, slot_id, status, status_verified, status_reason,
+               status_changed_at, amount_minor, currency, order_reference, customer, metadata,
+               merchant_transaction_id, idempotency_key, request_hash, created_at, checks, next_check_at,
+               has_purchase, return_url, language)
              values ($1, $2, 'pending', false, 'no checkout yet', $3, $4, $5, $6, $7, $8, $9, $10, $11, $3,
                0, $12, $13, $14, $15)
              on conflict (slot_id, idempotency_key) where idempotency_key is not null do nothing`,

@@ -100,15 +100,19 @@ describe('erasing a customer', function () {
     return session.sessionId;
   }
 
-  it('finds its sessions by an index', async () => {
+  it('finds its sessions by indexes', async () => {
     const client = new pg.Client({ connectionString: payments.hub.databaseUrl });
     await client.connect();
     await client.query('set enable_seqscan = off');
     const { rows } = await client.query(
-      `explain select id from charge_session where lower(customer->>'email') = any(array['a', 'b']) order by id`,
+      `explain select id from charge_session
+       where lower(customer->>'email') = any(array['a', 'b'])
+          or id = any(array(select session_id from purchase where customer_id = gen_random_uuid()))
+       order by id for update`,
     );
     await client.end();
-    expect(JSON.stringify(rows)).to.contain('charge_session_customer_email_idx');
+    const indexes = ['charge_session_customer_email_idx', 'purchase_customer_idx', 'charge_session_pkey'];
+    for (const index of indexes) expect(JSON.stringify(rows)).to.contain(index);
   });
 
   it('leaves no personal value in the database, in the export of the audit log, or in the log', async () => {

@@ -22,3 +22,11 @@ export async function withDeadline<T>(
     ending?.removeEventListener('abort', abort);
   }
 }
+
+/** Resolves with the result of `work`, which takes no signal. Rejects with the reason of `signal` once it aborts. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  return Promise.race([work, aborted]);
+}

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Agent, buildConnector } from 'undici';
-import { withDeadline } from '../../../lib/net/deadline.ts';
+import { unlessAborted, withDeadline } from '../../../lib/net/deadline.ts';
 import { failureReason } from '../../../lib/net/failure-reason.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { type AddressPolicy, AddressRefused } from './address-policy.ts';
@@ -136,13 +136,6 @@ async function openAgent(policy: AddressPolicy): Promise<Agent> {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-}
-
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  return Promise.race([work, aborted]);
 }
 
 /**

@@ -7,7 +7,7 @@ import type {
   SMTPPoolSentMessageInfo,
 } from 'nodemailer';
 import { codeOf, messageOf } from '../../../lib/caught-error.ts';
-import { withDeadline } from '../../../lib/net/deadline.ts';
+import { unlessAborted, withDeadline } from '../../../lib/net/deadline.ts';
 import type { Secret } from '../../secret.ts';
 import type { Content } from '../content/values.ts';
 import { withoutAddresses } from './redact.ts';
@@ -200,13 +200,6 @@ function reasonOf(error: unknown, responseCode: number, timeoutMs: number): stri
 }
 
 const tooLate = (timeoutMs: number): string => `the mail was not accepted within ${timeoutMs / 1000} seconds`;
-
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  return Promise.race([work, aborted]);
-}
 
 /** Control characters could add headers. */
 function onOneLine(text: string): string {

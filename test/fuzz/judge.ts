@@ -22,7 +22,7 @@ export function judge(input: Input, answer: Answer, secretsIn: (text: string) =>
 export function isGranted({ protocol }: Input, answer: Answer): boolean {
   if (protocol.startsWith('grpc')) return (grpcStatus(answer) ?? (answer.isCut ? 0 : undefined)) === 0;
   if (protocol === 'connect-stream') return answer.status === 200 && !/"error":/.test(`${answer.body}`);
-  return answer.status === 200;
+  return answer.status === 200 || answer.status === 303;
 }
 
 const JUDGES: Record<Input['protocol'], (input: Input, answer: Answer) => Verdict> = {
@@ -34,7 +34,10 @@ const JUDGES: Record<Input['protocol'], (input: Input, answer: Answer) => Verdic
   bytes: judgeBytes,
 };
 
-function judgeRest({ method }: Input, { status, headers, body }: Answer): Verdict {
+/** Routes whose problems are pages. */
+const PAGES = /^(http:\/\/elsewhere)?\/(v1\/return|buy|orders)\//;
+
+function judgeRest({ method, path }: Input, { status, headers, body }: Answer): Verdict {
   const type = headers['content-type'] ?? '';
   if (!/^[0-9a-f-]{36}$/.test(headers['x-request-id'] ?? '')) return 'no request id';
   if (headers['x-content-type-options'] !== 'nosniff') return 'no nosniff';
@@ -43,9 +46,21 @@ function judgeRest({ method }: Input, { status, headers, body }: Answer): Verdic
       return body.length === 0 ? undefined : 'a body where there may be none';
     return type.endsWith('json') ? jsonTrouble(`${body}`) : undefined;
   }
+  if (status === 303 && PAGES.test(path)) return redirectTrouble(headers['location']);
+  if (type.startsWith('text/html') && PAGES.test(path)) {
+    if (!headers['content-security-policy']?.includes("default-src 'none'")) return 'a page without a policy';
+    return problemStatuses.has(status) ? undefined : `a page with ${status}`;
+  }
   if (type !== PROBLEM_TYPE) return `${status} without a problem document (${type})`;
   if (method === 'HEAD') return problemStatuses.has(status) ? undefined : `status ${status}`;
   return problemTrouble(status, `${body}`);
+}
+
+/** Customers are sent to a shop, to the page of their order or to a checkout, which the hub stores or creates. */
+function redirectTrouble(location = ''): Verdict {
+  const isOurs =
+    /^http:\/\/(localhost:3000\/paid\?|127\.0\.0\.1:\d+\/gateway_)|^\.\.\/\.\.\/orders\/chs_\w{26}$/;
+  return isOurs.test(location) ? undefined : `a redirect to ${location}`;
 }
 
 const problemStatuses: ReadonlySet<number> = new Set(

@@ -4,11 +4,13 @@ import { createClient } from '@connectrpc/connect';
 import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { OfferService } from '../../gen/hub/order/v1/offer_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type ChargeSession, SlotEnvironment } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import { issueLicense, type TestLicense } from '../support/hub/license.ts';
 import { type Claim, callBack, callbackFields, GATEWAYS, type GatewayName } from '../support/hub/payment.ts';
+import { createOffer } from '../support/hub/sales.ts';
 import { activate, deactivate } from '../support/network/rest.ts';
 import { query } from '../support/postgres/databases.ts';
 import type { Fixture } from './fixture.ts';
@@ -32,6 +34,11 @@ export async function makeRound(fixture: Fixture): Promise<Round> {
   const { licenseKeys, spare, ...licenseWords } = licenses;
   for (const key of [...licenseKeys, spare.licenseKey]) fixture.secrets.add(key);
   const { sessions, claims, ...paymentWords } = payments;
+  const offers = createClient(OfferService, fixture.transport);
+  const [app = '', slots = []] = [licenseWords.app[0], paymentWords.slot];
+  for (const [index, pageSlot] of slots.entries()) {
+    await createOffer({ offers, app }, `pro-${index}`, { pageSlot });
+  }
   const tokens = await makeTokens(fixture);
   const canary = fixture.secrets.make();
   const words: Words = {
@@ -44,6 +51,8 @@ export async function makeRound(fixture: Fixture): Promise<Round> {
     tokenId: tokens,
     apps: licenseWords.app,
     slots: paymentWords.slot,
+    offer: slots.flatMap((_, index) => [`pro-${index}`, `${app}/pro-${index}`]),
+    email: ['ada@example.com'],
     certificateSubject: ['CN=shop,O=Example'],
     head: [''],
     subject: licenseWords.licenseId,
@@ -156,6 +165,7 @@ async function makePayments(fixture: Fixture) {
         amount: { minorUnits: BigInt(10_000 + index), currency: 'BDT' },
         orderReference: 'ORD-1',
         idempotencyKey: `${slot}-${index}`,
+        ...(index % 2 === 0 && { returnUrl: 'http://localhost:3000/paid?cart=7' }),
       });
       if (session === undefined) throw new Error('no session was created');
       made.push(session);

@@ -19,8 +19,8 @@ export type RestInputsOptions = {
 export function restInputs({ routes, words, claims }: RestInputsOptions): fc.Arbitrary<Input> {
   return fc.oneof(
     ...routes.map((route) => {
-      // An unlisted route has no parameters and a large file, so a few requests suffice.
-      const weight = 'unlisted' in route.about ? 1 : 10;
+      // The files of the reference have no parameters and are large, so a few requests suffice.
+      const weight = 'unlisted' in route.about && !route.isPage ? 1 : 10;
       return { weight, arbitrary: inputsOf(route, words, claims) };
     }),
   );
@@ -84,20 +84,23 @@ function inputsOf(route: Route, words: Words, claims: RestInputsOptions['claims'
     });
 }
 
-/** The pattern with its segment replaced, and occasionally another path. */
+/** The pattern with its segments replaced, and occasionally another path. */
 function pathOf({ pattern }: Route, words: Words): fc.Arbitrary<string> {
-  const [before = '', name = '', after = ''] = pattern.split(/[{}]/);
-  const known = name === '' ? [''] : wordsFor(words, name);
-  const segment = fc.oneof(
-    { weight: 6, arbitrary: fc.constantFrom(...known) },
-    { weight: 2, arbitrary: oddText.map(encodeURIComponent) },
-    { weight: 1, arbitrary: fc.constantFrom(...Object.values(words).flat()).map(encodeURIComponent) },
-    {
-      weight: 1,
-      arbitrary: fc.constantFrom('%', '%zz', '%ff', '%c0%80', '%ed%a0%80', '..', '.', '%2f', 'é', ';a=1'),
-    },
-  );
-  const good = segment.map((each) => (name === '' ? pattern : `${before}${each}${after}`));
+  const segmentOf = (known: readonly string[]): fc.Arbitrary<string> =>
+    fc.oneof(
+      { weight: 6, arbitrary: fc.constantFrom(...known) },
+      { weight: 2, arbitrary: oddText.map(encodeURIComponent) },
+      { weight: 1, arbitrary: fc.constantFrom(...Object.values(words).flat()).map(encodeURIComponent) },
+      {
+        weight: 1,
+        arbitrary: fc.constantFrom('%', '%zz', '%ff', '%c0%80', '%ed%a0%80', '..', '.', '%2f', 'é', ';a=1'),
+      },
+    );
+  // Texts and names of parameters take turns.
+  const parts = pattern
+    .split(/[{}]/)
+    .map((part, index) => (index % 2 === 0 ? fc.constant(part) : segmentOf(wordsFor(words, part))));
+  const good = fc.tuple(...parts).map((each) => each.join(''));
   const bad = fc.oneof(
     good.map((path) => `${path}/`),
     good.map((path) => path.toUpperCase()),

@@ -4,7 +4,7 @@ import type { Task } from '../lib/metrics/tasks.ts';
 
 export type RepeatedTaskOptions = {
   /** From the end of a pass to the next one. */
-  readonly everyMs: number;
+  readonly everyMs: number | (() => number);
   readonly pass: () => Promise<void>;
   readonly task: Task;
   readonly logger: Logger;
@@ -30,7 +30,7 @@ export function repeatTask({ everyMs, pass, task, logger, complaint }: RepeatedT
       if (!failing) logger.warn({ err: error }, complaint);
       failing = true;
     }
-    if (!stopped) timer = setTimeout(run, everyMs);
+    if (!stopped) timer = setTimeout(run, typeof everyMs === 'number' ? everyMs : everyMs());
   };
   let running: Promise<void> = Promise.resolve();
   const run = (): void => {

@@ -27,6 +27,7 @@ import { createEventMetrics } from './metrics.ts';
 import { type ObjectReaders, showObject } from './objects.ts';
 import { createEventService } from './service.ts';
 import { createEvents } from './stream/events.ts';
+import type { Numbered } from './stream/number-events.ts';
 import { createBetweenEvents, startSequencer } from './stream/sequencer.ts';
 import { createWatchEvents } from './stream/watch-events.ts';
 import { eventTableMetrics } from './table-metrics.ts';
@@ -83,7 +84,10 @@ export function createEventModule(options: EventModuleOptions): EventModule {
   const events = createEvents(pool, readers);
 
   const inTurn = createTurns();
-  const sequencerOptions = { pool, inTurn, readers, clock, metrics, onNumbered: () => dispatcher.wake() };
+  const onNumbered = ({ deliveries }: Numbered): void => {
+    if (deliveries > 0) dispatcher.wake();
+  };
+  const sequencerOptions = { pool, inTurn, readers, clock, metrics, onNumbered };
   const endpoints = createEndpoints({
     db,
     betweenEvents: createBetweenEvents(sequencerOptions),

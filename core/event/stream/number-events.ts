@@ -15,6 +15,8 @@ export type Numbered = {
   readonly position: number;
   /** Whether the batch reached its limit, so that more events may wait. */
   readonly isFull: boolean;
+  /** Whether there was an enabled endpoint; undefined if there was no event. */
+  readonly hasEndpoints?: boolean;
 };
 
 export type NumberOptions = {
@@ -26,8 +28,9 @@ export type NumberOptions = {
 
 /** Maximum rows of the outbox in one batch. */
 const MAX_ROWS = 200;
-/** Maximum events of one batch, unless its first row has more. */
+/** Maximum events of one batch, unless its first row has more: with endpoints, and without. */
 const MAX_EVENTS = 500;
+const MAX_EVENTS_WITHOUT_OBJECTS = 1_000;
 const NONE: Numbered = { events: 0, deliveries: 0, position: 0, isFull: false };
 
 /**
@@ -37,37 +40,20 @@ const NONE: Numbered = { events: 0, deliveries: 0, position: 0, isFull: false };
  */
 export async function numberEvents(
   client: PoolClient,
-  lastNumber: number,
   { readers, now, after }: NumberOptions,
 ): Promise<Numbered> {
-  const { positions, count, isFull } = await findUnnumbered(client, after);
-  if (count === 0) return NONE;
   const subscriptions = await readSubscriptions(client);
-  const events = await moveEvents(client, { positions, count, lastNumber, subscriptions });
-  await client.query({
-    name: 'move_event_counter',
-    text: `insert into event_counter values ('events', $1)
-           on conflict (name) do update set last_number = excluded.last_number`,
-    values: [lastNumber + count],
-  });
+  const hasEndpoints = subscriptions.length > 0;
+  const maxEvents = hasEndpoints ? MAX_EVENTS : MAX_EVENTS_WITHOUT_OBJECTS;
+  const { positions, count, isFull } = await findUnnumbered(client, after, maxEvents);
+  if (count === 0) return NONE;
+  const events = await moveEvents(client, { positions, count, subscriptions });
   const subscribed = events
     .map((event) => ({ ...event, endpoints: subscribers(subscriptions, event) }))
     .filter(({ endpoints }) => endpoints.length > 0);
   await storeData(client, subscribed, readers);
   const deliveries = await insertDeliveries(client, subscribed, now);
-  return { events: count, deliveries, position: positions.at(-1) ?? 0, isFull };
-}
-
-/**
- * Reads the number of the last event. Call it under the lock `event_counter`, in a separate statement, so that it sees
- * what the last holder of the lock committed.
- */
-export async function readLastNumber(client: PoolClient): Promise<number> {
-  const { rows } = await client.query<{ last: string }>({
-    name: 'read_last_number',
-    text: `select last_number as last from event_counter where name = 'events'`,
-  });
-  return Number(rows[0]?.last ?? 0);
+  return { events: count, deliveries, position: positions.at(-1) ?? 0, isFull, hasEndpoints };
 }
 
 type Unnumbered = {
@@ -78,7 +64,7 @@ type Unnumbered = {
   readonly isFull: boolean;
 };
 
-async function findUnnumbered(client: PoolClient, after: number): Promise<Unnumbered> {
+async function findUnnumbered(client: PoolClient, after: number, maxEvents: number): Promise<Unnumbered> {
   const { rows } = await client.query<{ position: string; size: number }>({
     name: 'find_unnumbered',
     // event_outbox_pkey
@@ -89,7 +75,7 @@ async function findUnnumbered(client: PoolClient, after: number): Promise<Unnumb
   const positions: number[] = [];
   let count = 0;
   for (const { position, size } of rows) {
-    if (count > 0 && count + size > MAX_EVENTS) break;
+    if (count > 0 && count + size > maxEvents) break;
     positions.push(Number(position));
     count += size;
   }
@@ -97,7 +83,6 @@ async function findUnnumbered(client: PoolClient, after: number): Promise<Unnumb
 }
 
 type Move = Omit<Unnumbered, 'isFull'> & {
-  readonly lastNumber: number;
   readonly subscriptions: readonly Subscription[];
 };
 
@@ -109,16 +94,17 @@ type Moved = {
   readonly slotId: string | null;
 };
 
-/** Moves events from the outbox to `event`. Returns the events of types that an endpoint receives. */
-async function moveEvents(
-  client: PoolClient,
-  { positions, count, lastNumber, subscriptions }: Move,
-): Promise<Moved[]> {
+/** Moves events from the outbox to `event`, and the counter. Returns the events of types that an endpoint receives. */
+async function moveEvents(client: PoolClient, { positions, count, subscriptions }: Move): Promise<Moved[]> {
   const { rows } = await client.query<Moved>({
     name: 'move_events',
-    // event_outbox_pkey
+    // event_outbox_pkey, event_counter_pkey
     text: `with taken as (
              delete from event_outbox where position = any($1) returning *
+           ), counted as (
+             insert into event_counter as c values ('events', $3)
+             on conflict (name) do update set last_number = c.last_number + excluded.last_number
+             returning last_number - $3 as before
            ), numbered as (
              select row_number() over (order by t.position, o.place) as nth, t.type, o.object_id, o.app_id, o.slot_id,
                     t.at
@@ -126,7 +112,7 @@ async function moveEvents(
                with ordinality as o (object_id, app_id, slot_id, place)
            ), moved as (
              insert into event (id, number, type, object_id, app_id, slot_id, at)
-             select ($2::uuid[])[nth], $3 + nth, type, object_id, app_id, slot_id, at from numbered
+             select ($2::uuid[])[nth], before + nth, type, object_id, app_id, slot_id, at from numbered, counted
              returning id, type, object_id, app_id, slot_id
            )
            select id, type, object_id as "objectId", app_id as "appId", slot_id as "slotId"
@@ -134,7 +120,7 @@ async function moveEvents(
     values: [
       positions,
       Array.from({ length: count }, () => newUuid()),
-      lastNumber,
+      count,
       subscriptions.flatMap(({ patterns }) => patterns.map((pattern) => pattern.replace('*', '%'))),
     ],
   });

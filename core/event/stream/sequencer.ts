@@ -10,7 +10,7 @@ import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { InTurn } from '../../turns.ts';
 import type { EventMetrics } from '../metrics.ts';
 import type { ObjectReaders } from '../objects.ts';
-import { type Numbered, numberEvents, readLastNumber } from './number-events.ts';
+import { type Numbered, numberEvents } from './number-events.ts';
 import { createOutboxFloor, type Snapshot } from './outbox-floor.ts';
 
 export type SequencerOptions = {
@@ -30,6 +30,8 @@ export type SequencerOptions = {
 };
 
 const EVERY_MS = 50;
+/** Without endpoints. A batch costs 1.3 ms of CPU and 11 µs for each event, so fewer batches cost less. */
+const EVERY_MS_WITHOUT_ENDPOINTS = 200;
 /**
  * A pass starts shortly before the first position that may have no number, not at the start of the outbox: PostgreSQL
  * keeps the deleted rows of numbered events, and reads past them, while another transaction, such as a backup, may see
@@ -44,6 +46,7 @@ export function startSequencer(options: SequencerOptions): { stop(): Promise<voi
   const floor = createOutboxFloor();
   let position = 0;
   let wholeAt = 0;
+  let hasEndpoints = true;
 
   /** Numbers one batch. Returns whether more events may wait. */
   const numberBatch = async (after: number): Promise<boolean> => {
@@ -56,11 +59,11 @@ export function startSequencer(options: SequencerOptions): { stop(): Promise<voi
     const numbered = await inTurn(() =>
       inTransaction(pool, async (client) => {
         if (!(await tryLock(client, 'event_counter'))) return undefined; // another hub numbers events
-        const last = await readLastNumber(client);
-        return numberEvents(client, last, { readers, now: clock(), after });
+        return numberEvents(client, { readers, now: clock(), after });
       }),
     );
     if (numbered === undefined) return false;
+    hasEndpoints = numbered.hasEndpoints ?? hasEndpoints;
     if (numbered.events > 0) report(options, numbered);
     position = Math.max(position, numbered.position);
     // The batch contained all events of the snapshot, because it is newer than the snapshot.
@@ -75,7 +78,7 @@ export function startSequencer(options: SequencerOptions): { stop(): Promise<voi
     while (await numberBatch(after));
   };
   return repeatTask({
-    everyMs: EVERY_MS,
+    everyMs: () => (hasEndpoints ? EVERY_MS : EVERY_MS_WITHOUT_ENDPOINTS),
     pass,
     task,
     logger,
@@ -124,13 +127,11 @@ export function createBetweenEvents(options: Omit<SequencerOptions, 'task' | 'lo
     const numbered: Numbered[] = [];
     const result = await inTransaction(pool, async (client) => {
       await takeLock(client, 'event_counter');
-      let last = await readLastNumber(client);
       for (let batch = 1; ; batch++) {
         if (batch > MAX_BATCHES) throw overloaded();
-        const done = await numberEvents(client, last, { readers, now: clock(), after: 0 });
+        const done = await numberEvents(client, { readers, now: clock(), after: 0 });
         if (done.events === 0) break;
         numbered.push(done);
-        last += done.events;
       }
       return change(client);
     });

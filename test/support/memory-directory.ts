@@ -5,7 +5,8 @@ import { join } from 'node:path';
 
 /** Linux's file system in memory. Containers often have a small one, or one from which nothing can be executed. */
 const PLACE = '/dev/shm';
-const PREFIX = 'hub-tests-';
+/** Followed by the process of the run. Temporary files of the hub have `-PROCESS-` in their names. */
+const PREFIX = 'hub-tests.';
 /** A run uses a fraction of this. The rest of the memory stays free for the programs. */
 const NEEDED_BYTES = 6 * 1024 ** 3;
 
@@ -16,7 +17,7 @@ const NEEDED_BYTES = 6 * 1024 ** 3;
 export async function keepFilesInMemory(): Promise<() => Promise<void>> {
   if (process.env['TMPDIR'] !== undefined || !(await hasRoom())) return async () => {};
   await removeLeftovers();
-  const directory = await mkdtemp(join(PLACE, `${PREFIX}${process.pid}-`));
+  const directory = await mkdtemp(join(PLACE, `${PREFIX}${process.pid}.`));
   await chmod(directory, 0o711); // under root, PostgreSQL runs as another user
   process.env['TMPDIR'] = directory;
   return async () => {
@@ -41,7 +42,7 @@ async function hasRoom(): Promise<boolean> {
 /** Removes the directories of runs that were killed. */
 async function removeLeftovers(): Promise<void> {
   for (const name of await readdir(PLACE)) {
-    const [, pid] = new RegExp(`^${PREFIX}(\\d+)-`).exec(name) ?? [];
+    const [, pid] = new RegExp(`^${PREFIX}(\\d+)\\.`).exec(name) ?? [];
     if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
     await rm(join(PLACE, name), { recursive: true, force: true }).catch(() => {}); // another user's
   }

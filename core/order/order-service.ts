@@ -5,11 +5,11 @@ import { actorOf, scopeOf } from '../access/caller.ts';
 import { formatId } from '../ids.ts';
 import { chargeStatusToProto } from '../payment/messages.ts';
 import { readTimestamp } from '../timestamp.ts';
+import type { createGetClaimedOrder } from './claims/claimed-order.ts';
 import { orderStateFromProto, orderStateToProto, orderToProto } from './messages.ts';
 import { pricesToProto } from './offers/prices.ts';
-import type { createGetClaimedOrder } from './orders/claimed-order.ts';
 import type { Orders } from './orders/orders.ts';
-import type { BuyOffer, GetOfferPage } from './purchases/offer-page.ts';
+import type { BuyOffer, GetOfferPage } from './purchases/page-purchases.ts';
 
 export type OrderServiceOptions = {
   readonly orders: Orders;

@@ -1,6 +1,6 @@
 // Queues the mails of fulfilled orders, in the transaction that fulfills them.
 import { newUuid } from '../../ids.ts';
-import type { QueueMails } from '../../order/fulfillment/fulfill.ts';
+import type { QueueMails } from '../../order/fulfillment/grant-purchases.ts';
 
 /** @param domain of the Message-IDs */
 export function createQueueMails(domain: string): QueueMails {

@@ -3,9 +3,9 @@ import type { ChargeSession } from '../../payment/entities.ts';
 import { findSession } from '../../payment/sessions/queries.ts';
 import { withSessionId } from '../../payment/sessions/return-url.ts';
 import type { Database } from '../../storage/database.ts';
-import type { ClaimTokens } from '../claims/claim-tokens.ts';
-import type { createReadIssuedKeys, LicenseWithKey } from './issued-keys.ts';
-import { readOrderOfSession, type StoredOrder } from './read-orders.ts';
+import type { createReadIssuedKeys, LicenseWithKey } from '../orders/issued-keys.ts';
+import { readOrderOfSession, type StoredOrder } from '../orders/read-orders.ts';
+import type { ClaimTokens } from './claim-tokens.ts';
 
 export type ClaimedOrder = {
   readonly status: ChargeSession['status'];

@@ -1,21 +1,9 @@
 // The statements that write orders and their licenses.
 import type { QueryConfig } from 'pg';
-import type { OrderLicense } from '../orders/read-orders.ts';
-import type { PaidPurchase } from './read-purchases.ts';
-
-/** The result of an attempt to grant a purchase. */
-export type Granted = {
-  readonly purchase: PaidPurchase;
-  /** UUID; that of the earlier attempt, if there was one. */
-  readonly orderId: string;
-  /** Empty if the order is blocked. */
-  readonly licenses: readonly OrderLicense[];
-  /** Why it is blocked, as a sentence; undefined if it is fulfilled. */
-  readonly blocked?: string;
-};
+import type { OrderAttempt } from './order-attempt.ts';
 
 /** Inserts the orders, or writes the new result of blocked ones. */
-export function writeOrders(granted: readonly Granted[], at: Date): QueryConfig {
+export function writeOrders(attempts: readonly OrderAttempt[], at: Date): QueryConfig {
   return {
     name: 'write_orders',
     // sales_order_session_id_key
@@ -28,20 +16,20 @@ export function writeOrders(granted: readonly Granted[], at: Date): QueryConfig 
            set state = excluded.state, reason = excluded.reason, fulfilled_at = excluded.fulfilled_at
            where sales_order.state = 'blocked'`,
     values: [
-      granted.map(({ orderId }) => orderId),
-      granted.map(({ purchase }) => purchase.sessionId),
-      granted.map(({ purchase }) => purchase.app.id),
-      granted.map(({ purchase }) => purchase.slotId),
-      granted.map(({ purchase }) => purchase.customerId),
-      granted.map(({ blocked }) => (blocked === undefined ? 'fulfilled' : 'blocked')),
-      granted.map(({ blocked }) => blocked ?? ''),
+      attempts.map(({ orderId }) => orderId),
+      attempts.map(({ purchase }) => purchase.sessionId),
+      attempts.map(({ purchase }) => purchase.app.id),
+      attempts.map(({ purchase }) => purchase.slotId),
+      attempts.map(({ purchase }) => purchase.customerId),
+      attempts.map(({ blocked }) => (blocked === undefined ? 'fulfilled' : 'blocked')),
+      attempts.map(({ blocked }) => blocked ?? ''),
       at,
     ],
   };
 }
 
-export function insertOrderLicenses(granted: readonly Granted[]): QueryConfig {
-  const rows = granted.flatMap(({ orderId, licenses }) =>
+export function insertOrderLicenses(attempts: readonly OrderAttempt[]): QueryConfig {
+  const rows = attempts.flatMap(({ orderId, licenses }) =>
     licenses.map((license) => ({ orderId, ...license })),
   );
   return {

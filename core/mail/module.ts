@@ -21,6 +21,7 @@ import { type Sender, startSender } from './queue/sender.ts';
 import { createFindMailOwner } from './scope-lookup.ts';
 import { createMailer, type MailConfig } from './sending/mailer.ts';
 import { createMailService } from './service.ts';
+import { createSendTest } from './test-mail.ts';
 
 export type MailModuleOptions = {
   /** Undefined if the hub sends no mail. */
@@ -61,11 +62,12 @@ export function createMailModule(options: MailModuleOptions): MailModule {
       task: tasks.of('mails'),
       metrics,
     });
+  const previews = createPreviews({ db, compose });
   const service = createMailService({
     mails: createMails({ db, clock, domain: mailer?.domain, onDue: () => sender?.wake() }),
     templates: createTemplates({ db, clock }),
-    previews: createPreviews({ db, compose }),
-    mailer,
+    previews,
+    sendTest: createSendTest({ db, clock, previews, mailer }),
   });
   return {
     services: [serve(MailService, service)],

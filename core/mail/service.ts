@@ -12,23 +12,18 @@ import {
   templateToProto,
 } from './messages.ts';
 import type { Previews } from './preview.ts';
-import { type Mails, mailNotConfigured } from './queue/mails.ts';
-import { newMessageId } from './queue/queue-mails.ts';
-import type { Mailer } from './sending/mailer.ts';
+import type { Mails } from './queue/mails.ts';
+import type { createSendTest } from './test-mail.ts';
 
 export type MailServiceOptions = {
   readonly mails: Mails;
   readonly templates: Templates;
   readonly previews: Previews;
-  /** Undefined if the hub sends no mail. */
-  readonly mailer: Mailer | undefined;
+  readonly sendTest: ReturnType<typeof createSendTest>;
 };
 
-/** Shorter than clients wait for an RPC. */
-const TEST_TIMEOUT_MS = 20_000;
-
 export function createMailService(options: MailServiceOptions): ServiceImpl<typeof MailService> {
-  const { mails, templates, previews, mailer } = options;
+  const { mails, templates, previews, sendTest } = options;
   return {
     async listMails({ app, order, state, ...request }) {
       const filter = { app, order, state: mailStateFromProto(state) };
@@ -61,20 +56,10 @@ export function createMailService(options: MailServiceOptions): ServiceImpl<type
       return { ...preview.content, template: templateHeadToProto(preview.app, preview.template) };
     },
 
-    async sendTestMail({ to, app, kind, language }) {
-      if (mailer === undefined) throw mailNotConfigured();
-      const { content } = await previews.ofSample({ app, kind: mailKindFromProto(kind), language });
-      const messageId = newMessageId(mailer.domain);
-      const subject = `[Test] ${content.subject}`;
-      const mail = { ...content, subject, to: { name: '', address: to }, messageId };
-      const result = await mailer.send(mail, TEST_TIMEOUT_MS);
-      const sent = result.kind === 'sent';
-      return {
-        sent,
-        problem: sent ? '' : result.kind === 'aborted' ? 'the hub is stopping' : result.problem,
-        smtpResponse: result.kind === 'aborted' ? '' : result.response,
-        messageId,
-      };
+    async sendTestMail({ to, app, kind, language }, context) {
+      const ref = { app, kind: mailKindFromProto(kind), language };
+      const { response, ...result } = await sendTest(to, ref, actorOf(context));
+      return { ...result, smtpResponse: response };
     },
 
     async setMailTemplate({ app, kind, language, subject, text, html }, context) {

@@ -8,6 +8,7 @@ import { parseId } from '../../ids.ts';
 import { findApp } from '../../license/admin/apps.ts';
 import { findOrder } from '../../order/orders/find-order.ts';
 import type { Database } from '../../storage/database.ts';
+import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { type Mail, MailSchema, type MailStateName } from '../entities.ts';
@@ -28,6 +29,13 @@ export type MailsOptions = {
   readonly domain: string | undefined;
   /** Called when a mail is due. */
   readonly onDue: () => void;
+};
+
+type LockedMail = {
+  readonly state: MailStateName;
+  readonly attempts: number;
+  readonly nextAttemptMs: number | null;
+  readonly erased: boolean;
 };
 
 export type Mails = ReturnType<typeof createMails>;
@@ -62,10 +70,11 @@ export function createMails({ db, clock, domain, onDue }: MailsOptions) {
       if (domain === undefined) throw mailNotConfigured();
       const { id } = await findMail(db.em(), mailId);
       await inTransaction(db.pool, async (client) => {
-        const { rows } = await client.query<{ state: MailStateName; attempts: number; erased: boolean }>({
+        const { rows } = await client.query<LockedMail>({
           name: 'lock_mail',
           // mail_pkey, sales_order_pkey, customer_pkey
-          text: `select m.state, m.attempts, u.erased_at is not null as erased
+          text: `select m.state, m.attempts, ${epochMs('m.next_attempt_at')} as "nextAttemptMs",
+                        u.erased_at is not null as erased
                  from mail m join sales_order o on o.id = m.order_id join customer u on u.id = o.customer_id
                  where m.id = $1 for update of m`,
           values: [id],
@@ -89,8 +98,12 @@ export function createMails({ db, clock, domain, onDue }: MailsOptions) {
         await recordChangeNow(client, actor, now, {
           action: 'mail.resend',
           subject: mailId,
-          before: { state: before.state, attempts: before.attempts },
-          after: { state: 'queued', attempts: 0 },
+          before: {
+            state: before.state,
+            attempts: before.attempts,
+            nextAttemptAt: dateOf(before.nextAttemptMs)?.toISOString() ?? null,
+          },
+          after: { state: 'queued', attempts: 0, nextAttemptAt: now.toISOString() },
         });
       });
       onDue();

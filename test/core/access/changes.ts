@@ -8,6 +8,8 @@ import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
+import { MailKind } from '../../../gen/hub/mail/v1/mail_pb.ts';
+import { MailService } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
 import { createApp, issueLicense } from '../../support/hub/license.ts';
@@ -20,7 +22,7 @@ import {
   payQuietly,
   SLOTS,
 } from '../../support/hub/payment.ts';
-import { blockOrder, createOffer, salesOf } from '../../support/hub/sales.ts';
+import { blockOrder, buyAndPay, createOffer, salesOf } from '../../support/hub/sales.ts';
 import { activate } from '../../support/network/rest.ts';
 import { query } from '../../support/postgres/databases.ts';
 
@@ -217,6 +219,32 @@ export const CHANGES: Record<string, { action: string; make: (payments: Payments
       await tokens.revokeToken({ tokenId: await createToken(payments) });
     },
   },
+  'MailService.ResendMail': {
+    action: 'mail.resend',
+    make: async (payments) => {
+      const mails = createClient(MailService, payments.hub.transport);
+      const sales = await salesOf(payments);
+      const { order } = await buyAndPay(sales, await createOffer(sales, 'pro'));
+      const { mails: found } = await mails.listMails({ order: order.orderId });
+      await mails.resendMail({ mailId: found[0]?.mailId ?? '' });
+    },
+  },
+  'MailService.SendTestMail': {
+    action: 'mail.test',
+    make: async ({ hub }) =>
+      createClient(MailService, hub.transport).sendTestMail({
+        to: 'you@example.com',
+        app: await createApp(hub.admin),
+      }),
+  },
+  'MailService.SetMailTemplate': { action: 'mail_template.set', make: ({ hub }) => setTemplate(hub) },
+  'MailService.RemoveMailTemplate': {
+    action: 'mail_template.remove',
+    make: async ({ hub }) => {
+      const template = await setTemplate(hub);
+      await createClient(MailService, hub.transport).removeMailTemplate(template);
+    },
+  },
   'OfferService.CreateOffer': {
     action: 'offer.create',
     make: async (payments) => createOffer(await salesOf(payments), 'pro'),
@@ -371,4 +399,11 @@ async function createCustomer({ transport }: Payments['hub']) {
   const customers = createClient(CustomerService, transport);
   const { customer } = await customers.createCustomer({ name: 'Ada' });
   return { customers, customerId: customer?.customerId ?? '' };
+}
+
+async function setTemplate(hub: Payments['hub']) {
+  const ref = { app: await createApp(hub.admin), kind: MailKind.RENEWAL, language: 'en' };
+  const mails = createClient(MailService, hub.transport);
+  await mails.setMailTemplate({ ...ref, subject: 'Renewed', text: 'Thank you' });
+  return ref;
 }

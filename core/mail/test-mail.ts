@@ -1,0 +1,61 @@
+// Sends a mail of sample data to an address, once.
+import type { Actor } from '../access/caller.ts';
+import { recordChangeNow } from '../audit/record.ts';
+import type { Clock } from '../clock.ts';
+import { formatId } from '../ids.ts';
+import { findApp } from '../license/admin/apps.ts';
+import type { Database } from '../storage/database.ts';
+import type { TemplateRef } from './content/templates.ts';
+import type { Previews } from './preview.ts';
+import { mailNotConfigured } from './queue/mails.ts';
+import { newMessageId } from './queue/queue-mails.ts';
+import type { Mailer } from './sending/mailer.ts';
+
+export type SendTestOptions = {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly previews: Pick<Previews, 'ofSample'>;
+  /** Undefined if the hub sends no mail. */
+  readonly mailer: Mailer | undefined;
+};
+
+export type TestedMail = {
+  readonly sent: boolean;
+  /** Empty if it was sent. */
+  readonly problem: string;
+  readonly response: string;
+  readonly messageId: string;
+};
+
+/** Shorter than clients wait for an RPC. */
+const TIMEOUT_MS = 20_000;
+
+/** The function rejects with HubError `app_unknown`, `language_invalid` or `mail_not_configured`. */
+export function createSendTest({ db, clock, previews, mailer }: SendTestOptions) {
+  return async (address: string, ref: TemplateRef, actor: Actor): Promise<TestedMail> => {
+    if (mailer === undefined) throw mailNotConfigured();
+    const app = await findApp(db.em(), ref.app);
+    const { content } = await previews.ofSample(ref);
+    const messageId = newMessageId(mailer.domain);
+    const subject = `[Test] ${content.subject}`;
+    const result = await mailer.send(
+      { ...content, subject, to: { name: '', address }, messageId },
+      TIMEOUT_MS,
+    );
+    const sent = result.kind === 'sent';
+    // Without the address, which is personal data.
+    await recordChangeNow(db.pool, actor, clock(), {
+      action: 'mail.test',
+      subject: formatId('app', app.id),
+      before: null,
+      after: { kind: ref.kind, sent, messageId },
+    });
+    if (result.kind === 'aborted') return { sent, problem: 'the hub is stopping', response: '', messageId };
+    return {
+      sent,
+      problem: result.kind === 'sent' ? '' : result.problem,
+      response: result.response,
+      messageId,
+    };
+  };
+}

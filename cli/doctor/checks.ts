@@ -24,6 +24,7 @@ import { readSettings } from '../serve/settings.ts';
 import type { CheckResult } from '../views/operations/check-result.ts';
 import { checkClock } from './clock-check.ts';
 import { checkDatabase, type Keys } from './database-checks.ts';
+import { checkMailServer } from './mail-check.ts';
 import { failed, ok, skipped, warning } from './results.ts';
 
 const REDIS_TIMEOUT_MS = 3_000;
@@ -53,6 +54,7 @@ export async function runChecks(
     const keys = await readKeys(settings, dataDir);
     findings.push(keys.finding);
     findings.push(...(await checkDatabase(settings, dataDir, keys)));
+    findings.push(...(await checkMailServer(settings)));
   }
   findings.push(await checkRedis(settings));
   const core = coreOf(settings);

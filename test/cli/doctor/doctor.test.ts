@@ -41,6 +41,7 @@ const OF_A_RUNNING_HUB = [
   'sweep: ok',
   'held payments: ok',
   'orders: ok',
+  'mails: ok',
   'strays: ok',
   'events: ok',
   'endpoints: ok',

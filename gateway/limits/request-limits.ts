@@ -4,10 +4,13 @@ import type { Counter } from 'prom-client';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { throttle } from '../../lib/net/throttle.ts';
 import { Problem } from '../problem.ts';
+import type { RateName } from '../routes/routes.ts';
 import { overloaded } from '../rpc-problem.ts';
 import type { Limiter } from './limit-store.ts';
 
 export type RateLimitOptions = {
+  /** Name of the policy in the headers. */
+  name: string;
   /** Requests a client may make in each 60 seconds. */
   ratePerMinute: number;
   limiter: Limiter;
@@ -19,15 +22,21 @@ export type RateLimitOptions = {
 type RateVerdict = { readonly headers: readonly string[]; readonly refusal?: Problem };
 
 /** Creates the function that counts a request of a client (see `clientKey`). It never throws or rejects. */
-export function createRateLimit({ ratePerMinute, limiter, logger, refusals }: RateLimitOptions): RateLimit {
-  const policy = `"license";q=${ratePerMinute};w=${WINDOW_SECONDS}`;
+export function createRateLimit({
+  name,
+  ratePerMinute,
+  limiter,
+  logger,
+  refusals,
+}: RateLimitOptions): RateLimit {
+  const policy = `"${name}";q=${ratePerMinute};w=${WINDOW_SECONDS}`;
   const warn = throttle(QUIET_MS, (err: unknown) => logger.warn({ err }, 'rate limit not counted'));
 
   const consume = createLocalWindows(limiter, ratePerMinute);
 
   const headersFor = ({ remainingPoints, msBeforeNext }: Left): string[] => {
     const seconds = secondsUntil(msBeforeNext);
-    return ['RateLimit-Policy', policy, 'RateLimit', `"license";r=${remainingPoints};t=${seconds}`];
+    return ['RateLimit-Policy', policy, 'RateLimit', `"${name}";r=${remainingPoints};t=${seconds}`];
   };
 
   const granted = (left: Left): RateVerdict => ({ headers: headersFor(left) });
@@ -49,6 +58,8 @@ export function createRateLimit({ ratePerMinute, limiter, logger, refusals }: Ra
 
 /** Returns a Promise only if the limiter has to be asked. */
 export type RateLimit = (client: string) => RateVerdict | Promise<RateVerdict>;
+
+export type RateLimits = Readonly<Record<RateName, RateLimit>>;
 
 export const WINDOW_SECONDS = 60;
 const QUIET_MS = 60_000;

@@ -15,6 +15,7 @@ export function orderRoutes(transport: Transport, guesses: GuessLimit | undefine
       method: 'GET',
       pattern: '/v1/orders/{sessionId}',
       limited: true,
+      rate: 'order',
       crossOrigin: true,
       about: ORDER_OPERATION,
       handle: (call) =>

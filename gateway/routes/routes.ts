@@ -50,6 +50,9 @@ export type RouteResponse = {
   readonly cacheControl?: string;
 };
 
+/** The requests of a client are counted by this name. */
+export type RateName = 'license' | 'order';
+
 export type Route = {
   /** GET includes HEAD. `any`: the handler checks the method. */
   readonly method: 'GET' | 'POST' | 'any';
@@ -59,6 +62,8 @@ export type Route = {
   readonly countedAs?: string;
   /** Whether requests count towards the rate limit. */
   readonly limited: boolean;
+  /** The rate limit of a limited route. Default: `license`. */
+  readonly rate?: RateName;
   /** Whether the browsers of customers show it: problems are pages then. */
   readonly isPage?: boolean;
   /** A load balancer's probe: not logged. */

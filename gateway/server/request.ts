@@ -12,12 +12,19 @@ import {
   readFormBody,
   readJsonBody,
 } from '../body/read-body.ts';
-import type { Load, RateLimit } from '../limits/request-limits.ts';
+import type { Load, RateLimits } from '../limits/request-limits.ts';
 import type { HttpMetrics } from '../metrics.ts';
 import { problemPage } from '../pages/problem-page.ts';
 import { Problem } from '../problem.ts';
 import { rpcOf } from '../routes/operation.ts';
-import { type Call, createMatcher, parseTarget, type Route, type RouteResponse } from '../routes/routes.ts';
+import {
+  type Call,
+  createMatcher,
+  parseTarget,
+  type RateName,
+  type Route,
+  type RouteResponse,
+} from '../routes/routes.ts';
 import { tooManyConnections, toProblem } from '../rpc-problem.ts';
 import type { ClientIp } from './client-ip.ts';
 import type { Cors } from './cors.ts';
@@ -29,7 +36,7 @@ export type RequestListenerOptions = {
   /** Undefined if no origin is listed. */
   cors: Cors | undefined;
   load: Load;
-  rateLimit: RateLimit | undefined;
+  rateLimits: RateLimits | undefined;
   bodyLimits: BodyLimits;
   logger: Logger;
   meter: HttpMetrics;
@@ -59,8 +66,18 @@ type Exchange = {
 export function createRequestListener(
   options: RequestListenerOptions,
 ): (req: IncomingMessage, res: ServerResponse) => void {
-  const { clientIp, cors, load, rateLimit, bodyLimits, logger, meter, abandonsReads, isDraining, isSurplus } =
-    options;
+  const {
+    clientIp,
+    cors,
+    load,
+    rateLimits,
+    bodyLimits,
+    logger,
+    meter,
+    abandonsReads,
+    isDraining,
+    isSurplus,
+  } = options;
   const match = createMatcher(options.routes);
 
   return (req, res) => {
@@ -102,7 +119,7 @@ export function createRequestListener(
     }
     checkMethod(route, req.method);
     const client = clientKey(exchange.ip);
-    if (route.limited) await checkRate(exchange, client);
+    if (route.limited) await checkRate(exchange, route.rate ?? 'license', client);
     const call: Call = {
       method: req.method ?? '',
       param: params[0] ?? '',
@@ -118,9 +135,9 @@ export function createRequestListener(
     return await handle(route, call);
   }
 
-  async function checkRate(exchange: Exchange, client: string): Promise<void> {
-    if (rateLimit === undefined) return;
-    const verdict = rateLimit(client);
+  async function checkRate(exchange: Exchange, rate: RateName, client: string): Promise<void> {
+    if (rateLimits === undefined) return;
+    const verdict = rateLimits[rate](client);
     const { headers, refusal } = verdict instanceof Promise ? await verdict : verdict;
     exchange.headers.push(...headers);
     if (refusal !== undefined) throw refusal;

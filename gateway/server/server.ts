@@ -12,8 +12,15 @@ import { createFallbackCount, createLimitRefusals } from '../../lib/net/limit-me
 import { createSlowClientWatchdog } from '../../lib/net/slow-client-watchdog.ts';
 import { createGuessLimit } from '../limits/guess-limit.ts';
 import { createLimitStore } from '../limits/limit-store.ts';
+import { MAX_POINTS } from '../limits/max-points.ts';
 import { createPurchaseLimit } from '../limits/purchase-limit.ts';
-import { createLoad, createRateLimit, type RateLimit, WINDOW_SECONDS } from '../limits/request-limits.ts';
+import {
+  createLoad,
+  createRateLimit,
+  type RateLimit,
+  type RateLimits,
+  WINDOW_SECONDS,
+} from '../limits/request-limits.ts';
 import { createHttpMetrics } from '../metrics.ts';
 import { Problem } from '../problem.ts';
 import { healthRoutes } from '../routes/health-routes.ts';
@@ -22,7 +29,7 @@ import { orderRoutes } from '../routes/order-routes.ts';
 import { type PageOptions, pageRoutes } from '../routes/page-routes.ts';
 import { referenceRoutes } from '../routes/reference-routes.ts';
 import { returnRoutes } from '../routes/return-routes.ts';
-import type { Route } from '../routes/routes.ts';
+import type { RateName, Route } from '../routes/routes.ts';
 import { webhookRoutes } from '../routes/webhook-routes.ts';
 import { createClientErrorListener, createRefuse } from './client-error.ts';
 import { createClientIp, createIsProxy, type ProxyHeader } from './client-ip.ts';
@@ -113,7 +120,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
 
   const refusals = createLimitRefusals(metrics);
-  const { guesses, purchases, rateLimit } = createLimits(options, metrics, refusals);
+  const { guesses, purchases, rateLimits } = createLimits(options, metrics, refusals);
   const load = createLoad(options.maxInFlight);
   metrics.gauge(
     { name: 'hub_http_in_flight', help: 'License requests in progress at the public gateway.' },
@@ -148,7 +155,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     clientIp: createClientIp(options),
     load,
     cors: corsOrigins.length > 0 ? createCors(corsOrigins) : undefined,
-    rateLimit,
+    rateLimits,
     bodyLimits: { maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutMs },
     logger,
     meter,
@@ -197,16 +204,23 @@ function createLimits(
   { ratePerMinute, wrongGuesses, redis, logger }: GatewayOptions,
   metrics: Metrics,
   refusals: ReturnType<typeof createLimitRefusals>,
-): Pick<PageOptions, 'guesses' | 'purchases'> & { rateLimit: RateLimit | undefined } {
+): Pick<PageOptions, 'guesses' | 'purchases'> & { rateLimits: RateLimits | undefined } {
   const store = createLimitStore(redis, createFallbackCount(metrics));
   const guesses =
     wrongGuesses > 0 ? createGuessLimit({ wrongGuesses, store, refusals: refusals('guesses') }) : undefined;
-  if (ratePerMinute <= 0) return { guesses, purchases: undefined, rateLimit: undefined };
+  if (ratePerMinute <= 0) return { guesses, purchases: undefined, rateLimits: undefined };
   const purchases = createPurchaseLimit(store, refusals('purchases'));
-  const limiter = store.limiter({ name: 'license', points: ratePerMinute, seconds: WINDOW_SECONDS });
-  const rateLimit = createRateLimit({ ratePerMinute, limiter, logger, refusals: refusals('requests') });
-  return { guesses, purchases, rateLimit };
+  const rateLimit = (name: RateName, points: number): RateLimit => {
+    const limiter = store.limiter({ name, points, seconds: WINDOW_SECONDS });
+    return createRateLimit({ name, ratePerMinute: points, limiter, logger, refusals: refusals('requests') });
+  };
+  const order = Math.min(ORDER_RATE_FACTOR * ratePerMinute, MAX_POINTS);
+  const rateLimits = { license: rateLimit('license', ratePerMinute), order: rateLimit('order', order) };
+  return { guesses, purchases, rateLimits };
 }
+
+/** A shop asks for all of its customers from one address. */
+const ORDER_RATE_FACTOR = 10;
 
 function createHttpServer(bodyTimeoutMs: number): Server {
   const server = createServer({

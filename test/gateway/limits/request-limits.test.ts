@@ -127,9 +127,24 @@ describe('the rate limit', () => {
     expect(gateway.logs.filter(({ level }) => level > 30)).to.deep.equal([]);
   });
 
+  it('lets a shop ask for ten times as many orders, apart from license requests', async () => {
+    const gateway = await start({});
+    expect(await statusesOf(gateway, 4)).to.deep.equal([200, 200, 200, 429]);
+    const headers = { 'x-forwarded-for': '203.0.113.7' };
+    for (let left = 29; left >= 0; left -= 1) {
+      const response = await gateway.get('/v1/orders/x', { headers });
+      await response.text();
+      expect(response.status).to.not.equal(429);
+      expect(response.headers.get('ratelimit-policy')).to.equal('"order";q=30;w=60');
+      expect(response.headers.get('ratelimit')).to.contain(`"order";r=${left};`);
+    }
+    expect((await gateway.get('/v1/orders/x', { headers })).status).to.equal(429);
+  });
+
   it('admits every client when counting fails, and logs it once', async () => {
     const lines: string[] = [];
     const rateLimit = createRateLimit({
+      name: 'license',
       ratePerMinute: 3,
       limiter: {
         consume: () => Promise.reject(new Error('out of order')),

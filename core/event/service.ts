@@ -5,7 +5,7 @@ import type {
   EventService,
   EndpointSettings as SettingsMessage,
 } from '../../gen/hub/event/v1/event_service_pb.ts';
-import { actorOf } from '../access/caller.ts';
+import { actorOf, scopeOf } from '../access/caller.ts';
 import type { Clock } from '../clock.ts';
 import type { createDeliveries } from './delivery/deliveries.ts';
 import type { Endpoints } from './endpoint/endpoints.ts';
@@ -81,8 +81,9 @@ export function createEventService(options: EventServiceOptions): ServiceImpl<ty
       return { delivery: testToProto(await deliveries.test(endpointId)) };
     },
 
-    async listEvents(request) {
-      const { items, nextPageToken } = await events.list(request, request);
+    async listEvents(request, context) {
+      const filter = { ...request, scope: scopeOf(context) };
+      const { items, nextPageToken } = await events.list(filter, request);
       return { events: items.map(eventToProto), nextPageToken };
     },
 
@@ -106,8 +107,9 @@ export function createEventService(options: EventServiceOptions): ServiceImpl<ty
       return { delivery: deliveryToProto(await deliveries.replay(eventId, endpointId, actorOf(context))) };
     },
 
-    async *watchEvents(request, { signal }) {
-      for await (const { cursor, event } of watchEvents(request, signal)) {
+    async *watchEvents(request, context) {
+      const filter = { ...request, scope: scopeOf(context) };
+      for await (const { cursor, event } of watchEvents(filter, context.signal)) {
         yield { cursor, ...(event && { event: eventToProto(event) }), sentAt: timestampFromDate(clock()) };
       }
     },

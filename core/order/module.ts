@@ -59,9 +59,10 @@ export function createOrderModule(options: OrderModuleOptions): OrderModule {
       quote: createQuote({ db, sealer, offers, clock }),
       fulfill,
       readPurchases: createReadPurchases(pool),
-      async readOrder(sessionId) {
+      async readOrder(sessionId, callerApps) {
         const order = await readOrderOfSession(pool, sessionId);
-        return order && orderToProto(order);
+        const isVisible = order !== undefined && (callerApps?.includes(order.app) ?? true);
+        return isVisible ? orderToProto(order) : undefined;
       },
       issueClaim: claims.issue,
     },

@@ -78,8 +78,16 @@ export type Sales = {
   readPurchases(
     sessionIds: readonly string[],
   ): Promise<ReadonlyMap<string, MessageInitShape<typeof PurchaseSchema>>>;
-  /** The order of a session; undefined without one. */
-  readOrder(sessionId: string): Promise<MessageInitShape<typeof OrderSchema> | undefined>;
+  /**
+   * The order of a session; undefined without one.
+   *
+   * @param callerApps the apps that the caller's token is limited to: it sees no order of another app. Undefined if it
+   * is not limited
+   */
+  readOrder(
+    sessionId: string,
+    callerApps: readonly string[] | undefined,
+  ): Promise<MessageInitShape<typeof OrderSchema> | undefined>;
   /** Returns a new claim token of a session. */
   issueClaim(sessionId: string): Promise<string>;
 };

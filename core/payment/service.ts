@@ -110,14 +110,15 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
       };
     },
 
-    async inspectChargeSession({ sessionId }) {
+    async inspectChargeSession({ sessionId }, context) {
       const details = await sessions.inspect(sessionId);
       const { statusChanges, verifications, usageLogs, duplicates } = details;
       const payment = usageLogs.find(({ usageLog }) => usageLog.kind === 'payment');
       const firstPage = { pageSize: 0, pageToken: '' };
       const filter = { state: undefined, gateway: undefined, sessionId };
       const received = await callbacks.list(filter, firstPage);
-      const order = details.session.hasPurchase ? await sales.readOrder(details.session.id) : undefined;
+      const { id, hasPurchase } = details.session;
+      const order = hasPurchase ? await sales.readOrder(id, appsOf(context)) : undefined;
       return {
         session: await show(details.session),
         ...(order && { order }),

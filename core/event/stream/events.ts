@@ -1,5 +1,6 @@
 // Reads one event, a page of a list, or the events after a number.
 import type { Pool } from 'pg';
+import type { Scope } from '../../access/entities.ts';
 import { HubError } from '../../errors.ts';
 import { parseId, type Uuid } from '../../ids.ts';
 import { epochMs } from '../../storage/sql/epoch.ts';
@@ -37,7 +38,18 @@ export type EventFilter = {
   readonly app?: string | undefined;
   /** Name. */
   readonly slot?: string | undefined;
+  /** The apps and slots that the caller's token is limited to; undefined if it is not limited. */
+  readonly scope?: Scope | undefined;
 };
+
+/** An order has an app and a slot, as its events: a limited token needs both. */
+export function isInScope(
+  { app, slot }: Pick<StoredEvent, 'app' | 'slot'>,
+  scope: Scope | undefined,
+): boolean {
+  if (scope === undefined) return true;
+  return (app === null || scope.apps.includes(app)) && (slot === null || scope.slots.includes(slot));
+}
 
 export type Events = ReturnType<typeof createEvents>;
 
@@ -73,7 +85,7 @@ export function createEvents(pool: Pool, readers: ObjectReaders) {
       const objectId = filter.object === undefined ? undefined : parseObject(filter.object);
       if (objectId === null) return { items: [], nextPageToken: '' };
       return readWalkedPage(request, 'evt', (after, limit) =>
-        walkEvents(pool, { ...resolved, objectId, after, limit }),
+        walkEvents(pool, { ...resolved, scope: filter.scope, objectId, after, limit }),
       );
     },
 
@@ -117,6 +129,7 @@ export function createEvents(pool: Pool, readers: ObjectReaders) {
 }
 
 type Walk = Awaited<ReturnType<typeof resolveFilter>> & {
+  readonly scope: Scope | undefined;
   readonly objectId: Uuid | undefined;
   readonly after: Uuid | undefined;
   readonly limit: number;
@@ -125,7 +138,7 @@ type Walk = Awaited<ReturnType<typeof resolveFilter>> & {
 /** Up to `limit` events, newest first. Only those of an object have an index. */
 async function walkEvents(
   pool: Pool,
-  { types, appId, slotId, objectId, after, limit }: Walk,
+  { types, appId, slotId, scope, objectId, after, limit }: Walk,
 ): Promise<Walked<StoredEvent>> {
   const isFiltered = types !== undefined || appId !== null || slotId !== null;
   const end = objectId === undefined && isFiltered ? await endOfWalk(pool, after) : undefined;
@@ -136,6 +149,9 @@ async function walkEvents(
     ...(types === undefined ? [] : [`e.type = any(${value([...types])})`]),
     ...(appId === null ? [] : [`e.app_id = ${value(appId)}`]),
     ...(slotId === null ? [] : [`e.slot_id = ${value(slotId)}`]),
+    // As isInScope.
+    ...(scope === undefined ? [] : [`(a.slug = any(${value(scope.apps)}) or e.app_id is null)`]),
+    ...(scope === undefined ? [] : [`(s.name = any(${value(scope.slots)}) or e.slot_id is null)`]),
     ...(after === undefined ? [] : [`e.id < ${value(after)}`]),
     ...(end === undefined ? [] : [`e.id >= ${value(end)}`]),
   ];

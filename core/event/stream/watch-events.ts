@@ -7,6 +7,7 @@ import {
   type EventFilter,
   type Events,
   type EventWithData,
+  isInScope,
   resolveFilter,
   type StoredEvent,
 } from './events.ts';
@@ -33,7 +34,8 @@ export function createWatchEvents(pool: Pool, events: Events): WatchEvents {
     const selects = ({ type, app, slot }: StoredEvent): boolean =>
       (filter.types === undefined || filter.types.has(type)) &&
       (request.app === undefined || app === request.app) &&
-      (request.slot === undefined || slot === request.slot);
+      (request.slot === undefined || slot === request.slot) &&
+      isInScope({ app, slot }, request.scope);
     let after = startOf(request.cursor, await events.span());
     let sentAt = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {

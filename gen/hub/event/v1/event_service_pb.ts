@@ -844,7 +844,7 @@ export const EventService: GenService<{
   /**
    * Lists events, newest first, without their data. With a filter other than `object`, a page covers the 5000 newest
    * events after the page before: it may have fewer results than page_size, or none, although others follow. The list
-   * ends with an empty next_page_token.
+   * ends with an empty next_page_token. A limited token sees the events of an order only if it may see the order.
    *
    * Errors: app_unknown, slot_unknown (not found), event_type_unknown, page_token_invalid (invalid argument).
    *
@@ -896,7 +896,7 @@ export const EventService: GenService<{
   },
   /**
    * Streams events in the order of their numbers, without end. Each event is sent at least once. To continue after a
-   * disconnect, pass the last cursor.
+   * disconnect, pass the last cursor. A limited token sees the events of an order only if it may see the order.
    *
    * Errors: app_unknown, slot_unknown (not found), event_type_unknown, cursor_invalid (invalid argument),
    * cursor_pruned (failed precondition; events after the cursor are pruned: read the objects, and start again

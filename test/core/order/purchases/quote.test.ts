@@ -112,4 +112,14 @@ describe('a session that buys an offer', function () {
     ] as const;
     for (const [call, expected] of cases) expect(await refusal(call())).to.deep.equal(expected);
   });
+
+  it('has a language that is a tag, or none', async () => {
+    for (const language of ['', 'en', 'bn-BD', 'zh-Hant-TW']) {
+      expect((await buy(sales, pro, { language })).session.sessionId).to.match(/^chs_/);
+    }
+    for (const language of ['en_US', '../../x', 'en\r\nBcc: a@example.com', 'e', '-']) {
+      const error = await buy(sales, pro, { language }).catch(ConnectError.from);
+      expect((error as ConnectError).rawMessage).to.contain('language: must be a language as a BCP 47 tag');
+    }
+  });
 });

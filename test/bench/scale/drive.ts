@@ -22,6 +22,7 @@ import { until } from '../../support/until.ts';
 import { driveCustomers } from './drive-customers.ts';
 import { driveEvents } from './drive-events.ts';
 import { driveLicenseLists } from './drive-license-lists.ts';
+import { driveOrders } from './drive-orders.ts';
 import {
   FLEET,
   fingerprintAt,
@@ -56,6 +57,7 @@ export async function drive(payments: Payments, population: Population, times: n
   await driveLicenseLists(payments.hub, population);
   await driveLists(payments, population);
   await driveEvents(payments, population, times);
+  await driveOrders(payments, times);
   await fetchMetrics(payments.hub);
 }
 

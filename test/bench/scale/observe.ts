@@ -1,6 +1,7 @@
 // Observes all statements of a working hub on a populated database, with the plans that PostgreSQL ran for
 // each.
 import { startPayments } from '../../support/hub/payment.ts';
+import { startMailServer } from '../../support/network/mail-server.ts';
 import { query, readServerLog } from '../../support/postgres/databases.ts';
 import { drive, SESSION_CALLBACKS } from './drive.ts';
 import { type ExecutedPlan, forceGenericPlans, logPlans, type PlanNode, plansIn } from './explain-log.ts';
@@ -37,6 +38,8 @@ const SETTINGS = {
   eventAllowNetworks: ['127.0.0.0/8'],
 };
 
+const MAIL_FROM = { name: 'Shop', address: 'shop@shop.example' };
+
 /** More than five, the number of custom plans that PostgreSQL makes per connection before it picks a plan. */
 const UNTIL_CHOSEN = 16;
 
@@ -46,8 +49,14 @@ const ONCE_GENERIC = 4;
 export async function observe({ databaseUrl, dataDir, population }: ObserveOptions): Promise<Statement[]> {
   await logPlans(databaseUrl);
   const names = noteStatementNames();
+  const mailServer = await startMailServer();
   const payments = await startPayments({
-    settings: { ...SETTINGS, databaseUrl },
+    settings: {
+      ...SETTINGS,
+      smtpUrl: `smtp://127.0.0.1:${mailServer.port}`,
+      mailFrom: MAIL_FROM,
+      databaseUrl,
+    },
     beside: { databaseUrl, dataDir },
   });
   try {
@@ -72,6 +81,7 @@ export async function observe({ databaseUrl, dataDir, population }: ObserveOptio
   } finally {
     names.stop();
     await payments.stop();
+    await mailServer.close();
   }
 }
 

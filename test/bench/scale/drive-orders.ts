@@ -6,6 +6,7 @@ import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { MailState } from '../../../gen/hub/mail/v1/mail_pb.ts';
 import { MailService } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
+import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import { OrderService } from '../../../gen/hub/order/v1/order_service_pb.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { inspect, type Payments, SLOTS } from '../../support/hub/payment.ts';
@@ -49,6 +50,7 @@ export async function driveOrders(payments: Payments, times: number): Promise<vo
     await orders.retryOrder({ order: orderId });
     await orders.listOrders({ app, customerId });
     await orders.listOrders({ licenseId, slot: SLOTS.gateway_one });
+    await createClient(OfferService, limited).getOffer({ offer });
     await createClient(OrderService, limited).getOrder({ order: orderId });
     const { events: recorded } = await untilRecorded(orderId);
     await events.getEvent({ eventId: recorded[0]?.eventId ?? '' });

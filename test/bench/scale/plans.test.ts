@@ -58,7 +58,7 @@ const BATCHES: Readonly<Record<string, number>> = { move_events: 1_000 };
 const RARE_ON_JOBS = /^update job set output = null where /;
 
 describe('the plans of the statements of a hub', function () {
-  this.timeout(900_000);
+  this.timeout(600_000);
   let dataDir: string;
   let statements: Statement[];
   let population: Population;

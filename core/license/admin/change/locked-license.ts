@@ -42,18 +42,22 @@ export type Decision = { readonly at: Date; readonly reason: string };
 
 /** Locks a license until the end of the transaction. @throws HubError `license_unknown` */
 export function lockLicense(client: PoolClient, licenseId: string): Promise<LockedLicense> {
-  return read(client, licenseId, 'lock');
+  return read(client, licenseId, { locks: true });
 }
 
 /** Reads a license without a lock: it may change at any time. @throws HubError `license_unknown` */
 export function readLicense(pool: Pool, licenseId: string): Promise<LockedLicense> {
-  return read(pool, licenseId, 'read');
+  return read(pool, licenseId, { locks: false });
 }
 
-async function read(db: Pool | PoolClient, licenseId: string, mode: 'lock' | 'read'): Promise<LockedLicense> {
+async function read(
+  db: Pool | PoolClient,
+  licenseId: string,
+  { locks }: { readonly locks: boolean },
+): Promise<LockedLicense> {
   const id = parseId('lic', licenseId);
   const { rows } = await db.query<LockedRow>({
-    name: `${mode}_license`,
+    name: locks ? 'lock_license' : 'read_license',
     // license_pkey, app_pkey, limit_profile_pkey
     text: `select l.app_id as "appId", a.slug, a.default_seat_limit as "defaultSeatLimit",
                   l.customer_id as "customerId", l.seat_limit as "seatLimit",
@@ -65,7 +69,7 @@ async function read(db: Pool | PoolClient, licenseId: string, mode: 'lock' | 're
                   ${epochMs('l.revoked_at')} as "revokedAtMs", coalesce(l.revoke_reason, '') as "revokeReason",
                   ${epochMs('l.suspended_at')} as "suspendedAtMs", coalesce(l.suspend_reason, '') as "suspendReason"
            from license l join app a on a.id = l.app_id left join limit_profile p on p.id = l.limit_profile_id
-           where l.id = $1 ${mode === 'lock' ? 'for no key update of l' : ''}`,
+           where l.id = $1 ${locks ? 'for no key update of l' : ''}`,
     values: [id ?? null],
   });
   const [row] = rows;

@@ -28,7 +28,7 @@ const SLUG = 'standard';
 const DEFAULT_PORT = 5097;
 const TOKEN_NAME = 'demo-shop';
 
-/** Starts the shop. Its token can sell in this app and these slots, and nothing else. */
+/** Starts the shop. Its token is limited to this app and these slots. */
 export async function startDemoShop(
   { offers, tokens }: Pick<Hub, 'offers' | 'tokens'>,
   { app, slots, rpcUrl, gatewayUrl }: DemoShopOptions,

@@ -1,6 +1,5 @@
 // A shop that sells one offer of the hub, through each of its slots. It needs Node.js 24 and no packages.
-// HUB_TOKEN has the role service, limited to the app and the slots. SHOP_OFFER is such as demo/standard, and SHOP_SLOTS
-// such as demo-one,demo-two.
+// HUB_TOKEN has the role service, limited to app and slots. SHOP_OFFER: demo/standard, SHOP_SLOTS: demo-one,demo-two.
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
@@ -18,8 +17,9 @@ export function createShop({ rpcUrl, gatewayUrl, token, offer, slots }: Settings
     const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
     const body = JSON.stringify(request);
     const response = await fetch(`${rpcUrl}/${rpc}`, { method: 'POST', headers, body });
-    if (!response.ok) throw new Error(await response.text());
-    return (await response.json()) as T;
+    const reply = (await response.json()) as T & { message: string };
+    if (!response.ok) throw new Error(reply.message);
+    return reply;
   }
 
   async function showOffer(): Promise<string> {
@@ -74,7 +74,7 @@ export function createShop({ rpcUrl, gatewayUrl, token, offer, slots }: Settings
       }
       return buy(new URLSearchParams(body), shopUrl, response);
     }
-    const page = pathname === '/thanks' ? await showKeys(request.headers.cookie) : await showOffer();
+    const page = await (pathname === '/thanks' ? showKeys(request.headers.cookie) : showOffer());
     response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' });
     response.end(`<!doctype html><html lang=en><title>Shop</title><body>${page}`);
   }

@@ -79,7 +79,7 @@ describe('the orders of a limited token', function () {
     expect(own.order?.orderId).to.equal(bought.own);
     const other = await payments.inspectChargeSession({ sessionId: sessions.ofOtherApp });
     expect(other.session?.sessionId).to.equal(sessions.ofOtherApp);
-    expect(other.order).to.equal(undefined);
+    expect(other.order?.orderId).to.equal(undefined);
     const all = await sales.payments.sessions.inspectChargeSession({ sessionId: sessions.ofOtherApp });
     expect(all.order?.orderId).to.equal(bought.ofOtherApp);
   });

@@ -16,13 +16,11 @@ import { createGetClaimedOrder } from './claims/claimed-order.ts';
 import { createOrderReader } from './event-objects.ts';
 import { createFulfill } from './fulfillment/fulfill.ts';
 import type { QueueMails } from './fulfillment/grant-purchases.ts';
-import { orderToProto } from './messages.ts';
 import { createOfferService } from './offer-service.ts';
 import { createOffers } from './offers/offers.ts';
 import { createOrderService } from './order-service.ts';
 import { createReadIssuedKeys } from './orders/issued-keys.ts';
 import { createOrders } from './orders/orders.ts';
-import { readOrderOfSession } from './orders/read-orders.ts';
 import { createOfferPage } from './purchases/page-purchases.ts';
 import { createQuote } from './purchases/quote.ts';
 import { createReadPurchases } from './purchases/read-purchases.ts';
@@ -59,11 +57,6 @@ export function createOrderModule(options: OrderModuleOptions): OrderModule {
       quote: createQuote({ db, sealer, offers, clock }),
       fulfill,
       readPurchases: createReadPurchases(pool),
-      async readOrder(sessionId, callerApps) {
-        const order = await readOrderOfSession(pool, sessionId);
-        const isVisible = order !== undefined && (callerApps?.includes(order.app) ?? true);
-        return isVisible ? orderToProto(order) : undefined;
-      },
       issueClaim: claims.issue,
     },
     findOwner: createFindOrderOwner(pool),

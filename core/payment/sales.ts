@@ -1,7 +1,6 @@
 // What payments need to sell offers. The order module implements it.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { PoolClient } from 'pg';
-import type { OrderSchema } from '../../gen/hub/order/v1/order_pb.ts';
 import type { PurchaseSchema } from '../../gen/hub/payment/v1/payment_pb.ts';
 import type { Actor } from '../access/caller.ts';
 import type { Change } from '../audit/record.ts';
@@ -78,16 +77,6 @@ export type Sales = {
   readPurchases(
     sessionIds: readonly string[],
   ): Promise<ReadonlyMap<string, MessageInitShape<typeof PurchaseSchema>>>;
-  /**
-   * The order of a session; undefined without one.
-   *
-   * @param callerApps the apps that the caller's token is limited to: it sees no order of another app. Undefined if it
-   * is not limited
-   */
-  readOrder(
-    sessionId: string,
-    callerApps: readonly string[] | undefined,
-  ): Promise<MessageInitShape<typeof OrderSchema> | undefined>;
   /** Returns a new claim token of a session. */
   issueClaim(sessionId: string): Promise<string>;
 };

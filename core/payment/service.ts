@@ -35,7 +35,7 @@ export type PaymentServiceOptions = {
   readonly callbacks: Pick<ReturnType<typeof createCallbacks>, 'list'>;
   readonly recheck: ReturnType<typeof createRecheck>;
   readonly events: SessionEvents;
-  readonly sales: Pick<Sales, 'readOrder' | 'issueClaim'>;
+  readonly sales: Pick<Sales, 'issueClaim'>;
   readonly showSessions: ShowSessions;
 };
 
@@ -110,18 +110,15 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
       };
     },
 
-    async inspectChargeSession({ sessionId }, context) {
+    async inspectChargeSession({ sessionId }) {
       const details = await sessions.inspect(sessionId);
       const { statusChanges, verifications, usageLogs, duplicates } = details;
       const payment = usageLogs.find(({ usageLog }) => usageLog.kind === 'payment');
       const firstPage = { pageSize: 0, pageToken: '' };
       const filter = { state: undefined, gateway: undefined, sessionId };
       const received = await callbacks.list(filter, firstPage);
-      const { id, hasPurchase } = details.session;
-      const order = hasPurchase ? await sales.readOrder(id, appsOf(context)) : undefined;
       return {
         session: await show(details.session),
-        ...(order && { order }),
         callbacks: received.items.toReversed().map(callbackToProto),
         verifications: verifications.items.toReversed().map(verificationToProto),
         statusChanges: statusChanges.items.toReversed().map(statusChangeToProto),

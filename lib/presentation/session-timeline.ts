@@ -9,9 +9,9 @@ import type {
   StatusChange,
   UsageLog,
 } from '../../gen/hub/payment/v1/payment_pb.ts';
-import type { InspectChargeSessionResponse } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import { formatDecimal } from './money.ts';
 import { soldText } from './order-text.ts';
+import type { SessionHistory } from './session-history.ts';
 import { CALLBACK_STATES, CHARGE_STATUSES, ORDER_STATES, USAGE_KINDS, wordFor } from './words.ts';
 
 /** One event. */
@@ -39,10 +39,7 @@ export type SessionEvent = {
  *
  * @param machines The seats of the order's licenses to list.
  */
-export function listSessionEvents(
-  reply: InspectChargeSessionResponse,
-  machines: readonly Seat[] = [],
-): SessionEvent[] {
+export function listSessionEvents(reply: SessionHistory, machines: readonly Seat[] = []): SessionEvent[] {
   const { session, callbacks, verifications, usageLogs, duplicatePayments } = reply;
   const lines: SessionEvent[] = [
     {
@@ -139,7 +136,7 @@ function statusLine({ at, to, verified, reason, callbackId }: StatusChange): Ses
 }
 
 /** Adds the current status, unless the last change has it. */
-function statuses({ session, statusChanges }: InspectChargeSessionResponse): SessionEvent[] {
+function statuses({ session, statusChanges }: SessionHistory): SessionEvent[] {
   const lines = statusChanges.map(statusLine);
   const last = statusChanges.at(-1);
   if (session === undefined || (last?.to === session.status && last.reason === session.statusReason))

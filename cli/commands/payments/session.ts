@@ -249,8 +249,12 @@ function addInspectVerb(session: Command, commandContext: CommandContext): void 
     .argument('<sessionId>', 'the session, chs_…')
     .action(async (sessionId: string) => {
       const { payments } = await hub('payments');
-      const reply = await payments.inspectChargeSession({ sessionId });
       const { firstMachines } = await import('../../../lib/presentation/first-machines.ts');
+      const { withOrder } = await import('../../../lib/presentation/session-history.ts');
+      const reply = await withOrder(await payments.inspectChargeSession({ sessionId }), async (request) => {
+        const { orders } = await hub('orders');
+        return orders.getOrder(request);
+      });
       const machines = await firstMachines(reply.order, async (request) => {
         const { admin } = await hub('admin');
         return admin.listSeats(request);

@@ -1,10 +1,8 @@
 // JSON schemas and columns of a charge session's full history.
 import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { CallbackCount, StatusChange } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import type {
-  InspectChargeSessionResponse,
-  RecheckChargeSessionResponse,
-} from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import type { RecheckChargeSessionResponse } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import type { SessionHistory } from '../../../lib/presentation/session-history.ts';
 import { callbackCountText, type SessionEvent } from '../../../lib/presentation/session-timeline.ts';
 import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
 import { requireField } from '../../connect/require-field.ts';
@@ -98,10 +96,7 @@ export const RECHECKED_FIELDS: readonly Column<ValueOf<typeof RECHECKED_SESSION>
   },
 ];
 
-export function sessionStoryView(
-  reply: InspectChargeSessionResponse,
-  machines: readonly Seat[],
-): SessionStoryView {
+export function sessionStoryView(reply: SessionHistory, machines: readonly Seat[]): SessionStoryView {
   const usageLog = reply.usageLog ? usageView(reply.usageLog) : null;
   return {
     ...chargeSessionView(requireField(reply.session, 'session')),

@@ -3,12 +3,10 @@ import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type ChargeSession, ChargeStatus, type UsageLog } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import {
-  type InspectChargeSessionResponse,
-  PaymentService,
-} from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import { soldText } from '../../../lib/presentation/order-text.ts';
 import { riskText } from '../../../lib/presentation/risk.ts';
+import { type SessionHistory, withOrder } from '../../../lib/presentation/session-history.ts';
 import {
   callbackCountText,
   listSessionEvents,
@@ -39,7 +37,8 @@ const EVERY_MS = 5_000;
 export function SessionView({ who, id }: { readonly who: SignedIn; readonly id: string }) {
   const { payments } = who.hub;
   const live = useLive(id, EVERY_MS, async (signal) => {
-    const reply = await payments.inspectChargeSession({ sessionId: id }, { signal });
+    const inspected = await payments.inspectChargeSession({ sessionId: id }, { signal });
+    const reply = await withOrder(inspected, (request) => who.hub.orders.getOrder(request, { signal }));
     return { reply, machines: await machinesOf(who, reply.order, signal) };
   });
   const session = live.data?.reply.session;
@@ -98,7 +97,7 @@ export function SessionView({ who, id }: { readonly who: SignedIn; readonly id: 
 type CallbacksProps = {
   readonly who: SignedIn;
   readonly id: string;
-  readonly reply: InspectChargeSessionResponse;
+  readonly reply: SessionHistory;
 };
 
 /** Counts of callbacks; if the timeline does not have all, a link to the full list. */

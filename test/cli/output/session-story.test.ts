@@ -4,7 +4,7 @@ import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'chai';
 import { sessionStoryView } from '../../../cli/views/payments/session-story.ts';
 import { SeatSchema } from '../../../gen/hub/license/v1/license_pb.ts';
-import { OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
+import { OrderSchema, OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
 import { CallbackState, ChargeStatus, UsageLogKind } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { InspectChargeSessionResponseSchema } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import { listSessionEvents } from '../../../lib/presentation/session-timeline.ts';
@@ -23,11 +23,17 @@ const session = {
   statusChangedAt: at(0),
 };
 
-const lines = (reply: Parameters<typeof create<typeof InspectChargeSessionResponseSchema>>[1]) =>
-  listSessionEvents(create(InspectChargeSessionResponseSchema, reply)).map(({ at: time, what, detail }) => {
+const lines = (
+  reply: Parameters<typeof create<typeof InspectChargeSessionResponseSchema>>[1],
+  order?: Parameters<typeof create<typeof OrderSchema>>[1],
+) => {
+  const inspected = create(InspectChargeSessionResponseSchema, reply);
+  const history = order ? { ...inspected, order: create(OrderSchema, order) } : inspected;
+  return listSessionEvents(history).map(({ at: time, what, detail }) => {
     const second = time && timestampDate(time).toISOString().slice(17, 19);
     return `${second ?? ''} ${what}: ${detail}`;
   });
+};
 
 describe('the history of a session', () => {
   it('covers creation, callbacks, verifications, fees and reversal', () => {
@@ -159,10 +165,7 @@ describe('the history of a session', () => {
     const order = { orderId: 'ord_1', offer: 'demo/pro', offerVersion: 2, quantity: 1, createdAt: at(5) };
     const paid = { session: { ...session, status: ChargeStatus.SUCCESS, statusChangedAt: at(5) } };
     const afterPayment = (licenses: object[]) =>
-      lines({
-        ...paid,
-        order: { ...order, state: OrderState.FULFILLED, fulfilledAt: at(5), licenses },
-      }).slice(2);
+      lines(paid, { ...order, state: OrderState.FULFILLED, fulfilledAt: at(5), licenses }).slice(2);
 
     it('tells what was granted, and which machines activated it', () => {
       expect(afterPayment([{ licenseId: 'lic_1', issued: true }])).to.deep.equal([
@@ -183,11 +186,11 @@ describe('the history of a session', () => {
 
     it('tells why it is blocked, and when a later attempt fulfilled it', () => {
       const reason = 'this license has been revoked';
-      expect(lines({ ...paid, order: { ...order, state: OrderState.BLOCKED, reason } }).at(-1)).to.equal(
+      expect(lines(paid, { ...order, state: OrderState.BLOCKED, reason }).at(-1)).to.equal(
         `05 order blocked: ord_1: ${reason}`,
       );
       const fulfilled = { ...order, state: OrderState.FULFILLED, fulfilledAt: at(9) };
-      expect(lines({ ...paid, order: fulfilled }).slice(2)).to.deep.equal([
+      expect(lines(paid, fulfilled).slice(2)).to.deep.equal([
         '05 order blocked: ord_1: a later attempt fulfilled it',
         '09 order fulfilled: ord_1: 1 × demo/pro, version 2',
       ]);

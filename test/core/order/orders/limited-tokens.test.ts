@@ -5,7 +5,6 @@ import { Role } from '../../../../gen/hub/access/v1/access_pb.ts';
 import { TokenService } from '../../../../gen/hub/access/v1/token_service_pb.ts';
 import { EventService } from '../../../../gen/hub/event/v1/event_service_pb.ts';
 import { OrderService } from '../../../../gen/hub/order/v1/order_service_pb.ts';
-import { PaymentService } from '../../../../gen/hub/payment/v1/payment_service_pb.ts';
 import { transportTo } from '../../../support/hub/hub.ts';
 import { SLOTS } from '../../../support/hub/payment.ts';
 import { buyAndPay, createOffer, type Sales, salesOf, startSales } from '../../../support/hub/sales.ts';
@@ -71,17 +70,6 @@ describe('the orders of a limited token', function () {
       }
       expect(seen).to.deep.equal([bought.own, bought.last]);
     }
-  });
-
-  it('show in the inspection of a session of its slot only if they are of its app', async () => {
-    const payments = createClient(PaymentService, to());
-    const own = await payments.inspectChargeSession({ sessionId: sessions.own });
-    expect(own.order?.orderId).to.equal(bought.own);
-    const other = await payments.inspectChargeSession({ sessionId: sessions.ofOtherApp });
-    expect(other.session?.sessionId).to.equal(sessions.ofOtherApp);
-    expect(other.order?.orderId).to.equal(undefined);
-    const all = await sales.payments.sessions.inspectChargeSession({ sessionId: sessions.ofOtherApp });
-    expect(all.order?.orderId).to.equal(bought.ofOtherApp);
   });
 
   /** Events get their numbers soon after the change. */

@@ -38,7 +38,7 @@ export async function startDemoShop(
   await revokeEarlierTokens(tokens);
   const { token } = await tokens.createToken({
     name: TOKEN_NAME,
-    role: Role.SERVICE,
+    role: Role.SHOP,
     apps: [app],
     slots: [...slots],
   });

@@ -2,7 +2,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { auditEntities } from '../audit/entities.ts';
 
-export const ROLES = ['admin', 'operator', 'service', 'viewer', 'monitor', 'gateway'] as const;
+export const ROLES = ['admin', 'operator', 'service', 'viewer', 'monitor', 'gateway', 'shop'] as const;
 export type RoleName = (typeof ROLES)[number];
 
 /** Slugs of apps and names of slots that a token is limited to. */

@@ -1,5 +1,4 @@
-// A shop that sells one offer of the hub, through each of its slots. It needs Node.js 24 and no packages.
-// HUB_TOKEN has the role service, limited to app and slots. SHOP_OFFER: demo/standard, SHOP_SLOTS: demo-one,demo-two.
+// A shop that sells an offer. Needs Node.js 24 and HUB_TOKEN with the role shop, limited to the app and the slots.
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 

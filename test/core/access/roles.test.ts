@@ -78,6 +78,19 @@ describe('the role', () => {
     expect(methods.filter((method) => accessRule(method).appScopedRoles.has('gateway'))).to.deep.equal([]);
   });
 
+  it('shop may sell and see orders, and nothing else, with a token that is limited to an app', () => {
+    const allowed = methods.filter((method) => accessRule(method).appScopedRoles.has('shop'));
+    expect(namesOf(allowed)).to.deep.equal([
+      'CreateChargeSession',
+      'GetOffer',
+      'GetOrder',
+      'ListOffers',
+      'ListOrders',
+    ]);
+    const always = methods.filter((method) => accessRule(method).roles.has('shop'));
+    expect(namesOf(always)).to.deep.equal(['GetCaller']);
+  });
+
   it('gateway cannot issue, read or re-key a license', async () => {
     const { app, licenseId } = await issueLicense(hub.admin);
     for (const token of [await createToken(Role.GATEWAY), await createToken(Role.GATEWAY, [app])]) {

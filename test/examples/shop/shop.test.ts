@@ -25,7 +25,7 @@ describe('the example shop', function () {
     const offer = await createOffer(sales, 'pro');
     const slots = Object.values(SLOTS);
     const tokens = createClient(TokenService, hub.transport);
-    const { token } = await tokens.createToken({ role: Role.SERVICE, apps: [sales.app], slots });
+    const { token } = await tokens.createToken({ role: Role.SHOP, apps: [sales.app], slots });
     shop = createShop({ rpcUrl: hub.rpcUrl, gatewayUrl: hub.gatewayUrl, token, offer, slots });
     shop.listen(0, '127.0.0.1');
     await once(shop, 'listening');

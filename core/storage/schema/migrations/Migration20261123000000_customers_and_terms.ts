@@ -15,7 +15,7 @@ export class Migration20261123000000_customers_and_terms extends Migration {
     this.addSql('alter table service_token drop constraint service_token_role_check');
     this.addSql(`
       alter table service_token add constraint service_token_role_check
-        check (role in ('admin', 'operator', 'service', 'viewer', 'monitor', 'gateway'))`);
+        check (role in ('admin', 'operator', 'service', 'viewer', 'monitor', 'gateway', 'shop'))`);
   }
 
   private addCustomers(): void {

@@ -2,7 +2,15 @@
 //
 // The numbers are those of the generated enums, which would load protobuf and slow down help.
 
-export const ROLES = { admin: 1, operator: 2, service: 3, viewer: 4, monitor: 5, gateway: 6, shop: 7 } as const;
+export const ROLES = {
+  admin: 1,
+  operator: 2,
+  service: 3,
+  viewer: 4,
+  monitor: 5,
+  gateway: 6,
+  shop: 7,
+} as const;
 
 export const CHARGE_STATUSES = { pending: 1, success: 2, failed: 3, cancelled: 4 } as const;
 

@@ -124,10 +124,10 @@ const HEADERS: { readonly [name: string]: JsonSchema } = {
   RateLimit: {
     description:
       'Requests that the client has left, and seconds until they are refilled (draft-ietf-httpapi-ratelimit-headers). Absent if the hub sets no limit.',
-    schema: { type: 'string', pattern: '^"license";r=[0-9]+;t=[0-9]+$' },
+    schema: { type: 'string', pattern: '^"(license|order)";r=[0-9]+;t=[0-9]+$' },
   },
   RateLimitPolicy: {
     description: 'Number of requests allowed, and the period in seconds. Absent if the hub sets no limit.',
-    schema: { type: 'string', pattern: '^"license";q=[0-9]+;w=[0-9]+$' },
+    schema: { type: 'string', pattern: '^"(license|order)";q=[0-9]+;w=[0-9]+$' },
   },
 };

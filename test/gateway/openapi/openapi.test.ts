@@ -291,6 +291,8 @@ describe('the OpenAPI document', function () {
   it('describes the responses of the rate limits', async () => {
     const { url } = await gatewayWith({ ratePerMinute: 1 });
     await contract.ask(url, 'getFreeLimits', exampleOf('getFreeLimits'));
+    // Ten times as many requests for orders are allowed.
+    for (let sent = 0; sent < 10; sent++) await contract.ask(url, 'getOrder', exampleOf('getOrder'));
     for (const id of refusedAs(['rate_limited'])) {
       if (id !== 'any') await refused('rate_limited', id, exampleOf(id), url);
     }

@@ -51,7 +51,9 @@ describe('a hub that serves with a role other than the owner of the schema', fun
       code: 0,
       stderr: `Hubs can serve with the role ${servingRole}.\n`,
     });
-    payments = await startPayments({ settings: { databaseUrl: serving } });
+    // Nothing listens there: the mails of a change fail later.
+    const mail = { smtpUrl: 'smtp://127.0.0.1:9', mailFrom: { name: '', address: 'shop@example.com' } };
+    payments = await startPayments({ settings: { databaseUrl: serving, ...mail } });
   });
   after(() => payments?.stop());
 

@@ -58,8 +58,30 @@ export type PaymentDriver = {
    */
   findPayments(access: ProviderAccess, search: PaymentSearch): Promise<FoundPayments>;
 
+  /** Refunds of payments. */
+  readonly refunds?: RefundCalls;
+
   /** Tests the credentials by a harmless call. @throws ProviderUnavailable, ProviderRefused */
   testCredentials(access: ProviderAccess): Promise<{ readonly detail: string }>;
+};
+
+export type RefundCalls = {
+  /**
+   * Requests a refund of a part of a payment, or of all of it. The hub calls it once for each refund. After an
+   * unknown answer it calls `find`.
+   *
+   * @throws ProviderUnavailable if the answer is unknown
+   * @throws ProviderRefused if the provider makes no refund
+   */
+  request(access: ProviderAccess, refund: RefundRequest): Promise<ProviderRefund>;
+
+  /**
+   * Finds the refunds and disputes of a payment, those included that somebody made at the provider. Sends
+   * queries only.
+   *
+   * @throws ProviderUnavailable if the answer is unknown
+   */
+  find(access: ProviderAccess, search: RefundSearch): Promise<FoundRefunds>;
 };
 
 /** An opened slot, and the means to call its provider. */
@@ -109,8 +131,10 @@ export type CallbackFields<Name extends string = string> = { readonly [name in N
 
 /** The claim of a callback. Untrusted: anybody can send one. */
 export type CallbackClaim = {
-  /** `ignored`: a status that changes nothing. */
-  readonly outcome: 'paid' | 'failed' | 'cancelled' | 'unknown' | 'ignored';
+  /**
+   * `ignored`: a status that changes nothing. `refunded`: a refund or dispute of the payment began or changed.
+   */
+  readonly outcome: 'paid' | 'failed' | 'cancelled' | 'refunded' | 'unknown' | 'ignored';
   /** The status as sent; empty if missing. */
   readonly status: string;
   readonly merchantTransactionId?: string;
@@ -188,6 +212,51 @@ export type FoundPayment = PaymentProof & {
   /** The provider's id of the payment's checkout. */
   readonly providerPaymentId: string;
   readonly amount: Money;
+};
+
+/** A settled payment, by the ids that the hub stored. */
+export type SettledPayment = PaymentProof & {
+  readonly merchantTransactionId: string;
+  readonly providerPaymentId: string;
+  /** The whole payment. */
+  readonly amount: Money;
+};
+
+export type RefundRequest = {
+  readonly payment: SettledPayment;
+  /** The hub's id of the refund, `rfd_…`: 30 characters, unique. */
+  readonly reference: string;
+  readonly amount: Money;
+  /** For the provider's records; not empty. */
+  readonly reason: string;
+};
+
+export type RefundSearch = {
+  readonly payment: SettledPayment;
+  /** The refunds that the hub requested, oldest first. */
+  readonly requested: readonly (Pick<RefundRequest, 'reference' | 'amount'> & {
+    /** Undefined if the provider's answer was lost. */
+    readonly gatewayRefundId: string | undefined;
+  })[];
+};
+
+/** A refund or dispute, as the provider reports it. `detail` is a sentence for operators, without secrets. */
+export type ProviderRefund = {
+  /** `dispute`: the customer's bank demands the money back. It succeeds if the customer wins. */
+  readonly kind: 'refund' | 'dispute';
+  /** The provider's id, unique within the gateway. */
+  readonly gatewayRefundId: string;
+  /** The `reference` of the request, if the provider reports it. */
+  readonly reference?: string;
+  readonly amount: Money;
+  readonly state: 'pending' | 'succeeded' | 'failed';
+  readonly detail: string;
+};
+
+export type FoundRefunds = {
+  readonly refunds: readonly ProviderRefund[];
+  /** Whether the provider reports the whole payment as reversed, without a refund that says so. */
+  readonly isReversed: boolean;
 };
 
 /** The result of a verification. `detail` is a sentence for operators, without secrets. */

@@ -7,6 +7,8 @@ type LockedPackage = {
   readonly version: string;
   readonly license: string;
   readonly dev?: boolean;
+  /** A development dependency that a package may use, such as types. */
+  readonly devOptional?: boolean;
   readonly optional?: boolean;
 };
 
@@ -19,9 +21,9 @@ const MARKS = [
 
 function rowOf([
   path,
-  { name = path.split('node_modules/').at(-1) ?? path, version, license, dev, optional },
+  { name = path.split('node_modules/').at(-1) ?? path, version, license, dev, devOptional, optional },
 ]: [string, LockedPackage]): string {
-  const use = dev ? 'development' : optional ? 'running, on some platforms' : 'running';
+  const use = dev || devOptional ? 'development' : optional ? 'running, on some platforms' : 'running';
   return `| \`${name}\` | ${version} | ${license} | ${use} |`;
 }
 

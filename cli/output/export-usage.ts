@@ -66,6 +66,9 @@ const CSV_COLUMNS: Readonly<Record<string, (entry: UsageView) => string>> = {
   reversedAt: (entry) => entry.reversedAt ?? '',
   kind: (entry) => entry.kind,
   reversesUsageLogId: (entry) => entry.reversesUsageLogId ?? '',
+  received: (entry) => entry.received?.amount ?? '',
+  receivedMinorUnits: (entry) => (entry.received ? String(entry.received.minorUnits) : ''),
+  receivedCurrency: (entry) => entry.received?.currency ?? '',
 };
 
 function csvOf(entry: UsageView): string {

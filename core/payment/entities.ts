@@ -239,6 +239,10 @@ export const UsageLogSchema = defineEntity({
     amountMinor: p.bigint(),
     currency: p.character().length(3),
     feeTotalMinor: p.bigint(),
+    /** What the provider says the vendor receives; null if it did not say. */
+    receivedMinor: p.bigint().nullable(),
+    /** The store's currency, which may differ from that of the payment. */
+    receivedCurrency: p.character().length(3).nullable(),
     orderReference: p.text(),
     settledAt: p.datetime(3),
   },

@@ -172,6 +172,12 @@ export function usageLogToProto({
     amount: moneyToProto({ minor: usageLog.amountMinor, currency }),
     fees: fees.map((line) => feeLineToProto(line, currency)),
     feeTotal: moneyToProto({ minor: usageLog.feeTotalMinor, currency }),
+    ...(usageLog.receivedMinor != null && {
+      received: moneyToProto({
+        minor: usageLog.receivedMinor,
+        currency: usageLog.receivedCurrency ?? currency,
+      }),
+    }),
     orderReference: usageLog.orderReference,
     settledAt: timestampFromDate(usageLog.settledAt),
     ...(reversedAt && { reversedAt: timestampFromDate(reversedAt) }),

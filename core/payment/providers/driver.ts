@@ -261,7 +261,13 @@ export type FoundRefunds = {
 
 /** The result of a verification. `detail` is a sentence for operators, without secrets. */
 export type Verdict =
-  | ({ readonly kind: 'paid'; readonly detail: string; readonly risk?: Risk } & PaymentProof)
+  | ({
+      readonly kind: 'paid';
+      readonly detail: string;
+      readonly risk?: Risk;
+      /** What the vendor receives after the provider's fees, if the provider says so. */
+      readonly received?: Money;
+    } & PaymentProof)
   /** Final: nothing was paid or will be. */
   | { readonly kind: 'not_paid'; readonly status: 'failed' | 'cancelled'; readonly detail: string }
   /** Not final: the customer may still pay. */

@@ -4,7 +4,7 @@ import type { Change } from '../../audit/record.ts';
 import { formatId } from '../../ids.ts';
 import type { Outcome } from '../callbacks/journaled-callbacks.ts';
 import type { ChargeStatusName, UsageKindName } from '../entities.ts';
-import { formatMoney } from '../money.ts';
+import { formatMoney, type Money } from '../money.ts';
 import type { Checkout, Risk, Verdict } from '../providers/driver.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { EARLY_CHECK_MS } from '../verification/schedule.ts';
@@ -58,6 +58,8 @@ export type Decision = {
 export type Usage = {
   readonly kind: Exclude<UsageKindName, 'refund'>;
   readonly gatewayTransactionId: string;
+  /** What the provider says the vendor receives of a payment. */
+  readonly received?: Money;
 };
 
 /** Columns to change besides the state. */
@@ -99,11 +101,13 @@ export function decide(context: Context, proof: ProofState | undefined): Decisio
     case 'paid': {
       if (isPaid) return keep(context, 'settled', PAID_BEFORE.detail);
       if (proof === 'used') return mismatch(context, 'the payment it names has paid another session');
-      const { gatewayTransactionId, risk } = verdict;
+      const { gatewayTransactionId, risk, received } = verdict;
       const decision = transition(context, 'paid', { gatewayTransactionId, rating: { risk } });
       // Not by the usage log: the first entry may have been pruned.
       const kind = session.gatewayTransactionId === undefined ? 'payment' : 'later_payment';
-      return { ...decision, usage: { kind, gatewayTransactionId } };
+      // A payment that stands again after its reversal was received once.
+      const net = received !== undefined && proof === 'new' ? { received } : {};
+      return { ...decision, usage: { kind, gatewayTransactionId, ...net } };
     }
     case 'held': {
       if (isPaid) return keep(context, 'settled', PAID_BEFORE.detail);

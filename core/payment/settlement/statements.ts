@@ -186,13 +186,9 @@ export type UsageEntry = Usage & {
 const NO_FEES: Fees = { lines: [], totalMinor: 0n };
 
 /** Without `fees` there are no fee lines: providers keep the fees of a reversed payment. */
-export function usageEntry(
-  { kind, gatewayTransactionId }: Usage,
-  session: StoredSession,
-  fees = NO_FEES,
-): UsageEntry {
-  const id = kind === 'payment' ? session.id : newUuid();
-  return { id, kind, session, gatewayTransactionId, fees };
+export function usageEntry(usage: Usage, session: StoredSession, fees = NO_FEES): UsageEntry {
+  const id = usage.kind === 'payment' ? session.id : newUuid();
+  return { ...usage, id, session, fees };
 }
 
 /** Fails with SQLSTATE 23505 if a session already has an entry of kind `payment`. */
@@ -201,16 +197,16 @@ export function logUsages(entries: readonly UsageEntry[], at: Date): Write {
     // usage_log_session_idx: a reversal takes back the latest payment, which is the first one if there is no
     // later one.
     text: `insert into usage_log (id, kind, session_id, slot_id, gateway, gateway_transaction_id,
-                                  amount_minor, currency, fee_total_minor, order_reference, settled_at,
-                                    reverses)
-           select t.*, $11, case when t.kind = 'reversal' then coalesce((
+                                  amount_minor, currency, fee_total_minor, order_reference, received_minor,
+                                  received_currency, settled_at, reverses)
+           select t.*, $13, case when t.kind = 'reversal' then coalesce((
                select u.id from usage_log u
                where u.session_id = t.session_id and u.kind <> 'payment' and u.kind = 'later_payment'
                order by u.id desc limit 1), t.session_id) end
            from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::bigint[],
-                       $8::text[], $9::bigint[], $10::text[])
+                       $8::text[], $9::bigint[], $10::text[], $11::bigint[], $12::text[])
              as t (id, kind, session_id, slot_id, gateway, gateway_transaction_id, amount_minor, currency,
-                   fee_total_minor, order_reference)`,
+                   fee_total_minor, order_reference, received_minor, received_currency)`,
     values: [
       entries.map(({ id }) => id),
       entries.map(({ kind }) => kind),
@@ -222,6 +218,8 @@ export function logUsages(entries: readonly UsageEntry[], at: Date): Write {
       entries.map(({ session }) => session.amount.currency),
       entries.map(({ fees }) => fees.totalMinor),
       entries.map(({ session }) => session.orderReference),
+      entries.map(({ received }) => received?.minor ?? null),
+      entries.map(({ received }) => received?.currency ?? null),
       at,
     ],
   };

@@ -45,6 +45,7 @@ function entry(
   return create(UsageLogSchema, {
     usageLogId,
     kind,
+    ...(kind === UsageLogKind.PAYMENT && { received: { minorUnits: 9_799n, currency: 'BDT' } }),
     reversesUsageLogId,
     sessionId: 'chs_1',
     slot: 'main',
@@ -128,9 +129,9 @@ describe('the export of the usage log', () => {
     await exportUsage(commandContext, { format: 'csv', out: file });
     expect(await readFile(file, 'utf8')).to.equal(
       [
-        'usageLogId,sessionId,slot,gateway,gatewayTransactionId,orderReference,currency,amount,minorUnits,feeTotal,feeTotalMinorUnits,fees,settledAt,reversedAt,kind,reversesUsageLogId',
-        `use_2,chs_1,main,gateway_one,V1,"'=1+1,""x""",BDT,-100.50,-10050,1.60,160,processing=1.51;tax=0.09,2026-03-01T10:20:30.456Z,,reversal,use_1`,
-        'use_1,chs_1,main,gateway_one,V1,ORD,BDT,100.50,10050,1.60,160,processing=1.51;tax=0.09,2026-03-01T10:20:30.456Z,,payment,',
+        'usageLogId,sessionId,slot,gateway,gatewayTransactionId,orderReference,currency,amount,minorUnits,feeTotal,feeTotalMinorUnits,fees,settledAt,reversedAt,kind,reversesUsageLogId,received,receivedMinorUnits,receivedCurrency',
+        `use_2,chs_1,main,gateway_one,V1,"'=1+1,""x""",BDT,-100.50,-10050,1.60,160,processing=1.51;tax=0.09,2026-03-01T10:20:30.456Z,,reversal,use_1,,,`,
+        'use_1,chs_1,main,gateway_one,V1,ORD,BDT,100.50,10050,1.60,160,processing=1.51;tax=0.09,2026-03-01T10:20:30.456Z,,payment,,97.99,9799,BDT',
         '',
       ].join('\r\n'),
     );

@@ -1,5 +1,5 @@
 // Interprets the answers of gateway_one: pure functions of an answer and the expected payment.
-import { formatMoney, type Money, sameMoney } from '../../money.ts';
+import { formatMoney, type Money, MoneyError, parseMoney, sameMoney } from '../../money.ts';
 import {
   type Checkout,
   type ExpectedPayment,
@@ -122,11 +122,13 @@ function judgeTransaction(transaction: Answer, expected: ExpectedPayment): Verdi
     const gatewayTransactionId = requiredId(transaction, 'val_id');
     const bankTransactionId = optionalId(transaction, 'bank_tran_id');
     const risk = riskOf(transaction);
+    const received = receivedOf(transaction);
     return {
       kind: 'paid',
       gatewayTransactionId,
       ...(bankTransactionId && { bankTransactionId }),
       ...(risk && { risk }),
+      ...(received && { received }),
       detail,
     };
   }
@@ -142,6 +144,20 @@ function amountOf(transaction: Answer): Money {
   const currency = optionalText(transaction, 'currency_type');
   if (amount !== undefined && currency !== undefined) return readMoney(amount, currency);
   return readMoney(requiredText(transaction, 'amount'), requiredText(transaction, 'currency'));
+}
+
+/**
+ * What the store receives, in its own currency. Undefined if the answer has no readable amount, which does not
+ * invalidate the payment.
+ */
+function receivedOf({ store_amount: amount, currency }: Answer): Money | undefined {
+  if (typeof amount !== 'string' || typeof currency !== 'string') return undefined;
+  try {
+    return parseMoney(amount, currency);
+  } catch (error) {
+    if (error instanceof MoneyError) return undefined;
+    throw error;
+  }
 }
 
 const MAX_TITLE_CHARACTERS = 100;

@@ -224,9 +224,11 @@ describe('a settlement', () => {
           kind: entry.kind,
           paidBy: entry.gatewayTransactionId,
           minor: entry.amount?.minorUnits,
+          received: entry.received?.minorUnits,
           fees: entry.fees.map(({ rule }) => rule),
         }));
-      const first = { tran_id: session.merchantTransactionId, val_id: 'FIRST', bank_tran_id: 'BANK-FIRST' };
+      const ids = { val_id: 'FIRST', bank_tran_id: 'BANK-FIRST' };
+      const first = { tran_id: session.merchantTransactionId, ...ids, store_amount: '97.50' };
       says(validation(first));
       await recheck(session);
       const { usageLog: before } = await inspect(payments, session);
@@ -236,9 +238,22 @@ describe('a settlement', () => {
       await recheck(session);
       says(validation(first));
       await recheck(session);
-      const payment = { kind: UsageLogKind.PAYMENT, paidBy: 'FIRST', minor: 10_000n, fees: firstFees };
-      const reversal = { kind: UsageLogKind.REVERSAL, paidBy: 'FIRST', minor: -10_000n, fees: [] };
-      const again = { kind: UsageLogKind.LATER_PAYMENT, paidBy: 'FIRST', minor: 10_000n, fees: [] };
+      const net = { received: 9_750n };
+      const payment = {
+        kind: UsageLogKind.PAYMENT,
+        paidBy: 'FIRST',
+        minor: 10_000n,
+        ...net,
+        fees: firstFees,
+      };
+      const reversal = {
+        kind: UsageLogKind.REVERSAL,
+        paidBy: 'FIRST',
+        minor: -10_000n,
+        received: undefined,
+        fees: [],
+      };
+      const again = { ...reversal, kind: UsageLogKind.LATER_PAYMENT, minor: 10_000n };
       expect(await entries(), 'the same payment, standing again').to.deep.equal([payment, reversal, again]);
 
       says(validation({ ...first, status: 'REVERSED' }));
@@ -250,6 +265,7 @@ describe('a settlement', () => {
         kind: UsageLogKind.LATER_PAYMENT,
         paidBy: 'SECOND',
         minor: 10_000n,
+        ...net,
         fees: [...firstFees, 'late'].sort(),
       };
       expect(await entries()).to.deep.equal([payment, reversal, again, reversal, later]);

@@ -20,6 +20,7 @@ describe('a validation by gateway_one', () => {
         gatewayTransactionId: '2611211200001zTk5W3rlDPbwn4',
         bankTransactionId: '26112112000015pM4yYw',
         risk: { level: 0, title: 'Safe' },
+        received: { minor: 9_750n, currency: 'BDT' },
         detail: `the provider says ${status}: 100.00 BDT`,
       });
     });
@@ -30,6 +31,26 @@ describe('a validation by gateway_one', () => {
     const amount = { minor: 10_000n, currency: 'USD' };
     expect(judge(inDollars, expectedPayment({ amount })).kind).to.equal('paid');
     expect(judge(inDollars).kind).to.equal('mismatch');
+  });
+
+  it("has the store's amount in the store's currency, if it is readable", () => {
+    const inDollars = { amount: '11900.00', currency: 'BDT', currency_amount: '100', currency_type: 'USD' };
+    const amount = { minor: 10_000n, currency: 'USD' };
+    const dollars = judge({ ...inDollars, store_amount: '11602.51' }, expectedPayment({ amount }));
+    expect(dollars).to.deep.include({ received: { minor: 1_160_251n, currency: 'BDT' } });
+    const unreadable = [
+      { store_amount: undefined },
+      { store_amount: '' },
+      { store_amount: '97.505' },
+      { store_amount: '-1' },
+      { store_amount: ['97.5'] },
+      { currency: '' },
+      { currency: 'taka' },
+    ];
+    for (const changes of unreadable) {
+      const verdict = judge(changes);
+      expect(verdict, JSON.stringify(changes)).to.include({ kind: 'paid' }).and.not.have.property('received');
+    }
   });
 
   it('compares amount and currency if the provider returns no others', () => {

@@ -13,7 +13,13 @@ import {
   type ScriptedProvider,
   startScriptedProvider,
 } from '../core/payment/providers/scripted-provider.ts';
-import { createTestAccess, expectedPayment, rejectionOf } from '../core/payment/providers/test-access.ts';
+import {
+  createTestAccess,
+  expectedPayment,
+  rejectionOf,
+  settledPayment,
+  type TestAccess,
+} from '../core/payment/providers/test-access.ts';
 import { discard, makeDataDir } from '../support/hub/data-dir.ts';
 import { spawnHub } from '../support/hub/hub-process.ts';
 import { createMigratedDatabase } from '../support/postgres/databases.ts';
@@ -129,6 +135,7 @@ describe('docs/adding-a-gateway.md', () => {
       ...Array(6).fill('query'),
     ]);
 
+    await refund(access);
     provider.on('/v1/account', json({ name: 'key-7 Shop' }), raw(401, ''));
     expect(await driver.testCredentials(access)).to.deep.equal({
       detail: 'the provider knows the account *** Shop',
@@ -136,6 +143,21 @@ describe('docs/adding-a-gateway.md', () => {
     expect((await rejectionOf(driver.testCredentials(access))).name).to.equal('ProviderRefused');
     await access.http.close();
   });
+
+  const refund = async (access: TestAccess): Promise<void> => {
+    const { request, find } = driver.refunds ?? {};
+    const amount = { minor: 4_000n, currency: 'BDT' };
+    const made = { id: 'RF-1', reference: 'rfd_1', amount: '40.00', currency: 'BDT', state: 'done' };
+    const found = { kind: 'refund', gatewayRefundId: 'RF-1', reference: 'rfd_1', amount };
+    const path = '/v1/payments/PAY-1/refunds';
+    provider.on(path, json({ ...made, state: 'open' }), raw(422, ''), json({ refunds: [made] }));
+    const asked = { payment: settledPayment(), reference: 'rfd_1', amount, reason: 'Returned' };
+    expect(await request?.(access, asked)).to.deep.include({ ...found, state: 'pending' });
+    const refusal = request?.(access, asked) ?? Promise.resolve();
+    expect((await rejectionOf(refusal)).name).to.equal('ProviderRefused');
+    const search = { payment: settledPayment(), requested: [] };
+    expect((await find?.(access, search))?.refunds[0]).to.deep.include({ ...found, state: 'succeeded' });
+  };
 });
 
 /** The hub with the example in its place. */

@@ -33,6 +33,11 @@ export type PaymentDriver = {
   readonly options: Readonly<Record<string, readonly [string, ...string[]]>>;
   /** The base URLs of the provider's production API. A production slot connects to no other host. */
   readonly productionUrls: readonly string[];
+  /**
+   * The URL that all requests of a slot are below, for a provider that has several APIs side by side. Default:
+   * the slot's base URL.
+   */
+  rootUrl?(baseUrl: string): string;
 
   /** Parses the claim. Gets only the fields in `reads`. @throws CallbackMalformed */
   readCallback(fields: CallbackFields): CallbackClaim;
@@ -58,7 +63,7 @@ export type PaymentDriver = {
    */
   findPayments(access: ProviderAccess, search: PaymentSearch): Promise<FoundPayments>;
 
-  /** Refunds of payments. */
+  /** Refunds of payments. Without them the hub refuses refunds: `refund_not_supported`. */
   readonly refunds?: RefundCalls;
 
   /** Tests the credentials by a harmless call. @throws ProviderUnavailable, ProviderRefused */
@@ -67,8 +72,8 @@ export type PaymentDriver = {
 
 export type RefundCalls = {
   /**
-   * Requests a refund of a part of a payment, or of all of it. The hub calls it once for each refund. After an
-   * unknown answer it calls `find`.
+   * Requests a refund of a part of a payment, or of all of it. After an unknown answer the hub calls `find`, and
+   * only if that does not report the refund, this again with the same reference.
    *
    * @throws ProviderUnavailable if the answer is unknown
    * @throws ProviderRefused if the provider makes no refund
@@ -101,7 +106,7 @@ export type ProviderAccess = {
 
 export type ProviderRequest = {
   readonly method: 'GET' | 'POST';
-  /** An absolute URL below the slot's base URL. */
+  /** An absolute URL below the slot's base URL, or below the driver's `rootUrl`. */
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -229,6 +234,11 @@ export type RefundRequest = {
   readonly amount: Money;
   /** For the provider's records; not empty. */
   readonly reason: string;
+  /**
+   * Whether the hub requested the refund before and got no answer. A provider that cannot find the refund by
+   * `find` then reports the earlier one. If it refuses, the earlier request may still have been accepted.
+   */
+  readonly isRepeated?: boolean;
 };
 
 export type RefundSearch = {
@@ -278,9 +288,9 @@ export type Verdict =
   | { readonly kind: 'mismatch'; readonly detail: string };
 
 export type VerificationStep = {
-  /** `validate`, `execute`, `query`, … */
+  /** `validate`, `execute`, `query`, `refund`, … */
   readonly operation: string;
-  readonly outcome: Verdict['kind'] | 'unavailable';
+  readonly outcome: Verdict['kind'] | 'refunded' | 'not_refunded' | 'unavailable';
   readonly detail: string;
   readonly askedAt: Date;
   readonly durationMs: number;

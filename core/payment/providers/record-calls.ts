@@ -4,8 +4,10 @@ import {
   type CheckoutRequest,
   type PaymentDriver,
   type ProviderAccess,
+  type ProviderRefund,
   ProviderRefused,
   ProviderUnavailable,
+  type RefundCalls,
   type TokenCache,
   type VerificationStep,
 } from './driver.ts';
@@ -33,6 +35,28 @@ export function redactSecrets(driver: PaymentDriver): PaymentDriver {
       withRedaction(access, async (own, redact) => ({
         detail: redact((await driver.testCredentials(own)).detail),
       })),
+    ...(driver.refunds && { refunds: redactRefunds(driver.refunds) }),
+  };
+}
+
+/** The reason of a refund may name a person too. */
+function redactRefunds(refunds: RefundCalls): RefundCalls {
+  const redacted = (refund: ProviderRefund, redact: (text: string) => string): ProviderRefund => ({
+    ...refund,
+    detail: redact(refund.detail),
+  });
+  return {
+    request: (access, refund) =>
+      withRedaction(
+        access,
+        async (own, redact) => redacted(await refunds.request(own, refund), redact),
+        reasonSpellings(refund.reason),
+      ),
+    find: (access, search) =>
+      withRedaction(access, async (own, redact) => {
+        const found = await refunds.find(own, search);
+        return { ...found, refunds: found.refunds.map((refund) => redacted(refund, redact)) };
+      }),
   };
 }
 
@@ -95,6 +119,13 @@ function personalValues({ customer }: CheckoutRequest): string[] {
     .flatMap((value = '') => [value, value.toLowerCase()]);
 }
 
+/** Providers take at most 255 characters, and may shorten the reason further. */
+function reasonSpellings(reason: string): string[] {
+  return [reason, reason.slice(0, 255)]
+    .filter((text) => text.length >= SHORTEST)
+    .flatMap((text) => [text, text.toLowerCase()]);
+}
+
 /** The secret as plain text, and as encoded in a URL, a form and JSON. */
 function spellings(secret: string): string[] {
   if (secret === '') return [];
@@ -104,13 +135,14 @@ function spellings(secret: string): string[] {
 
 /**
  * Runs `call`; `describe` maps its result to the recorded outcome. Refusals and missing answers are recorded
- * too.
+ * too, a refusal with the outcome `refusal`.
  */
 export async function recordStep<T>(
   { observe, clock }: Pick<ProviderAccess, 'observe' | 'clock'>,
   operation: string,
   call: () => Promise<T>,
   describe: (result: T) => Pick<VerificationStep, 'outcome' | 'detail'>,
+  refusal: VerificationStep['outcome'] = 'not_paid',
 ): Promise<T> {
   const askedAt = clock();
   const start = performance.now();
@@ -124,7 +156,7 @@ export async function recordStep<T>(
     return result;
   } catch (error) {
     if (error instanceof ProviderUnavailable) report({ outcome: 'unavailable', detail: error.message });
-    if (error instanceof ProviderRefused) report({ outcome: 'not_paid', detail: error.message });
+    if (error instanceof ProviderRefused) report({ outcome: refusal, detail: error.message });
     throw error;
   }
 }

@@ -54,12 +54,13 @@ export function createSlotAccess(options: SlotAccessOptions): SlotAccess {
     },
   });
 
-  const connectionOf = (slot: StoredSlot, { productionUrls }: PaymentDriver): Connection => {
-    const { baseUrl, environment, rotatedAtMs } = slot;
+  const connectionOf = (slot: StoredSlot, driver: PaymentDriver): Connection => {
+    const { environment, rotatedAtMs } = slot;
     const previous = connections.get(slot.id);
     if (previous?.rotatedAtMs === rotatedAtMs) return previous;
     // The URL of a slot never changes, so a rotation keeps its connections and the calls in progress.
-    const http = previous?.http ?? openHttp({ baseUrl, environment, productionUrls });
+    const baseUrl = driver.rootUrl?.(slot.baseUrl) ?? slot.baseUrl;
+    const http = previous?.http ?? openHttp({ baseUrl, environment, productionUrls: driver.productionUrls });
     const connection = { rotatedAtMs, http, tokens: openTokens(slot.id) };
     connections.set(slot.id, connection);
     return connection;

@@ -14,9 +14,10 @@ import {
   RISKY_PAYMENTS_VALUES,
   type Verdict,
 } from '../driver.ts';
-import { type Answer, readAnswer } from '../read-answer.ts';
 import { recordStep, redactSecrets } from '../record-calls.ts';
 import { complaintOf, judgeQuery, judgeValidation, readCheckout, readPayments } from './answers.ts';
+import { addressOf, call, QUERY_PATH, sendQuery, store } from './calls.ts';
+import { refunds } from './refunds.ts';
 
 const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
   ['VALID', 'paid'],
@@ -38,7 +39,6 @@ const SHOWS = [
   'error',
 ] as const;
 type Read = CallbackFields<(typeof READS)[number]>;
-const QUERY_TIMEOUT_MS = 15_000;
 /** Shorter, because the query follows in the same verification lease and settles the session too. */
 const VALIDATION_TIMEOUT_MS = 8_000;
 
@@ -118,6 +118,8 @@ export const gatewayOne: PaymentDriver = redactSecrets({
       }),
     ),
 
+  refunds,
+
   testCredentials: (access) =>
     recordStep(
       access,
@@ -132,7 +134,6 @@ export const gatewayOne: PaymentDriver = redactSecrets({
 });
 
 const VALIDATION_PATH = '/validator/api/validationserverAPI.php';
-const QUERY_PATH = '/validator/api/merchantTransIDvalidationAPI.php';
 
 /** Resolves with the error if the validation API does not answer about the id. */
 async function tryValidation(
@@ -161,36 +162,6 @@ function query(access: ProviderAccess, expected: ExpectedPayment): Promise<Verdi
   const fields = { tran_id: expected.merchantTransactionId };
   const judge = async () => judgeQuery(await sendQuery(access, QUERY_PATH, fields), expected);
   return recordStep(access, 'query', judge, ({ kind, detail }) => ({ outcome: kind, detail }));
-}
-
-/** The provider expects the parameters, including the store's password, in the query of the URL. */
-function sendQuery(
-  access: ProviderAccess,
-  path: string,
-  about: Record<string, string>,
-  timeoutMs = QUERY_TIMEOUT_MS,
-): Promise<Answer> {
-  const parameters = new URLSearchParams({ ...about, ...store(access), v: '1', format: 'json' });
-  const url = `${addressOf(access, path)}?${parameters}`;
-  return call(access, { method: 'GET', url, timeoutMs });
-}
-
-async function call(
-  { http }: ProviderAccess,
-  request: Parameters<ProviderAccess['http']['send']>[0],
-): Promise<Answer> {
-  const { status, body } = await http.send(request);
-  if (status !== 200) throw new ProviderUnavailable(`the provider answered with HTTP ${status}`);
-  return readAnswer(body);
-}
-
-function addressOf({ baseUrl }: ProviderAccess, path: string): string {
-  return baseUrl.replace(/\/+$/, '') + path;
-}
-
-function store({ credentials }: ProviderAccess): { store_id: string; store_passwd: string } {
-  const { storeId = '', storePassword = '' } = credentials.reveal();
-  return { store_id: storeId, store_passwd: storePassword };
 }
 
 /**

@@ -19,7 +19,7 @@ import {
   requiredText,
 } from '../read-answer.ts';
 
-/** An answer in any of the provider's envelopes: `statusCode`, `errorCode`, or a bare `message`. */
+/** An answer in any of the provider's envelopes: `statusCode`, `errorCode`, `externalCode`, or a bare `message`. */
 export type Reply = {
   readonly status: number;
   readonly code: string | undefined;
@@ -52,10 +52,9 @@ export function readReply(status: number, body: string): Reply {
     throw new ProviderUnavailable(`the provider answered with HTTP ${status}`);
   }
   const answer = readAnswer(body);
-  const code = optionalText(answer, 'statusCode') ?? optionalText(answer, 'errorCode');
-  const message = ['statusMessage', 'errorMessage', 'message']
-    .map((name) => optionalText(answer, name))
-    .find(Boolean);
+  const first = (...names: string[]) => names.map((name) => optionalText(answer, name)).find(Boolean);
+  const code = first('statusCode', 'errorCode', 'externalCode');
+  const message = first('statusMessage', 'errorMessage', 'errorMessageEn', 'message');
   return { status, code, answer, summary: [code ?? `HTTP ${status}`, message].filter(Boolean).join(' ') };
 }
 
@@ -80,8 +79,9 @@ export function readCheckout({ code, status, answer, summary }: Reply): Checkout
   if (code === DONE) {
     return { providerPaymentId: paymentIdOf(answer), checkoutUrl: readCheckoutUrl(answer, 'bkashURL') };
   }
-  const isTransient = code === undefined ? status < 400 : TRANSIENT.has(code);
-  if (isTransient) throw new ProviderUnavailable(`the provider cannot create a checkout now: ${summary}`);
+  if (isTransient({ code, status })) {
+    throw new ProviderUnavailable(`the provider cannot create a checkout now: ${summary}`);
+  }
   throw new ProviderRefused(`the provider refused the checkout: ${summary}`);
 }
 
@@ -148,6 +148,11 @@ export function paymentIdOf(answer: Answer): string {
 
 export function invoiceOf(answer: Answer): string {
   return oneOf(answer, 'merchantInvoiceNumber', 'merchantInvoice');
+}
+
+/** Whether an answer without success leaves open what happened. */
+export function isTransient({ code, status }: Pick<Reply, 'code' | 'status'>): boolean {
+  return code === undefined ? status < 400 : TRANSIENT.has(code);
 }
 
 export function isDone({ code }: Reply): boolean {

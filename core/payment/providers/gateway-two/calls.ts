@@ -12,11 +12,15 @@ import { type Reply, readGrant, readReply } from './answers.ts';
 export type AuthorizedCall<T> = {
   /** The name of the recorded step. */
   readonly operation: string;
+  /** The URL before the path. Default: the slot's base URL. */
+  readonly root?: string;
   readonly path: string;
   readonly body: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly read: (reply: Reply) => T;
   readonly note: (result: T) => Pick<VerificationStep, 'outcome' | 'detail'>;
+  /** The outcome of the recorded step if the provider refuses. Default: `not_paid`. */
+  readonly refusal?: VerificationStep['outcome'];
 };
 
 // Less than the lease of the token cache.
@@ -52,7 +56,7 @@ const TOKEN_REJECTED = Symbol('the provider did not accept the access token');
 
 function attempt<T>(
   access: ProviderAccess,
-  { operation, path, body, timeoutMs, read, note }: AuthorizedCall<T>,
+  { operation, root = access.baseUrl, path, body, timeoutMs, read, note, refusal }: AuthorizedCall<T>,
   token: string,
 ): Promise<T | typeof TOKEN_REJECTED> {
   const headers = { authorization: token, 'x-app-key': access.credentials.reveal()['appKey'] ?? '' };
@@ -60,13 +64,14 @@ function attempt<T>(
     access,
     operation,
     async () => {
-      const { status, body: text } = await post(access, path, headers, body, timeoutMs);
+      const { status, body: text } = await post(access, addressOf(root, path), headers, body, timeoutMs);
       return status === 401 ? TOKEN_REJECTED : read(readReply(status, text));
     },
     (result) =>
       result === TOKEN_REJECTED
         ? { outcome: 'unavailable', detail: 'the provider did not accept the access token' }
         : note(result),
+    refusal,
   );
 }
 
@@ -77,26 +82,31 @@ function grant(access: ProviderAccess): Promise<GrantedToken> {
     access,
     'grant',
     async () => {
-      const answer = await post(access, '/token/grant', { username, password }, body, GRANT_TIMEOUT_MS);
+      const url = addressOf(access.baseUrl, '/token/grant');
+      const answer = await post(access, url, { username, password }, body, GRANT_TIMEOUT_MS);
       return readGrant(readReply(answer.status, answer.body));
     },
     ({ expiresInSeconds }) => ({
       outcome: 'pending',
-      detail: `the provider granted the provider granted an access token for ${expiresInSeconds} s`,
+      detail: `the provider granted an access token for ${expiresInSeconds} s`,
     }),
   );
 }
 
+function addressOf(root: string, path: string): string {
+  return root.replace(/\/+$/, '') + path;
+}
+
 function post(
-  { http, baseUrl }: ProviderAccess,
-  path: string,
+  { http }: ProviderAccess,
+  url: string,
   headers: Readonly<Record<string, string>>,
   body: Readonly<Record<string, string>>,
   timeoutMs: number,
 ) {
   return http.send({
     method: 'POST',
-    url: baseUrl.replace(/\/+$/, '') + path,
+    url,
     headers: { ...headers, accept: 'application/json', 'content-type': 'application/json' },
     body: JSON.stringify(body),
     timeoutMs,

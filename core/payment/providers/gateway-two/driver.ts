@@ -15,6 +15,7 @@ import { redactSecrets } from '../record-calls.ts';
 import { judgeExecution, judgeQuery, readCheckout } from './answers.ts';
 import { accessToken, asUnavailable, callAuthorized, renewToken } from './calls.ts';
 import { findPayments } from './payments.ts';
+import { refunds, rootUrl } from './refunds.ts';
 
 const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
   ['', 'unknown'],
@@ -39,6 +40,7 @@ export const gatewayTwo: PaymentDriver = redactSecrets({
   // The name of the payment id in execute and query; deployments differ.
   options: { paymentIdField: ['paymentId', 'paymentID'] },
   productionUrls: ['https://tokenized.pay.bka.sh/v1.2.0-beta/tokenized/checkout'],
+  rootUrl,
 
   readCallback({ status = '', paymentID, paymentId }: CallbackFields<(typeof READS)[number]>) {
     if (paymentID && paymentId && paymentID !== paymentId) {
@@ -83,6 +85,8 @@ export const gatewayTwo: PaymentDriver = redactSecrets({
   },
 
   findPayments,
+
+  refunds,
 
   async testCredentials(access) {
     await renewToken(access);

@@ -535,14 +535,14 @@ export const CallbackCountSchema: GenMessage<CallbackCount> = /*@__PURE__*/
  */
 export type Verification = Message<"hub.payment.v1.Verification"> & {
   /**
-   * Operation, for example "create", "validate", "execute" or "query".
+   * Operation, for example "create", "validate", "execute", "query" or "refund".
    *
    * @generated from field: string operation = 1;
    */
   operation: string;
 
   /**
-   * Result: "paid", "not_paid", "pending", "reversed", "mismatch" or "unavailable".
+   * Result: "paid", "not_paid", "pending", "reversed", "mismatch", "refunded", "not_refunded" or "unavailable".
    *
    * @generated from field: string outcome = 2;
    */

@@ -2,7 +2,11 @@
 import { inspect } from 'node:util';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import type { PaymentDriver, ProviderAccess } from '../../../../core/payment/providers/driver.ts';
+import {
+  type PaymentDriver,
+  type ProviderAccess,
+  ProviderRefused,
+} from '../../../../core/payment/providers/driver.ts';
 import { DRIVERS } from '../../../../core/payment/providers/registry.ts';
 import {
   hangUp,
@@ -13,7 +17,7 @@ import {
   silence,
   startScriptedProvider,
 } from './scripted-provider.ts';
-import { createTestAccess, expectedPayment, type TestAccess } from './test-access.ts';
+import { createTestAccess, expectedPayment, settledPayment, type TestAccess } from './test-access.ts';
 
 // What any spelling of a canary contains.
 const CANARY = 'canary7q';
@@ -31,7 +35,27 @@ const OPERATIONS: Record<string, (driver: PaymentDriver, access: ProviderAccess)
   verify: (driver, access) => driver.verify(access, expectedPayment({ validationId: 'V1' })),
   'verify a paid session': (driver, access) => driver.verify(access, expectedPayment({ isPaid: true })),
   testCredentials: (driver, access) => driver.testCredentials(access),
+  refund: (driver, access) => requestRefund(driver, access),
+  'find refunds': (driver, access) =>
+    required(driver).find(access, {
+      payment: settledPayment(),
+      requested: [{ reference: 'rfd_1', amount: { minor: 1n, currency: 'BDT' }, gatewayRefundId: 'REF-1' }],
+    }),
 };
+
+function required({ refunds }: PaymentDriver) {
+  if (refunds === undefined) throw new Error('the driver has no refunds');
+  return refunds;
+}
+
+function requestRefund(driver: PaymentDriver, access: ProviderAccess, reason = 'Returned') {
+  return required(driver).request(access, {
+    payment: settledPayment({ bankTransactionId: 'BANK-1' }),
+    reference: 'rfd_1',
+    amount: { minor: 10_000n, currency: 'BDT' },
+    reason,
+  });
+}
 
 /** Repeats everything it was sent: query, headers and body. */
 const everything: (received: Parameters<Scripted>[1]) => string = ({ query, headers, body }) =>
@@ -146,6 +170,25 @@ for (const driver of DRIVERS) {
       }
     }
 
+    it('are redacted together with the reason of a refund, which may name a person', async () => {
+      const repeat: Scripted = (response, received) => {
+        if (received.path.endsWith('/token/grant'))
+          return json({ id_token: 'T', expires_in: 60 })(response, received);
+        const said = everything(received);
+        return json({ status: 'failed', errorReason: said, externalCode: '2072', errorMessageEn: said })(
+          response,
+          received,
+        );
+      };
+      for (const path of PATHS) provider.on(path, repeat);
+      const reason = `${CANARY} Ada Lovelace asked for it, ${'and asked again, '.repeat(20)}`;
+      const said = await requestRefund(driver, access, reason).catch((error: unknown) => error);
+      expect(said).to.be.instanceOf(ProviderRefused);
+      for (const text of everyForm([said, ...access.steps])) {
+        expect(text).to.not.include(CANARY).and.not.include('Ada');
+      }
+    });
+
     it('stay secret when the connection is refused', async () => {
       await provider.close();
       for (const run of Object.values(OPERATIONS)) {
@@ -166,6 +209,8 @@ const PATHS = [
     '/create',
     '/execute',
     '/payment/status',
+    '/v2/tokenized-checkout/refund/payment/transaction',
+    '/v2/tokenized-checkout/refund/payment/status',
   ],
 ];
 

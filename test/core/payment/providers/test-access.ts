@@ -4,6 +4,7 @@ import type { Environment } from '../../../../core/payment/entities.ts';
 import type {
   ExpectedPayment,
   ProviderAccess,
+  SettledPayment,
   TokenCache,
   VerificationStep,
 } from '../../../../core/payment/providers/driver.ts';
@@ -57,6 +58,17 @@ export function expectedPayment(changes: Partial<ExpectedPayment> = {}): Expecte
     providerPaymentId: 'PAY-1',
     amount: { minor: 10_000n, currency: 'BDT' },
     isPaid: false,
+    ...changes,
+  };
+}
+
+/** The payment of 100.00 BDT of both sample answers. */
+export function settledPayment(changes: Partial<SettledPayment> = {}): SettledPayment {
+  return {
+    merchantTransactionId: '01K7TRANSACTION',
+    providerPaymentId: 'PAY-1',
+    gatewayTransactionId: 'BKL30A9ULZ',
+    amount: { minor: 10_000n, currency: 'BDT' },
     ...changes,
   };
 }

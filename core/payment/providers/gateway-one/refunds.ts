@@ -1,0 +1,180 @@
+// Refunds of gateway_one.
+//
+// From the provider's public documentation: the path and the parameters, `bank_tran_id`, the statuses of a request
+// (`success`, `failed`, and `processing` for a refund that was requested before) and of a query by `refund_ref_id`
+// (`refunded`, `processing`, `cancelled`). From public integrations: `refund_trans_id`, the merchant's id of the
+// refund, which the provider requires by now.
+//
+// The provider cannot tell the refunds of a payment, nor a refund by the merchant's id, nor the amount of a
+// refund. So a refund whose answer was lost is found by repeating the request, which the provider answers with
+// `processing`. A refund of a part that somebody made in the merchant panel stays unknown; one of the whole payment
+// shows in the transaction query.
+import { formatDecimal, formatMoney } from '../../money.ts';
+import {
+  type ExpectedPayment,
+  type FoundRefunds,
+  type ProviderAccess,
+  type ProviderRefund,
+  ProviderRefused,
+  ProviderUnavailable,
+  type RefundCalls,
+  type RefundRequest,
+  type RefundSearch,
+  type SettledPayment,
+  type Verdict,
+} from '../driver.ts';
+import { type Answer, optionalText, requiredId, requiredText } from '../read-answer.ts';
+import { recordStep } from '../record-calls.ts';
+import { isCovered, REFUND_OUTCOMES } from '../refund-sums.ts';
+import { complaintOf, judgeQuery, readPayments } from './answers.ts';
+import { QUERY_PATH, sendQuery } from './calls.ts';
+
+const REQUEST_TIMEOUT_MS = 30_000;
+const MAX_REMARKS_CHARACTERS = 255;
+/** The currency of the stores. The provider converts payments in others to it. */
+const STORE_CURRENCY = 'BDT';
+
+const STATES: ReadonlyMap<string, ProviderRefund['state']> = new Map([
+  ['refunded', 'succeeded'],
+  ['processing', 'pending'],
+  ['cancelled', 'failed'],
+]);
+
+export const refunds: RefundCalls = {
+  async request(access, refund) {
+    const { payment, reference, amount, reason } = refund;
+    if (amount.currency !== STORE_CURRENCY) {
+      throw new ProviderRefused(
+        `the provider does not document the currency in which it refunds a converted payment in ${amount.currency}: ` +
+          'refund it in the merchant panel',
+      );
+    }
+    const parameters = {
+      bank_tran_id: payment.bankTransactionId ?? (await findBankId(access, payment)),
+      refund_trans_id: reference,
+      refe_id: reference,
+      refund_amount: formatDecimal(amount),
+      refund_remarks: reason.slice(0, MAX_REMARKS_CHARACTERS),
+    };
+    const send = async () =>
+      readRequest(await sendQuery(access, QUERY_PATH, parameters, REQUEST_TIMEOUT_MS), refund);
+    return recordStep(access, 'refund', send, describe, 'not_refunded');
+  },
+
+  /**
+   * First the payment and then its refunds, so that a refund in between is not mistaken for a reversal. A refund
+   * without the provider's id is not found: request it again.
+   */
+  async find(access, { payment, requested }): Promise<FoundRefunds> {
+    const verdict = await queryPayment(access, payment);
+    const found: ProviderRefund[] = [];
+    for (const { gatewayRefundId, ...refund } of requested) {
+      if (gatewayRefundId !== undefined)
+        found.push(await queryRefund(access, payment, { ...refund, gatewayRefundId }));
+    }
+    return { refunds: found, isReversed: verdict.kind === 'reversed' && !isCovered(payment, found) };
+  },
+};
+
+function describe({ state, detail }: ProviderRefund) {
+  return { outcome: REFUND_OUTCOMES[state], detail };
+}
+
+/** @throws ProviderUnavailable, ProviderRefused */
+function readRequest(
+  answer: Answer,
+  { payment, reference, amount, isRepeated }: RefundRequest,
+): ProviderRefund {
+  // Not a refusal: an earlier request may have been accepted.
+  requireConnected(answer);
+  const status = requiredText(answer, 'status');
+  if (status === 'failed') {
+    const refusal = `the provider refused the refund: ${optionalText(answer, 'errorReason') ?? 'no reason given'}`;
+    throw isRepeated ? new ProviderUnavailable(refusal) : new ProviderRefused(refusal);
+  }
+  if (status !== 'success' && status !== 'processing') {
+    throw new ProviderUnavailable(`the provider answered the refund with the status ${status}`);
+  }
+  requireSamePayment(answer, payment);
+  return {
+    kind: 'refund',
+    gatewayRefundId: requiredId(answer, 'refund_ref_id'),
+    reference,
+    amount,
+    // `success` means that the refund was accepted. Only the query says that it was made.
+    state: 'pending',
+    detail: `the provider says ${status}: a refund of ${formatMoney(amount)} is in progress`,
+  };
+}
+
+type KnownRefund = RefundSearch['requested'][number] & { readonly gatewayRefundId: string };
+
+function queryRefund(
+  access: ProviderAccess,
+  payment: SettledPayment,
+  refund: KnownRefund,
+): Promise<ProviderRefund> {
+  const about = { refund_ref_id: refund.gatewayRefundId };
+  const judge = async () => readRefund(await sendQuery(access, QUERY_PATH, about), payment, refund);
+  return recordStep(access, 'refund-query', judge, describe);
+}
+
+/** @throws ProviderUnavailable */
+function readRefund(
+  answer: Answer,
+  payment: SettledPayment,
+  { gatewayRefundId, reference, amount }: KnownRefund,
+): ProviderRefund {
+  requireConnected(answer);
+  const status = requiredText(answer, 'status');
+  const state = STATES.get(status);
+  if (state === undefined) throw new ProviderUnavailable(`the provider says ${status} of the refund`);
+  if (requiredId(answer, 'refund_ref_id') !== gatewayRefundId) {
+    throw new ProviderUnavailable('the provider answered about another refund');
+  }
+  requireSamePayment(answer, payment);
+  // The answer has no amount: the provider refunds what was requested under this id.
+  const detail = `the provider says ${status}: ${formatMoney(amount)}`;
+  return { kind: 'refund', gatewayRefundId, reference, amount, state, detail };
+}
+
+function requireConnected(answer: Answer): void {
+  const complaint = complaintOf(answer);
+  if (complaint !== undefined) throw new ProviderUnavailable(complaint);
+}
+
+/** The answers name the payment by the bank's id, and the query by `tran_id` too. */
+function requireSamePayment(answer: Answer, payment: SettledPayment): void {
+  const { bankTransactionId, merchantTransactionId } = payment;
+  const bankId = optionalText(answer, 'bank_tran_id');
+  const transactionId = optionalText(answer, 'tran_id');
+  const isOther =
+    (bankId !== undefined && bankTransactionId !== undefined && bankId !== bankTransactionId) ||
+    (transactionId !== undefined && transactionId !== merchantTransactionId);
+  if (isOther) throw new ProviderUnavailable('the provider answered about the refund of another payment');
+}
+
+/** The transaction query, which says nothing about refunds of a part. */
+function queryPayment(access: ProviderAccess, payment: SettledPayment): Promise<Verdict> {
+  const { merchantTransactionId, providerPaymentId, amount } = payment;
+  const expected: ExpectedPayment = { merchantTransactionId, providerPaymentId, amount, isPaid: true };
+  const judge = async () =>
+    judgeQuery(await sendQuery(access, QUERY_PATH, { tran_id: merchantTransactionId }), expected);
+  return recordStep(access, 'query', judge, ({ kind, detail }) => ({ outcome: kind, detail }));
+}
+
+/** Reads the bank's id of a payment that was settled without one. @throws ProviderUnavailable */
+function findBankId(access: ProviderAccess, payment: SettledPayment): Promise<string> {
+  const { merchantTransactionId, providerPaymentId, gatewayTransactionId } = payment;
+  const search = { merchantTransactionId, providerPaymentId, claimedPaymentIds: [] };
+  const read = async () => {
+    const answer = await sendQuery(access, QUERY_PATH, { tran_id: merchantTransactionId });
+    const own = readPayments(answer, search).find(
+      (each) => each.gatewayTransactionId === gatewayTransactionId,
+    );
+    if (own?.bankTransactionId !== undefined) return own.bankTransactionId;
+    throw new ProviderUnavailable("the provider does not report the bank's id of the payment");
+  };
+  const describeId = () => ({ outcome: 'paid', detail: "the provider reports the bank's id" }) as const;
+  return recordStep(access, 'query', read, describeId);
+}

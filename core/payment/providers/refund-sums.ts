@@ -1,0 +1,19 @@
+// Sums of the refunds that a provider reports, and the outcome of a step by a refund's state.
+import type { ProviderRefund, SettledPayment, VerificationStep } from './driver.ts';
+
+/** Whether refunds that did not fail cover the whole payment, so that they explain why it is reversed. */
+export function isCovered({ amount }: SettledPayment, refunds: readonly ProviderRefund[]): boolean {
+  return refundedMinor(refunds) >= amount.minor;
+}
+
+/** The sum of the refunds that did not fail. */
+export function refundedMinor(refunds: readonly ProviderRefund[]): bigint {
+  return refunds.reduce((sum, { state, amount }) => (state === 'failed' ? sum : sum + amount.minor), 0n);
+}
+
+/** The outcome of a request or query about one refund. */
+export const REFUND_OUTCOMES = {
+  pending: 'pending',
+  succeeded: 'refunded',
+  failed: 'not_refunded',
+} as const satisfies Record<ProviderRefund['state'], VerificationStep['outcome']>;

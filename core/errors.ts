@@ -69,6 +69,7 @@ export const HUB_ERRORS = {
   return_url_refused: 'failed_precondition',
   return_origin_invalid: 'invalid_argument',
   order_unknown: 'not_found',
+  order_refunded: 'failed_precondition',
   claim_invalid: 'permission_denied',
   mail_unknown: 'not_found',
   mail_not_configured: 'failed_precondition',

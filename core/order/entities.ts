@@ -5,8 +5,16 @@ import { AppSchema, LicenseSchema } from '../license/entities.ts';
 import { ChargeSessionSchema, SlotSchema } from '../payment/entities.ts';
 import type { Grant } from './offers/grant.ts';
 
-export const ORDER_STATES = ['fulfilled', 'blocked'] as const;
+export const ORDER_STATES = ['fulfilled', 'blocked', 'refunded'] as const;
 export type OrderStateName = (typeof ORDER_STATES)[number];
+
+export const REFUND_POLICIES = ['suspend', 'revoke', 'keep', 'undo'] as const;
+/** What a full refund does with the licenses of an order. */
+export type RefundPolicyName = (typeof REFUND_POLICIES)[number];
+
+export const TAKEN_BACK = ['suspended', 'revoked', 'undone', 'kept'] as const;
+/** What a full refund did with a license. */
+export type TakenBackName = (typeof TAKEN_BACK)[number];
 
 export const OfferSchema = defineEntity({
   name: 'Offer',
@@ -40,6 +48,7 @@ export const OfferVersionSchema = defineEntity({
     /** The slot through which the hub's own page sells it; null if the page does not. */
     pageSlot: () => p.manyToOne(SlotSchema).nullable().deleteRule('restrict'),
     downloadUrl: p.text().default(''),
+    onRefund: p.enum(REFUND_POLICIES),
     createdAt: p.datetime(3),
   },
   uniques: [{ name: 'offer_version_version_key', properties: ['offer', 'version'] }],
@@ -95,10 +104,12 @@ export const OrderSchema = defineEntity({
     slot: () => p.manyToOne(SlotSchema).deleteRule('restrict'),
     customer: () => p.manyToOne(CustomerSchema).nullable().deleteRule('restrict'),
     state: p.enum(ORDER_STATES),
-    /** Why it is blocked; empty if it is fulfilled. */
+    /** Why it is blocked or refunded, and what a refund or a later payment left unchanged. */
     reason: p.text().default(''),
     createdAt: p.datetime(3),
     fulfilledAt: p.datetime(3).nullable(),
+    /** Null unless it is refunded. */
+    refundedAt: p.datetime(3).nullable(),
   },
   indexes: [
     { name: 'sales_order_app_idx', properties: ['app', 'id'] },
@@ -121,6 +132,11 @@ export const OrderLicenseSchema = defineEntity({
     expiresBefore: p.datetime(3).nullable(),
     expiresAfter: p.datetime(3).nullable(),
     seatsAdded: p.integer().default(0),
+    /** Null unless the order is refunded, or a payment after a reversal is blocked. */
+    takenBack: p.enum(TAKEN_BACK).nullable(),
+    seatsTaken: p.integer().default(0),
+    /** Milliseconds taken from the expiry. */
+    timeTakenMs: p.bigint('number').defaultRaw('0'),
   },
   indexes: [{ name: 'order_license_license_idx', properties: ['license', 'order'] }],
 });

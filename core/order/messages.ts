@@ -1,14 +1,20 @@
 // Converts offers and orders to their messages.
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { OfferSchema, OrderSchema, OrderState } from '../../gen/hub/order/v1/order_pb.ts';
-import { nameOf, ORDER_STATES } from '../../lib/presentation/words.ts';
+import { durationFromMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type {
+  OfferSchema,
+  OrderLicenseSchema,
+  OrderSchema,
+  OrderState,
+} from '../../gen/hub/order/v1/order_pb.ts';
+import { nameOf, ORDER_STATES, REFUND_POLICIES, TAKEN_BACK } from '../../lib/presentation/words.ts';
 import { formatId } from '../ids.ts';
 import { moneyToProto } from '../payment/messages.ts';
 import type { OrderStateName } from './entities.ts';
 import { grantToProto } from './offers/grant.ts';
 import type { VersionedOffer } from './offers/offers.ts';
 import { pricesToProto } from './offers/prices.ts';
+import type { OrderLicense } from './orders/order-licenses.ts';
 import type { StoredOrder } from './orders/read-orders.ts';
 
 export function offerToProto({ offer, version }: VersionedOffer): MessageInitShape<typeof OfferSchema> {
@@ -23,6 +29,7 @@ export function offerToProto({ offer, version }: VersionedOffer): MessageInitSha
       grant: grantToProto(version.granted),
       pageSlot: version.pageSlot?.name ?? '',
       downloadUrl: version.downloadUrl,
+      onRefund: REFUND_POLICIES[version.onRefund],
     },
     createdAt: timestampFromDate(offer.createdAt),
     versionCreatedAt: timestampFromDate(version.createdAt),
@@ -52,14 +59,21 @@ export function orderToProto(order: StoredOrder): MessageInitShape<typeof OrderS
     customerId: order.customerId === null ? '' : formatId('cus', order.customerId),
     state: ORDER_STATES[order.state],
     reason: order.reason,
-    licenses: order.licenses.map(({ licenseId, issued, expiresBefore, expiresAfter, seatsAdded }) => ({
-      licenseId: formatId('lic', licenseId),
-      issued,
-      ...(expiresBefore && { expiresBefore: timestampFromDate(expiresBefore) }),
-      ...(expiresAfter && { expiresAfter: timestampFromDate(expiresAfter) }),
-      seatsAdded,
-    })),
+    licenses: order.licenses.map(orderLicenseToProto),
     createdAt: timestampFromDate(order.createdAt),
     ...(order.fulfilledAt && { fulfilledAt: timestampFromDate(order.fulfilledAt) }),
+    ...(order.refundedAt && { refundedAt: timestampFromDate(order.refundedAt) }),
+  };
+}
+
+function orderLicenseToProto(license: OrderLicense): MessageInitShape<typeof OrderLicenseSchema> {
+  const { licenseId, expiresBefore, expiresAfter, takenBack, timeTakenMs, ...rest } = license;
+  return {
+    ...rest,
+    licenseId: formatId('lic', licenseId),
+    ...(expiresBefore && { expiresBefore: timestampFromDate(expiresBefore) }),
+    ...(expiresAfter && { expiresAfter: timestampFromDate(expiresAfter) }),
+    ...(takenBack && { takenBack: TAKEN_BACK[takenBack] }),
+    ...(timeTakenMs > 0 && { timeTaken: durationFromMs(timeTakenMs) }),
   };
 }

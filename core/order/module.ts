@@ -24,6 +24,8 @@ import { createOrders } from './orders/orders.ts';
 import { createOfferPage } from './purchases/page-purchases.ts';
 import { createQuote } from './purchases/quote.ts';
 import { createReadPurchases } from './purchases/read-purchases.ts';
+import { questionOfPartialRefund } from './refunds/partial-refunds.ts';
+import { takeBack } from './refunds/take-back.ts';
 import { createFindOrderOwner } from './scope-lookup.ts';
 import { orderTableMetrics } from './table-metrics.ts';
 
@@ -56,6 +58,8 @@ export function createOrderModule(options: OrderModuleOptions): OrderModule {
     sales: {
       quote: createQuote({ db, sealer, offers, clock }),
       fulfill,
+      takeBack,
+      questionOfPartialRefund,
       readPurchases: createReadPurchases(pool),
       issueClaim: claims.issue,
     },

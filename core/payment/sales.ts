@@ -66,6 +66,20 @@ export type Fulfill = (
   options: FulfillOptions,
 ) => Promise<Fulfillment>;
 
+/** A paid session whose payment was paid back. Ids are UUIDs. */
+export type RefundedSession = PaidSession & { readonly cause: 'refund' | 'reversal' | 'dispute' };
+
+/**
+ * Takes back what the orders of sessions gave, by the policy of their offers. It runs in the transaction that records
+ * the full refund or the reversal. The caller has locked the sessions, and records the events and changes.
+ */
+export type TakeBack = (
+  client: PoolClient,
+  send: Send,
+  refunded: readonly RefundedSession[],
+  options: Pick<FulfillOptions, 'at' | 'actor'>,
+) => Promise<Fulfillment>;
+
 export type Sales = {
   /**
    * @throws HubError `offer_unknown`, `offer_archived`, `currency_not_offered`, `amount_invalid`, `purchase_invalid`,
@@ -73,6 +87,19 @@ export type Sales = {
    */
   quote(request: PurchaseRequest, buyer: Buyer): Promise<Quote>;
   readonly fulfill: Fulfill;
+  readonly takeBack: TakeBack;
+  /**
+   * Asks an operator about a partial refund that fits some of the licenses of an order, but not all. Undefined if there
+   * is nothing to ask.
+   *
+   * @param sessionId UUID
+   * @param refundedMinor the sum of the refunds of the session
+   */
+  questionOfPartialRefund(
+    client: PoolClient,
+    sessionId: string,
+    refundedMinor: bigint,
+  ): Promise<string | undefined>;
   /** The purchases of sessions, by the UUID of the session. */
   readPurchases(
     sessionIds: readonly string[],

@@ -28,6 +28,7 @@ export function wireVerification(context: PaymentContext) {
     metrics,
     logger,
     fulfill: sales.fulfill,
+    takeBack: sales.takeBack,
     onChange: events.announce,
   });
   const waiting = createWaitingCallbacks({

@@ -23,6 +23,8 @@ export const EVENT_TYPES = {
   'session.reversed': 'The provider reversed the payment of a charge session.',
   'order.fulfilled': 'A paid order granted its licenses.',
   'order.blocked': 'A paid order could not be granted.',
+  'order.refunded':
+    'The payment of an order was refunded in full or reversed, and the hub took back its licenses.',
   'callback.dead': 'The hub gave up a callback.',
   'customer.created': 'A customer was created.',
   'customer.updated': 'The data of a customer was changed.',

@@ -37,7 +37,13 @@ export const FEE_RULE_STATES = { planned: 1, in_force: 2, overridden: 3, ended: 
 /** `grace`: past the expiry, and still valid. */
 export const LICENSE_STATES = { active: 1, grace: 4, suspended: 5, expired: 3, revoked: 2 } as const;
 
-export const ORDER_STATES = { fulfilled: 1, blocked: 2 } as const;
+export const ORDER_STATES = { fulfilled: 1, blocked: 2, refunded: 3 } as const;
+
+/** What a full refund does with the licenses of an order. */
+export const REFUND_POLICIES = { suspend: 1, revoke: 2, keep: 3, undo: 4 } as const;
+
+/** What a full refund did with a license. */
+export const TAKEN_BACK = { suspended: 1, revoked: 2, undone: 3, kept: 4 } as const;
 
 export const USAGE_KINDS = { payment: 1, reversal: 2, refund: 3, later_payment: 4 } as const;
 

@@ -36,6 +36,7 @@ export function createCompose({ db, readIssuedKeys }: ComposeOptions): Compose {
   return async (orderId, { language } = {}) => {
     const order = await readOrder(db.pool, orderId);
     if (order === undefined) return { problem: 'the order does not exist' };
+    if (order.state === 'refunded') return { problem: 'the payment of the order was refunded' };
     if (order.state !== 'fulfilled') return { problem: 'the order is blocked: it granted nothing yet' };
     const context = await readContext(db, order);
     if (context === undefined) return { problem: 'the order has no customer' };

@@ -32,7 +32,8 @@ export function createGetClaimedOrder({ db, claims, readIssuedKeys }: ClaimedOrd
     return {
       status: session.status,
       order,
-      licenses: order ? await readIssuedKeys(order) : [],
+      // The money is back with the customer, so the keys are not shown.
+      licenses: order && order.state !== 'refunded' ? await readIssuedKeys(order) : [],
       returnUrl: session.returnUrl == null ? undefined : withSessionId(session.returnUrl, session.id),
     };
   };

@@ -2,11 +2,12 @@
 //
 // It runs in the transaction that settles the sessions. Locks are taken in the order session, order, license. What
 // cannot be granted becomes a blocked order, so that the payment always settles.
-import { DatabaseError, type PoolClient } from 'pg';
+import type { PoolClient } from 'pg';
 import type { KeySecrets } from '../../license/keys/key-secrets.ts';
 import type { Fulfill, Fulfillment, FulfillOptions, PaidSession } from '../../payment/sales.ts';
 import type { Send } from '../../storage/sql/transaction.ts';
 import { grantPurchases, type QueueMails } from './grant-purchases.ts';
+import { inGrantSavepoint } from './grant-savepoint.ts';
 import { type OrderAttempt, orderOf, toFulfillment } from './order-attempt.ts';
 import { type PaidPurchase, readPaidPurchases } from './read-paid-purchases.ts';
 import { writeOrders } from './write-orders.ts';
@@ -31,7 +32,9 @@ export function createFulfill(
 
 const NOTHING: Fulfillment = { events: [], changes: [] };
 
-/** Leaves out the purchases of fulfilled orders: a payment after a reversal grants nothing again. */
+/**
+ * Leaves out the purchases of fulfilled orders. A payment after a reversal grants again what the reversal took back.
+ */
 async function readOpenPurchases(client: PoolClient, paid: readonly PaidSession[]): Promise<PaidPurchase[]> {
   const purchases = await readPaidPurchases(
     client,
@@ -47,7 +50,6 @@ async function grantOrBlock(
   grantAll: (send: Send) => Promise<readonly OrderAttempt[]>,
   { at }: FulfillOptions,
 ): Promise<readonly OrderAttempt[]> {
-  await client.query('savepoint grant_purchases');
   const sent: Promise<unknown>[] = [];
   const send: Send = (statement) => {
     const result = client.query(statement);
@@ -55,23 +57,18 @@ async function grantOrBlock(
     sent.push(result);
     return result;
   };
-  try {
-    const attempts = await grantAll(send);
-    await Promise.all(sent);
-    await client.query('release savepoint grant_purchases');
-    return attempts;
-  } catch (error) {
-    await Promise.allSettled(sent);
-    if (!violatesConstraint(error)) throw error;
-    await client.query('rollback to savepoint grant_purchases');
-    const blocked = `the database refused the grant: ${error.message}`;
-    const attempts = purchases.map((purchase) => ({ ...orderOf(purchase), licenses: [], blocked }));
-    await client.query(writeOrders(attempts, at));
-    return attempts;
-  }
-}
-
-/** SQLSTATE classes 22 (invalid value) and 23 (constraint). */
-function violatesConstraint(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError && /^2[23]/.test(error.code ?? '');
+  const granted = await inGrantSavepoint(client, async () => {
+    try {
+      const attempts = await grantAll(send);
+      await Promise.all(sent);
+      return attempts;
+    } finally {
+      await Promise.allSettled(sent);
+    }
+  });
+  if ('result' in granted) return granted.result;
+  const blocked = `the database refused the grant: ${granted.refused}`;
+  const attempts = purchases.map((purchase) => ({ ...orderOf(purchase), licenses: [], blocked }));
+  await client.query(writeOrders(attempts, at));
+  return attempts;
 }

@@ -10,7 +10,8 @@ import { formatPeriod } from '../../license/period.ts';
 import type { FulfillOptions } from '../../payment/sales.ts';
 import type { Send } from '../../storage/sql/transaction.ts';
 import type { LicenseGrant, RenewalGrant, SeatsGrant } from '../offers/grant.ts';
-import type { OrderLicense } from '../orders/read-orders.ts';
+import { NOT_TAKEN, type OrderLicense } from '../orders/order-licenses.ts';
+import { type GrantedOrder, giveBack, readGrantedOrders } from '../refunds/give-back.ts';
 import { grantOnLicense } from './grant-on-license.ts';
 import { type OrderAttempt, orderOf } from './order-attempt.ts';
 import type { PaidPurchase } from './read-paid-purchases.ts';
@@ -32,16 +33,26 @@ export async function grantPurchases(
   purchases: readonly PaidPurchase[],
   options: GrantOptions,
 ): Promise<readonly OrderAttempt[]> {
-  const attempts = issueLicenses(send, purchases, options);
+  const earlier = await readGrantedOrders(client, orderIdsOf(purchases));
+  const isNew = ({ order }: PaidPurchase): boolean => order === null || !earlier.has(order.id);
+  const attempts = issueLicenses(send, purchases.filter(isNew), options);
   for (const purchase of purchases.toSorted(byLicense)) {
-    const { grant } = purchase;
-    if (grant.kind === 'license') continue;
-    attempts.push({ ...orderOf(purchase), ...(await change(client, { purchase, grant }, options)) });
+    const { grant, order } = purchase;
+    const granted = order && earlier.get(order.id);
+    if (granted) attempts.push({ ...orderOf(purchase), ...(await giveAgain(client, granted, options)) });
+    else if (grant.kind !== 'license') {
+      attempts.push({ ...orderOf(purchase), ...(await change(client, { purchase, grant }, options)) });
+    }
   }
   send(writeOrders(attempts, options.at));
   send(insertOrderLicenses(attempts));
   for (const statement of options.queueMails(attempts, options.at)) send(statement);
   return attempts;
+}
+
+/** The orders of earlier attempts, and of payments that were reversed. */
+function orderIdsOf(purchases: readonly PaidPurchase[]): string[] {
+  return purchases.flatMap(({ order }) => order?.id ?? []);
 }
 
 /** The order in which concurrent transactions lock licenses. */
@@ -93,10 +104,17 @@ function termsOf(app: PaidPurchase['app'], grant: LicenseGrant): NewTerms {
 }
 
 function issuedLicense(licenseId: string): OrderLicense {
-  return { licenseId, issued: true, expiresBefore: null, expiresAfter: null, seatsAdded: 0 };
+  return { licenseId, issued: true, expiresBefore: null, expiresAfter: null, seatsAdded: 0, ...NOT_TAKEN };
 }
 
-type Result = Pick<OrderAttempt, 'licenses' | 'blocked'>;
+type Result = Omit<OrderAttempt, 'purchase' | 'orderId'>;
+
+/** Grants the order of a payment after a reversal. */
+async function giveAgain(client: PoolClient, order: GrantedOrder, options: GrantOptions): Promise<Result> {
+  const result = await giveBack(client, order, options);
+  if ('blocked' in result) return { licenses: [], blocked: result.blocked };
+  return { licenses: result.licenses, notes: result.notes, isAgain: true };
+}
 
 async function change(
   client: PoolClient,
@@ -117,6 +135,7 @@ async function change(
     expiresBefore: isRenewal ? license.terms.expiresAt : null,
     expiresAfter: isRenewal ? result.terms.expiresAt : null,
     seatsAdded: isRenewal ? 0 : result.terms.seatLimit - license.terms.seatLimit,
+    ...NOT_TAKEN,
   };
   return { licenses: [changed] };
 }

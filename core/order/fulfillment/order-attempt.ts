@@ -3,7 +3,7 @@ import type { Change } from '../../audit/record.ts';
 import type { NewEvent } from '../../event/outbox.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import type { Fulfillment } from '../../payment/sales.ts';
-import type { OrderLicense } from '../orders/read-orders.ts';
+import type { OrderLicense } from '../orders/order-licenses.ts';
 import type { PaidPurchase } from './read-paid-purchases.ts';
 
 export type OrderAttempt = {
@@ -14,6 +14,10 @@ export type OrderAttempt = {
   readonly licenses: readonly OrderLicense[];
   /** Why it is blocked, as a sentence; undefined if it is fulfilled. */
   readonly blocked?: string;
+  /** Whether the order had its licenses before a reversal of its payment. */
+  readonly isAgain?: boolean;
+  /** What such an order does not get again, as clauses. */
+  readonly notes?: readonly string[];
 };
 
 /** The purchase and the id of its order. */
@@ -27,11 +31,11 @@ export function toFulfillment(attempts: readonly OrderAttempt[]): Fulfillment {
 }
 
 /** A renewal or more seats has recorded the event of its license already. */
-function eventsOf({ purchase, orderId, licenses, blocked }: OrderAttempt): NewEvent[] {
+function eventsOf({ purchase, orderId, licenses, blocked, isAgain = false }: OrderAttempt): NewEvent[] {
   const { app, slotId } = purchase;
   const order = { objectId: orderId, appId: app.id, slotId };
   if (blocked !== undefined) return isNews(purchase, blocked) ? [{ type: 'order.blocked', ...order }] : [];
-  const issued = licenses.filter((license) => license.issued);
+  const issued = isAgain ? [] : licenses.filter((license) => license.issued);
   return [
     ...issued.map(
       ({ licenseId }) => ({ type: 'license.issued', objectId: licenseId, appId: app.id }) as const,

@@ -1,8 +1,9 @@
 // The statements that write orders and their licenses.
 import type { QueryConfig } from 'pg';
+import { joinNotes } from '../refunds/refund-reasons.ts';
 import type { OrderAttempt } from './order-attempt.ts';
 
-/** Inserts the orders, or writes the new result of blocked ones. */
+/** Inserts the orders, or writes the new result of blocked ones, and of refunded ones that are paid again. */
 export function writeOrders(attempts: readonly OrderAttempt[], at: Date): QueryConfig {
   return {
     name: 'write_orders',
@@ -13,8 +14,10 @@ export function writeOrders(attempts: readonly OrderAttempt[], at: Date): QueryC
            from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[])
              as t (id, session_id, app_id, slot_id, customer_id, state, reason)
            on conflict (session_id) do update
-           set state = excluded.state, reason = excluded.reason, fulfilled_at = excluded.fulfilled_at
-           where sales_order.state = 'blocked'`,
+           set state = excluded.state, reason = excluded.reason, fulfilled_at = excluded.fulfilled_at,
+               -- Still needed by the next attempt: it marks what the refund suspended or revoked.
+               refunded_at = case when excluded.state = 'blocked' then sales_order.refunded_at end
+           where sales_order.state in ('blocked', 'refunded')`,
     values: [
       attempts.map(({ orderId }) => orderId),
       attempts.map(({ purchase }) => purchase.sessionId),
@@ -22,15 +25,15 @@ export function writeOrders(attempts: readonly OrderAttempt[], at: Date): QueryC
       attempts.map(({ purchase }) => purchase.slotId),
       attempts.map(({ purchase }) => purchase.customerId),
       attempts.map(({ blocked }) => (blocked === undefined ? 'fulfilled' : 'blocked')),
-      attempts.map(({ blocked }) => blocked ?? ''),
+      attempts.map(({ blocked, notes = [] }) => blocked ?? joinNotes(notes)),
       at,
     ],
   };
 }
 
 export function insertOrderLicenses(attempts: readonly OrderAttempt[]): QueryConfig {
-  const rows = attempts.flatMap(({ orderId, licenses }) =>
-    licenses.map((license) => ({ orderId, ...license })),
+  const rows = attempts.flatMap(({ orderId, licenses, isAgain = false }) =>
+    isAgain ? [] : licenses.map((license) => ({ orderId, ...license })),
   );
   return {
     name: 'insert_order_licenses',

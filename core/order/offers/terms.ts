@@ -7,9 +7,10 @@ import { findLimitProfile } from '../../license/admin/limit-profiles.ts';
 import type { App } from '../../license/entities.ts';
 import type { Slot } from '../../payment/entities.ts';
 import { findSlot } from '../../payment/slots/admin.ts';
-import type { OfferVersion } from '../entities.ts';
+import type { OfferVersion, RefundPolicyName } from '../entities.ts';
 import { type Grant, grantFromProto } from './grant.ts';
 import { type Prices, pricesFromProto } from './prices.ts';
+import { refundPolicyFromProto } from './refund-policy.ts';
 
 /** The checked terms of a version. */
 export type Terms = {
@@ -18,6 +19,7 @@ export type Terms = {
   readonly grant: Grant;
   readonly pageSlot: Slot | null;
   readonly downloadUrl: string;
+  readonly onRefund: RefundPolicyName;
 };
 
 /**
@@ -49,17 +51,20 @@ export async function checkTerms(em: EntityManager, app: App, terms: OfferTerms)
     grant,
     pageSlot: pageSlot === '' ? null : await findSlot(em, pageSlot),
     downloadUrl,
+    onRefund: refundPolicyFromProto(terms.onRefund, grant.kind),
   };
 }
 
 /** The terms of a stored version. Requires a populated slot. */
-export function termsOf({ name, prices, granted, pageSlot, downloadUrl }: OfferVersion): Terms {
+export function termsOf(version: OfferVersion): Terms {
+  const { name, prices, granted, pageSlot, downloadUrl, onRefund } = version;
   return {
     name,
     prices,
     grant: granted,
     pageSlot: (pageSlot as Slot | null | undefined) ?? null,
     downloadUrl,
+    onRefund,
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Actor } from '../../access/caller.ts';
 import { recordChanges } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
+import { HubError } from '../../errors.ts';
 import { recordEvents } from '../../event/outbox.ts';
 import { parseId } from '../../ids.ts';
 import { findApp } from '../../license/admin/apps.ts';
@@ -12,6 +13,7 @@ import type { Database } from '../../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { OrderStateName } from '../entities.ts';
+import { lockOrders } from '../refunds/refunded-orders.ts';
 import { findOrder } from './find-order.ts';
 import { readOrders, type StoredOrder } from './read-orders.ts';
 
@@ -71,12 +73,15 @@ export function createOrders({ db, fulfill, clock }: OrdersOptions) {
       });
     },
 
-    /** Tries to fulfill a blocked order. @throws HubError `order_unknown` */
+    /** Tries to fulfill a blocked order. @throws HubError `order_unknown`, `order_refunded` */
     async retry(order: string, actor: Actor): Promise<StoredOrder> {
       const { sessionId } = await findOrder(pool, order);
       await inTransaction(pool, async (client, send) => {
         const session = await lockSession(client, sessionId);
         if (session === undefined) throw new Error(`charge session ${sessionId} is gone`);
+        // Read under the lock of the session, which a refund takes first.
+        const [current] = await lockOrders(client, [sessionId]);
+        if (current?.state === 'refunded') throw orderRefunded();
         // The money of a reversed payment is back with the customer.
         if (session.status !== 'success') return;
         const at = clock();
@@ -87,6 +92,11 @@ export function createOrders({ db, fulfill, clock }: OrdersOptions) {
       return findOrder(pool, order);
     },
   };
+}
+
+function orderRefunded(): HubError {
+  const message = 'the payment of this order was refunded, so the hub does not fulfill it';
+  return new HubError('order_refunded', message, { field: 'order' });
 }
 
 /** Null, which fits nothing, for a text that is no id. */

@@ -3,14 +3,12 @@ import type { Pool } from 'pg';
 import type { Money } from '../../payment/money.ts';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 import type { OrderStateName } from '../entities.ts';
-
-export type OrderLicense = {
-  readonly licenseId: string;
-  readonly issued: boolean;
-  readonly expiresBefore: Date | null;
-  readonly expiresAfter: Date | null;
-  readonly seatsAdded: number;
-};
+import {
+  LICENSES_OF_ORDER,
+  type OrderLicense,
+  type OrderLicenseRow,
+  orderLicenseOf,
+} from './order-licenses.ts';
 
 /** Ids are UUIDs. */
 export type StoredOrder = {
@@ -32,25 +30,21 @@ export type StoredOrder = {
   readonly amount: Money;
   readonly customerId: string | null;
   readonly state: OrderStateName;
-  /** Why it is blocked; empty if it is fulfilled. */
+  /** Why it is blocked or refunded, and what the hub left unchanged. */
   readonly reason: string;
   readonly licenses: readonly OrderLicense[];
   readonly createdAt: Date;
   readonly fulfilledAt: Date | null;
+  readonly refundedAt: Date | null;
 };
 
-type Row = Omit<StoredOrder, 'amount' | 'licenses' | 'createdAt' | 'fulfilledAt'> & {
+type Row = Omit<StoredOrder, 'amount' | 'licenses' | 'createdAt' | 'fulfilledAt' | 'refundedAt'> & {
   readonly amountMinor: string;
   readonly currency: string;
   readonly createdAtMs: number;
   readonly fulfilledAtMs: number | null;
-  readonly licenses: readonly {
-    readonly licenseId: string;
-    readonly issued: boolean;
-    readonly expiresBeforeMs: number | null;
-    readonly expiresAfterMs: number | null;
-    readonly seatsAdded: number;
-  }[];
+  readonly refundedAtMs: number | null;
+  readonly licenses: readonly OrderLicenseRow[];
 };
 
 /**
@@ -67,17 +61,12 @@ export async function readOrders(
 ): Promise<StoredOrder[]> {
   const { rows } = await pool.query<Row>({
     ...(name !== undefined && { name }),
-    // order_license_pkey
     text: `select o.id, o.session_id as "sessionId", a.slug as app, a.name as "appName", s.name as slot,
                   a.slug || '/' || f.slug as offer, f.id as "offerId", v.version as "offerVersion",
                   v.name as "offerName", v.download_url as "downloadUrl", p.quantity,
                   c.amount_minor as "amountMinor", c.currency, o.customer_id as "customerId", o.state, o.reason,
                   ${epochMs('o.created_at')} as "createdAtMs", ${epochMs('o.fulfilled_at')} as "fulfilledAtMs",
-                  coalesce((select jsonb_agg(jsonb_build_object(
-                      'licenseId', l.license_id, 'issued', l.issued, 'seatsAdded', l.seats_added,
-                      'expiresBeforeMs', ${epochMs('l.expires_before')},
-                      'expiresAfterMs', ${epochMs('l.expires_after')}) order by l.license_id)
-                    from order_license l where l.order_id = o.id), '[]') as licenses
+                  ${epochMs('o.refunded_at')} as "refundedAtMs", ${LICENSES_OF_ORDER} as licenses
            from sales_order o join purchase p on p.session_id = o.session_id
              join charge_session c on c.id = o.session_id join offer_version v on v.id = p.offer_version_id
              join offer f on f.id = v.offer_id join app a on a.id = f.app_id join slot s on s.id = o.slot_id
@@ -87,17 +76,15 @@ export async function readOrders(
   return rows.map(orderOf);
 }
 
-function orderOf({ amountMinor, currency, createdAtMs, fulfilledAtMs, licenses, ...rest }: Row): StoredOrder {
+function orderOf(row: Row): StoredOrder {
+  const { amountMinor, currency, createdAtMs, fulfilledAtMs, refundedAtMs, licenses, ...rest } = row;
   return {
     ...rest,
     amount: { minor: BigInt(amountMinor), currency },
-    licenses: licenses.map(({ expiresBeforeMs, expiresAfterMs, ...license }) => ({
-      ...license,
-      expiresBefore: dateOf(expiresBeforeMs),
-      expiresAfter: dateOf(expiresAfterMs),
-    })),
+    licenses: licenses.map(orderLicenseOf),
     createdAt: new Date(createdAtMs),
     fulfilledAt: dateOf(fulfilledAtMs),
+    refundedAt: dateOf(refundedAtMs),
   };
 }
 

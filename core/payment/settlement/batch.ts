@@ -6,7 +6,7 @@ import { combineWrites, inTransaction, type Send } from '../../storage/sql/trans
 import { finishing, finishWaiting, type Outcome } from '../callbacks/journaled-callbacks.ts';
 import { closeDuplicates, markOtherPayments } from '../duplicates/other-payments.ts';
 import { applyRules, type FeeRuleFacts, readRulesInForce } from '../fees/rules.ts';
-import type { Fulfill } from '../sales.ts';
+import type { Sales } from '../sales.ts';
 import { lockSessions, type StoredSession } from '../sessions/read-sessions.ts';
 import { isFenced } from '../verification/lease.ts';
 import { type Decision, decide, type ProofState } from './decide.ts';
@@ -26,13 +26,12 @@ import {
   usageEntry,
 } from './statements.ts';
 
-export type BatchOptions = {
+export type BatchOptions = Pick<Sales, 'fulfill' | 'takeBack'> & {
   readonly pool: Pool;
-  readonly fulfill: Fulfill;
   readonly at: Date;
   /**
-   * Leave out findings that would hold up the others: those with a locked row, or with a proof that is not
-   * new.
+   * Leave out findings that would hold up the others: those with a locked row, with a proof that is not new, or
+   * that reverse the payment of an order.
    */
   readonly isShared: boolean;
 };
@@ -58,7 +57,7 @@ const LOCK_TIMEOUT_MS = 1_000;
 
 export async function settleBatch(
   findings: readonly Finding[],
-  { pool, fulfill, at, isShared }: BatchOptions,
+  { pool, fulfill, takeBack, at, isShared }: BatchOptions,
 ): Promise<SettledBatch> {
   const work = async (client: PoolClient, send: Send) => {
     const payments = findings.filter(isPaid);
@@ -93,6 +92,10 @@ export async function settleBatch(
         isAlone: !isShared,
       },
     );
+    const reversed = settled
+      .filter(reverses)
+      .map(({ session }) => ({ ...session, cause: 'reversal' }) as const);
+    const refunds = await takeBack(client, send, reversed, { at, actor: SETTLEMENT });
     const updates = settled.flatMap(updateOf);
     if (updates.length > 0 || judged.some(({ finding }) => finding.steps.length > 0)) {
       send(
@@ -103,11 +106,12 @@ export async function settleBatch(
             logUsages(usages, at),
             logFees(usages),
             updateSessions(updates, at),
-            recordEvents(at, [...settled.flatMap(eventsOf), ...orders.events]),
+            recordEvents(at, [...settled.flatMap(eventsOf), ...orders.events, ...refunds.events]),
             recordChanges(SETTLEMENT, at, [
               ...settled.flatMap(({ decision }) => decision.change ?? []),
               ...closed,
               ...orders.changes,
+              ...refunds.changes,
             ]),
           ],
         }),
@@ -150,12 +154,19 @@ async function judge(client: PoolClient, candidate: Candidate): Promise<Judged |
     if (!isNew && isShared) return undefined;
     proof = isNew ? 'new' : (await hasPaidAnother(client, session, finding)) ? 'used' : 'again';
   }
-  return { finding, session, proof, decision: decide({ finding, session, at }, proof) };
+  const decision = decide({ finding, session, at }, proof);
+  if (isShared && reverses({ session, decision })) return undefined;
+  return { finding, session, proof, decision };
 }
 
 /** Whether the settlement sets a session with an offer to paid. */
 function buys({ session, decision: { usage } }: Settled): boolean {
   return session.hasPurchase && usage !== undefined && usage.kind !== 'reversal';
+}
+
+/** Whether the settlement reverses the payment of a session with an offer. */
+function reverses({ session, decision: { usage } }: Pick<Settled, 'session' | 'decision'>): boolean {
+  return session.hasPurchase && usage?.kind === 'reversal';
 }
 
 /**

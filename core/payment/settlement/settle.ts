@@ -10,18 +10,17 @@ import { createBatcher } from '../../storage/sql/batcher.ts';
 import { mayBeCausedByOneItem } from '../../storage/sql/transaction.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { ProviderUnavailable } from '../providers/driver.ts';
-import type { Fulfill } from '../sales.ts';
+import type { Sales } from '../sales.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { Fence } from '../verification/lease.ts';
 import { settleBatch } from './batch.ts';
 import type { Finding, Settlement } from './finding.ts';
 
-export type SettleOptions = {
+export type SettleOptions = Pick<Sales, 'fulfill' | 'takeBack'> & {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly metrics: PaymentMetrics;
   readonly logger: Pick<Logger, 'warn'>;
-  readonly fulfill: Fulfill;
   /** Called after the commit. */
   readonly onChange: (sessionId: string) => void;
 };
@@ -88,8 +87,8 @@ async function settleEach(
   findings: readonly Finding[],
   isShared: boolean,
 ): Promise<ReadonlyMap<Finding, Result>> {
-  const { pool, fulfill, clock, metrics } = options;
-  const { judged, finishedCallbacks } = await settleBatch(findings, { pool, fulfill, at: clock(), isShared });
+  const { clock, metrics } = options;
+  const { judged, finishedCallbacks } = await settleBatch(findings, { ...options, at: clock(), isShared });
   for (const { gateway, state } of finishedCallbacks) metrics.finished(gateway, state, 1);
   const results = new Map<Finding, Result>();
   for (const { finding, session, decision } of judged) {

@@ -5,7 +5,7 @@ import { showObject } from '../../../core/event/objects.ts';
 import { CustomerSchema } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { EndpointSchema } from '../../../gen/hub/event/v1/event_pb.ts';
 import { LicenseSchema, LicenseState, SeatSchema } from '../../../gen/hub/license/v1/license_pb.ts';
-import { OrderSchema, OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
+import { OrderSchema, OrderState, TakenBack } from '../../../gen/hub/order/v1/order_pb.ts';
 import {
   CallbackSchema,
   CallbackState,
@@ -193,6 +193,12 @@ export const EXAMPLES: Readonly<Record<EventType, JsonObject>> = {
     state: OrderState.BLOCKED,
     reason: 'this license has been revoked: reinstate it before you renew it',
     createdAt: NOW,
+  }),
+  'order.refunded': order({
+    state: OrderState.REFUNDED,
+    reason: 'the provider reversed the payment',
+    licenses: [{ licenseId: LICENSE_ID, issued: true, takenBack: TakenBack.SUSPENDED }],
+    refundedAt: NOW,
   }),
   'callback.dead': showObject(CallbackSchema, {
     callbackId: 'cb_01jqv3zdjhe0pwn5q8s1v4x7za',

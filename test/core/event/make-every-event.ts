@@ -15,7 +15,7 @@ import {
   payQuietly,
   SLOTS,
 } from '../../support/hub/payment.ts';
-import { blockOrder, buyAndPay, createOffer, salesOf } from '../../support/hub/sales.ts';
+import { blockOrder, buyAndPay, createOffer, reversePayment, salesOf } from '../../support/hub/sales.ts';
 import { activate, deactivate } from '../../support/network/rest.ts';
 import { addEndpoint, type EventClient } from './event-scene.ts';
 
@@ -129,8 +129,9 @@ async function settleSessions({ payments, received }: Scene): Promise<void> {
 
 async function sellOffers({ payments, received }: Scene): Promise<void> {
   const sales = await salesOf(payments);
-  await buyAndPay(sales, await createOffer(sales, 'pro'));
+  const { session } = await buyAndPay(sales, await createOffer(sales, 'pro'));
   await received('order.fulfilled');
+  await reversePayment(sales, session);
   await blockOrder(sales);
 }
 

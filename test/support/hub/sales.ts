@@ -122,3 +122,23 @@ export async function orderOf({ orders }: Pick<Sales, 'orders'>, order: string):
   if (found === undefined) throw new Error('the response has no order');
   return found;
 }
+
+/** The provider reverses the payment of a session, and the hub finds out. Returns the order. */
+export async function reversePayment(
+  sales: Pick<Sales, 'payments' | 'orders'>,
+  { sessionId, providerPaymentId }: ChargeSession,
+): Promise<Order> {
+  sales.payments.simulator.reverse(providerPaymentId);
+  await sales.payments.sessions.recheckChargeSession({ sessionId });
+  return orderOf(sales, sessionId);
+}
+
+/** The provider restores a reversed payment, and the hub finds out. Returns the order. */
+export async function restorePayment(
+  sales: Pick<Sales, 'payments' | 'orders'>,
+  { sessionId, providerPaymentId }: ChargeSession,
+): Promise<Order> {
+  sales.payments.simulator.standAgain(providerPaymentId);
+  await sales.payments.sessions.recheckChargeSession({ sessionId });
+  return orderOf(sales, sessionId);
+}

@@ -29,6 +29,8 @@ export type LockedLicense = {
   readonly app: { readonly id: string; readonly slug: string; readonly defaultSeatLimit: number };
   readonly terms: ChangeableTerms;
   readonly termsVersion: number;
+  /** The number of active machines. */
+  readonly seatsUsed: number;
   readonly state: LicenseState;
 };
 
@@ -65,7 +67,7 @@ async function read(
                   ${epochMs('l.expires_at')} as "expiresAtMs",
                   l.valid_for is not null as "beginsLater", l.grace_days as "graceDays",
                   l.lease_days as "leaseDays", l.metadata, l.signed_metadata as "signedMetadata",
-                  l.terms_version as "termsVersion",
+                  l.terms_version as "termsVersion", l.seats_used as "seatsUsed",
                   ${epochMs('l.revoked_at')} as "revokedAtMs", coalesce(l.revoke_reason, '') as "revokeReason",
                   ${epochMs('l.suspended_at')} as "suspendedAtMs", coalesce(l.suspend_reason, '') as "suspendReason"
            from license l join app a on a.id = l.app_id left join limit_profile p on p.id = l.limit_profile_id
@@ -74,7 +76,7 @@ async function read(
   });
   const [row] = rows;
   if (id === undefined || row === undefined) throw licenseUnknown();
-  const { appId, slug, defaultSeatLimit, termsVersion, ...rest } = row;
+  const { appId, slug, defaultSeatLimit, termsVersion, seatsUsed, ...rest } = row;
   const { revokedAtMs, revokeReason, suspendedAtMs, suspendReason, ...others } = rest;
   const { limitProfileId, limitProfileName, expiresAtMs, ...terms } = others;
   return {
@@ -86,6 +88,7 @@ async function read(
       expiresAt: dateOf(expiresAtMs),
     },
     termsVersion,
+    seatsUsed,
     state: {
       revoked: decisionOf(revokedAtMs, revokeReason),
       suspended: decisionOf(suspendedAtMs, suspendReason),
@@ -98,7 +101,7 @@ function decisionOf(atMs: number | null, reason: string): Decision | null {
 }
 
 type LockedRow = Omit<ChangeableTerms, 'limitProfile' | 'expiresAt'> &
-  Pick<LockedLicense, 'termsVersion'> & {
+  Pick<LockedLicense, 'termsVersion' | 'seatsUsed'> & {
     readonly revokedAtMs: number | null;
     readonly revokeReason: string;
     readonly suspendedAtMs: number | null;

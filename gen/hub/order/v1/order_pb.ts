@@ -7,8 +7,8 @@
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Period } from "../../license/v1/license_pb.ts";
 import { file_hub_license_v1_license } from "../../license/v1/license_pb.ts";
 import type { Money } from "../../payment/v1/payment_pb.ts";
@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file hub/order/v1/order.proto.
  */
 export const file_hub_order_v1_order: GenFile = /*@__PURE__*/
-  fileDesc("ChhodWIvb3JkZXIvdjEvb3JkZXIucHJvdG8SDGh1Yi5vcmRlci52MSKHAgoFT2ZmZXISEAoIb2ZmZXJfaWQYASABKAkSCwoDYXBwGAIgASgJEgwKBHNsdWcYAyABKAkSDwoHdmVyc2lvbhgEIAEoBRInCgV0ZXJtcxgFIAEoCzIYLmh1Yi5vcmRlci52MS5PZmZlclRlcm1zEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjYKEnZlcnNpb25fY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLYXJjaGl2ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrMCCgpPZmZlclRlcm1zEh4KBG5hbWUYASABKAlCELpIDXILyLOusQIBEAEYyAESMQoGcHJpY2VzGAIgAygLMhUuaHViLnBheW1lbnQudjEuTW9uZXlCCrpIB5IBBAgBEBQSLQoHbGljZW5zZRgDIAEoCzIaLmh1Yi5vcmRlci52MS5MaWNlbnNlR3JhbnRIABItCgdyZW5ld2FsGAQgASgLMhouaHViLm9yZGVyLnYxLlJlbmV3YWxHcmFudEgAEikKBXNlYXRzGAUgASgLMhguaHViLm9yZGVyLnYxLlNlYXRzR3JhbnRIABIaCglwYWdlX3Nsb3QYBiABKAlCB7pIBHICGD8SJAoMZG93bmxvYWRfdXJsGAcgASgJQg66SAtyCcizrrECARj0A0IHCgVncmFudCLXBAoMTGljZW5zZUdyYW50EiQKCnNlYXRfbGltaXQYASABKAVCELpIDRoLKP///////////wESYgoGbGltaXRzGAIgAygLMiYuaHViLm9yZGVyLnYxLkxpY2Vuc2VHcmFudC5MaW1pdHNFbnRyeUIqukgnmgEkEEAiCHIG4LOusQIBKhYiFBj/////////Dyj///////////8BEhUKDWxpbWl0X3Byb2ZpbGUYAyABKAkSJgoIZmVhdHVyZXMYBCADKAlCFLpIEZIBDhBkGAEiCHIGmLSusQIBEikKCXZhbGlkX2ZvchgFIAEoCzIWLmh1Yi5saWNlbnNlLnYxLlBlcmlvZBIjCgpncmFjZV9kYXlzGAYgASgFQgq6SAcaBRjCHCgASACIAQESJAoKbGVhc2VfZGF5cxgHIAEoBUILukgIGgYYlJ0CKABIAYgBARJbCghtZXRhZGF0YRgIIAMoCzIoLmh1Yi5vcmRlci52MS5MaWNlbnNlR3JhbnQuTWV0YWRhdGFFbnRyeUIfukgcmgEZEDIiCHIGmLSusQIBKgtyCcizrrECARj0AxItCg9zaWduZWRfbWV0YWRhdGEYCSADKAlCFLpIEZIBDhAyGAEiCHIGmLSusQIBGi0KC0xpbWl0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg0KC19ncmFjZV9kYXlzQg0KC19sZWFzZV9kYXlzIjoKDFJlbmV3YWxHcmFudBIqCgJieRgBIAEoCzIWLmh1Yi5saWNlbnNlLnYxLlBlcmlvZEIGukgDyAEBIigKClNlYXRzR3JhbnQSGgoFc2VhdHMYASABKAVCC7pICBoGGMCEPSgBIooDCgVPcmRlchIQCghvcmRlcl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEgwKBHNsb3QYAyABKAkSDQoFb2ZmZXIYBCABKAkSEAoIb2ZmZXJfaWQYBSABKAkSFQoNb2ZmZXJfdmVyc2lvbhgGIAEoBRIQCghxdWFudGl0eRgHIAEoBRIlCgZhbW91bnQYCCABKAsyFS5odWIucGF5bWVudC52MS5Nb25leRITCgtjdXN0b21lcl9pZBgJIAEoCRInCgVzdGF0ZRgKIAEoDjIYLmh1Yi5vcmRlci52MS5PcmRlclN0YXRlEg4KBnJlYXNvbhgLIAEoCRIsCghsaWNlbnNlcxgMIAMoCzIaLmh1Yi5vcmRlci52MS5PcmRlckxpY2Vuc2USLgoKY3JlYXRlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMZnVsZmlsbGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKuAQoMT3JkZXJMaWNlbnNlEhIKCmxpY2Vuc2VfaWQYASABKAkSDgoGaXNzdWVkGAIgASgIEjIKDmV4cGlyZXNfYmVmb3JlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1leHBpcmVzX2FmdGVyGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtzZWF0c19hZGRlZBgFIAEoBSpdCgpPcmRlclN0YXRlEhsKF09SREVSX1NUQVRFX1VOU1BFQ0lGSUVEEAASGQoVT1JERVJfU1RBVEVfRlVMRklMTEVEEAESFwoTT1JERVJfU1RBVEVfQkxPQ0tFRBACYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_license_v1_license, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
+  fileDesc("ChhodWIvb3JkZXIvdjEvb3JkZXIucHJvdG8SDGh1Yi5vcmRlci52MSKHAgoFT2ZmZXISEAoIb2ZmZXJfaWQYASABKAkSCwoDYXBwGAIgASgJEgwKBHNsdWcYAyABKAkSDwoHdmVyc2lvbhgEIAEoBRInCgV0ZXJtcxgFIAEoCzIYLmh1Yi5vcmRlci52MS5PZmZlclRlcm1zEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjYKEnZlcnNpb25fY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLYXJjaGl2ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIuwCCgpPZmZlclRlcm1zEh4KBG5hbWUYASABKAlCELpIDXILyLOusQIBEAEYyAESMQoGcHJpY2VzGAIgAygLMhUuaHViLnBheW1lbnQudjEuTW9uZXlCCrpIB5IBBAgBEBQSLQoHbGljZW5zZRgDIAEoCzIaLmh1Yi5vcmRlci52MS5MaWNlbnNlR3JhbnRIABItCgdyZW5ld2FsGAQgASgLMhouaHViLm9yZGVyLnYxLlJlbmV3YWxHcmFudEgAEikKBXNlYXRzGAUgASgLMhguaHViLm9yZGVyLnYxLlNlYXRzR3JhbnRIABIaCglwYWdlX3Nsb3QYBiABKAlCB7pIBHICGD8SJAoMZG93bmxvYWRfdXJsGAcgASgJQg66SAtyCcizrrECARj0AxI3Cglvbl9yZWZ1bmQYCCABKA4yGi5odWIub3JkZXIudjEuUmVmdW5kUG9saWN5Qgi6SAWCAQIQAUIHCgVncmFudCLXBAoMTGljZW5zZUdyYW50EiQKCnNlYXRfbGltaXQYASABKAVCELpIDRoLKP///////////wESYgoGbGltaXRzGAIgAygLMiYuaHViLm9yZGVyLnYxLkxpY2Vuc2VHcmFudC5MaW1pdHNFbnRyeUIqukgnmgEkEEAiCHIG4LOusQIBKhYiFBj/////////Dyj///////////8BEhUKDWxpbWl0X3Byb2ZpbGUYAyABKAkSJgoIZmVhdHVyZXMYBCADKAlCFLpIEZIBDhBkGAEiCHIGmLSusQIBEikKCXZhbGlkX2ZvchgFIAEoCzIWLmh1Yi5saWNlbnNlLnYxLlBlcmlvZBIjCgpncmFjZV9kYXlzGAYgASgFQgq6SAcaBRjCHCgASACIAQESJAoKbGVhc2VfZGF5cxgHIAEoBUILukgIGgYYlJ0CKABIAYgBARJbCghtZXRhZGF0YRgIIAMoCzIoLmh1Yi5vcmRlci52MS5MaWNlbnNlR3JhbnQuTWV0YWRhdGFFbnRyeUIfukgcmgEZEDIiCHIGmLSusQIBKgtyCcizrrECARj0AxItCg9zaWduZWRfbWV0YWRhdGEYCSADKAlCFLpIEZIBDhAyGAEiCHIGmLSusQIBGi0KC0xpbWl0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg0KC19ncmFjZV9kYXlzQg0KC19sZWFzZV9kYXlzIjoKDFJlbmV3YWxHcmFudBIqCgJieRgBIAEoCzIWLmh1Yi5saWNlbnNlLnYxLlBlcmlvZEIGukgDyAEBIigKClNlYXRzR3JhbnQSGgoFc2VhdHMYASABKAVCC7pICBoGGMCEPSgBIrsDCgVPcmRlchIQCghvcmRlcl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEgwKBHNsb3QYAyABKAkSDQoFb2ZmZXIYBCABKAkSEAoIb2ZmZXJfaWQYBSABKAkSFQoNb2ZmZXJfdmVyc2lvbhgGIAEoBRIQCghxdWFudGl0eRgHIAEoBRIlCgZhbW91bnQYCCABKAsyFS5odWIucGF5bWVudC52MS5Nb25leRITCgtjdXN0b21lcl9pZBgJIAEoCRInCgVzdGF0ZRgKIAEoDjIYLmh1Yi5vcmRlci52MS5PcmRlclN0YXRlEg4KBnJlYXNvbhgLIAEoCRIsCghsaWNlbnNlcxgMIAMoCzIaLmh1Yi5vcmRlci52MS5PcmRlckxpY2Vuc2USLgoKY3JlYXRlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMZnVsZmlsbGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZWZ1bmRlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAinwIKDE9yZGVyTGljZW5zZRISCgpsaWNlbnNlX2lkGAEgASgJEg4KBmlzc3VlZBgCIAEoCBIyCg5leHBpcmVzX2JlZm9yZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZXhwaXJlc19hZnRlchgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2VhdHNfYWRkZWQYBSABKAUSKwoKdGFrZW5fYmFjaxgGIAEoDjIXLmh1Yi5vcmRlci52MS5UYWtlbkJhY2sSEwoLc2VhdHNfdGFrZW4YByABKAUSLQoKdGltZV90YWtlbhgIIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiqSAQoMUmVmdW5kUG9saWN5Eh0KGVJFRlVORF9QT0xJQ1lfVU5TUEVDSUZJRUQQABIZChVSRUZVTkRfUE9MSUNZX1NVU1BFTkQQARIYChRSRUZVTkRfUE9MSUNZX1JFVk9LRRACEhYKElJFRlVORF9QT0xJQ1lfS0VFUBADEhYKElJFRlVORF9QT0xJQ1lfVU5ETxAEKncKCk9yZGVyU3RhdGUSGwoXT1JERVJfU1RBVEVfVU5TUEVDSUZJRUQQABIZChVPUkRFUl9TVEFURV9GVUxGSUxMRUQQARIXChNPUkRFUl9TVEFURV9CTE9DS0VEEAISGAoUT1JERVJfU1RBVEVfUkVGVU5ERUQQAyqFAQoJVGFrZW5CYWNrEhoKFlRBS0VOX0JBQ0tfVU5TUEVDSUZJRUQQABIYChRUQUtFTl9CQUNLX1NVU1BFTkRFRBABEhYKElRBS0VOX0JBQ0tfUkVWT0tFRBACEhUKEVRBS0VOX0JBQ0tfVU5ET05FEAMSEwoPVEFLRU5fQkFDS19LRVBUEARiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_hub_license_v1_license, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
 
 /**
  * What a customer can buy: a new license of an app, the renewal of a license, or more seats for one.
@@ -157,6 +157,13 @@ export type OfferTerms = Message<"hub.order.v1.OfferTerms"> & {
    * @generated from field: string download_url = 7;
    */
   downloadUrl: string;
+
+  /**
+   * What the hub takes back when the payment is refunded in full or reversed; unset for the default of the grant.
+   *
+   * @generated from field: hub.order.v1.RefundPolicy on_refund = 8;
+   */
+  onRefund: RefundPolicy;
 };
 
 /**
@@ -363,7 +370,8 @@ export type Order = Message<"hub.order.v1.Order"> & {
   state: OrderState;
 
   /**
-   * Why the order is blocked, as a sentence; empty if it is fulfilled.
+   * Why the order is blocked or refunded, and what the hub left unchanged, as a sentence; usually empty if it is
+   * fulfilled.
    *
    * @generated from field: string reason = 11;
    */
@@ -389,6 +397,13 @@ export type Order = Message<"hub.order.v1.Order"> & {
    * @generated from field: google.protobuf.Timestamp fulfilled_at = 14;
    */
   fulfilledAt?: Timestamp | undefined;
+
+  /**
+   * When the hub took back its licenses; unset unless it is refunded.
+   *
+   * @generated from field: google.protobuf.Timestamp refunded_at = 15;
+   */
+  refundedAt?: Timestamp | undefined;
 };
 
 /**
@@ -438,6 +453,27 @@ export type OrderLicense = Message<"hub.order.v1.OrderLicense"> & {
    * @generated from field: int32 seats_added = 5;
    */
   seatsAdded: number;
+
+  /**
+   * What the hub did with the license when the order was refunded; unset if it was not.
+   *
+   * @generated from field: hub.order.v1.TakenBack taken_back = 6;
+   */
+  takenBack: TakenBack;
+
+  /**
+   * The seats that the hub took back; 0 for other orders.
+   *
+   * @generated from field: int32 seats_taken = 7;
+   */
+  seatsTaken: number;
+
+  /**
+   * The time that the hub took from the expiry; unset for other orders.
+   *
+   * @generated from field: google.protobuf.Duration time_taken = 8;
+   */
+  timeTaken?: Duration | undefined;
 };
 
 /**
@@ -446,6 +482,61 @@ export type OrderLicense = Message<"hub.order.v1.OrderLicense"> & {
  */
 export const OrderLicenseSchema: GenMessage<OrderLicense> = /*@__PURE__*/
   messageDesc(file_hub_order_v1_order, 6);
+
+/**
+ * What the hub does with the licenses of an order whose payment is refunded in full, reversed or lost in a dispute.
+ *
+ * @generated from enum hub.order.v1.RefundPolicy
+ */
+export const RefundPolicy = {
+  /**
+   * The default of the grant: suspend new licenses, undo renewals and more seats.
+   *
+   * @generated from enum value: REFUND_POLICY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Suspend the licenses; only for new licenses.
+   *
+   * @generated from enum value: REFUND_POLICY_SUSPEND = 1;
+   */
+  SUSPEND: 1,
+
+  /**
+   * Revoke the licenses; only for new licenses.
+   *
+   * @generated from enum value: REFUND_POLICY_REVOKE = 2;
+   */
+  REVOKE: 2,
+
+  /**
+   * Leave the licenses as they are.
+   *
+   * @generated from enum value: REFUND_POLICY_KEEP = 3;
+   */
+  KEEP: 3,
+
+  /**
+   * Take back the period or the seats that the order gave; only for renewals and more seats.
+   *
+   * @generated from enum value: REFUND_POLICY_UNDO = 4;
+   */
+  UNDO: 4,
+} as const;
+
+/**
+ * What the hub does with the licenses of an order whose payment is refunded in full, reversed or lost in a dispute.
+ *
+ * @generated from enum hub.order.v1.RefundPolicy
+ */
+export type RefundPolicy = (typeof RefundPolicy)[keyof typeof RefundPolicy] | UnknownEnum;
+
+/**
+ * Describes the enum hub.order.v1.RefundPolicy.
+ */
+export const RefundPolicySchema: GenEnum<RefundPolicy> = /*@__PURE__*/
+  enumDesc(file_hub_order_v1_order, 0);
 
 /**
  * The state of an order.
@@ -471,6 +562,13 @@ export const OrderState = {
    * @generated from enum value: ORDER_STATE_BLOCKED = 2;
    */
   BLOCKED: 2,
+
+  /**
+   * The payment was refunded in full, reversed or lost in a dispute.
+   *
+   * @generated from enum value: ORDER_STATE_REFUNDED = 3;
+   */
+  REFUNDED: 3,
 } as const;
 
 /**
@@ -484,5 +582,58 @@ export type OrderState = (typeof OrderState)[keyof typeof OrderState] | UnknownE
  * Describes the enum hub.order.v1.OrderState.
  */
 export const OrderStateSchema: GenEnum<OrderState> = /*@__PURE__*/
-  enumDesc(file_hub_order_v1_order, 0);
+  enumDesc(file_hub_order_v1_order, 1);
+
+/**
+ * What the hub did with a license of a refunded order.
+ *
+ * @generated from enum hub.order.v1.TakenBack
+ */
+export const TakenBack = {
+  /**
+   * @generated from enum value: TAKEN_BACK_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Suspended it.
+   *
+   * @generated from enum value: TAKEN_BACK_SUSPENDED = 1;
+   */
+  SUSPENDED: 1,
+
+  /**
+   * Revoked it.
+   *
+   * @generated from enum value: TAKEN_BACK_REVOKED = 2;
+   */
+  REVOKED: 2,
+
+  /**
+   * Took back the period or the seats.
+   *
+   * @generated from enum value: TAKEN_BACK_UNDONE = 3;
+   */
+  UNDONE: 3,
+
+  /**
+   * Left it as it was, because of the policy of the offer or of its state.
+   *
+   * @generated from enum value: TAKEN_BACK_KEPT = 4;
+   */
+  KEPT: 4,
+} as const;
+
+/**
+ * What the hub did with a license of a refunded order.
+ *
+ * @generated from enum hub.order.v1.TakenBack
+ */
+export type TakenBack = (typeof TakenBack)[keyof typeof TakenBack] | UnknownEnum;
+
+/**
+ * Describes the enum hub.order.v1.TakenBack.
+ */
+export const TakenBackSchema: GenEnum<TakenBack> = /*@__PURE__*/
+  enumDesc(file_hub_order_v1_order, 2);
 

@@ -484,7 +484,7 @@ export const OrderService: GenService<{
   /**
    * Tries to fulfill a blocked order again. A fulfilled order stays as it is.
    *
-   * Errors: order_unknown (not found).
+   * Errors: order_unknown (not found), order_refunded (failed precondition).
    *
    * @generated from rpc hub.order.v1.OrderService.RetryOrder
    */

@@ -6,6 +6,7 @@ import { openHubDatabase } from '../../../../core/hub/database.ts';
 import { parseId } from '../../../../core/ids.ts';
 import { createKeySecrets } from '../../../../core/license/keys/key-secrets.ts';
 import { createFulfill } from '../../../../core/order/fulfillment/fulfill.ts';
+import { takeBack } from '../../../../core/order/refunds/take-back.ts';
 import { createPaymentMetrics } from '../../../../core/payment/metrics.ts';
 import { createSettle } from '../../../../core/payment/settlement/settle.ts';
 import type { Database } from '../../../../core/storage/database.ts';
@@ -36,6 +37,7 @@ describe('a grant that the database refuses', function () {
       metrics: createPaymentMetrics(createMetrics(), []),
       logger,
       fulfill: createFulfill(createKeySecrets({ pool: db.pool, sealer, clock })),
+      takeBack,
       onChange: () => {},
     });
     settle = async (id) => {
@@ -207,7 +209,7 @@ describe('a grant that the database refuses', function () {
   async function endWaiting(): Promise<number> {
     const ended = await sql(
       `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock' and query like '%for no key update of l%'
+       where datname = current_database() and wait_event_type = 'Lock' and query like '%l.seats_used as "seatsUsed"%'
          and now() - query_start > interval '1200 ms'`,
     );
     return ended.length;

@@ -44,6 +44,7 @@ describe('settlements of the same tick', function () {
       metrics,
       logger: pino({ level: 'silent' }),
       fulfill: async () => ({ events: [], changes: [] }),
+      takeBack: async () => ({ events: [], changes: [] }),
       onChange: () => {},
     });
     return (sessionId: string, gatewayTransactionId = `proof of ${sessionId}`) =>

@@ -79,6 +79,7 @@ describe('an answer that cannot be stored unchanged', () => {
       metrics: createPaymentMetrics(createMetrics(), []),
       logger: pino({ level: 'silent' }),
       fulfill: async () => ({ events: [], changes: [] }),
+      takeBack: async () => ({ events: [], changes: [] }),
       onChange: () => {},
     });
     const sessions = [await insertSession(), await insertSession(), await insertSession()];

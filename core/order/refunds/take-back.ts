@@ -1,0 +1,100 @@
+// Takes back what the orders of refunded sessions gave, by the policy of the offer version that was sold.
+//
+// It runs in the transaction that records the full refund or the reversal. Locks are taken in the order session, order,
+// license. What cannot be taken back stays, with the reason in the order, so that the refund is always recorded.
+import type { PoolClient } from 'pg';
+import type { Change } from '../../audit/record.ts';
+import type { NewEvent } from '../../event/outbox.ts';
+import { formatId } from '../../ids.ts';
+import { lockLicense } from '../../license/admin/change/locked-license.ts';
+import type { Fulfillment, RefundedSession, TakeBack } from '../../payment/sales.ts';
+import { inGrantSavepoint } from '../fulfillment/grant-savepoint.ts';
+import { type Cause, licenseReason, orderReason } from './refund-reasons.ts';
+import { lockOrders, type RefundedOrder, type TakenLicense, writeRefundedOrder } from './refunded-orders.ts';
+import { type LicenseResult, takeLicense } from './take-license.ts';
+
+type Options = Parameters<TakeBack>[3];
+
+export const takeBack: TakeBack = async (client, _send, refunded, options) => {
+  if (refunded.length === 0) return { events: [], changes: [] };
+  const results: Result[] = [];
+  for (const order of await lockOrders(client, idsOf(refunded))) {
+    if (order.state === 'refunded') continue;
+    const cause = refunded.find(({ id }) => id === order.sessionId)?.cause ?? 'refund';
+    results.push(await takeOrKeep(client, order, cause, options));
+  }
+  return toFulfillment(results);
+};
+
+function idsOf(refunded: readonly RefundedSession[]): string[] {
+  return refunded.map(({ id }) => id);
+}
+
+type Result = {
+  readonly order: RefundedOrder;
+  readonly cause: Cause;
+  readonly reason: string;
+  readonly licenses: readonly TakenLicense[];
+};
+
+/** Keeps the licenses if the database refuses the changes. Other errors roll the transaction back. */
+async function takeOrKeep(
+  client: PoolClient,
+  order: RefundedOrder,
+  cause: Cause,
+  options: Options,
+): Promise<Result> {
+  const taken = await inGrantSavepoint(client, () => takeLicenses(client, order, cause, options));
+  const results: readonly LicenseResult[] =
+    'result' in taken ? taken.result : order.licenses.map(({ licenseId }) => kept(licenseId));
+  const notes = 'result' in taken ? notesOf(taken.result) : [`nothing was taken back: ${taken.refused}`];
+  const licenses = results.map(({ note: _, ...license }) => license);
+  const reason = orderReason(cause, notes);
+  await writeRefundedOrder(client, order, { reason, licenses, at: options.at });
+  return { order, cause, reason, licenses };
+}
+
+async function takeLicenses(
+  client: PoolClient,
+  { id, policy, grantedAt, licenses }: RefundedOrder,
+  cause: Cause,
+  { at, actor }: Options,
+): Promise<readonly LicenseResult[]> {
+  const reason = licenseReason(cause, id);
+  const results: LicenseResult[] = [];
+  for (const given of licenses) {
+    const license = await lockLicense(client, formatId('lic', given.licenseId));
+    const grant = { ...given, orderId: id, grantedAt: grantedAt ?? at };
+    results.push(await takeLicense(client, { license, grant, policy, reason, actor, at }));
+  }
+  return results;
+}
+
+function kept(licenseId: string): LicenseResult {
+  return { licenseId, takenBack: 'kept', seatsTaken: 0, timeTakenMs: 0 };
+}
+
+function notesOf(results: readonly LicenseResult[]): string[] {
+  return results.flatMap(({ note }) => note ?? []);
+}
+
+/** The licenses have recorded their own events and changes. */
+function toFulfillment(results: readonly Result[]): Fulfillment {
+  return { events: results.map(eventOf), changes: results.map(changeOf) };
+}
+
+function eventOf({ order: { id, appId, slotId } }: Result): NewEvent {
+  return { type: 'order.refunded', objectId: id, appId, slotId };
+}
+
+function changeOf({ order, cause, reason, licenses }: Result): Change {
+  const { id, state, sessionId, offer, quantity, policy } = order;
+  const taken = licenses.map(({ licenseId, takenBack }) => [formatId('lic', licenseId), takenBack] as const);
+  return {
+    action: 'order.refund',
+    subject: formatId('ord', id),
+    before: { state, reason: order.reason },
+    after: { state: 'refunded', reason, licenses: Object.fromEntries(taken) },
+    detail: { session: formatId('chs', sessionId), offer, quantity, policy, cause },
+  };
+}

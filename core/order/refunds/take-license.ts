@@ -1,0 +1,86 @@
+// Takes back one license, or what an order gave it, under its lock.
+import type { PoolClient } from 'pg';
+import type { Actor } from '../../access/caller.ts';
+import { recordEvent } from '../../event/outbox.ts';
+import { formatId } from '../../ids.ts';
+import { writeChange } from '../../license/admin/change/change-terms.ts';
+import type { ChangeableTerms, LockedLicense } from '../../license/admin/change/locked-license.ts';
+import { revoked, suspended, writeStateChange } from '../../license/admin/change/state-changes.ts';
+import { licenseState } from '../../license/terms.ts';
+import type { RefundPolicyName } from '../entities.ts';
+import { readOtherGrants, type TakenLicense } from './refunded-orders.ts';
+import { type Given, undoGrant } from './undo-grant.ts';
+
+/** A license after the refund. `note` says what an operator may want to look at, as a clause. */
+export type LicenseResult = TakenLicense & { readonly note?: string };
+
+export type LicenseRefund = {
+  readonly license: LockedLicense;
+  readonly grant: Given & { readonly orderId: string };
+  readonly policy: RefundPolicyName;
+  /** Names the order. */
+  readonly reason: string;
+  readonly actor: Actor;
+  readonly at: Date;
+};
+
+export async function takeLicense(client: PoolClient, refund: LicenseRefund): Promise<LicenseResult> {
+  const { license, policy } = refund;
+  switch (policy) {
+    case 'keep':
+      return keep(license);
+    case 'suspend':
+      return suspend(client, refund);
+    case 'revoke':
+      return revoke(client, refund);
+    case 'undo':
+      return undo(client, refund);
+  }
+}
+
+const NOTHING = { seatsTaken: 0, timeTakenMs: 0 } as const;
+
+function keep({ id }: LockedLicense, problem?: string): LicenseResult {
+  const note = problem === undefined ? {} : { note: `license ${formatId('lic', id)} ${problem}` };
+  return { licenseId: id, takenBack: 'kept', ...NOTHING, ...note };
+}
+
+async function suspend(client: PoolClient, refund: LicenseRefund): Promise<LicenseResult> {
+  const { license, reason, actor, at: now } = refund;
+  if (license.state.revoked) return keep(license, 'had been revoked before');
+  const changed = await writeStateChange(client, { license, decide: suspended(reason), actor, now });
+  if (!changed) return keep(license, 'had been suspended before');
+  return { licenseId: license.id, takenBack: 'suspended', ...NOTHING };
+}
+
+async function revoke(client: PoolClient, refund: LicenseRefund): Promise<LicenseResult> {
+  const { license, reason, actor, at: now } = refund;
+  const changed = await writeStateChange(client, { license, decide: revoked(reason), actor, now });
+  if (!changed) return keep(license, 'had been revoked before');
+  return { licenseId: license.id, takenBack: 'revoked', ...NOTHING };
+}
+
+async function undo(
+  client: PoolClient,
+  { license, grant, actor, at }: LicenseRefund,
+): Promise<LicenseResult> {
+  const others = await readOtherGrants(client, license.id, grant.orderId);
+  const result = undoGrant(license, grant, others);
+  if ('kept' in result) return keep(license, `${result.kept}, so nothing was taken back`);
+  const { terms, ...taken } = result;
+  await writeChange(client, { license, after: terms, action: 'license.update', actor, now: at });
+  // The hub looks for licenses that expire with time; this one expires by the change.
+  if (stateOf(license, license.terms, at) !== 'expired' && stateOf(license, terms, at) === 'expired') {
+    await recordEvent(client, at, { type: 'license.expired', objectId: license.id, appId: license.app.id });
+  }
+  const over = terms.seatLimit === -1 ? 0 : license.seatsUsed - terms.seatLimit;
+  const note = `license ${formatId('lic', license.id)} has ${over} more active machines than seats`;
+  const isOver = taken.seatsTaken > 0 && over > 0;
+  return { licenseId: license.id, takenBack: 'undone', ...taken, ...(isOver && { note }) };
+}
+
+/** The state that the expiry gives. */
+function stateOf({ state }: LockedLicense, { expiresAt, graceDays }: ChangeableTerms, at: Date) {
+  const expiresAtMs = expiresAt?.getTime() ?? null;
+  return licenseState({ revoked: state.revoked !== null, suspended: false, expiresAtMs, graceDays }, at);
+}

@@ -1,7 +1,7 @@
 // Delivers callbacks to the merchant, with retries and injected faults.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Fault, Faults } from './faults.ts';
-import type { Payment } from './ledger.ts';
+import type { Payment } from './payment.ts';
 import type { CallbackRequest } from './provider.ts';
 
 /** One attempt to deliver a callback. */

@@ -2,9 +2,9 @@
 // the commands. Serves this machine only.
 import type { IncomingMessage } from 'node:http';
 import { formatAmount } from './amount.ts';
-import type { Controls, SimulatedPayment } from './controls.ts';
+import type { Controls, SimulatedPayment, SimulatedRefund } from './controls.ts';
 import { FAULT_KINDS, type Fault, type FaultKind, OPERATIONS, POSSIBLE } from './faults.ts';
-import { type Outcome, SimulatorError } from './ledger.ts';
+import { type Outcome, SimulatorError } from './payment.ts';
 import type { JsonAnswer } from './provider.ts';
 
 type Input = Readonly<Record<string, unknown>>;
@@ -45,9 +45,12 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   command(
     'totals',
     '',
-    'sums the payments that are not reversed, in minor units by currency',
+    'sums the payments that are not reversed, less their refunds, in minor units by currency',
     (controls) => ({ totals: texts(controls.totals()) }),
   ),
+  command('refunds', '', 'lists the refunds of all payments', (controls) => ({
+    refunds: controls.refunds().map(refundView),
+  })),
   command('deliveries', '', 'lists the attempts to deliver callbacks', (controls) => ({
     deliveries: controls.deliveries(),
   })),
@@ -68,6 +71,19 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   command('reverse', 'ref', 'the provider reverses the payment', (controls, { ref }) =>
     controls.reverse(word(ref, 'ref')),
   ),
+  command(
+    'refund',
+    'ref, amount?',
+    'somebody refunds the payment in the merchant panel, by default all that is left',
+    (controls, { ref, amount }) => ({
+      refund: refundView(
+        controls.refund(word(ref, 'ref'), amount === undefined ? undefined : word(amount, 'amount')),
+      ),
+    }),
+  ),
+  command('finish-refunds', '', 'ends the refunds in progress now', (controls) => ({
+    finished: controls.finishRefunds(),
+  })),
   command('stand-again', 'ref', 'the provider restores a reversed payment', (controls, { ref }) =>
     controls.standAgain(word(ref, 'ref')),
   ),
@@ -141,6 +157,16 @@ function isLoopback(address: string): boolean {
 function paymentView({ amount, createdAt, ...payment }: SimulatedPayment) {
   return {
     ...payment,
+    amount: formatAmount(amount),
+    amountMinor: `${amount.minor}`,
+    currency: amount.currency,
+    createdAt: createdAt.toISOString(),
+  };
+}
+
+function refundView({ amount, createdAt, ...refund }: SimulatedRefund) {
+  return {
+    ...refund,
     amount: formatAmount(amount),
     amountMinor: `${amount.minor}`,
     currency: amount.currency,

@@ -3,7 +3,10 @@ import type { Callbacks, Delivery } from './callbacks.ts';
 import type { Conditions } from './conditions.ts';
 import type { Customer } from './customer.ts';
 import type { Faults } from './faults.ts';
-import { type Ledger, mayDecide, type Outcome, type Payment } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
+import { refundInPanel } from './merchant-panel.ts';
+import { mayDecide, type Outcome, type Payment } from './payment.ts';
+import type { Refund, RefundState } from './refunds.ts';
 import type { Outage } from './simulator-port.ts';
 
 /** `ref` is the provider's id (session key, payment id) or the merchant's transaction id. */
@@ -15,7 +18,9 @@ export type Controls = {
    * @throws SimulatorError
    */
   proofs(ref: string): readonly string[];
-  /** Payments less reversals, in minor units by currency. */
+  /** Refunds of all payments, oldest first. */
+  refunds(): readonly SimulatedRefund[];
+  /** Payments less reversals and refunds, in minor units by currency. */
   totals(): Record<string, bigint>;
   /**
    * Presses a button as the customer and sends callbacks.
@@ -37,10 +42,17 @@ export type Controls = {
    */
   payAgain(ref: string): void;
   /**
-   * Reverses the payment.
+   * Reverses the payment, less its refunds.
    * @throws SimulatorError
    */
   reverse(ref: string): void;
+  /**
+   * Refunds a payment in the merchant panel: an amount such as `10.50`, or all that is left.
+   * @throws SimulatorError
+   */
+  refund(ref: string, amount?: string): SimulatedRefund;
+  /** Ends refunds in progress now. Returns their number. */
+  finishRefunds(): number;
   /**
    * Cancels a reversal.
    * @throws SimulatorError
@@ -71,6 +83,10 @@ export type SimulatedPayment = Readonly<
   >
 >;
 
+/** A refund as the provider knows it. */
+export type SimulatedRefund = Pick<Refund, 'id' | 'proof' | 'reference' | 'amount' | 'reason' | 'createdAt'> &
+  Pick<Payment, 'gateway' | 'merchantTransactionId' | 'ref'> & { readonly state: RefundState };
+
 export type ControlsParts = {
   readonly ledger: Ledger;
   readonly faults: Faults;
@@ -86,6 +102,7 @@ export function createControls(parts: ControlsParts): Controls {
     faults,
     payments: () => ledger.payments().map(simulated),
     proofs: (ref) => ledger.find(ref).attempts.flatMap(({ proof }) => proof ?? []),
+    refunds: () => ledger.refunds.all().map((refund) => simulatedRefund(ledger, refund)),
     totals: ledger.totals,
     pay: (ref) => customer.decide(ledger.find(ref), 'paid'),
     fail: (ref) => customer.decide(ledger.find(ref), 'failed'),
@@ -98,6 +115,8 @@ export function createControls(parts: ControlsParts): Controls {
     authorizeAndLeave: (ref) => customer.authorizeAndLeave(ledger.find(ref)),
     payAgain: (ref) => customer.payAgain(ledger.find(ref)),
     reverse: (ref) => ledger.reverse(ledger.find(ref)),
+    refund: (ref, amount) => simulatedRefund(ledger, refundInPanel(ledger, ledger.find(ref), amount)),
+    finishRefunds: ledger.refunds.finish,
     standAgain: (ref) => ledger.standAgain(ledger.find(ref)),
     forge: (ref, claim) => customer.forge(ledger.find(ref), claim),
     deliveries: callbacks.deliveries,
@@ -108,6 +127,13 @@ export function createControls(parts: ControlsParts): Controls {
     down,
     followedRedirects: () => conditions.followedRedirects,
   };
+}
+
+function simulatedRefund({ refunds }: Ledger, refund: Refund): SimulatedRefund {
+  const { id, proof, reference, amount, reason, createdAt, payment } = refund;
+  const { gateway, merchantTransactionId, ref } = payment;
+  const state = refunds.stateOf(refund);
+  return { gateway, merchantTransactionId, ref, proof, id, reference, amount, state, reason, createdAt };
 }
 
 function simulated(payment: Payment): SimulatedPayment {

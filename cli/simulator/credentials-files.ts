@@ -2,7 +2,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectory } from '../../lib/files/make-directory.ts';
-import type { Gateway } from './ledger.ts';
+import type { Gateway } from './payment.ts';
 import type { SimulatorCredentials } from './simulator.ts';
 
 /**

@@ -1,18 +1,18 @@
 // Actions of the simulated customer: view the checkout page and press its buttons, in a browser or without
 // one.
 import type { Callbacks } from './callbacks.ts';
+import type { Ledger } from './ledger.ts';
+import { checkoutPage } from './pages/checkout-page.ts';
+import { indexPage } from './pages/index-page.ts';
+import { messagePage, PAGE_HEADERS } from './pages/layout.ts';
 import {
   type Attempt,
   type Gateway,
-  type Ledger,
   mayDecide,
   type Outcome,
   type Payment,
   SimulatorError,
-} from './ledger.ts';
-import { checkoutPage } from './pages/checkout-page.ts';
-import { indexPage } from './pages/index-page.ts';
-import { messagePage, PAGE_HEADERS } from './pages/layout.ts';
+} from './payment.ts';
 import type { Call, CallbackRequest, Provider } from './provider.ts';
 
 export type CustomerOptions = {
@@ -116,6 +116,6 @@ export function createCustomer({ ledger, callbacks, providers }: CustomerOptions
   };
 }
 
-function page(status: number, html: string): Page {
+export function page(status: number, html: string): Page {
   return { status, headers: { ...PAGE_HEADERS, 'content-type': 'text/html; charset=utf-8' }, html };
 }

@@ -1,5 +1,5 @@
 // Decides which faults happen: requested ones, and random ones that a seed repeats.
-import { type Payment, SimulatorError } from './ledger.ts';
+import { type Payment, SimulatorError } from './payment.ts';
 
 /** Faults that replace or suppress the response. */
 export const ANSWER_FAULTS = [
@@ -20,6 +20,13 @@ export const LIES = ['wrong_amount', 'wrong_currency', 'wrong_transaction'] as c
 /** The response rates the payment risky. */
 const RATINGS = ['risky'] as const;
 
+/** Faults of requests for refunds. */
+const REFUND_FAULTS = [
+  'refund_refused', // no refund is made
+  'refund_slow', // in progress for a while, then made
+  'refund_cancelled', // in progress for a while, then cancelled
+] as const;
+
 /** Faults of callback delivery. */
 export const CALLBACK_FAULTS = ['late', 'lost', 'duplicated', 'reordered', 'forged'] as const;
 
@@ -27,6 +34,7 @@ export const FAULT_KINDS = [
   ...ANSWER_FAULTS,
   ...LIES,
   ...RATINGS,
+  ...REFUND_FAULTS,
   'expired_token',
   'rate_limited_grant',
   ...CALLBACK_FAULTS,
@@ -39,10 +47,15 @@ export const POSSIBLE = {
   'gateway_one.initiate': ANSWER_FAULTS,
   'gateway_one.validate': [...ANSWER_FAULTS, ...LIES, ...RATINGS],
   'gateway_one.query': [...ANSWER_FAULTS, ...LIES, ...RATINGS],
+  // Its responses have no amount.
+  'gateway_one.refund': [...ANSWER_FAULTS, ...REFUND_FAULTS],
+  'gateway_one.refund_query': [...ANSWER_FAULTS, 'wrong_transaction'],
   'gateway_two.grant': [...ANSWER_FAULTS, 'rate_limited_grant'],
   'gateway_two.create': [...ANSWER_FAULTS, 'expired_token'],
   'gateway_two.execute': [...ANSWER_FAULTS, ...LIES, 'expired_token'],
   'gateway_two.query': [...ANSWER_FAULTS, ...LIES, 'expired_token'],
+  'gateway_two.refund': [...ANSWER_FAULTS, ...LIES, ...REFUND_FAULTS, 'expired_token'],
+  'gateway_two.refund_query': [...ANSWER_FAULTS, 'wrong_amount', 'wrong_transaction', 'expired_token'],
   callback: CALLBACK_FAULTS,
 } as const satisfies Record<string, readonly FaultKind[]>;
 
@@ -59,7 +72,7 @@ export type Fault = {
   readonly ref?: string;
   /** Number of times; default 1. */
   readonly times?: number;
-  /** Delay of a `late` callback in milliseconds; default 2,000. */
+  /** Delay of a `late` callback, or duration of a refund in progress, in milliseconds; default 2,000. */
   readonly delayMs?: number;
 };
 

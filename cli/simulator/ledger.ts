@@ -1,60 +1,15 @@
-// The providers' ledger: orders, customers' decisions and payments.
+// The providers' ledger: orders, customers' decisions, payments and refunds.
 import { randomBytes } from 'node:crypto';
-import type { Amount } from './amount.ts';
-
-export type Gateway = 'gateway_one' | 'gateway_two';
-
-/**
- * The customer's decision on the checkout page. For gateway_two `paid` means authorized: execute moves the
- * money.
- */
-export type Outcome = 'paid' | 'failed' | 'cancelled';
-
-export type PaymentState = 'initiated' | 'authorized' | 'paid' | 'failed' | 'cancelled' | 'reversed';
-
-/** One press of a button on the checkout page. */
-export type Attempt = {
-  readonly outcome: Outcome;
-  /** gateway_one's val_id. A failure has none. */
-  readonly proof: string | undefined;
-  readonly bankId: string;
-  readonly at: Date;
-  /** Whether the merchant has validated it before. */
-  validated: boolean;
-};
-
-/** The merchant's order. */
-export type Order = {
-  readonly gateway: Gateway;
-  /** Its `tran_id` or `merchantInvoiceNumber`. */
-  readonly merchantTransactionId: string;
-  readonly amount: Amount;
-  readonly merchant: string;
-  readonly description: string;
-  /** Notification URL (gateway_one). */
-  readonly notifyUrl: string | undefined;
-  /** Return URLs of the customer's browser by outcome. */
-  readonly returnUrls: Readonly<Record<Outcome, string>>;
-  /** Fields that the provider returns unchanged. */
-  readonly echo: Readonly<Record<string, string>>;
-};
-
-export type Payment = Order & {
-  /** The provider's id: gateway_one's session key, gateway_two's payment id. */
-  readonly ref: string;
-  readonly createdAt: Date;
-  readonly attempts: Attempt[];
-  state: PaymentState;
-  /** Id of the transfer: val_id or trxID. */
-  proof: string | undefined;
-  /** Number of transfers. More than one would be a provider's mistake. */
-  executions: number;
-};
-
-/** An invalid call of the simulator: an unknown payment, or a button that is not available. */
-export class SimulatorError extends Error {
-  override readonly name = 'SimulatorError';
-}
+import {
+  type Attempt,
+  type Gateway,
+  mayDecide,
+  type Order,
+  type Outcome,
+  type Payment,
+  SimulatorError,
+} from './payment.ts';
+import { createRefunds } from './refunds.ts';
 
 export type Ledger = ReturnType<typeof createLedger>;
 
@@ -66,11 +21,20 @@ export function createLedger(now: () => number) {
   const byRef = new Map<string, Payment>();
   const byMerchantId = new Map<string, Payment[]>();
   const byProof = new Map<string, { readonly payment: Payment; readonly attempt: Attempt }>();
+  const byBankId = new Map<string, { readonly payment: Payment; readonly proof: string }>();
+  const refunds = createRefunds(now);
 
   const ofMerchant = (gateway: Gateway, merchantTransactionId: string): readonly Payment[] =>
     (byMerchantId.get(merchantTransactionId) ?? []).filter((payment) => payment.gateway === gateway);
 
+  const keep = (payment: Payment, attempt: Attempt, proof: string): void => {
+    byProof.set(proof, { payment, attempt });
+    byBankId.set(attempt.bankId, { payment, proof });
+  };
+
   return {
+    refunds,
+
     open(order: Order, ref: string): Payment {
       if (byRef.size >= MAX_PAYMENTS)
         throw new SimulatorError(`the simulator holds ${MAX_PAYMENTS} payments`);
@@ -101,7 +65,7 @@ export function createLedger(now: () => number) {
       payment.attempts.push(attempt);
       if (proof === undefined) payment.state = outcome === 'paid' ? 'authorized' : outcome;
       else {
-        byProof.set(proof, { payment, attempt });
+        keep(payment, attempt, proof);
         moveMoney(payment, proof);
       }
       return attempt;
@@ -132,7 +96,7 @@ export function createLedger(now: () => number) {
       if (payment.gateway === 'gateway_one') {
         payment.attempts.push(attempt);
         payment.executions += 1;
-        byProof.set(proof, { payment, attempt });
+        keep(payment, attempt, proof);
         return { payment, attempt };
       }
       const ref = `TR${newProof()}`;
@@ -150,9 +114,12 @@ export function createLedger(now: () => number) {
       return { payment: second, attempt };
     },
 
+    /** Takes back what was not refunded. */
     reverse(payment: Payment): void {
-      if (payment.state !== 'paid')
-        throw new SimulatorError(`payment ${payment.ref} is ${payment.state}, not paid`);
+      const { state, ref, proof = '' } = payment;
+      if (state !== 'paid') throw new SimulatorError(`payment ${ref} is ${state}, not paid`);
+      if (refunds.isInProgress(payment)) throw new SimulatorError(`payment ${ref} has a refund in progress`);
+      if (refunds.isRefunded(payment, proof)) throw new SimulatorError(`payment ${ref} is refunded`);
       payment.state = 'reversed';
     },
 
@@ -164,6 +131,7 @@ export function createLedger(now: () => number) {
 
     byRef: (ref: string) => byRef.get(ref),
     byProof: (proof: string) => byProof.get(proof),
+    byBankId: (bankId: string) => byBankId.get(bankId),
     ofMerchant,
 
     /**
@@ -179,22 +147,17 @@ export function createLedger(now: () => number) {
     /** Oldest first. */
     payments: (): readonly Payment[] => [...byRef.values()],
 
-    /** Payments less reversals, in minor units by currency. */
+    /** Payments less reversals and refunds, in minor units by currency. */
     totals(): Record<string, bigint> {
       const totals = new Map<string, bigint>();
-      for (const { state, amount, executions } of byRef.values()) {
-        const moved = amount.minor * BigInt(executions);
+      for (const payment of byRef.values()) {
+        const { state, amount, executions } = payment;
+        const moved = amount.minor * BigInt(executions) - refunds.refundedMinor(payment);
         if (state === 'paid') totals.set(amount.currency, (totals.get(amount.currency) ?? 0n) + moved);
       }
       return Object.fromEntries(totals);
     },
   };
-}
-
-export function mayDecide({ gateway, state }: Payment): boolean {
-  return (
-    state === 'initiated' || (gateway === 'gateway_one' && (state === 'failed' || state === 'cancelled'))
-  );
 }
 
 function moveMoney(payment: Payment, proof: string): void {

@@ -95,9 +95,9 @@ function* hugeJson(): Generator<Buffer> {
 }
 
 const FIELDS_OF = {
-  wrong_amount: ['amount', 'currency_amount'],
+  wrong_amount: ['amount', 'currency_amount', 'refundAmount', 'originalTrxAmount'],
   wrong_currency: ['currency', 'currency_type'],
-  wrong_transaction: ['tran_id', 'merchantInvoiceNumber', 'merchantInvoice'],
+  wrong_transaction: ['tran_id', 'merchantInvoiceNumber', 'merchantInvoice', 'originalTrxId'],
 } as const;
 
 /** The response with one false value wherever it occurs. */

@@ -1,7 +1,7 @@
 // Types that the two simulated providers share: calls, responses and callbacks.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FaultKind, OperationName } from './faults.ts';
-import type { Attempt, Outcome, Payment } from './ledger.ts';
+import type { Fault, FaultKind, OperationName } from './faults.ts';
+import type { Attempt, Outcome, Payment } from './payment.ts';
 
 export type Call = {
   readonly method: string;
@@ -18,11 +18,13 @@ export type Operation = {
   readonly name: OperationName;
   readonly method: 'GET' | 'POST';
   readonly path: string;
+  /** Whether a call of the path is this operation. Default: every call. */
+  readonly matches?: (call: Call) => boolean;
   /** The payment of the call, if it names one. */
   readonly find: (call: Call) => Payment | undefined;
   readonly answer: (call: Call) => JsonAnswer;
   /** Faults that only this operation implements. */
-  readonly faults?: Partial<Record<FaultKind, (call: Call) => JsonAnswer>>;
+  readonly faults?: Partial<Record<FaultKind, (call: Call, fault: Fault) => JsonAnswer>>;
 };
 
 /** A request to the merchant's callback URL. */

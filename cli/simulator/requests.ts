@@ -6,8 +6,10 @@ import { control } from './control-api.ts';
 import type { Controls } from './controls.ts';
 import type { Customer } from './customer.ts';
 import type { Faults } from './faults.ts';
-import type { Gateway, Ledger } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
+import { browsePanel } from './merchant-panel.ts';
 import { answerWith, sendJson } from './misbehave.ts';
+import type { Gateway } from './payment.ts';
 import type { Call, Provider } from './provider.ts';
 
 export type RequestParts = {
@@ -22,7 +24,7 @@ export type RequestParts = {
 export const CONTROL_PATH = '/_control';
 
 const ELSEWHERE = '/elsewhere';
-const CHECKOUT = /^\/(gateway_one|gateway_two)\/checkout\/(\w+)$/;
+const PAGE = /^\/(gateway_one|gateway_two)\/(checkout|panel)\/(\w+)$/;
 const LARGEST_BODY = 64 * 1024;
 
 export function createRequestHandler(parts: RequestParts) {
@@ -33,13 +35,16 @@ export function createRequestHandler(parts: RequestParts) {
 
   const operate = async (call: Call, response: ServerResponse): Promise<void> => {
     if (call.path === ELSEWHERE) conditions.followedRedirects += 1;
-    const operation = operations.find(({ path, method }) => path === call.path && method === call.method);
+    const operation = operations.find(
+      ({ path, method, matches }) =>
+        path === call.path && method === call.method && (matches?.(call) ?? true),
+    );
     if (operation === undefined) return sendJson(response, { status: 404, json: { message: 'Not Found' } });
     if (conditions.latencyMs > 0) await pause(conditions.latencyMs, undefined, { ref: false });
-    const fault = faults.take(operation.name, operation.find(call))?.kind;
-    const own = fault && operation.faults?.[fault];
-    const perform = () => (own ?? operation.answer)(call);
-    await answerWith(own ? undefined : fault, { response, perform, elsewhere: ELSEWHERE });
+    const fault = faults.take(operation.name, operation.find(call));
+    const own = fault && operation.faults?.[fault.kind];
+    const perform = () => (fault && own ? own(call, fault) : operation.answer(call));
+    await answerWith(own ? undefined : fault?.kind, { response, perform, elsewhere: ELSEWHERE });
   };
 
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -52,13 +57,16 @@ export function createRequestHandler(parts: RequestParts) {
       const name = path.slice(CONTROL_PATH.length + 1);
       return sendJson(response, await control(controls, { name, request, body }));
     }
-    const [, gateway, ref] = CHECKOUT.exec(path) ?? [];
+    const [, gateway, kind, ref] = PAGE.exec(path) ?? [];
     if (ref === undefined && !(path === '/' && method === 'GET')) return operate(call, response);
-    const payment = ledger.byRef(ref ?? '');
+    const found = ledger.byRef(ref ?? '');
+    const payment = found?.gateway === gateway ? found : undefined;
     const page =
       ref === undefined
         ? customer.lookAround()
-        : customer.browse(call, payment?.gateway === gateway ? payment : undefined);
+        : kind === 'panel'
+          ? browsePanel(ledger, call, payment)
+          : customer.browse(call, payment);
     response.writeHead(page.status, page.headers).end(page.html);
   };
 }

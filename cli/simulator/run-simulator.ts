@@ -7,7 +7,7 @@ import type { SimulatorReport } from '../views/operations/simulator.ts';
 import { cannotListen } from './cannot-listen.ts';
 import { writeCredentialsFiles } from './credentials-files.ts';
 import type { FaultEvent } from './faults.ts';
-import type { Gateway } from './ledger.ts';
+import type { Gateway } from './payment.ts';
 import { type Simulator, type SimulatorOptions, startSimulator } from './simulator.ts';
 
 export type RunOptions = SimulatorOptions & {

@@ -7,8 +7,9 @@ import { createGatewayOne } from './gateway-one/api.ts';
 import type { Store } from './gateway-one/notification.ts';
 import { createGatewayTwo, type PaymentIdField, type WalletAccount } from './gateway-two/api.ts';
 import { createTokens } from './gateway-two/tokens.ts';
-import { createLedger, type Gateway } from './ledger.ts';
+import { createLedger } from './ledger.ts';
 import { sendJson } from './misbehave.ts';
+import type { Gateway } from './payment.ts';
 import { CONTROL_PATH, createRequestHandler } from './requests.ts';
 import { openSimulatorPort } from './simulator-port.ts';
 

@@ -1,9 +1,12 @@
 // gateway_one: a hosted checkout with notifications, a validation API and a transaction query.
 import { randomBytes } from 'node:crypto';
 import { formatAmount, inTaka, lessProviderFee, parseAmount, shortAmount } from '../amount.ts';
-import type { Attempt, Ledger, Payment } from '../ledger.ts';
+import type { Ledger } from '../ledger.ts';
+import type { Attempt, Payment } from '../payment.ts';
 import { type Call, isWebAddress, type JsonAnswer, ok, type Provider } from '../provider.ts';
+import type { Refunds } from '../refunds.ts';
 import { forgedFields, notificationFields, providerTime, type Store } from './notification.ts';
+import { refundOperations } from './refunds.ts';
 
 export type GatewayOneOptions = {
   readonly store: Store;
@@ -57,7 +60,7 @@ export function createGatewayOne({ store, ledger, checkoutUrl }: GatewayOneOptio
     if (found === undefined || found.payment.state === 'reversed') {
       return ok({ APIConnect: 'DONE', status: 'INVALID_TRANSACTION' });
     }
-    const answer = attemptFields(found.payment, found.attempt);
+    const answer = attemptFields(ledger, found.payment, found.attempt);
     found.attempt.validated = true;
     return ok({ APIConnect: 'DONE', ...answer });
   };
@@ -67,10 +70,10 @@ export function createGatewayOne({ store, ledger, checkoutUrl }: GatewayOneOptio
     if (call.query.has('sessionkey')) {
       const payment = ofSession(call);
       if (payment === undefined) return ok({ APIConnect: 'DONE', status: 'INVALID_TRANSACTION' });
-      return ok({ APIConnect: 'DONE', ...attemptFields(payment, payment.attempts.at(-1)) });
+      return ok({ APIConnect: 'DONE', ...attemptFields(ledger, payment, payment.attempts.at(-1)) });
     }
     const element = ofTransaction(call).flatMap((payment) =>
-      payment.attempts.toReversed().map((attempt) => attemptFields(payment, attempt)),
+      payment.attempts.toReversed().map((attempt) => attemptFields(ledger, payment, attempt)),
     );
     return ok({ APIConnect: 'DONE', no_of_trans_found: `${element.length}`, element });
   };
@@ -91,6 +94,7 @@ export function createGatewayOne({ store, ledger, checkoutUrl }: GatewayOneOptio
         find: (call) => ofProof(call)?.payment,
         answer: validate,
       },
+      ...refundOperations({ ledger, isStore }),
       {
         name: 'gateway_one.query',
         method: 'GET',
@@ -126,10 +130,14 @@ function refused(failedreason: string): JsonAnswer {
 /**
  * A payment in validation and query responses: every number is a string. Without an attempt it is pending.
  */
-function attemptFields(payment: Payment, attempt: Attempt | undefined): Record<string, string> {
+function attemptFields(
+  { refunds }: Ledger,
+  payment: Payment,
+  attempt: Attempt | undefined,
+): Record<string, string> {
   const { amount, rate } = inTaka(payment.amount);
   return {
-    status: statusOf(payment, attempt),
+    status: statusOf(refunds, payment, attempt),
     sessionkey: payment.ref,
     tran_date: providerTime(attempt?.at ?? payment.createdAt),
     tran_id: payment.merchantTransactionId,
@@ -148,10 +156,12 @@ function attemptFields(payment: Payment, attempt: Attempt | undefined): Record<s
   };
 }
 
-function statusOf(payment: Payment, attempt: Attempt | undefined): string {
+function statusOf(refunds: Refunds, payment: Payment, attempt: Attempt | undefined): string {
   if (attempt === undefined) return 'PENDING';
   if (attempt.outcome !== 'paid') return attempt.outcome.toUpperCase();
   if (payment.state === 'reversed') return 'REVERSED';
+  // A refund of a part does not show.
+  if (refunds.isRefunded(payment, attempt.proof ?? '')) return 'REFUNDED';
   return attempt.validated ? 'VALIDATED' : 'VALID';
 }
 

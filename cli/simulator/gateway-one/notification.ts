@@ -1,7 +1,7 @@
 // Builds and signs gateway_one's notification form.
 import { createHash, randomBytes } from 'node:crypto';
 import { formatAmount, inTaka, lessProviderFee } from '../amount.ts';
-import type { Attempt, Outcome, Payment } from '../ledger.ts';
+import type { Attempt, Outcome, Payment } from '../payment.ts';
 
 export type Store = { readonly storeId: string; readonly storePassword: string };
 

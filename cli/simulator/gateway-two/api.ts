@@ -1,7 +1,9 @@
 // gateway_two: a tokenized wallet checkout, where the merchant's execute moves the money.
 import { randomBytes } from 'node:crypto';
 import { formatAmount } from '../amount.ts';
-import type { Ledger, Outcome, Payment } from '../ledger.ts';
+import type { Fault } from '../faults.ts';
+import type { Ledger } from '../ledger.ts';
+import type { Outcome, Payment } from '../payment.ts';
 import { type Call, type JsonAnswer, type Operation, ok, type Provider } from '../provider.ts';
 import { createPayment } from './create.ts';
 import {
@@ -15,6 +17,7 @@ import {
   told,
   UNAUTHORIZED,
 } from './messages.ts';
+import { refundOperations } from './refunds.ts';
 import type { Tokens } from './tokens.ts';
 
 export type WalletAccount = {
@@ -55,20 +58,7 @@ export function createGatewayTwo(options: GatewayTwoOptions): Provider {
     });
   };
 
-  /** Adds the token check to an operation. */
-  const guarded = (operation: Operation): Operation => ({
-    ...operation,
-    answer: (call) => {
-      if (!tokens.isGood(tokenOf(call))) return EXPIRED_TOKEN;
-      return call.headers['x-app-key'] === account.appKey ? operation.answer(call) : BAD_APP_KEY;
-    },
-    faults: {
-      expired_token: (call) => {
-        tokens.expire(tokenOf(call));
-        return EXPIRED_TOKEN;
-      },
-    },
-  });
+  const guarded = (operation: Operation) => guard(operation, options);
 
   const find = ({ body }: Call): Payment | undefined => {
     const payment = ledger.byRef(text(parsed(body)[paymentIdField]));
@@ -123,6 +113,7 @@ export function createGatewayTwo(options: GatewayTwoOptions): Provider {
       }),
       guarded({ name: 'gateway_two.execute', method: 'POST', path: '/execute', find, answer: execute }),
       guarded({ name: 'gateway_two.query', method: 'POST', path: '/payment/status', find, answer: query }),
+      ...refundOperations(ledger).map(guarded),
     ],
     callback: (payment, { outcome }) => visited(payment, outcome),
     forgery: visited,
@@ -139,4 +130,26 @@ function visited({ returnUrls }: Payment, outcome: Outcome) {
 
 function tokenOf({ headers }: Call): string {
   return (headers.authorization ?? '').replace(/^Bearer /, '');
+}
+
+/** Adds the token check to the responses of an operation. */
+function guard(operation: Operation, { tokens, account }: GatewayTwoOptions): Operation {
+  const refusal = (call: Call): JsonAnswer | undefined => {
+    if (!tokens.isGood(tokenOf(call))) return EXPIRED_TOKEN;
+    return call.headers['x-app-key'] === account.appKey ? undefined : BAD_APP_KEY;
+  };
+  const faults = Object.entries(operation.faults ?? {}).map(
+    ([kind, answer]) => [kind, (call: Call, fault: Fault) => refusal(call) ?? answer(call, fault)] as const,
+  );
+  return {
+    ...operation,
+    answer: (call) => refusal(call) ?? operation.answer(call),
+    faults: {
+      ...Object.fromEntries(faults),
+      expired_token: (call) => {
+        tokens.expire(tokenOf(call));
+        return EXPIRED_TOKEN;
+      },
+    },
+  };
 }

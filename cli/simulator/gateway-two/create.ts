@@ -1,7 +1,8 @@
 // gateway_two's create: validates the request and opens a payment.
 import { randomBytes } from 'node:crypto';
 import { parseAmount } from '../amount.ts';
-import type { Ledger, Payment } from '../ledger.ts';
+import type { Ledger } from '../ledger.ts';
+import type { Payment } from '../payment.ts';
 import { type Call, isWebAddress, type JsonAnswer, ok } from '../provider.ts';
 import { parsed, refused, SUCCESSFUL, text } from './messages.ts';
 

@@ -1,6 +1,6 @@
 // Messages of gateway_two: parsed request bodies, response envelopes, and payments in query responses.
 import { shortAmount } from '../amount.ts';
-import type { Payment } from '../ledger.ts';
+import type { Payment } from '../payment.ts';
 import { type JsonAnswer, ok } from '../provider.ts';
 
 export const SUCCESSFUL = { statusCode: '0000', statusMessage: 'Successful' };

@@ -1,6 +1,6 @@
 // The checkout page of both providers: payee, amount, three buttons, and the outcome.
 import { formatAmount } from '../amount.ts';
-import { mayDecide, type Payment } from '../ledger.ts';
+import { mayDecide, type Payment } from '../payment.ts';
 import { escaped, pageOf, RETURN_SCRIPT } from './layout.ts';
 
 /** The return to the merchant: a form that the browser posts, as with gateway_one. */

@@ -88,6 +88,13 @@ export function storeOf({ gatewayOneUrl, credentials }: Simulator, { url }: Pick
     validate: (proof: string, more: Record<string, string> = {}) =>
       get('validationserverAPI.php', { val_id: proof, v: '1', format: 'json', ...more }),
     query: (by: Record<string, string>) => get('merchantTransIDvalidationAPI.php', by),
+    refund: (bank_tran_id: string, refund_trans_id: string, refund_amount: string) =>
+      get('merchantTransIDvalidationAPI.php', {
+        bank_tran_id,
+        refund_trans_id,
+        refund_amount,
+        refund_remarks: 'Returned',
+      }),
   };
 }
 
@@ -121,6 +128,10 @@ export function walletOf({ gatewayTwoUrl, credentials }: Simulator, { url }: Pic
       }),
     execute: (token: string, body: object) => post('/execute', withToken(token), body),
     query: (token: string, body: object) => post('/payment/status', withToken(token), body),
+    refund: (token: string, body: object) =>
+      post('/v2/tokenized-checkout/refund/payment/transaction', withToken(token), body),
+    refundStatus: (token: string, body: object) =>
+      post('/v2/tokenized-checkout/refund/payment/status', withToken(token), body),
     post,
   };
 }

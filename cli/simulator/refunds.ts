@@ -1,0 +1,104 @@
+// The providers' refunds: requested by the merchant's program, or made by somebody in the merchant panel.
+import { randomBytes } from 'node:crypto';
+import type { Amount } from './amount.ts';
+import type { Fault } from './faults.ts';
+import { type Payment, SimulatorError } from './payment.ts';
+
+export type RefundState = 'processing' | 'refunded' | 'cancelled';
+
+export type Refund = {
+  /** The provider's id: `refund_ref_id` or `refundTrxId`. */
+  readonly id: string;
+  readonly payment: Payment;
+  /** Id of the refunded transfer: val_id or trxID. */
+  readonly proof: string;
+  /** The merchant's id: `refund_trans_id` or `sku`. Undefined for the merchant panel. */
+  readonly reference: string | undefined;
+  readonly amount: Amount;
+  readonly reason: string;
+  readonly createdAt: Date;
+  /** The end, and when it comes. Until then the refund is in progress. */
+  readonly end: { state: 'refunded' | 'cancelled'; atMs: number };
+};
+
+export type RefundOrder = Pick<Refund, 'proof' | 'reference' | 'reason'> & {
+  /** Undefined for all that is left. */
+  readonly amount: Amount | undefined;
+  /** How long the refund is in progress, and its end. Default: refunded at once. */
+  readonly progress?: { readonly ms: number; readonly end: 'refunded' | 'cancelled' };
+};
+
+export type Refunds = ReturnType<typeof createRefunds>;
+
+const SLOW_MS = 2_000;
+
+/** How the faults `refund_slow` and `refund_cancelled` delay a refund. */
+export function progressOf({ kind, delayMs = SLOW_MS }: Fault): NonNullable<RefundOrder['progress']> {
+  return { ms: delayMs, end: kind === 'refund_cancelled' ? 'cancelled' : 'refunded' };
+}
+
+export function createRefunds(now: () => number) {
+  const byId = new Map<string, Refund>();
+  const byPayment = new Map<Payment, Refund[]>();
+
+  const of = (payment: Payment): readonly Refund[] => byPayment.get(payment) ?? [];
+  const stateOf = ({ end }: Refund): RefundState => (now() < end.atMs ? 'processing' : end.state);
+  const sum = (refunds: readonly Refund[]): bigint =>
+    refunds.reduce((total, { amount }) => total + amount.minor, 0n);
+  const ofProof = (payment: Payment, proof: string, ...states: readonly RefundState[]) =>
+    of(payment).filter((refund) => refund.proof === proof && states.includes(stateOf(refund)));
+
+  /** What can still be refunded of a transfer. */
+  const left = (payment: Payment, proof: string): bigint =>
+    payment.amount.minor - sum(ofProof(payment, proof, 'processing', 'refunded'));
+
+  return {
+    of,
+    stateOf,
+    left,
+
+    /** @throws SimulatorError if the payment does not stand, or less than the amount is left */
+    make(payment: Payment, { amount, progress, ...order }: RefundOrder): Refund {
+      const { state, ref } = payment;
+      if (state !== 'paid') throw new SimulatorError(`payment ${ref} is ${state}, not paid`);
+      const rest = left(payment, order.proof);
+      const asked = amount ?? { minor: rest, currency: payment.amount.currency };
+      if (asked.currency !== payment.amount.currency || asked.minor <= 0n || asked.minor > rest) {
+        throw new SimulatorError(
+          `the refund is larger than the rest of payment ${ref}, or not in its currency`,
+        );
+      }
+      const createdAt = new Date(now());
+      const end = { state: progress?.end ?? 'refunded', atMs: createdAt.getTime() + (progress?.ms ?? 0) };
+      const id = `RF${randomBytes(8).toString('hex').toUpperCase()}`;
+      const refund = { ...order, id, payment, amount: asked, createdAt, end };
+      byId.set(id, refund);
+      byPayment.set(payment, [...of(payment), refund]);
+      return refund;
+    },
+
+    byId: (id: string) => byId.get(id),
+    byReference: (payment: Payment, reference: string) =>
+      of(payment).find((refund) => refund.reference === reference),
+
+    /** Oldest first. */
+    all: (): readonly Refund[] => [...byId.values()],
+
+    /** Ends refunds in progress now. Returns their number. */
+    finish(): number {
+      const open = [...byId.values()].filter((refund) => stateOf(refund) === 'processing');
+      for (const { end } of open) end.atMs = now();
+      return open.length;
+    },
+
+    isInProgress: (payment: Payment) => of(payment).some((refund) => stateOf(refund) === 'processing'),
+
+    /** The sum of the refunds that were made. */
+    refundedMinor: (payment: Payment): bigint =>
+      sum(of(payment).filter((refund) => stateOf(refund) === 'refunded')),
+
+    /** Whether a transfer was refunded in full. */
+    isRefunded: (payment: Payment, proof: string): boolean =>
+      sum(ofProof(payment, proof, 'refunded')) >= payment.amount.minor,
+  };
+}

@@ -1,6 +1,6 @@
 // Converts offers and orders to their messages.
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { durationFromMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type {
   OfferSchema,
   OrderLicenseSchema,
@@ -74,6 +74,6 @@ function orderLicenseToProto(license: OrderLicense): MessageInitShape<typeof Ord
     ...(expiresBefore && { expiresBefore: timestampFromDate(expiresBefore) }),
     ...(expiresAfter && { expiresAfter: timestampFromDate(expiresAfter) }),
     ...(takenBack && { takenBack: TAKEN_BACK[takenBack] }),
-    ...(timeTakenMs > 0 && { timeTaken: durationFromMs(timeTakenMs) }),
+    timeTakenMs: BigInt(timeTakenMs),
   };
 }

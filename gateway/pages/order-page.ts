@@ -102,7 +102,7 @@ ${backTo(order)}`,
 const UNPAID = {
   failed: ['The payment failed', 'The payment provider did not accept the payment. You can buy again.'],
   cancelled: ['The payment was cancelled', 'Nothing was paid. You can buy again.'],
-  refunded: ['The payment was returned', 'The payment provider returned your payment.'],
+  refunded: ['The payment was refunded', 'Your payment was refunded, so this page shows no license key.'],
 } as const;
 
 function unpaidPage(order: GetClaimedOrderResponse, status: keyof typeof UNPAID): RouteResponse {

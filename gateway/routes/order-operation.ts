@@ -36,8 +36,9 @@ const ORDER_RESULT: JsonSchema = {
     },
     orderState: {
       type: 'string',
-      enum: ['fulfilled', 'blocked'],
-      description: 'State of the order. `blocked`: it is paid, and the vendor has to look into it.',
+      enum: ['fulfilled', 'blocked', 'refunded'],
+      description:
+        'State of the order. `blocked`: it is paid, and the vendor has to look into it. `refunded`: the customer has the money back, and the licenses are taken back.',
     },
   },
   required: ['ok', 'status', 'licenses'],

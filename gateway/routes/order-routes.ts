@@ -3,6 +3,7 @@ import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import { OrderState } from '../../gen/hub/order/v1/order_pb.ts';
 import { type GetClaimedOrderResponse, OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
 import { ChargeStatus } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { nameOf, ORDER_STATES } from '../../lib/presentation/words.ts';
 import type { GuessLimit } from '../limits/guess-limit.ts';
 import { ORDER_OPERATION } from './order-operation.ts';
 import { type Call, type Route, type RouteResponse, rpcOptions } from './routes.ts';
@@ -46,8 +47,9 @@ export function readClaimed(
 
 export type OrderStatus = 'pending' | 'paid' | 'failed' | 'cancelled' | 'refunded';
 
-/** A cancelled session with an order was paid before. */
-export function statusOf({ status, orderId }: GetClaimedOrderResponse): OrderStatus {
+/** A cancelled session with an order was paid before. A session stays paid when its payment is refunded. */
+export function statusOf({ status, orderId, orderState }: GetClaimedOrderResponse): OrderStatus {
+  if (orderState === OrderState.REFUNDED) return 'refunded';
   if (status === ChargeStatus.SUCCESS) return 'paid';
   if (status === ChargeStatus.FAILED) return 'failed';
   if (status === ChargeStatus.CANCELLED) return orderId === '' ? 'cancelled' : 'refunded';
@@ -64,7 +66,7 @@ function resultOf(order: GetClaimedOrderResponse): object {
     licenses: shown.map(({ licenseId, licenseKey }) => ({ licenseId, licenseKey })),
     ...(orderId !== '' && {
       orderId,
-      orderState: orderState === OrderState.FULFILLED ? 'fulfilled' : 'blocked',
+      orderState: nameOf(ORDER_STATES, orderState) ?? 'blocked',
     }),
   };
 }

@@ -91,6 +91,22 @@ export function grantedText(license: { readonly issued: boolean; readonly seatsA
   return seatsAdded === 1 ? '1 seat added' : `${seatsAdded} seats added`;
 }
 
+/** `suspended`, `5 seats` or `365 days`: what a refund took back; undefined for a license of an order that stands. */
+export function takenText(license: {
+  readonly takenBack?: string;
+  readonly seatsTaken?: number;
+  readonly timeTakenMs?: number;
+}): string | undefined {
+  const { takenBack, seatsTaken = 0, timeTakenMs = 0 } = license;
+  if (takenBack !== 'undone') return takenBack === 'kept' ? 'nothing' : takenBack;
+  if (seatsTaken > 0) return seatsText(seatsTaken);
+  if (timeTakenMs === 0) return 'nothing';
+  const days = Math.round(timeTakenMs / DAY_MS);
+  return days === 1 ? '1 day' : `${days} days`;
+}
+
+const DAY_MS = 86_400_000;
+
 function seatsText(seats: number): string {
   if (seats === -1) return 'unlimited seats';
   return seats === 1 ? '1 seat' : `${seats} seats`;

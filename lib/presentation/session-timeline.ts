@@ -10,9 +10,9 @@ import type {
   UsageLog,
 } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { formatDecimal } from './money.ts';
-import { soldText } from './order-text.ts';
+import { soldText, takenText } from './order-text.ts';
 import type { SessionHistory } from './session-history.ts';
-import { CALLBACK_STATES, CHARGE_STATUSES, ORDER_STATES, USAGE_KINDS, wordFor } from './words.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES, ORDER_STATES, TAKEN_BACK, USAGE_KINDS, wordFor } from './words.ts';
 
 /** One event. */
 export type SessionEvent = {
@@ -166,7 +166,7 @@ function usageLines(entry: UsageLog): SessionEvent[] {
 
 function orderLines(order: Order | undefined): SessionEvent[] {
   if (order === undefined) return [];
-  const { orderId, state, reason, createdAt, fulfilledAt, licenses } = order;
+  const { orderId, state, reason, createdAt, fulfilledAt, refundedAt, licenses } = order;
   const line = (at: Timestamp | undefined, what: string, detail: string): SessionEvent => ({
     at,
     kind: 'order',
@@ -174,6 +174,16 @@ function orderLines(order: Order | undefined): SessionEvent[] {
     detail: `${orderId}: ${detail}`,
   });
   if (state === ORDER_STATES.blocked) return [line(createdAt, 'order blocked', reason)];
+  const isRefunded = state === ORDER_STATES.refunded;
+  const refunds = isRefunded
+    ? [
+        line(refundedAt, 'order refunded', reason),
+        ...licenses.flatMap((each) => takenLines(refundedAt, each)),
+      ]
+    : [];
+  if (fulfilledAt === undefined) {
+    return [line(createdAt, 'order blocked', 'it was refunded before it was fulfilled'), ...refunds];
+  }
   const wasBlocked = milliseconds(createdAt) < milliseconds(fulfilledAt);
   return [
     ...(wasBlocked ? [line(createdAt, 'order blocked', 'a later attempt fulfilled it')] : []),
@@ -181,7 +191,18 @@ function orderLines(order: Order | undefined): SessionEvent[] {
     ...licenses.map(
       (license): SessionEvent => ({ at: fulfilledAt, kind: 'license', ...licenseText(license) }),
     ),
+    ...refunds,
   ];
+}
+
+/** Nothing for a license that the refund left unchanged. */
+function takenLines(at: Timestamp | undefined, license: OrderLicense): SessionEvent[] {
+  const { licenseId, seatsTaken, timeTakenMs } = license;
+  const takenBack = wordFor(TAKEN_BACK, license.takenBack);
+  if (takenBack === 'kept') return [];
+  const taken = takenText({ takenBack, seatsTaken, timeTakenMs: Number(timeTakenMs) });
+  if (takenBack !== 'undone') return [{ at, kind: 'license', what: `license ${taken}`, detail: licenseId }];
+  return [{ at, kind: 'license', what: 'taken back', detail: `${licenseId}: ${taken}` }];
 }
 
 function licenseText(license: OrderLicense): { what: string; detail: string } {

@@ -3,6 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, Option } from 'commander';
 import type { LicenseGrant, OfferTerms, OfferTermsSchema } from '../../../gen/hub/order/v1/order_pb.ts';
 import type { CalendarPeriod } from '../../../lib/presentation/calendar.ts';
+import { REFUND_POLICIES } from '../../../lib/presentation/words.ts';
 import { usageError } from '../../errors/failure.ts';
 import { parseInteger, parseLimit, parsePair, parseSeats, parseText } from '../../parse/parse-number.ts';
 import { parsePeriod } from '../../parse/parse-period.ts';
@@ -32,6 +33,7 @@ export type TermOptions = GrantOptions & {
   readonly pageSlot?: string | false;
   /** False for --no-download-url. */
   readonly downloadUrl?: string | false;
+  readonly onRefund?: keyof typeof REFUND_POLICIES;
 };
 
 export type RemoveOptions = {
@@ -86,7 +88,13 @@ export function addGrantOptions(command: Command): Command {
 export function addSaleOptions(command: Command): Command {
   return command
     .option('--page-slot <slot>', "the slot through which the hub's own page sells it")
-    .option('--download-url <url>', 'where customers download the app, for order pages and mails', parseText);
+    .option('--download-url <url>', 'where customers download the app, for order pages and mails', parseText)
+    .addOption(
+      new Option(
+        '--on-refund <policy>',
+        'what a full refund or a reversal does: suspend (default), revoke or keep new licenses; undo (default) or keep a renewal or more seats',
+      ).choices(Object.keys(REFUND_POLICIES)),
+    );
 }
 
 export const priceOption = (): Option =>
@@ -98,13 +106,14 @@ export const priceOption = (): Option =>
 /** The terms of a new offer. @throws CliError (usage) if an option does not fit the kind of the grant */
 export function newTerms(grants: GrantName, options: TermOptions): Terms {
   requireFitting(grants, options);
-  const { name = '', price = {}, pageSlot, downloadUrl } = options;
+  const { name = '', price = {}, pageSlot, downloadUrl, onRefund } = options;
   return {
     name,
     prices: pricesOf(price),
     grant: newGrant(grants, options),
     pageSlot: pageSlot || '',
     downloadUrl: downloadUrl || '',
+    ...(onRefund && { onRefund: REFUND_POLICIES[onRefund] }),
   };
 }
 
@@ -136,13 +145,14 @@ export function changedTerms(current: OfferTerms, options: TermOptions & RemoveO
     throw usageError('This hubctl does not know what the offer grants: use the version of the hub.');
   }
   requireFitting(grant.case, options);
-  const { name, pageSlot, downloadUrl } = options;
+  const { name, pageSlot, downloadUrl, onRefund } = options;
   return {
     name: name ?? current.name,
     prices: changedPrices(current.prices, options),
     grant: changedGrant(grant, options),
     pageSlot: pageSlot === undefined ? current.pageSlot : pageSlot || '',
     downloadUrl: downloadUrl === undefined ? current.downloadUrl : downloadUrl || '',
+    onRefund: onRefund === undefined ? current.onRefund : REFUND_POLICIES[onRefund],
   };
 }
 

@@ -1,6 +1,6 @@
 // hubctl order retry: fulfills one blocked order, or all that match a filter.
 import type { Command } from 'commander';
-import { CHARGE_STATUSES, ORDER_STATES } from '../../../lib/presentation/words.ts';
+import { ORDER_STATES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { requireField } from '../../connect/require-field.ts';
@@ -39,7 +39,7 @@ export function addRetryVerb(order: Command, commandContext: CommandContext): vo
   const retry = addVerb(order, 'retry', {
     summary: 'fulfill blocked orders',
     description:
-      'Tries to fulfill a blocked order: issues or changes its licenses by the terms that were sold. A fulfilled order stays as it is. Exits 1 if an order is still blocked.',
+      'Tries to fulfill a blocked order: issues or changes its licenses by the terms that were sold. A fulfilled order stays as it is, and a refunded one is refused. Exits 1 if an order is still blocked.',
     notes: [
       'With --blocked, the filter chooses the orders: the command shows how many, asks for confirmation (without a terminal it requires --yes), and goes on after an order that cannot be fulfilled.',
     ],
@@ -73,14 +73,7 @@ async function retryOne({ hub, out }: CommandContext, id: string): Promise<void>
   const view = orderView(requireField(reply.order, 'order'));
   await printOrder(out, view);
   if (view.state === 'fulfilled') return;
-  const { payments } = await hub('payments');
-  const { session } = await payments.getChargeSession({ sessionId: view.sessionId });
-  const isPaid = session === undefined || session.status === CHARGE_STATUSES.success;
-  throw stillBlocked(
-    isPaid
-      ? `The order is still blocked: ${view.reason}.`
-      : 'The payment was reversed, so the hub does not fulfill the order.',
-  );
+  throw stillBlocked(`The order is still blocked: ${view.reason}.`);
 }
 
 async function retryMany(

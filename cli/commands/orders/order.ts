@@ -19,7 +19,7 @@ export function registerOrder(program: Command, commandContext: CommandContext):
     group: 'Orders:',
     summary: 'what paid sessions bought',
     description:
-      'What paid sessions bought. The payment of a session with an offer makes one order, which issues or changes licenses. An order that the hub cannot fulfill is blocked; the payment stands.',
+      'What paid sessions bought. The payment of a session with an offer makes one order, which issues or changes licenses. An order that the hub cannot fulfill is blocked; the payment stands. When the payment is refunded in full or reversed, the order is refunded.',
   });
   addListVerb(order, commandContext);
   addShowVerb(order, commandContext);

@@ -1,6 +1,7 @@
 // JSON schema and columns of offers.
 import type { Offer, OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
 import { type GrantSummary, grantText, summarizeGrant } from '../../../lib/presentation/order-text.ts';
+import { REFUND_POLICIES, wordFor } from '../../../lib/presentation/words.ts';
 import { requireField } from '../../connect/require-field.ts';
 import {
   id,
@@ -13,6 +14,7 @@ import {
   text,
   time,
   type ValueOf,
+  word,
 } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 import { limitNumbers, limitsText, pairsText, rfc3339, shortTime } from '../cells.ts';
@@ -58,6 +60,7 @@ export const OFFER = object(
     by: optional({ ...PERIOD, description: 'the period by which a unit renews' }),
     pageSlot: optional(text("slot through which the hub's own page sells it; missing if it does not")),
     downloadUrl: optional(text('where customers download the app')),
+    onRefund: word(REFUND_POLICIES, 'what a full refund or a reversal does with the licenses'),
     createdAt: time(),
     versionCreatedAt: time(),
     archivedAt: optional(time('when it was archived; missing while it is for sale')),
@@ -67,7 +70,7 @@ export const OFFER = object(
 export type OfferView = ValueOf<typeof OFFER>;
 
 export function offerView(offer: Offer): OfferView {
-  const { name, prices, grant, pageSlot, downloadUrl } = requireField(offer.terms, 'terms');
+  const { name, prices, grant, pageSlot, downloadUrl, onRefund } = requireField(offer.terms, 'terms');
   return {
     offerId: offer.offerId,
     app: offer.app,
@@ -78,6 +81,7 @@ export function offerView(offer: Offer): OfferView {
     ...grantView(grant),
     ...(pageSlot !== '' && { pageSlot }),
     ...(downloadUrl !== '' && { downloadUrl }),
+    onRefund: wordFor(REFUND_POLICIES, onRefund),
     createdAt: rfc3339(requireField(offer.createdAt, 'creation time')),
     versionCreatedAt: rfc3339(requireField(offer.versionCreatedAt, 'creation time of the version')),
     ...(offer.archivedAt && { archivedAt: rfc3339(offer.archivedAt) }),
@@ -105,6 +109,7 @@ export const OFFER_COLUMNS: readonly Column<OfferView>[] = [
   { title: 'NAME', cell: (item) => item.name },
   { title: 'PRICE', cell: pricesText },
   { title: 'GRANTS', cell: grantOf },
+  { title: 'ON REFUND', cell: (item) => item.onRefund },
   { title: 'VERSION', cell: (item) => item.version, right: true },
   { title: 'PAGE', cell: (item) => item.pageSlot },
   { title: 'STATE', cell: stateText },
@@ -126,6 +131,7 @@ export const OFFER_FIELDS: readonly Column<OfferView>[] = [
   { title: 'Signed', cell: (item) => item.signedMetadata?.join(' ') },
   { title: 'Page', cell: (item) => item.pageSlot && `sold through ${item.pageSlot}` },
   { title: 'Download', cell: (item) => item.downloadUrl },
+  { title: 'On refund', cell: (item) => item.onRefund },
   { title: 'Version', cell: (item) => `${item.version}, since ${shortTime(item.versionCreatedAt)}` },
   { title: 'Created', cell: (item) => shortTime(item.createdAt) },
   { title: 'Archived', cell: (item) => shortTime(item.archivedAt) },

@@ -1,7 +1,7 @@
 // JSON schema and columns of orders.
 import type { Order, OrderLicense } from '../../../gen/hub/order/v1/order_pb.ts';
-import { grantedText, soldText } from '../../../lib/presentation/order-text.ts';
-import { ORDER_STATES, wordFor } from '../../../lib/presentation/words.ts';
+import { grantedText, soldText, takenText } from '../../../lib/presentation/order-text.ts';
+import { ORDER_STATES, TAKEN_BACK, wordFor } from '../../../lib/presentation/words.ts';
 import { requireField } from '../../connect/require-field.ts';
 import {
   boolean,
@@ -28,6 +28,9 @@ const ORDER_LICENSE = object(
     expiresBefore: optional(time('the expiry before a renewal')),
     expiresAfter: optional(time('the expiry after a renewal')),
     seatsAdded: optional(integer('the seats that the order added')),
+    takenBack: optional(word(TAKEN_BACK, 'what the hub did with it when the order was refunded')),
+    seatsTaken: optional(integer('the seats that the hub took back')),
+    timeTakenMs: optional(integer('the time that the hub took from the expiry, in milliseconds')),
   },
   { message: 'hub.order.v1.OrderLicense' },
 );
@@ -38,7 +41,7 @@ export const ORDER = object(
   {
     orderId: id('ord'),
     state: word(ORDER_STATES),
-    reason: optional(text('why it is blocked')),
+    reason: optional(text('why it is blocked or refunded, and what the hub left unchanged')),
     offer: text(),
     offerId: id('ofr'),
     offerVersion: integer(),
@@ -50,6 +53,7 @@ export const ORDER = object(
     licenses: list(ORDER_LICENSE),
     createdAt: time(),
     fulfilledAt: optional(time('when it was fulfilled; missing while it is blocked')),
+    refundedAt: optional(time('when the hub took back its licenses; missing unless it is refunded')),
   },
   { message: 'hub.order.v1.Order' },
 );
@@ -71,17 +75,22 @@ export function orderView(order: Order): OrderView {
     licenses: order.licenses.map(orderLicenseView),
     createdAt: rfc3339(requireField(order.createdAt, 'time of the payment')),
     ...(order.fulfilledAt && { fulfilledAt: rfc3339(order.fulfilledAt) }),
+    ...(order.refundedAt && { refundedAt: rfc3339(order.refundedAt) }),
   };
 }
 
 function orderLicenseView(license: OrderLicense): OrderLicenseView {
   const { licenseId, issued, expiresBefore, expiresAfter, seatsAdded } = license;
+  const { takenBack, seatsTaken, timeTakenMs } = license;
   return {
     licenseId,
     issued,
     ...(expiresBefore && { expiresBefore: rfc3339(expiresBefore) }),
     ...(expiresAfter && { expiresAfter: rfc3339(expiresAfter) }),
     ...(seatsAdded !== 0 && { seatsAdded }),
+    ...(takenBack !== 0 && { takenBack: wordFor(TAKEN_BACK, takenBack) }),
+    ...(seatsTaken !== 0 && { seatsTaken }),
+    ...(timeTakenMs !== 0n && { timeTakenMs: Number(timeTakenMs) }),
   };
 }
 
@@ -107,6 +116,7 @@ export const ORDER_FIELDS: readonly Column<OrderView>[] = [
   { title: 'Session', cell: (item) => `${item.sessionId} through ${item.slot}` },
   { title: 'Paid', cell: (item) => shortTime(item.createdAt) },
   { title: 'Fulfilled', cell: (item) => shortTime(item.fulfilledAt) },
+  { title: 'Refunded', cell: (item) => shortTime(item.refundedAt) },
 ];
 
 export const ORDER_LICENSE_COLUMNS: readonly Column<OrderLicenseView>[] = [
@@ -114,6 +124,7 @@ export const ORDER_LICENSE_COLUMNS: readonly Column<OrderLicenseView>[] = [
   { title: 'GRANTED', cell: grantedText },
   { title: 'EXPIRED', cell: (item) => shortTime(item.expiresBefore) },
   { title: 'EXPIRES', cell: (item) => shortTime(item.expiresAfter) },
+  { title: 'TAKEN BACK', cell: takenText },
 ];
 
 /** The columns of a CSV file. The licenses are separated by semicolons. */
@@ -131,5 +142,6 @@ export const ORDER_CSV: CsvColumns<OrderView> = {
   licenses: (item) => item.licenses.map(({ licenseId }) => licenseId).join(';'),
   createdAt: (item) => item.createdAt,
   fulfilledAt: (item) => item.fulfilledAt ?? '',
+  refundedAt: (item) => item.refundedAt ?? '',
   reason: (item) => item.reason ?? '',
 };

@@ -63,7 +63,7 @@ export function LicenseBadge({ state }: { readonly state: number }) {
   return <Badge tone={LICENSE_TONES[word] ?? 'calm'}>{word}</Badge>;
 }
 
-const ORDER_TONES: Readonly<Record<string, Tone>> = { fulfilled: 'good', blocked: 'bad' };
+const ORDER_TONES: Readonly<Record<string, Tone>> = { fulfilled: 'good', blocked: 'bad', refunded: 'calm' };
 
 export function OrderBadge({ state }: { readonly state: number }) {
   const word = wordFor(ORDER_STATES, state);

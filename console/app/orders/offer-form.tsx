@@ -11,7 +11,7 @@ import { MainTerms, OtherTerms } from '../licensing/terms-fields.tsx';
 import { useLive } from '../live.ts';
 import { go, linkTo } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
-import { NEW_OFFER, type OfferKey, offerValues, readTerms } from './offer-values.ts';
+import { NEW_OFFER, type OfferKey, offerValues, readTerms, refundChoices } from './offer-values.ts';
 
 type CreateProps = {
   readonly who: SignedIn;
@@ -159,6 +159,13 @@ function OfferFields({ who, form, app, slots }: FieldsProps) {
         hint="Order pages and mails show it."
         maxLength={500}
       />
+      <ChoiceField
+        form={form}
+        name="onRefund"
+        label="On a refund"
+        hint="What the hub does when the payment is refunded in full or reversed."
+        choices={refundChoices(grants)}
+      />
     </>
   );
 }
@@ -204,7 +211,7 @@ function EditEffect({ offer: { terms, version }, values }: EffectProps) {
       <ul>
         {names.map((name) => (
           <li key={name}>
-            {LABELS[name]}: {shown(before[name])} → {shown(values[name])}
+            {LABELS[name]}: {shown(name, before)} → {shown(name, values)}
           </li>
         ))}
       </ul>
@@ -236,10 +243,13 @@ const LABELS: Readonly<Record<OfferKey, string>> = {
   seats: 'Seats',
   pageSlot: 'Sold on the hub’s own page',
   downloadUrl: 'Download address',
+  onRefund: 'On a refund',
 };
 
-function shown(value: string): string {
-  const choice = VALIDITIES.find(([name]) => name === value)?.[1];
+function shown(key: OfferKey, values: Values<OfferKey>): string {
+  const value = values[key];
+  const choices = key === 'onRefund' ? refundChoices(values.grants) : VALIDITIES;
+  const choice = choices.find(([name]) => name === value)?.[1];
   return choice ?? (value.trim().split('\n').filter(Boolean).join(', ') || 'none');
 }
 

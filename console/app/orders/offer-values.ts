@@ -5,6 +5,7 @@ import { messageOf } from '../../../lib/caught-error.ts';
 import type { CalendarPeriod } from '../../../lib/presentation/calendar.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { parseDecimal } from '../../../lib/presentation/parse-decimal.ts';
+import { numberOf, REFUND_POLICIES, wordFor } from '../../../lib/presentation/words.ts';
 import { limitText } from '../components/seats.tsx';
 import { FieldError } from '../forms/form-errors.ts';
 import { required, type Values } from '../forms/form-state.ts';
@@ -34,7 +35,8 @@ export type OfferKey =
   | 'days'
   | 'seats'
   | 'pageSlot'
-  | 'downloadUrl';
+  | 'downloadUrl'
+  | 'onRefund';
 
 export const NEW_OFFER: Values<OfferKey> = {
   ...NO_TERMS,
@@ -50,12 +52,31 @@ export const NEW_OFFER: Values<OfferKey> = {
   seats: '',
   pageSlot: '',
   downloadUrl: '',
+  onRefund: '',
 };
+
+/** What a refund does, by what the offer grants. The first choice, which has no name, is the default of the hub. */
+export function refundChoices(grants: string): readonly (readonly [name: string, label: string])[] {
+  return grants === 'license' ? LICENSE_CHOICES : OTHER_CHOICES;
+}
+
+const LICENSE_CHOICES = [
+  ['', 'suspend the licenses'],
+  ['revoke', 'revoke the licenses'],
+  ['keep', 'keep the licenses'],
+] as const;
+
+const OTHER_CHOICES = [
+  ['', 'take back what the order gave'],
+  ['keep', 'keep the license as it is'],
+] as const;
 
 export function offerValues(terms: OfferTerms | undefined): Values<OfferKey> {
   if (terms === undefined) return NEW_OFFER;
   const { name, prices, grant, pageSlot, downloadUrl } = terms;
-  const common = { ...NEW_OFFER, name, prices: priceLines(prices), pageSlot, downloadUrl };
+  const policy = wordFor(REFUND_POLICIES, terms.onRefund);
+  const onRefund = isRefundChoice(grant.case ?? '', policy) ? policy : '';
+  const common = { ...NEW_OFFER, name, prices: priceLines(prices), pageSlot, downloadUrl, onRefund };
   switch (grant.case) {
     case 'license':
       return { ...common, grants: 'license', ...licenseValues(grant.value) };
@@ -66,6 +87,10 @@ export function offerValues(terms: OfferTerms | undefined): Values<OfferKey> {
     case undefined:
       return { ...common, grants: '' };
   }
+}
+
+function isRefundChoice(grants: string, policy: string): boolean {
+  return refundChoices(grants).some(([name]) => name === policy);
 }
 
 function licenseValues(grant: LicenseGrant) {
@@ -103,6 +128,7 @@ export function readTerms(values: Values<OfferKey>): MessageInitShape<typeof Off
     grant: readGrant(values),
     pageSlot: values.grants === 'license' ? values.pageSlot : '',
     downloadUrl: values.downloadUrl.trim(),
+    onRefund: isRefundChoice(values.grants, values.onRefund) ? numberOf(REFUND_POLICIES, values.onRefund) : 0,
   };
 }
 

@@ -2,7 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import { type OrderLicense, OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
-import { grantedText } from '../../../lib/presentation/order-text.ts';
+import { grantedText, takenText } from '../../../lib/presentation/order-text.ts';
+import { nameOf, TAKEN_BACK } from '../../../lib/presentation/words.ts';
 import { Amount } from '../components/amount.tsx';
 import { LicenseBadge, OrderBadge, StatusBadge, type Tone } from '../components/badge.tsx';
 import { ShortId } from '../components/id.tsx';
@@ -13,23 +14,29 @@ import { isReversed, type OrderFacts } from './order-facts.ts';
 export function OrderChain({ facts }: { readonly facts: OrderFacts }) {
   const { order, session, machines } = facts;
   const isBlocked = order.state === OrderState.BLOCKED;
+  const isRefunded = order.state === OrderState.REFUNDED;
   return (
     <ol class="timeline chain">
       <Step
         title="Payment"
         at={<Moment at={order.createdAt} exact />}
-        tone={isReversed(session) ? 'bad' : 'good'}
+        tone={isReversed(session) || isRefunded ? 'bad' : 'good'}
       >
         <p>
           <Amount money={order.amount} /> through {order.slot}, session <ShortId id={order.sessionId} />{' '}
           {session && <StatusBadge status={session.status} verified={session.statusVerified} />}
         </p>
         {isReversed(session) && isBlocked && <p>The payment was reversed: the order stays blocked.</p>}
+        {isRefunded && (
+          <p>
+            Paid back <Moment at={order.refundedAt} />: {order.reason}
+          </p>
+        )}
       </Step>
       <Step
         title="Order"
         at={order.fulfilledAt && <Moment at={order.fulfilledAt} exact />}
-        tone={isBlocked ? 'bad' : 'good'}
+        tone={isBlocked ? 'bad' : isRefunded ? 'calm' : 'good'}
       >
         <p>
           {order.quantity} ×{' '}
@@ -44,7 +51,7 @@ export function OrderChain({ facts }: { readonly facts: OrderFacts }) {
         title={order.licenses.length === 1 ? 'License' : 'Licenses'}
         tone={order.licenses.length > 0 ? 'good' : 'calm'}
       >
-        {order.licenses.length === 0 && <p>None: the order is blocked.</p>}
+        {order.licenses.length === 0 && <p>None: the order is {isRefunded ? 'refunded' : 'blocked'}.</p>}
         <ul>
           {order.licenses.map((license) => (
             <li key={license.licenseId}>
@@ -89,7 +96,9 @@ function Step({ title, at, tone, children }: StepProps) {
 type LineProps = { readonly license: OrderLicense; readonly facts: OrderFacts };
 
 function LicenseLine({ license, facts }: LineProps) {
-  const { licenseId, expiresAfter, expiresBefore } = license;
+  const { licenseId, expiresAfter, expiresBefore, seatsTaken, timeTakenMs } = license;
+  const takenBack = nameOf(TAKEN_BACK, license.takenBack);
+  const taken = takenBack && takenText({ takenBack, seatsTaken, timeTakenMs: Number(timeTakenMs) });
   const now = facts.licenses.get(licenseId);
   return (
     <>
@@ -105,8 +114,8 @@ function LicenseLine({ license, facts }: LineProps) {
           {', before until '}
           <Moment at={expiresBefore} />
         </>
-      )}{' '}
-      {now && <LicenseBadge state={now.state} />}
+      )}
+      {taken && `, taken back: ${taken}`} {now && <LicenseBadge state={now.state} />}
     </>
   );
 }

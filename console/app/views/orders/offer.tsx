@@ -1,6 +1,7 @@
 // One offer: the terms of a version, and what the caller may do with it.
-import type { LicenseGrant, Offer } from '../../../../gen/hub/order/v1/order_pb.ts';
+import type { LicenseGrant, Offer, OfferTerms } from '../../../../gen/hub/order/v1/order_pb.ts';
 import { grantText, summarizeGrant } from '../../../../lib/presentation/order-text.ts';
+import { REFUND_POLICIES, wordFor } from '../../../../lib/presentation/words.ts';
 import { Facts, pairFacts } from '../../components/facts.tsx';
 import { WholeId } from '../../components/id.tsx';
 import { Loaded } from '../../components/loaded.tsx';
@@ -10,6 +11,7 @@ import { Moment } from '../../components/timestamp.tsx';
 import { useLive } from '../../live.ts';
 import { OfferActions } from '../../orders/offer-actions.tsx';
 import { OfferBadge, Prices } from '../../orders/offer-text.tsx';
+import { refundChoices } from '../../orders/offer-values.ts';
 import { linkTo, useRoute } from '../../route.ts';
 import type { SignedIn } from '../../signed-in.ts';
 
@@ -74,12 +76,19 @@ function OfferFacts({ offer }: { readonly offer: Offer }) {
         ...(grant.case === 'license' ? licenseFacts(grant.value) : []),
         ['Sold on the hub’s own page', pageSlot && `through ${pageSlot}`],
         ['Download', terms.downloadUrl && <code>{terms.downloadUrl}</code>],
+        ['On a refund', refundText(terms)],
         ['Created', <Moment key="created" at={offer.createdAt} />],
         ['This version since', <Moment key="version" at={offer.versionCreatedAt} />],
         ['Archived', offer.archivedAt && <Moment key="archived" at={offer.archivedAt} />],
       ]}
     />
   );
+}
+
+function refundText({ grant, onRefund }: OfferTerms): string {
+  const choices = refundChoices(grant.case ?? '');
+  const policy = wordFor(REFUND_POLICIES, onRefund);
+  return choices.find(([name]) => name === policy)?.[1] ?? choices[0]?.[1] ?? '';
 }
 
 function licenseFacts(grant: LicenseGrant) {

@@ -50,7 +50,8 @@ export function OrderView({ who, id }: { readonly who: SignedIn; readonly id: st
 }
 
 function SoldFacts({ facts: { order, offer } }: { readonly facts: OrderFacts }) {
-  const { orderId, offerId, offerVersion, quantity, amount, customerId, createdAt, fulfilledAt } = order;
+  const { orderId, offerId, offerVersion, quantity, amount, customerId } = order;
+  const { createdAt, fulfilledAt, refundedAt } = order;
   return (
     <Facts
       facts={[
@@ -68,6 +69,7 @@ function SoldFacts({ facts: { order, offer } }: { readonly facts: OrderFacts }) 
         ['Customer', customerId && <ShortId id={customerId} />],
         ['Paid', <Moment key="paid" at={createdAt} />],
         ['Fulfilled', fulfilledAt && <Moment key="fulfilled" at={fulfilledAt} />],
+        ['Refunded', refundedAt && <Moment key="refunded" at={refundedAt} />],
       ]}
     />
   );

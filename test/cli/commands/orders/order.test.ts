@@ -12,6 +12,7 @@ import {
   buyAndPay,
   createOffer,
   orderOf,
+  reversePayment,
   type Sales,
   startSales,
 } from '../../../support/hub/sales.ts';
@@ -149,15 +150,24 @@ describe('hubctl order', function () {
   it('says that a reversed payment is not granted', async () => {
     const { orderId } = await block();
     const { sessionId } = await orderOf(sales, orderId);
-    const { simulator, sessions } = sales.payments;
-    const { session } = await sessions.getChargeSession({ sessionId });
-    simulator.reverse(session?.providerPaymentId ?? '');
-    await sessions.recheckChargeSession({ sessionId });
+    const { session } = await sales.payments.sessions.getChargeSession({ sessionId });
+    if (session === undefined) throw new Error('the session is gone');
+    await reversePayment(sales, session);
     const { code, stderr } = await run(['order', 'retry', orderId]);
-    expect({ code, stderr }).to.deep.equal({
-      code: 1,
-      stderr: 'hubctl: The payment was reversed, so the hub does not fulfill the order.\n',
-    });
+    expect(code).to.equal(1);
+    expect(stderr).to.contain('the payment of this order was refunded');
+  });
+
+  it('shows what a reversal took back, also in the history of the session', async () => {
+    const { session, order } = await buyAndPay(sales, pro);
+    const licenseId = order.licenses[0]?.licenseId ?? '';
+    await reversePayment(sales, session);
+    const refunded = await json(`order show ${order.orderId}`);
+    expect(refunded).to.include({ state: 'refunded', reason: 'the provider reversed the payment' });
+    expect(refunded.licenses).to.deep.equal([{ licenseId, issued: true, takenBack: 'suspended' }]);
+    expect(await idsOf('order list --state refunded')).to.include(order.orderId);
+    const { stdout } = await run(['session', 'inspect', session.sessionId]);
+    expect(stdout).to.match(/order fulfilled .*order refunded +ord_.*license suspended +lic_/s);
   });
 
   it('tells payment, order, licenses and machines as one history', async () => {

@@ -149,11 +149,11 @@ describe('a reversed payment of an order', function () {
     expect(await expiryOf(licenseId)).to.equal(first + 2 * YEAR_MS);
     const [undone] = refunded.licenses;
     expect(undone?.takenBack).to.equal(TakenBack.UNDONE);
-    expect(Number(undone?.timeTaken?.seconds) * 1_000).to.equal(YEAR_MS);
+    expect(undone?.timeTakenMs).to.equal(BigInt(YEAR_MS));
 
     const again = await restorePayment(sales, taken.session);
     expect(await expiryOf(licenseId)).to.equal(first + 3 * YEAR_MS);
-    expect(again.licenses[0]?.timeTaken).to.equal(undefined);
+    expect(again.licenses[0]?.timeTakenMs).to.equal(0n);
     await reversePayment(sales, taken.session);
     expect(await expiryOf(licenseId), 'a second reversal').to.equal(first + 2 * YEAR_MS);
     expect((await eventsOf(licenseId)).slice(-3)).to.deep.equal([

@@ -6,6 +6,7 @@ import { startStrays } from './callbacks/enqueue-strays.ts';
 import { createJobs } from './callbacks/job-queue.ts';
 import { createJournal } from './callbacks/journal.ts';
 import { createJournaledCallbacks } from './callbacks/journaled-callbacks.ts';
+import { createOpenSigned } from './callbacks/open-signed.ts';
 import { createProcessCallback, type ProcessCallback } from './callbacks/process.ts';
 import { createReceiveCallback } from './callbacks/receive.ts';
 import { createFinishOtherCheckout } from './duplicates/finish-other-checkout.ts';
@@ -41,7 +42,7 @@ async function wireJobs({ pool, db, config, logger, undo, leaseMs, inlineMs }: P
 }
 
 function wireProcessing(context: PaymentContext, verification: Verification) {
-  const { pool, clock, logger, config, leaseMs, undo, paymentMetrics: metrics } = context;
+  const { pool, sealer, clock, logger, config, leaseMs, undo, paymentMetrics: metrics } = context;
   const { leases, findSession } = verification;
   const journal = createJournal({
     pool,
@@ -64,6 +65,7 @@ function wireProcessing(context: PaymentContext, verification: Verification) {
   const receiveCallback = createReceiveCallback({
     journal,
     process,
+    openSigned: createOpenSigned({ pool, sealer, clock }),
     metrics,
     logger,
     budgetMs: config.callbackBudgetMs,

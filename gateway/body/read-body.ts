@@ -51,6 +51,22 @@ export async function readFormBody(
 }
 
 /**
+ * Returns the JSON in the body as it was sent, for a signature over its bytes.
+ * @throws Problem unsupported_media_type, body_too_large or request_timeout
+ * @throws ClientGone
+ */
+export function readRawJsonBody(
+  req: IncomingMessage,
+  limits: BodyLimits,
+  invite: () => void,
+): Promise<Buffer> {
+  return readBytes(req, 'application/json', { ...limits, maxBytes: MAX_RAW_BYTES }, invite);
+}
+
+/** The limit of the contract. Events of providers contain whole objects. */
+const MAX_RAW_BYTES = 256 * 1024;
+
+/**
  * Returns a text member of the body; undefined if absent or null.
  * @throws Problem invalid_request for another type
  */

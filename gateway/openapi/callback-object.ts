@@ -2,7 +2,11 @@
 import { type DescField, getOption } from '@bufbuild/protobuf';
 import { field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { MAX_READ_CHARACTERS, parseClaim } from '../../core/payment/callbacks/claim.ts';
-import { CallbackMalformed, type PaymentDriver } from '../../core/payment/providers/driver.ts';
+import {
+  CallbackMalformed,
+  type PaymentDriver,
+  type SignedCallbacks,
+} from '../../core/payment/providers/driver.ts';
 import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts';
 import type { CallbackOperation, JsonSchema } from '../routes/operation.ts';
 import type { Example } from './examples.ts';
@@ -20,7 +24,29 @@ export function callbackObject(
   parts: Parts,
 ): JsonSchema {
   const { gateway, callback } = driver;
-  const { method, acknowledgement } = callback;
+  const { method, acknowledgement, signed } = callback;
+  return {
+    operationId: callbackId(driver),
+    tags: [about.tag],
+    summary: `Receive a callback of ${gateway}`,
+    description: `${parts.comments.ofMethod(about.rpc)}\n\n${signed ? JOURNALED_IDS : JOURNALED_FIELDS}`,
+    ...(signed ? signedRequest(signed, example) : fieldsRequest(driver, example, parts)),
+    responses: {
+      200: {
+        description: 'The acknowledgement for the provider. It does not depend on the outcome.',
+        headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
+        content: { [acknowledgement.contentType]: { schema: schemaOf(acknowledgement) } },
+      },
+      ...problemResponses([...about.problems, ...(method === 'POST' ? OF_ANY_BODY : [])], parts),
+    },
+  };
+}
+
+const JOURNALED_FIELDS = 'Other fields are stored in the journal.';
+const JOURNALED_IDS = 'The journal stores ids and types of the body, and nothing else.';
+
+function fieldsRequest(driver: PaymentDriver, example: Example | undefined, parts: Parts): JsonSchema {
+  const { method, reads } = driver.callback;
   const { sessionId, fields } = CallbackService.method.receiveCallback.input.field;
   const { description, ...sessionSchema } = fieldSchema(sessionId, parts);
   const unread = unreadText(fields);
@@ -30,15 +56,9 @@ export function callbackObject(
     return { name, in: 'query', required, schema, ...(value !== undefined && { example: value }) };
   };
   return {
-    operationId: callbackId(driver),
-    tags: [about.tag],
-    summary: `Receive a callback of ${gateway}`,
-    description: `${parts.comments.ofMethod(about.rpc)}\n\nOther fields are stored in the journal.`,
     parameters: [
       { ...parameter('session_id', false, sessionSchema), description },
-      ...(method === 'GET'
-        ? callback.reads.map((name) => parameter(name, isRequired(driver, name), read))
-        : []),
+      ...(method === 'GET' ? reads.map((name) => parameter(name, isRequired(driver, name), read)) : []),
     ],
     ...(method === 'POST' && {
       requestBody: {
@@ -47,8 +67,8 @@ export function callbackObject(
           'application/x-www-form-urlencoded': {
             schema: {
               type: 'object',
-              properties: Object.fromEntries(callback.reads.map((name) => [name, read])),
-              required: callback.reads.filter((name) => isRequired(driver, name)),
+              properties: Object.fromEntries(reads.map((name) => [name, read])),
+              required: reads.filter((name) => isRequired(driver, name)),
               additionalProperties: unread,
             },
             ...(example?.body && { example: example.body }),
@@ -56,13 +76,26 @@ export function callbackObject(
         },
       },
     }),
-    responses: {
-      200: {
-        description: 'The acknowledgement for the provider. It does not depend on the outcome.',
-        headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
-        content: { [acknowledgement.contentType]: { schema: schemaOf(acknowledgement) } },
+  };
+}
+
+/** The body is the provider's: its signature covers the bytes. */
+function signedRequest({ headers }: SignedCallbacks, example: Example | undefined): JsonSchema {
+  return {
+    parameters: headers.map((name) => ({
+      name,
+      in: 'header',
+      required: true,
+      description: 'Signature of the body.',
+      schema: { type: 'string' },
+      ...(example?.parameters?.[name] !== undefined && { example: example.parameters[name] }),
+    })),
+    requestBody: {
+      required: true,
+      description: 'An event of the provider, at most 256 KiB.',
+      content: {
+        'application/json': { schema: { type: 'object' }, ...(example?.body && { example: example.body }) },
       },
-      ...problemResponses([...about.problems, ...(method === 'POST' ? OF_ANY_BODY : [])], parts),
     },
   };
 }

@@ -2,6 +2,7 @@
 import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts';
 import { ClientGone } from '../body/read-body.ts';
+import { html, pageResponse } from '../pages/layout.ts';
 import { Problem } from '../problem.ts';
 import { errorCode } from '../rpc-problem.ts';
 import { type Call, type Route, type RouteResponse, rpcOptions } from './routes.ts';
@@ -41,8 +42,8 @@ async function redirect(callbacks: Callbacks, call: Call): Promise<RouteResponse
       throw errorCode(error) === 'session_unknown' ? unknownOrder() : error;
     });
   const { returnUrl, hasOrderPage, gateway } = address;
-  if (returnUrl === '' && !hasOrderPage) throw unknownOrder();
   if (method === 'POST') await deliverFields(callbacks, call, gateway);
+  if (returnUrl === '' && !hasOrderPage) return FINISHED;
   const location = returnUrl || orderPageAddress(sessionId);
   return { status: 303, contentType: 'text/plain', body: '', headers: ['Location', location] };
 }
@@ -69,6 +70,13 @@ async function deliverFields(callbacks: Callbacks, call: Call, gateway: string):
     if (error instanceof ClientGone) throw error;
   }
 }
+
+/** For a session without a shop to return to and without an order. */
+const FINISHED = pageResponse({
+  title: 'You can close this page',
+  main: html`<h1>You can close this page</h1>
+<p>The payment provider tells the seller the result of your payment.</p>`,
+});
 
 function unknownOrder(): Problem {
   return new Problem('not_found', 'There is no order at this address.');

@@ -19,6 +19,8 @@ export type Call = {
   readonly body: JsonMembers;
   /** Reads the body as a form, for a route with method `any`. Throws the same Problems as the JSON body. */
   readonly readForm: () => Promise<FormFields>;
+  /** Reads the bytes of a JSON body, for a route with method `any`. Throws the same Problems. */
+  readonly readRawJson: () => Promise<Buffer>;
   readonly headers: IncomingHttpHeaders;
   readonly requestId: string;
   /** The client's key, from `clientKey`. */

@@ -1,14 +1,20 @@
 // The endpoints that payment providers call back: strict parsing, one RPC, and its response.
 import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts';
+import { GATEWAYS } from '../../lib/presentation/gateways.ts';
 import { type FormFields, parseForm } from '../body/form.ts';
 import { fieldProblem } from '../problem.ts';
 import { orderPageAddress } from './return-routes.ts';
 import { type Call, type Route, type RouteResponse, rpcOptions } from './routes.ts';
 
+/** Gateways that sign the body of their callbacks, and the headers with the signature. */
+const SIGNATURE_HEADERS: ReadonlyMap<string, readonly string[]> = new Map(
+  GATEWAYS.flatMap(({ name, signatureHeaders }) => (signatureHeaders ? [[name, signatureHeaders]] : [])),
+);
+
 /**
- * `/v1/webhooks/{gateway}`, served by the CallbackService behind `transport`. Only that service knows the
- * gateways and the HTTP method of each. Not limited: providers call from few addresses, and none of their
+ * `/v1/webhooks/{gateway}`, served by the CallbackService behind `transport`. Only that service knows the HTTP
+ * method of each gateway. Not limited: providers call from few addresses, and none of their
  * calls may be lost.
  */
 export function webhookRoutes(transport: Transport): Route[] {
@@ -31,17 +37,34 @@ export function webhookRoutes(transport: Transport): Route[] {
 
 /** Continues after the client disconnects, so that the callback is journaled. */
 async function receive(callbacks: Client<typeof CallbackService>, call: Call): Promise<RouteResponse> {
-  const query = parseForm(call.query);
-  const { session_id: sessionId, ...others } = query;
-  const request = { gateway: call.param, method: call.method, ...(sessionId !== undefined && { sessionId }) };
-  const fields = call.method === 'POST' ? await formBeside(query, call) : others;
+  const signature = SIGNATURE_HEADERS.get(call.param);
+  const content =
+    signature !== undefined && call.method === 'POST'
+      ? await signedBody(call, signature)
+      : await fieldsOf(call);
   const { body, contentType, returnUrl, orderSessionId } = await callbacks.receiveCallback(
-    { ...request, fields },
+    { gateway: call.param, method: call.method, ...content },
     rpcOptions(call),
   );
   const next = returnUrl || (orderSessionId && orderPageAddress(orderSessionId));
   // The provider expects this response, and the browser that brings the callback goes on from it.
   return { status: 200, contentType, body, ...(next && { headers: ['Refresh', `0; url=${next}`] }) };
+}
+
+/** The raw body. The query is not signed, so nothing is read from it. */
+async function signedBody({ readRawJson, headers: all }: Call, names: readonly string[]) {
+  const headers = names.flatMap((name) => {
+    const value = all[name];
+    return typeof value === 'string' ? [[name, value] as const] : [];
+  });
+  return { body: await readRawJson(), headers: Object.fromEntries(headers) };
+}
+
+async function fieldsOf(call: Call) {
+  const query = parseForm(call.query);
+  const { session_id: sessionId, ...others } = query;
+  const fields = call.method === 'POST' ? await formBeside(query, call) : others;
+  return { fields, ...(sessionId !== undefined && { sessionId }) };
 }
 
 /** The fields of a POST are those of its form. One that the query has too could be meant either way. */

@@ -11,6 +11,7 @@ import {
   type JsonMembers,
   readFormBody,
   readJsonBody,
+  readRawJsonBody,
 } from '../body/read-body.ts';
 import type { Load, RateLimits } from '../limits/request-limits.ts';
 import type { HttpMetrics } from '../metrics.ts';
@@ -127,6 +128,7 @@ export function createRequestListener(
       query: target.query,
       body: route.method === 'POST' ? await readBody(exchange, readJsonBody) : NO_BODY,
       readForm: () => readBody(exchange, readFormBody),
+      readRawJson: () => readBody(exchange, readRawJsonBody),
       headers: req.headers,
       requestId,
       client,

@@ -28,6 +28,9 @@ export const MAX_SHOWN_BYTES = 100;
  */
 export const OTHER_FIELDS = '[other fields]';
 
+/** The journal's name for the slot whose secret verified the signature of the callback. */
+export const SLOT_FIELD = '[slot]';
+
 /**
  * Parses the claim. The driver gets only the fields it reads, which the journal stores, so a journaled
  * callback parses to the same claim as the received one.

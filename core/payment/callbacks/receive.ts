@@ -8,9 +8,10 @@ import { type CallbackClaim, CallbackMalformed, type PaymentDriver } from '../pr
 import { driverOf } from '../providers/registry.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { withSessionId } from '../sessions/return-url.ts';
-import { keptFields, mayBePaid, parseClaim } from './claim.ts';
+import { keptFields, mayBePaid, parseClaim, SLOT_FIELD } from './claim.ts';
 import type { Journal, JournalResult } from './journal.ts';
 import type { JournaledCallback } from './journaled-callbacks.ts';
+import type { OpenSigned } from './open-signed.ts';
 import type { ProcessCallback } from './process.ts';
 
 export type CallbackRequest = {
@@ -18,6 +19,9 @@ export type CallbackRequest = {
   readonly method: string;
   readonly sessionId?: string | undefined;
   readonly fields: Readonly<Record<string, string>>;
+  /** For a gateway that signs the body. */
+  readonly body: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
 };
 
 export type CallbackResponse = PaymentDriver['callback']['acknowledgement'] & {
@@ -30,6 +34,7 @@ export type CallbackResponse = PaymentDriver['callback']['acknowledgement'] & {
 export type ReceiveOptions = {
   readonly journal: Pick<Journal, 'append'>;
   readonly process: Pick<ProcessCallback, 'inline'>;
+  readonly openSigned: OpenSigned;
   readonly metrics: Pick<PaymentMetrics, 'received' | 'counted' | 'finished'>;
   readonly logger: Logger;
   /** Milliseconds until the provider is answered, whether or not the callback is processed. */
@@ -50,7 +55,7 @@ export type ReceiveCallback = {
 };
 
 export function createReceiveCallback(options: ReceiveOptions): ReceiveCallback {
-  const { journal, process, metrics, logger, budgetMs, maxInline } = options;
+  const { journal, process, openSigned, metrics, logger, budgetMs, maxInline } = options;
   let underWay = 0;
   let onIdle: (() => void) | undefined;
   const takePlace = (): boolean => {
@@ -83,17 +88,19 @@ export function createReceiveCallback(options: ReceiveOptions): ReceiveCallback 
   };
 
   return {
-    async receive({ gateway, method, sessionId, fields }) {
+    async receive(request) {
+      const { gateway, method } = request;
       const driver = driverOf(gateway);
       const { method: allow, acknowledgement } = driver.callback;
       if (method !== allow) {
         throw new HubError('method_not_allowed', `${gateway} sends its callbacks by ${allow}`, { allow });
       }
+      const { sessionId, fields, slot } = await open(openSigned, driver, request);
       const claim = parse(driver, fields);
       const received = {
         gateway,
         claimedSessionId: sessionId,
-        fields: keptFields(driver.callback, fields),
+        fields: { ...keptFields(driver.callback, fields), ...(slot !== undefined && { [SLOT_FIELD]: slot }) },
         claim,
       };
       // Ignored statuses are seldom processed, so a flood of them takes no places from other callbacks.
@@ -138,13 +145,32 @@ function browserReturn(session: StoredSession | undefined): Partial<CallbackResp
   return session?.hasPurchase ? { orderSessionId: formatId('chs', session.id) } : {};
 }
 
+type Opened = Pick<CallbackRequest, 'sessionId' | 'fields'> & { readonly slot?: string };
+
+async function open(
+  openSigned: OpenSigned,
+  driver: PaymentDriver,
+  request: CallbackRequest,
+): Promise<Opened> {
+  if (driver.callback.signed === undefined) return request;
+  try {
+    return await openSigned(driver.gateway, driver.callback.signed, request);
+  } catch (error) {
+    throw asMalformed(error);
+  }
+}
+
 function parse(driver: PaymentDriver, fields: CallbackRequest['fields']): CallbackClaim {
   try {
     return parseClaim(driver, fields);
   } catch (error) {
-    if (!(error instanceof CallbackMalformed)) throw error;
-    throw new HubError('callback_malformed', error.message, { field: error.field });
+    throw asMalformed(error);
   }
+}
+
+function asMalformed(error: unknown): unknown {
+  if (!(error instanceof CallbackMalformed)) return error;
+  return new HubError('callback_malformed', error.message, { field: error.field });
 }
 
 /** Resolves when `work` is done or the time is up. */

@@ -26,6 +26,8 @@ export type PaymentDriver = {
     readonly shows?: readonly string[];
     /** Credentials, and fields derived from them: never journaled. */
     readonly unjournaled?: readonly string[];
+    /** For a provider that signs the body of its callbacks: reads the fields from a body in JSON. */
+    readonly signed?: SignedCallbacks;
   };
   /** The names of the credentials of a slot. All of them are secret. */
   readonly credentials: readonly string[];
@@ -66,8 +68,36 @@ export type PaymentDriver = {
   /** Refunds of payments. Without them the hub refuses refunds: `refund_not_supported`. */
   readonly refunds?: RefundCalls;
 
+  /** Payments that were made outside the hub, for prices of the provider's catalog. */
+  readonly catalog?: CatalogCalls;
+
   /** Tests the credentials by a harmless call. @throws ProviderUnavailable, ProviderRefused */
   testCredentials(access: ProviderAccess): Promise<{ readonly detail: string }>;
+};
+
+export type SignedCallbacks = {
+  /** The headers that `open` needs, in lower case. A callback without one of them is refused. */
+  readonly headers: readonly string[];
+  /**
+   * Verifies the signature with the credentials of one slot, and its age, and reads the fields. They must contain
+   * no personal data, because the journal keeps them. A replay reads them from the journal.
+   *
+   * @returns undefined if the signature is not that of the slot
+   * @throws CallbackMalformed
+   */
+  open(callback: SignedBody, credentials: ProviderAccess['credentials']): Promise<OpenedCallback | undefined>;
+};
+
+export type SignedBody = {
+  readonly body: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly receivedAt: Date;
+};
+
+export type OpenedCallback = {
+  readonly fields: Readonly<Record<string, string>>;
+  /** The hub's id of the session, `chs_…`, if the callback has one. */
+  readonly sessionId?: string | undefined;
 };
 
 export type RefundCalls = {
@@ -87,6 +117,28 @@ export type RefundCalls = {
    * @throws ProviderUnavailable if the answer is unknown
    */
   find(access: ProviderAccess, search: RefundSearch): Promise<FoundRefunds>;
+};
+
+export type CatalogCalls = {
+  /**
+   * Reads a payment that the hub did not start; undefined if it is none of a price of the catalog, or not completed.
+   * Sends queries only.
+   *
+   * @throws ProviderUnavailable if the answer is unknown
+   */
+  findSale(access: ProviderAccess, providerPaymentId: string): Promise<CatalogSale | undefined>;
+};
+
+/** A completed checkout of one price of the catalog. `verify` confirms its payment. */
+export type CatalogSale = {
+  /** The provider's id of the price, which an offer names. */
+  readonly price: string;
+  readonly quantity: number;
+  /** The whole payment, with taxes and discounts. */
+  readonly amount: Money;
+  readonly customer: CheckoutRequest['customer'];
+  /** For the `order_reference` of the session; empty if the provider has none. */
+  readonly orderReference: string;
 };
 
 /** An opened slot, and the means to call its provider. */
@@ -146,6 +198,8 @@ export type CallbackClaim = {
   readonly providerPaymentId?: string;
   /** The provider's validation id of the payment, if the callback has one. */
   readonly validationId?: string;
+  /** The id that proved a payment before, for a callback about its refunds: `gatewayTransactionId`. */
+  readonly paymentProof?: string;
 };
 
 export type CheckoutRequest = {
@@ -280,8 +334,8 @@ export type Verdict =
     } & PaymentProof)
   /** Final: nothing was paid or will be. */
   | { readonly kind: 'not_paid'; readonly status: 'failed' | 'cancelled'; readonly detail: string }
-  /** Not final: the customer may still pay. */
-  | { readonly kind: 'pending'; readonly detail: string }
+  /** Not final: the customer may still pay. The sweep verifies the session until `until`, if not longer. */
+  | { readonly kind: 'pending'; readonly until?: Date; readonly detail: string }
   /** It was paid and then refunded or reversed. */
   | { readonly kind: 'reversed'; readonly detail: string }
   /** A payment that does not match the session: another transaction, amount or currency. */

@@ -3,8 +3,9 @@ import { HubError } from '../../errors.ts';
 import type { PaymentDriver } from './driver.ts';
 import { gatewayOne } from './gateway-one/driver.ts';
 import { gatewayTwo } from './gateway-two/driver.ts';
+import { stripe } from './stripe/driver.ts';
 
-export const DRIVERS: readonly PaymentDriver[] = [gatewayOne, gatewayTwo];
+export const DRIVERS: readonly PaymentDriver[] = [gatewayOne, gatewayTwo, stripe];
 
 const byGateway = new Map(DRIVERS.map((driver) => [driver.gateway, driver]));
 

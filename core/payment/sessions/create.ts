@@ -2,6 +2,7 @@
 import type { Actor } from '../../access/caller.ts';
 import { HubError } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
+import { driverOf } from '../providers/registry.ts';
 import type { Sales } from '../sales.ts';
 import type { VerificationLeases } from '../verification/lease.ts';
 import { nextCheck } from '../verification/schedule.ts';
@@ -50,7 +51,9 @@ export function createCreateSession(options: CreateSessionOptions) {
 
     const alreadyDone = async () => !(await needsCheckout(pool, id)) || undefined;
     if (await alreadyDone()) return id;
-    const comesBack = returnUrl !== null || request.purchase !== undefined;
+    // Signed callbacks come from the provider itself, so the browser needs an address of its own.
+    const isSigned = driverOf(slot.gateway).callback.signed !== undefined;
+    const comesBack = returnUrl !== null || request.purchase !== undefined || isSigned;
     // Of concurrent calls with the same idempotency key, one creates the checkout.
     const work = createCheckout(options, id, {
       orderReference: request.orderReference,

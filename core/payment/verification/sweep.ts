@@ -153,8 +153,10 @@ function nextChecks(
   const later = after(reservedAt, longestInterval(schedule));
   const retryMs = result.kind === 'unavailable' ? result.nextInMs : undefined;
   const unjournaled = unjournaledCheck(result.kind);
+  const pendingUntil = result.kind === 'settled' ? result.pendingUntil : undefined;
+  const isLate = checks < MIN_CHECKS || (pendingUntil !== undefined && pendingUntil > now);
   return {
-    regular: nextCheck(schedule, createdAt, reservedAt) ?? (checks < MIN_CHECKS ? later : undefined),
+    regular: nextCheck(schedule, createdAt, reservedAt) ?? (isLate ? later : undefined),
     ifWaiting: after(now, retryMs ?? BUSY_RETRY_MS),
     ifUnjournaled: { since: after(reservedAt, -unjournaled.sinceMs), at: after(now, unjournaled.inMs) },
     ifHeld: later,

@@ -21,7 +21,13 @@ import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts
 import type { TakenVerificationLease, VerificationLease, VerificationLeases } from './lease.ts';
 
 export type VerifyResult =
-  | { readonly kind: 'settled'; readonly settlement: Settlement; readonly steps: readonly VerificationStep[] }
+  | {
+      readonly kind: 'settled';
+      readonly settlement: Settlement;
+      readonly steps: readonly VerificationStep[];
+      /** How long a payment that is in progress may take, if the provider says so. */
+      readonly pendingUntil?: Date | undefined;
+    }
   /** The provider did not answer; the session is unchanged. */
   | {
       readonly kind: 'unavailable';
@@ -177,7 +183,8 @@ async function settle(
   const settlement = await options.settle({ ...findingOf(run), verdict, fence });
   markEnded();
   if (settlement === undefined) return FENCED;
-  return { kind: 'settled', settlement, steps: run.steps };
+  const pendingUntil = verdict.kind === 'pending' ? verdict.until : undefined;
+  return { kind: 'settled', settlement, steps: run.steps, pendingUntil };
 }
 
 /** Leaves the callbacks waiting for the next verification. */

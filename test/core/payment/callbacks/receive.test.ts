@@ -31,12 +31,14 @@ describe('receiving callbacks', () => {
           await held.promise;
         },
       },
+      openSigned: () => expect.fail(),
       metrics: createPaymentMetrics(createMetrics(), []),
       logger: pino({ level: 'silent' }),
       budgetMs: 60_000,
       maxInline: 2,
     });
-    const request = { gateway: 'gateway_two', method: 'GET', sessionId: undefined, fields: {} };
+    const unsigned = { body: new Uint8Array(), headers: {} };
+    const request = { gateway: 'gateway_two', method: 'GET', sessionId: undefined, fields: {}, ...unsigned };
     const waiting = [receive(request), receive(request)];
     expect((await receive(request)).body).to.equal('ok');
     expect((await receive(request)).body).to.equal('ok');

@@ -1,0 +1,182 @@
+// Checkout sessions of Stripe: creates them, and judges them by Stripe's answers.
+import { createHash } from 'node:crypto';
+import type Stripe from 'stripe';
+import { formatMoney, type Money, sameMoney } from '../../money.ts';
+import {
+  type Checkout,
+  type CheckoutRequest,
+  type ExpectedPayment,
+  type FoundPayment,
+  type FoundPayments,
+  type PaymentDriver,
+  type PaymentSearch,
+  type ProviderAccess,
+  ProviderUnavailable,
+  type Verdict,
+} from '../driver.ts';
+import { recordStep } from '../record-calls.ts';
+import { fromStripeAmount, toStripeAmount } from './amounts.ts';
+import { callStripe, queryStripe } from './client.ts';
+import { HUB_SESSION, HUB_TRANSACTION } from './metadata.ts';
+
+/** Stripe expires a checkout session after a day; the hub looks a little longer. */
+const OPEN_MS = 25 * 60 * 60 * 1000;
+/** Bank debits and transfers take days. */
+const PROCESSING_MS = 30 * 24 * 60 * 60 * 1000;
+
+export const createCheckout: PaymentDriver['createCheckout'] = (access, checkout) =>
+  recordStep(
+    access,
+    'create',
+    async () => {
+      const params = paramsOf(checkout);
+      // The same request creates one checkout session, however often it is sent.
+      const digest = createHash('sha256').update(JSON.stringify(params)).digest('hex').slice(0, 32);
+      const idempotencyKey = `${checkout.sessionId}-${digest}`;
+      const session = await callStripe(access, (stripe) =>
+        stripe.checkout.sessions.create(params, { idempotencyKey }),
+      );
+      return readCheckout(session);
+    },
+    () => ({ outcome: 'pending', detail: 'the provider created a checkout session' }),
+  );
+
+function paramsOf(checkout: CheckoutRequest): Stripe.Checkout.SessionCreateParams {
+  const { sessionId, merchantTransactionId, amount, orderReference, customer, callbackUrl } = checkout;
+  const { browserUrl = callbackUrl } = checkout;
+  const metadata = { [HUB_SESSION]: sessionId, [HUB_TRANSACTION]: merchantTransactionId };
+  return {
+    mode: 'payment',
+    client_reference_id: sessionId,
+    metadata,
+    payment_intent_data: { metadata },
+    line_items: [
+      {
+        quantity: 1,
+        price_data: {
+          currency: amount.currency.toLowerCase(),
+          unit_amount: toStripeAmount(amount),
+          product_data: { name: orderReference || 'Order' },
+        },
+      },
+    ],
+    ...(customer.email && { customer_email: customer.email }),
+    success_url: browserUrl,
+    cancel_url: browserUrl,
+  };
+}
+
+function readCheckout({ id, url }: Stripe.Checkout.Session): Checkout {
+  if (typeof id !== 'string' || !/^[\w-]{1,255}$/.test(id)) {
+    throw new ProviderUnavailable("the provider's answer has no id of a checkout session");
+  }
+  if (typeof url !== 'string' || !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
+    throw new ProviderUnavailable('"url" of the answer is not an http or https URL');
+  }
+  return { providerPaymentId: id, checkoutUrl: url };
+}
+
+export const verify: PaymentDriver['verify'] = async (access, expected) => {
+  if (expected.providerPaymentId === '') {
+    return { kind: 'pending', detail: 'the provider has not created a checkout session' };
+  }
+  const judge = async () =>
+    judgeSession(await retrieve(access, expected.providerPaymentId), expected, access.clock());
+  return recordStep(access, 'query', judge, ({ kind, detail }) => ({ outcome: kind, detail }));
+};
+
+function retrieve(access: ProviderAccess, id: string): Promise<Stripe.Checkout.Session> {
+  return queryStripe(access, (stripe) =>
+    stripe.checkout.sessions.retrieve(id, { expand: ['payment_intent'] }),
+  );
+}
+
+/** @throws ProviderUnavailable */
+export function judgeSession(
+  session: Stripe.Checkout.Session,
+  expected: ExpectedPayment,
+  now: Date,
+): Verdict {
+  if (session.id !== expected.providerPaymentId || !isOfHub(session, expected.merchantTransactionId)) {
+    return { kind: 'mismatch', detail: 'the provider answered about another checkout session' };
+  }
+  const amount = amountOf(session);
+  const { status, payment_status: paid } = session;
+  const detail = `the provider says ${status}, ${paid}: ${formatMoney(amount)}`;
+  if (!sameMoney(amount, expected.amount)) {
+    return { kind: 'mismatch', detail: `${detail}, not ${formatMoney(expected.amount)}` };
+  }
+  switch (status) {
+    case 'expired':
+      return { kind: 'not_paid', status: 'cancelled', detail };
+    case 'open':
+      return { kind: 'pending', until: new Date(session.created * 1000 + OPEN_MS), detail };
+    case 'complete':
+      if (paid === 'paid') return { kind: 'paid', gatewayTransactionId: paymentIntentOf(session), detail };
+      return judgeUnpaid(session, detail, now);
+    default:
+      throw new ProviderUnavailable('"status" of the checkout session is unknown');
+  }
+}
+
+/** The customer has completed the checkout, and the bank has not paid yet. */
+function judgeUnpaid(session: Stripe.Checkout.Session, detail: string, now: Date): Verdict {
+  const { payment_intent: intent, payment_status: paid } = session;
+  const state = typeof intent === 'object' ? intent?.status : undefined;
+  if (paid === 'unpaid' && (state === 'requires_payment_method' || state === 'canceled')) {
+    return { kind: 'not_paid', status: 'failed', detail: `${detail}; the payment failed (${state})` };
+  }
+  const until = new Date(session.created * 1000 + PROCESSING_MS);
+  return { kind: 'pending', ...(until > now && { until }), detail: `${detail}; the payment is in progress` };
+}
+
+/** Whether metadata name this transaction. A session made outside the hub has none; its stored id is enough. */
+function isOfHub({ metadata }: Stripe.Checkout.Session, merchantTransactionId: string): boolean {
+  const named = metadata?.[HUB_TRANSACTION];
+  return named === undefined || named === merchantTransactionId;
+}
+
+function amountOf({ amount_total, currency }: Stripe.Checkout.Session): Money {
+  return fromStripeAmount(amount_total, currency);
+}
+
+/** @throws ProviderUnavailable if there is none */
+function paymentIntentOf({ payment_intent: intent }: Stripe.Checkout.Session): string {
+  const id = typeof intent === 'string' ? intent : intent?.id;
+  if (typeof id === 'string' && /^[\w-]{1,255}$/.test(id)) return id;
+  throw new ProviderUnavailable('the checkout session has no payment intent');
+}
+
+/** A checkout session is paid once, so only others that callbacks named can be payments too. */
+export async function findPayments(access: ProviderAccess, search: PaymentSearch): Promise<FoundPayments> {
+  const payments: FoundPayment[] = [];
+  const unanswered = new Map<string, string>();
+  for (const id of search.claimedPaymentIds) {
+    try {
+      const found = await recordStep(
+        access,
+        'query',
+        async () => readPayment(await retrieve(access, id), id, search),
+        (payment) => ({
+          outcome: payment ? 'paid' : 'pending',
+          detail: `the provider says the checkout session ${id} is ${payment ? '' : 'not '}paid`,
+        }),
+      );
+      if (found !== undefined) payments.push(found);
+    } catch (error) {
+      if (!(error instanceof ProviderUnavailable)) throw error;
+      unanswered.set(id, error.message);
+    }
+  }
+  return { payments, unanswered };
+}
+
+function readPayment(
+  session: Stripe.Checkout.Session,
+  id: string,
+  { merchantTransactionId }: PaymentSearch,
+): FoundPayment | undefined {
+  const isOurs = session.id === id && session.metadata?.[HUB_TRANSACTION] === merchantTransactionId;
+  if (!isOurs || session.payment_status !== 'paid') return undefined;
+  return { gatewayTransactionId: paymentIntentOf(session), providerPaymentId: id, amount: amountOf(session) };
+}

@@ -1,0 +1,106 @@
+// Calls Stripe's API by its official package, through the HTTP client of the slot.
+import type Stripe from 'stripe';
+import { type ProviderAccess, type ProviderHttp, ProviderRefused, ProviderUnavailable } from '../driver.ts';
+import { readAnswer } from '../read-answer.ts';
+
+const TIMEOUT_MS = 15_000;
+
+/** Loads the package with the first call: hubs without a slot of Stripe never need its tens of megabytes. */
+export async function loadStripe(): Promise<typeof Stripe> {
+  return (await import('stripe')).default;
+}
+
+/**
+ * Calls the API.
+ *
+ * @throws ProviderUnavailable if the answer is unknown
+ * @throws ProviderRefused
+ */
+export async function callStripe<T>(
+  access: Pick<ProviderAccess, 'baseUrl' | 'credentials' | 'http'>,
+  call: (stripe: Stripe) => Promise<T>,
+): Promise<T> {
+  const Client = await loadStripe();
+  const { secretKey = '' } = access.credentials.reveal();
+  const stripe = new Client(secretKey, {
+    httpClient: clientOf(access.http, access.baseUrl.replace(/\/+$/, '')),
+    timeout: TIMEOUT_MS,
+    // The hub repeats calls itself, within its own limits.
+    maxNetworkRetries: 0,
+    telemetry: false,
+  });
+  try {
+    return await call(stripe);
+  } catch (error) {
+    throw providerError(error, Client);
+  }
+}
+
+/** A refusal says nothing about a payment, so it counts as no answer. */
+export async function queryStripe<T>(
+  access: Pick<ProviderAccess, 'baseUrl' | 'credentials' | 'http'>,
+  call: (stripe: Stripe) => Promise<T>,
+): Promise<T> {
+  try {
+    return await callStripe(access, call);
+  } catch (error) {
+    throw error instanceof ProviderRefused ? new ProviderUnavailable(error.message) : error;
+  }
+}
+
+/** The package's client, by the client of the slot: its connections, limits and base URL. */
+function clientOf(http: ProviderHttp, baseUrl: string): Stripe.HttpClient {
+  return {
+    getClientName: () => 'hub',
+    async makeRequest(_host, _port, path, method, headers, body, _protocol, timeoutMs) {
+      if (method !== 'GET' && method !== 'POST') throw new Error(`the hub does not send ${method}`);
+      const { status, body: text } = await http.send({
+        method,
+        url: baseUrl + path,
+        headers: textHeaders(headers),
+        ...(method === 'POST' && { body }),
+        timeoutMs,
+      });
+      // The package takes any JSON object without the member "error" as the answer, whatever its status.
+      const isError = 'error' in readAnswer(text);
+      if (isError === (status === 200)) {
+        throw new ProviderUnavailable(`the provider answered with HTTP ${status}`);
+      }
+      return {
+        getStatusCode: () => status,
+        getHeaders: () => ({}),
+        getRawResponse: () => ({}),
+        toStream: () => {
+          throw new Error('the hub reads no streams');
+        },
+        toJSON: async () => JSON.parse(text),
+      };
+    },
+  };
+}
+
+/** Without a content length, which the HTTP client computes. */
+function textHeaders(headers: object): Record<string, string> {
+  const kept = Object.entries(headers).filter(([name]) => !/^(content-length|user-agent)$/i.test(name));
+  return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
+}
+
+/** HTTP 409: another call with the same idempotency key is in progress. HTTP 429: too many calls. */
+const TRANSIENT_STATUSES: ReadonlySet<unknown> = new Set([409, 429]);
+
+function providerError(error: unknown, { errors }: typeof Stripe): unknown {
+  if (!(error instanceof errors.StripeError)) return error;
+  const { detail, message, statusCode } = error;
+  const cause: unknown = detail;
+  if (cause instanceof ProviderUnavailable) return cause;
+  if (cause instanceof Error && statusCode === undefined) return cause;
+  const isRefused =
+    error instanceof errors.StripeAuthenticationError ||
+    error instanceof errors.StripePermissionError ||
+    error instanceof errors.StripeInvalidRequestError ||
+    error instanceof errors.StripeCardError;
+  if (isRefused && !TRANSIENT_STATUSES.has(statusCode)) {
+    return new ProviderRefused(`the provider refuses: ${message}`);
+  }
+  return new ProviderUnavailable(`the provider answered with HTTP ${statusCode ?? '?'}: ${message}`);
+}

@@ -1,0 +1,44 @@
+// stripe: Checkout Sessions, with events that Stripe signs.
+import { type PaymentDriver, ProviderRefused } from '../driver.ts';
+import { recordStep, redactSecrets } from '../record-calls.ts';
+import { createCheckout, findPayments, verify } from './checkout-sessions.ts';
+import { callStripe } from './client.ts';
+import { openEvent, READS, readClaim, SHOWS, SIGNATURE } from './events.ts';
+import { refunds } from './refunds.ts';
+
+export const stripe: PaymentDriver = redactSecrets({
+  gateway: 'stripe',
+  callback: {
+    method: 'POST',
+    acknowledgement: { body: '{"received":true}', contentType: 'application/json' },
+    reads: READS,
+    paymentField: 'payment_intent',
+    checkoutFields: ['checkout_session'],
+    shows: SHOWS,
+    signed: { headers: [SIGNATURE], open: openEvent },
+  },
+  credentials: ['secretKey', 'webhookSecret'],
+  options: {},
+  productionUrls: ['https://api.stripe.com'],
+  readCallback: readClaim,
+  createCheckout,
+  verify,
+  findPayments,
+  refunds,
+
+  testCredentials: (access) =>
+    recordStep(
+      access,
+      'query',
+      async () => {
+        if (!access.credentials.reveal()['webhookSecret']?.startsWith('whsec_')) {
+          throw new ProviderRefused(
+            'webhookSecret is not the signing secret of an endpoint: it starts with whsec_',
+          );
+        }
+        await callStripe(access, (client) => client.checkout.sessions.list({ limit: 1 }));
+        return { detail: 'the provider accepts the secret key' };
+      },
+      ({ detail }) => ({ outcome: 'pending', detail }),
+    ),
+});

@@ -1,0 +1,105 @@
+// Refunds and disputes of Stripe.
+import type Stripe from 'stripe';
+import {
+  type FoundRefunds,
+  type ProviderAccess,
+  type ProviderRefund,
+  ProviderUnavailable,
+  type RefundCalls,
+} from '../driver.ts';
+import { recordStep } from '../record-calls.ts';
+import { fromStripeAmount, toStripeAmount } from './amounts.ts';
+import { callStripe, queryStripe } from './client.ts';
+import { HUB_REFUND } from './metadata.ts';
+
+/** More refunds or disputes than one payment has. */
+const PAGE = 100;
+const MAX_FOUND = 1_000;
+
+export const refunds: RefundCalls = {
+  request: (access, { payment, reference, amount, reason }) =>
+    recordStep(
+      access,
+      'refund',
+      async () => {
+        const params: Stripe.RefundCreateParams = {
+          payment_intent: payment.gatewayTransactionId,
+          amount: toStripeAmount(amount),
+          // By the reference, `find` finds a refund whose answer was lost.
+          metadata: { [HUB_REFUND]: reference, reason: reason.slice(0, MAX_METADATA) },
+        };
+        return readRefund(
+          await callStripe(access, (stripe) => stripe.refunds.create(params, { idempotencyKey: reference })),
+        );
+      },
+      ({ detail }) => ({ outcome: 'reversed', detail }),
+    ),
+
+  find: (access, { payment }) =>
+    recordStep(
+      access,
+      'query',
+      () => findAll(access, payment.gatewayTransactionId),
+      ({ refunds: found }) => ({
+        outcome: found.length > 0 ? 'reversed' : 'paid',
+        detail: `the provider lists ${found.length} refunds and disputes`,
+      }),
+    ),
+};
+
+/** Characters of a value of metadata. */
+const MAX_METADATA = 500;
+
+async function findAll(access: ProviderAccess, paymentIntent: string): Promise<FoundRefunds> {
+  const by = { payment_intent: paymentIntent, limit: PAGE };
+  const list = await queryStripe(access, (stripe) =>
+    stripe.refunds.list(by).autoPagingToArray({ limit: MAX_FOUND }),
+  );
+  const disputes = await queryStripe(access, (stripe) =>
+    stripe.disputes.list(by).autoPagingToArray({ limit: MAX_FOUND }),
+  );
+  // An inquiry takes no money yet.
+  const claims = disputes.filter(({ status }) => !status.startsWith('warning_'));
+  return { refunds: [...list.map(readRefund), ...claims.map(readDispute)], isReversed: false };
+}
+
+function readRefund(refund: Stripe.Refund): ProviderRefund {
+  const { id, amount, currency, status, failure_reason: failure, metadata } = refund;
+  const reference = metadata?.[HUB_REFUND];
+  return {
+    kind: 'refund',
+    gatewayRefundId: readId(id),
+    ...(reference && { reference }),
+    amount: fromStripeAmount(amount, currency),
+    state: REFUND_STATES.get(status ?? '') ?? 'pending',
+    detail: `the provider says ${status} of the refund${failure ? ` (${failure})` : ''}`,
+  };
+}
+
+const REFUND_STATES: ReadonlyMap<string, ProviderRefund['state']> = new Map([
+  ['succeeded', 'succeeded'],
+  ['failed', 'failed'],
+  ['canceled', 'failed'],
+]);
+
+function readDispute({ id, amount, currency, status, reason }: Stripe.Dispute): ProviderRefund {
+  return {
+    kind: 'dispute',
+    gatewayRefundId: readId(id),
+    amount: fromStripeAmount(amount, currency),
+    state: DISPUTE_STATES.get(status) ?? 'pending',
+    detail: `the provider says ${status} of the dispute (${reason})`,
+  };
+}
+
+/** It succeeds if the customer wins: the vendor has lost it then. */
+const DISPUTE_STATES: ReadonlyMap<string, ProviderRefund['state']> = new Map([
+  ['lost', 'succeeded'],
+  ['won', 'failed'],
+  ['prevented', 'failed'],
+]);
+
+function readId(id: unknown): string {
+  if (typeof id === 'string' && /^[\w-]{1,255}$/.test(id)) return id;
+  throw new ProviderUnavailable("the provider's answer has a refund without an id");
+}

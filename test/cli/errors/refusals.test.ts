@@ -75,7 +75,7 @@ describe('hubctl with invalid input', function () {
       [`session inspect ${SESSION_ID.toUpperCase()}`]: `1 ${SESSION_ID.toUpperCase()}: the id is spelled ${SESSION_ID}: try that`,
       [`callback show ${SESSION_ID}`]: `1 ${SESSION_ID}: this is the id of a charge session: see \`hubctl session inspect\``,
       'callback list --gateway nope':
-        '1 --gateway nope: unknown gateway; the gateways are gateway_one, gateway_two',
+        '1 --gateway nope: unknown gateway; the gateways are gateway_one, gateway_two, stripe',
     });
   });
 

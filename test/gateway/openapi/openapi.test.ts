@@ -11,6 +11,7 @@ import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import { signEvent, WEBHOOK_SECRET } from '../../core/payment/providers/stripe/sign-event.ts';
 import { startHub, type TestHub, transportTo } from '../../support/hub/hub.ts';
 import { issueLicense } from '../../support/hub/license.ts';
 import { createOffer } from '../../support/hub/sales.ts';
@@ -247,6 +248,31 @@ describe('the OpenAPI document', function () {
     await granted('gatewayOneCallback', {
       parameters: parameters ?? {},
       body: { ...(body as object), other: 'x' },
+    });
+  });
+
+  it('describes the responses to a provider that signs its callbacks', async () => {
+    await createClient(PaymentAdminService, hub.transport).addSlot({
+      name: 'card',
+      gateway: 'stripe',
+      environment: SlotEnvironment.SANDBOX,
+      baseUrl: 'http://127.0.0.1:9/stripe',
+      credentials: { secretKey: 'sk_test', webhookSecret: WEBHOOK_SECRET },
+    });
+    const { body } = exampleOf('stripeCallback');
+    const text = JSON.stringify(body);
+    const headers = { 'stripe-signature': signEvent(text) };
+    await granted('stripeCallback', { body, headers });
+    await refused('callback_malformed', 'stripeCallback', { body, headers: {} });
+    await refused('callback_malformed', 'stripeCallback', { body: `${text} `, headers });
+    await refused('invalid_request', 'stripeCallback', {
+      body,
+      headers: { 'stripe-signature': 'x'.repeat(8_193) },
+    });
+    await refused('body_too_large', 'stripeCallback', { body: 'x'.repeat(262_145), headers });
+    await refused('unsupported_media_type', 'stripeCallback', {
+      body,
+      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
     });
   });
 

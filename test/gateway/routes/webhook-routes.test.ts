@@ -57,6 +57,22 @@ describe('a webhook', () => {
     });
   });
 
+  it('that is signed passes the bytes of the body and the headers of the signature, and no query', async () => {
+    const body = `{"id": "evt_1",\n "pad": "${'x'.repeat(200_000)}"}`;
+    const response = await gateway.get('/v1/webhooks/stripe?session_id=chs_1', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'stripe-signature': 't=1,v1=ab', 'x-other': 'x' },
+      body,
+    });
+    expect(response.status).to.equal(200);
+    const [{ body: bytes, headers } = expect.fail()] = received;
+    expect(only()).to.deep.equal({ name: 'stripe', method: 'POST', sessionId: undefined, fields: [] });
+    expect([Buffer.from(bytes).toString(), headers]).to.deep.equal([
+      body,
+      { 'stripe-signature': 't=1,v1=ab' },
+    ]);
+  });
+
   it("by GET passes the fields of the query, and returns the core's response", async () => {
     answer = () => ({ body: 'ok', contentType: 'text/plain; charset=utf-8' });
     const response = await gateway.get(

@@ -8,6 +8,7 @@ import {
   type RefundCalls,
 } from '../driver.ts';
 import { recordStep } from '../record-calls.ts';
+import { REFUND_OUTCOMES, refundedMinor } from '../refund-sums.ts';
 import { fromStripeAmount, toStripeAmount } from './amounts.ts';
 import { callStripe, queryStripe } from './client.ts';
 import { HUB_REFUND } from './metadata.ts';
@@ -32,17 +33,18 @@ export const refunds: RefundCalls = {
           await callStripe(access, (stripe) => stripe.refunds.create(params, { idempotencyKey: reference })),
         );
       },
-      ({ detail }) => ({ outcome: 'reversed', detail }),
+      ({ state, detail }) => ({ outcome: REFUND_OUTCOMES[state], detail }),
+      'not_refunded',
     ),
 
   find: (access, { payment }) =>
     recordStep(
       access,
-      'query',
+      'refund-query',
       () => findAll(access, payment.gatewayTransactionId),
       ({ refunds: found }) => ({
-        outcome: found.length > 0 ? 'reversed' : 'paid',
-        detail: `the provider lists ${found.length} refunds and disputes`,
+        outcome: refundedMinor(found) > 0n ? 'refunded' : 'not_refunded',
+        detail: `refunds and disputes: ${found.map(({ detail }) => detail).join('; ') || 'none'}`,
       }),
     ),
 };

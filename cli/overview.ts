@@ -14,6 +14,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [EXIT.usage, 'invalid command line; nothing was changed'],
   [EXIT.unreachable, 'the hub is unreachable'],
   [EXIT.notAllowed, 'not allowed'],
+  [EXIT.differs, 'the books do not agree (`usage reconcile`)'],
   [EXIT.interrupted, 'interrupted by Ctrl-C (SIGINT); 129 by SIGHUP, 143 by SIGTERM'],
 ];
 

@@ -1,7 +1,15 @@
 // The exit codes of commands, and the errors that carry them.
 
 /** The exit codes of hubctl, as listed in its help. */
-export const EXIT = { ok: 0, failed: 1, usage: 2, unreachable: 3, notAllowed: 4, interrupted: 130 } as const;
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  unreachable: 3,
+  notAllowed: 4,
+  differs: 5,
+  interrupted: 130,
+} as const;
 
 /** An error whose message is written for the user. `code` is for programs (`--output json`). */
 export class CliError extends Error {

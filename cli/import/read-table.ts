@@ -52,10 +52,10 @@ function readCsv(text: string, from: string): Table {
   return { header: first.record, rows };
 }
 
-/** The candidate that the header has most of, outside of quotes. */
-function delimiterOf(text: string): string {
-  const [header = ''] = text.trimStart().split(/\r\n|\r|\n/, 1);
-  const bare = header.replace(/"[^"]*"/g, '');
+/** The candidate that the first lines have most of, outside of quotes. */
+export function delimiterOf(text: string, lines = 1): string {
+  const first = text.trimStart().split(/\r\n|\r|\n/, lines);
+  const bare = first.join('\n').replace(/"[^"]*"/g, '');
   const counts = [',', ';', '\t'].map((mark) => ({ mark, count: bare.split(mark).length }));
   return counts.reduce((most, each) => (each.count > most.count ? each : most)).mark;
 }

@@ -6,6 +6,7 @@ import type { Controls, SimulatedPayment, SimulatedRefund } from './controls.ts'
 import { FAULT_KINDS, type Fault, type FaultKind, OPERATIONS, POSSIBLE } from './faults.ts';
 import { type Outcome, SimulatorError } from './payment.ts';
 import type { JsonAnswer } from './provider.ts';
+import { statementOf } from './statement.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -51,6 +52,14 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   command('refunds', '', 'lists the refunds of all payments', (controls) => ({
     refunds: controls.refunds().map(refundView),
   })),
+  command(
+    'statement',
+    'gateway',
+    "the provider's statement of its payments, as CSV",
+    (controls, { gateway }) => ({
+      csv: statementOf(controls, oneOf(gateway, 'gateway', GATEWAYS)),
+    }),
+  ),
   command('deliveries', '', 'lists the attempts to deliver callbacks', (controls) => ({
     deliveries: controls.deliveries(),
   })),
@@ -133,6 +142,7 @@ function contents(): JsonAnswer {
   };
 }
 
+const GATEWAYS = ['gateway_one', 'gateway_two'] as const;
 const CLAIMS: readonly Outcome[] = ['paid', 'failed', 'cancelled'];
 const OUTAGES = ['refused', 'dropped'] as const;
 const MAX_DURATION_MS = 3_600_000;

@@ -12,6 +12,7 @@ import { checkPeriod, parseBound, timestampOf } from '../../parse/parse-time.ts'
 import { addOutFile, addPeriod, maxOption } from '../../parse/shared-options.ts';
 import { USAGE_COLUMNS, USAGE_LOG, type UsageView } from '../../views/payments/usage.ts';
 import { USAGE_DAY, USAGE_DAY_COLUMNS, usageDayView } from '../../views/payments/usage-day.ts';
+import { addReconcileVerb } from './usage-reconcile.ts';
 
 export function registerUsage(program: Command, commandContext: CommandContext): void {
   const { hub, out } = commandContext;
@@ -68,6 +69,8 @@ export function registerUsage(program: Command, commandContext: CommandContext):
       const count = await out.list([days.map(usageDayView)], USAGE_DAY_COLUMNS);
       if (count === 0) out.note('Nothing was paid in this period.');
     });
+
+  addReconcileVerb(usage, commandContext);
 
   const exporting = addVerb(usage, 'export', {
     summary: 'export the usage log to a file',

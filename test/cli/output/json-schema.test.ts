@@ -171,6 +171,13 @@ describe('the JSON of hubctl', function () {
     const day = new Date().toISOString().slice(0, 10);
     const next = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
     expect(await json(`usage sum --from ${day} --to ${next}`)).to.have.length(1);
+    const [{ gatewayTransactionId, amount }] = await json('usage list');
+    const statement = join(hub.dataDir, 'statement.csv');
+    await writeFile(statement, `id,amount,currency\n${gatewayTransactionId},${amount},BDT\n`);
+    const columns = '--map id=id --map amount=amount --map currency=currency';
+    const bounds = `--from ${day} --to ${next}`;
+    const books = await json(`usage reconcile --statement ${statement} ${columns} ${bounds}`);
+    expect(books).to.include({ agrees: true, matched: 1 });
     expect(await json('usage export')).to.include({ sessionId });
     await json(`usage export --out ${join(hub.dataDir, 'usage.csv')}`);
     await json('slot update main --hold-risky');

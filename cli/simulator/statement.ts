@@ -1,0 +1,122 @@
+// The statements of the simulated providers: CSV with the columns of the profiles of `usage reconcile`.
+import { csvLine } from '../output/csv.ts';
+import { type Amount, formatAmount, inTaka, lessProviderFee } from './amount.ts';
+import type { Controls, SimulatedPayment, SimulatedRefund } from './controls.ts';
+
+type Gateway = SimulatedPayment['gateway'];
+
+type Moves = SimulatedPayment & {
+  readonly proofs: readonly string[];
+  /** Those that are complete. */
+  readonly refunds: readonly SimulatedRefund[];
+};
+
+/** The payments, refunds and reversals of a provider, by payment. */
+export function statementOf(
+  controls: Pick<Controls, 'payments' | 'proofs' | 'refunds'>,
+  gateway: Gateway,
+): string {
+  const refunds = Map.groupBy(
+    controls.refunds().filter(({ state }) => state === 'refunded'),
+    ({ ref }) => ref,
+  );
+  const lines = controls
+    .payments()
+    .filter((payment) => payment.gateway === gateway && payment.executions > 0)
+    .map((payment) => ({
+      ...payment,
+      proofs: controls.proofs(payment.ref),
+      refunds: refunds.get(payment.ref) ?? [],
+    }))
+    .flatMap(gateway === 'gateway_one' ? linesOfOne : linesOfTwo);
+  return [csvLine(HEADERS[gateway]), ...lines.map(csvLine)].join('');
+}
+
+const HEADERS: Readonly<Record<Gateway, readonly string[]>> = {
+  gateway_one: [
+    'tran_id',
+    'val_id',
+    'refund_ref_id',
+    'tran_date',
+    'type',
+    'status',
+    'currency_amount',
+    'currency_type',
+    'amount',
+    'store_amount',
+    'currency',
+  ],
+  gateway_two: [
+    'Transaction ID',
+    'Original Transaction ID',
+    'Merchant Invoice Number',
+    'Transaction Date',
+    'Transaction Type',
+    'Transacted Amount',
+    'Currency',
+  ],
+};
+
+function linesOfOne({ merchantTransactionId, amount, state, createdAt, proofs, refunds }: Moves) {
+  const line = (
+    type: string,
+    status: string,
+    moved: Amount,
+    proof: string,
+    refundId = '',
+    at = createdAt,
+  ) => {
+    const taka = inTaka(moved).amount;
+    return [
+      merchantTransactionId,
+      proof,
+      refundId,
+      inDhaka(at),
+      type,
+      status,
+      formatAmount(moved),
+      moved.currency,
+      formatAmount(taka),
+      type === 'payment' ? formatAmount(lessProviderFee(taka)) : '',
+      taka.currency,
+    ];
+  };
+  return [
+    ...proofs.map((proof) => line('payment', 'VALID', amount, proof)),
+    ...refunds.map((refund) =>
+      line('refund', 'REFUNDED', refund.amount, refund.proof, refund.id, refund.createdAt),
+    ),
+    ...(state === 'reversed'
+      ? proofs.slice(-1).map((proof) => line('reversal', 'REVERSED', left(amount, refunds), proof))
+      : []),
+  ];
+}
+
+function linesOfTwo({ merchantTransactionId, proof = '', amount, state, createdAt, refunds }: Moves) {
+  const line = (type: string, moved: Amount, id: string, original = '', at = createdAt) => [
+    id,
+    original,
+    merchantTransactionId,
+    inDhaka(at),
+    type,
+    formatAmount(moved),
+    moved.currency,
+  ];
+  return [
+    line('Payment', amount, proof),
+    ...refunds.map((refund) => line('Refund', refund.amount, refund.id, proof, refund.createdAt)),
+    ...(state === 'reversed' ? [line('Reversal', left(amount, refunds), `R${proof}`, proof)] : []),
+  ];
+}
+
+/** What a reversal takes back. */
+function left({ minor, currency }: Amount, refunds: readonly SimulatedRefund[]): Amount {
+  return { minor: refunds.reduce((rest, { amount }) => rest - amount.minor, minor), currency };
+}
+
+const DHAKA_MS = 6 * 3_600_000;
+
+/** The providers write local times. */
+function inDhaka(time: Date): string {
+  return new Date(time.getTime() + DHAKA_MS).toISOString().slice(0, 19).replace('T', ' ');
+}

@@ -1,0 +1,164 @@
+// JSON schema and columns of the comparison of the usage log with a statement.
+import {
+  boolean,
+  id,
+  integer,
+  list,
+  object,
+  oneOf,
+  optional,
+  text,
+  time,
+  type ValueOf,
+  withDescription,
+} from '../../output/json-schema.ts';
+import type { Column } from '../../output/table.ts';
+import type { Comparison, Difference } from '../../reconcile/match.ts';
+import type { StatementLine } from '../../reconcile/read-statement.ts';
+import { MONEY, moneyText, moneyView } from './money.ts';
+import { USAGE_LOG } from './usage.ts';
+
+const STATEMENT_LINE = object('StatementLine', {
+  line: integer('line of the file'),
+  kind: oneOf(['payment', 'refund', 'reversal'], 'what the line is'),
+  id: optional(text("the provider's id of the line")),
+  payment: optional(text("the provider's id of the payment")),
+  reference: optional(text('the transaction id that the hub gave the provider')),
+  ...MONEY.properties,
+  at: optional(time('the time on the line')),
+});
+type StatementLineView = ValueOf<typeof STATEMENT_LINE>;
+
+const DIFFERENCE = object('Difference', {
+  field: oneOf(['amount', 'currency', 'fee'], 'what differs'),
+  line: integer('line of the file'),
+  usageLogId: id('use', 'the entry of the usage log'),
+  sessionId: id('chs', 'its session'),
+  gatewayTransactionId: text("the provider's id"),
+  here: withDescription(MONEY, "the hub's value; for a currency the whole amount"),
+  there: withDescription(MONEY, "the statement's value"),
+});
+type DifferenceView = ValueOf<typeof DIFFERENCE>;
+
+export const RECONCILIATION = object('Reconciliation', {
+  agrees: boolean('whether missingHere, missingThere and differs are empty'),
+  matched: integer('entries of the usage log that agree with a line of the statement'),
+  missingHere: list(STATEMENT_LINE, 'lines without an entry in the usage log, at most 10000'),
+  missingThere: list(USAGE_LOG, 'entries without a line in the statement, at most 10000'),
+  differs: list(DIFFERENCE, 'entries whose line has other values, at most 10000'),
+  atEdge: list(USAGE_LOG, 'entries without a line that the statement of the next or last period may have'),
+  missingHereCount: integer('how many lines have no entry'),
+  missingThereCount: integer('how many entries have no line'),
+  differsCount: integer('how many values differ'),
+  atEdgeCount: integer('how many entries are at an edge'),
+  feesNotCompared: integer('payments of which the statement or the hub has no fee'),
+  lines: integer('lines of the statement that were compared'),
+  ignoredLines: integer('lines that move no money between customer and vendor, such as payouts'),
+  from: time('start of the period'),
+  to: time('end of the period, exclusive'),
+});
+export type ReconciliationView = ValueOf<typeof RECONCILIATION>;
+
+type About = Pick<ReconciliationView, 'lines' | 'ignoredLines'> & {
+  readonly from: number;
+  readonly to: number;
+};
+
+export function reconciliationView(found: Comparison, about: About): ReconciliationView {
+  const { missingHere, missingThere, differs, atEdge } = found;
+  return {
+    agrees: missingHere.count + missingThere.count + differs.count === 0,
+    matched: found.matched,
+    missingHere: missingHere.listed.map(lineView),
+    missingThere: missingThere.listed,
+    differs: differs.listed.map(differenceView),
+    atEdge: atEdge.listed,
+    missingHereCount: missingHere.count,
+    missingThereCount: missingThere.count,
+    differsCount: differs.count,
+    atEdgeCount: atEdge.count,
+    feesNotCompared: found.feesNotCompared,
+    lines: about.lines,
+    ignoredLines: about.ignoredLines,
+    from: new Date(about.from).toISOString(),
+    to: new Date(about.to).toISOString(),
+  };
+}
+
+function lineView(line: StatementLine): StatementLineView {
+  const { id, payment, reference, minor, currency, at } = line;
+  return {
+    line: line.line,
+    kind: line.kind === 'fee' ? 'payment' : line.kind, // fees are no lines of their own here
+    ...(id !== '' && { id }),
+    ...(payment !== '' && { payment }),
+    ...(reference !== '' && { reference }),
+    ...moneyView({ minorUnits: minor, currency }),
+    ...(at !== undefined && { at: new Date(at).toISOString() }),
+  };
+}
+
+function differenceView({ field, line, entry, here, there }: Difference): DifferenceView {
+  const { usageLogId, sessionId, gatewayTransactionId } = entry;
+  const money = ({ minor, currency }: Difference['here']) => moneyView({ minorUnits: minor, currency });
+  return { field, line, usageLogId, sessionId, gatewayTransactionId, here: money(here), there: money(there) };
+}
+
+/** One row of the table for people. */
+export type Finding = {
+  readonly finding: string;
+  readonly line: number | undefined;
+  readonly entry: string | undefined;
+  readonly providerId: string;
+  readonly here: string | undefined;
+  readonly there: string | undefined;
+};
+
+export const FINDING_COLUMNS: readonly Column<Finding>[] = [
+  { title: 'FINDING', cell: ({ finding }) => finding },
+  { title: 'LINE', cell: ({ line }) => line, right: true },
+  { title: 'USAGE LOG', cell: ({ entry }) => entry },
+  { title: 'PROVIDER ID', cell: ({ providerId }) => providerId },
+  { title: 'HERE', cell: ({ here }) => here, right: true },
+  { title: 'THERE', cell: ({ there }) => there, right: true },
+];
+
+export function findingsOf({ missingHere, missingThere, differs, atEdge }: ReconciliationView): Finding[] {
+  const unpaired = (finding: string) => (entry: ReconciliationView['atEdge'][number]) => ({
+    finding,
+    line: undefined,
+    entry: entry.usageLogId,
+    providerId: entry.gatewayTransactionId,
+    here: moneyText(entry),
+    there: undefined,
+  });
+  return [
+    ...missingHere.map((line) => ({
+      finding: 'missing here',
+      line: line.line,
+      entry: undefined,
+      providerId: line.id ?? line.payment ?? line.reference ?? '',
+      here: undefined,
+      there: moneyText(line),
+    })),
+    ...missingThere.map(unpaired('missing there')),
+    ...differs.map(({ field, line, usageLogId, gatewayTransactionId, here, there }) => ({
+      finding: `${field} differs`,
+      line,
+      entry: usageLogId,
+      providerId: gatewayTransactionId,
+      here: moneyText(here),
+      there: moneyText(there),
+    })),
+    ...atEdge.map(unpaired('at the edge')),
+  ];
+}
+
+export const RECONCILIATION_COLUMNS: readonly Column<ReconciliationView>[] = [
+  { title: 'Matched', cell: ({ matched }) => matched },
+  { title: 'Missing here', cell: ({ missingHereCount }) => missingHereCount },
+  { title: 'Missing there', cell: ({ missingThereCount }) => missingThereCount },
+  { title: 'Differences', cell: ({ differsCount }) => differsCount },
+  { title: 'At the edge', cell: ({ atEdgeCount }) => atEdgeCount },
+  { title: 'Period', cell: ({ from, to }) => `${from} to ${to}` },
+];

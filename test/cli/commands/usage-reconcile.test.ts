@@ -1,0 +1,223 @@
+// hubctl usage reconcile: a random plan through the simulator, whose books agree, and every kind of difference.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Client, createClient } from '@connectrpc/connect';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { type Simulator, startSimulator } from '../../../cli/simulator/simulator.ts';
+import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { ChargeStatus, SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import { startHub, type TestHub } from '../../support/hub/hub.ts';
+import { until } from '../../support/until.ts';
+import { hubctlHere } from '../run-here.ts';
+
+const GATEWAYS = ['gateway_one', 'gateway_two'] as const;
+type Gateway = (typeof GATEWAYS)[number];
+
+const HOUR_MS = 3_600_000;
+
+describe('hubctl usage reconcile', function () {
+  this.timeout(90_000); // it starts a hub and pays
+
+  let hub: TestHub;
+  let simulator: Simulator;
+  let payments: Client<typeof PaymentService>;
+  const statements = new Map<Gateway, string>();
+
+  const inHours = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString();
+  /** Compares a statement with the entries of the gateway's slot, over days around now. */
+  const reconcile = async (gateway: Gateway, csv: string, ...more: string[]) => {
+    const path = join(hub.dataDir, `${gateway}.csv`);
+    await writeFile(path, csv);
+    const period = more.includes('--from') ? [] : ['--from', inHours(-48), '--to', inHours(48)];
+    const words = ['--statement', path, '--profile', gateway, '--slot', gateway.replace('_', '-')];
+    const printed = await hubctlHere(
+      ['usage', 'reconcile', ...words, ...period, ...more, '--output', 'json'],
+      {
+        HUBCTL_SERVER: hub.rpcUrl,
+        HUBCTL_TOKEN: hub.token,
+      },
+    );
+    return { code: printed.code, stderr: printed.stderr, ...JSON.parse(printed.stdout || '{}') };
+  };
+
+  before(async () => {
+    [hub, simulator] = await Promise.all([startHub(), startSimulator({ port: 0 })]);
+    payments = createClient(PaymentService, hub.transport);
+    const admin = createClient(PaymentAdminService, hub.transport);
+    for (const gateway of GATEWAYS) {
+      await admin.addSlot({
+        name: gateway.replace('_', '-'),
+        gateway,
+        environment: SlotEnvironment.SANDBOX,
+        baseUrl: gateway === 'gateway_one' ? simulator.gatewayOneUrl : simulator.gatewayTwoUrl,
+        credentials: { ...simulator.credentials[gateway] },
+      });
+    }
+    const outcome = fc.constantFrom('paid', 'paid', 'reversed', 'failed', 'cancelled', 'open');
+    const step = fc.record({
+      gateway: fc.constantFrom(...GATEWAYS),
+      minor: fc.integer({ min: 1, max: 5_000_000 }),
+      outcome,
+    });
+    const random = fc.sample(step, { numRuns: 16 });
+    // At least two payments and a reversal of each gateway, so that there is something to change.
+    const sure = GATEWAYS.flatMap((gateway) =>
+      (['paid', 'paid', 'reversed'] as const).map((what) => ({ gateway, minor: 12_345, outcome: what })),
+    );
+    for (const each of [...random, ...sure]) await play(each);
+    for (const gateway of GATEWAYS) statements.set(gateway, await download(gateway));
+  });
+  after(async () => {
+    await hub?.stop();
+    await simulator?.close();
+  });
+
+  async function play({ gateway, minor, outcome }: { gateway: Gateway; minor: number; outcome: string }) {
+    const amount = { minorUnits: BigInt(minor), currency: 'BDT' };
+    const slot = gateway.replace('_', '-');
+    const { session } = await payments.createChargeSession({ slot, amount, orderReference: 'ORD-1' });
+    const { sessionId = '', providerPaymentId: ref = '' } = session ?? {};
+    const isNow = (status: ChargeStatus) =>
+      until(
+        async () => (await payments.getChargeSession({ sessionId })).session?.status === status,
+        'it is settled',
+      );
+    if (outcome === 'failed') return simulator.fail(ref);
+    if (outcome === 'cancelled') return simulator.cancel(ref);
+    if (outcome === 'open') return;
+    simulator.pay(ref);
+    await isNow(ChargeStatus.SUCCESS);
+    if (outcome !== 'reversed') return;
+    simulator.reverse(ref);
+    await payments.recheckChargeSession({ sessionId });
+    await isNow(ChargeStatus.CANCELLED);
+  }
+
+  /** As an operator downloads it. */
+  async function download(gateway: Gateway): Promise<string> {
+    const response = await fetch(`${simulator.url}/_control/statement`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ gateway }),
+    });
+    return ((await response.json()) as { csv: string }).csv;
+  }
+
+  const statementOf = (gateway: Gateway) => statements.get(gateway) ?? expect.fail('no statement');
+  const linesOf = (gateway: Gateway) => statementOf(gateway).trimEnd().split('\r\n');
+
+  for (const gateway of GATEWAYS) {
+    it(`agrees with the statement of ${gateway}`, async () => {
+      const found = await reconcile(gateway, statementOf(gateway));
+      expect(found).to.include({ code: 0, agrees: true, stderr: '', matched: linesOf(gateway).length - 1 });
+      const none = { missingHere: [], missingThere: [], differs: [], atEdge: [] };
+      expect(found).to.deep.include(none);
+      expect(found.feesNotCompared === 0, 'only gateway_one says what it keeps').to.equal(
+        gateway === 'gateway_one',
+      );
+    });
+
+    it(`finds a line that is missing on either side of ${gateway}`, async () => {
+      const [header = '', first = '', ...others] = linesOf(gateway);
+      const shorter = await reconcile(gateway, [header, ...others].join('\n'));
+      expect(shorter).to.include({
+        code: 5,
+        agrees: false,
+        missingThereCount: 1,
+        missingHereCount: 0,
+        differsCount: 0,
+      });
+      expect(shorter.stderr).to.include('"code":"books_differ"');
+      const { gatewayTransactionId } = shorter.missingThere[0];
+      expect(first).to.include(gatewayTransactionId);
+
+      const strange = first.replaceAll(gatewayTransactionId, 'STRANGE').replace(/^01[A-Z0-9]{24},/, 'OTHER,');
+      const longer = await reconcile(gateway, [header, first, strange, ...others].join('\n'));
+      expect(longer).to.include({ code: 5, missingThereCount: 0, missingHereCount: 1, differsCount: 0 });
+      expect(longer.missingHere[0]).to.include({ line: 3, kind: 'payment', currency: 'BDT' });
+
+      const twice = await reconcile(gateway, [header, first, first, ...others].join('\n'));
+      expect(twice, 'the same line twice').to.include({ code: 5, missingHereCount: 1 });
+    });
+  }
+
+  it('finds another amount, currency and fee, with both values', async () => {
+    const [header = '', ...lines] = linesOf('gateway_one');
+    const place = (column: string) => header.split(',').indexOf(column);
+    const changed = (column: string, value: (before: string) => string) => {
+      const index = lines.findIndex((line) => line.includes(',payment,'));
+      const cells = lines[index]?.split(',') ?? [];
+      cells[place(column)] = value(cells[place(column)] ?? '');
+      return [header, ...lines.with(index, cells.join(','))].join('\n');
+    };
+    const more = (before: string) => (Number(before) + 0.01).toFixed(2);
+    const amount = await reconcile('gateway_one', changed('currency_amount', more));
+    expect(amount).to.include({ code: 5, differsCount: 1 });
+    const [difference] = amount.differs;
+    expect(difference).to.include({ field: 'amount' });
+    expect(difference.there.minorUnits - difference.here.minorUnits).to.equal(1);
+
+    const currency = await reconcile(
+      'gateway_one',
+      changed('currency_type', () => 'USD'),
+    );
+    expect(currency.differs[0]).to.deep.include({ field: 'currency' });
+    expect(currency.differs[0].there).to.include({ currency: 'USD' });
+
+    const fee = await reconcile('gateway_one', changed('store_amount', more));
+    expect(fee.differs[0]).to.deep.include({ field: 'fee' });
+    expect(fee.differs[0].here.minorUnits - fee.differs[0].there.minorUnits).to.equal(1);
+    expect(await reconcile('gateway_one', changed('store_amount', more), '--fees', 'none')).to.include({
+      code: 0,
+    });
+    // No fee rule says what the provider keeps.
+    expect(await reconcile('gateway_one', statementOf('gateway_one'), '--fees', 'rules')).to.include({
+      code: 5,
+    });
+  });
+
+  it('lists an entry near an end of the period apart, because the other statement may have it', async () => {
+    const [header = '', , ...others] = linesOf('gateway_one');
+    const csv = [header, ...others].join('\n');
+    const period = ['--from', inHours(-0.5), '--to', inHours(48)];
+    expect(await reconcile('gateway_one', csv, ...period)).to.include({
+      code: 0,
+      agrees: true,
+      atEdgeCount: 1,
+    });
+    expect(await reconcile('gateway_one', csv, ...period, '--tolerance', '0m')).to.include({
+      code: 5,
+      atEdgeCount: 0,
+      missingThereCount: 1,
+    });
+    // Of a period that is over: the lines are outside of it.
+    const earlier = await reconcile('gateway_one', csv, '--from', inHours(-48), '--to', inHours(-24));
+    expect(earlier).to.include({ code: 0, missingHereCount: 0, missingThereCount: 0 });
+  });
+
+  it('prints a table for people, and refuses a wrong command line with code 2', async () => {
+    const path = join(hub.dataDir, 'table.csv');
+    const [header = '', , ...others] = linesOf('gateway_two');
+    await writeFile(path, [header, ...others].join('\n'));
+    const run = (...words: string[]) =>
+      hubctlHere(['usage', 'reconcile', ...words], { HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });
+    const period = ['--from', inHours(-48), '--to', inHours(48)];
+    const table = await run('--statement', path, '--profile', 'gateway_two', ...period);
+    expect(table.code).to.equal(5);
+    expect(table.stdout)
+      .to.match(/^FINDING +LINE +USAGE LOG .*\nmissing there +- +use_/)
+      .and.match(/\nMissing there +1\n/);
+    expect(table.stderr).to.include('The books do not agree: 1 findings.');
+    for (const words of [
+      ['--statement', path],
+      ['--statement', join(hub.dataDir, 'nowhere.csv'), '--profile', 'stripe'],
+      ['--statement', path, '--profile', 'nowhere'],
+      ['--statement', path, '--profile', 'gateway_two', '--tolerance', 'long'],
+      ['--statement', path, '--profile', 'gateway_two', '--from', '2026-02-01', '--to', '2026-01-01'],
+    ]) {
+      expect((await run(...words)).code, words.join(' ')).to.equal(2);
+    }
+  });
+});

@@ -94,7 +94,8 @@ export async function keyTrouble(
   const [issued] = await query<{ count: number }>(
     databaseUrl,
     `select count(*)::int as count from order_license o join license l on l.id = o.license_id
-     where o.issued and l.key_generation = 1`,
+       join sales_order s on s.id = o.order_id
+     where o.issued and l.key_generation = 1 and s.state <> 'refunded'`,
   );
   if (new Set(keys).size !== issued?.count) {
     trouble.push(`${new Set(keys).size} keys are shown, for ${issued?.count} licenses`);

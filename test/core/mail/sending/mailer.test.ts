@@ -150,11 +150,12 @@ describe('a mailer', function () {
     const results = await Promise.all(Array.from({ length: 8 }, () => mailer.send(MAIL)));
     expect(performance.now() - started).to.be.below(3_000);
     for (const result of results) {
-      expect(result).to.deep.equal({
-        kind: 'deferred',
-        problem: 'the mail was not accepted within 0.4 seconds',
-        response: '',
-      });
+      expect(result).to.include({ kind: 'deferred', response: '' });
+      // The limit of the mail and that of the connection are the same: on a busy machine either ends first.
+      expect('problem' in result && result.problem).to.be.oneOf([
+        'the mail was not accepted within 0.4 seconds',
+        'the mail server does not answer in time',
+      ]);
     }
     expect(sockets.length).to.be.within(1, 8);
     await Promise.all(sockets.map((socket) => socket.destroyed || once(socket, 'close')));

@@ -28,6 +28,7 @@ import { registerOrder } from './commands/orders/order.ts';
 import { registerCallback } from './commands/payments/callback.ts';
 import { registerFee } from './commands/payments/fee.ts';
 import { registerGateway } from './commands/payments/gateway.ts';
+import { registerRefund } from './commands/payments/refund.ts';
 import { registerSession } from './commands/payments/session.ts';
 import { registerSlot } from './commands/payments/slot.ts';
 import { registerUsage } from './commands/payments/usage.ts';
@@ -96,6 +97,7 @@ export function createProgram(streams: Streams): Program {
   registerGateway(program, commandContext);
   registerSlot(program, commandContext);
   registerSession(program, commandContext);
+  registerRefund(program, commandContext);
   registerCallback(program, commandContext);
   registerFee(program, commandContext);
   registerUsage(program, commandContext);

@@ -14,6 +14,7 @@ export type IdPrefix =
   | 'ver'
   | 'use'
   | 'dup'
+  | 'rfd'
   | 'fee'
   | 'tok'
   | 'cus'

@@ -26,6 +26,7 @@ const SERVICES = {
   offers: async () => (await import('../../gen/hub/order/v1/offer_service_pb.ts')).OfferService,
   orders: async () => (await import('../../gen/hub/order/v1/order_service_pb.ts')).OrderService,
   payments: async () => (await import('../../gen/hub/payment/v1/payment_service_pb.ts')).PaymentService,
+  refunds: async () => (await import('../../gen/hub/payment/v1/refund_service_pb.ts')).RefundService,
   paymentAdmin: async () =>
     (await import('../../gen/hub/payment/v1/payment_admin_service_pb.ts')).PaymentAdminService,
   retention: async () =>

@@ -21,6 +21,7 @@ import { chargeSessionView } from '../views/payments/charge-session.ts';
 import { duplicatePaymentView } from '../views/payments/duplicate-payment.ts';
 import { feeRuleView } from '../views/payments/fee-rule.ts';
 import { moneyText } from '../views/payments/money.ts';
+import { refundView } from '../views/payments/refund.ts';
 import { slotView } from '../views/payments/slot.ts';
 
 /** `about` describes the item to people. */
@@ -170,6 +171,15 @@ const SOURCES: Readonly<Record<string, Source>> = {
     return duplicatePayments.map(duplicatePaymentView).map((duplicate) => ({
       value: duplicate.duplicatePaymentId,
       about: `${moneyText(duplicate)}, ${duplicate.sessionId}`,
+    }));
+  },
+  refundId: async (hub, { command }) => {
+    const { refunds } = await hub('refunds');
+    const wanted = command === 'refund resolve' ? { needsReview: true } : {};
+    const { refunds: found } = await refunds.listRefunds({ ...PAGE, ...wanted }, CALL);
+    return found.map(refundView).map((refund) => ({
+      value: refund.refundId,
+      about: `${refund.state}, ${moneyText(refund)}, ${refund.sessionId}`,
     }));
   },
   feeRuleId: async (hub) => {

@@ -33,6 +33,7 @@ type OwnedResource =
   | 'chargeSession'
   | 'callback'
   | 'duplicatePayment'
+  | 'refund'
   | 'feeRule'
   | 'customer'
   | 'offer'
@@ -82,6 +83,7 @@ const RULES: Readonly<Record<Subject, readonly SubjectRule[]>> = {
       name: 'duplicate payment',
     },
   ],
+  [Subject.REFUND]: [{ resource: 'refund', owner: 'slots', unknown: 'refund_unknown', name: 'refund' }],
   [Subject.CUSTOMER]: [
     { resource: 'customer', owner: 'apps', unknown: 'customer_unknown', name: 'customer' },
   ],

@@ -8,6 +8,7 @@ export const OBJECT_KINDS = {
   license: 'lic',
   seat: 'seat',
   session: 'chs',
+  refund: 'rfd',
   order: 'ord',
   callback: 'cb',
   customer: 'cus',

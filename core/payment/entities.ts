@@ -7,9 +7,12 @@ export const CHARGE_STATUSES = ['pending', 'success', 'failed', 'cancelled'] as 
 export type ChargeStatusName = (typeof CHARGE_STATUSES)[number];
 export const CALLBACK_STATES = ['received', 'settled', 'ignored', 'unresolved', 'mismatch', 'dead'] as const;
 export type CallbackStateName = (typeof CALLBACK_STATES)[number];
-/** `refund` is reserved: nothing writes it yet. */
 export const USAGE_KINDS = ['payment', 'reversal', 'refund', 'later_payment'] as const;
 export type UsageKindName = (typeof USAGE_KINDS)[number];
+export const REFUND_STATES = ['pending', 'succeeded', 'failed'] as const;
+export type RefundStateName = (typeof REFUND_STATES)[number];
+const REFUND_KINDS = ['refund', 'dispute'] as const;
+const REFUND_ORIGINS = ['hub', 'provider'] as const;
 
 export const SlotSchema = defineEntity({
   name: 'Slot',
@@ -101,6 +104,12 @@ export const ChargeSessionSchema = defineEntity({
     returnUrl: p.text().nullable(),
     /** Language of the customer's mails, as a BCP 47 tag. */
     language: p.text().nullable(),
+    /** The bank's id of the payment that settled the session, if the provider gives it. */
+    bankTransactionId: p.text().nullable(),
+    /** The part of the current payment that was paid back, by succeeded refunds and lost disputes. */
+    refundedMinor: p.bigint().defaultRaw('0'),
+    /** When the hub next looks for refunds of the paid session at the provider; null for never. */
+    refundCheckAt: p.datetime(3).nullable(),
   },
   uniques: [
     {
@@ -125,6 +134,12 @@ export const ChargeSessionSchema = defineEntity({
       properties: ['slot', 'nextCheckAt'],
       where: 'next_check_at is not null',
     },
+    // Paid sessions that are due for a look for refunds.
+    {
+      name: 'charge_session_refund_check_idx',
+      properties: ['slot', 'refundCheckAt'],
+      where: 'refund_check_at is not null',
+    },
     // Pending sessions by age, for metrics.
     { name: 'charge_session_pending_idx', properties: ['createdAt'], where: `status = 'pending'` },
     // Sessions held for review, the oldest first.
@@ -136,7 +151,13 @@ export const ChargeSessionSchema = defineEntity({
     },
     { name: 'charge_session_held_idx', properties: ['heldAt', 'id'], where: 'held_at is not null' },
   ],
-  checks: [{ name: 'charge_session_amount_positive', expression: 'amount_minor > 0' }],
+  checks: [
+    { name: 'charge_session_amount_positive', expression: 'amount_minor > 0' },
+    {
+      name: 'charge_session_refunded_range',
+      expression: 'refunded_minor >= 0 and refunded_minor <= amount_minor',
+    },
+  ],
 });
 export type ChargeSession = InferEntity<typeof ChargeSessionSchema>;
 
@@ -275,6 +296,82 @@ export const PaymentProofSchema = defineEntity({
   },
 });
 
+/** A refund of a session's payment, or a dispute about it. Those that somebody made at the provider included. */
+export const RefundSchema = defineEntity({
+  name: 'Refund',
+  tableName: 'refund',
+  properties: {
+    /** Also the id of its usage log entry, so that it has one at most. */
+    id: p.uuid().primary(),
+    session: () => p.manyToOne(ChargeSessionSchema).deleteRule('restrict'),
+    slot: () => p.manyToOne(SlotSchema).deleteRule('restrict'),
+    gateway: p.text(),
+    /** The payment: that of the session when the refund was stored. */
+    gatewayTransactionId: p.text(),
+    kind: p.enum(REFUND_KINDS),
+    /** `provider`: somebody made it at the provider. */
+    origin: p.enum(REFUND_ORIGINS),
+    amountMinor: p.bigint(),
+    currency: p.character().length(3),
+    reason: p.text(),
+    state: p.enum(REFUND_STATES),
+    stateReason: p.text(),
+    /** Null until the provider has answered. */
+    gatewayRefundId: p.text().nullable(),
+    /** Unique within the session. */
+    idempotencyKey: p.text().nullable(),
+    /** SHA-256 of the request that came with the idempotency key. */
+    requestHash: p.blob().nullable(),
+    /** Why an operator has to review it; empty if nobody has to. */
+    reviewReason: p.text().default(''),
+    reviewedAt: p.datetime(3).nullable(),
+    resolution: p.text().default(''),
+    createdAt: p.datetime(3),
+    finishedAt: p.datetime(3).nullable(),
+    /** When the hub last requested it from the provider; null if it has to, and for one of the provider. */
+    requestedAt: p.datetime(3).nullable(),
+    /** How often the hub has requested it. */
+    requests: p.integer().default(0),
+    /** Since when the provider's answers have not contained it; null if they have. */
+    missingSince: p.datetime(3).nullable(),
+    /** When the hub next asks the provider about a pending one. */
+    nextCheckAt: p.datetime(3).nullable(),
+    /** How often the hub has asked. */
+    checks: p.integer().default(0),
+  },
+  uniques: [
+    {
+      name: 'refund_gateway_refund_key',
+      properties: ['gateway', 'gatewayRefundId'],
+      where: 'gateway_refund_id is not null',
+    },
+    {
+      name: 'refund_idempotency_key',
+      properties: ['session', 'idempotencyKey'],
+      where: 'idempotency_key is not null',
+    },
+  ],
+  indexes: [
+    { name: 'refund_session_idx', properties: ['session', 'id'] },
+    { name: 'refund_slot_idx', properties: ['slot', 'id'] },
+    { name: 'refund_state_idx', properties: ['state', 'id'] },
+    {
+      name: 'refund_review_idx',
+      properties: ['id'],
+      where: `review_reason <> '' and reviewed_at is null`,
+    },
+    // Pending refunds that are due.
+    { name: 'refund_due_idx', properties: ['slot', 'nextCheckAt'], where: 'next_check_at is not null' },
+    // Pending refunds by age, for metrics.
+    { name: 'refund_pending_idx', properties: ['kind', 'createdAt'], where: `state = 'pending'` },
+  ],
+  checks: [
+    { name: 'refund_amount_positive', expression: 'amount_minor > 0' },
+    { name: 'refund_pending_check', expression: `(state = 'pending') = (finished_at is null)` },
+  ],
+});
+export type Refund = InferEntity<typeof RefundSchema>;
+
 /** A valid payment for a session that another payment has settled. */
 export const DuplicatePaymentSchema = defineEntity({
   name: 'DuplicatePayment',
@@ -366,6 +463,7 @@ export const paymentEntities = [
   UsageLogSchema,
   PaymentProofSchema,
   DuplicatePaymentSchema,
+  RefundSchema,
   FeeRuleSchema,
   FeeLineSchema,
 ];

@@ -1,19 +1,21 @@
-// Reads the charge sessions and callbacks of events.
+// Reads the charge sessions, refunds and callbacks of events.
 import {
   CallbackSchema as CallbackMessage,
   ChargeSessionSchema as SessionMessage,
 } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { RefundSchema as RefundMessage } from '../../gen/hub/payment/v1/refund_pb.ts';
 import { type ObjectReaders, showObject } from '../event/objects.ts';
 import type { Database } from '../storage/database.ts';
-import { CallbackSchema, ChargeSessionSchema } from './entities.ts';
+import { CallbackSchema, ChargeSessionSchema, RefundSchema } from './entities.ts';
 import { callbackToProto } from './messages.ts';
+import { refundToProto } from './refunds/messages.ts';
 import type { ShowSessions } from './sessions/show.ts';
 import { traceCallbacks } from './settlement/status-history.ts';
 
 export function createPaymentReaders(
   db: Database,
   showSessions: ShowSessions,
-): Pick<ObjectReaders, 'session' | 'callback'> {
+): Pick<ObjectReaders, 'session' | 'refund' | 'callback'> {
   return {
     async session(ids) {
       const where = { id: { $in: [...ids] } };
@@ -21,6 +23,13 @@ export function createPaymentReaders(
       const shown = await showSessions(sessions);
       return new Map(
         sessions.map(({ id }, index) => [id, { data: showObject(SessionMessage, shown[index] ?? {}) }]),
+      );
+    },
+    async refund(ids) {
+      const where = { id: { $in: [...ids] } };
+      const refunds = await db.em().find(RefundSchema, where, { populate: ['slot'] });
+      return new Map(
+        refunds.map((refund) => [refund.id, { data: showObject(RefundMessage, refundToProto(refund)) }]),
       );
     },
     async callback(ids) {

@@ -101,6 +101,9 @@ export function sessionToProto(
     returnUrl: session.returnUrl ?? '',
     language: session.language ?? '',
     ...(purchase && { purchase }),
+    ...(session.refundedMinor > 0n && {
+      refunded: moneyToProto({ minor: session.refundedMinor, currency: session.currency }),
+    }),
   };
 }
 
@@ -270,6 +273,8 @@ export function usageDayToProto(sum: UsageDay): MessageInitShape<typeof UsageDay
     reversedPayments: sum.reversedPayments,
     reversedMinorUnits: sum.reversedMinor,
     netMinorUnits: sum.netMinor,
+    refunds: sum.refunds,
+    refundedMinorUnits: sum.refundedMinor,
   };
 }
 

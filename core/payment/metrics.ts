@@ -1,7 +1,7 @@
 // Counts callbacks, sessions and verifications, and measures provider calls.
 import type { Metrics } from '../../lib/metrics/metrics.ts';
 import type { Outcome } from './callbacks/journaled-callbacks.ts';
-import { CALLBACK_STATES, CHARGE_STATUSES, type ChargeStatusName } from './entities.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES, type ChargeStatusName, type RefundStateName } from './entities.ts';
 import { ProviderRefused, ProviderUnavailable, type Verdict } from './providers/driver.ts';
 import type { StoredSession } from './sessions/read-sessions.ts';
 
@@ -25,6 +25,10 @@ export type PaymentMetrics = {
   fenced(slot: string): void;
   /** The hub looked for duplicate payments of a session at its provider. */
   duplicateCheck(result: 'found' | 'none' | 'unavailable' | 'given_up'): void;
+  /** A refund or dispute reached a final state. */
+  refundFinished(gateway: string, state: Exclude<RefundStateName, 'pending'>): void;
+  /** The refund sweep asked a provider about the refunds of a session. */
+  refundSwept(result: 'synced' | 'unavailable' | 'busy' | 'nothing' | 'error'): void;
   /** The sweep checked a session. */
   swept(result: string): void;
   /** Makes the counters of a slot start at 0. */
@@ -34,6 +38,7 @@ export type PaymentMetrics = {
 
 const OUTCOMES = CALLBACK_STATES.filter((state) => state !== 'received');
 const RESULTS = ['paid', 'not_paid', 'pending', 'reversed', 'mismatch', 'unavailable', 'not_asked', 'error'];
+const REFUND_CHECKS = ['synced', 'unavailable', 'busy', 'nothing', 'error'];
 const CHECKOUTS = ['made', 'refused', 'unavailable', 'error'];
 /** In seconds. The default timeout of a provider call is half a minute. */
 const BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
@@ -109,13 +114,26 @@ export function createPaymentMetrics(metrics: Metrics, gateways: Iterable<string
     labelNames: ['result'],
   });
 
+  const refundsFinished = metrics.counter({
+    name: 'hub_refunds_total',
+    help: 'Refunds and disputes that reached a final state, by that state.',
+    labelNames: ['gateway', 'state'],
+  });
+  const refundsSwept = metrics.counter({
+    name: 'hub_refund_checks_total',
+    help: 'Looks for the refunds of a session at its provider by result.',
+    labelNames: ['result'],
+  });
+
   // Prometheus sees no increase in a series that starts at 1, so every series starts at 0.
   for (const gateway of gateways) {
     received.labels(gateway).inc(0);
     counted.labels(gateway).inc(0);
     for (const outcome of OUTCOMES) finished.labels(gateway, outcome).inc(0);
+    for (const state of ['succeeded', 'failed']) refundsFinished.labels(gateway, state).inc(0);
   }
   for (const result of ['found', 'none', 'unavailable', 'given_up']) duplicateChecks.labels(result).inc(0);
+  for (const result of REFUND_CHECKS) refundsSwept.labels(result).inc(0);
   deferred.labels('busy').inc(0);
   deferred.labels('spent').inc(0);
   const slots = new Set<string>();
@@ -157,6 +175,8 @@ export function createPaymentMetrics(metrics: Metrics, gateways: Iterable<string
     verificationDeferred: (reason) => deferred.labels(reason).inc(),
     fenced: (slot) => fenced.labels(slot).inc(),
     duplicateCheck: (result) => duplicateChecks.labels(result).inc(),
+    refundFinished: (gateway, state) => refundsFinished.labels(gateway, state).inc(),
+    refundSwept: (result) => refundsSwept.labels(result).inc(),
     swept: (result) => swept.labels(result).inc(),
     addSlot,
     slots: () => slots,

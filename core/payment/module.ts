@@ -17,6 +17,7 @@ import type { createSessions } from './sessions/queries.ts';
 import { createShowSessions } from './sessions/show.ts';
 import { createFindSlot } from './slots/scope-lookup.ts';
 import { wireCallbacks } from './wire-callbacks.ts';
+import { wireRefunds } from './wire-refunds.ts';
 import { wireServices } from './wire-services.ts';
 import { wireSweep } from './wire-sweep.ts';
 import { wireVerification } from './wire-verification.ts';
@@ -25,12 +26,15 @@ export type PaymentModule = {
   readonly services: readonly ServiceEntry[];
   readonly createSession: ReturnType<typeof createCreateSession>;
   readonly sessions: ReturnType<typeof createSessions>;
-  readonly findSlot: Pick<FindOwner, 'slot' | 'chargeSession' | 'callback' | 'duplicatePayment' | 'feeRule'>;
+  readonly findSlot: Pick<
+    FindOwner,
+    'slot' | 'chargeSession' | 'callback' | 'duplicatePayment' | 'refund' | 'feeRule'
+  >;
   /** Keeps months with unprocessed callbacks from being pruned. */
   readonly pruneGuard: { check(client: PoolClient, floor: string): Promise<void> };
   readonly erasePersonalData: ErasePersonalData;
   readonly figures: Figures;
-  readonly eventReaders: Pick<ObjectReaders, 'session' | 'callback'>;
+  readonly eventReaders: Pick<ObjectReaders, 'session' | 'refund' | 'callback'>;
   /** Finishes the work in progress and stops the workers. */
   close(): Promise<void>;
 };
@@ -51,14 +55,22 @@ export async function createPaymentModule(options: PaymentModuleOptions): Promis
   const context = { ...options, pool, paymentMetrics, undo, leaseMs, inlineMs };
 
   const verification = wireVerification(context);
-  const callbacks = await wireCallbacks(context, verification);
+  const { refundServices, ...refunds } = wireRefunds(context, verification);
+  const callbacks = await wireCallbacks(context, { ...verification, ...refunds });
   const sweep = wireSweep(context, verification);
   const showSessions = createShowSessions(options.sales);
-  const services = wireServices(context, { ...verification, ...callbacks, ...sweep, showSessions });
+  const services = wireServices(context, {
+    ...verification,
+    ...refunds,
+    ...callbacks,
+    ...sweep,
+    showSessions,
+  });
 
   const resources = undo.move();
   return {
     ...services,
+    services: [...services.services, ...refundServices],
     findSlot: createFindSlot(pool),
     pruneGuard: { check: checkNoneUnprocessed },
     erasePersonalData: erasePayments,

@@ -22,6 +22,7 @@ import {
   verificationToProto,
 } from './messages.ts';
 import type { VerificationStep } from './providers/driver.ts';
+import { refundToProto } from './refunds/messages.ts';
 import type { PurchaseRequest, Sales } from './sales.ts';
 import type { createCreateSession } from './sessions/create.ts';
 import type { SessionEvents } from './sessions/events.ts';
@@ -125,6 +126,7 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
         ...(payment && { usageLog: usageLogToProto(payment) }),
         usageLogs: usageLogs.map(usageLogToProto),
         duplicatePayments: duplicates.map(duplicateToProto),
+        refunds: details.refunds.map(refundToProto),
         callbackCounts: details.callbackCounts.map(callbackCountToProto),
         moreCallbacks: received.nextPageToken !== '',
         moreVerifications: verifications.nextPageToken !== '',

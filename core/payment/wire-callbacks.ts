@@ -11,16 +11,19 @@ import { createProcessCallback, type ProcessCallback } from './callbacks/process
 import { createReceiveCallback } from './callbacks/receive.ts';
 import { createFinishOtherCheckout } from './duplicates/finish-other-checkout.ts';
 import { DAY_MS, type PaymentContext, RETRY_DELAY_MAX_MS } from './options.ts';
+import type { wireRefunds } from './wire-refunds.ts';
 import type { Verification } from './wire-verification.ts';
+
+type Parts = Verification & Pick<ReturnType<typeof wireRefunds>, 'refundCallbacks'>;
 
 /** More would only wait for each other, for connections and for the provider. */
 const MAX_INLINE = 256;
 const CLOSE_GRACE_MS = 5_000;
 
-export async function wireCallbacks(context: PaymentContext, verification: Verification) {
+export async function wireCallbacks(context: PaymentContext, parts: Parts) {
   const { pool, clock, logger, tasks, undo, inlineMs } = context;
   const jobs = await wireJobs(context);
-  const { process, receiveCallback } = wireProcessing(context, verification);
+  const { process, receiveCallback } = wireProcessing(context, parts);
   await jobs.work(workOn(process, context));
   const strays = startStrays({ pool, jobs, clock, logger, task: tasks.of('strays'), afterMs: inlineMs });
   undo.defer(() => strays.stop());
@@ -41,9 +44,9 @@ async function wireJobs({ pool, db, config, logger, undo, leaseMs, inlineMs }: P
   return jobs;
 }
 
-function wireProcessing(context: PaymentContext, verification: Verification) {
+function wireProcessing(context: PaymentContext, parts: Parts) {
   const { pool, sealer, clock, logger, config, leaseMs, undo, paymentMetrics: metrics } = context;
-  const { leases, findSession } = verification;
+  const { leases, findSession } = parts;
   const journal = createJournal({
     pool,
     clock,
@@ -54,7 +57,7 @@ function wireProcessing(context: PaymentContext, verification: Verification) {
     count: createCountCallback({ pool, clock, logger }),
   });
   const process = createProcessCallback({
-    ...verification,
+    ...parts,
     journaled: createJournaledCallbacks(pool, clock),
     finishOtherCheckout: createFinishOtherCheckout({ pool, clock }),
     metrics,

@@ -25,12 +25,14 @@ import { createSummarizeUsage } from './usage/days.ts';
 import { createUsage } from './usage/queries.ts';
 import { createRecheck } from './verification/recheck.ts';
 import type { wireCallbacks } from './wire-callbacks.ts';
+import type { wireRefunds } from './wire-refunds.ts';
 import type { wireSweep } from './wire-sweep.ts';
 import type { Verification } from './wire-verification.ts';
 
 type Parts = Verification &
   Awaited<ReturnType<typeof wireCallbacks>> &
-  ReturnType<typeof wireSweep> & { readonly showSessions: ShowSessions };
+  ReturnType<typeof wireSweep> &
+  Pick<ReturnType<typeof wireRefunds>, 'syncRefunds'> & { readonly showSessions: ShowSessions };
 
 export type PaymentServices = {
   readonly services: readonly ServiceEntry[];

@@ -38,7 +38,7 @@ export function wireSweep(context: PaymentContext, verification: Verification) {
 }
 
 /** Short enough for the first check of a session, and for retries, to be about on time. */
-function sweepInterval({ sweepAfterMs }: PaymentConfig): number {
+export function sweepInterval({ sweepAfterMs }: PaymentConfig): number {
   const [first = DAY_MS] = sweepAfterMs;
   return Math.min(Math.max(first / 4, 250), 1_000);
 }

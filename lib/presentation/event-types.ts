@@ -21,6 +21,9 @@ export const EVENT_TYPES = {
   'session.cancelled': 'A charge session was cancelled, or the provider confirmed that it was cancelled.',
   'session.reopened': 'A charge session that failed or was cancelled can be paid again.',
   'session.reversed': 'The provider reversed the payment of a charge session.',
+  'refund.created': 'A refund was requested, or a refund or dispute was found at the provider.',
+  'refund.succeeded': 'A refund was paid back, or a dispute was lost.',
+  'refund.failed': 'A refund failed, or a dispute was won.',
   'order.fulfilled': 'A paid order granted its licenses.',
   'order.blocked': 'A paid order could not be granted.',
   'order.refunded':

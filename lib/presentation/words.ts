@@ -45,6 +45,13 @@ export const REFUND_POLICIES = { suspend: 1, revoke: 2, keep: 3, undo: 4 } as co
 /** What a full refund did with a license. */
 export const TAKEN_BACK = { suspended: 1, revoked: 2, undone: 3, kept: 4 } as const;
 
+export const REFUND_STATES = { pending: 1, succeeded: 2, failed: 3 } as const;
+
+export const REFUND_KINDS = { refund: 1, dispute: 2 } as const;
+
+/** Who began a refund. */
+export const REFUND_ORIGINS = { hub: 1, provider: 2 } as const;
+
 export const USAGE_KINDS = { payment: 1, reversal: 2, refund: 3, later_payment: 4 } as const;
 
 /** The name of an enum value; undefined if it has none. */

@@ -30,7 +30,7 @@ function remember(id: string, spanContext: SpanContext): void {
 
 /** Runs background work on a callback or a session in a trace of its own, linked to the latest span of that id. */
 export function inTaskSpan<T>(
-  name: 'callback job' | 'sweep',
+  name: 'callback job' | 'sweep' | 'refund sweep',
   id: string,
   work: () => Promise<T>,
 ): Promise<T> {

@@ -41,6 +41,7 @@ import {
   statusChangeView,
 } from '../../views/payments/session-story.ts';
 import { registerDuplicates } from './session-duplicates.ts';
+import { addRefundVerb } from './session-refund.ts';
 
 type CreateOptions = {
   slot: string;
@@ -86,6 +87,7 @@ export function registerSession(program: Command, commandContext: CommandContext
   addWatchVerb(session, commandContext);
   addReleaseVerb(session, commandContext);
   addRecheckVerb(session, commandContext);
+  addRefundVerb(session, commandContext);
   registerDuplicates(session, commandContext);
 }
 
@@ -363,7 +365,7 @@ function addRecheckVerb(session: Command, commandContext: CommandContext): void 
   addVerb(session, 'recheck', {
     summary: 'verify a session with the provider now',
     description:
-      'Verifies a session with its provider and settles it by the answer. This is the only way to detect a reversal. For a paid session it also searches for duplicate payments.',
+      'Verifies a session with its provider and settles it by the answer. For a paid session it also looks for refunds, disputes, reversals and duplicate payments. The hub looks for those by itself too, less often with the age of the payment.',
     examples: [`hubctl session recheck ${EXAMPLE_ID}`],
     prints: { document: RECHECKED_SESSION },
   })

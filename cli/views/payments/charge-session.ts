@@ -52,6 +52,7 @@ export const CHARGE_SESSION = object(
     gatewayTransactionId: optional(
       text("the provider's id of the payment that settled it; only if it was paid"),
     ),
+    refunded: optional(withDescription(MONEY, 'the part of the payment that was paid back')),
     riskLevel: optional(
       integer("the provider's risk rating of the payment, 0 is safe; missing without a rating"),
     ),
@@ -95,6 +96,7 @@ export function chargeSessionView(session: ChargeSession): ChargeSessionView {
     merchantTransactionId: session.merchantTransactionId,
     providerPaymentId: session.providerPaymentId,
     ...(session.gatewayTransactionId !== '' && { gatewayTransactionId: session.gatewayTransactionId }),
+    ...(session.refunded && { refunded: moneyView(session.refunded) }),
     ...(session.riskLevel !== undefined && { riskLevel: session.riskLevel }),
     ...(session.riskTitle !== '' && { riskTitle: session.riskTitle }),
     ...(session.heldAt && { heldAt: rfc3339(session.heldAt) }),
@@ -136,6 +138,7 @@ export const CHARGE_SESSION_FIELDS: readonly Column<ChargeSessionView>[] = [
   { title: 'Status', cell: statusText },
   { title: 'Why', cell: (item) => item.statusReason + unconfirmedText(item.status, item.statusVerified) },
   { title: 'Amount', cell: moneyText },
+  { title: 'Refunded', cell: ({ refunded }) => refunded && moneyText(refunded) },
   { title: 'Sells', cell: ({ purchase }) => purchase && soldText(purchase) },
   { title: 'For license', cell: ({ purchase }) => purchase?.licenseId },
   { title: 'Order', cell: (item) => item.orderReference },

@@ -6,6 +6,7 @@ import { namedBy } from '../duplicates/other-payments.ts';
 import type { ChargeStatusName } from '../entities.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
+import type { RefundCallbacks } from '../refunds/refund-callbacks.ts';
 import type { FindSession, StoredSession } from '../sessions/read-sessions.ts';
 import { PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
@@ -27,6 +28,7 @@ export type ProcessOptions = {
   readonly settle: Settle;
   readonly finishOtherCheckout: FinishOtherCheckout;
   readonly waiting: WaitingCallbacks;
+  readonly refundCallbacks: Pick<RefundCallbacks, 'leave'>;
   readonly metrics: Pick<PaymentMetrics, 'finished'>;
   readonly clock: Clock;
   /** Milliseconds after which the hub gives up a callback that it fails to process. */
@@ -107,6 +109,11 @@ async function processOnce(
     });
   }
   const { outcome } = claim;
+  if (outcome === 'refunded') {
+    if (callback.waits && trigger === 'job') return; // the refund sweep knows of it
+    if (await options.refundCallbacks.leave(session.id, callback.id)) return;
+    // The callback of the payment may be lost: the session is verified first.
+  }
   if ((outcome === 'failed' || outcome === 'cancelled') && !isContradicted(outcome, session)) {
     // A failure moves no money: it settles the session without verification until the provider says
     // otherwise.

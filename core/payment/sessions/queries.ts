@@ -18,6 +18,8 @@ import {
   type ChargeStatusName,
   type DuplicatePayment,
   DuplicatePaymentSchema,
+  type Refund,
+  RefundSchema,
   type Verification,
   VerificationSchema,
 } from '../entities.ts';
@@ -46,10 +48,13 @@ export type SessionDetails = {
   readonly verifications: Page<Verification>;
   readonly usageLogs: readonly UsageLogWithFees[];
   readonly duplicates: readonly DuplicatePayment[];
+  /** Oldest first. */
+  readonly refunds: readonly Refund[];
 };
 
 /** A session hardly ever has two. */
 const MAX_DUPLICATES = 100;
+const MAX_REFUNDS = 100;
 const FIRST_PAGE: PageRequest = { pageSize: 0, pageToken: '' };
 
 export function createSessions(db: Database) {
@@ -119,7 +124,13 @@ export function createSessions(db: Database) {
         { session },
         { orderBy: { id: 'asc' }, populate: ['slot'], limit: MAX_DUPLICATES },
       );
-      return { session, statusChanges, callbackCounts, verifications, usageLogs, duplicates };
+      // refund_session_idx
+      const refunds = await em.find(
+        RefundSchema,
+        { session },
+        { orderBy: { id: 'asc' }, populate: ['slot'], limit: MAX_REFUNDS },
+      );
+      return { session, statusChanges, callbackCounts, verifications, usageLogs, duplicates, refunds };
     },
 
     /**

@@ -25,6 +25,10 @@ export type StoredSession = {
   readonly orderReference: string;
   /** Of the payment that settled it; undefined unless it was paid. */
   readonly gatewayTransactionId: string | undefined;
+  /** The bank's id of that payment, if the provider gives it. */
+  readonly bankTransactionId: string | undefined;
+  /** The part of that payment that was paid back, in minor units. */
+  readonly refundedMinor: bigint;
   /** Counts how often its verification lease was taken. */
   readonly fencingNumber: number;
   /** Milliseconds until a callback may trigger a verification again; 0: now. */
@@ -40,8 +44,13 @@ export type StoredSession = {
   readonly returnUrl: string | null;
 };
 
-type Row = Omit<StoredSession, 'amount' | 'providerPaymentId' | 'gatewayTransactionId'> & {
+type Row = Omit<
+  StoredSession,
+  'amount' | 'refundedMinor' | 'providerPaymentId' | 'gatewayTransactionId' | 'bankTransactionId'
+> & {
   amountMinor: string;
+  refundedMinor: string;
+  bankTransactionId: string | null;
   currency: string;
   providerPaymentId: string | null;
   gatewayTransactionId: string | null;
@@ -53,6 +62,7 @@ export const SESSION_COLUMNS = `c.id, c.slot_id as "slotId", s.name as slot, s.g
   c.amount_minor as "amountMinor", c.currency,
   c.merchant_transaction_id as "merchantTransactionId", c.provider_payment_id as "providerPaymentId",
   c.order_reference as "orderReference", c.gateway_transaction_id as "gatewayTransactionId",
+  c.bank_transaction_id as "bankTransactionId", c.refunded_minor as "refundedMinor",
   c.fencing_number as "fencingNumber",
   greatest(0, extract(epoch from c.question_after - now()) * 1000)::float8 as "verificationInMs",
   coalesce(s.options->>'${RISKY_PAYMENTS}' = 'hold', false) and c.risk_released_at is null as "holdsRisky",
@@ -153,14 +163,18 @@ export async function readSessionsBy(
 
 function factsOf({
   amountMinor,
+  refundedMinor,
   currency,
   providerPaymentId,
   gatewayTransactionId,
+  bankTransactionId,
   ...session
 }: Row): StoredSession {
   return {
     ...session,
     gatewayTransactionId: gatewayTransactionId ?? undefined,
+    bankTransactionId: bankTransactionId ?? undefined,
+    refundedMinor: BigInt(refundedMinor),
     amount: { minor: BigInt(amountMinor), currency },
     providerPaymentId: providerPaymentId ?? undefined,
   };

@@ -6,6 +6,7 @@ import { combineWrites, inTransaction, type Send } from '../../storage/sql/trans
 import { finishing, finishWaiting, type Outcome } from '../callbacks/journaled-callbacks.ts';
 import { closeDuplicates, markOtherPayments } from '../duplicates/other-payments.ts';
 import { applyRules, type FeeRuleFacts, readRulesInForce } from '../fees/rules.ts';
+import { sumPendingRefunds } from '../refunds/read-refunds.ts';
 import type { Sales } from '../sales.ts';
 import { lockSessions, type StoredSession } from '../sessions/read-sessions.ts';
 import { isFenced } from '../verification/lease.ts';
@@ -149,14 +150,22 @@ async function judge(client: PoolClient, candidate: Candidate): Promise<Judged |
   const { finding, session, claimed, at, isShared } = candidate;
   if (isFenced(finding, session)) return { finding, session };
   let proof: ProofState | undefined;
+  const openRefundsMinor = mayBeRefunded(finding, session)
+    ? await sumPendingRefunds(client, session.id)
+    : undefined;
   if (isPaid(finding) && session.status !== 'success') {
     const isNew = isFullyClaimed(finding, claimed);
     if (!isNew && isShared) return undefined;
     proof = isNew ? 'new' : (await hasPaidAnother(client, session, finding)) ? 'used' : 'again';
   }
-  const decision = decide({ finding, session, at }, proof);
+  const decision = decide({ finding, session, at }, { proof, openRefundsMinor });
   if (isShared && reverses({ session, decision })) return undefined;
   return { finding, session, proof, decision };
+}
+
+/** Whether refunds of the hub may be what the provider reports as a reversal. */
+function mayBeRefunded({ verdict }: Finding, { status }: StoredSession): boolean {
+  return verdict.kind === 'reversed' && status === 'success';
 }
 
 /** Whether the settlement sets a session with an offer to paid. */
@@ -197,10 +206,10 @@ const STATUS_EVENTS = {
   cancelled: 'session.cancelled',
 } as const;
 
-function updateOf({ finding, session: { id }, decision: { next, changed, update } }: Settled) {
+function updateOf({ finding, session: { id, gateway }, decision: { next, changed, update } }: Settled) {
   const leaseHolder = finding.fence?.holder;
   const isNeeded = changed || leaseHolder !== undefined || Object.keys(update).length > 0;
-  return isNeeded ? [{ id, next, update, leaseHolder }] : [];
+  return isNeeded ? [{ id, gateway, next, update, leaseHolder }] : [];
 }
 
 /**

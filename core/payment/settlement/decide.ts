@@ -58,6 +58,8 @@ export type Decision = {
 export type Usage = {
   readonly kind: Exclude<UsageKindName, 'refund'>;
   readonly gatewayTransactionId: string;
+  /** Negative for a reversal. */
+  readonly amountMinor: bigint;
   /** What the provider says the vendor receives of a payment. */
   readonly received?: Money;
 };
@@ -67,6 +69,9 @@ export type SessionUpdate = {
   readonly reason?: string;
   /** The payment that settles the session. */
   readonly gatewayTransactionId?: string;
+  readonly bankTransactionId?: string | undefined;
+  /** Another payment settles the session: nothing of it has been refunded. */
+  readonly isUnrefunded?: true;
   /** The provider's rating of the verified payment; `risk` is undefined if the provider does not rate it. */
   readonly rating?: { readonly risk: Risk | undefined };
   /** Hold the session for review. The sweep verifies it again, because the rating may change. */
@@ -85,13 +90,19 @@ export type SessionUpdate = {
 export type ProofState = 'new' | 'again' | 'used';
 
 const STAYS_PAID = 'the session is paid and stays paid';
+const REFUNDED = 'the payment is refunded, and the hub knows the refunds';
 
 type Context = { readonly session: StoredSession; readonly finding: Finding; readonly at: Date };
 
-/**
- * `session` is locked. `proof` is the state of the proof of a `paid` finding, if the session is not paid yet.
- */
-export function decide(context: Context, proof: ProofState | undefined): Decision {
+export type Circumstances = {
+  /** The state of the proof of a `paid` finding, if the session is not paid yet. */
+  readonly proof?: ProofState | undefined;
+  /** The sum of the pending refunds, for a `reversed` finding about a paid session. */
+  readonly openRefundsMinor?: bigint | undefined;
+};
+
+/** `session` is locked. */
+export function decide(context: Context, { proof, openRefundsMinor = 0n }: Circumstances): Decision {
   const { session, finding, at } = context;
   const { verdict, callbackIds } = finding;
   const isPaid = session.status === 'success';
@@ -101,13 +112,22 @@ export function decide(context: Context, proof: ProofState | undefined): Decisio
     case 'paid': {
       if (isPaid) return keep(context, 'settled', PAID_BEFORE.detail);
       if (proof === 'used') return mismatch(context, 'the payment it names has paid another session');
-      const { gatewayTransactionId, risk, received } = verdict;
-      const decision = transition(context, 'paid', { gatewayTransactionId, rating: { risk } });
+      const { gatewayTransactionId, bankTransactionId, risk, received } = verdict;
       // Not by the usage log: the first entry may have been pruned.
       const kind = session.gatewayTransactionId === undefined ? 'payment' : 'later_payment';
+      // A reversed payment that stands again keeps its refunds.
+      const refundedMinor = proof === 'again' ? session.refundedMinor : 0n;
+      const decision = transition(context, 'paid', {
+        gatewayTransactionId,
+        bankTransactionId,
+        rating: { risk },
+        ...(proof === 'new' && { isUnrefunded: true }),
+      });
+      const amountMinor = session.amount.minor - refundedMinor;
+      if (amountMinor === 0n) return decision;
       // A payment that stands again after its reversal was received once.
       const net = received !== undefined && proof === 'new' ? { received } : {};
-      return { ...decision, usage: { kind, gatewayTransactionId, ...net } };
+      return { ...decision, usage: { kind, gatewayTransactionId, amountMinor, ...net } };
     }
     case 'held': {
       if (isPaid) return keep(context, 'settled', PAID_BEFORE.detail);
@@ -125,9 +145,12 @@ export function decide(context: Context, proof: ProofState | undefined): Decisio
       return claim(context, verdict.status);
     case 'reversed': {
       // Also for a session that the hub never knew to be paid.
-      const decision = transition(context, 'reversed');
-      const { gatewayTransactionId = '' } = session;
-      return isPaid ? { ...decision, usage: { kind: 'reversal', gatewayTransactionId } } : decision;
+      if (!isPaid) return transition(context, 'reversed');
+      const { amount, refundedMinor, gatewayTransactionId = '' } = session;
+      const leftMinor = amount.minor - refundedMinor;
+      if (leftMinor <= openRefundsMinor) return keep(context, 'settled', REFUNDED);
+      const usage = { kind: 'reversal', gatewayTransactionId, amountMinor: -leftMinor } as const;
+      return { ...transition(context, 'reversed'), usage };
     }
     case 'pending': {
       const checkAt = new Date(at.getTime() + EARLY_CHECK_MS);

@@ -4,13 +4,15 @@
 // A proof that has paid one session never pays another, not even after a reversal.
 //
 // The first payment of a session is a usage log entry of kind `payment` with the session's id. A `reversal`
-// takes back an earlier payment, and a payment after a reversal is a `later_payment`. Each is written under
-// the session's lock, and never changed.
+// takes back what refunds left of an earlier payment, and a payment after a reversal is a `later_payment`. Each
+// is written under the session's lock, and never changed.
 import type { PoolClient, QueryConfig } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { newUuid } from '../../ids.ts';
 import type { Write } from '../../storage/sql/transaction.ts';
+import type { UsageKindName } from '../entities.ts';
 import type { Fees } from '../fees/rules.ts';
+import { firstRefundCheck } from '../refunds/schedule.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { SessionUpdate, Usage } from './decide.ts';
 import type { Finding, PaidFinding } from './finding.ts';
@@ -93,6 +95,7 @@ function columnsOf(proofs: readonly Proof[]) {
 
 export type SettledSession = {
   readonly id: string;
+  readonly gateway: string;
   readonly next: SessionState;
   readonly update: SessionUpdate;
   /** Whose verification lease ends with the settlement. */
@@ -108,6 +111,12 @@ export function updateSessions(sessions: readonly SettledSession[], at: Date): W
                status_reason = coalesce(t.reason, c.status_reason),
                status_changed_at = case when c.status = t.status then c.status_changed_at else $3 end,
                gateway_transaction_id = coalesce(t.gateway_transaction_id, c.gateway_transaction_id),
+               bank_transaction_id = case when t.gateway_transaction_id is null then c.bank_transaction_id
+                 else t.bank_transaction_id end,
+               refunded_minor = case when t.is_unrefunded then 0 else c.refunded_minor end,
+               refund_check_at = case when t.status = 'success' then
+                 case when c.status = 'success' then c.refund_check_at
+                   else least(c.refund_check_at, t.refund_check_at) end end,
                provider_payment_id = coalesce(c.provider_payment_id, t.provider_payment_id),
                checkout_url = coalesce(c.checkout_url, t.checkout_url),
                risk_level = case when t.is_rated then t.risk_level else c.risk_level end,
@@ -127,13 +136,14 @@ export function updateSessions(sessions: readonly SettledSession[], at: Date): W
            from jsonb_to_recordset($1::jsonb) as t (
              id uuid, status text, verified boolean, claims int, reason text, gateway_transaction_id text,
              provider_payment_id text, checkout_url text, is_rated boolean, risk_level int, risk_title text,
-             is_held boolean, check_at timestamptz, lease_holder uuid)
+             is_held boolean, check_at timestamptz, lease_holder uuid, bank_transaction_id text,
+             is_unrefunded boolean, refund_check_at timestamptz)
            where c.id = t.id and c.id = any($2)`,
-    values: [JSON.stringify(sessions.map(rowOf)), sessions.map(({ id }) => id), at],
+    values: [JSON.stringify(sessions.map((session) => rowOf(session, at))), sessions.map(({ id }) => id), at],
   };
 }
 
-function rowOf({ id, next, update, leaseHolder }: SettledSession) {
+function rowOf({ id, gateway, next, update, leaseHolder }: SettledSession, at: Date) {
   return {
     id,
     status: next.status,
@@ -149,6 +159,9 @@ function rowOf({ id, next, update, leaseHolder }: SettledSession) {
     is_held: update.isHeld,
     check_at: update.checkAt,
     lease_holder: leaseHolder,
+    bank_transaction_id: update.bankTransactionId,
+    is_unrefunded: update.isUnrefunded ?? false,
+    refund_check_at: next.status === 'success' ? firstRefundCheck(gateway, at) : undefined,
   };
 }
 
@@ -177,8 +190,9 @@ export function recordSteps(
   };
 }
 
-export type UsageEntry = Usage & {
+export type UsageEntry = Omit<Usage, 'kind'> & {
   readonly id: string;
+  readonly kind: UsageKindName;
   readonly session: StoredSession;
   readonly fees: Fees;
 };
@@ -186,9 +200,18 @@ export type UsageEntry = Usage & {
 const NO_FEES: Fees = { lines: [], totalMinor: 0n };
 
 /** Without `fees` there are no fee lines: providers keep the fees of a reversed payment. */
-export function usageEntry(usage: Usage, session: StoredSession, fees = NO_FEES): UsageEntry {
-  const id = usage.kind === 'payment' ? session.id : newUuid();
-  return { ...usage, id, session, fees };
+export function usageEntry({ kind, ...usage }: Usage, session: StoredSession, fees = NO_FEES): UsageEntry {
+  const id = kind === 'payment' ? session.id : newUuid();
+  return { ...usage, id, kind, session, fees };
+}
+
+/** The entry of a refund has the refund's id, so that a refund has one at most. */
+export function refundEntry(
+  refund: { readonly id: string; readonly gatewayRefundId: string; readonly paidMinor: bigint },
+  session: StoredSession,
+): UsageEntry {
+  const { id, gatewayRefundId: gatewayTransactionId, paidMinor } = refund;
+  return { id, kind: 'refund', session, gatewayTransactionId, amountMinor: -paidMinor, fees: NO_FEES };
 }
 
 /** Fails with SQLSTATE 23505 if a session already has an entry of kind `payment`. */
@@ -214,7 +237,7 @@ export function logUsages(entries: readonly UsageEntry[], at: Date): Write {
       entries.map(({ session }) => session.slotId),
       entries.map(({ session }) => session.gateway),
       entries.map(({ gatewayTransactionId }) => gatewayTransactionId),
-      entries.map(({ kind, session: { amount } }) => (kind === 'reversal' ? -amount.minor : amount.minor)),
+      entries.map(({ amountMinor }) => amountMinor),
       entries.map(({ session }) => session.amount.currency),
       entries.map(({ fees }) => fees.totalMinor),
       entries.map(({ session }) => session.orderReference),

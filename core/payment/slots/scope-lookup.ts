@@ -7,7 +7,7 @@ import { isResourceName } from '../../resource-name.ts';
 /** Callbacks without a session and fee rules for any slot have no owner. */
 export function createFindSlot(
   pool: Pool,
-): Pick<FindOwner, 'slot' | 'chargeSession' | 'callback' | 'duplicatePayment' | 'feeRule'> {
+): Pick<FindOwner, 'slot' | 'chargeSession' | 'callback' | 'duplicatePayment' | 'refund' | 'feeRule'> {
   const { find, byId } = createOwnerLookup(pool, 'slot.name');
   return {
     slot: (name) => find('slot where slot.name', isResourceName(name) ? name : undefined),
@@ -17,6 +17,7 @@ export function createFindSlot(
       'slot join charge_session s on s.slot_id = slot.id join callback c on c.session_id = s.id where c.id',
     ),
     duplicatePayment: byId('dup', 'slot join duplicate_payment d on d.slot_id = slot.id where d.id'),
+    refund: byId('rfd', 'slot join refund r on r.slot_id = slot.id where r.id'),
     feeRule: byId('fee', 'slot join fee_rule f on f.slot_id = slot.id where f.id'),
   };
 }

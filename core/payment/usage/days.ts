@@ -1,6 +1,6 @@
-// Sums up the usage log by day and currency: payments, fees and reversals.
+// Sums up the usage log by day and currency: payments, fees, reversals and refunds.
 //
-// Each entry counts on its own day, so a reversal never changes the sums of an earlier day.
+// Each entry counts on its own day, so a reversal or a refund never changes the sums of an earlier day.
 import { HubError } from '../../errors.ts';
 import type { Database } from '../../storage/database.ts';
 import type { Period } from '../fees/backtest.ts';
@@ -18,7 +18,10 @@ export type UsageDay = {
   /** Reversals on the day, of payments of any day. The amount is positive. */
   readonly reversedPayments: bigint;
   readonly reversedMinor: bigint;
-  /** Payments less reversals. */
+  /** Refunds and lost disputes on the day, of payments of any day. The amount is positive. */
+  readonly refunds: bigint;
+  readonly refundedMinor: bigint;
+  /** Payments less reversals and refunds. */
   readonly netMinor: bigint;
 };
 
@@ -45,6 +48,8 @@ export function createSummarizeUsage(db: Database): SummarizeUsage {
       feeMinor: BigInt(row.feeMinor),
       reversedPayments: BigInt(row.reversedPayments),
       reversedMinor: BigInt(row.reversedMinor),
+      refunds: BigInt(row.refunds),
+      refundedMinor: BigInt(row.refundedMinor),
       netMinor: BigInt(row.netMinor),
     }));
   };
@@ -61,6 +66,8 @@ const SQL = `
          sum(u.fee_total_minor) as "feeMinor",
          count(*) filter (where u.kind = 'reversal') as "reversedPayments",
          -coalesce(sum(u.amount_minor) filter (where u.kind = 'reversal'), 0) as "reversedMinor",
+         count(*) filter (where u.kind = 'refund') as refunds,
+         -coalesce(sum(u.amount_minor) filter (where u.kind = 'refund'), 0) as "refundedMinor",
          sum(u.amount_minor) as "netMinor"
   from usage_log u
   where u.settled_at >= $1 and u.settled_at < $2

@@ -7,12 +7,14 @@ import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import type { FindDuplicates } from '../duplicates/find-duplicates.ts';
 import type { VerificationStep } from '../providers/driver.ts';
+import type { SyncRefunds } from '../refunds/sync-refunds.ts';
 import { readSession } from '../sessions/read-sessions.ts';
 import type { VerifySession } from './verify.ts';
 
 export type RecheckOptions = {
   readonly pool: Pool;
   readonly verifySession: VerifySession;
+  readonly syncRefunds: Pick<SyncRefunds, 'sync'>;
   readonly findDuplicates: FindDuplicates;
   readonly clock: Clock;
   /** Milliseconds to wait for the verification lease. */
@@ -23,7 +25,8 @@ export type RecheckOptions = {
  * Resolves with the provider calls. Rejects with HubError `session_unknown` or `provider_unavailable`; the
  * latter also if the verification lease is taken for all of `busyWaitMs`.
  */
-export function createRecheck({ pool, verifySession, findDuplicates, clock, busyWaitMs }: RecheckOptions) {
+export function createRecheck(options: RecheckOptions) {
+  const { pool, verifySession, syncRefunds, findDuplicates, clock, busyWaitMs } = options;
   return async (sessionId: string, actor: Actor): Promise<readonly VerificationStep[]> => {
     const id = parseId('chs', sessionId);
     const before = id && (await readSession(pool, id));
@@ -32,6 +35,9 @@ export function createRecheck({ pool, verifySession, findDuplicates, clock, busy
         field: 'sessionId',
       });
     }
+    // Before the verification: refunds may explain what that reports as a reversal. A provider that does not answer
+    // about refunds does not fail the recheck.
+    if (before.status === 'success') await syncRefunds.sync(id, busyWaitMs);
     const result = await verifySession({ sessionId: id, includePaid: true, waitMs: busyWaitMs });
     if (result.kind !== 'settled') {
       const isBusy = result.kind !== 'unavailable';
@@ -40,9 +46,9 @@ export function createRecheck({ pool, verifySession, findDuplicates, clock, busy
     }
     // Failing to look for duplicate payments does not fail the recheck.
     if ((await readSession(pool, id))?.status === 'success') await findDuplicates(id, busyWaitMs);
-    if (!result.settlement.changed) return result.steps;
-    // The settlement has recorded the change; this entry names the caller.
     const after = await readSession(pool, id);
+    if (!result.settlement.changed && after?.status === before.status) return result.steps;
+    // The settlement has recorded the change; this entry names the caller.
     await recordChangeNow(pool, actor, clock(), {
       action: 'charge_session.recheck',
       subject: sessionId,

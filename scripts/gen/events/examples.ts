@@ -12,6 +12,12 @@ import {
   ChargeSessionSchema,
   ChargeStatus,
 } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import {
+  RefundKind,
+  RefundOrigin,
+  RefundSchema,
+  RefundState,
+} from '../../../gen/hub/payment/v1/refund_pb.ts';
 import type { EventType } from '../../../lib/presentation/event-types.ts';
 
 /** When the changes of the examples were made. */
@@ -106,6 +112,22 @@ const order = (change: Fields<typeof OrderSchema> = {}): JsonObject =>
     ...change,
   });
 
+const refund = (change: Fields<typeof RefundSchema>): JsonObject =>
+  showObject(RefundSchema, {
+    refundId: 'rfd_01jqv3zdk2m5q8t1w4y7a0c3e6',
+    sessionId: SESSION_ID,
+    slot: 'store',
+    gateway: 'gateway_one',
+    kind: RefundKind.REFUND,
+    origin: RefundOrigin.HUB,
+    amount: { minorUnits: 4_900n, currency: 'BDT' },
+    reason: 'returned within 14 days',
+    state: RefundState.PENDING,
+    stateReason: 'not requested yet',
+    createdAt: NOW,
+    ...change,
+  });
+
 const customer = (change: Fields<typeof CustomerSchema> = {}): JsonObject =>
   showObject(CustomerSchema, {
     customerId: CUSTOMER_ID,
@@ -178,6 +200,18 @@ export const EXAMPLES: Readonly<Record<EventType, JsonObject>> = {
     ...PAID,
     status: ChargeStatus.CANCELLED,
     statusReason: 'the provider says REVERSED: 49.00 BDT',
+  }),
+  'refund.created': refund({}),
+  'refund.succeeded': refund({
+    state: RefundState.SUCCEEDED,
+    stateReason: 'the provider says refunded',
+    gatewayRefundId: '59BD63FE',
+    finishedAt: NOW,
+  }),
+  'refund.failed': refund({
+    state: RefundState.FAILED,
+    stateReason: 'the provider refused: the balance of the store is too low',
+    finishedAt: NOW,
   }),
   'order.fulfilled': order(),
   'order.blocked': showObject(OrderSchema, {

@@ -8,6 +8,7 @@ import { EndpointSchema } from '../../../gen/hub/event/v1/event_pb.ts';
 import { LicenseSchema, SeatSchema } from '../../../gen/hub/license/v1/license_pb.ts';
 import { OrderSchema } from '../../../gen/hub/order/v1/order_pb.ts';
 import { CallbackSchema, ChargeSessionSchema } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { RefundSchema } from '../../../gen/hub/payment/v1/refund_pb.ts';
 import { EVENT_TYPES, type EventType } from '../../../lib/presentation/event-types.ts';
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -17,6 +18,7 @@ export const OBJECT_MESSAGES: Readonly<Record<ObjectKind, DescMessage>> = {
   license: LicenseSchema,
   seat: SeatSchema,
   session: ChargeSessionSchema,
+  refund: RefundSchema,
   order: OrderSchema,
   callback: CallbackSchema,
   customer: CustomerSchema,

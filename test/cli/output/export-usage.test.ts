@@ -29,6 +29,7 @@ import {
 } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { UsageLogKind, UsageLogSchema } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
 import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
 import { until } from '../../support/until.ts';
 
@@ -78,6 +79,7 @@ function contextOver(page: Page, isTTY = false) {
     orders: createClient(OrderService, transport),
     payments: createClient(PaymentService, transport),
     paymentAdmin: createClient(PaymentAdminService, transport),
+    refunds: createClient(RefundService, transport),
     retention: createClient(RetentionService, transport),
     tokens: createClient(TokenService, transport),
   };

@@ -11,14 +11,17 @@ import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { MailKind } from '../../../gen/hub/mail/v1/mail_pb.ts';
 import { MailService } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
 import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
 import { createApp, issueLicense } from '../../support/hub/license.ts';
 import {
   addDuplicate,
+  addRefund,
   callBack,
   callbackFields,
   createSession,
   type Payments,
+  pay,
   payQuietly,
   SLOTS,
 } from '../../support/hub/payment.ts';
@@ -345,6 +348,23 @@ export const CHANGES: Record<string, { action: string; make: (payments: Payments
   'PaymentAdminService.ReencryptSecrets': {
     action: 'masterkey.rotate',
     make: ({ admin }) => admin.reencryptSecrets({}),
+  },
+  'RefundService.CreateRefund': {
+    action: 'refund.create',
+    make: async (payments) => {
+      const session = await createSession(payments, 'gateway_one');
+      await pay(payments, session);
+      const refunds = createClient(RefundService, payments.hub.transport);
+      await refunds.createRefund({ sessionId: session.sessionId, reason: 'returned' });
+    },
+  },
+  'RefundService.ResolveRefund': {
+    action: 'refund.resolve',
+    make: async (payments) => {
+      const refundId = await addRefund(payments, await createSession(payments, 'gateway_one'));
+      const refunds = createClient(RefundService, payments.hub.transport);
+      await refunds.resolveRefund({ refundId, resolution: 'released a seat' });
+    },
   },
   'PaymentService.CreateChargeSession': {
     action: 'charge_session.create',

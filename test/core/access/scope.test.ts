@@ -20,6 +20,7 @@ import { transportTo } from '../../support/hub/hub.ts';
 import { issueLicense } from '../../support/hub/license.ts';
 import {
   addDuplicate,
+  addRefund,
   callBack,
   callbackFields,
   createSession,
@@ -147,6 +148,7 @@ describe('a limited token', function () {
       'field hub.license.v1.RenewLicenseRequest.idempotency_key',
       'field hub.license.v1.RekeyLicenseRequest.idempotency_key',
       'field hub.payment.v1.CreateChargeSessionRequest.idempotency_key',
+      'field hub.payment.v1.CreateRefundRequest.idempotency_key',
     ]);
   });
 
@@ -194,6 +196,7 @@ describe('a limited token', function () {
       [Subject.CALLBACK]: callbacks[0]?.callbackId ?? '',
       [Subject.FEE_RULE]: rule?.feeRuleId ?? '',
       [Subject.DUPLICATE_PAYMENT]: await addDuplicate(payments, session),
+      [Subject.REFUND]: await addRefund(payments, session),
     };
   }
 

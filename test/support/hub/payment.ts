@@ -184,6 +184,24 @@ export async function addDuplicate(
   return formatId('dup', id);
 }
 
+/** Adds a refund of a session that somebody made at the provider and that needs review, and returns its id. */
+export async function addRefund(
+  { hub }: Pick<Payments, 'hub'>,
+  { sessionId }: Pick<ChargeSession, 'sessionId'>,
+): Promise<string> {
+  const id = newUuid();
+  await query(
+    hub.databaseUrl,
+    `insert into refund (id, session_id, slot_id, gateway, gateway_transaction_id, kind, origin, amount_minor, currency,
+       reason, state, state_reason, gateway_refund_id, review_reason, created_at, finished_at)
+     select $1::uuid, c.id, c.slot_id, s.gateway, '', 'refund', 'provider', 1, c.currency, '', 'succeeded', 'refunded',
+       $1::uuid::text, 'it pays back one of two licenses', now(), now()
+     from charge_session c join slot s on s.id = c.slot_id where c.id = $2`,
+    [id, parseId('chs', sessionId)],
+  );
+  return formatId('rfd', id);
+}
+
 /** The complete history of a session. */
 export function inspect({ sessions }: Payments, { sessionId }: ChargeSession) {
   return sessions.inspectChargeSession({ sessionId });

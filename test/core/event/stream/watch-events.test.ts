@@ -129,6 +129,7 @@ describe('a stream of events', function () {
       license: nothing,
       seat: nothing,
       session: nothing,
+      refund: nothing,
       order: nothing,
       callback: nothing,
       customer: nothing,

@@ -1,0 +1,111 @@
+// hubctl refund: refunds and disputes of payments.
+import { type Command, Option } from 'commander';
+import { REFUND_STATES } from '../../../lib/presentation/words.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { addNoun, addVerb } from '../../command-help.ts';
+import { pages } from '../../connect/pages.ts';
+import { requireField } from '../../connect/require-field.ts';
+import { list } from '../../output/json-schema.ts';
+import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
+import { parseText } from '../../parse/parse-number.ts';
+import { maxOption } from '../../parse/shared-options.ts';
+import {
+  REFUND,
+  REFUND_COLUMNS,
+  REFUND_FIELDS,
+  type RefundView,
+  refundView,
+} from '../../views/payments/refund.ts';
+
+type ListOptions = ListingOptions & {
+  readonly session?: string;
+  readonly slot?: string;
+  readonly state?: keyof typeof REFUND_STATES;
+  readonly needsReview?: true;
+};
+
+const EXAMPLE_ID = 'rfd_01k8e7qk3vf2tb5s0w9m4x6ydz';
+
+export function registerRefund(program: Command, commandContext: CommandContext): void {
+  const refund = addNoun(program, 'refund', {
+    group: 'Payments:',
+    summary: 'refunds and disputes',
+    description:
+      'Refunds of payments and disputes about them, those included that somebody made at the provider. `session refund` makes one.',
+  });
+  addListVerb(refund, commandContext);
+  addShowVerb(refund, commandContext);
+  addResolveVerb(refund, commandContext);
+}
+
+function addListVerb(refund: Command, commandContext: CommandContext): void {
+  const { hub } = commandContext;
+  const listing = addVerb(refund, 'list', {
+    summary: 'list refunds and disputes',
+    description: 'Lists refunds and disputes, newest first. Filters combine with AND.',
+    examples: ['hubctl refund list --needs-review', 'hubctl refund list --slot main --state pending'],
+    prints: { document: list(REFUND) },
+  })
+    .option('--session <sessionId>', 'only of this session')
+    .option('--slot <slot>', 'only of this slot')
+    .addOption(new Option('--state <state>', 'only in this state').choices(Object.keys(REFUND_STATES)))
+    .option('--needs-review', 'only those that an operator has to review');
+  addWatch(listing.addOption(maxOption())).action(
+    async ({ session, slot, state, needsReview, ...options }: ListOptions) => {
+      const { refunds } = await hub('refunds');
+      const wanted = {
+        ...(session !== undefined && { sessionId: session }),
+        ...(slot !== undefined && { slot }),
+        ...(state !== undefined && { state: REFUND_STATES[state] }),
+        ...(needsReview && { needsReview }),
+      };
+      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
+        const { refunds: found, nextPageToken } = await refunds.listRefunds({ ...wanted, ...page });
+        return { items: found.map(refundView), next: nextPageToken };
+      };
+      const listed = {
+        pages: (max: number | undefined) => pages(fetchPage, max),
+        columns: REFUND_COLUMNS,
+        id: (item: RefundView) => item.refundId,
+        newestFirst: true,
+        none: 'No refund matches.',
+      };
+      await printList(commandContext, listed, options);
+    },
+  );
+}
+
+function addShowVerb(refund: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
+  addVerb(refund, 'show', {
+    summary: 'show a refund',
+    description: 'Shows the current state of a refund or a dispute.',
+    examples: [`hubctl refund show ${EXAMPLE_ID}`],
+    prints: { document: REFUND },
+  })
+    .argument('<refundId>', 'the refund, rfd_…')
+    .action(async (refundId: string) => {
+      const { refunds } = await hub('refunds');
+      const reply = await refunds.getRefund({ refundId });
+      await out.record(refundView(requireField(reply.refund, 'refund')), REFUND_FIELDS);
+    });
+}
+
+function addResolveVerb(refund: Command, commandContext: CommandContext): void {
+  const { hub, out } = commandContext;
+  addVerb(refund, 'resolve', {
+    summary: 'mark a refund as reviewed',
+    description:
+      'Marks a refund that needs review as reviewed, with a note. It moves no money, and changes no license.',
+    examples: [`hubctl refund resolve ${EXAMPLE_ID} --resolution "released one of two seats"`],
+    prints: { document: REFUND },
+  })
+    .argument('<refundId>', 'the refund, rfd_…')
+    .requiredOption('--resolution <text>', 'what was done', parseText)
+    .action(async (refundId: string, { resolution }: { resolution: string }) => {
+      const { refunds } = await hub('refunds');
+      const reply = await refunds.resolveRefund({ refundId, resolution });
+      if (reply.unchanged) out.note('It was already reviewed: the first resolution stays.');
+      await out.record(refundView(requireField(reply.refund, 'refund')), REFUND_FIELDS);
+    });
+}

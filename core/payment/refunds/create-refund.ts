@@ -1,0 +1,197 @@
+// Creates refunds, once for each idempotency key of a session.
+import { createHash } from 'node:crypto';
+import type { Pool, PoolClient } from 'pg';
+import type { Logger } from 'pino';
+import type { Actor } from '../../access/caller.ts';
+import { recordChangeNow } from '../../audit/record.ts';
+import type { Clock } from '../../clock.ts';
+import { HubError } from '../../errors.ts';
+import { recordEvent } from '../../event/outbox.ts';
+import { formatId, newUuid, parseId } from '../../ids.ts';
+import { inTransaction } from '../../storage/sql/transaction.ts';
+import { formatMoney, type Money } from '../money.ts';
+import { driverOf } from '../providers/registry.ts';
+import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
+import { sumPendingRefunds } from './read-refunds.ts';
+import type { SyncRefunds } from './sync-refunds.ts';
+
+export type RefundDemand = {
+  /** `chs_…` */
+  readonly sessionId: string;
+  /** Undefined for all that is left of the payment. */
+  readonly amount: Money | undefined;
+  readonly reason: string;
+  readonly idempotencyKey: string | undefined;
+};
+
+export type CreateRefundOptions = {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly syncRefunds: Pick<SyncRefunds, 'request'>;
+  /** Milliseconds to wait for the verification lease. */
+  readonly busyWaitMs: number;
+};
+
+/**
+ * Stores the refund, then requests it. Resolves with its UUID when the provider has answered, or has not: the sweep
+ * goes on then. Rejects with HubError `session_unknown`, `session_not_refundable`, `refund_not_supported`,
+ * `refund_exceeds_payment`, `amount_invalid`, `idempotency_key_reused`.
+ */
+export type CreateRefund = (demand: RefundDemand, actor: Actor) => Promise<string>;
+
+export function createCreateRefund(options: CreateRefundOptions): CreateRefund {
+  const { pool, clock, logger, syncRefunds, busyWaitMs } = options;
+  return async (demand, actor) => {
+    const sessionId = parseId('chs', demand.sessionId);
+    const stored =
+      sessionId &&
+      (await inTransaction(pool, async (client) => {
+        const session = await lockSession(client, sessionId);
+        return session && findOrInsert(client, session, demand, { actor, at: clock() });
+      }));
+    if (!stored) {
+      throw new HubError('session_unknown', 'there is no charge session with this id', {
+        field: 'sessionId',
+      });
+    }
+    if (stored.isNew) {
+      await syncRefunds.request(sessionId, busyWaitMs).catch((err) => {
+        const refundId = formatId('rfd', stored.id);
+        logger.error({ refundId, err }, 'could not request a refund; the sweep will');
+      });
+    }
+    return stored.id;
+  };
+}
+
+type Context = { readonly actor: Actor; readonly at: Date };
+
+async function findOrInsert(
+  client: PoolClient,
+  session: StoredSession,
+  demand: RefundDemand,
+  context: Context,
+): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  const { idempotencyKey } = demand;
+  const hash = hashDemand(demand);
+  const earlier =
+    idempotencyKey === undefined ? undefined : await findByKey(client, session.id, idempotencyKey, hash);
+  if (earlier !== undefined) return { id: earlier, isNew: false };
+  const amount = await amountOf(client, session, demand.amount);
+  const id = newUuid();
+  await insert(client, { id, session, amount, hash, demand }, context);
+  return { id, isNew: true };
+}
+
+/** The amount to refund. @throws HubError */
+async function amountOf(
+  client: PoolClient,
+  session: StoredSession,
+  asked: Money | undefined,
+): Promise<Money> {
+  const { status, gateway, amount: paid, refundedMinor } = session;
+  if (status !== 'success') {
+    throw new HubError('session_not_refundable', `the session is not paid: its status is ${status}`, {
+      field: 'sessionId',
+    });
+  }
+  if (driverOf(gateway).refunds === undefined) {
+    throw new HubError('refund_not_supported', `${gateway} has no refunds: refund it at the provider`, {
+      field: 'sessionId',
+    });
+  }
+  if (asked !== undefined && asked.currency !== paid.currency) {
+    throw new HubError(
+      'amount_invalid',
+      `the payment is in ${paid.currency}: refund it in ${paid.currency}`,
+      {
+        field: 'amount',
+      },
+    );
+  }
+  const pendingMinor = await sumPendingRefunds(client, session.id);
+  const leftMinor = paid.minor - refundedMinor - pendingMinor;
+  const minor = asked?.minor ?? leftMinor;
+  if (asked !== undefined && minor <= 0n) {
+    throw new HubError('amount_invalid', 'the amount must be more than 0', { field: 'amount' });
+  }
+  if (minor > 0n && minor <= leftMinor) return { ...paid, minor };
+  const open = pendingMinor > 0n ? ` (${formatMoney({ ...paid, minor: pendingMinor })} is pending)` : '';
+  const left = leftMinor > 0n ? formatMoney({ ...paid, minor: leftMinor }) : 'nothing';
+  throw new HubError('refund_exceeds_payment', `${left} is left of the ${formatMoney(paid)} paid${open}`, {
+    field: 'amount',
+  });
+}
+
+/** @throws HubError `idempotency_key_reused` */
+async function findByKey(
+  client: PoolClient,
+  sessionId: string,
+  key: string,
+  hash: Buffer,
+): Promise<string | undefined> {
+  const { rows } = await client.query<{ id: string; same: boolean }>({
+    name: 'refund_by_key',
+    // refund_idempotency_key
+    text: `select id, request_hash = $3 as same from refund where session_id = $1 and idempotency_key = $2`,
+    values: [sessionId, key, hash],
+  });
+  const [row] = rows;
+  if (row === undefined || row.same) return row?.id;
+  throw new HubError(
+    'idempotency_key_reused',
+    'this idempotency key was used with a different refund of this session: repeat that request or use a new key',
+    { field: 'idempotencyKey' },
+  );
+}
+
+type NewRefund = {
+  readonly id: string;
+  readonly session: StoredSession;
+  readonly amount: Money;
+  readonly hash: Buffer;
+  readonly demand: RefundDemand;
+};
+
+async function insert(
+  client: PoolClient,
+  { id, session, amount, hash, demand }: NewRefund,
+  { actor, at }: Context,
+): Promise<void> {
+  const { reason, idempotencyKey } = demand;
+  await client.query({
+    name: 'insert_refund',
+    // It is due at once, in case this hub dies before it requests it.
+    text: `insert into refund (id, session_id, slot_id, gateway, gateway_transaction_id, kind, origin,
+             amount_minor, currency, reason, state, state_reason, idempotency_key, request_hash, created_at,
+             next_check_at)
+           values ($1, $2, $3, $4, $5, 'refund', 'hub', $6, $7, $8, 'pending', 'not requested yet', $9, $10,
+             $11, $11)`,
+    values: [
+      id,
+      session.id,
+      session.slotId,
+      session.gateway,
+      session.gatewayTransactionId ?? '',
+      amount.minor,
+      amount.currency,
+      reason,
+      idempotencyKey ?? null,
+      idempotencyKey === undefined ? null : hash,
+      at,
+    ],
+  });
+  await recordEvent(client, at, { type: 'refund.created', objectId: id, slotId: session.slotId });
+  await recordChangeNow(client, actor, at, {
+    action: 'refund.create',
+    subject: formatId('rfd', id),
+    before: null,
+    after: { state: 'pending', session: formatId('chs', session.id), amount: formatMoney(amount), reason },
+  });
+}
+
+function hashDemand({ amount, reason }: RefundDemand): Buffer {
+  const parts = [amount && String(amount.minor), amount?.currency, reason];
+  return createHash('sha256').update(JSON.stringify(parts)).digest();
+}

@@ -1,0 +1,71 @@
+// Reads the refunds of a session, under its lock or its verification lease.
+import type { Pool, PoolClient } from 'pg';
+import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
+import type { Refund, RefundStateName } from '../entities.ts';
+import type { Money } from '../money.ts';
+
+export type StoredRefund = {
+  readonly id: string;
+  /** The payment that it refunds. */
+  readonly gatewayTransactionId: string;
+  readonly kind: Refund['kind'];
+  readonly origin: Refund['origin'];
+  readonly amount: Money;
+  readonly reason: string;
+  readonly state: RefundStateName;
+  readonly stateReason: string;
+  /** Undefined until the provider has answered. */
+  readonly gatewayRefundId: string | undefined;
+  readonly createdAt: Date;
+  /** When the hub last requested it; undefined if it has to, and for one of the provider. */
+  readonly requestedAt: Date | undefined;
+  /** How often the hub has requested it. */
+  readonly requests: number;
+  /** Since when the provider's answers have not contained it. */
+  readonly missingSince: Date | undefined;
+};
+
+type Row = Omit<StoredRefund, 'amount' | 'gatewayRefundId' | 'createdAt' | 'requestedAt' | 'missingSince'> & {
+  amountMinor: string;
+  currency: string;
+  gatewayRefundId: string | null;
+  createdAtMs: number;
+  requestedAtMs: number | null;
+  missingSinceMs: number | null;
+};
+
+/** All of a session, oldest first. */
+export async function readSessionRefunds(db: Pool | PoolClient, sessionId: string): Promise<StoredRefund[]> {
+  const { rows } = await db.query<Row>({
+    name: 'session_refunds',
+    // refund_session_idx
+    text: `select id, gateway_transaction_id as "gatewayTransactionId", kind, origin,
+                  amount_minor as "amountMinor", currency, reason, state, state_reason as "stateReason",
+                  gateway_refund_id as "gatewayRefundId", requests, ${epochMs('created_at')} as "createdAtMs",
+                  ${epochMs('requested_at')} as "requestedAtMs", ${epochMs('missing_since')} as "missingSinceMs"
+           from refund where session_id = $1 order by id`,
+    values: [sessionId],
+  });
+  return rows.map(
+    ({ amountMinor, currency, gatewayRefundId, createdAtMs, requestedAtMs, missingSinceMs, ...row }) => ({
+      ...row,
+      amount: { minor: BigInt(amountMinor), currency },
+      gatewayRefundId: gatewayRefundId ?? undefined,
+      createdAt: dateOf(createdAtMs),
+      requestedAt: dateOf(requestedAtMs) ?? undefined,
+      missingSince: dateOf(missingSinceMs) ?? undefined,
+    }),
+  );
+}
+
+/** The sum of the pending refunds and disputes of a session, in minor units. */
+export async function sumPendingRefunds(client: PoolClient, sessionId: string): Promise<bigint> {
+  const { rows } = await client.query<{ sum: string }>({
+    name: 'sum_pending_refunds',
+    // refund_session_idx
+    text: `select coalesce(sum(amount_minor), 0)::text as sum from refund
+           where session_id = $1 and state = 'pending'`,
+    values: [sessionId],
+  });
+  return BigInt(rows[0]?.sum ?? 0);
+}

@@ -1,0 +1,78 @@
+// Callbacks about refunds: they make the sweep ask the provider for the refunds of their session, and wait for it.
+import type { Pool } from 'pg';
+import type { Clock } from '../../clock.ts';
+import { inTransaction } from '../../storage/sql/transaction.ts';
+import { finishCallbacks } from '../callbacks/journaled-callbacks.ts';
+import type { PaymentMetrics } from '../metrics.ts';
+import { type RetryDelayLimits, retryDelay } from '../retry-delay.ts';
+import { NEXT_VERIFICATION_AT } from '../verification/rate-limit.ts';
+
+export type RefundCallbackOptions = RetryDelayLimits & {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly metrics: Pick<PaymentMetrics, 'finished'>;
+  /** Milliseconds after which a callback is given up. */
+  readonly giveUpAfterMs: number;
+};
+
+export type RefundCallbacks = {
+  /**
+   * Makes the session due, and leaves the callback waiting if the session is paid. Resolves with whether it is. Anybody
+   * can send callbacks, so they count towards the rate limit of the session.
+   */
+  leave(sessionId: string, callbackId: string): Promise<boolean>;
+  /** After a look without an answer: gives up old callbacks. Resolves with when to look again for the others. */
+  postpone(sessionId: string, reason: string): Promise<Date | undefined>;
+};
+
+const WAITING = 'waiting for the refunds of the session';
+
+export function createRefundCallbacks(options: RefundCallbackOptions): RefundCallbacks {
+  const { pool, clock, metrics, giveUpAfterMs } = options;
+  return {
+    leave: (sessionId, callbackId) =>
+      inTransaction(pool, async (client) => {
+        const at = clock();
+        const { rows } = await client.query<{ status: string }>({
+          name: 'mark_refunded_session',
+          // charge_session_pkey. The time that a running look has reserved changes, so that its end schedules nothing.
+          text: `update charge_session c
+                 set refund_check_at = least(greatest($2::timestamptz, c.question_after),
+                       c.refund_check_at - interval '1 millisecond'),
+                     callback_questions = c.callback_questions + (c.status = 'success')::int,
+                     question_after = case when c.status = 'success' then ${NEXT_VERIFICATION_AT}
+                       else c.question_after end
+                 where id = $1 returning status`,
+          values: [sessionId, at],
+        });
+        if (rows[0]?.status !== 'success') return false;
+        await client.query({
+          name: 'leave_refund_callback',
+          text: `update callback set session_id = $2, reason = $3, attempts = attempts + 1,
+                   tried_since = coalesce(tried_since, $4)
+                 where id = $1 and state = 'received'`,
+          values: [callbackId, sessionId, WAITING, at],
+        });
+        return true;
+      }),
+
+    async postpone(sessionId, reason) {
+      const at = clock();
+      const { rows } = await pool.query<{ id: string; gateway: string; waitedMs: number }>({
+        name: 'postpone_refund_callbacks',
+        // callback_waiting_idx
+        text: `update callback set reason = $2, attempts = attempts + 1, tried_since = coalesce(tried_since, $3)
+               where session_id = $1 and state = 'received'
+               returning id, gateway, (extract(epoch from $3 - tried_since) * 1000)::float8 as "waitedMs"`,
+        values: [sessionId, reason, at],
+      });
+      const old = rows.filter(({ waitedMs }) => waitedMs >= giveUpAfterMs);
+      const ids = old.map(({ id }) => id);
+      await finishCallbacks(pool, ids, { state: 'dead', reason: `given up: ${reason}`, sessionId }, at);
+      for (const { gateway } of old) metrics.finished(gateway, 'dead', 1);
+      const waited = rows.filter(({ waitedMs }) => waitedMs < giveUpAfterMs).map(({ waitedMs }) => waitedMs);
+      if (waited.length === 0) return undefined;
+      return new Date(at.getTime() + retryDelay(Math.max(...waited), options));
+    },
+  };
+}

@@ -1,0 +1,151 @@
+// Requests a stored refund from its provider, under the verification lease of the session.
+//
+// That the request is sent is committed before it is sent. A hub that dies afterwards leaves a pending refund whose
+// answer is lost, and the next look at the provider tells what became of it.
+import type { Pool } from 'pg';
+import type { Clock } from '../../clock.ts';
+import { formatId } from '../../ids.ts';
+import { inTransaction } from '../../storage/sql/transaction.ts';
+import {
+  type ProviderAccess,
+  type ProviderRefund,
+  ProviderRefused,
+  ProviderUnavailable,
+  type RefundCalls,
+  type SettledPayment,
+  type VerificationStep,
+} from '../providers/driver.ts';
+import type { RetryDelayLimits } from '../retry-delay.ts';
+import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
+import { recordSteps } from '../settlement/statements.ts';
+import type { ProviderConcurrency } from '../slots/provider-access.ts';
+import { isFenced, type VerificationLease } from '../verification/lease.ts';
+import { type RefundUpdate, updateOf } from './match-refunds.ts';
+import { readSessionRefunds, type StoredRefund } from './read-refunds.ts';
+import type { RecordSessionRefunds } from './record-refunds.ts';
+
+export type RequestOptions = RetryDelayLimits & {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly concurrency: ProviderConcurrency;
+  readonly record: RecordSessionRefunds;
+  /** Milliseconds after which the hub looks for a refund whose request it did not finish. */
+  readonly leaseMs: number;
+};
+
+export type OpenedProvider = {
+  readonly refunds: RefundCalls;
+  readonly access: ProviderAccess;
+  /** The calls so far. */
+  readonly steps: VerificationStep[];
+};
+
+/** Resolves when the answer, or its absence, is recorded. Requests nothing if the lease is lost. */
+export async function requestRefund(
+  options: RequestOptions,
+  lease: VerificationLease,
+  { refunds, access, steps }: OpenedProvider,
+  refund: StoredRefund,
+): Promise<void> {
+  const { concurrency } = options;
+  const { session } = lease;
+  if (!(await markRequested(options, lease, refund))) return;
+  const call = () =>
+    refunds.request(access, {
+      payment: paymentOf(session),
+      reference: formatId('rfd', refund.id),
+      amount: refund.amount,
+      reason: refund.reason,
+      isRepeated: refund.requests > 0,
+    });
+  const answer = await concurrency.run(session.slot, call).catch((error: unknown) => {
+    if (error instanceof ProviderRefused || error instanceof ProviderUnavailable) return error;
+    throw error;
+  });
+  await recordAnswer(options, session, refund, answer, steps.splice(0));
+}
+
+/** Resolves with false if the refund must not be requested. One that is no longer possible is failed. */
+function markRequested(
+  { pool, clock, record, leaseMs }: RequestOptions,
+  { session: { id: sessionId }, fence }: VerificationLease,
+  refund: StoredRefund,
+): Promise<boolean> {
+  const at = clock();
+  return inTransaction(pool, async (client, send) => {
+    const session = await lockSession(client, sessionId);
+    if (session === undefined || isFenced({ fence }, session)) return false;
+    const problem = problemOf(session, refund);
+    if (problem !== undefined) {
+      const after = { ...refund, state: 'failed', stateReason: problem } as const;
+      await record(client, send, session, [{ before: refund, after }], at);
+      return false;
+    }
+    send({
+      name: 'mark_refund_requested',
+      // refund_pkey
+      text: `update refund
+             set requested_at = $2, requests = requests + 1, next_check_at = $3, missing_since = null
+             where id = $1 and state = 'pending' and requested_at is null`,
+      values: [refund.id, at, new Date(at.getTime() + leaseMs)],
+    });
+    return true;
+  });
+}
+
+/** Why the refund is not possible anymore: its payment may have changed since it was stored. */
+function problemOf(
+  { status, gatewayTransactionId, amount, refundedMinor }: StoredSession,
+  refund: StoredRefund,
+): string | undefined {
+  if (status !== 'success') return 'the payment was reversed before the refund was requested';
+  if (refund.gatewayTransactionId !== gatewayTransactionId)
+    return 'the session was paid by another payment since';
+  if (refund.amount.minor > amount.minor - refundedMinor) return 'other refunds left less of the payment';
+  return undefined;
+}
+
+async function recordAnswer(
+  { pool, clock, record }: RequestOptions,
+  { id: sessionId }: StoredSession,
+  { id }: StoredRefund,
+  answer: ProviderRefund | ProviderRefused | ProviderUnavailable,
+  steps: readonly VerificationStep[],
+): Promise<void> {
+  await inTransaction(pool, async (client, send) => {
+    const session = await lockSession(client, sessionId);
+    if (steps.length > 0) send(recordSteps([{ sessionId, callbackIds: [], steps }]));
+    // Another hub may have found it since, if this one lost its lease.
+    const refund = (await readSessionRefunds(client, sessionId)).find((each) => each.id === id);
+    if (session === undefined || refund?.state !== 'pending' || refund.gatewayRefundId !== undefined) return;
+    const update = answered(refund, answer);
+    if (update !== undefined) await record(client, send, session, [update], clock());
+  });
+}
+
+function answered(
+  refund: StoredRefund,
+  answer: ProviderRefund | ProviderRefused | ProviderUnavailable,
+): RefundUpdate | undefined {
+  if (answer instanceof ProviderRefused) {
+    return { before: refund, after: { ...refund, state: 'failed', stateReason: answer.message } };
+  }
+  if (answer instanceof ProviderUnavailable) {
+    const stateReason = `the provider has not answered: ${answer.message}`;
+    return { before: refund, after: { ...refund, stateReason } };
+  }
+  return updateOf(refund, answer);
+}
+
+/** The payment of a paid session. */
+export function paymentOf(session: StoredSession): SettledPayment {
+  const { merchantTransactionId, providerPaymentId = '', gatewayTransactionId = '' } = session;
+  const { bankTransactionId, amount } = session;
+  return {
+    merchantTransactionId,
+    providerPaymentId,
+    gatewayTransactionId,
+    ...(bankTransactionId !== undefined && { bankTransactionId }),
+    amount,
+  };
+}

@@ -1,0 +1,140 @@
+// When the hub asks providers about refunds: about pending ones until they are final, and about each paid session
+// a few times, less often with its age, because somebody may refund or reverse the payment at the provider.
+import type { Pool } from 'pg';
+import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
+import { driverOf } from '../providers/registry.ts';
+import type { RetryDelayLimits } from '../retry-delay.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Days from the payment to each look for refunds that somebody made at the provider. */
+const LOOK_DAYS = [1, 3, 7, 14, 30, 60, 90, 120];
+
+/** Undefined once the payment is too old, and for a gateway without refunds. */
+export function nextRefundCheck(gateway: string, paidAt: Date, now: Date): Date | undefined {
+  if (driverOf(gateway).refunds === undefined) return undefined;
+  // The clock of another hub may be ahead.
+  const ageMs = Math.max(0, now.getTime() - paidAt.getTime());
+  const day = LOOK_DAYS.find((each) => each * DAY_MS > ageMs);
+  return day === undefined ? undefined : new Date(now.getTime() - ageMs + day * DAY_MS);
+}
+
+export function firstRefundCheck(gateway: string, paidAt: Date): Date | undefined {
+  return nextRefundCheck(gateway, paidAt, paidAt);
+}
+
+/** A session that this hub asks about until `reservedUntil`. If the hub dies, another one reserves it then. */
+export type ReservedCheck = {
+  readonly sessionId: string;
+  readonly slotId: string;
+  readonly gateway: string;
+  readonly paidAt: Date;
+  readonly reservedUntil: Date;
+};
+
+export type CheckReservation = {
+  readonly now: Date;
+  readonly durationMs: number;
+  /** Sessions of one slot that this hub asks about at the same time. */
+  readonly limit: number;
+  /** How many of these places are taken, by slot id. */
+  readonly running: ReadonlyMap<string, number>;
+};
+
+type Row = {
+  readonly sessionId: string;
+  readonly slotId: string;
+  readonly gateway: string;
+  readonly paidAtMs: number;
+};
+
+/** SQL: the free places of each slot, from `$4` and `$5`. */
+const FREE_PLACES = `slot left join unnest($4::uuid[], $5::int[]) as busy (slot_id, places) on busy.slot_id = slot.id`;
+
+/** Reserves sessions with pending refunds that are due, the one that has been due the longest first. */
+export async function reservePending(pool: Pool, reservation: CheckReservation): Promise<ReservedCheck[]> {
+  // refund_due_idx, once for each slot
+  return reserve(
+    pool,
+    'reserve_pending_refunds',
+    `with reserved as (
+       update refund set next_check_at = $2
+       where id = any(array(
+         select due.id from ${FREE_PLACES} cross join lateral (
+           select id from refund where slot_id = slot.id and next_check_at <= $1
+           order by next_check_at limit greatest($3 - coalesce(busy.places, 0), 0) for update skip locked
+         ) as due
+       ))
+       returning session_id
+     )
+     select distinct c.id as "sessionId", c.slot_id as "slotId", s.gateway,
+       ${epochMs('c.status_changed_at')} as "paidAtMs"
+     from reserved r join charge_session c on c.id = r.session_id join slot s on s.id = c.slot_id`,
+    reservation,
+  );
+}
+
+/** Reserves paid sessions that are due for a look, the one that has been due the longest first. */
+export async function reserveSessions(pool: Pool, reservation: CheckReservation): Promise<ReservedCheck[]> {
+  // charge_session_refund_check_idx, once for each slot
+  return reserve(
+    pool,
+    'reserve_refund_checks',
+    `update charge_session c set refund_check_at = $2
+     from slot s
+     where s.id = c.slot_id and c.id = any(array(
+       select due.id from ${FREE_PLACES} cross join lateral (
+         select id from charge_session where slot_id = slot.id and refund_check_at <= $1
+         order by refund_check_at limit greatest($3 - coalesce(busy.places, 0), 0) for update skip locked
+       ) as due
+     ))
+     returning c.id as "sessionId", c.slot_id as "slotId", s.gateway,
+       ${epochMs('c.status_changed_at')} as "paidAtMs"`,
+    reservation,
+  );
+}
+
+async function reserve(
+  pool: Pool,
+  name: string,
+  text: string,
+  { now, durationMs, limit, running }: CheckReservation,
+): Promise<ReservedCheck[]> {
+  const reservedUntil = new Date(now.getTime() + durationMs);
+  const values = [now, reservedUntil, limit, [...running.keys()], [...running.values()]];
+  const { rows } = await pool.query<Row>({ name, text, values });
+  return rows.map(({ paidAtMs, ...row }) => ({ ...row, reservedUntil, paidAt: dateOf(paidAtMs) }));
+}
+
+/** Schedules the next look, unless a callback has scheduled it since. */
+export async function scheduleLook(
+  pool: Pool,
+  { sessionId, reservedUntil }: ReservedCheck,
+  next: Date | undefined,
+): Promise<void> {
+  await pool.query({
+    name: 'schedule_refund_check',
+    // charge_session_pkey
+    text: `update charge_session set refund_check_at = case when status = 'success' then $3::timestamptz end
+           where id = $1 and refund_check_at = $2`,
+    values: [sessionId, reservedUntil, next ?? null],
+  });
+}
+
+/** Schedules the pending refunds of a session that the provider did not answer about. The delay doubles. */
+export async function postponePending(
+  pool: Pool,
+  sessionId: string,
+  now: Date,
+  { retryDelayMs, retryDelayMaxMs }: RetryDelayLimits,
+): Promise<void> {
+  await pool.query({
+    name: 'postpone_refunds',
+    // refund_session_idx
+    text: `update refund
+           set checks = checks + 1,
+               next_check_at = $2::timestamptz + interval '1 millisecond' * least(greatest(
+                 extract(epoch from $2 - created_at) * 1000, $3), $4)
+           where session_id = $1 and state = 'pending' and next_check_at is not null`,
+    values: [sessionId, now, retryDelayMs, retryDelayMaxMs],
+  });
+}

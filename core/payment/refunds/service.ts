@@ -1,0 +1,47 @@
+// RefundService: the RPCs that refund payments, and list refunds and disputes.
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
+import { actorOf } from '../../access/caller.ts';
+import { formatId } from '../../ids.ts';
+import type { CreateRefund } from './create-refund.ts';
+import { refundStateFromProto, refundToProto } from './messages.ts';
+import type { createRefunds } from './refunds.ts';
+
+export type RefundServiceOptions = {
+  readonly createRefund: CreateRefund;
+  readonly refunds: ReturnType<typeof createRefunds>;
+};
+
+export function createRefundService({
+  createRefund,
+  refunds,
+}: RefundServiceOptions): ServiceImpl<typeof RefundService> {
+  return {
+    async createRefund({ sessionId, amount, reason, idempotencyKey }, context) {
+      const demand = {
+        sessionId,
+        amount: amount && { minor: amount.minorUnits, currency: amount.currency },
+        reason,
+        idempotencyKey,
+      };
+      const id = await createRefund(demand, actorOf(context));
+      return { refund: refundToProto(await refunds.get(formatId('rfd', id))) };
+    },
+
+    async getRefund({ refundId }) {
+      return { refund: refundToProto(await refunds.get(refundId)) };
+    },
+
+    async listRefunds(request) {
+      const { sessionId, slot, state, needsReview } = request;
+      const filter = { sessionId, slot, state: refundStateFromProto(state), needsReview };
+      const { items, nextPageToken } = await refunds.list(filter, request);
+      return { refunds: items.map(refundToProto), nextPageToken };
+    },
+
+    async resolveRefund({ refundId, resolution }, context) {
+      const { refund, unchanged } = await refunds.resolve(refundId, resolution, actorOf(context));
+      return { refund: refundToProto(refund), unchanged };
+    },
+  };
+}

@@ -1,0 +1,183 @@
+// The one path by which the hub learns about refunds: it requests those that are not requested yet, asks the provider
+// for all of the payment, and records the answer. Requests with a lost answer, callbacks, the sweep and rechecks use
+// it.
+import type { Pool, PoolClient } from 'pg';
+import { formatId } from '../../ids.ts';
+import { inTransaction } from '../../storage/sql/transaction.ts';
+import { finishing } from '../callbacks/journaled-callbacks.ts';
+import type { PaymentMetrics } from '../metrics.ts';
+import { type FoundRefunds, ProviderUnavailable, type VerificationStep } from '../providers/driver.ts';
+import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
+import type { Settle } from '../settlement/settle.ts';
+import { recordSteps } from '../settlement/statements.ts';
+import type { Providers } from '../slots/provider-access.ts';
+import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
+import { endLease } from '../verification/lease-statements.ts';
+import { matchRefunds } from './match-refunds.ts';
+import { readSessionRefunds, type StoredRefund } from './read-refunds.ts';
+import { type OpenedProvider, paymentOf, type RequestOptions, requestRefund } from './request-refund.ts';
+
+export type RefundSync =
+  | { readonly kind: 'synced' }
+  /** The provider did not answer about the refunds of the payment. */
+  | { readonly kind: 'unavailable'; readonly reason: string }
+  /** The verification lease is taken. */
+  | { readonly kind: 'busy' }
+  /** The session has no payment and no pending refund, or its gateway has no refunds. */
+  | { readonly kind: 'nothing' };
+
+export type SyncOptions = RequestOptions & {
+  readonly leases: VerificationLeases;
+  readonly providers: Providers;
+  readonly settle: Settle;
+  readonly metrics: Pick<PaymentMetrics, 'fenced' | 'finished'>;
+};
+
+export type SyncRefunds = {
+  /** Requests what is to be requested, and asks for all refunds of the payment. */
+  sync(sessionId: string, waitMs?: number): Promise<RefundSync>;
+  /** Only requests what is to be requested. */
+  request(sessionId: string, waitMs: number): Promise<RefundSync>;
+};
+
+export function createSyncRefunds(options: SyncOptions): SyncRefunds {
+  const run = async (
+    sessionId: string,
+    waitMs: number,
+    work: (lease: VerificationLease) => Promise<RefundSync>,
+  ): Promise<RefundSync> => {
+    const alreadyDone = async () => undefined;
+    return (await options.leases.run(sessionId, { work, waitMs, alreadyDone })) ?? { kind: 'busy' };
+  };
+  return {
+    sync: (sessionId, waitMs = 0) => run(sessionId, waitMs, (lease) => syncUnderLease(options, lease, true)),
+    request: (sessionId, waitMs) => run(sessionId, waitMs, (lease) => syncUnderLease(options, lease, false)),
+  };
+}
+
+async function syncUnderLease(
+  options: SyncOptions,
+  lease: VerificationLease,
+  asksForAll: boolean,
+): Promise<RefundSync> {
+  const { pool } = options;
+  const { session } = lease;
+  const refunds = await readSessionRefunds(pool, session.id);
+  const hasPending = refunds.some(({ state }) => state === 'pending');
+  if (session.status !== 'success' && !hasPending) return { kind: 'nothing' };
+  const provider = await open(options, lease);
+  if (provider === undefined) return { kind: 'nothing' };
+  for (const refund of refunds.filter(isUnrequested)) {
+    await requestRefund(options, lease, provider, refund);
+  }
+  if (!asksForAll) return { kind: 'synced' };
+  // Before the provider call: its answer may be older than a callback that arrives during the call.
+  const callbacks = session.status === 'success' ? await readWaiting(pool, session.id) : [];
+  const found = await find(options, lease, provider);
+  if ('reason' in found) return { kind: 'unavailable', reason: found.reason };
+  return store(options, lease, { ...found, steps: provider.steps, callbacks });
+}
+
+function isUnrequested({ origin, state, requestedAt }: StoredRefund): boolean {
+  return origin === 'hub' && state === 'pending' && requestedAt === undefined;
+}
+
+/** Undefined for a gateway without refunds. */
+async function open(
+  { providers }: SyncOptions,
+  { session: { slotId }, limitHttp }: VerificationLease,
+): Promise<OpenedProvider | undefined> {
+  const steps: VerificationStep[] = [];
+  const { driver, access } = await providers.forSlot(slotId, (step) => steps.push(step));
+  if (driver.refunds === undefined) return undefined;
+  return { refunds: driver.refunds, access: { ...access, http: limitHttp(access.http) }, steps };
+}
+
+async function find(
+  { pool, concurrency }: SyncOptions,
+  { session }: VerificationLease,
+  { refunds, access, steps }: OpenedProvider,
+): Promise<FoundRefunds | { readonly reason: string }> {
+  const known = await readSessionRefunds(pool, session.id);
+  const requested = known
+    .filter(({ origin, requestedAt }) => origin === 'hub' && requestedAt !== undefined)
+    .filter(({ state, gatewayRefundId }) => state !== 'failed' || gatewayRefundId !== undefined)
+    .map(({ id, amount, gatewayRefundId }) => ({ reference: formatId('rfd', id), amount, gatewayRefundId }));
+  try {
+    return await concurrency.run(session.slot, () =>
+      refunds.find(access, { payment: paymentOf(session), requested }),
+    );
+  } catch (error) {
+    if (!(error instanceof ProviderUnavailable)) throw error;
+    if (steps.length > 0) await pool.query(recordSteps([{ sessionId: session.id, callbackIds: [], steps }]));
+    return { reason: error.message };
+  }
+}
+
+type Answer = FoundRefunds & {
+  readonly steps: readonly VerificationStep[];
+  /** The callbacks that the answer settles. */
+  readonly callbacks: readonly string[];
+};
+
+/** Records the answer, and then the reversal if the provider reports one. Both end the verification lease. */
+async function store(
+  options: SyncOptions,
+  { session: { id, slot }, fence, markEnded }: VerificationLease,
+  { refunds, isReversed, steps, callbacks }: Answer,
+): Promise<RefundSync> {
+  const { pool, clock, record, settle, metrics } = options;
+  const stored = await inTransaction(pool, async (client, send) => {
+    const at = clock();
+    const session = await lockSession(client, id);
+    if (session === undefined || isFenced({ fence }, session)) return undefined;
+    const known = await readSessionRefunds(client, id);
+    const updates = matchRefunds(known, refunds, at);
+    await record(client, send, session, updates, at);
+    if (steps.length > 0) send(recordSteps([{ sessionId: id, callbackIds: callbacks.slice(0, 1), steps }]));
+    if (!isReversed) send(endLease({ sessionId: id, holder: fence.holder }));
+    return { session, finished: await finishCallbacks(client, session, callbacks, at) };
+  });
+  if (stored === undefined) {
+    metrics.fenced(slot);
+    return { kind: 'busy' };
+  }
+  for (const { gateway } of stored.finished) metrics.finished(gateway, 'settled', 1);
+  if (!isReversed) {
+    markEnded();
+    return { kind: 'synced' };
+  }
+  const verdict = { kind: 'reversed', detail: 'the provider reports the payment as reversed' } as const;
+  const settled = await settle({ sessionId: id, callbackIds: [], steps: [], verdict, fence });
+  markEnded();
+  return { kind: settled === undefined ? 'busy' : 'synced' };
+}
+
+/** Callbacks of a paid session wait for its refunds only. */
+async function readWaiting(pool: Pool, sessionId: string): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: 'callbacks_about_refunds',
+    // callback_waiting_idx
+    text: `select id from callback where session_id = $1 and state = 'received' order by id`,
+    values: [sessionId],
+  });
+  return rows.map(({ id }) => id);
+}
+
+async function finishCallbacks(
+  client: PoolClient,
+  { id: sessionId }: StoredSession,
+  callbacks: readonly string[],
+  at: Date,
+): Promise<{ readonly gateway: string }[]> {
+  if (callbacks.length === 0) return [];
+  const outcome = { state: 'settled', reason: 'the provider was asked for the refunds', sessionId } as const;
+  const { rows } = await client.query<{ gateway: string }>({
+    name: 'finish_callbacks_about_refunds',
+    ...finishing(
+      callbacks.map((id) => ({ id, ...outcome })),
+      at,
+    ),
+  });
+  return rows;
+}

@@ -41,6 +41,8 @@ function added(sum: UsageDay, day: UsageDay): UsageDay {
     feeMinorUnits: sum.feeMinorUnits + day.feeMinorUnits,
     reversedPayments: sum.reversedPayments + day.reversedPayments,
     reversedMinorUnits: sum.reversedMinorUnits + day.reversedMinorUnits,
+    refunds: sum.refunds + day.refunds,
+    refundedMinorUnits: sum.refundedMinorUnits + day.refundedMinorUnits,
     netMinorUnits: sum.netMinorUnits + day.netMinorUnits,
   };
 }

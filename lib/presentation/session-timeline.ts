@@ -9,10 +9,21 @@ import type {
   StatusChange,
   UsageLog,
 } from '../../gen/hub/payment/v1/payment_pb.ts';
+import type { Refund } from '../../gen/hub/payment/v1/refund_pb.ts';
 import { formatDecimal } from './money.ts';
 import { soldText, takenText } from './order-text.ts';
 import type { SessionHistory } from './session-history.ts';
-import { CALLBACK_STATES, CHARGE_STATUSES, ORDER_STATES, TAKEN_BACK, USAGE_KINDS, wordFor } from './words.ts';
+import {
+  CALLBACK_STATES,
+  CHARGE_STATUSES,
+  ORDER_STATES,
+  REFUND_KINDS,
+  REFUND_ORIGINS,
+  REFUND_STATES,
+  TAKEN_BACK,
+  USAGE_KINDS,
+  wordFor,
+} from './words.ts';
 
 /** One event. */
 export type SessionEvent = {
@@ -40,7 +51,7 @@ export type SessionEvent = {
  * @param machines The seats of the order's licenses to list.
  */
 export function listSessionEvents(reply: SessionHistory, machines: readonly Seat[] = []): SessionEvent[] {
-  const { session, callbacks, verifications, usageLogs, duplicatePayments } = reply;
+  const { session, callbacks, verifications, usageLogs, duplicatePayments, refunds } = reply;
   const lines: SessionEvent[] = [
     {
       at: session?.createdAt,
@@ -68,7 +79,9 @@ export function listSessionEvents(reply: SessionHistory, machines: readonly Seat
       }),
     ),
     ...statuses(reply),
+    ...refunds.map(refundLine),
     ...usageLogs.flatMap(usageLines),
+    ...refunds.flatMap(refundEndLines),
     ...orderLines(reply.order),
     ...machines.map(machineLine),
     ...duplicatePayments.flatMap(duplicateLines),
@@ -151,6 +164,10 @@ function usageLines(entry: UsageLog): SessionEvent[] {
   if (kind === USAGE_KINDS.reversal) {
     return [line('reversed', `${usageLogId}: ${moneyText(entry.amount)}, reverses ${reversesUsageLogId}`)];
   }
+  if (kind === USAGE_KINDS.refund) {
+    const by = `provider refund ${entry.gatewayTransactionId}`;
+    return [line('refunded', `${usageLogId}: ${moneyText(entry.amount)}, ${by}`)];
+  }
   const what = kind === USAGE_KINDS.later_payment ? 'paid again' : 'usage log';
   return [
     line(
@@ -161,6 +178,38 @@ function usageLines(entry: UsageLog): SessionEvent[] {
       line('fee', `${moneyText(amount)} by ${rule}, version ${ruleVersion}`),
     ),
     line('total fees', moneyText(entry.feeTotal)),
+  ];
+}
+
+function refundLine({ createdAt, kind, origin, refundId, amount, reason, ...refund }: Refund): SessionEvent {
+  const began = origin === REFUND_ORIGINS.hub ? 'requested' : 'found';
+  const why = refund.state === REFUND_STATES.pending ? refund.stateReason : reason;
+  return {
+    at: createdAt,
+    kind: 'money',
+    what: `${wordFor(REFUND_KINDS, kind)} ${began}`,
+    detail: `${refundId}: ${moneyText(amount)}${why && `, ${why}`}`,
+  };
+}
+
+function refundEndLines(refund: Refund): SessionEvent[] {
+  const { finishedAt, kind, state, refundId, stateReason, reviewReason, reviewedAt, resolution } = refund;
+  const what = `${wordFor(REFUND_KINDS, kind)} ${wordFor(REFUND_STATES, state)}`;
+  const review = reviewReason && `; review: ${reviewReason}`;
+  return [
+    ...(finishedAt
+      ? [{ at: finishedAt, kind: 'money', what, detail: `${refundId}: ${stateReason}${review}` } as const]
+      : []),
+    ...(reviewedAt
+      ? [
+          {
+            at: reviewedAt,
+            kind: 'money',
+            what: 'refund reviewed',
+            detail: `${refundId}: ${resolution}`,
+          } as const,
+        ]
+      : []),
   ];
 }
 

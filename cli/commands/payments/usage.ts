@@ -20,7 +20,7 @@ export function registerUsage(program: Command, commandContext: CommandContext):
     group: 'Payments:',
     summary: 'the log of payments',
     description:
-      'One entry of kind payment for each paid session, with its fees. Reversals, and payments after a reversal, are separate entries; reversed amounts are negative.',
+      'One entry of kind payment for each paid session, with its fees. Refunds, reversals, and payments after a reversal, are separate entries; refunded and reversed amounts are negative.',
   });
 
   const listing = addVerb(usage, 'list', {

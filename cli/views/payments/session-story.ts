@@ -27,6 +27,7 @@ import { ORDER, orderView } from '../orders/order.ts';
 import { CALLBACK, callbackView, VERIFICATION, verificationView } from './callback.ts';
 import { CHARGE_SESSION, CHARGE_SESSION_FIELDS, chargeSessionView } from './charge-session.ts';
 import { DUPLICATE_PAYMENT, duplicatePaymentView } from './duplicate-payment.ts';
+import { REFUND, refundView } from './refund.ts';
 import { FEE_LINE, USAGE_LOG, usageView } from './usage.ts';
 
 export const STATUS_CHANGE = object(
@@ -63,7 +64,11 @@ export const SESSION_STORY = object('SessionStory', {
   moreVerifications: boolean('whether there are more: `session list-verifications` lists all'),
   usageLog: nullable(USAGE_LOG, 'the usage log entry of its first payment; null unless it was paid'),
   fees: list(FEE_LINE, 'the fees of that entry'),
-  usageLogs: list(USAGE_LOG, 'all its usage log entries, oldest first, with reversals and later payments'),
+  usageLogs: list(
+    USAGE_LOG,
+    'all its usage log entries, oldest first, with refunds, reversals and later payments',
+  ),
+  refunds: list(REFUND, 'its refunds and disputes, oldest first'),
   duplicatePayments: list(
     DUPLICATE_PAYMENT,
     'its duplicate payments at the provider that are not reversed, oldest first',
@@ -110,6 +115,7 @@ export function sessionStoryView(reply: SessionHistory, machines: readonly Seat[
     usageLog,
     fees: usageLog?.fees ?? [],
     usageLogs: reply.usageLogs.map(usageView),
+    refunds: reply.refunds.map(refundView),
     duplicatePayments: reply.duplicatePayments.map(duplicatePaymentView),
     order: reply.order ? orderView(reply.order) : null,
     machines: machines.map(seatView),

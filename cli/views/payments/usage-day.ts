@@ -13,12 +13,14 @@ export const USAGE_DAY = object(
     paid: withDescription(MONEY, 'sum of these payments'),
     fees: withDescription(MONEY, 'sum of their fees'),
     reversedPayments: integer(),
-    reversed: withDescription(MONEY, 'sum of these payments'),
-    net: withDescription(MONEY, 'payments less reversals'),
+    reversed: withDescription(MONEY, 'sum of these reversals'),
+    refunds: integer(),
+    refunded: withDescription(MONEY, 'sum of these refunds'),
+    net: withDescription(MONEY, 'payments less reversals and refunds'),
   },
   {
     message: 'hub.payment.v1.UsageDay',
-    without: ['paidMinorUnits', 'feeMinorUnits', 'reversedMinorUnits', 'netMinorUnits'],
+    without: ['paidMinorUnits', 'feeMinorUnits', 'reversedMinorUnits', 'refundedMinorUnits', 'netMinorUnits'],
   },
 );
 export type UsageDayView = ValueOf<typeof USAGE_DAY>;
@@ -33,6 +35,8 @@ export function usageDayView({ day, currency, ...sums }: UsageDay): UsageDayView
     fees: money(sums.feeMinorUnits),
     reversedPayments: Number(sums.reversedPayments),
     reversed: money(sums.reversedMinorUnits),
+    refunds: Number(sums.refunds),
+    refunded: money(sums.refundedMinorUnits),
     net: money(sums.netMinorUnits),
   };
 }
@@ -44,5 +48,7 @@ export const USAGE_DAY_COLUMNS: readonly Column<UsageDayView>[] = [
   { title: 'FEES', cell: (item) => moneyText(item.fees), right: true },
   { title: 'REVERSED', cell: (item) => item.reversedPayments, right: true },
   { title: 'AMOUNT', cell: (item) => moneyText(item.reversed), right: true },
+  { title: 'REFUNDS', cell: (item) => item.refunds, right: true },
+  { title: 'REFUNDED', cell: (item) => moneyText(item.refunded), right: true },
   { title: 'NET', cell: (item) => moneyText(item.net), right: true },
 ];

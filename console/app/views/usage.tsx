@@ -80,10 +80,13 @@ function CurrencySection({ usage }: { readonly usage: CurrencyUsage }) {
         <Total name="Fees" value={text(total.feeMinorUnits)} />
         <Total name="Payments" value={String(total.payments)} />
         {total.reversedPayments > 0n && (
-          <>
-            <Total name={`Reversed: ${total.reversedPayments}`} value={text(total.reversedMinorUnits)} />
-            <Total name="Net" value={text(total.netMinorUnits)} />
-          </>
+          <Total name={`Reversed: ${total.reversedPayments}`} value={text(total.reversedMinorUnits)} />
+        )}
+        {total.refunds > 0n && (
+          <Total name={`Refunds: ${total.refunds}`} value={text(total.refundedMinorUnits)} />
+        )}
+        {total.netMinorUnits !== total.paidMinorUnits && (
+          <Total name="Net" value={text(total.netMinorUnits)} />
         )}
       </dl>
       <div class="charts">
@@ -112,7 +115,9 @@ function DayTable({ days, currency }: { readonly days: readonly UsageDay[]; read
   return (
     <Table
       caption={`Payments in ${currency} by day (UTC)`}
-      rows={days.filter(({ payments, reversedPayments }) => payments > 0n || reversedPayments > 0n).reverse()}
+      rows={days
+        .filter((day) => day.payments > 0n || day.reversedPayments > 0n || day.refunds > 0n)
+        .reverse()}
       keyOf={({ day }) => day}
       empty="Nothing was paid."
       columns={[
@@ -125,6 +130,12 @@ function DayTable({ days, currency }: { readonly days: readonly UsageDay[]; read
           kind: 'number',
           wide: true,
           cell: ({ reversedMinorUnits }) => money(reversedMinorUnits),
+        },
+        {
+          title: 'Refunded',
+          kind: 'number',
+          wide: true,
+          cell: ({ refundedMinorUnits }) => money(refundedMinorUnits),
         },
       ]}
     />

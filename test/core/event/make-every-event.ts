@@ -2,14 +2,12 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
-import { parseId } from '../../../core/ids.ts';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
 import type { EventType } from '../../../lib/presentation/event-types.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { createApp, issueLicense } from '../../support/hub/license.ts';
 import {
-  addRefund,
   callBack,
   callbackFields,
   createSession,
@@ -20,7 +18,6 @@ import {
 } from '../../support/hub/payment.ts';
 import { blockOrder, buyAndPay, createOffer, reversePayment, salesOf } from '../../support/hub/sales.ts';
 import { activate, deactivate } from '../../support/network/rest.ts';
-import { query } from '../../support/postgres/databases.ts';
 import { addEndpoint, type EventClient } from './event-scene.ts';
 
 const DAY_MS = 86_400_000;
@@ -136,15 +133,16 @@ async function refundSession({ payments, received }: Scene): Promise<void> {
   const session = await createSession(payments, 'gateway_two');
   await pay(payments, session);
   const refunds = createClient(RefundService, payments.hub.transport);
-  await refunds.createRefund({ sessionId: session.sessionId, reason: 'returned within 14 days' });
+  const amount = { minorUnits: 1_000n, currency: 'BDT' };
+  const request = { sessionId: session.sessionId, amount, reason: 'returned within 14 days' };
+  payments.simulator.faults.add({ kind: 'refund_slow', delayMs: 600_000 });
+  await refunds.createRefund(request);
+  await received('refund.created');
+  payments.simulator.faults.add({ kind: 'refund_refused' });
+  await refunds.createRefund(request);
   await received('refund.failed');
-  const refundId = await addRefund(payments, session);
-  await query(
-    payments.hub.databaseUrl,
-    `insert into event_outbox (type, object_ids, app_ids, slot_ids, at)
-     values ('refund.succeeded', array[$1::uuid], array[null::uuid], array[null::uuid], now())`,
-    [parseId('rfd', refundId)],
-  );
+  await refunds.createRefund(request);
+  await received('refund.succeeded');
 }
 
 async function sellOffers({ payments, received }: Scene): Promise<void> {

@@ -44,14 +44,20 @@ describe('the usage log by day', function () {
     await reverse(admin.db.pool, reversed.usageLogId, at('02T12:00:00.000'));
     await reverse(admin.db.pool, long.usageLogId, at('03T12:00:00.000'));
 
-    const none = { reversedPayments: 0n, reversedMinorUnits: 0n };
+    const whole = { refunds: 0n, refundedMinorUnits: 0n };
+    const none = { reversedPayments: 0n, reversedMinorUnits: 0n, ...whole };
     const first = { day: '2026-05-01', currency: 'BDT', payments: 2n, paidMinorUnits: 30_000n };
     const yen = { day: '2026-05-01', currency: 'JPY', payments: 2n, paidMinorUnits: 18_014_398_509_481_982n };
     const second = { day: '2026-05-02', currency: 'BDT', payments: 1n, paidMinorUnits: 100n };
     const third = { day: '2026-05-03', currency: 'JPY', payments: 0n, paidMinorUnits: 0n };
     // A reversal counts on its own day, and leaves the day of the payment as it was.
-    const taken = { reversedPayments: 1n, reversedMinorUnits: 20_000n, netMinorUnits: 100n - 20_000n };
-    const yenTaken = { reversedPayments: 1n, reversedMinorUnits: 9_007_199_254_740_991n };
+    const taken = {
+      reversedPayments: 1n,
+      reversedMinorUnits: 20_000n,
+      netMinorUnits: 100n - 20_000n,
+      ...whole,
+    };
+    const yenTaken = { reversedPayments: 1n, reversedMinorUnits: 9_007_199_254_740_991n, ...whole };
     expect(await summarize(slot.name)).to.deep.equal([
       { ...first, feeMinorUnits: 300n, ...none, netMinorUnits: 30_000n },
       { ...yen, feeMinorUnits: 0n, ...none, netMinorUnits: 18_014_398_509_481_982n },

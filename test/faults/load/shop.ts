@@ -1,5 +1,6 @@
 // A shop on a cluster: an app with an offer of each kind, and the licenses that renewals and seats are bought for.
 import { hashLicenseKey, normalizeLicenseKey } from '../../../core/license/keys/license-key.ts';
+import { RefundPolicy } from '../../../gen/hub/order/v1/order_pb.ts';
 import { createApp } from '../../support/hub/license.ts';
 import { activate } from '../../support/network/rest.ts';
 import { query } from '../../support/postgres/databases.ts';
@@ -36,7 +37,10 @@ export async function openShop({ licenses, offers }: HubClients, licenseCount: n
   };
 }
 
-/** The terms of an offer: each version has another price, and grants more. A renewal is by days, which add up. */
+/**
+ * The terms of an offer: each version has another price, grants more and takes back otherwise. A renewal is by days,
+ * which add up.
+ */
 export function termsOf(kind: Kind, version: number) {
   const grants = {
     license: { case: 'license', value: { seatLimit: version, validFor: { days: 100 + version } } },
@@ -47,7 +51,19 @@ export function termsOf(kind: Kind, version: number) {
     name: `${kind} ${version}`,
     prices: [{ minorUnits: BigInt(10_000 + version), currency: 'BDT' }],
     grant: grants[kind],
+    onRefund: pickPolicy(kind, version),
   };
+}
+
+const POLICIES = {
+  license: [RefundPolicy.SUSPEND, RefundPolicy.REVOKE, RefundPolicy.KEEP],
+  renewal: [RefundPolicy.UNDO, RefundPolicy.UNDO, RefundPolicy.KEEP],
+  seats: [RefundPolicy.UNDO, RefundPolicy.UNDO, RefundPolicy.KEEP],
+} as const;
+
+/** Each in turn, beginning with the default. */
+function pickPolicy(kind: Kind, version: number): RefundPolicy {
+  return POLICIES[kind][(version - 1) % 3] ?? RefundPolicy.UNSPECIFIED;
 }
 
 /** What a customer puts into the basket. */

@@ -127,6 +127,10 @@ async function purchaseTrouble({ cluster, purchases }: OrderFixture): Promise<st
     expect(isPaid === (money === 'paid'), `its status is ${now?.status}`);
     expect(provider !== 'paid' || isPaid, 'it is not paid');
     expect(!isPaid || state === 'fulfilled', `its order is ${state}`);
+    expect(
+      isPaid || provider !== 'reversed' || state === 'refunded' || state === null,
+      `its order is ${state}`,
+    );
     // The version that the customer saw, even if the offer has changed since.
     expect(version === session.purchase?.offerVersion, `it has version ${version}`);
   }

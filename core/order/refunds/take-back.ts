@@ -9,6 +9,7 @@ import { formatId } from '../../ids.ts';
 import { lockLicense } from '../../license/admin/change/locked-license.ts';
 import type { Fulfillment, RefundedSession, TakeBack } from '../../payment/sales.ts';
 import { inGrantSavepoint } from '../fulfillment/grant-savepoint.ts';
+import type { OrderLicense } from '../orders/order-licenses.ts';
 import { type Cause, licenseReason, orderReason } from './refund-reasons.ts';
 import { lockOrders, type RefundedOrder, type TakenLicense, writeRefundedOrder } from './refunded-orders.ts';
 import { type LicenseResult, takeLicense } from './take-license.ts';
@@ -45,8 +46,7 @@ async function takeOrKeep(
   options: Options,
 ): Promise<Result> {
   const taken = await inGrantSavepoint(client, () => takeLicenses(client, order, cause, options));
-  const results: readonly LicenseResult[] =
-    'result' in taken ? taken.result : order.licenses.map(({ licenseId }) => kept(licenseId));
+  const results: readonly LicenseResult[] = 'result' in taken ? taken.result : order.licenses.map(keptOf);
   const notes = 'result' in taken ? notesOf(taken.result) : [`nothing was taken back: ${taken.refused}`];
   const licenses = results.map(({ note: _, ...license }) => license);
   const reason = orderReason(cause, notes);
@@ -63,15 +63,21 @@ async function takeLicenses(
   const reason = licenseReason(cause, id);
   const results: LicenseResult[] = [];
   for (const given of licenses) {
-    const license = await lockLicense(client, formatId('lic', given.licenseId));
+    const { licenseId, takenBack, seatsTaken, timeTakenMs } = given;
+    // The payment after an earlier reversal was blocked, so nothing was given again.
+    if (takenBack !== null) {
+      results.push({ licenseId, takenBack, seatsTaken, timeTakenMs });
+      continue;
+    }
+    const license = await lockLicense(client, formatId('lic', licenseId));
     const grant = { ...given, orderId: id, grantedAt: grantedAt ?? at };
     results.push(await takeLicense(client, { license, grant, policy, reason, actor, at }));
   }
   return results;
 }
 
-function kept(licenseId: string): LicenseResult {
-  return { licenseId, takenBack: 'kept', seatsTaken: 0, timeTakenMs: 0 };
+function keptOf({ licenseId, takenBack, seatsTaken, timeTakenMs }: OrderLicense): LicenseResult {
+  return { licenseId, takenBack: takenBack ?? 'kept', seatsTaken, timeTakenMs };
 }
 
 function notesOf(results: readonly LicenseResult[]): string[] {

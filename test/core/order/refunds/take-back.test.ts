@@ -232,6 +232,9 @@ describe('a reversed payment of an order', function () {
     expect(blocked.state).to.equal(OrderState.BLOCKED);
     expect(blocked.reason).to.contain('revoked');
     expect(await expiryOf(licenseId)).to.equal(renewed - YEAR_MS);
+    await reversePayment(sales, session);
+    expect(await expiryOf(licenseId), 'a reversal of the blocked order').to.equal(renewed - YEAR_MS);
+    await restorePayment(sales, session);
     await admin().reinstateLicense({ licenseId });
     for (const _ of ['first', 'second']) await sales.orders.retryOrder({ order: blocked.orderId });
     expect((await orderOf(sales, blocked.orderId)).state).to.equal(OrderState.FULFILLED);

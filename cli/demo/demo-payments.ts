@@ -2,13 +2,14 @@
 import { codeOf } from '../../lib/caught-error.ts';
 import type { Hub } from '../connect/connection.ts';
 import { cannotListen } from '../simulator/cannot-listen.ts';
+import type { Gateway } from '../simulator/payment.ts';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../simulator/simulator.ts';
 import { SLOT_ENVIRONMENTS } from '../views/payments/slot.ts';
 
 export type DemoPayments = {
   readonly simulator: Simulator;
   /** Name of the slot, by gateway. */
-  readonly slots: { readonly gateway_one: string; readonly gateway_two: string };
+  readonly slots: Readonly<Record<Gateway, string>>;
 };
 
 export type DemoPaymentsOptions = Pick<SimulatorOptions, 'onFault'> & { readonly port: number | undefined };
@@ -30,7 +31,7 @@ export async function startDemoPayments(
     lastUrl === undefined ? DEFAULT_PORT : Number(new URL(lastUrl).port),
   );
   try {
-    const slotFor = async (gateway: keyof typeof SLOT_NAMES, baseUrl: string): Promise<string> => {
+    const slotFor = async (gateway: Gateway, baseUrl: string): Promise<string> => {
       const kept = before.find((slot) => slot.gateway === gateway && slot.baseUrl === baseUrl);
       if (kept !== undefined) return kept.name;
       const wanted = SLOT_NAMES[gateway];
@@ -49,6 +50,7 @@ export async function startDemoPayments(
     const slots = {
       gateway_one: await slotFor('gateway_one', simulator.gatewayOneUrl),
       gateway_two: await slotFor('gateway_two', simulator.gatewayTwoUrl),
+      stripe: await slotFor('stripe', simulator.stripeUrl),
     };
     const { rules } = await paymentAdmin.listFeeRules({ includeEnded: true });
     if (rules.length === 0) await paymentAdmin.addFeeRule({ rule: { name: 'processing', basisPoints: 150 } });
@@ -60,7 +62,7 @@ export async function startDemoPayments(
 }
 
 const DEFAULT_PORT = 5098;
-const SLOT_NAMES = { gateway_one: 'demo-one', gateway_two: 'demo-two' } as const;
+const SLOT_NAMES = { gateway_one: 'demo-one', gateway_two: 'demo-two', stripe: 'demo-card' } as const;
 
 /** A requested port must be free; a default one is replaced by any free port. */
 async function startOn(

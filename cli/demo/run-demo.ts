@@ -56,7 +56,7 @@ export async function runDemo(settings: Settings, options: DemoOptions): Promise
       const { app } = demo;
       const shop = await startDemoShop(hub, {
         app,
-        slots: [slots.gateway_one, slots.gateway_two],
+        slots: Object.values(slots),
         rpcUrl: core.rpcUrl,
         gatewayUrl,
       });
@@ -121,7 +121,7 @@ function guide(
   App          ${app}
   License      ${licenseId}  (${seats} seats)
   License key  ${licenseKey}
-  Providers    ${simulator}  (simulated; slots ${slots.gateway_one}, ${slots.gateway_two})
+  Providers    ${simulator}  (simulated; slots ${Object.values(slots).join(', ')})
   Shop         ${shop}  (sells the offer ${offer}: buy it, pay, and get a license key)
 
 Paste into another terminal:

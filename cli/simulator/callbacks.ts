@@ -114,13 +114,16 @@ export function createCallbacks({ faults, retryDelaysMs, timeoutMs }: CallbackOp
   };
 }
 
-async function statusOf({ method, url, body }: CallbackRequest, signal: AbortSignal) {
+async function statusOf({ method, url, body, headers }: CallbackRequest, signal: AbortSignal) {
   try {
     const response = await fetch(url, {
       method,
       signal,
       redirect: 'manual',
-      ...(body !== undefined && { body, headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+      ...(body !== undefined && {
+        body,
+        headers: headers?.() ?? { 'content-type': 'application/x-www-form-urlencoded' },
+      }),
     });
     await response.body?.cancel(); // a provider evaluates the status only
     return response.status;

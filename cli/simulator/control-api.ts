@@ -96,6 +96,46 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   command('stand-again', 'ref', 'the provider restores a reversed payment', (controls, { ref }) =>
     controls.standAgain(word(ref, 'ref')),
   ),
+  command(
+    'pay-later',
+    'ref',
+    'the customer pays with Stripe, and a bank settles it later',
+    (controls, { ref }) => controls.stripe.payLater(word(ref, 'ref')),
+  ),
+  command('settle', 'ref', 'the bank settles such a payment', (controls, { ref }) =>
+    controls.stripe.settle(word(ref, 'ref')),
+  ),
+  command('decline', 'ref', 'the bank does not settle such a payment', (controls, { ref }) =>
+    controls.stripe.decline(word(ref, 'ref')),
+  ),
+  command('expire', 'ref', 'a checkout session of Stripe expires', (controls, { ref }) =>
+    controls.stripe.expire(word(ref, 'ref')),
+  ),
+  command(
+    'buy',
+    'price, amount, currency, email, name?',
+    'a customer buys by a payment link of Stripe',
+    (controls, { price, amount, currency, email, name }) => ({
+      ref: controls.stripe.buy({
+        price: word(price, 'price'),
+        amount: word(amount, 'amount'),
+        currency: word(currency, 'currency'),
+        email: word(email, 'email'),
+        ...(name !== undefined && { name: word(name, 'name') }),
+      }),
+    }),
+  ),
+  command(
+    'dispute',
+    'ref',
+    'the bank of a customer of Stripe demands the money back',
+    (controls, { ref }) => ({
+      dispute: controls.stripe.dispute(word(ref, 'ref')),
+    }),
+  ),
+  command('close-dispute', 'ref, decision', 'the bank decides the dispute', (controls, { ref, decision }) =>
+    controls.stripe.closeDispute(word(ref, 'ref'), oneOf(decision, 'decision', ['won', 'lost'])),
+  ),
   command('pay-all', '', 'pays all open payments', (controls) => ({ paid: controls.payAll() })),
   command('forge', 'ref, claim', 'sends a forged callback, without a secret', (controls, { ref, claim }) =>
     controls.forge(word(ref, 'ref'), oneOf(claim, 'claim', CLAIMS)),

@@ -8,10 +8,12 @@ import { refundInPanel } from './merchant-panel.ts';
 import { mayDecide, type Outcome, type Payment } from './payment.ts';
 import type { Refund, RefundState } from './refunds.ts';
 import type { Outage } from './simulator-port.ts';
+import type { StripeControls } from './stripe/account.ts';
 
 /** `ref` is the provider's id (session key, payment id) or the merchant's transaction id. */
 export type Controls = {
   readonly faults: Faults;
+  readonly stripe: StripeControls;
   payments(): readonly SimulatedPayment[];
   /**
    * Validation ids of a gateway_one checkout's payments, oldest first.
@@ -94,12 +96,14 @@ export type ControlsParts = {
   readonly customer: Customer;
   readonly conditions: Conditions;
   readonly down: Controls['down'];
+  readonly stripe: StripeControls;
 };
 
 export function createControls(parts: ControlsParts): Controls {
-  const { ledger, faults, callbacks, customer, conditions, down } = parts;
+  const { ledger, faults, callbacks, customer, conditions, down, stripe } = parts;
   return {
     faults,
+    stripe,
     payments: () => ledger.payments().map(simulated),
     proofs: (ref) => ledger.find(ref).attempts.flatMap(({ proof }) => proof ?? []),
     refunds: () => ledger.refunds.all().map((refund) => simulatedRefund(ledger, refund)),

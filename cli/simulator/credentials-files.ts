@@ -23,5 +23,9 @@ export async function writeCredentialsFiles(
     });
     return file;
   };
-  return { gateway_one: await write('gateway_one'), gateway_two: await write('gateway_two') };
+  return {
+    gateway_one: await write('gateway_one'),
+    gateway_two: await write('gateway_two'),
+    stripe: await write('stripe'),
+  };
 }

@@ -19,6 +19,8 @@ export type CustomerOptions = {
   readonly ledger: Ledger;
   readonly callbacks: Callbacks;
   readonly providers: Readonly<Record<Gateway, Provider>>;
+  /** Completes a checkout of Stripe with a payment that a bank settles later. */
+  readonly payLater: (ref: string) => void;
 };
 
 export type Customer = ReturnType<typeof createCustomer>;
@@ -39,11 +41,12 @@ const PRESSES = new Map<string, Outcome>([
   ['fail', 'failed'],
   ['cancel', 'cancelled'],
   ['pay_and_close', 'paid'],
+  ['pay_later', 'paid'],
 ]);
 
 const BUTTONS = `The field press must be one of ${[...PRESSES.keys()].join(', ')}.`;
 
-export function createCustomer({ ledger, callbacks, providers }: CustomerOptions) {
+export function createCustomer({ ledger, callbacks, providers, payLater }: CustomerOptions) {
   /** The contrary outcome, for a forged callback. */
   const contrary = (payment: Payment, outcome: Outcome) =>
     providers[payment.gateway].forgery(payment, outcome === 'paid' ? 'failed' : 'paid');
@@ -102,11 +105,20 @@ export function createCustomer({ ledger, callbacks, providers }: CustomerOptions
           messagePage('Nothing has changed', `This payment is ${payment.state}: its checkout is closed.`),
         );
       }
-      const attempt = ledger.decide(payment, outcome);
       const action = payment.returnUrls[outcome];
+      const back = { status: 303, headers: { ...PAGE_HEADERS, location: action }, html: '' };
+      if (press === 'pay_later' && payment.gateway === 'stripe') {
+        payLater(payment.ref);
+        return back;
+      }
+      const attempt = ledger.decide(payment, outcome);
+      if (payment.gateway === 'stripe') {
+        send(payment, attempt, providers.stripe.callback(payment, attempt));
+        return outcome === 'failed' ? page(200, checkoutPage(payment)) : back;
+      }
       if (payment.gateway === 'gateway_two') {
         if (press === 'pay_and_close') return page(200, checkoutPage(payment, { notice: LEFT }));
-        return { status: 303, headers: { ...PAGE_HEADERS, location: action }, html: '' };
+        return back;
       }
       const request = providers.gateway_one.callback(payment, attempt);
       send(payment, attempt, request);

@@ -56,6 +56,15 @@ export const POSSIBLE = {
   'gateway_two.query': [...ANSWER_FAULTS, ...LIES, 'expired_token'],
   'gateway_two.refund': [...ANSWER_FAULTS, ...LIES, ...REFUND_FAULTS, 'expired_token'],
   'gateway_two.refund_query': [...ANSWER_FAULTS, 'wrong_amount', 'wrong_transaction', 'expired_token'],
+  'stripe.create': ANSWER_FAULTS,
+  'stripe.retrieve': [...ANSWER_FAULTS, ...LIES],
+  'stripe.list': ANSWER_FAULTS,
+  'stripe.expire': ANSWER_FAULTS,
+  'stripe.payment_intent': ANSWER_FAULTS,
+  'stripe.charge': ANSWER_FAULTS,
+  'stripe.refund': [...ANSWER_FAULTS, ...REFUND_FAULTS],
+  'stripe.refunds': ANSWER_FAULTS,
+  'stripe.disputes': ANSWER_FAULTS,
   callback: CALLBACK_FAULTS,
 } as const satisfies Record<string, readonly FaultKind[]>;
 

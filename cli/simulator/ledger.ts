@@ -55,12 +55,12 @@ export function createLedger(now: () => number) {
       return payment;
     },
 
-    /** Presses a button as the customer. A failed or cancelled checkout of gateway_one may be retried. */
+    /** Presses a button as the customer. A failed or cancelled checkout may be retried, except with gateway_two. */
     decide(payment: Payment, outcome: Outcome): Attempt {
       if (!mayDecide(payment)) {
         throw new SimulatorError(`payment ${payment.ref} is ${payment.state}: its checkout is closed`);
       }
-      const proof = outcome === 'paid' && payment.gateway === 'gateway_one' ? newProof() : undefined;
+      const proof = outcome === 'paid' && payment.gateway !== 'gateway_two' ? proofOf(payment) : undefined;
       const attempt = { outcome, proof, bankId: newProof(), at: new Date(now()), validated: false };
       payment.attempts.push(attempt);
       if (proof === undefined) payment.state = outcome === 'paid' ? 'authorized' : outcome;
@@ -71,10 +71,18 @@ export function createLedger(now: () => number) {
       return attempt;
     },
 
+    /** Completes the checkout; `execute` moves the money later. */
+    authorize(payment: Payment): void {
+      if (!mayDecide(payment)) {
+        throw new SimulatorError(`payment ${payment.ref} is ${payment.state}: its checkout is closed`);
+      }
+      payment.state = 'authorized';
+    },
+
     /** Captures an authorized payment; false if there is nothing to capture. */
     execute(payment: Payment): boolean {
       if (payment.state !== 'authorized') return false;
-      moveMoney(payment, newProof());
+      moveMoney(payment, proofOf(payment));
       return true;
     },
 
@@ -85,6 +93,8 @@ export function createLedger(now: () => number) {
     payAgain(payment: Payment): { readonly payment: Payment; readonly attempt: Attempt } {
       if (payment.state !== 'paid')
         throw new SimulatorError(`payment ${payment.ref} is ${payment.state}, not paid`);
+      if (payment.gateway === 'stripe')
+        throw new SimulatorError('Stripe takes one payment for each checkout');
       const proof = newProof();
       const attempt = {
         outcome: 'paid' as const,
@@ -164,6 +174,11 @@ function moveMoney(payment: Payment, proof: string): void {
   payment.state = 'paid';
   payment.proof = proof;
   payment.executions += 1;
+}
+
+/** Stripe has one payment intent for each checkout session. */
+function proofOf({ gateway, ref }: Payment): string {
+  return gateway === 'stripe' ? `pi_${ref.slice('cs_'.length)}` : newProof();
 }
 
 /** Unguessable, and unique across restarts: merchants refuse a validation id that they have seen. */

@@ -95,7 +95,7 @@ function* hugeJson(): Generator<Buffer> {
 }
 
 const FIELDS_OF = {
-  wrong_amount: ['amount', 'currency_amount', 'refundAmount', 'originalTrxAmount'],
+  wrong_amount: ['amount', 'currency_amount', 'refundAmount', 'originalTrxAmount', 'amount_total'],
   wrong_currency: ['currency', 'currency_type'],
   wrong_transaction: ['tran_id', 'merchantInvoiceNumber', 'merchantInvoice', 'originalTrxId'],
 } as const;
@@ -108,7 +108,9 @@ function withWrongValue(
   const fields: readonly string[] = FIELDS_OF[fault];
   const change = ([name, value]: [string, unknown]): [string, unknown] => {
     if (Array.isArray(value)) return [name, value.map((each) => withWrongValue(fault, each))];
-    return [name, fields.includes(name) && typeof value === 'string' ? otherThan(fault, value) : value];
+    if (!fields.includes(name)) return [name, value];
+    if (typeof value === 'number') return [name, Number(`1${value}`)];
+    return [name, typeof value === 'string' ? otherThan(fault, value) : value];
   };
   return Object.fromEntries(Object.entries(json).map(change));
 }

@@ -1,7 +1,7 @@
 // A payment at a simulated provider: the merchant's order, and the customer's decisions.
 import type { Amount } from './amount.ts';
 
-export type Gateway = 'gateway_one' | 'gateway_two';
+export type Gateway = 'gateway_one' | 'gateway_two' | 'stripe';
 
 /**
  * The customer's decision on the checkout page. For gateway_two `paid` means authorized: execute moves the
@@ -9,12 +9,22 @@ export type Gateway = 'gateway_one' | 'gateway_two';
  */
 export type Outcome = 'paid' | 'failed' | 'cancelled';
 
-export type PaymentState = 'initiated' | 'authorized' | 'paid' | 'failed' | 'cancelled' | 'reversed';
+export type PaymentState =
+  | 'initiated'
+  | 'authorized'
+  | 'paid'
+  | 'failed'
+  | 'cancelled'
+  | 'reversed'
+  /** The checkout was open too long. */
+  | 'expired'
+  /** The bank did not settle an authorized payment. */
+  | 'declined';
 
 /** One press of a button on the checkout page. */
 export type Attempt = {
   readonly outcome: Outcome;
-  /** gateway_one's val_id. A failure has none. */
+  /** gateway_one's val_id, Stripe's payment intent. A failure has none. */
   readonly proof: string | undefined;
   readonly bankId: string;
   readonly at: Date;
@@ -39,12 +49,12 @@ export type Order = {
 };
 
 export type Payment = Order & {
-  /** The provider's id: gateway_one's session key, gateway_two's payment id. */
+  /** The provider's id: gateway_one's session key, gateway_two's payment id, Stripe's checkout session. */
   readonly ref: string;
   readonly createdAt: Date;
   readonly attempts: Attempt[];
   state: PaymentState;
-  /** Id of the transfer: val_id or trxID. */
+  /** Id of the transfer: val_id, trxID or payment intent. */
   proof: string | undefined;
   /** Number of transfers. More than one would be a provider's mistake. */
   executions: number;
@@ -57,6 +67,6 @@ export class SimulatorError extends Error {
 
 export function mayDecide({ gateway, state }: Payment): boolean {
   return (
-    state === 'initiated' || (gateway === 'gateway_one' && (state === 'failed' || state === 'cancelled'))
+    state === 'initiated' || (gateway !== 'gateway_two' && (state === 'failed' || state === 'cancelled'))
   );
 }

@@ -1,4 +1,4 @@
-// Types that the two simulated providers share: calls, responses and callbacks.
+// Types that the simulated providers share: calls, responses and callbacks.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Fault, FaultKind, OperationName } from './faults.ts';
 import type { Attempt, Outcome, Payment } from './payment.ts';
@@ -17,6 +17,7 @@ export type JsonAnswer = { readonly status: number; readonly json: Readonly<Reco
 export type Operation = {
   readonly name: OperationName;
   readonly method: 'GET' | 'POST';
+  /** May have segments such as `{id}`, which stand for any. */
   readonly path: string;
   /** Whether a call of the path is this operation. Default: every call. */
   readonly matches?: (call: Call) => boolean;
@@ -31,13 +32,15 @@ export type Operation = {
 export type CallbackRequest = {
   readonly method: 'GET' | 'POST';
   readonly url: string;
-  /** A form. */
+  /** A form, unless `headers` say otherwise. */
   readonly body?: string;
+  /** The headers of one attempt. */
+  readonly headers?: () => Readonly<Record<string, string>>;
 };
 
 export type Provider = {
   readonly operations: readonly Operation[];
-  /** The callback of the customer's decision; undefined if the merchant gave no URL. */
+  /** The callback of the customer's decision; undefined if there is none or the merchant gave no URL. */
   readonly callback: (payment: Payment, attempt: Attempt) => CallbackRequest | undefined;
   /** A forged callback: the URL and ids are known, the secret is not. */
   readonly forgery: (payment: Payment, claim: Outcome) => CallbackRequest | undefined;

@@ -16,12 +16,14 @@ export type Refund = {
   readonly reference: string | undefined;
   readonly amount: Amount;
   readonly reason: string;
+  /** Stripe's metadata. */
+  readonly metadata?: Readonly<Record<string, string>>;
   readonly createdAt: Date;
   /** The end, and when it comes. Until then the refund is in progress. */
   readonly end: { state: 'refunded' | 'cancelled'; atMs: number };
 };
 
-export type RefundOrder = Pick<Refund, 'proof' | 'reference' | 'reason'> & {
+export type RefundOrder = Pick<Refund, 'proof' | 'reference' | 'reason' | 'metadata'> & {
   /** Undefined for all that is left. */
   readonly amount: Amount | undefined;
   /** How long the refund is in progress, and its end. Default: refunded at once. */
@@ -40,6 +42,7 @@ export function progressOf({ kind, delayMs = SLOW_MS }: Fault): NonNullable<Refu
 export function createRefunds(now: () => number) {
   const byId = new Map<string, Refund>();
   const byPayment = new Map<Payment, Refund[]>();
+  let onChange: (refund: Refund, isNew: boolean) => void = () => {};
 
   const of = (payment: Payment): readonly Refund[] => byPayment.get(payment) ?? [];
   const stateOf = ({ end }: Refund): RefundState => (now() < end.atMs ? 'processing' : end.state);
@@ -53,6 +56,11 @@ export function createRefunds(now: () => number) {
     payment.amount.minor - sum(ofProof(payment, proof, 'processing', 'refunded'));
 
   return {
+    /** Calls `listener` for each refund that is made or ended. */
+    onChange(listener: typeof onChange): void {
+      onChange = listener;
+    },
+
     of,
     stateOf,
     left,
@@ -70,10 +78,11 @@ export function createRefunds(now: () => number) {
       }
       const createdAt = new Date(now());
       const end = { state: progress?.end ?? 'refunded', atMs: createdAt.getTime() + (progress?.ms ?? 0) };
-      const id = `RF${randomBytes(8).toString('hex').toUpperCase()}`;
+      const id = `${payment.gateway === 'stripe' ? 're_' : 'RF'}${randomBytes(8).toString('hex').toUpperCase()}`;
       const refund = { ...order, id, payment, amount: asked, createdAt, end };
       byId.set(id, refund);
       byPayment.set(payment, [...of(payment), refund]);
+      onChange(refund, true);
       return refund;
     },
 
@@ -87,7 +96,10 @@ export function createRefunds(now: () => number) {
     /** Ends refunds in progress now. Returns their number. */
     finish(): number {
       const open = [...byId.values()].filter((refund) => stateOf(refund) === 'processing');
-      for (const { end } of open) end.atMs = now();
+      for (const refund of open) {
+        refund.end.atMs = now();
+        onChange(refund, false);
+      }
       return open.length;
     },
 

@@ -24,20 +24,23 @@ export type RequestParts = {
 export const CONTROL_PATH = '/_control';
 
 const ELSEWHERE = '/elsewhere';
-const PAGE = /^\/(gateway_one|gateway_two)\/(checkout|panel)\/(\w+)$/;
+const PAGE = /^\/(gateway_one|gateway_two|stripe)\/(checkout|panel)\/(\w+)$/;
 const LARGEST_BODY = 64 * 1024;
 
 export function createRequestHandler(parts: RequestParts) {
   const { ledger, faults, customer, providers, controls, conditions } = parts;
   const operations = Object.entries(providers).flatMap(([gateway, provider]) =>
-    provider.operations.map((operation) => ({ ...operation, path: `/${gateway}${operation.path}` })),
+    provider.operations.map((operation) => ({
+      ...operation,
+      path: new RegExp(`^/${gateway}${operation.path.replaceAll('.', '\\.').replaceAll('{id}', '[^/]+')}$`),
+    })),
   );
 
   const operate = async (call: Call, response: ServerResponse): Promise<void> => {
     if (call.path === ELSEWHERE) conditions.followedRedirects += 1;
     const operation = operations.find(
       ({ path, method, matches }) =>
-        path === call.path && method === call.method && (matches?.(call) ?? true),
+        path.test(call.path) && method === call.method && (matches?.(call) ?? true),
     );
     if (operation === undefined) return sendJson(response, { status: 404, json: { message: 'Not Found' } });
     if (conditions.latencyMs > 0) await pause(conditions.latencyMs, undefined, { ref: false });

@@ -31,7 +31,11 @@ export async function runSimulator({ credentialsDir, json, streams, ...options }
     const report: SimulatorReport = {
       url: simulator.url,
       control: `${simulator.url}/_control`,
-      gateways: { gateway_one: simulator.gatewayOneUrl, gateway_two: simulator.gatewayTwoUrl },
+      gateways: {
+        gateway_one: simulator.gatewayOneUrl,
+        gateway_two: simulator.gatewayTwoUrl,
+        stripe: simulator.stripeUrl,
+      },
       credentials: simulator.credentials,
       ...(files && { credentialsFiles: files }),
       faults: { seed: options.plan?.seed ?? 0, rate: options.plan?.rate ?? 0 },
@@ -70,6 +74,7 @@ function guide({ url, control, gateways, credentials, credentialsFiles, faults }
   Address      ${url}  (a page with the open payments)
   gateway_one  ${gateways.gateway_one}
   gateway_two  ${gateways.gateway_two}
+  stripe       ${gateways.stripe}
   Faults       ${faults.rate === 0 ? 'only on request' : `${faults.rate * 100} % of all operations, seed ${faults.seed}`}
 
 Paste into another terminal:
@@ -77,6 +82,7 @@ Paste into another terminal:
   # Add payment slots of a hub that use it
   ${add('gateway_one')}
   ${add('gateway_two')}
+  ${add('stripe')}
 
   # Pay everything that is open
   curl -sS -X POST ${control}/pay-all -H 'Content-Type: application/json'

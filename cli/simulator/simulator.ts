@@ -1,4 +1,4 @@
-// A simulator of both payment providers: real HTTP on one port, a checkout page, and faults on request.
+// A simulator of the payment providers: real HTTP on one port, a checkout page, and faults on request.
 import { createCallbacks } from './callbacks.ts';
 import { type Controls, createControls } from './controls.ts';
 import { createCustomer } from './customer.ts';
@@ -12,6 +12,9 @@ import { sendJson } from './misbehave.ts';
 import type { Gateway } from './payment.ts';
 import { CONTROL_PATH, createRequestHandler } from './requests.ts';
 import { openSimulatorPort } from './simulator-port.ts';
+import { createAccount, type StripeAccount } from './stripe/account.ts';
+import { createStripe } from './stripe/api.ts';
+import { createEvents } from './stripe/events.ts';
 
 export type SimulatorOptions = {
   /** Default: 127.0.0.1. */
@@ -34,6 +37,10 @@ export type SimulatorOptions = {
    * Pauses before gateway_one posts a notification without a 2xx response again; default 1, 5 and 15 seconds.
    */
   readonly retryDelaysMs?: readonly number[];
+  /**
+   * Where Stripe sends its events; default the webhook of the hub that created the last checkout session.
+   */
+  readonly stripeWebhookUrl?: string;
   /** Response timeout of a callback; default 10 seconds. */
   readonly callbackTimeoutMs?: number;
   /** Milliseconds since 1970; default: the system clock. */
@@ -45,12 +52,17 @@ export type Simulator = Controls & {
   /** Base URL for a slot. */
   readonly gatewayOneUrl: string;
   readonly gatewayTwoUrl: string;
+  readonly stripeUrl: string;
   readonly credentials: SimulatorCredentials;
   /** Stops immediately and aborts callbacks in progress. */
   close(): Promise<void>;
 };
 
-export type SimulatorCredentials = { readonly gateway_one: Store; readonly gateway_two: WalletAccount };
+export type SimulatorCredentials = {
+  readonly gateway_one: Store;
+  readonly gateway_two: WalletAccount;
+  readonly stripe: StripeAccount;
+};
 
 /** Default accounts of the simulator. They protect nothing. */
 export const SIMULATOR_CREDENTIALS: SimulatorCredentials = {
@@ -61,6 +73,7 @@ export const SIMULATOR_CREDENTIALS: SimulatorCredentials = {
     appKey: 'app-key',
     appSecret: 'app-secret',
   },
+  stripe: { secretKey: 'sk_test_simulated', webhookSecret: 'whsec_simulated' },
 };
 
 /** @throws Error if the port is in use */
@@ -80,6 +93,14 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   });
   const baseOf = (gateway: Gateway) => `${urlOf(host, listening.port)}/${gateway}`;
   const checkoutUrl = (gateway: Gateway, ref: string) => `${baseOf(gateway)}/checkout/${ref}`;
+  const stripe = createAccount({
+    ledger,
+    callbacks,
+    events: createEvents({ webhookSecret: credentials.stripe.webhookSecret, now }),
+    webhookUrl: options.stripeWebhookUrl,
+    checkoutUrl: (ref) => checkoutUrl('stripe', ref),
+    now,
+  });
   const providers = {
     gateway_one: createGatewayOne({
       store: credentials.gateway_one,
@@ -93,8 +114,9 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
       paymentIdField: options.paymentIdField ?? 'paymentId',
       checkoutUrl: (ref) => checkoutUrl('gateway_two', ref),
     }),
+    stripe: createStripe({ credentials: credentials.stripe, ledger, account: stripe }),
   };
-  const customer = createCustomer({ ledger, callbacks, providers });
+  const customer = createCustomer({ ledger, callbacks, providers, payLater: stripe.controls.payLater });
   const conditions = { latencyMs: 0, followedRedirects: 0 };
   const controls = createControls({
     ledger,
@@ -103,6 +125,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     customer,
     conditions,
     down: (ms, how) => listening.down(ms, how),
+    stripe: stripe.controls,
   });
   const handle = createRequestHandler({ ledger, faults, customer, providers, controls, conditions });
   const listening = await openSimulatorPort(
@@ -119,6 +142,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     url: urlOf(host, listening.port),
     gatewayOneUrl: baseOf('gateway_one'),
     gatewayTwoUrl: baseOf('gateway_two'),
+    stripeUrl: baseOf('stripe'),
     credentials,
     async close() {
       await Promise.all([callbacks.close(), listening.close()]);

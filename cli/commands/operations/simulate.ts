@@ -1,4 +1,4 @@
-// hubctl simulate: runs simulators of both payment providers.
+// hubctl simulate: runs simulators of the payment providers.
 import { randomInt } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
@@ -11,7 +11,7 @@ export function registerSimulate(program: Command, { out, streams }: CommandCont
     group: 'Running a hub:',
     summary: 'simulate the payment providers',
     description:
-      'Simulates both payment providers over HTTP until SIGTERM, SIGINT or SIGHUP, with a checkout page to pay, fail or cancel. It takes no real money and forgets its payments when it ends. Faults occur at random with --fault-rate, or on request through the control API.',
+      'Simulates the payment providers over HTTP until SIGTERM, SIGINT or SIGHUP, with a checkout page to pay, fail or cancel. It takes no real money and forgets its payments when it ends. Faults occur at random with --fault-rate, or on request through the control API.',
     notes: ['With --output json it prints one line when it is ready, and continues.'],
     examples: ['hubctl simulate --fault-rate 0.1 --fault-seed 7 --credentials-dir /tmp/simulator'],
     prints: { lines: SIMULATOR },
@@ -25,8 +25,15 @@ export function registerSimulate(program: Command, { out, streams }: CommandCont
         .choices(['paymentId', 'paymentID'])
         .default('paymentId'),
     )
-    .option('--credentials-dir <dir>', 'directory for gateway_one.json and gateway_two.json, for slot add')
-    .action(async ({ host, port, faultRate, faultSeed, paymentIdField, credentialsDir }) => {
+    .option(
+      '--credentials-dir <dir>',
+      'directory for gateway_one.json, gateway_two.json and stripe.json, for slot add',
+    )
+    .option(
+      '--stripe-webhook <url>',
+      'webhook for events of Stripe (default: of the hub that created the last checkout)',
+    )
+    .action(async ({ host, port, faultRate, faultSeed, paymentIdField, credentialsDir, stripeWebhook }) => {
       const { runSimulator } = await import('../../simulator/run-simulator.ts');
       await runSimulator({
         host,
@@ -34,6 +41,7 @@ export function registerSimulate(program: Command, { out, streams }: CommandCont
         plan: { rate: faultRate, seed: faultSeed ?? randomInt(1_000_000) },
         paymentIdField,
         credentialsDir,
+        ...(stripeWebhook && { stripeWebhookUrl: stripeWebhook }),
         json: out.json(),
         streams,
       });

@@ -23,6 +23,8 @@ const TOLD_STATE = {
   failed: 'Failed',
   cancelled: 'Cancelled',
   reversed: 'Reversed',
+  expired: 'Cancelled',
+  declined: 'Failed',
 } as const;
 
 /** A payment in a query response. */

@@ -1,4 +1,4 @@
-// The checkout page of both providers: payee, amount, three buttons, and the outcome.
+// The checkout page of the providers: payee, amount, three buttons, and the outcome.
 import { formatAmount } from '../amount.ts';
 import { mayDecide, type Payment } from '../payment.ts';
 import { escaped, pageOf, RETURN_SCRIPT } from './layout.ts';
@@ -33,14 +33,18 @@ ${back === undefined ? buttons(payment) : returnForm(payment, back)}`,
 }
 
 /**
- * Further data from the merchant: the order for gateway_one, the payer for gateway_two, or the transaction.
+ * Further data from the merchant: the order, the payer for gateway_two, or the transaction.
  */
 function about({ gateway, description, merchantTransactionId }: Payment): string {
   if (description === merchantTransactionId) return '';
-  return `<div><dt>${gateway === 'gateway_one' ? 'Order' : 'Payer'}</dt><dd>${escaped(description)}</dd></div>`;
+  return `<div><dt>${gateway === 'gateway_two' ? 'Payer' : 'Order'}</dt><dd>${escaped(description)}</dd></div>`;
 }
 
-const PROVIDER = { gateway_one: 'gateway_one, hosted checkout', gateway_two: 'gateway_two, wallet' } as const;
+const PROVIDER = {
+  gateway_one: 'gateway_one, hosted checkout',
+  gateway_two: 'gateway_two, wallet',
+  stripe: 'Stripe, hosted checkout',
+} as const;
 
 const SAID = {
   initiated: { title: 'Open', tone: 'muted', detail: '' },
@@ -53,6 +57,8 @@ const SAID = {
   failed: { title: 'Failed', tone: 'bad', detail: 'The payment was declined. No money has moved.' },
   cancelled: { title: 'Cancelled', tone: 'muted', detail: 'You cancelled. No money has moved.' },
   reversed: { title: 'Reversed', tone: 'bad', detail: 'The payment was reversed.' },
+  expired: { title: 'Expired', tone: 'muted', detail: 'The checkout was open too long. No money has moved.' },
+  declined: { title: 'Declined', tone: 'bad', detail: 'The bank did not settle the payment.' },
 } as const;
 
 function buttons(payment: Payment): string {
@@ -61,7 +67,9 @@ function buttons(payment: Payment): string {
   const again = payment.state === 'initiated' ? pay : `${pay} after all`;
   const closing = wallet
     ? '<button class="link" name="press" value="pay_and_close">Authorize and close the tab without returning</button>'
-    : '';
+    : payment.gateway === 'stripe'
+      ? '<button class="link" name="press" value="pay_later">Pay by bank debit, which the bank settles later</button>'
+      : '';
   return `<form method="post" aria-label="Your decision">
 <button class="primary" name="press" value="pay">${again} ${formatAmount(payment.amount)} ${payment.amount.currency}</button>
 <div class="pair">

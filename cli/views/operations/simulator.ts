@@ -18,6 +18,7 @@ const FAULTS = object('FaultPlan', {
 const CREDENTIALS = object('SimulatorCredentials', {
   gateway_one: object('Store', { storeId: text(), storePassword: text() }),
   gateway_two: object('Wallet', { username: text(), password: text(), appKey: text(), appSecret: text() }),
+  stripe: object('StripeAccount', { secretKey: text(), webhookSecret: text() }),
 });
 
 export const SIMULATOR = object('Simulator', {

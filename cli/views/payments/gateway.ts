@@ -17,6 +17,7 @@ export const GATEWAY = object(
 export const BY_GATEWAY = object('ByGateway', {
   gateway_one: text('for gateway_one'),
   gateway_two: text('for gateway_two'),
+  stripe: text('for stripe'),
 });
 
 export type GatewayView = ValueOf<typeof GATEWAY>;

@@ -125,7 +125,7 @@ describe('hubctl demo', function () {
     const words = ['--port', '0', '--data-dir', dataDir];
     const first = await startJson([...words, '--simulator-port', '0'], database);
     const { slots, simulator, rpc, token } = first.report;
-    expect(slots).to.deep.equal({ gateway_one: 'demo-one', gateway_two: 'demo-two' });
+    expect(slots).to.deep.equal({ gateway_one: 'demo-one', gateway_two: 'demo-two', stripe: 'demo-card' });
     const env = { HUBCTL_SERVER: rpc, HUBCTL_TOKEN: token };
     for (const slot of Object.values(slots)) {
       const create = `session create --slot ${slot} --amount 99.90 --currency BDT --output json`;
@@ -138,7 +138,8 @@ describe('hubctl demo', function () {
       expect(JSON.parse(stdout).fees).to.have.length(1).and.have.nested.property('[0].amount', '1.50');
     }
     const shop = await (await fetch(first.report.shop)).text();
-    expect(shop).to.contain('Demo Standard').and.contain(slots.gateway_one).and.contain(slots.gateway_two);
+    expect(shop).to.contain('Demo Standard');
+    for (const slot of Object.values(slots)) expect(shop).to.contain(slot);
     receiver = await startWebhookReceiver();
     const add = ['endpoint', 'add', '--url', receiver.url, '--event', '*', '--output', 'json'];
     const { endpointId } = JSON.parse((await hubctlHere(add, env)).stdout);
@@ -158,6 +159,7 @@ describe('hubctl demo', function () {
     expect(elsewhere.report.slots).to.deep.equal({
       gateway_one: `demo-one-${other}`,
       gateway_two: `demo-two-${other}`,
+      stripe: `demo-card-${other}`,
     });
     const elsewhereEnv = { HUBCTL_SERVER: elsewhere.report.rpc, HUBCTL_TOKEN: elsewhere.report.token };
     const refused = await hubctlHere(['endpoint', 'test', endpointId], elsewhereEnv);

@@ -24,6 +24,7 @@ describe("the secrets of a hub's payments", function () {
   const credentials = {
     gateway_one: { storeId: canary(), storePassword: canary() },
     gateway_two: { username: canary(), password: canary(), appKey: canary(), appSecret: canary() },
+    stripe: { secretKey: canary(), webhookSecret: canary() },
   };
   const token = canary();
   const log: string[] = [];

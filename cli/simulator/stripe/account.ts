@@ -1,0 +1,205 @@
+// An account at Stripe: its checkouts, what happens to them, and the events about it.
+import { randomBytes } from 'node:crypto';
+import { type Amount, parseAmount } from '../amount.ts';
+import type { Callbacks } from '../callbacks.ts';
+import type { Ledger } from '../ledger.ts';
+import { type Outcome, type Payment, SimulatorError } from '../payment.ts';
+import type { CallbackRequest } from '../provider.ts';
+import type { Refund } from '../refunds.ts';
+import type { Events, SentEvent } from './events.ts';
+import {
+  type Checkout,
+  chargeObject,
+  type Dispute,
+  disputeObject,
+  refundObject,
+  sessionObject,
+} from './objects.ts';
+
+export type StripeAccount = { readonly secretKey: string; readonly webhookSecret: string };
+
+export type AccountOptions = {
+  readonly ledger: Ledger;
+  readonly callbacks: Callbacks;
+  readonly events: Events;
+  /** The address of the webhook; default that of the hub that created the last checkout session. */
+  readonly webhookUrl: string | undefined;
+  /** URL of the checkout page. */
+  readonly checkoutUrl: (ref: string) => string;
+  readonly now: () => number;
+};
+
+/** A purchase by a payment link, which no merchant's program starts. */
+export type LinkPurchase = {
+  readonly price: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly email: string;
+  readonly name?: string;
+  readonly quantity?: number;
+  readonly reference?: string;
+};
+
+/** What tests and people let happen at Stripe. @throws SimulatorError if it cannot happen now */
+export type StripeControls = {
+  /** The customer completes the checkout with a payment that a bank settles later. */
+  payLater(ref: string): void;
+  /** The bank settles such a payment, or does not. */
+  settle(ref: string): void;
+  decline(ref: string): void;
+  /** The checkout session expires. */
+  expire(ref: string): void;
+  /** A customer buys by a payment link. Returns the id of the checkout session. */
+  buy(purchase: LinkPurchase): string;
+  /** The customer's bank demands the money back. Returns the dispute's id. */
+  dispute(ref: string): string;
+  /** The bank decides: `won` if the merchant keeps the money. */
+  closeDispute(ref: string, decision: 'won' | 'lost'): void;
+  /** Events so far, the latest last. */
+  events(): readonly SentEvent[];
+};
+
+export type Account = ReturnType<typeof createAccount>;
+
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
+export function createAccount(options: AccountOptions) {
+  const { ledger, callbacks, events, checkoutUrl, now } = options;
+  const checkouts = new Map<string, Checkout>();
+  let webhookUrl = options.webhookUrl;
+
+  const find = (ref: string): Checkout => {
+    const checkout = checkouts.get(ledger.find(ref).ref);
+    if (checkout === undefined) throw new SimulatorError('only Stripe supports it');
+    return checkout;
+  };
+  const session = (checkout: Checkout, expand: readonly string[] = []) =>
+    sessionObject(checkout, checkoutUrl(checkout.payment.ref), expand);
+  const refundJson = (refund: Refund) => refundObject(refund, ledger.refunds.stateOf(refund));
+
+  const sessionEvent = (checkout: Checkout, type: string): CallbackRequest | undefined =>
+    webhookUrl === undefined
+      ? undefined
+      : events.make(webhookUrl, `checkout.session.${type}`, session(checkout));
+  const forgery = (payment: Payment, claim: Outcome): CallbackRequest | undefined => {
+    const checkout = checkouts.get(payment.ref);
+    if (checkout === undefined || webhookUrl === undefined) return undefined;
+    const type = claim === 'paid' ? 'completed' : 'expired';
+    return events.forge(webhookUrl, `checkout.session.${type}`, {
+      ...session(checkout),
+      payment_status: 'paid',
+    });
+  };
+  const send = (payment: Payment, request: CallbackRequest | undefined, claim: Outcome = 'paid'): void => {
+    if (request !== undefined) callbacks.send(request, payment, forgery(payment, claim));
+  };
+  const tell = (payment: Payment, type: string, object: object): void => {
+    if (webhookUrl !== undefined) send(payment, events.make(webhookUrl, type, object));
+  };
+
+  ledger.refunds.onChange((refund, isNew) => {
+    const { payment } = refund;
+    if (payment.gateway !== 'stripe') return;
+    tell(payment, isNew ? 'refund.created' : 'refund.updated', refundJson(refund));
+    tell(payment, 'charge.refunded', chargeObject(payment, ledger.refunds.refundedMinor(payment)));
+  });
+
+  const open = (
+    order: {
+      readonly amount: Amount;
+      readonly description: string;
+      readonly urls: readonly [string, string];
+    },
+    about: Omit<Checkout, 'payment' | 'disputes'>,
+  ): Checkout => {
+    const ref = `cs_test_${randomBytes(12).toString('hex')}`;
+    const [success, cancel] = order.urls;
+    const payment = ledger.open(
+      {
+        gateway: 'stripe',
+        merchantTransactionId: about.clientReference ?? ref,
+        amount: order.amount,
+        merchant: 'simulated-account',
+        description: order.description,
+        notifyUrl: undefined,
+        returnUrls: { paid: success, failed: cancel, cancelled: cancel },
+        echo: {},
+      },
+      ref,
+    );
+    const checkout = { ...about, payment, disputes: [] };
+    checkouts.set(ref, checkout);
+    const [, hub] = /^(.*)\/v1\/return\/[^/]+$/.exec(success) ?? [];
+    if (hub !== undefined) webhookUrl = options.webhookUrl ?? `${hub}/v1/webhooks/stripe`;
+    return checkout;
+  };
+
+  const controls: StripeControls = {
+    payLater(ref) {
+      const checkout = find(ref);
+      ledger.authorize(checkout.payment);
+      send(checkout.payment, sessionEvent(checkout, 'completed'));
+    },
+    settle(ref) {
+      const checkout = find(ref);
+      requireState(checkout, 'authorized');
+      ledger.execute(checkout.payment);
+      send(checkout.payment, sessionEvent(checkout, 'async_payment_succeeded'));
+    },
+    decline(ref) {
+      const checkout = find(ref);
+      requireState(checkout, 'authorized');
+      checkout.payment.state = 'declined';
+      send(checkout.payment, sessionEvent(checkout, 'async_payment_failed'), 'failed');
+    },
+    expire(ref) {
+      const checkout = find(ref);
+      if (!/^(initiated|failed|cancelled)$/.test(checkout.payment.state)) requireState(checkout, 'initiated');
+      checkout.payment.state = 'expired';
+      send(checkout.payment, sessionEvent(checkout, 'expired'), 'cancelled');
+    },
+    buy({ price, amount: text, currency, email, name, quantity = 1, reference }) {
+      const amount = parseAmount(text, currency);
+      if (amount === undefined) throw new SimulatorError(`${text} ${currency} is no amount`);
+      const about = { clientReference: reference ?? null, metadata: {}, price, quantity };
+      const customer = { email, name: name ?? null };
+      const urls = ['https://link.example/thanks', 'https://link.example/'] as const;
+      const checkout = open({ amount, description: 'Payment link', urls }, { ...about, customer });
+      ledger.decide(checkout.payment, 'paid');
+      send(checkout.payment, sessionEvent(checkout, 'completed'));
+      return checkout.payment.ref;
+    },
+    dispute(ref) {
+      const checkout = find(ref);
+      const { payment, disputes } = checkout;
+      requireState(checkout, 'paid');
+      const id = `du_${randomBytes(12).toString('hex')}`;
+      const dispute: Dispute = { id, amount: payment.amount, at: new Date(now()), status: 'needs_response' };
+      disputes.push(dispute);
+      tell(payment, 'charge.dispute.created', disputeObject(payment, dispute));
+      return dispute.id;
+    },
+    closeDispute(ref, decision) {
+      const { payment, disputes } = find(ref);
+      const dispute = disputes.findLast(({ status }) => status === 'needs_response');
+      if (dispute === undefined) throw new SimulatorError('no dispute is open');
+      dispute.status = decision;
+      tell(payment, 'charge.dispute.closed', disputeObject(payment, dispute));
+    },
+    events: events.sent,
+  };
+
+  return {
+    controls,
+    open,
+    checkouts,
+    session,
+    refundJson,
+    sessionEvent,
+    forgery,
+  };
+}
+
+function requireState({ payment }: Checkout, state: Payment['state']): void {
+  if (payment.state !== state)
+    throw new SimulatorError(`payment ${payment.ref} is ${payment.state}, not ${state}`);
+}

@@ -38,7 +38,7 @@ describe('hubctl simulate', function () {
     return { printed: () => printed, result, child };
   };
 
-  it('prints one JSON line, serves both providers, and ends at SIGTERM', async () => {
+  it('prints one JSON line, serves the providers, and ends at SIGTERM', async () => {
     const { printed, result, child } = await run('--output', 'json', '--fault-seed', '7');
     const report: SimulatorReport = JSON.parse(printed());
     expectPrinted('simulate', report);
@@ -46,6 +46,7 @@ describe('hubctl simulate', function () {
     expect(report.gateways).to.deep.equal({
       gateway_one: `${report.url}/gateway_one`,
       gateway_two: `${report.url}/gateway_two`,
+      stripe: `${report.url}/stripe`,
     });
     const { username, password, appKey, appSecret } = report.credentials.gateway_two;
     const grant = await fetch(`${report.gateways.gateway_two}/token/grant`, {
@@ -65,6 +66,7 @@ describe('hubctl simulate', function () {
     expect(credentialsFiles).to.deep.equal({
       gateway_one: join(directory, 'gateway_one.json'),
       gateway_two: join(directory, 'gateway_two.json'),
+      stripe: join(directory, 'stripe.json'),
     });
     const file = join(directory, 'gateway_one.json');
     await writeFile(file, 'old', { mode: 0o644 });

@@ -182,7 +182,7 @@ function contents(): JsonAnswer {
   };
 }
 
-const GATEWAYS = ['gateway_one', 'gateway_two'] as const;
+const GATEWAYS = ['gateway_one', 'gateway_two', 'stripe'] as const;
 const CLAIMS: readonly Outcome[] = ['paid', 'failed', 'cancelled'];
 const OUTAGES = ['refused', 'dropped'] as const;
 const MAX_DURATION_MS = 3_600_000;

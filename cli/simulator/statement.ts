@@ -28,9 +28,15 @@ export function statementOf(
       proofs: controls.proofs(payment.ref),
       refunds: refunds.get(payment.ref) ?? [],
     }))
-    .flatMap(gateway === 'gateway_one' ? linesOfOne : linesOfTwo);
+    .flatMap(LINES[gateway]);
   return [csvLine(HEADERS[gateway]), ...lines.map(csvLine)].join('');
 }
+
+const LINES: Readonly<Record<Gateway, (moves: Moves) => readonly (readonly string[])[]>> = {
+  gateway_one: linesOfOne,
+  gateway_two: linesOfTwo,
+  stripe: linesOfStripe,
+};
 
 const HEADERS: Readonly<Record<Gateway, readonly string[]>> = {
   gateway_one: [
@@ -55,6 +61,7 @@ const HEADERS: Readonly<Record<Gateway, readonly string[]>> = {
     'Transacted Amount',
     'Currency',
   ],
+  stripe: ['source_id', 'payment_intent_id', 'created_utc', 'reporting_category', 'gross', 'currency'],
 };
 
 function linesOfOne({ merchantTransactionId, amount, state, createdAt, proofs, refunds }: Moves) {
@@ -106,6 +113,24 @@ function linesOfTwo({ merchantTransactionId, proof = '', amount, state, createdA
     line('Payment', amount, proof),
     ...refunds.map((refund) => line('Refund', refund.amount, refund.id, proof, refund.createdAt)),
     ...(state === 'reversed' ? [line('Reversal', left(amount, refunds), `R${proof}`, proof)] : []),
+  ];
+}
+
+/** As in Stripe's report of the changes of the balance. */
+function linesOfStripe({ ref, proof = '', amount, createdAt, refunds }: Moves) {
+  const line = (id: string, category: string, gross: string, at = createdAt) => [
+    id,
+    proof,
+    at.toISOString().slice(0, 19).replace('T', ' '),
+    category,
+    gross,
+    amount.currency.toLowerCase(),
+  ];
+  return [
+    line(`ch_${ref.slice('cs_'.length)}`, 'charge', formatAmount(amount)),
+    ...refunds.map((refund) =>
+      line(refund.id, 'refund', `-${formatAmount(refund.amount)}`, refund.createdAt),
+    ),
   ];
 }
 

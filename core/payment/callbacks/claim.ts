@@ -129,7 +129,7 @@ type Resolvable = Pick<ReceivedCallback, 'gateway' | 'claimedSessionId'> & {
 
 /**
  * Finds the session of a callback: by `session_id`, then by the transaction id, then by the provider's
- * payment id or session key. Skips an id that names no session. A forged callback can name
+ * payment id or session key; a callback about refunds only by the payment. Skips an id that names no session. A forged callback can name
  * any session, so verification has to follow.
  */
 export async function resolveSession(
@@ -141,6 +141,7 @@ export async function resolveSession(
   if (named !== undefined && named.gateway !== callback.gateway) {
     return mismatch(named, `its session_id names a session of ${named.gateway}`);
   }
+  if (claim.paymentProof) return paidBy(await find.byProof(callback.gateway, claim.paymentProof));
   const byTransaction = await findByTransaction(find, callback.gateway, claim, named);
   const session = named ?? byTransaction;
   const byPayment = await findByPayment(find, callback.gateway, claim, session);
@@ -179,6 +180,12 @@ async function findByPayment(
 ): Promise<StoredSession | undefined> {
   if (!id) return undefined;
   return found?.providerPaymentId === id ? found : find.byPayment(gateway, id);
+}
+
+function paidBy(session: StoredSession | undefined): Resolution {
+  return session === undefined
+    ? { kind: 'unresolved', reason: 'no session was paid by the payment it names' }
+    : { kind: 'session', session };
 }
 
 function resolved(session: StoredSession | undefined): Resolution {

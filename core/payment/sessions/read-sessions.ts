@@ -186,6 +186,8 @@ export type FindSession = {
   byTransaction(gateway: string, merchantTransactionId: string): Promise<StoredSession | undefined>;
   /** By the id that the provider gave the hub. */
   byPayment(gateway: string, providerPaymentId: string): Promise<StoredSession | undefined>;
+  /** By the id that proved its payment. */
+  byProof(gateway: string, proof: string): Promise<StoredSession | undefined>;
 };
 
 const BATCHES = { maxSize: 128, maxInFlight: 2 };
@@ -217,5 +219,13 @@ export function createFindSession(pool: Pool): FindSession {
     byId,
     byTransaction: (gateway, merchantTransactionId) => byTransaction([gateway, merchantTransactionId]),
     byPayment: (gateway, providerPaymentId) => readSessionByPayment(pool, gateway, providerPaymentId),
+    byProof: (gateway, proof) =>
+      readOne(pool, {
+        name: 'read_session_by_proof',
+        // payment_proof_pkey
+        condition: `c.id = (select session_id from payment_proof
+                            where gateway = $1 and kind = 'payment' and value = $2)`,
+        values: [gateway, proof],
+      }),
   };
 }

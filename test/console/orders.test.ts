@@ -4,10 +4,18 @@ import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
 import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
-import { type Order, OrderState } from '../../gen/hub/order/v1/order_pb.ts';
+import { type Order, OrderState, RefundPolicy } from '../../gen/hub/order/v1/order_pb.ts';
 import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from '../support/chromium.ts';
 import { SLOTS } from '../support/hub/payment.ts';
-import { blockOrder, buyAndPay, createOffer, orderOf, type Sales, startSales } from '../support/hub/sales.ts';
+import {
+  blockOrder,
+  buyAndPay,
+  createOffer,
+  orderOf,
+  reversePayment,
+  type Sales,
+  startSales,
+} from '../support/hub/sales.ts';
 import { activate } from '../support/network/rest.ts';
 import { until } from '../support/until.ts';
 import { createControls, createRoleTokens, type RoleTokens } from './controls.ts';
@@ -119,7 +127,9 @@ describe('offers and orders in the console', function () {
       await begin('New version');
       await dialog().getByText('Nothing is changed yet.').waitFor();
       await field('Seats').fill('3');
+      await field('On a refund').selectOption('revoke the licenses');
       await dialog().getByText('Seats: 2 → 3').waitFor();
+      await dialog().getByText('On a refund: suspend the licenses → revoke the licenses').waitFor();
       await dialog().getByText('This makes version 2.').waitFor();
       const { terms } = offer ?? {};
       if (terms === undefined) throw new Error('the offer has no terms');
@@ -136,6 +146,7 @@ describe('offers and orders in the console', function () {
       const now = await offerOf('pro');
       expect(now).to.include({ version: 3 });
       expect(now?.terms?.name).to.equal('Professional');
+      expect(now?.terms?.onRefund).to.equal(RefundPolicy.REVOKE);
       await main().getByRole('link', { name: '← Version 2' }).click();
       await main().getByText('a license with 2 seats for 1 year').waitFor();
     });
@@ -240,6 +251,18 @@ describe('offers and orders in the console', function () {
       expect((await orderOf(sales, orderId)).state).to.equal(OrderState.FULFILLED);
       expect(await main().getByRole('button', { name: 'Retry' }).count()).to.equal(0);
       await main().getByText('renewed until').waitFor();
+    });
+  });
+
+  describe('a refunded order', () => {
+    it('shows why, what was taken back, and no retry', async () => {
+      const { session, order } = await buyAndPay(sales, `${sales.app}/plus`);
+      await reversePayment(sales, session);
+      await open(`#/orders/${order.orderId}`);
+      await main().locator('.page-head .badge', { hasText: 'refunded' }).waitFor();
+      await main().locator('.lead', { hasText: 'The provider reversed the payment.' }).waitFor();
+      await main().locator('.chain').getByText('taken back: suspended').waitFor();
+      expect(await main().getByRole('button', { name: 'Retry' }).count()).to.equal(0);
     });
   });
 

@@ -8,9 +8,17 @@ import { MailState } from '../../../gen/hub/mail/v1/mail_pb.ts';
 import { MailService } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
 import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import { OrderService } from '../../../gen/hub/order/v1/order_service_pb.ts';
+import { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { inspect, type Payments, SLOTS } from '../../support/hub/payment.ts';
-import { blockOrder, buyAndPay, createOffer, salesOf } from '../../support/hub/sales.ts';
+import {
+  blockOrder,
+  buyAndPay,
+  createOffer,
+  restorePayment,
+  reversePayment,
+  salesOf,
+} from '../../support/hub/sales.ts';
 import { until } from '../../support/until.ts';
 
 /** @param times how often each operation runs */
@@ -28,6 +36,11 @@ export async function driveOrders(payments: Payments, times: number): Promise<vo
   });
   const limited = transportTo(hub.rpcUrl, token);
   const { licenseId } = await blockOrder(sales);
+  await hub.admin.reinstateLicense({ licenseId });
+  const renewal = await createOffer(sales, 'renewal', {
+    grant: { case: 'renewal', value: { by: { days: 1 } } },
+  });
+  const refunds = createClient(RefundService, hub.transport);
   const untilRecorded = async (object: string) => {
     let page = await events.listEvents({ object });
     await until(async () => {
@@ -52,6 +65,14 @@ export async function driveOrders(payments: Payments, times: number): Promise<vo
     await orders.listOrders({ licenseId, slot: SLOTS.gateway_one });
     await createClient(OfferService, limited).getOffer({ offer });
     await createClient(OrderService, limited).getOrder({ order: orderId });
+    const renewed = await buyAndPay(sales, renewal, { licenseId, quantity: 2 });
+    await reversePayment(sales, renewed.session);
+    await restorePayment(sales, renewed.session);
+    await refunds.createRefund({
+      sessionId: renewed.session.sessionId,
+      amount: { minorUnits: 10_000n, currency: 'BDT' },
+      reason: 'one of two periods',
+    });
     const { events: recorded } = await untilRecorded(orderId);
     await events.getEvent({ eventId: recorded[0]?.eventId ?? '' });
     let mailId = '';

@@ -12,7 +12,7 @@ import { OrderState } from '../../../../gen/hub/order/v1/order_pb.ts';
 import { createCanaries, dumpOf } from '../../../support/hub/canaries.ts';
 import { startHub } from '../../../support/hub/hub.ts';
 import { pay } from '../../../support/hub/payment.ts';
-import { buy, buyAndPay, createOffer, orderOf } from '../../../support/hub/sales.ts';
+import { buy, buyAndPay, createOffer, orderOf, reversePayment } from '../../../support/hub/sales.ts';
 import { activate } from '../../../support/network/rest.ts';
 import { query } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
@@ -177,6 +177,16 @@ describe('the queue of mails', function () {
     aheadMs += MINUTE_MS;
     const failed = await untilMail(scene, order.orderId, isFailed, 'is failed');
     expect(failed.problem).to.equal('the license keys of the order have been replaced');
+  });
+
+  it('sends no key of an order whose payment was reversed', async () => {
+    scene.server.refuse('recipient', { code: 451, message: 'greylisted' });
+    const { order, session } = await buyAndPay(scene.sales, scene.pro);
+    await untilMail(scene, order.orderId, wasDeferred, 'waits');
+    await reversePayment(scene.sales, session);
+    aheadMs += MINUTE_MS;
+    const failed = await untilMail(scene, order.orderId, isFailed, 'is failed');
+    expect(failed.problem).to.equal('the payment of the order was refunded');
   });
 
   it('sends a mail once with two hubs', async () => {

@@ -101,6 +101,7 @@ export const OrderSchema = defineEntity({
         .unique('sales_order_session_id_key')
         .deleteRule('restrict'),
     app: () => p.manyToOne(AppSchema).deleteRule('restrict'),
+    offer: () => p.manyToOne(OfferSchema).deleteRule('restrict'),
     slot: () => p.manyToOne(SlotSchema).deleteRule('restrict'),
     customer: () => p.manyToOne(CustomerSchema).nullable().deleteRule('restrict'),
     state: p.enum(ORDER_STATES),
@@ -113,6 +114,7 @@ export const OrderSchema = defineEntity({
   },
   indexes: [
     { name: 'sales_order_app_idx', properties: ['app', 'id'] },
+    { name: 'sales_order_offer_idx', properties: ['offer', 'id'] },
     { name: 'sales_order_slot_idx', properties: ['slot', 'id'] },
     { name: 'sales_order_created_idx', properties: ['createdAt', 'id'] },
     { name: 'sales_order_customer_idx', properties: ['customer', 'id'], where: 'customer_id is not null' },

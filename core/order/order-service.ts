@@ -26,9 +26,10 @@ export function createOrderService(options: OrderServiceOptions): ServiceImpl<ty
     },
 
     async listOrders(request, context) {
-      const { app, slot, customerId, licenseId, state, createdFrom, createdTo } = request;
+      const { app, offer, slot, customerId, licenseId, state, createdFrom, createdTo } = request;
       const filter = {
         app,
+        offer,
         slot,
         customerId,
         licenseId,

@@ -10,6 +10,7 @@ import { type OrderView, orderView } from '../../views/orders/order.ts';
 
 export type FilterOptions = {
   readonly app?: string;
+  readonly offer?: string;
   readonly slot?: string;
   readonly customerId?: string;
   readonly license?: string;
@@ -26,6 +27,7 @@ export function addFilter(command: Command): Command {
   return addPeriod(
     command
       .option('--app <app>', 'only of this app')
+      .option('--offer <offer>', 'only of this offer, app/slug or ofr_…')
       .option('--slot <slot>', 'only paid through this slot')
       .option('--customer-id <customerId>', 'only of this customer, cus_…')
       .option('--license <licenseId>', 'only those that issued or changed this license, lic_…'),
@@ -34,10 +36,12 @@ export function addFilter(command: Command): Command {
 }
 
 /** @throws CliError (usage) for a period that ends before it begins */
-export function readFilter({ app, slot, customerId, license, from, to }: FilterOptions): OrderFilter {
+export function readFilter(options: FilterOptions): OrderFilter {
+  const { app, offer, slot, customerId, license, from, to } = options;
   checkPeriod(from, to);
   return {
     ...(app !== undefined && { app }),
+    ...(offer !== undefined && { offer }),
     ...(slot !== undefined && { slot }),
     ...(customerId !== undefined && { customerId }),
     ...(license !== undefined && { licenseId: license }),

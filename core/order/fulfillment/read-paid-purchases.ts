@@ -9,6 +9,7 @@ export type PaidPurchase = {
   readonly slotId: string;
   /** `app/slug` */
   readonly offer: string;
+  readonly offerId: string;
   readonly offerVersionId: string;
   readonly app: {
     readonly id: string;
@@ -35,7 +36,7 @@ export async function readPaidPurchases(
     name: 'read_paid_purchases',
     // purchase_pkey, sales_order_session_id_key
     text: `select p.session_id as "sessionId", c.slot_id as "slotId", a.slug || '/' || f.slug as offer,
-                  v.id as "offerVersionId",
+                  f.id as "offerId", v.id as "offerVersionId",
                   jsonb_build_object('id', a.id, 'slug', a.slug, 'defaultSeatLimit', a.default_seat_limit,
                     'defaultLeaseDays', a.default_lease_days, 'defaultGraceDays', a.default_grace_days) as app,
                   v.granted as "grant", p.quantity, p.customer_id as "customerId", p.license_id as "licenseId",

@@ -8,11 +8,11 @@ export function writeOrders(attempts: readonly OrderAttempt[], at: Date): QueryC
   return {
     name: 'write_orders',
     // sales_order_session_id_key
-    text: `insert into sales_order (id, session_id, app_id, slot_id, customer_id, state, reason, created_at,
-                                    fulfilled_at)
-           select t.*, $8, case when t.state = 'fulfilled' then $8::timestamptz end
-           from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[])
-             as t (id, session_id, app_id, slot_id, customer_id, state, reason)
+    text: `insert into sales_order (id, session_id, app_id, offer_id, slot_id, customer_id, state, reason,
+                                    created_at, fulfilled_at)
+           select t.*, $9, case when t.state = 'fulfilled' then $9::timestamptz end
+           from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[])
+             as t (id, session_id, app_id, offer_id, slot_id, customer_id, state, reason)
            on conflict (session_id) do update
            set state = excluded.state, reason = excluded.reason, fulfilled_at = excluded.fulfilled_at,
                -- Still needed by the next attempt: it marks what the refund suspended or revoked.
@@ -22,6 +22,7 @@ export function writeOrders(attempts: readonly OrderAttempt[], at: Date): QueryC
       attempts.map(({ orderId }) => orderId),
       attempts.map(({ purchase }) => purchase.sessionId),
       attempts.map(({ purchase }) => purchase.app.id),
+      attempts.map(({ purchase }) => purchase.offerId),
       attempts.map(({ purchase }) => purchase.slotId),
       attempts.map(({ purchase }) => purchase.customerId),
       attempts.map(({ blocked }) => (blocked === undefined ? 'fulfilled' : 'blocked')),

@@ -13,6 +13,7 @@ import type { Database } from '../../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { OrderStateName } from '../entities.ts';
+import { findOffer } from '../offers/find-offer.ts';
 import { lockOrders } from '../refunds/refunded-orders.ts';
 import { findOrder } from './find-order.ts';
 import { readOrders, type StoredOrder } from './read-orders.ts';
@@ -21,6 +22,8 @@ export type OrdersOptions = { readonly db: Database; readonly fulfill: Fulfill; 
 
 export type OrderFilter = {
   readonly app: string | undefined;
+  /** `app/slug` or `ofr_…` */
+  readonly offer: string | undefined;
   readonly slot: string | undefined;
   /** `cus_…` */
   readonly customerId: string | undefined;
@@ -41,10 +44,11 @@ export function createOrders({ db, fulfill, clock }: OrdersOptions) {
     /** @param order `ord_…` or `chs_…`. @throws HubError `order_unknown` */
     get: (order: string): Promise<StoredOrder> => findOrder(pool, order),
 
-    /** Newest first. @throws HubError `app_unknown`, `slot_unknown`, `page_token_invalid` */
+    /** Newest first. @throws HubError `app_unknown`, `offer_unknown`, `slot_unknown`, `page_token_invalid` */
     async list(filter: OrderFilter, request: PageRequest): Promise<Page<StoredOrder>> {
       const em = db.em();
       const app = filter.app === undefined ? undefined : await findApp(em, filter.app);
+      const offer = filter.offer === undefined ? undefined : await findOffer(em, filter.offer);
       const slot = filter.slot === undefined ? undefined : await findSlot(em, filter.slot);
       const { scope } = filter;
       return readPage(request, 'ord', (after, limit) => {
@@ -57,6 +61,7 @@ export function createOrders({ db, fulfill, clock }: OrdersOptions) {
         };
         add(after, (id) => `o.id < ${id}`);
         add(app?.id, (id) => `o.app_id = ${id}`);
+        add(offer?.id, (id) => `o.offer_id = ${id}`);
         add(slot?.id, (id) => `o.slot_id = ${id}`);
         add(idOf('cus', filter.customerId), (id) => `o.customer_id = ${id}`);
         add(

@@ -62,6 +62,7 @@ export async function driveOrders(payments: Payments, times: number): Promise<vo
     await orders.getClaimedOrder({ sessionId: session.sessionId, claimToken });
     await orders.retryOrder({ order: orderId });
     await orders.listOrders({ app, customerId });
+    await orders.listOrders({ offer });
     await orders.listOrders({ licenseId, slot: SLOTS.gateway_one });
     await createClient(OfferService, limited).getOffer({ offer });
     await createClient(OrderService, limited).getOrder({ order: orderId });

@@ -89,6 +89,8 @@ describe('hubctl order', function () {
     expect(await idsOf('order list --state blocked')).to.deep.equal([]);
     const file = join(sales.payments.hub.dataDir, 'orders.csv');
     expect(await json(`order list --slot ${SLOTS.gateway_two} --out ${file}`)).to.include({ file });
+    expect(await idsOf(`order list --offer ${pro} --slot ${SLOTS.gateway_two}`)).to.deep.equal([orderId]);
+    expect((await run(['order', 'list', '--offer', `${sales.app}/none`])).stderr).to.contain('no such offer');
     const [header, row, ...more] = (await readFile(file, 'utf8')).trimEnd().split('\r\n');
     expect(header).to.match(/^orderId,state,offer,/);
     expect(row).to.contain(`${orderId},fulfilled,${pro},1,1,100.00,BDT,${wallet.session.sessionId},`);

@@ -8,6 +8,8 @@ import type { createCallbacks } from './callbacks/admin.ts';
 import type { ReplayCallback } from './callbacks/replay.ts';
 import type { createDuplicates } from './duplicates/admin.ts';
 import type { createFeeBacktest } from './fees/backtest.ts';
+import type { AuditFees } from './fees/drift.ts';
+import type { FitFeeRule } from './fees/fit-rule.ts';
 import type { createFeePreview } from './fees/preview.ts';
 import type { createFeeRules, FeeAuthor } from './fees/versions.ts';
 import {
@@ -16,6 +18,8 @@ import {
   duplicateToProto,
   environmentFromProto,
   feeBacktestToProto,
+  feeDriftToProto,
+  feeFitToProto,
   feeLineToProto,
   feeRuleFromProto,
   feeRuleToProto,
@@ -43,6 +47,8 @@ export type PaymentAdminServiceOptions = {
   readonly feeRules: ReturnType<typeof createFeeRules>;
   readonly previewFees: ReturnType<typeof createFeePreview>;
   readonly backtestFees: ReturnType<typeof createFeeBacktest>;
+  readonly fitFeeRule: FitFeeRule;
+  readonly auditFees: AuditFees;
   readonly callbacks: ReturnType<typeof createCallbacks>;
   readonly replayCallback: ReplayCallback;
   readonly sessions: Pick<ReturnType<typeof createSessions>, 'get'>;
@@ -124,6 +130,21 @@ export function createPaymentAdminService(
         isLimited(context),
       );
       return { currencies: currencies.map(feeBacktestToProto), ruleIsNew };
+    },
+
+    async fitFeeRule({ rule, from, to }) {
+      const terms = feeRuleFromProto(rule);
+      const period = { from: from && readTimestamp('from', from), to: to && readTimestamp('to', to) };
+      const fits = await options.fitFeeRule(terms, period);
+      return { fits: fits.map((fit) => feeFitToProto(fit, terms)) };
+    },
+
+    async auditFees({ slot, settledFrom, settledTo }) {
+      const period = {
+        from: settledFrom && readTimestamp('settledFrom', settledFrom),
+        to: settledTo && readTimestamp('settledTo', settledTo),
+      };
+      return { drifts: (await options.auditFees(slot, period)).map(feeDriftToProto) };
     },
 
     async listCallbacks(request) {

@@ -5,6 +5,7 @@ import type { ClientBase } from 'pg';
 import type { Clock } from '../clock.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 import { QUEUE } from './callbacks/job-queue.ts';
+import { FEE_DRIFT, readFeeDrift } from './fees/drift-metrics.ts';
 
 const MAX_COUNT = 10_000;
 const BOUND = `${MAX_COUNT} means that many or more`;
@@ -63,18 +64,26 @@ export function backlogMetrics({ clock, strayAfterMs, onSlot }: BacklogMetricsOp
         labelNames: ['state'],
         help: 'Jobs of the queue for stray callbacks by state: ready, deferred, active.',
       },
+      FEE_DRIFT,
     ],
     async read(client) {
       const now = clock();
-      const [callbacks, sessions, slots, jobs] = await Promise.all([
+      const [callbacks, sessions, slots, jobs, drift] = await Promise.all([
         readCallbacks(client, now, new Date(now.getTime() - strayAfterMs)),
         readSessions(client, now),
         readSlots(client, now),
         readJobs(client),
+        readFeeDrift(client, now),
       ]);
       for (const { name } of slots) onSlot(name);
       const overdue = slots.map(({ name, overdue }) => ({ labels: { slot: name }, value: overdue }));
-      return { ...callbacks, ...sessions, [OVERDUE]: overdue, [JOBS]: samples('state', jobs) };
+      return {
+        ...callbacks,
+        ...sessions,
+        [OVERDUE]: overdue,
+        [JOBS]: samples('state', jobs),
+        [FEE_DRIFT.name]: drift,
+      };
     },
   };
 }

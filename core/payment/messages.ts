@@ -4,6 +4,8 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type {
   FeeBacktestSchema,
+  FeeDriftSchema,
+  FeeFitSchema,
   GatewaySchema,
   UsageDaySchema,
 } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
@@ -46,6 +48,8 @@ import type {
   Verification,
 } from './entities.ts';
 import type { FeeBacktest } from './fees/backtest-sums.ts';
+import type { FeeDrift } from './fees/drift.ts';
+import type { FeeFit } from './fees/fit-rule.ts';
 import type { FeeTerms } from './fees/terms.ts';
 import type { FeePeriod, FeeRuleWithState } from './fees/versions.ts';
 import type { Money } from './money.ts';
@@ -260,6 +264,48 @@ export function feeBacktestToProto(result: FeeBacktest): MessageInitShape<typeof
     paidMinorUnits: result.paidMinor,
     chargedMinorUnits: result.chargedMinor,
     wouldChargeMinorUnits: result.wouldChargeMinor,
+  };
+}
+
+/** The proposal has the scope that was asked for, in its own currency. */
+export function feeFitToProto(
+  fit: FeeFit,
+  { name, gateway, slot }: FeeTerms,
+): MessageInitShape<typeof FeeFitSchema> {
+  const { basisPoints, fixedMinor, minMinor, maxMinor } = fit.formula;
+  return {
+    rule: {
+      name,
+      gateway,
+      slot,
+      currency: fit.currency,
+      basisPoints,
+      fixedMinorUnits: fixedMinor,
+      ...(minMinor !== null && { minMinorUnits: minMinor }),
+      ...(maxMinor !== null && { maxMinorUnits: maxMinor }),
+    },
+    payments: fit.payments,
+    exactPayments: fit.exactPayments,
+    takenMinorUnits: fit.takenMinor,
+    wouldChargeMinorUnits: fit.wouldChargeMinor,
+    errorMinorUnits: fit.errorMinor,
+    largestErrorMinorUnits: fit.largestErrorMinor,
+    chargedMinorUnits: fit.chargedMinor,
+    chargedErrorMinorUnits: fit.chargedErrorMinor,
+    ambiguous: fit.isAmbiguous,
+  };
+}
+
+export function feeDriftToProto(drift: FeeDrift): MessageInitShape<typeof FeeDriftSchema> {
+  return {
+    day: drift.day,
+    currency: drift.currency,
+    rules: [...drift.rules],
+    payments: drift.payments,
+    paidMinorUnits: drift.paidMinor,
+    expectedMinorUnits: drift.expectedMinor,
+    takenMinorUnits: drift.takenMinor,
+    differingPayments: drift.differing,
   };
 }
 

@@ -8,6 +8,8 @@ import { createCallbacks } from './callbacks/admin.ts';
 import { createReplayCallback } from './callbacks/replay.ts';
 import { createDuplicates } from './duplicates/admin.ts';
 import { createFeeBacktest } from './fees/backtest.ts';
+import { createAuditFees } from './fees/drift.ts';
+import { createFitFeeRule } from './fees/fit-rule.ts';
 import { createFeePreview } from './fees/preview.ts';
 import { createFeeRules } from './fees/versions.ts';
 import type { PaymentContext } from './options.ts';
@@ -97,6 +99,8 @@ function wireAdminService(context: PaymentContext, parts: Parts, queries: Querie
     feeRules: createFeeRules({ db, clock, driverOf }),
     previewFees: createFeePreview({ db, clock }),
     backtestFees: createFeeBacktest({ db, driverOf }),
+    fitFeeRule: createFitFeeRule({ db, driverOf }),
+    auditFees: createAuditFees(db),
     releaseSession: createReleaseSession({
       pool,
       verifySession: parts.verifySession,

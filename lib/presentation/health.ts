@@ -151,6 +151,18 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
+    check: 'fees',
+    well: 'providers take the fees of the fee rules, or do not say what they take',
+    trouble: ({ extreme }) => {
+      const ratio = extreme('max', 'hub_fee_drift_ratio') ?? 0;
+      if (ratio <= 0.001) return undefined;
+      return warning(
+        `a provider takes other fees than the fee rules say: ${(ratio * 100).toFixed(2)} % of the amounts`,
+        'see hubctl fee audit, and find the rule that fits with hubctl fee backtest --fit',
+      );
+    },
+  },
+  {
     check: 'mails',
     well: 'none failed or waits for over an hour',
     trouble: ({ extreme }) => {

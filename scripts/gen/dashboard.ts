@@ -196,6 +196,7 @@ const ROWS: readonly RowSpec[] = [
         q(`max(hub_callbacks_oldest_waiting_seconds{${JOB}})`, 'waiting for provider'),
         q(`max(hub_callbacks_oldest_stray_seconds{${JOB}})`, 'stray'),
       ),
+      series('Fee drift', 8, 'percentunit', q(`max by (slot) (hub_fee_drift_ratio{${JOB}})`, '{{slot}}')),
       series(
         'Session status changes',
         8,

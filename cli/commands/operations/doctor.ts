@@ -13,7 +13,7 @@ export function registerDoctor(program: Command, commandContext: CommandContext)
     group: 'Running a hub:',
     summary: 'find problems of a hub and how to fix them',
     description:
-      'Checks the configuration, the data directory, the keys and the secrets they encrypt, the database, dead and waiting callbacks, disabled endpoints, Redis, the clock and the running hub (its processes, tasks, sweep, orders, events, endpoints, partitions, audit chain and certificate), with the settings of serve. Changes nothing. Starts a stopped embedded PostgreSQL for the duration of the checks. Exits 1 if a check failed.',
+      'Checks the configuration, the data directory, the keys and the secrets they encrypt, the database, dead and waiting callbacks, disabled endpoints, Redis, the clock and the running hub (its processes, tasks, sweep, orders, fees, events, endpoints, partitions, audit chain and certificate), with the settings of serve. Changes nothing. Starts a stopped embedded PostgreSQL for the duration of the checks. Exits 1 if a check failed.',
     examples: ['hubctl doctor --output json', 'hubctl doctor --watch --interval 10'],
     prints: { document: list(CHECK_RESULT) },
   });

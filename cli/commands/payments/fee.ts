@@ -4,11 +4,12 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { requireField } from '../../connect/require-field.ts';
-import { list } from '../../output/json-schema.ts';
+import { either, list } from '../../output/json-schema.ts';
 import { parseMoneyOption } from '../../parse/amount-option.ts';
 import { type FeeTermOptions, parseFeeTerms } from '../../parse/parse-fee-terms.ts';
 import { parseInteger, parsePercent } from '../../parse/parse-number.ts';
 import { parseBound, timestampOf } from '../../parse/parse-time.ts';
+import { FEE_FIT } from '../../views/payments/fee-drift.ts';
 import {
   FEE_BACKTEST,
   FEE_BACKTEST_COLUMNS,
@@ -20,6 +21,7 @@ import {
 } from '../../views/payments/fee-rule.ts';
 import { moneyText, moneyView } from '../../views/payments/money.ts';
 import { FEE_LINE_COLUMNS, feeLineView } from '../../views/payments/usage.ts';
+import { addAuditVerb, fitFeeRule } from './fee-audit.ts';
 
 export function registerFee(program: Command, commandContext: CommandContext): void {
   const fee = addNoun(program, 'fee', {
@@ -33,6 +35,7 @@ export function registerFee(program: Command, commandContext: CommandContext): v
   addRetireVerb(fee, commandContext);
   addPreviewVerb(fee, commandContext);
   addBacktestVerb(fee, commandContext);
+  addAuditVerb(fee, commandContext);
 }
 
 function addAddVerb(fee: Command, commandContext: CommandContext): void {
@@ -129,25 +132,33 @@ function addBacktestVerb(fee: Command, commandContext: CommandContext): void {
   const backtest = addVerb(fee, 'backtest', {
     summary: 'calculate the fees of a changed rule for past payments',
     description:
-      'Calculates what a rule would have charged in a past period, next to what the rule with its name did charge. Excludes payments charged by a more specific or temporary rule of that name. Changes nothing.',
-    examples: ['hubctl fee backtest processing --percent 1.8 --from 2026-01-01 --to 2026-02-01'],
-    prints: { document: list(FEE_BACKTEST) },
+      'Calculates what a rule would have charged in a past period, next to what the rule with its name did charge. Excludes payments charged by a more specific or temporary rule of that name. Changes nothing. With --fit it proposes the rule that fits the fees that providers took.',
+    examples: [
+      'hubctl fee backtest processing --percent 1.8 --from 2026-01-01 --to 2026-02-01',
+      'hubctl fee backtest processing --fit --gateway gateway_one --from 2026-01-01 --to 2026-02-01',
+    ],
+    prints: { document: either([list(FEE_BACKTEST), list(FEE_FIT)], 'with --fit the proposals') },
   });
   withTerms(backtest)
     .requiredOption('--from <when>', 'payments settled from this day (UTC) or time on', parseBound)
     .requiredOption('--to <when>', 'payments settled before this day (UTC) or time', parseBound)
-    .action(async (name: string, { from, to, ...terms }: FeeTermOptions & { from: Date; to: Date }) => {
-      const rule = parseFeeTerms(name, terms);
-      const { paymentAdmin } = await hub('paymentAdmin');
-      const { currencies, ruleIsNew } = await paymentAdmin.backtestFeeRule(
-        { rule, from: timestampOf(from), to: timestampOf(to) },
-        NO_DEADLINE,
-      );
-      const count = await out.list([currencies.map(feeBacktestView)], FEE_BACKTEST_COLUMNS);
-      if (count === 0) out.note('The rule would have applied to no payment of that period.');
-      if (ruleIsNew)
-        out.note(`There is no rule named ${name}: it would be charged in addition to all others.`);
-    });
+    .option('--fit', 'propose the rule that fits what providers took, instead of comparing one')
+    .action(
+      async (name: string, { fit, ...options }: FeeTermOptions & { from: Date; to: Date; fit?: true }) => {
+        if (fit) return fitFeeRule(commandContext, name, options);
+        const { from, to, ...terms } = options;
+        const rule = parseFeeTerms(name, terms);
+        const { paymentAdmin } = await hub('paymentAdmin');
+        const { currencies, ruleIsNew } = await paymentAdmin.backtestFeeRule(
+          { rule, from: timestampOf(from), to: timestampOf(to) },
+          NO_DEADLINE,
+        );
+        const count = await out.list([currencies.map(feeBacktestView)], FEE_BACKTEST_COLUMNS);
+        if (count === 0) out.note('The rule would have applied to no payment of that period.');
+        if (ruleIsNew)
+          out.note(`There is no rule named ${name}: it would be charged in addition to all others.`);
+      },
+    );
 }
 
 /** The options that define a rule. */

@@ -10,6 +10,8 @@ import { createPaymentAdminService } from '../../../core/payment/admin-service.t
 import type { createCallbacks } from '../../../core/payment/callbacks/admin.ts';
 import { createDuplicates } from '../../../core/payment/duplicates/admin.ts';
 import { createFeeBacktest } from '../../../core/payment/fees/backtest.ts';
+import { createAuditFees } from '../../../core/payment/fees/drift.ts';
+import { createFitFeeRule } from '../../../core/payment/fees/fit-rule.ts';
 import { createFeePreview } from '../../../core/payment/fees/preview.ts';
 import { createFeeRules } from '../../../core/payment/fees/versions.ts';
 import { sessionToProto } from '../../../core/payment/messages.ts';
@@ -83,6 +85,8 @@ export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<P
     feeRules: createFeeRules({ db, clock, driverOf }),
     previewFees: createFeePreview({ db, clock }),
     backtestFees: createFeeBacktest({ db, driverOf }),
+    fitFeeRule: createFitFeeRule({ db, driverOf }),
+    auditFees: createAuditFees(db),
     callbacks: NO_CALLBACKS,
     replayCallback: notHere,
     sessions: createSessions(db),

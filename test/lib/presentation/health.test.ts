@@ -59,6 +59,7 @@ const SAYING: Readonly<Record<string, (value: number) => Sample[]>> = {
   HubDeliveriesOverdue: (value) => [['hub_event_deliveries_overdue_seconds', value]],
   HubEndpointFails: (value) => [['hub_event_endpoints', value, { state: 'failing' }]],
   HubOrdersBlocked: (value) => [['hub_orders_blocked', value]],
+  HubFeeDrift: (value) => [['hub_fee_drift_ratio', value]],
   HubMailsFailed: (value) => [['hub_mails_failed', value]],
   HubMailsDelayed: (value) => [['hub_mail_queue_age_seconds', value]],
   HubPaymentsHeld: (value) => [['hub_sessions_oldest_held_seconds', value]],

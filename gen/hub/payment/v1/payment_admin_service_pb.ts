@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hub/payment/v1/payment_admin_service.proto.
  */
 export const file_hub_payment_v1_payment_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CipodWIvcGF5bWVudC92MS9wYXltZW50X2FkbWluX3NlcnZpY2UucHJvdG8SDmh1Yi5wYXltZW50LnYxIhUKE0xpc3RHYXRld2F5c1JlcXVlc3QiQQoUTGlzdEdhdGV3YXlzUmVzcG9uc2USKQoIZ2F0ZXdheXMYASADKAsyFy5odWIucGF5bWVudC52MS5HYXRld2F5IngKB0dhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRITCgtjcmVkZW50aWFscxgCIAMoCRIuCgdvcHRpb25zGAMgAygLMh0uaHViLnBheW1lbnQudjEuR2F0ZXdheU9wdGlvbhIXCg9wcm9kdWN0aW9uX3VybHMYBCADKAkiLQoNR2F0ZXdheU9wdGlvbhIMCgRuYW1lGAEgASgJEg4KBnZhbHVlcxgCIAMoCSLcAwoOQWRkU2xvdFJlcXVlc3QSGQoEbmFtZRgBIAEoCUILukgIcgbYs66xAgESGAoHZ2F0ZXdheRgCIAEoCUIHukgEcgIQARJACgtlbnZpcm9ubWVudBgDIAEoDjIfLmh1Yi5wYXltZW50LnYxLlNsb3RFbnZpcm9ubWVudEIKukgHggEEEAEgABIdCghiYXNlX3VybBgEIAEoCUILgAEBukgFcgMY/wESWAoLY3JlZGVudGlhbHMYBSADKAsyLy5odWIucGF5bWVudC52MS5BZGRTbG90UmVxdWVzdC5DcmVkZW50aWFsc0VudHJ5QhKAAQG6SAyaAQkQECoFcgMY6AcSTQoHb3B0aW9ucxgGIAMoCzIrLmh1Yi5wYXltZW50LnYxLkFkZFNsb3RSZXF1ZXN0Lk9wdGlvbnNFbnRyeUIPukgMmgEJEBAqBXIDGMgBEicKDnJldHVybl9vcmlnaW5zGAcgAygJQg+6SAySAQkQFCIFcgMY/wEaMgoQQ3JlZGVudGlhbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGi4KDE9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjUKD0FkZFNsb3RSZXNwb25zZRIiCgRzbG90GAEgASgLMhQuaHViLnBheW1lbnQudjEuU2xvdCIrCg5HZXRTbG90UmVxdWVzdBIZCgRzbG90GAEgASgJQgu6SARyAhABkLUYBSI1Cg9HZXRTbG90UmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3QiEgoQTGlzdFNsb3RzUmVxdWVzdCI4ChFMaXN0U2xvdHNSZXNwb25zZRIjCgVzbG90cxgBIAMoCzIULmh1Yi5wYXltZW50LnYxLlNsb3Qi1QEKHFJvdGF0ZVNsb3RDcmVkZW50aWFsc1JlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUSZgoLY3JlZGVudGlhbHMYAiADKAsyPS5odWIucGF5bWVudC52MS5Sb3RhdGVTbG90Q3JlZGVudGlhbHNSZXF1ZXN0LkNyZWRlbnRpYWxzRW50cnlCEoABAbpIDJoBCRAQKgVyAxjoBxoyChBDcmVkZW50aWFsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiQwodUm90YXRlU2xvdENyZWRlbnRpYWxzUmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3Qi5wEKEVVwZGF0ZVNsb3RSZXF1ZXN0EhkKBHNsb3QYASABKAlCC7pIBHICEAGQtRgFElAKB29wdGlvbnMYAiADKAsyLi5odWIucGF5bWVudC52MS5VcGRhdGVTbG90UmVxdWVzdC5PcHRpb25zRW50cnlCD7pIDJoBCRAQKgVyAxjIARI1Cg5yZXR1cm5fb3JpZ2lucxgDIAEoCzIdLmh1Yi5wYXltZW50LnYxLlJldHVybk9yaWdpbnMaLgoMT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiMQoNUmV0dXJuT3JpZ2lucxIgCgdvcmlnaW5zGAEgAygJQg+6SAySAQkQFCIFcgMY/wEiSwoSVXBkYXRlU2xvdFJlc3BvbnNlEiIKBHNsb3QYASABKAsyFC5odWIucGF5bWVudC52MS5TbG90EhEKCXVuY2hhbmdlZBgCIAEoCCJFChZTZXRTbG90RGlzYWJsZWRSZXF1ZXN0EhkKBHNsb3QYASABKAlCC7pIBHICEAGQtRgFEhAKCGRpc2FibGVkGAIgASgIIlAKF1NldFNsb3REaXNhYmxlZFJlc3BvbnNlEiIKBHNsb3QYASABKAsyFC5odWIucGF5bWVudC52MS5TbG90EhEKCXVuY2hhbmdlZBgCIAEoCCIsCg9UZXN0U2xvdFJlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUiVQoQVGVzdFNsb3RSZXNwb25zZRIKCgJvaxgBIAEoCBIOCgZkZXRhaWwYAiABKAkSEwoLZHVyYXRpb25fbXMYAyABKAUSEAoIYW5zd2VyZWQYBCABKAgiQgoRQWRkRmVlUnVsZVJlcXVlc3QSLQoEcnVsZRgBIAEoCzIXLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGVCBrpIA8gBASI7ChJBZGRGZWVSdWxlUmVzcG9uc2USJQoEcnVsZRgBIAEoCzIXLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGUiWQoTTGlzdEZlZVJ1bGVzUmVxdWVzdBIVCg1pbmNsdWRlX2VuZGVkGAEgASgIEiIKBHNsb3QYAiABKAlCD7pICHIG2LOusQIBkLUYBUgAiAEBQgcKBV9zbG90Ij4KFExpc3RGZWVSdWxlc1Jlc3BvbnNlEiYKBXJ1bGVzGAEgAygLMhcuaHViLnBheW1lbnQudjEuRmVlUnVsZSI4ChRSZXRpcmVGZWVSdWxlUmVxdWVzdBIgCgtmZWVfcnVsZV9pZBgBIAEoCUILukgEcgIQAZC1GAgiUQoVUmV0aXJlRmVlUnVsZVJlc3BvbnNlEiUKBHJ1bGUYASABKAsyFy5odWIucGF5bWVudC52MS5GZWVSdWxlEhEKCXVuY2hhbmdlZBgCIAEoCCJeChJQcmV2aWV3RmVlc1JlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUSLQoGYW1vdW50GAIgASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXlCBrpIA8gBASJmChNQcmV2aWV3RmVlc1Jlc3BvbnNlEiUKBGZlZXMYASADKAsyFy5odWIucGF5bWVudC52MS5GZWVMaW5lEigKCWZlZV90b3RhbBgCIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5IqkBChZCYWNrdGVzdEZlZVJ1bGVSZXF1ZXN0Ei0KBHJ1bGUYASABKAsyFy5odWIucGF5bWVudC52MS5GZWVSdWxlQga6SAPIAQESMAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIuCgJ0bxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBASJfChdCYWNrdGVzdEZlZVJ1bGVSZXNwb25zZRIvCgpjdXJyZW5jaWVzGAEgAygLMhsuaHViLnBheW1lbnQudjEuRmVlQmFja3Rlc3QSEwoLcnVsZV9pc19uZXcYAiABKAgiigEKC0ZlZUJhY2t0ZXN0EhAKCGN1cnJlbmN5GAEgASgJEhAKCHBheW1lbnRzGAIgASgDEhgKEHBhaWRfbWlub3JfdW5pdHMYAyABKAMSGwoTY2hhcmdlZF9taW5vcl91bml0cxgEIAEoAxIgChh3b3VsZF9jaGFyZ2VfbWlub3JfdW5pdHMYBSABKAMi5QEKFExpc3RDYWxsYmFja3NSZXF1ZXN0EjYKBXN0YXRlGAEgASgOMh0uaHViLnBheW1lbnQudjEuQ2FsbGJhY2tTdGF0ZUIIukgFggECEAESIQoHZ2F0ZXdheRgCIAEoCUILukgIcgbIs66xAgFIAIgBARIkCgpzZXNzaW9uX2lkGAMgASgJQgu6SARyAhABkLUYBkgBiAEBEh0KCXBhZ2Vfc2l6ZRgEIAEoBUIKukgHGgUY6AcoABISCgpwYWdlX3Rva2VuGAUgASgJQgoKCF9nYXRld2F5Qg0KC19zZXNzaW9uX2lkIl0KFUxpc3RDYWxsYmFja3NSZXNwb25zZRIrCgljYWxsYmFja3MYASADKAsyGC5odWIucGF5bWVudC52MS5DYWxsYmFjaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiNgoSR2V0Q2FsbGJhY2tSZXF1ZXN0EiAKC2NhbGxiYWNrX2lkGAEgASgJQgu6SARyAhABkLUYByJ2ChNHZXRDYWxsYmFja1Jlc3BvbnNlEioKCGNhbGxiYWNrGAEgASgLMhguaHViLnBheW1lbnQudjEuQ2FsbGJhY2sSMwoNdmVyaWZpY2F0aW9ucxgCIAMoCzIcLmh1Yi5wYXltZW50LnYxLlZlcmlmaWNhdGlvbiI5ChVSZXBsYXlDYWxsYmFja1JlcXVlc3QSIAoLY2FsbGJhY2tfaWQYASABKAlCC7pIBHICEAGQtRgHIkQKFlJlcGxheUNhbGxiYWNrUmVzcG9uc2USKgoIY2FsbGJhY2sYASABKAsyGC5odWIucGF5bWVudC52MS5DYWxsYmFjayJgChtSZWxlYXNlQ2hhcmdlU2Vzc2lvblJlcXVlc3QSHwoKc2Vzc2lvbl9pZBgBIAEoCUILukgEcgIQAZC1GAYSIAoGcmVhc29uGAIgASgJQhC6SA1yC8izrrECARABGPQDImEKHFJlbGVhc2VDaGFyZ2VTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLmh1Yi5wYXltZW50LnYxLkNoYXJnZVNlc3Npb24SEQoJdW5jaGFuZ2VkGAIgASgIIpgBChxMaXN0RHVwbGljYXRlUGF5bWVudHNSZXF1ZXN0EiIKBHNsb3QYASABKAlCD7pICHIG2LOusQIBkLUYBUgAiAEBEhgKEGluY2x1ZGVfcmVzb2x2ZWQYAiABKAgSHQoJcGFnZV9zaXplGAMgASgFQgq6SAcaBRjoBygAEhIKCnBhZ2VfdG9rZW4YBCABKAlCBwoFX3Nsb3QidgodTGlzdER1cGxpY2F0ZVBheW1lbnRzUmVzcG9uc2USPAoSZHVwbGljYXRlX3BheW1lbnRzGAEgAygLMiAuaHViLnBheW1lbnQudjEuRHVwbGljYXRlUGF5bWVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkicQoeUmVzb2x2ZUR1cGxpY2F0ZVBheW1lbnRSZXF1ZXN0EikKFGR1cGxpY2F0ZV9wYXltZW50X2lkGAEgASgJQgu6SARyAhABkLUYCRIkCgpyZXNvbHV0aW9uGAIgASgJQhC6SA1yC8izrrECARABGPQDInEKH1Jlc29sdmVEdXBsaWNhdGVQYXltZW50UmVzcG9uc2USOwoRZHVwbGljYXRlX3BheW1lbnQYASABKAsyIC5odWIucGF5bWVudC52MS5EdXBsaWNhdGVQYXltZW50EhEKCXVuY2hhbmdlZBgCIAEoCCLYAQoUTGlzdFVzYWdlTG9nc1JlcXVlc3QSIgoEc2xvdBgBIAEoCUIPukgIcgbYs66xAgGQtRgFSACIAQESMAoMc2V0dGxlZF9mcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzZXR0bGVkX3RvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIdCglwYWdlX3NpemUYBCABKAVCCrpIBxoFGOgHKAASEgoKcGFnZV90b2tlbhgFIAEoCUIHCgVfc2xvdCJeChVMaXN0VXNhZ2VMb2dzUmVzcG9uc2USLAoKdXNhZ2VfbG9ncxgBIAMoCzIYLmh1Yi5wYXltZW50LnYxLlVzYWdlTG9nEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSK2AQoVU3VtbWFyaXplVXNhZ2VSZXF1ZXN0EiIKBHNsb3QYASABKAlCD7pICHIG2LOusQIBkLUYBUgAiAEBEjgKDHNldHRsZWRfZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARI2CgpzZXR0bGVkX3RvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBQgcKBV9zbG90IkAKFlN1bW1hcml6ZVVzYWdlUmVzcG9uc2USJgoEZGF5cxgBIAMoCzIYLmh1Yi5wYXltZW50LnYxLlVzYWdlRGF5Iu8BCghVc2FnZURheRILCgNkYXkYASABKAkSEAoIY3VycmVuY3kYAiABKAkSEAoIcGF5bWVudHMYAyABKAMSGAoQcGFpZF9taW5vcl91bml0cxgEIAEoAxIXCg9mZWVfbWlub3JfdW5pdHMYBSABKAMSGQoRcmV2ZXJzZWRfcGF5bWVudHMYBiABKAMSHAoUcmV2ZXJzZWRfbWlub3JfdW5pdHMYByABKAMSFwoPbmV0X21pbm9yX3VuaXRzGAggASgDEg8KB3JlZnVuZHMYCSABKAMSHAoUcmVmdW5kZWRfbWlub3JfdW5pdHMYCiABKAMiGQoXUmVlbmNyeXB0U2VjcmV0c1JlcXVlc3QiQwoYUmVlbmNyeXB0U2VjcmV0c1Jlc3BvbnNlEhAKCHJlc2VhbGVkGAEgASgFEhUKDW1hc3Rlcl9rZXlfaWQYAiABKAkykRIKE1BheW1lbnRBZG1pblNlcnZpY2USZAoMTGlzdEdhdGV3YXlzEiMuaHViLnBheW1lbnQudjEuTGlzdEdhdGV3YXlzUmVxdWVzdBokLmh1Yi5wYXltZW50LnYxLkxpc3RHYXRld2F5c1Jlc3BvbnNlIgmKtRgFEgMCAwQSUAoHQWRkU2xvdBIeLmh1Yi5wYXltZW50LnYxLkFkZFNsb3RSZXF1ZXN0Gh8uaHViLnBheW1lbnQudjEuQWRkU2xvdFJlc3BvbnNlIgSKtRgAElUKB0dldFNsb3QSHi5odWIucGF5bWVudC52MS5HZXRTbG90UmVxdWVzdBofLmh1Yi5wYXltZW50LnYxLkdldFNsb3RSZXNwb25zZSIJirUYBRIDAgMEElsKCUxpc3RTbG90cxIgLmh1Yi5wYXltZW50LnYxLkxpc3RTbG90c1JlcXVlc3QaIS5odWIucGF5bWVudC52MS5MaXN0U2xvdHNSZXNwb25zZSIJirUYBRIDAgMEEnoKFVJvdGF0ZVNsb3RDcmVkZW50aWFscxIsLmh1Yi5wYXltZW50LnYxLlJvdGF0ZVNsb3RDcmVkZW50aWFsc1JlcXVlc3QaLS5odWIucGF5bWVudC52MS5Sb3RhdGVTbG90Q3JlZGVudGlhbHNSZXNwb25zZSIEirUYABJZCgpVcGRhdGVTbG90EiEuaHViLnBheW1lbnQudjEuVXBkYXRlU2xvdFJlcXVlc3QaIi5odWIucGF5bWVudC52MS5VcGRhdGVTbG90UmVzcG9uc2UiBIq1GAASawoPU2V0U2xvdERpc2FibGVkEiYuaHViLnBheW1lbnQudjEuU2V0U2xvdERpc2FibGVkUmVxdWVzdBonLmh1Yi5wYXltZW50LnYxLlNldFNsb3REaXNhYmxlZFJlc3BvbnNlIgeKtRgDEgECElYKCFRlc3RTbG90Eh8uaHViLnBheW1lbnQudjEuVGVzdFNsb3RSZXF1ZXN0GiAuaHViLnBheW1lbnQudjEuVGVzdFNsb3RSZXNwb25zZSIHirUYAxIBAhJcCgpBZGRGZWVSdWxlEiEuaHViLnBheW1lbnQudjEuQWRkRmVlUnVsZVJlcXVlc3QaIi5odWIucGF5bWVudC52MS5BZGRGZWVSdWxlUmVzcG9uc2UiB4q1GAMSAQISZAoMTGlzdEZlZVJ1bGVzEiMuaHViLnBheW1lbnQudjEuTGlzdEZlZVJ1bGVzUmVxdWVzdBokLmh1Yi5wYXltZW50LnYxLkxpc3RGZWVSdWxlc1Jlc3BvbnNlIgmKtRgFEgMCAwQSZQoNUmV0aXJlRmVlUnVsZRIkLmh1Yi5wYXltZW50LnYxLlJldGlyZUZlZVJ1bGVSZXF1ZXN0GiUuaHViLnBheW1lbnQudjEuUmV0aXJlRmVlUnVsZVJlc3BvbnNlIgeKtRgDEgECEmEKC1ByZXZpZXdGZWVzEiIuaHViLnBheW1lbnQudjEuUHJldmlld0ZlZXNSZXF1ZXN0GiMuaHViLnBheW1lbnQudjEuUHJldmlld0ZlZXNSZXNwb25zZSIJirUYBRIDAgMEEmwKD0JhY2t0ZXN0RmVlUnVsZRImLmh1Yi5wYXltZW50LnYxLkJhY2t0ZXN0RmVlUnVsZVJlcXVlc3QaJy5odWIucGF5bWVudC52MS5CYWNrdGVzdEZlZVJ1bGVSZXNwb25zZSIIirUYBBICAgQSZgoNTGlzdENhbGxiYWNrcxIkLmh1Yi5wYXltZW50LnYxLkxpc3RDYWxsYmFja3NSZXF1ZXN0GiUuaHViLnBheW1lbnQudjEuTGlzdENhbGxiYWNrc1Jlc3BvbnNlIgiKtRgEEgICBBJgCgtHZXRDYWxsYmFjaxIiLmh1Yi5wYXltZW50LnYxLkdldENhbGxiYWNrUmVxdWVzdBojLmh1Yi5wYXltZW50LnYxLkdldENhbGxiYWNrUmVzcG9uc2UiCIq1GAQSAgIEEmgKDlJlcGxheUNhbGxiYWNrEiUuaHViLnBheW1lbnQudjEuUmVwbGF5Q2FsbGJhY2tSZXF1ZXN0GiYuaHViLnBheW1lbnQudjEuUmVwbGF5Q2FsbGJhY2tSZXNwb25zZSIHirUYAxIBAhJ6ChRSZWxlYXNlQ2hhcmdlU2Vzc2lvbhIrLmh1Yi5wYXltZW50LnYxLlJlbGVhc2VDaGFyZ2VTZXNzaW9uUmVxdWVzdBosLmh1Yi5wYXltZW50LnYxLlJlbGVhc2VDaGFyZ2VTZXNzaW9uUmVzcG9uc2UiB4q1GAMSAQISfgoVTGlzdER1cGxpY2F0ZVBheW1lbnRzEiwuaHViLnBheW1lbnQudjEuTGlzdER1cGxpY2F0ZVBheW1lbnRzUmVxdWVzdBotLmh1Yi5wYXltZW50LnYxLkxpc3REdXBsaWNhdGVQYXltZW50c1Jlc3BvbnNlIgiKtRgEEgICBBKDAQoXUmVzb2x2ZUR1cGxpY2F0ZVBheW1lbnQSLi5odWIucGF5bWVudC52MS5SZXNvbHZlRHVwbGljYXRlUGF5bWVudFJlcXVlc3QaLy5odWIucGF5bWVudC52MS5SZXNvbHZlRHVwbGljYXRlUGF5bWVudFJlc3BvbnNlIgeKtRgDEgECEmcKDUxpc3RVc2FnZUxvZ3MSJC5odWIucGF5bWVudC52MS5MaXN0VXNhZ2VMb2dzUmVxdWVzdBolLmh1Yi5wYXltZW50LnYxLkxpc3RVc2FnZUxvZ3NSZXNwb25zZSIJirUYBRIDAgMEEmoKDlN1bW1hcml6ZVVzYWdlEiUuaHViLnBheW1lbnQudjEuU3VtbWFyaXplVXNhZ2VSZXF1ZXN0GiYuaHViLnBheW1lbnQudjEuU3VtbWFyaXplVXNhZ2VSZXNwb25zZSIJirUYBRIDAgMEEmsKEFJlZW5jcnlwdFNlY3JldHMSJy5odWIucGF5bWVudC52MS5SZWVuY3J5cHRTZWNyZXRzUmVxdWVzdBooLmh1Yi5wYXltZW50LnYxLlJlZW5jcnlwdFNlY3JldHNSZXNwb25zZSIEirUYAGIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
+  fileDesc("CipodWIvcGF5bWVudC92MS9wYXltZW50X2FkbWluX3NlcnZpY2UucHJvdG8SDmh1Yi5wYXltZW50LnYxIhUKE0xpc3RHYXRld2F5c1JlcXVlc3QiQQoUTGlzdEdhdGV3YXlzUmVzcG9uc2USKQoIZ2F0ZXdheXMYASADKAsyFy5odWIucGF5bWVudC52MS5HYXRld2F5IngKB0dhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRITCgtjcmVkZW50aWFscxgCIAMoCRIuCgdvcHRpb25zGAMgAygLMh0uaHViLnBheW1lbnQudjEuR2F0ZXdheU9wdGlvbhIXCg9wcm9kdWN0aW9uX3VybHMYBCADKAkiLQoNR2F0ZXdheU9wdGlvbhIMCgRuYW1lGAEgASgJEg4KBnZhbHVlcxgCIAMoCSLcAwoOQWRkU2xvdFJlcXVlc3QSGQoEbmFtZRgBIAEoCUILukgIcgbYs66xAgESGAoHZ2F0ZXdheRgCIAEoCUIHukgEcgIQARJACgtlbnZpcm9ubWVudBgDIAEoDjIfLmh1Yi5wYXltZW50LnYxLlNsb3RFbnZpcm9ubWVudEIKukgHggEEEAEgABIdCghiYXNlX3VybBgEIAEoCUILgAEBukgFcgMY/wESWAoLY3JlZGVudGlhbHMYBSADKAsyLy5odWIucGF5bWVudC52MS5BZGRTbG90UmVxdWVzdC5DcmVkZW50aWFsc0VudHJ5QhKAAQG6SAyaAQkQECoFcgMY6AcSTQoHb3B0aW9ucxgGIAMoCzIrLmh1Yi5wYXltZW50LnYxLkFkZFNsb3RSZXF1ZXN0Lk9wdGlvbnNFbnRyeUIPukgMmgEJEBAqBXIDGMgBEicKDnJldHVybl9vcmlnaW5zGAcgAygJQg+6SAySAQkQFCIFcgMY/wEaMgoQQ3JlZGVudGlhbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGi4KDE9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjUKD0FkZFNsb3RSZXNwb25zZRIiCgRzbG90GAEgASgLMhQuaHViLnBheW1lbnQudjEuU2xvdCIrCg5HZXRTbG90UmVxdWVzdBIZCgRzbG90GAEgASgJQgu6SARyAhABkLUYBSI1Cg9HZXRTbG90UmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3QiEgoQTGlzdFNsb3RzUmVxdWVzdCI4ChFMaXN0U2xvdHNSZXNwb25zZRIjCgVzbG90cxgBIAMoCzIULmh1Yi5wYXltZW50LnYxLlNsb3Qi1QEKHFJvdGF0ZVNsb3RDcmVkZW50aWFsc1JlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUSZgoLY3JlZGVudGlhbHMYAiADKAsyPS5odWIucGF5bWVudC52MS5Sb3RhdGVTbG90Q3JlZGVudGlhbHNSZXF1ZXN0LkNyZWRlbnRpYWxzRW50cnlCEoABAbpIDJoBCRAQKgVyAxjoBxoyChBDcmVkZW50aWFsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiQwodUm90YXRlU2xvdENyZWRlbnRpYWxzUmVzcG9uc2USIgoEc2xvdBgBIAEoCzIULmh1Yi5wYXltZW50LnYxLlNsb3Qi5wEKEVVwZGF0ZVNsb3RSZXF1ZXN0EhkKBHNsb3QYASABKAlCC7pIBHICEAGQtRgFElAKB29wdGlvbnMYAiADKAsyLi5odWIucGF5bWVudC52MS5VcGRhdGVTbG90UmVxdWVzdC5PcHRpb25zRW50cnlCD7pIDJoBCRAQKgVyAxjIARI1Cg5yZXR1cm5fb3JpZ2lucxgDIAEoCzIdLmh1Yi5wYXltZW50LnYxLlJldHVybk9yaWdpbnMaLgoMT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiMQoNUmV0dXJuT3JpZ2lucxIgCgdvcmlnaW5zGAEgAygJQg+6SAySAQkQFCIFcgMY/wEiSwoSVXBkYXRlU2xvdFJlc3BvbnNlEiIKBHNsb3QYASABKAsyFC5odWIucGF5bWVudC52MS5TbG90EhEKCXVuY2hhbmdlZBgCIAEoCCJFChZTZXRTbG90RGlzYWJsZWRSZXF1ZXN0EhkKBHNsb3QYASABKAlCC7pIBHICEAGQtRgFEhAKCGRpc2FibGVkGAIgASgIIlAKF1NldFNsb3REaXNhYmxlZFJlc3BvbnNlEiIKBHNsb3QYASABKAsyFC5odWIucGF5bWVudC52MS5TbG90EhEKCXVuY2hhbmdlZBgCIAEoCCIsCg9UZXN0U2xvdFJlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUiVQoQVGVzdFNsb3RSZXNwb25zZRIKCgJvaxgBIAEoCBIOCgZkZXRhaWwYAiABKAkSEwoLZHVyYXRpb25fbXMYAyABKAUSEAoIYW5zd2VyZWQYBCABKAgiQgoRQWRkRmVlUnVsZVJlcXVlc3QSLQoEcnVsZRgBIAEoCzIXLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGVCBrpIA8gBASI7ChJBZGRGZWVSdWxlUmVzcG9uc2USJQoEcnVsZRgBIAEoCzIXLmh1Yi5wYXltZW50LnYxLkZlZVJ1bGUiWQoTTGlzdEZlZVJ1bGVzUmVxdWVzdBIVCg1pbmNsdWRlX2VuZGVkGAEgASgIEiIKBHNsb3QYAiABKAlCD7pICHIG2LOusQIBkLUYBUgAiAEBQgcKBV9zbG90Ij4KFExpc3RGZWVSdWxlc1Jlc3BvbnNlEiYKBXJ1bGVzGAEgAygLMhcuaHViLnBheW1lbnQudjEuRmVlUnVsZSI4ChRSZXRpcmVGZWVSdWxlUmVxdWVzdBIgCgtmZWVfcnVsZV9pZBgBIAEoCUILukgEcgIQAZC1GAgiUQoVUmV0aXJlRmVlUnVsZVJlc3BvbnNlEiUKBHJ1bGUYASABKAsyFy5odWIucGF5bWVudC52MS5GZWVSdWxlEhEKCXVuY2hhbmdlZBgCIAEoCCJeChJQcmV2aWV3RmVlc1JlcXVlc3QSGQoEc2xvdBgBIAEoCUILukgEcgIQAZC1GAUSLQoGYW1vdW50GAIgASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXlCBrpIA8gBASJmChNQcmV2aWV3RmVlc1Jlc3BvbnNlEiUKBGZlZXMYASADKAsyFy5odWIucGF5bWVudC52MS5GZWVMaW5lEigKCWZlZV90b3RhbBgCIAEoCzIVLmh1Yi5wYXltZW50LnYxLk1vbmV5IqkBChZCYWNrdGVzdEZlZVJ1bGVSZXF1ZXN0Ei0KBHJ1bGUYASABKAsyFy5odWIucGF5bWVudC52MS5GZWVSdWxlQga6SAPIAQESMAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIuCgJ0bxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBASJfChdCYWNrdGVzdEZlZVJ1bGVSZXNwb25zZRIvCgpjdXJyZW5jaWVzGAEgAygLMhsuaHViLnBheW1lbnQudjEuRmVlQmFja3Rlc3QSEwoLcnVsZV9pc19uZXcYAiABKAgiigEKC0ZlZUJhY2t0ZXN0EhAKCGN1cnJlbmN5GAEgASgJEhAKCHBheW1lbnRzGAIgASgDEhgKEHBhaWRfbWlub3JfdW5pdHMYAyABKAMSGwoTY2hhcmdlZF9taW5vcl91bml0cxgEIAEoAxIgChh3b3VsZF9jaGFyZ2VfbWlub3JfdW5pdHMYBSABKAMipAEKEUZpdEZlZVJ1bGVSZXF1ZXN0Ei0KBHJ1bGUYASABKAsyFy5odWIucGF5bWVudC52MS5GZWVSdWxlQga6SAPIAQESMAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIuCgJ0bxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBASI6ChJGaXRGZWVSdWxlUmVzcG9uc2USJAoEZml0cxgBIAMoCzIWLmh1Yi5wYXltZW50LnYxLkZlZUZpdCKnAgoGRmVlRml0EiUKBHJ1bGUYASABKAsyFy5odWIucGF5bWVudC52MS5GZWVSdWxlEhAKCHBheW1lbnRzGAIgASgDEhYKDmV4YWN0X3BheW1lbnRzGAMgASgDEhkKEXRha2VuX21pbm9yX3VuaXRzGAQgASgDEiAKGHdvdWxkX2NoYXJnZV9taW5vcl91bml0cxgFIAEoAxIZChFlcnJvcl9taW5vcl91bml0cxgGIAEoAxIhChlsYXJnZXN0X2Vycm9yX21pbm9yX3VuaXRzGAcgASgDEhsKE2NoYXJnZWRfbWlub3JfdW5pdHMYCCABKAMSIQoZY2hhcmdlZF9lcnJvcl9taW5vcl91bml0cxgJIAEoAxIRCglhbWJpZ3VvdXMYCiABKAgisQEKEEF1ZGl0RmVlc1JlcXVlc3QSIgoEc2xvdBgBIAEoCUIPukgIcgbYs66xAgGQtRgFSACIAQESOAoMc2V0dGxlZF9mcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjYKCnNldHRsZWRfdG8YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQFCBwoFX3Nsb3QiPQoRQXVkaXRGZWVzUmVzcG9uc2USKAoGZHJpZnRzGAEgAygLMhguaHViLnBheW1lbnQudjEuRmVlRHJpZnQiuQEKCEZlZURyaWZ0EgsKA2RheRgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRINCgVydWxlcxgDIAMoCRIQCghwYXltZW50cxgEIAEoAxIYChBwYWlkX21pbm9yX3VuaXRzGAUgASgDEhwKFGV4cGVjdGVkX21pbm9yX3VuaXRzGAYgASgDEhkKEXRha2VuX21pbm9yX3VuaXRzGAcgASgDEhoKEmRpZmZlcmluZ19wYXltZW50cxgIIAEoAyLlAQoUTGlzdENhbGxiYWNrc1JlcXVlc3QSNgoFc3RhdGUYASABKA4yHS5odWIucGF5bWVudC52MS5DYWxsYmFja1N0YXRlQgi6SAWCAQIQARIhCgdnYXRld2F5GAIgASgJQgu6SAhyBsizrrECAUgAiAEBEiQKCnNlc3Npb25faWQYAyABKAlCC7pIBHICEAGQtRgGSAGIAQESHQoJcGFnZV9zaXplGAQgASgFQgq6SAcaBRjoBygAEhIKCnBhZ2VfdG9rZW4YBSABKAlCCgoIX2dhdGV3YXlCDQoLX3Nlc3Npb25faWQiXQoVTGlzdENhbGxiYWNrc1Jlc3BvbnNlEisKCWNhbGxiYWNrcxgBIAMoCzIYLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI2ChJHZXRDYWxsYmFja1JlcXVlc3QSIAoLY2FsbGJhY2tfaWQYASABKAlCC7pIBHICEAGQtRgHInYKE0dldENhbGxiYWNrUmVzcG9uc2USKgoIY2FsbGJhY2sYASABKAsyGC5odWIucGF5bWVudC52MS5DYWxsYmFjaxIzCg12ZXJpZmljYXRpb25zGAIgAygLMhwuaHViLnBheW1lbnQudjEuVmVyaWZpY2F0aW9uIjkKFVJlcGxheUNhbGxiYWNrUmVxdWVzdBIgCgtjYWxsYmFja19pZBgBIAEoCUILukgEcgIQAZC1GAciRAoWUmVwbGF5Q2FsbGJhY2tSZXNwb25zZRIqCghjYWxsYmFjaxgBIAEoCzIYLmh1Yi5wYXltZW50LnYxLkNhbGxiYWNrImAKG1JlbGVhc2VDaGFyZ2VTZXNzaW9uUmVxdWVzdBIfCgpzZXNzaW9uX2lkGAEgASgJQgu6SARyAhABkLUYBhIgCgZyZWFzb24YAiABKAlCELpIDXILyLOusQIBEAEY9AMiYQocUmVsZWFzZUNoYXJnZVNlc3Npb25SZXNwb25zZRIuCgdzZXNzaW9uGAEgASgLMh0uaHViLnBheW1lbnQudjEuQ2hhcmdlU2Vzc2lvbhIRCgl1bmNoYW5nZWQYAiABKAgimAEKHExpc3REdXBsaWNhdGVQYXltZW50c1JlcXVlc3QSIgoEc2xvdBgBIAEoCUIPukgIcgbYs66xAgGQtRgFSACIAQESGAoQaW5jbHVkZV9yZXNvbHZlZBgCIAEoCBIdCglwYWdlX3NpemUYAyABKAVCCrpIBxoFGOgHKAASEgoKcGFnZV90b2tlbhgEIAEoCUIHCgVfc2xvdCJ2Ch1MaXN0RHVwbGljYXRlUGF5bWVudHNSZXNwb25zZRI8ChJkdXBsaWNhdGVfcGF5bWVudHMYASADKAsyIC5odWIucGF5bWVudC52MS5EdXBsaWNhdGVQYXltZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJxCh5SZXNvbHZlRHVwbGljYXRlUGF5bWVudFJlcXVlc3QSKQoUZHVwbGljYXRlX3BheW1lbnRfaWQYASABKAlCC7pIBHICEAGQtRgJEiQKCnJlc29sdXRpb24YAiABKAlCELpIDXILyLOusQIBEAEY9AMicQofUmVzb2x2ZUR1cGxpY2F0ZVBheW1lbnRSZXNwb25zZRI7ChFkdXBsaWNhdGVfcGF5bWVudBgBIAEoCzIgLmh1Yi5wYXltZW50LnYxLkR1cGxpY2F0ZVBheW1lbnQSEQoJdW5jaGFuZ2VkGAIgASgIItgBChRMaXN0VXNhZ2VMb2dzUmVxdWVzdBIiCgRzbG90GAEgASgJQg+6SAhyBtizrrECAZC1GAVIAIgBARIwCgxzZXR0bGVkX2Zyb20YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnNldHRsZWRfdG8YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KCXBhZ2Vfc2l6ZRgEIAEoBUIKukgHGgUY6AcoABISCgpwYWdlX3Rva2VuGAUgASgJQgcKBV9zbG90Il4KFUxpc3RVc2FnZUxvZ3NSZXNwb25zZRIsCgp1c2FnZV9sb2dzGAEgAygLMhguaHViLnBheW1lbnQudjEuVXNhZ2VMb2cSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIrYBChVTdW1tYXJpemVVc2FnZVJlcXVlc3QSIgoEc2xvdBgBIAEoCUIPukgIcgbYs66xAgGQtRgFSACIAQESOAoMc2V0dGxlZF9mcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEjYKCnNldHRsZWRfdG8YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQFCBwoFX3Nsb3QiQAoWU3VtbWFyaXplVXNhZ2VSZXNwb25zZRImCgRkYXlzGAEgAygLMhguaHViLnBheW1lbnQudjEuVXNhZ2VEYXki7wEKCFVzYWdlRGF5EgsKA2RheRgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIQCghwYXltZW50cxgDIAEoAxIYChBwYWlkX21pbm9yX3VuaXRzGAQgASgDEhcKD2ZlZV9taW5vcl91bml0cxgFIAEoAxIZChFyZXZlcnNlZF9wYXltZW50cxgGIAEoAxIcChRyZXZlcnNlZF9taW5vcl91bml0cxgHIAEoAxIXCg9uZXRfbWlub3JfdW5pdHMYCCABKAMSDwoHcmVmdW5kcxgJIAEoAxIcChRyZWZ1bmRlZF9taW5vcl91bml0cxgKIAEoAyIZChdSZWVuY3J5cHRTZWNyZXRzUmVxdWVzdCJDChhSZWVuY3J5cHRTZWNyZXRzUmVzcG9uc2USEAoIcmVzZWFsZWQYASABKAUSFQoNbWFzdGVyX2tleV9pZBgCIAEoCTLNEwoTUGF5bWVudEFkbWluU2VydmljZRJkCgxMaXN0R2F0ZXdheXMSIy5odWIucGF5bWVudC52MS5MaXN0R2F0ZXdheXNSZXF1ZXN0GiQuaHViLnBheW1lbnQudjEuTGlzdEdhdGV3YXlzUmVzcG9uc2UiCYq1GAUSAwIDBBJQCgdBZGRTbG90Eh4uaHViLnBheW1lbnQudjEuQWRkU2xvdFJlcXVlc3QaHy5odWIucGF5bWVudC52MS5BZGRTbG90UmVzcG9uc2UiBIq1GAASVQoHR2V0U2xvdBIeLmh1Yi5wYXltZW50LnYxLkdldFNsb3RSZXF1ZXN0Gh8uaHViLnBheW1lbnQudjEuR2V0U2xvdFJlc3BvbnNlIgmKtRgFEgMCAwQSWwoJTGlzdFNsb3RzEiAuaHViLnBheW1lbnQudjEuTGlzdFNsb3RzUmVxdWVzdBohLmh1Yi5wYXltZW50LnYxLkxpc3RTbG90c1Jlc3BvbnNlIgmKtRgFEgMCAwQSegoVUm90YXRlU2xvdENyZWRlbnRpYWxzEiwuaHViLnBheW1lbnQudjEuUm90YXRlU2xvdENyZWRlbnRpYWxzUmVxdWVzdBotLmh1Yi5wYXltZW50LnYxLlJvdGF0ZVNsb3RDcmVkZW50aWFsc1Jlc3BvbnNlIgSKtRgAElkKClVwZGF0ZVNsb3QSIS5odWIucGF5bWVudC52MS5VcGRhdGVTbG90UmVxdWVzdBoiLmh1Yi5wYXltZW50LnYxLlVwZGF0ZVNsb3RSZXNwb25zZSIEirUYABJrCg9TZXRTbG90RGlzYWJsZWQSJi5odWIucGF5bWVudC52MS5TZXRTbG90RGlzYWJsZWRSZXF1ZXN0GicuaHViLnBheW1lbnQudjEuU2V0U2xvdERpc2FibGVkUmVzcG9uc2UiB4q1GAMSAQISVgoIVGVzdFNsb3QSHy5odWIucGF5bWVudC52MS5UZXN0U2xvdFJlcXVlc3QaIC5odWIucGF5bWVudC52MS5UZXN0U2xvdFJlc3BvbnNlIgeKtRgDEgECElwKCkFkZEZlZVJ1bGUSIS5odWIucGF5bWVudC52MS5BZGRGZWVSdWxlUmVxdWVzdBoiLmh1Yi5wYXltZW50LnYxLkFkZEZlZVJ1bGVSZXNwb25zZSIHirUYAxIBAhJkCgxMaXN0RmVlUnVsZXMSIy5odWIucGF5bWVudC52MS5MaXN0RmVlUnVsZXNSZXF1ZXN0GiQuaHViLnBheW1lbnQudjEuTGlzdEZlZVJ1bGVzUmVzcG9uc2UiCYq1GAUSAwIDBBJlCg1SZXRpcmVGZWVSdWxlEiQuaHViLnBheW1lbnQudjEuUmV0aXJlRmVlUnVsZVJlcXVlc3QaJS5odWIucGF5bWVudC52MS5SZXRpcmVGZWVSdWxlUmVzcG9uc2UiB4q1GAMSAQISYQoLUHJldmlld0ZlZXMSIi5odWIucGF5bWVudC52MS5QcmV2aWV3RmVlc1JlcXVlc3QaIy5odWIucGF5bWVudC52MS5QcmV2aWV3RmVlc1Jlc3BvbnNlIgmKtRgFEgMCAwQSbAoPQmFja3Rlc3RGZWVSdWxlEiYuaHViLnBheW1lbnQudjEuQmFja3Rlc3RGZWVSdWxlUmVxdWVzdBonLmh1Yi5wYXltZW50LnYxLkJhY2t0ZXN0RmVlUnVsZVJlc3BvbnNlIgiKtRgEEgICBBJdCgpGaXRGZWVSdWxlEiEuaHViLnBheW1lbnQudjEuRml0RmVlUnVsZVJlcXVlc3QaIi5odWIucGF5bWVudC52MS5GaXRGZWVSdWxlUmVzcG9uc2UiCIq1GAQSAgIEElsKCUF1ZGl0RmVlcxIgLmh1Yi5wYXltZW50LnYxLkF1ZGl0RmVlc1JlcXVlc3QaIS5odWIucGF5bWVudC52MS5BdWRpdEZlZXNSZXNwb25zZSIJirUYBRIDAgMEEmYKDUxpc3RDYWxsYmFja3MSJC5odWIucGF5bWVudC52MS5MaXN0Q2FsbGJhY2tzUmVxdWVzdBolLmh1Yi5wYXltZW50LnYxLkxpc3RDYWxsYmFja3NSZXNwb25zZSIIirUYBBICAgQSYAoLR2V0Q2FsbGJhY2sSIi5odWIucGF5bWVudC52MS5HZXRDYWxsYmFja1JlcXVlc3QaIy5odWIucGF5bWVudC52MS5HZXRDYWxsYmFja1Jlc3BvbnNlIgiKtRgEEgICBBJoCg5SZXBsYXlDYWxsYmFjaxIlLmh1Yi5wYXltZW50LnYxLlJlcGxheUNhbGxiYWNrUmVxdWVzdBomLmh1Yi5wYXltZW50LnYxLlJlcGxheUNhbGxiYWNrUmVzcG9uc2UiB4q1GAMSAQISegoUUmVsZWFzZUNoYXJnZVNlc3Npb24SKy5odWIucGF5bWVudC52MS5SZWxlYXNlQ2hhcmdlU2Vzc2lvblJlcXVlc3QaLC5odWIucGF5bWVudC52MS5SZWxlYXNlQ2hhcmdlU2Vzc2lvblJlc3BvbnNlIgeKtRgDEgECEn4KFUxpc3REdXBsaWNhdGVQYXltZW50cxIsLmh1Yi5wYXltZW50LnYxLkxpc3REdXBsaWNhdGVQYXltZW50c1JlcXVlc3QaLS5odWIucGF5bWVudC52MS5MaXN0RHVwbGljYXRlUGF5bWVudHNSZXNwb25zZSIIirUYBBICAgQSgwEKF1Jlc29sdmVEdXBsaWNhdGVQYXltZW50Ei4uaHViLnBheW1lbnQudjEuUmVzb2x2ZUR1cGxpY2F0ZVBheW1lbnRSZXF1ZXN0Gi8uaHViLnBheW1lbnQudjEuUmVzb2x2ZUR1cGxpY2F0ZVBheW1lbnRSZXNwb25zZSIHirUYAxIBAhJnCg1MaXN0VXNhZ2VMb2dzEiQuaHViLnBheW1lbnQudjEuTGlzdFVzYWdlTG9nc1JlcXVlc3QaJS5odWIucGF5bWVudC52MS5MaXN0VXNhZ2VMb2dzUmVzcG9uc2UiCYq1GAUSAwIDBBJqCg5TdW1tYXJpemVVc2FnZRIlLmh1Yi5wYXltZW50LnYxLlN1bW1hcml6ZVVzYWdlUmVxdWVzdBomLmh1Yi5wYXltZW50LnYxLlN1bW1hcml6ZVVzYWdlUmVzcG9uc2UiCYq1GAUSAwIDBBJrChBSZWVuY3J5cHRTZWNyZXRzEicuaHViLnBheW1lbnQudjEuUmVlbmNyeXB0U2VjcmV0c1JlcXVlc3QaKC5odWIucGF5bWVudC52MS5SZWVuY3J5cHRTZWNyZXRzUmVzcG9uc2UiBIq1GABiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_access_v1_access, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
 
 /**
  * @generated from message hub.payment.v1.ListGatewaysRequest
@@ -782,6 +782,262 @@ export const FeeBacktestSchema: GenMessage<FeeBacktest> = /*@__PURE__*/
   messageDesc(file_hub_payment_v1_payment_admin_service, 29);
 
 /**
+ * @generated from message hub.payment.v1.FitFeeRuleRequest
+ */
+export type FitFeeRuleRequest = Message<"hub.payment.v1.FitFeeRuleRequest"> & {
+  /**
+   * The name and the scope of the proposed rule: gateway, slot and currency. Its other fields are ignored.
+   *
+   * @generated from field: hub.payment.v1.FeeRule rule = 1;
+   */
+  rule?: FeeRule | undefined;
+
+  /**
+   * Start of the period of settlement.
+   *
+   * @generated from field: google.protobuf.Timestamp from = 2;
+   */
+  from?: Timestamp | undefined;
+
+  /**
+   * End of the period of settlement, exclusive.
+   *
+   * @generated from field: google.protobuf.Timestamp to = 3;
+   */
+  to?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message hub.payment.v1.FitFeeRuleRequest.
+ * Use `create(FitFeeRuleRequestSchema)` to create a new message.
+ */
+export const FitFeeRuleRequestSchema: GenMessage<FitFeeRuleRequest> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 30);
+
+/**
+ * @generated from message hub.payment.v1.FitFeeRuleResponse
+ */
+export type FitFeeRuleResponse = Message<"hub.payment.v1.FitFeeRuleResponse"> & {
+  /**
+   * The proposals, one per currency. Empty if no provider reported what the vendor receives.
+   *
+   * @generated from field: repeated hub.payment.v1.FeeFit fits = 1;
+   */
+  fits: FeeFit[];
+};
+
+/**
+ * Describes the message hub.payment.v1.FitFeeRuleResponse.
+ * Use `create(FitFeeRuleResponseSchema)` to create a new message.
+ */
+export const FitFeeRuleResponseSchema: GenMessage<FitFeeRuleResponse> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 31);
+
+/**
+ * The rule that fits the payments in one currency best.
+ *
+ * @generated from message hub.payment.v1.FeeFit
+ */
+export type FeeFit = Message<"hub.payment.v1.FeeFit"> & {
+  /**
+   * The proposal: name, scope, rate, fixed part, minimum and maximum. It is not added.
+   *
+   * @generated from field: hub.payment.v1.FeeRule rule = 1;
+   */
+  rule?: FeeRule | undefined;
+
+  /**
+   * Number of payments that it was fitted to. Of payments with more than 5000 different amounts, a sample.
+   *
+   * @generated from field: int64 payments = 2;
+   */
+  payments: bigint;
+
+  /**
+   * Number of payments whose fee the proposal computes exactly.
+   *
+   * @generated from field: int64 exact_payments = 3;
+   */
+  exactPayments: bigint;
+
+  /**
+   * What the provider took for them, less the fees by rules of other names, in minor units.
+   *
+   * @generated from field: int64 taken_minor_units = 4;
+   */
+  takenMinorUnits: bigint;
+
+  /**
+   * Fees that the proposal would have charged, in minor units.
+   *
+   * @generated from field: int64 would_charge_minor_units = 5;
+   */
+  wouldChargeMinorUnits: bigint;
+
+  /**
+   * Sum of the differences between both for each payment, all counted as positive, in minor units.
+   *
+   * @generated from field: int64 error_minor_units = 6;
+   */
+  errorMinorUnits: bigint;
+
+  /**
+   * The largest of these differences, in minor units.
+   *
+   * @generated from field: int64 largest_error_minor_units = 7;
+   */
+  largestErrorMinorUnits: bigint;
+
+  /**
+   * Fees that the rule of this name charged, in minor units.
+   *
+   * @generated from field: int64 charged_minor_units = 8;
+   */
+  chargedMinorUnits: bigint;
+
+  /**
+   * The sum of its differences, in minor units.
+   *
+   * @generated from field: int64 charged_error_minor_units = 9;
+   */
+  chargedErrorMinorUnits: bigint;
+
+  /**
+   * Whether another rate fits as well, because the payments have too few different amounts.
+   *
+   * @generated from field: bool ambiguous = 10;
+   */
+  ambiguous: boolean;
+};
+
+/**
+ * Describes the message hub.payment.v1.FeeFit.
+ * Use `create(FeeFitSchema)` to create a new message.
+ */
+export const FeeFitSchema: GenMessage<FeeFit> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 32);
+
+/**
+ * @generated from message hub.payment.v1.AuditFeesRequest
+ */
+export type AuditFeesRequest = Message<"hub.payment.v1.AuditFeesRequest"> & {
+  /**
+   * Filter: the name of a slot.
+   *
+   * @generated from field: optional string slot = 1;
+   */
+  slot?: string | undefined;
+
+  /**
+   * Start of the period of settlement.
+   *
+   * @generated from field: google.protobuf.Timestamp settled_from = 2;
+   */
+  settledFrom?: Timestamp | undefined;
+
+  /**
+   * End of the period, exclusive: at most 400 days after its start.
+   *
+   * @generated from field: google.protobuf.Timestamp settled_to = 3;
+   */
+  settledTo?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message hub.payment.v1.AuditFeesRequest.
+ * Use `create(AuditFeesRequestSchema)` to create a new message.
+ */
+export const AuditFeesRequestSchema: GenMessage<AuditFeesRequest> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 33);
+
+/**
+ * @generated from message hub.payment.v1.AuditFeesResponse
+ */
+export type AuditFeesResponse = Message<"hub.payment.v1.AuditFeesResponse"> & {
+  /**
+   * @generated from field: repeated hub.payment.v1.FeeDrift drifts = 1;
+   */
+  drifts: FeeDrift[];
+};
+
+/**
+ * Describes the message hub.payment.v1.AuditFeesResponse.
+ * Use `create(AuditFeesResponseSchema)` to create a new message.
+ */
+export const AuditFeesResponseSchema: GenMessage<AuditFeesResponse> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 34);
+
+/**
+ * The fees of the payments of one day that the same rules charged, in one currency.
+ *
+ * @generated from message hub.payment.v1.FeeDrift
+ */
+export type FeeDrift = Message<"hub.payment.v1.FeeDrift"> & {
+  /**
+   * The day in UTC, "2026-01-31".
+   *
+   * @generated from field: string day = 1;
+   */
+  day: string;
+
+  /**
+   * ISO 4217 code of the amounts.
+   *
+   * @generated from field: string currency = 2;
+   */
+  currency: string;
+
+  /**
+   * Names of the rules; empty for payments that no rule charged.
+   *
+   * @generated from field: repeated string rules = 3;
+   */
+  rules: string[];
+
+  /**
+   * Number of payments.
+   *
+   * @generated from field: int64 payments = 4;
+   */
+  payments: bigint;
+
+  /**
+   * Sum of these payments, in minor units.
+   *
+   * @generated from field: int64 paid_minor_units = 5;
+   */
+  paidMinorUnits: bigint;
+
+  /**
+   * Sum of their fees by our rules, in minor units.
+   *
+   * @generated from field: int64 expected_minor_units = 6;
+   */
+  expectedMinorUnits: bigint;
+
+  /**
+   * Sum of the fees that the provider took, in minor units.
+   *
+   * @generated from field: int64 taken_minor_units = 7;
+   */
+  takenMinorUnits: bigint;
+
+  /**
+   * Number of payments whose fee by our rules is not the one that the provider took.
+   *
+   * @generated from field: int64 differing_payments = 8;
+   */
+  differingPayments: bigint;
+};
+
+/**
+ * Describes the message hub.payment.v1.FeeDrift.
+ * Use `create(FeeDriftSchema)` to create a new message.
+ */
+export const FeeDriftSchema: GenMessage<FeeDrift> = /*@__PURE__*/
+  messageDesc(file_hub_payment_v1_payment_admin_service, 35);
+
+/**
  * @generated from message hub.payment.v1.ListCallbacksRequest
  */
 export type ListCallbacksRequest = Message<"hub.payment.v1.ListCallbacksRequest"> & {
@@ -826,7 +1082,7 @@ export type ListCallbacksRequest = Message<"hub.payment.v1.ListCallbacksRequest"
  * Use `create(ListCallbacksRequestSchema)` to create a new message.
  */
 export const ListCallbacksRequestSchema: GenMessage<ListCallbacksRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 30);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 36);
 
 /**
  * @generated from message hub.payment.v1.ListCallbacksResponse
@@ -848,7 +1104,7 @@ export type ListCallbacksResponse = Message<"hub.payment.v1.ListCallbacksRespons
  * Use `create(ListCallbacksResponseSchema)` to create a new message.
  */
 export const ListCallbacksResponseSchema: GenMessage<ListCallbacksResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 31);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 37);
 
 /**
  * @generated from message hub.payment.v1.GetCallbackRequest
@@ -867,7 +1123,7 @@ export type GetCallbackRequest = Message<"hub.payment.v1.GetCallbackRequest"> & 
  * Use `create(GetCallbackRequestSchema)` to create a new message.
  */
 export const GetCallbackRequestSchema: GenMessage<GetCallbackRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 32);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 38);
 
 /**
  * @generated from message hub.payment.v1.GetCallbackResponse
@@ -891,7 +1147,7 @@ export type GetCallbackResponse = Message<"hub.payment.v1.GetCallbackResponse"> 
  * Use `create(GetCallbackResponseSchema)` to create a new message.
  */
 export const GetCallbackResponseSchema: GenMessage<GetCallbackResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 33);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 39);
 
 /**
  * @generated from message hub.payment.v1.ReplayCallbackRequest
@@ -910,7 +1166,7 @@ export type ReplayCallbackRequest = Message<"hub.payment.v1.ReplayCallbackReques
  * Use `create(ReplayCallbackRequestSchema)` to create a new message.
  */
 export const ReplayCallbackRequestSchema: GenMessage<ReplayCallbackRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 34);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 40);
 
 /**
  * @generated from message hub.payment.v1.ReplayCallbackResponse
@@ -929,7 +1185,7 @@ export type ReplayCallbackResponse = Message<"hub.payment.v1.ReplayCallbackRespo
  * Use `create(ReplayCallbackResponseSchema)` to create a new message.
  */
 export const ReplayCallbackResponseSchema: GenMessage<ReplayCallbackResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 35);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 41);
 
 /**
  * @generated from message hub.payment.v1.ReleaseChargeSessionRequest
@@ -955,7 +1211,7 @@ export type ReleaseChargeSessionRequest = Message<"hub.payment.v1.ReleaseChargeS
  * Use `create(ReleaseChargeSessionRequestSchema)` to create a new message.
  */
 export const ReleaseChargeSessionRequestSchema: GenMessage<ReleaseChargeSessionRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 36);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 42);
 
 /**
  * @generated from message hub.payment.v1.ReleaseChargeSessionResponse
@@ -981,7 +1237,7 @@ export type ReleaseChargeSessionResponse = Message<"hub.payment.v1.ReleaseCharge
  * Use `create(ReleaseChargeSessionResponseSchema)` to create a new message.
  */
 export const ReleaseChargeSessionResponseSchema: GenMessage<ReleaseChargeSessionResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 37);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 43);
 
 /**
  * @generated from message hub.payment.v1.ListDuplicatePaymentsRequest
@@ -1021,7 +1277,7 @@ export type ListDuplicatePaymentsRequest = Message<"hub.payment.v1.ListDuplicate
  * Use `create(ListDuplicatePaymentsRequestSchema)` to create a new message.
  */
 export const ListDuplicatePaymentsRequestSchema: GenMessage<ListDuplicatePaymentsRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 38);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 44);
 
 /**
  * @generated from message hub.payment.v1.ListDuplicatePaymentsResponse
@@ -1043,7 +1299,7 @@ export type ListDuplicatePaymentsResponse = Message<"hub.payment.v1.ListDuplicat
  * Use `create(ListDuplicatePaymentsResponseSchema)` to create a new message.
  */
 export const ListDuplicatePaymentsResponseSchema: GenMessage<ListDuplicatePaymentsResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 39);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 45);
 
 /**
  * @generated from message hub.payment.v1.ResolveDuplicatePaymentRequest
@@ -1069,7 +1325,7 @@ export type ResolveDuplicatePaymentRequest = Message<"hub.payment.v1.ResolveDupl
  * Use `create(ResolveDuplicatePaymentRequestSchema)` to create a new message.
  */
 export const ResolveDuplicatePaymentRequestSchema: GenMessage<ResolveDuplicatePaymentRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 40);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 46);
 
 /**
  * @generated from message hub.payment.v1.ResolveDuplicatePaymentResponse
@@ -1093,7 +1349,7 @@ export type ResolveDuplicatePaymentResponse = Message<"hub.payment.v1.ResolveDup
  * Use `create(ResolveDuplicatePaymentResponseSchema)` to create a new message.
  */
 export const ResolveDuplicatePaymentResponseSchema: GenMessage<ResolveDuplicatePaymentResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 41);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 47);
 
 /**
  * @generated from message hub.payment.v1.ListUsageLogsRequest
@@ -1140,7 +1396,7 @@ export type ListUsageLogsRequest = Message<"hub.payment.v1.ListUsageLogsRequest"
  * Use `create(ListUsageLogsRequestSchema)` to create a new message.
  */
 export const ListUsageLogsRequestSchema: GenMessage<ListUsageLogsRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 42);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 48);
 
 /**
  * @generated from message hub.payment.v1.ListUsageLogsResponse
@@ -1162,7 +1418,7 @@ export type ListUsageLogsResponse = Message<"hub.payment.v1.ListUsageLogsRespons
  * Use `create(ListUsageLogsResponseSchema)` to create a new message.
  */
 export const ListUsageLogsResponseSchema: GenMessage<ListUsageLogsResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 43);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 49);
 
 /**
  * @generated from message hub.payment.v1.SummarizeUsageRequest
@@ -1195,7 +1451,7 @@ export type SummarizeUsageRequest = Message<"hub.payment.v1.SummarizeUsageReques
  * Use `create(SummarizeUsageRequestSchema)` to create a new message.
  */
 export const SummarizeUsageRequestSchema: GenMessage<SummarizeUsageRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 44);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 50);
 
 /**
  * @generated from message hub.payment.v1.SummarizeUsageResponse
@@ -1212,7 +1468,7 @@ export type SummarizeUsageResponse = Message<"hub.payment.v1.SummarizeUsageRespo
  * Use `create(SummarizeUsageResponseSchema)` to create a new message.
  */
 export const SummarizeUsageResponseSchema: GenMessage<SummarizeUsageResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 45);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 51);
 
 /**
  * Sums of the usage log for one currency on one day: payments, fees and reversals.
@@ -1296,7 +1552,7 @@ export type UsageDay = Message<"hub.payment.v1.UsageDay"> & {
  * Use `create(UsageDaySchema)` to create a new message.
  */
 export const UsageDaySchema: GenMessage<UsageDay> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 46);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 52);
 
 /**
  * @generated from message hub.payment.v1.ReencryptSecretsRequest
@@ -1309,7 +1565,7 @@ export type ReencryptSecretsRequest = Message<"hub.payment.v1.ReencryptSecretsRe
  * Use `create(ReencryptSecretsRequestSchema)` to create a new message.
  */
 export const ReencryptSecretsRequestSchema: GenMessage<ReencryptSecretsRequest> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 47);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 53);
 
 /**
  * @generated from message hub.payment.v1.ReencryptSecretsResponse
@@ -1335,7 +1591,7 @@ export type ReencryptSecretsResponse = Message<"hub.payment.v1.ReencryptSecretsR
  * Use `create(ReencryptSecretsResponseSchema)` to create a new message.
  */
 export const ReencryptSecretsResponseSchema: GenMessage<ReencryptSecretsResponse> = /*@__PURE__*/
-  messageDesc(file_hub_payment_v1_payment_admin_service, 48);
+  messageDesc(file_hub_payment_v1_payment_admin_service, 54);
 
 /**
  * Operates payments: slots, fee rules, callbacks and the usage log.
@@ -1507,6 +1763,33 @@ export const PaymentAdminService: GenService<{
     methodKind: "unary";
     input: typeof BacktestFeeRuleRequestSchema;
     output: typeof BacktestFeeRuleResponseSchema;
+  },
+  /**
+   * Proposes the fee rule that fits what providers took in a past period. Changes nothing. Counts payments whose
+   * provider reported what the vendor receives, in the currency of the payment. The proposal and the rules of other
+   * names together charge what the provider took.
+   *
+   * Errors: gateway_unknown, slot_unknown (not found), fee_rule_invalid (invalid argument).
+   *
+   * @generated from rpc hub.payment.v1.PaymentAdminService.FitFeeRule
+   */
+  fitFeeRule: {
+    methodKind: "unary";
+    input: typeof FitFeeRuleRequestSchema;
+    output: typeof FitFeeRuleResponseSchema;
+  },
+  /**
+   * Compares the fees by our rules with the fees that providers took, by day (UTC), currency and rules. Counts
+   * payments whose provider reported what the vendor receives, in the currency of the payment.
+   *
+   * Errors: slot_unknown (not found), period_invalid (invalid argument).
+   *
+   * @generated from rpc hub.payment.v1.PaymentAdminService.AuditFees
+   */
+  auditFees: {
+    methodKind: "unary";
+    input: typeof AuditFeesRequestSchema;
+    output: typeof AuditFeesResponseSchema;
   },
   /**
    * Lists callbacks, newest first.

@@ -1,0 +1,75 @@
+// hubctl fee audit, and the fit of hubctl fee backtest: our fees against those that providers took.
+import type { Command } from 'commander';
+import type { CommandContext } from '../../command-context.ts';
+import { addVerb } from '../../command-help.ts';
+import { NO_DEADLINE } from '../../connect/call-options.ts';
+import { usageError } from '../../errors/failure.ts';
+import { list } from '../../output/json-schema.ts';
+import type { FeeTermOptions } from '../../parse/parse-fee-terms.ts';
+import { checkPeriod, parseBound, timestampOf } from '../../parse/parse-time.ts';
+import {
+  addFeeLine,
+  FEE_DRIFT,
+  FEE_DRIFT_COLUMNS,
+  FEE_FIT_COLUMNS,
+  feeDriftView,
+  feeFitView,
+} from '../../views/payments/fee-drift.ts';
+
+const NOTHING_RECEIVED = 'No provider said what you receive of a payment of that period.';
+
+export function addAuditVerb(fee: Command, { hub, out }: CommandContext): void {
+  addVerb(fee, 'audit', {
+    summary: 'compare fees with those that providers took',
+    description:
+      'Compares the fees by our rules with those that providers took (the amount less what the provider says you receive), by day (UTC), rules and currency. Counts payments whose provider said so, as gateway_one does, in the currency of the payment.',
+    examples: ['hubctl fee audit --slot main --from 2026-01-01 --to 2026-02-01'],
+    prints: { document: list(FEE_DRIFT) },
+  })
+    .option('--slot <slot>', 'only payments of this slot')
+    .requiredOption('--from <when>', 'payments settled from this day (UTC) or time on', parseBound)
+    .requiredOption(
+      '--to <when>',
+      'payments settled before this day (UTC) or time, 400 days later at most',
+      parseBound,
+    )
+    .action(async ({ slot, from, to }: { slot?: string; from: Date; to: Date }) => {
+      checkPeriod(from, to);
+      const { paymentAdmin } = await hub('paymentAdmin');
+      const { drifts } = await paymentAdmin.auditFees(
+        {
+          ...(slot !== undefined && { slot }),
+          settledFrom: timestampOf(from),
+          settledTo: timestampOf(to),
+        },
+        NO_DEADLINE,
+      );
+      const count = await out.list([drifts.map(feeDriftView)], FEE_DRIFT_COLUMNS);
+      if (count === 0) out.note(NOTHING_RECEIVED);
+    });
+}
+
+/** @throws CliError (usage) if a rate is given, which the fit is to find */
+export async function fitFeeRule(
+  { hub, out }: CommandContext,
+  name: string,
+  { from, to, gateway = '', slot = '', currency = '', ...rates }: FeeTermOptions & { from: Date; to: Date },
+): Promise<void> {
+  const [given] = Object.keys(rates);
+  if (given !== undefined) {
+    const option = given.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    throw usageError(`--${option}: Omit it: --fit finds the rate.`);
+  }
+  const { paymentAdmin } = await hub('paymentAdmin');
+  const { fits } = await paymentAdmin.fitFeeRule(
+    { rule: { name, gateway, slot, currency }, from: timestampOf(from), to: timestampOf(to) },
+    NO_DEADLINE,
+  );
+  const views = fits.map(feeFitView);
+  await out.list([views], FEE_FIT_COLUMNS);
+  if (views.length === 0) out.note(NOTHING_RECEIVED);
+  for (const view of views) {
+    if (view.ambiguous) out.note(`Other rates fit the payments in ${view.currency} as well.`);
+    out.note(`To add the rule: ${addFeeLine(view)}`);
+  }
+}

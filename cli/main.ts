@@ -14,7 +14,7 @@ if (first === '__complete') {
   const { printCandidates } = await import('./completion/print-candidates.ts');
   await printCandidates(more, process);
 } else {
-  const { done, report } = runLine(process.argv.slice(2), process);
+  const { done, report } = await runLine(process.argv.slice(2), process);
   // An unhandled rejection would end the process with a stack trace.
   const crash = (error: unknown): void => {
     void report(error).then(

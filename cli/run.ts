@@ -7,6 +7,7 @@ import type { Failure } from './errors/error-document.ts';
 import { explainUsage, pathOf } from './errors/explain-usage.ts';
 import { CliError, EXIT, usageError } from './errors/failure.ts';
 import { failureText } from './errors/failure-text.ts';
+import { loadCommands } from './load-commands.ts';
 import { givenByKind, givenFor } from './parse/field-names.ts';
 import { createProgram } from './program.ts';
 import type { Streams } from './streams.ts';
@@ -19,8 +20,8 @@ export type Line = {
 };
 
 /** @param words The words after `hubctl`. */
-export function runLine(words: readonly string[], streams: Streams): Line {
-  const { program, commandContext, printed, complaint } = createProgram(streams);
+export async function runLine(words: readonly string[], streams: Streams): Promise<Line> {
+  const { program, commandContext, printed, complaint } = createProgram(streams, await loadCommands(words));
   const started = performance.now();
   let running: Command = program;
   program.hook('preAction', (_, command) => {
@@ -29,6 +30,12 @@ export function runLine(words: readonly string[], streams: Streams): Line {
     if (empty)
       throw usageError(`${empty.name()}: this is empty, probably because a variable of the script is unset.`);
   });
+  const explain = async (error: CommanderError): Promise<string> => {
+    // The word may belong to a command that was not loaded.
+    const isUnknown = error.code === 'commander.unknownCommand';
+    const all = isUnknown ? createProgram(streams, await loadCommands()).program : program;
+    return explainUsage(error, program, all);
+  };
   const report = async (error: unknown): Promise<number> => {
     if (error instanceof CommanderError && isHelp(error) && error.exitCode === 0)
       return commandContext.out.text(printed()).then(() => EXIT.ok, report);
@@ -41,7 +48,7 @@ export function runLine(words: readonly string[], streams: Streams): Line {
       return EXIT.usage;
     }
     const target = await commandContext.target().catch(() => undefined); // if this fails, `error` says why
-    const refused = error instanceof CommanderError ? usageError(explainUsage(error, program)) : error;
+    const refused = error instanceof CommanderError ? usageError(await explain(error)) : error;
     const about = { target, givenFor: (field: string) => givenFor(running, field) };
     const failure = await withGuess(await describeError(refused, about), running, commandContext);
     const stack = debug.on ? debug.stackOf(error) : undefined;

@@ -5,16 +5,19 @@ import { didYouMean } from './did-you-mean.ts';
 /**
  * Commander prefixes "error: ", puts its suggestion on a second line, and reports one missing option at a
  * time.
+ *
+ * @param program The program that parsed the line.
+ * @param all A program with all commands, for suggestions.
  */
-export function explainUsage(error: CommanderError, program: Command): string {
+export function explainUsage(error: CommanderError, program: Command, all: Command): string {
   const command = commandOf(program, program.args);
-  return `${said(error, command, program)
+  return `${said(error, command, all)
     .replace(/^error: /, '')
     .replaceAll('\n', ' ')
     .replace(/(?<![.?])$/, '.')} See \`${pathOf(command)} --help\`.`;
 }
 
-function said({ code, message }: CommanderError, command: Command, program: Command): string {
+function said({ code, message }: CommanderError, command: Command, all: Command): string {
   switch (code) {
     case 'commander.missingMandatoryOptionValue':
       return missing(command);
@@ -23,7 +26,7 @@ function said({ code, message }: CommanderError, command: Command, program: Comm
       return `${pathOf(command)} needs one more word: ${verbs.join(', ')}`;
     }
     case 'commander.unknownCommand':
-      return unknownWord(message, command, program);
+      return unknownWord(message, command, all);
     case 'commander.invalidArgument':
       return amongChoices(message) ?? message;
     default:
@@ -32,17 +35,17 @@ function said({ code, message }: CommanderError, command: Command, program: Comm
 }
 
 /** Suggests the intended word: an option, a verb with its noun, or a similar spelling. */
-function unknownWord(message: string, command: Command, program: Command): string {
+function unknownWord(message: string, command: Command, all: Command): string {
   const [, typed = ''] = /'(.*)'/s.exec(message) ?? [];
-  const option = program.options.find(({ long }) => long === `--${typed}`);
-  const verbs = program.commands.flatMap((noun) => noun.commands.filter((verb) => verb.name() === typed));
-  const paths = verbs.map((verb) => pathOf(verb).slice(program.name().length + 1));
+  const option = all.options.find(({ long }) => long === `--${typed}`);
+  const verbs = all.commands.flatMap((noun) => noun.commands.filter((verb) => verb.name() === typed));
+  const paths = verbs.map((verb) => pathOf(verb).slice(all.name().length + 1));
   const exact = option?.long ? [option.long] : paths;
   const names = command.commands.map((each) => each.name());
   const isExact = exact.length > 0 && exact.length <= MAX_GUESSES;
   const guess = isExact ? ` Did you mean ${exact.join(' or ')}?` : didYouMean(typed, names);
   if (guess !== '') return `unknown command '${typed}' (${guess.trimStart()})`;
-  const has = command === program ? '' : `: ${pathOf(command)} has ${names.join(', ')}`;
+  const has = command.parent === null ? '' : `: ${pathOf(command)} has ${names.join(', ')}`;
   return `unknown command '${typed}'${has}`;
 }
 

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { createRegistry } from '@bufbuild/protobuf';
 import { ERROR } from '../../cli/errors/error-document.ts';
+import { loadCommands } from '../../cli/load-commands.ts';
 import { createProgram } from '../../cli/program.ts';
 import { readComments } from '../../gateway/openapi/comments.ts';
 import { contractServices } from '../../test/core/access/contract-services.ts';
@@ -13,7 +14,7 @@ import { jsonObjects } from './json-objects.ts';
 const DOCS = new URL('../../docs/', import.meta.url);
 
 const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
-const { program } = createProgram(streams);
+const { program } = createProgram(streams, await loadCommands());
 const services = await contractServices();
 const registry = createRegistry(...services.flatMap(({ file }) => [file, ...file.dependencies]));
 const comments = readComments();

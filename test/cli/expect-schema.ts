@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import type { Command } from 'commander';
 import { manualOf } from '../../cli/command-help.ts';
 import { pathOf } from '../../cli/errors/explain-usage.ts';
+import { loadCommands } from '../../cli/load-commands.ts';
 import type { Schema } from '../../cli/output/json-schema.ts';
 import { createProgram } from '../../cli/program.ts';
 
@@ -18,7 +19,10 @@ export function expectShape(value: unknown, schema: Schema, of: string): void {
 /** What commands print as JSON, by their words: a document, or documents line by line. */
 export const SHAPES: ReadonlyMap<string, { readonly schema: Schema; readonly inLines: boolean }> = new Map(
   leavesOf(
-    createProgram({ stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }).program,
+    createProgram(
+      { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() },
+      await loadCommands(),
+    ).program,
   ).flatMap((leaf) => {
     const prints = manualOf(leaf)?.prints ?? { other: '' };
     if ('other' in prints) return [];

@@ -41,6 +41,6 @@ async function printedBy(words: readonly string[]): Promise<Printed> {
       printed[name] += chunk;
     });
   }
-  const code = await runLine(words, streams).done;
+  const code = await (await runLine(words, streams)).done;
   return { code, ...printed };
 }

@@ -1,8 +1,9 @@
 // What of a command line hubctl does not know.
 import type { Command } from 'commander';
+import { loadCommands } from '../../cli/load-commands.ts';
 import { createProgram } from '../../cli/program.ts';
 
-const { program } = createProgram(process);
+const { program } = createProgram(process, await loadCommands());
 
 /** In a sentence each; `words` come after `hubctl`. */
 export function unknownToHubctl(words: readonly string[]): string[] {

@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import type { Command } from 'commander';
 import { manualOf } from '../../../cli/command-help.ts';
 import { pathOf } from '../../../cli/errors/explain-usage.ts';
+import { loadCommands } from '../../../cli/load-commands.ts';
 import { createProgram } from '../../../cli/program.ts';
 
 /** What runs, examines or explains a program has no noun. */
@@ -16,7 +17,8 @@ const VERBS =
   'add apply archive audit backtest begin-chain check create disable enable erase export import inspect issue key list list-changes list-duplicates list-secrets list-templates list-verifications listen preview prune recheck reconcile reinstate rekey release remove remove-template renew replay resend resolve-duplicate restore resume retire retry revoke rotate rotate-key rotate-secret seed set set-template show show-template sum suspend tail test transfer unarchive update use verify watch withdraw-key';
 
 /** A fresh one each time: parsing leaves values behind. */
-const tree = () => createProgram(process).program;
+const COMMANDS = await loadCommands();
+const tree = () => createProgram(process, COMMANDS).program;
 const leavesOf = (command: Command): Command[] =>
   command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
 

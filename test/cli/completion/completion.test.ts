@@ -8,6 +8,7 @@ import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { complete } from '../../../cli/completion/complete.ts';
 import { printCandidates } from '../../../cli/completion/print-candidates.ts';
+import { loadCommands } from '../../../cli/load-commands.ts';
 import { createProgram } from '../../../cli/program.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
@@ -16,7 +17,7 @@ import { createSession, type Payments, startPayments } from '../../support/hub/p
 import { until } from '../../support/until.ts';
 import { ended, HUBCTL, hubctl, MACHINE_PATH } from '../spawn-hubctl.ts';
 
-const { program } = createProgram(process);
+const { program } = createProgram(process, await loadCommands());
 const candidates = (...words: string[]) =>
   complete(program, words, async (kind, { command, given }) => [
     { value: `a-${kind}`, about: `${command} ${JSON.stringify(given)}` },

@@ -12,6 +12,7 @@ import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import pg from 'pg';
 import { runChecks } from '../../../cli/doctor/checks.ts';
+import { loadCommands } from '../../../cli/load-commands.ts';
 import { createProgram } from '../../../cli/program.ts';
 import type { CheckResult } from '../../../cli/views/operations/check-result.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
@@ -80,7 +81,7 @@ describe('hubctl doctor', function () {
     options: { dataDir?: string; server?: string; token?: string } = {},
   ): Promise<CheckResult[]> {
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
-    const { program, commandContext } = createProgram(streams);
+    const { program, commandContext } = createProgram(streams, await loadCommands());
     for (const [name, value] of Object.entries({ dataDir: hub.dataDir, ...options })) {
       program.setOptionValueWithSource(name, value, 'cli');
     }

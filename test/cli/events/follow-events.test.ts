@@ -2,6 +2,7 @@
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { followEvents } from '../../../cli/events/follow-events.ts';
+import { loadCommands } from '../../../cli/load-commands.ts';
 import { createProgram } from '../../../cli/program.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { createApp, issueLicense } from '../../support/hub/license.ts';
@@ -18,11 +19,14 @@ describe('the stream of events', function () {
   it('is opened again after a silence, and continues after the last event', async () => {
     const app = await createApp(hub.admin);
     const stderr = new PassThrough();
-    const { program, commandContext } = createProgram({
-      stdin: new PassThrough(),
-      stdout: new PassThrough(),
-      stderr,
-    });
+    const { program, commandContext } = createProgram(
+      {
+        stdin: new PassThrough(),
+        stdout: new PassThrough(),
+        stderr,
+      },
+      await loadCommands(),
+    );
     for (const [name, value] of Object.entries({ server: hub.rpcUrl, token: hub.token })) {
       program.setOptionValueWithSource(name, value, 'cli');
     }

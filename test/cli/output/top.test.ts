@@ -75,7 +75,10 @@ describe('hubctl top', function () {
     const made = await runHere(['token', 'create', '--role', 'monitor', '--output', 'json'], hub);
     const { token, tokenId } = JSON.parse(made.stdout);
     const streams = { stdin: new PassThrough(), stdout, stderr: new PassThrough() };
-    const { done } = runLine(['top', '--interval', '1', '--server', hub.rpcUrl, '--token', token], streams);
+    const { done } = await runLine(
+      ['top', '--interval', '1', '--server', hub.rpcUrl, '--token', token],
+      streams,
+    );
     const frames = () => printed.split('\x1b[J').slice(0, -1);
     await until(() => frames().length >= 4, 'three readings are drawn', 20_000);
     const last = frames().at(-1) ?? '';

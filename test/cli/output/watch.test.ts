@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { PassThrough } from 'node:stream';
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
+import { loadCommands } from '../../../cli/load-commands.ts';
 import type { Column } from '../../../cli/output/table.ts';
 import { watchItems } from '../../../cli/output/watch-list.ts';
 import { createProgram } from '../../../cli/program.ts';
@@ -26,7 +27,10 @@ async function watched(
   terminal: { rows: number; columns: number } | undefined,
 ) {
   const stdout = Object.assign(new PassThrough(), terminal && { isTTY: true, ...terminal });
-  const { commandContext } = createProgram({ stdin: new PassThrough(), stdout, stderr: new PassThrough() });
+  const { commandContext } = createProgram(
+    { stdin: new PassThrough(), stdout, stderr: new PassThrough() },
+    await loadCommands(),
+  );
   let next = 0;
   const look = async () => looks[next++] ?? Promise.reject(new Error('seen enough'));
   const end = await watchItems(commandContext, { look, ...LISTING }, 0.01).catch(

@@ -5,6 +5,8 @@ import { parseId } from '../../../../core/ids.ts';
 import { CustomerService } from '../../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { LicenseState } from '../../../../gen/hub/license/v1/license_pb.ts';
 import { OrderState, RefundPolicy, TakenBack } from '../../../../gen/hub/order/v1/order_pb.ts';
+import { RefundState } from '../../../../gen/hub/payment/v1/refund_pb.ts';
+import { RefundService } from '../../../../gen/hub/payment/v1/refund_service_pb.ts';
 import { issueLicense } from '../../../support/hub/license.ts';
 import { GATEWAYS, pay } from '../../../support/hub/payment.ts';
 import {
@@ -239,6 +241,37 @@ describe('a reversed payment of an order', function () {
     for (const _ of ['first', 'second']) await sales.orders.retryOrder({ order: blocked.orderId });
     expect((await orderOf(sales, blocked.orderId)).state).to.equal(OrderState.FULFILLED);
     expect(await expiryOf(licenseId)).to.equal(renewed);
+  });
+
+  it('is like a full refund, while refunds of a part ask an operator about the units that they pay for', async () => {
+    const pro = await createOffer(sales, 'in-parts');
+    const { session, order, claimToken } = await buyAndPay(sales, pro, { gateway: 'gateway_two', quantity: 3 });
+    const { sessionId } = session;
+    const refunds = createClient(RefundService, sales.payments.hub.transport);
+    const refund = async (minorUnits?: bigint) => {
+      const amount = minorUnits === undefined ? {} : { amount: { minorUnits, currency: 'BDT' } };
+      const { refund: made } = await refunds.createRefund({ sessionId, reason: 'returned', ...amount });
+      expect(made?.state).to.equal(RefundState.SUCCEEDED);
+      return made?.reviewReason;
+    };
+    expect(await refund(5_000n), 'less than a license').to.equal('');
+    expect(await refund(15_000n)).to.contain(
+      `the refunds of order ${order.orderId} cover the price of 2 of 3 licenses`,
+    );
+    expect((await orderOf(sales, sessionId)).state).to.equal(OrderState.FULFILLED);
+
+    expect(await refund()).to.equal('');
+    const refunded = await orderOf(sales, sessionId);
+    expect(refunded).to.include({ state: OrderState.REFUNDED, reason: 'the payment was refunded' });
+    for (const { licenseId } of refunded.licenses) {
+      const { suspendReason } = await licenseOf(licenseId);
+      expect(suspendReason).to.equal(`the payment of order ${order.orderId} was refunded`);
+    }
+    const claim = await fetch(`${sales.payments.hub.gatewayUrl}/v1/orders/${sessionId}`, {
+      headers: { authorization: `Bearer ${claimToken}` },
+    });
+    expect(await claim.json()).to.deep.include({ status: 'refunded', orderState: 'refunded', licenses: [] });
+    expect(await sales.orders.retryOrder({ order: order.orderId }).catch(String)).to.contain('was refunded');
   });
 
   it('is recorded although the database refuses to take the license back', async () => {

@@ -290,7 +290,7 @@ export type RefundRequest = {
   readonly reason: string;
   /**
    * Whether the hub requested the refund before and got no answer. A provider that cannot find the refund by
-   * `find` then reports the earlier one. If it refuses, the earlier request may still have been accepted.
+   * `find` then answers about the earlier request. An operator reviews a refusal.
    */
   readonly isRepeated?: boolean;
 };

@@ -40,6 +40,10 @@ export type OpenedProvider = {
   readonly steps: VerificationStep[];
 };
 
+/** Some providers do not report a refund whose answer was lost. */
+const REPEATED =
+  'the provider refused a repeated request: look in its merchant panel whether it accepted an earlier one';
+
 /** Resolves when the answer, or its absence, is recorded. Requests nothing if the lease is lost. */
 export async function requestRefund(
   options: RequestOptions,
@@ -128,7 +132,8 @@ function answered(
   answer: ProviderRefund | ProviderRefused | ProviderUnavailable,
 ): RefundUpdate | undefined {
   if (answer instanceof ProviderRefused) {
-    return { before: refund, after: { ...refund, state: 'failed', stateReason: answer.message } };
+    const question = refund.requests > 1 ? REPEATED : undefined;
+    return { before: refund, after: { ...refund, state: 'failed', stateReason: answer.message, question } };
   }
   if (answer instanceof ProviderUnavailable) {
     const stateReason = `the provider has not answered: ${answer.message}`;

@@ -81,16 +81,13 @@ function describe({ state, detail }: ProviderRefund) {
 }
 
 /** @throws ProviderUnavailable, ProviderRefused */
-function readRequest(
-  answer: Answer,
-  { payment, reference, amount, isRepeated }: RefundRequest,
-): ProviderRefund {
+function readRequest(answer: Answer, { payment, reference, amount }: RefundRequest): ProviderRefund {
   // Not a refusal: an earlier request may have been accepted.
   requireConnected(answer);
   const status = requiredText(answer, 'status');
   if (status === 'failed') {
-    const refusal = `the provider refused the refund: ${optionalText(answer, 'errorReason') ?? 'no reason given'}`;
-    throw isRepeated ? new ProviderUnavailable(refusal) : new ProviderRefused(refusal);
+    const reason = optionalText(answer, 'errorReason') ?? 'no reason given';
+    throw new ProviderRefused(`the provider refused the refund: ${reason}`);
   }
   if (status !== 'success' && status !== 'processing') {
     throw new ProviderUnavailable(`the provider answered the refund with the status ${status}`);

@@ -86,13 +86,12 @@ describe('refunds of gateway_one', () => {
     expect(provider.received.map(({ query }) => query.get('bank_tran_id'))).to.deep.equal([null, BANK_ID]);
   });
 
-  it('is refused only by the provider, and only for the first request', async () => {
+  it('is refused only by the provider', async () => {
     provider.on(PATH, accepted({ status: 'failed', errorReason: 'Already refunded' }));
     expect(await rejectionOf(request()))
       .to.be.instanceOf(ProviderRefused)
       .with.property('message', 'the provider refused the refund: Already refunded');
     expect(access.steps[0]).to.include({ outcome: 'not_refunded' });
-    expect(await rejectionOf(request({ isRepeated: true }))).to.be.instanceOf(ProviderUnavailable);
     const unclear = {
       'another status': accepted({ status: 'done' }),
       'no id': accepted({ refund_ref_id: '' }),

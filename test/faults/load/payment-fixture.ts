@@ -166,6 +166,7 @@ export function unreconciled({ databaseUrl, simulator, door }: Cluster): Promise
   return discrepancies({
     databaseUrl,
     payments: simulator.payments(),
+    refunds: simulator.refunds(),
     standing: standingPayments(simulator),
     passages: door.passages,
   });

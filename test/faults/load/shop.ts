@@ -21,10 +21,17 @@ export type Kind = (typeof KINDS)[number];
 const SEAT_LIMIT = 2;
 const YEAR_S = 31_536_000;
 
+/** Offers of licenses that refunds do not suspend, by slug. */
+const OTHER_POLICIES = { 'license-revoke': RefundPolicy.REVOKE, 'license-keep': RefundPolicy.KEEP } as const;
+const LICENSE_OFFERS = ['license', ...Object.keys(OTHER_POLICIES)];
+
 /** Opens the shop, with offers named after their kinds. */
 export async function openShop({ licenses, offers }: HubClients, licenseCount: number): Promise<Shop> {
   const app = await createApp(licenses);
   for (const kind of KINDS) await offers.createOffer({ app, slug: kind, terms: termsOf(kind, 1) });
+  for (const [slug, onRefund] of Object.entries(OTHER_POLICIES)) {
+    await offers.createOffer({ app, slug, terms: { ...termsOf('license', 1), onRefund } });
+  }
   const expiresAt = { seconds: BigInt(Math.floor(Date.now() / 1_000) + YEAR_S), nanos: 0 };
   const issued = await licenses.issueLicenses({ app, seatLimit: SEAT_LIMIT, count: licenseCount, expiresAt });
   return {
@@ -64,6 +71,11 @@ const POLICIES = {
 /** Each in turn, beginning with the default. */
 function pickPolicy(kind: Kind, version: number): RefundPolicy {
   return POLICIES[kind][(version - 1) % 3] ?? RefundPolicy.UNSPECIFIED;
+}
+
+/** The offer of a kind: for new licenses, one of each policy of refunds in turn. */
+export function slugOf(kind: Kind, turn: number): string {
+  return (kind === 'license' ? LICENSE_OFFERS[turn % LICENSE_OFFERS.length] : undefined) ?? kind;
 }
 
 /** What a customer puts into the basket. */

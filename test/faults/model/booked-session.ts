@@ -7,7 +7,7 @@ export type BookedSession = {
   readonly status: string;
   readonly minor: string;
   readonly currency: string;
-  /** The sum of its usage log entries, minus reversals. */
+  /** The sum of its usage log entries, less reversals and refunds. */
   readonly net: string;
   readonly reversals: number;
   readonly payments: number;
@@ -15,7 +15,11 @@ export type BookedSession = {
   readonly proof: string | null;
   readonly usageMinor: string | null;
   readonly usageCurrency: string | null;
+  /** Whether each of its payments was reversed. */
   readonly isReversed: boolean;
+  /** The refunded part of its payment, and the same by its usage log entries. */
+  readonly refundedMinor: string;
+  readonly refundedInLog: string;
   readonly feeTotal: string | null;
   readonly feeLines: readonly { readonly rule: string; readonly minor: number }[];
   /** Its status changes in the audit log, in any order: `pending>success`. */

@@ -1,5 +1,5 @@
 // Compares the hub's records with the provider's, row by row, and reports every difference.
-import type { SimulatedPayment } from '../../../cli/simulator/controls.ts';
+import type { SimulatedPayment, SimulatedRefund } from '../../../cli/simulator/controls.ts';
 import { OTHER_FIELDS } from '../../../core/payment/callbacks/claim.ts';
 import { query } from '../../support/postgres/databases.ts';
 import {
@@ -11,11 +11,14 @@ import {
 import { FEE_RULES } from '../scenes/cluster.ts';
 import type { Passage } from '../scenes/front-door.ts';
 import type { BookedSession } from './booked-session.ts';
+import { isTakenAway, readRefunds, refundedAmounts, refundedOf, refundTrouble } from './refund-books.ts';
 
 export type Ledgers = {
   readonly databaseUrl: string;
   /** The payments at the provider. */
   readonly payments: readonly SimulatedPayment[];
+  /** The refunds at the provider. */
+  readonly refunds: readonly SimulatedRefund[];
   /** The valid payments at the provider. A session can have several. */
   readonly standing: readonly StandingPayment[];
   /** The callbacks that came through the front door. */
@@ -26,6 +29,7 @@ export type Ledgers = {
 export async function discrepancies({
   databaseUrl,
   payments,
+  refunds,
   standing,
   passages,
 }: Ledgers): Promise<string[]> {
@@ -36,11 +40,15 @@ export async function discrepancies({
   const proofs = new Set(standing.map(({ ref, proof }) => `${ref} ${proof}`));
   return [
     ...sessions.flatMap((session) =>
-      sessionTrouble(session, byTransaction.get(session.merchantTransactionId) ?? [], proofs),
+      sessionTrouble(session, byTransaction.get(session.merchantTransactionId) ?? [], { refunds, proofs }),
     ),
+    ...refundTrouble(await readRefunds(databaseUrl), refunds, payments),
     ...duplicateTrouble(sessions, duplicates, standing),
     ...callbackTrouble(callbacks, passages),
-    ...totalsTrouble(sessions, duplicates, standing),
+    ...totalsTrouble(sessions, duplicates, [
+      ...standing.map(({ amount }) => amount),
+      ...refundedAmounts(refunds, payments),
+    ]),
   ];
 }
 
@@ -50,7 +58,9 @@ export function readSessions(databaseUrl: string): Promise<BookedSession[]> {
     `select c.id, s.gateway, c.merchant_transaction_id as "merchantTransactionId",
             c.provider_payment_id as "providerPaymentId", c.status, c.amount_minor as minor, c.currency,
             u.gateway_transaction_id as proof, u.amount_minor as "usageMinor", u.currency as "usageCurrency",
-            entries.net, entries.reversals, entries.payments, entries.net = '0' as "isReversed",
+            entries.net, entries.reversals, entries.payments,
+            entries.reversals >= entries.payments and entries.payments > 0 as "isReversed",
+            c.refunded_minor as "refundedMinor", entries.refunded as "refundedInLog",
             u.fee_total_minor as "feeTotal",
             (select coalesce(json_agg(json_build_object('rule', f.rule, 'minor', f.amount_minor) order by f.rule), '[]')
              from fee_line f where f.usage_log_id = u.id) as "feeLines",
@@ -58,6 +68,7 @@ export function readSessions(databaseUrl: string): Promise<BookedSession[]> {
      from charge_session c join slot s on s.id = c.slot_id left join usage_log u on u.id = c.id
      cross join lateral (
        select coalesce(sum(e.amount_minor), 0)::text as net,
+              coalesce(-sum(e.amount_minor) filter (where e.kind = 'refund'), 0)::text as refunded,
               count(*) filter (where e.kind = 'reversal')::int as reversals,
               count(*) filter (where e.kind in ('payment', 'later_payment'))::int as payments
        from usage_log e where e.session_id = c.id) entries
@@ -67,15 +78,20 @@ export function readSessions(databaseUrl: string): Promise<BookedSession[]> {
   );
 }
 
-/** `standing`: `ref proof` of the valid payments. */
+type ProviderBooks = {
+  readonly refunds: readonly SimulatedRefund[];
+  /** `ref proof` of the valid payments. */
+  readonly proofs: ReadonlySet<string>;
+};
+
 function sessionTrouble(
   session: BookedSession,
   payments: readonly SimulatedPayment[],
-  standing: ReadonlySet<string>,
+  { refunds, proofs }: ProviderBooks,
 ): string[] {
   const { merchantTransactionId, gateway, status, proof, isReversed } = session;
   const own = payments.filter((payment) => payment.gateway === gateway);
-  const paid = own.filter(({ state }) => state === 'paid');
+  const paid = own.filter((each) => each.state === 'paid' && !isTakenAway(each, refunds));
   const told: string[] = [];
   const expect = (holds: boolean, what: string): void => {
     if (holds) return;
@@ -91,24 +107,28 @@ function sessionTrouble(
   expect((status === 'success') === paid.length > 0, 'success and paid at the provider have to go together');
   expect((status === 'success') === (proof !== null && !isReversed), 'success and a usage log go together');
   const won = session.changes.filter((change) => change.endsWith('>success')).length;
-  const left = session.changes.filter((change) => change.startsWith('success>')).length;
-  const mayLeave = own.some(({ state }) => state === 'reversed');
+  const lost = session.changes.filter((change) => change.startsWith('success>')).length;
+  const mayLeave = own.some((each) => isTakenAway(each, refunds));
   expect(
-    session.payments === won && session.reversals === left,
+    session.payments === won && session.reversals === lost,
     'each change of success is one usage log entry',
   );
-  expect(won <= 1 && (left === 0 || mayLeave), `its status went ${session.changes.join(', ')}`);
+  expect(won <= 1 && (lost === 0 || mayLeave), `its status went ${session.changes.join(', ')}`);
   const payment = paid.find(({ ref }) => ref === session.providerPaymentId);
   if (status === 'success') expect(payment !== undefined, 'another payment than its own was paid');
   if (status === 'success' && payment !== undefined) {
-    const known = standing.has(`${payment.ref} ${proof}`);
+    const known = proofs.has(`${payment.ref} ${proof}`);
     expect(known, `the usage log names ${proof}, the provider ${payment.proof}`);
     expect(
       session.usageMinor === `${payment.amount.minor}` && session.usageCurrency === payment.amount.currency,
       `the usage log has ${session.usageMinor} ${session.usageCurrency}`,
     );
     expect(session.minor === session.usageMinor, `the session is about ${session.minor}`);
+    expect(session.refundedMinor === session.refundedInLog, `it has refunded ${session.refundedMinor}`);
   }
+  const left =
+    status === 'success' && payment !== undefined ? payment.amount.minor - refundedOf(payment, refunds) : 0n;
+  expect(session.net === `${left}`, `its usage log sums up to ${session.net}, the provider has ${left}`);
   if (proof !== null) expect(feesAreRight(session), `fee lines ${JSON.stringify(session.feeLines)}`);
   return told;
 }
@@ -157,17 +177,17 @@ function callbackTrouble(callbacks: readonly BookedCallback[], passages: readonl
   ];
 }
 
-/** The sum of settled sessions must equal the valid payments at the provider without duplicates. */
+/** The sum of settled sessions must equal the provider's payments less refunds, without duplicates. */
 function totalsTrouble(
   sessions: readonly BookedSession[],
   duplicates: readonly BookedDuplicate[],
-  standing: readonly StandingPayment[],
+  received: readonly { readonly minor: bigint; readonly currency: string }[],
 ): string[] {
   const ours = totalsByCurrency(
     sessions.filter(({ net }) => net !== '0').map(({ net, currency }) => ({ minor: BigInt(net), currency })),
   );
   const theirs = totalsByCurrency([
-    ...standing.map(({ amount }) => amount),
+    ...received,
     ...duplicates.map(({ minor, currency }) => ({ minor: -BigInt(minor), currency })),
   ]);
   return ours === theirs
@@ -180,6 +200,7 @@ export function totalsByCurrency(amounts: readonly { minor: bigint; currency: st
   const totals = new Map<string, bigint>();
   for (const { minor, currency } of amounts) totals.set(currency, (totals.get(currency) ?? 0n) + minor);
   return [...totals]
+    .filter(([, minor]) => minor !== 0n)
     .sort()
     .map(([currency, minor]) => `${minor} ${currency}`)
     .join(', ');

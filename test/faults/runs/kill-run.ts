@@ -1,15 +1,19 @@
-// Customers buy licenses, renewals and seats, and pay a tenth of their sessions twice, while the hub is killed
-// repeatedly and a tenth of the callbacks is lost.
+// Customers buy licenses, renewals and seats, and pay a tenth of their sessions twice. Payments are refunded and
+// reversed. Meanwhile the hub is killed repeatedly, a tenth of the callbacks is lost, and half of the answers about
+// refunds are.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { GATEWAYS } from '../../support/hub/payment.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { type Bought, buy, paymentOf, unreconciled } from '../load/payment-fixture.ts';
+import { endRefunds, hurryRefunds, playRefunds, STORIES } from '../load/refund-load.ts';
+import { type LicensedSession, readKeys, refundedKeyTrouble } from '../load/refunded-keys.ts';
 import { bringMissingCallbacks, readDuplicates, standingPayments } from '../load/second-payments.ts';
-import { KINDS, keyTrouble, openShop, purchaseOf, type Shop } from '../load/shop.ts';
+import { KINDS, keyTrouble, openShop, purchaseOf, type Shop, slugOf } from '../load/shop.ts';
 import { orderTrouble } from '../model/order-books.ts';
 import { readSessions, totalsByCurrency } from '../model/reconcile.ts';
+import { isTakenAway, refundedAmounts } from '../model/refund-books.ts';
 import { type Cluster, startCluster } from '../scenes/cluster.ts';
 
 export type KillRun = {
@@ -23,14 +27,21 @@ export type KillReport = {
   readonly successes: number;
   readonly usageLogs: number;
   readonly duplicates: number;
-  /** Fulfilled ones. */
+  /** Payments that the provider reversed, and refunds that it made. */
+  readonly reversals: number;
+  readonly refunds: number;
+  /** Fulfilled ones, and refunded ones. */
   readonly orders: number;
+  readonly ordersRefunded: number;
   /** The licenses that the orders issued, and how many were bought. */
   readonly licensesIssued: number;
   readonly licensesBought: number;
   /** How often an order changed a license. */
   readonly licensesChanged: number;
-  /** The sums of payments at the provider and in the hub, including duplicate payments, in minor units. */
+  /**
+   * The sums of payments less refunds at the provider and in the hub, including duplicate payments, in minor
+   * units.
+   */
   readonly theirTotal: string;
   readonly ourTotal: string;
   readonly callbacksLost: number;
@@ -48,10 +59,17 @@ const LICENSES = 5;
 const MAX_QUANTITY = 4;
 /** Every tenth callback is lost. */
 const LOST_EVERY = 10;
+/** The share of sessions with refunds or a reversal, among those that are paid once. */
+const REFUNDED = 0.4;
+const REFUNDS_AT_ONCE = 16;
+/** Between two looks for refunds at the end. */
+const HURRY_MS = 3_000;
 const MAX_DELAY_MS = 300;
 /** The longest time between two kills, on a busy machine. */
 const PAYING_MS = 600_000;
 const REST_MS = 120_000;
+/** The hub bounds the rate at which it looks for refunds. */
+const REST_MS_PER_SESSION = 150;
 
 /** @throws Error if a hub does not restart, or exits by itself */
 export async function killWhilePaying(run: KillRun): Promise<KillReport> {
@@ -62,13 +80,19 @@ export async function killWhilePaying(run: KillRun): Promise<KillReport> {
     const hub = cluster.hub(0);
     if (hub === undefined) throw new Error('the hub does not run');
     const shop = await openShop(hub, LICENSES);
-    const progress: Progress = { paid: 0, bought: [], paidAgain: [] };
+    const progress: Progress = { paid: 0, bought: [], paidAgain: [], refunding: new Set(), licensed: [] };
     const paying = payAll(cluster, shop, run, random, progress);
     await Promise.all([paying, killAgain(cluster, run, random, progress)]);
+    endRefunds(cluster);
     await cluster.simulator.idle();
     await bringMissingCallbacks(cluster, progress.paidAgain);
     let trouble: string[] = [];
+    let hurriedAt = Number.NEGATIVE_INFINITY;
     const atRest = async (): Promise<boolean> => {
+      if (performance.now() - hurriedAt > HURRY_MS) {
+        await hurryRefunds(cluster);
+        hurriedAt = performance.now();
+      }
       trouble = [
         ...(await unreconciled(cluster)),
         ...(await orderTrouble(cluster.databaseUrl, shop.licenses)),
@@ -76,8 +100,8 @@ export async function killWhilePaying(run: KillRun): Promise<KillReport> {
       ];
       return trouble.length === 0;
     };
-    await until(atRest, 'all is settled', REST_MS).catch(() => {}); // the report contains the trouble
-    trouble.push(...(await trustTrouble(cluster, progress.bought)));
+    await until(atRest, 'all is settled', REST_MS + run.sessions * REST_MS_PER_SESSION).catch(() => {}); // the report contains the trouble
+    trouble.push(...(await trustTrouble(cluster, progress)));
     return { ...(await report(cluster)), trouble, seconds: Math.round((performance.now() - start) / 1000) };
   } finally {
     await cluster.stop();
@@ -85,7 +109,7 @@ export async function killWhilePaying(run: KillRun): Promise<KillReport> {
 }
 
 /** The keys that customers see, and the chain of the audit log. */
-async function trustTrouble(cluster: Cluster, bought: readonly Bought[]): Promise<string[]> {
+async function trustTrouble(cluster: Cluster, { bought, licensed }: Progress): Promise<string[]> {
   const hub = cluster.hub(0);
   if (hub === undefined) return ['the hub does not run'];
   const isVerified = async () => (await hub.audit.verifyAuditLog({})).ok;
@@ -93,10 +117,21 @@ async function trustTrouble(cluster: Cluster, bought: readonly Bought[]): Promis
     () => [],
     () => ['the audit log is broken'],
   );
-  return [...broken, ...(await keyTrouble(cluster, hub, bought))];
+  return [
+    ...broken,
+    ...(await keyTrouble(cluster, hub, bought)),
+    ...(await refundedKeyTrouble(cluster, licensed)),
+  ];
 }
 
-type Progress = { paid: number; readonly bought: Bought[]; readonly paidAgain: ChargeSession[] };
+type Progress = {
+  paid: number;
+  readonly bought: Bought[];
+  readonly paidAgain: ChargeSession[];
+  readonly refunding: Set<Promise<void>>;
+  /** The keys of licenses before refunds, by session. */
+  readonly licensed: LicensedSession[];
+};
 
 /** Starts several customers at a time until all have paid. */
 async function payAll(
@@ -113,7 +148,8 @@ async function payAll(
       const kind = KINDS[Math.floor(random() * KINDS.length)] ?? 'license';
       const quantity = 1 + Math.floor(random() * MAX_QUANTITY);
       const purchase = purchaseOf(shop, { kind, quantity, turn: Math.floor(random() * LICENSES) });
-      const bought = await buy(cluster, { gateway, ...purchase }, turn);
+      const offer = `${shop.app}/${slugOf(kind, turn)}`;
+      const bought = await buy(cluster, { gateway, ...purchase, offer }, turn);
       progress.bought.push(bought);
       const { session } = bought;
       const { providerPaymentId: ref } = session;
@@ -126,10 +162,29 @@ async function payAll(
         await until(isPaid, `${ref} is paid`, REST_MS);
         simulator.payAgain(ref);
         progress.paidAgain.push(session);
-      }
+      } else if (random() < REFUNDED) await beginRefunds(cluster, bought, random, progress);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, customers));
+  await Promise.all(progress.refunding);
+}
+
+/** Refunds or reverses the payment meanwhile. Resolves at once, unless many others are in progress. */
+async function beginRefunds(
+  cluster: Cluster,
+  bought: Bought,
+  random: () => number,
+  { refunding, licensed }: Progress,
+): Promise<void> {
+  const story = STORIES[Math.floor(random() * STORIES.length)] ?? 'all';
+  const work = async () => {
+    licensed.push(await readKeys(cluster, bought));
+    await playRefunds(cluster, bought.session, story, random);
+  };
+  const tracked: Promise<void> = work().finally(() => refunding.delete(tracked));
+  tracked.catch(() => {}); // payAll reports it
+  refunding.add(tracked);
+  if (refunding.size >= REFUNDS_AT_ONCE) await Promise.race(refunding);
 }
 
 /** One of ten sessions, at both gateways. */
@@ -156,11 +211,10 @@ async function killAgain(
 
 async function report({ databaseUrl, simulator, door }: Cluster) {
   const booked = await readSessions(databaseUrl);
-  const usage = booked.flatMap(({ usageMinor, usageCurrency }) =>
-    usageMinor === null || usageCurrency === null
-      ? []
-      : [{ minor: BigInt(usageMinor), currency: usageCurrency }],
-  );
+  const usage = booked
+    .filter(({ usageMinor }) => usageMinor !== null)
+    .map(({ net, currency }) => ({ minor: BigInt(net), currency }));
+  const [payments, refunds] = [simulator.payments(), simulator.refunds()];
   const [counted] = await query<{ count: number }>(
     databaseUrl,
     'select count(*)::int as count from callback',
@@ -171,8 +225,13 @@ async function report({ databaseUrl, simulator, door }: Cluster) {
     successes: booked.filter(({ status }) => status === 'success').length,
     usageLogs: usage.length,
     duplicates: duplicates.length,
+    reversals: payments.filter((payment) => isTakenAway(payment, refunds)).length,
+    refunds: refunds.filter(({ state }) => state === 'refunded').length,
     ...(await countOrders(databaseUrl)),
-    theirTotal: totalsByCurrency(standingPayments(simulator).map(({ amount }) => amount)),
+    theirTotal: totalsByCurrency([
+      ...standingPayments(simulator).map(({ amount }) => amount),
+      ...refundedAmounts(refunds, payments),
+    ]),
     ourTotal: totalsByCurrency([
       ...usage,
       ...duplicates.map(({ minor, currency }) => ({ minor: BigInt(minor), currency })),
@@ -186,10 +245,11 @@ async function report({ databaseUrl, simulator, door }: Cluster) {
 
 async function countOrders(databaseUrl: string) {
   const [counted] = await query<
-    Pick<KillReport, 'orders' | 'licensesIssued' | 'licensesBought' | 'licensesChanged'>
+    Pick<KillReport, 'orders' | 'ordersRefunded' | 'licensesIssued' | 'licensesBought' | 'licensesChanged'>
   >(
     databaseUrl,
     `select (select count(*)::int from sales_order where state = 'fulfilled') as orders,
+            (select count(*)::int from sales_order where state = 'refunded') as "ordersRefunded",
             (select count(*)::int from order_license where issued) as "licensesIssued",
             (select coalesce(sum(quantity), 0)::int from purchase where license_id is null) as "licensesBought",
             (select count(*)::int from order_license where not issued) as "licensesChanged"`,

@@ -1,5 +1,5 @@
-// npm run fault -- kill: kills the hub during payments, and reports payments that are lost, counted
-// twice, or did not grant what they paid for.
+// npm run fault -- kill: kills the hub during payments and refunds, and reports those that are lost, counted twice, or
+// did not grant or take back what they paid for.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { prepareTemplate, startPostgres } from '../../support/postgres/databases.ts';
@@ -22,11 +22,12 @@ try {
   await prepareTemplate();
   const report = await killWhilePaying(run);
   process.stdout.write(table(run, report));
-  const { trouble, successes, orders, licensesIssued, licensesBought } = report;
+  const { trouble, successes, reversals, orders, ordersRefunded, licensesIssued, licensesBought } = report;
   const isRight =
     trouble.length === 0 &&
-    successes === run.sessions &&
-    orders === run.sessions &&
+    report.ourTotal === report.theirTotal &&
+    successes + reversals === run.sessions &&
+    orders + ordersRefunded === run.sessions &&
     licensesIssued === licensesBought;
   if (!isRight) process.exitCode = 1;
 } finally {
@@ -39,12 +40,15 @@ function table({ sessions, kills, seed }: KillRun, report: KillReport): string {
     ['successes', report.successes],
     ['usage logs', report.usageLogs],
     ['duplicate payments', report.duplicates],
+    ['reversals', report.reversals],
+    ['refunds', report.refunds],
     ['orders fulfilled', report.orders],
+    ['orders refunded', report.ordersRefunded],
     ['licenses bought', report.licensesBought],
     ['licenses issued by orders', report.licensesIssued],
     ['renewals and seats by orders', report.licensesChanged],
-    ["the provider's total", report.theirTotal],
-    ["the hub's total", report.ourTotal],
+    ["the provider's total, less refunds", report.theirTotal],
+    ["the hub's total, less refunds", report.ourTotal],
     ['callbacks lost', report.callbacksLost],
     ['callbacks answered 200', report.callbacksAnswered],
     ['callbacks refused or cut off', report.callbacksRefused],
@@ -53,7 +57,7 @@ function table({ sessions, kills, seed }: KillRun, report: KillReport): string {
     ['seconds', report.seconds],
     ['seed', seed],
   ];
-  const lines = rows.map(([name, value]) => `${name.padEnd(30)}${value}`);
+  const lines = rows.map(([name, value]) => `${name.padEnd(36)}${value}`);
   return `${[...lines, ...report.trouble.map((each) => `WRONG: ${each}`)].join('\n')}\n`;
 }
 

@@ -14,6 +14,7 @@ import { OrderService } from '../../../gen/hub/order/v1/order_service_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
@@ -48,6 +49,7 @@ export type Cluster = {
 
 export type HubClients = {
   readonly sessions: Client<typeof PaymentService>;
+  readonly refunds: Client<typeof RefundService>;
   readonly admin: Client<typeof PaymentAdminService>;
   readonly licenses: Client<typeof LicenseAdminService>;
   readonly customers: Client<typeof CustomerService>;
@@ -135,6 +137,7 @@ export async function startCluster({
     const transport = transportTo(rpcUrl, token);
     return {
       sessions: createClient(PaymentService, transport),
+      refunds: createClient(RefundService, transport),
       admin: createClient(PaymentAdminService, transport),
       licenses: createClient(LicenseAdminService, transport),
       customers: createClient(CustomerService, transport),

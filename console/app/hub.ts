@@ -12,6 +12,7 @@ import { OfferService } from '../../gen/hub/order/v1/offer_service_pb.ts';
 import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
+import { RefundService } from '../../gen/hub/payment/v1/refund_service_pb.ts';
 
 export type Hub = {
   readonly health: Client<typeof Health>;
@@ -25,6 +26,7 @@ export type Hub = {
   readonly orders: Client<typeof OrderService>;
   readonly payments: Client<typeof PaymentService>;
   readonly paymentAdmin: Client<typeof PaymentAdminService>;
+  readonly refunds: Client<typeof RefundService>;
 };
 
 /** Some calls wait up to 30 seconds for a payment provider. */
@@ -63,5 +65,6 @@ export function connect(token: string | undefined, onRefused: () => void = () =>
     orders: createClient(OrderService, transport),
     payments: createClient(PaymentService, transport),
     paymentAdmin: createClient(PaymentAdminService, transport),
+    refunds: createClient(RefundService, transport),
   };
 }

@@ -9,6 +9,7 @@ import { OfferService } from '../../gen/hub/order/v1/offer_service_pb.ts';
 import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
+import { RefundService } from '../../gen/hub/payment/v1/refund_service_pb.ts';
 import { canCall, canSeeOrders, isLimited } from './permissions.ts';
 import type { SignedIn } from './signed-in.ts';
 
@@ -23,6 +24,7 @@ export const NAV_ENTRIES = [
   { path: '', title: 'Overview', needs: undefined },
   { path: 'sessions', title: 'Sessions', needs: PaymentService.method.listChargeSessions },
   { path: 'orders', title: 'Orders', needs: OrderService.method.listOrders },
+  { path: 'refunds', title: 'Refunds', needs: RefundService.method.listRefunds },
   { path: 'callbacks', title: 'Callbacks', needs: PaymentAdminService.method.listCallbacks },
   { path: 'usage', title: 'Usage and fees', needs: PaymentAdminService.method.summarizeUsage },
   { path: 'slots', title: 'Slots', needs: PaymentAdminService.method.listSlots },

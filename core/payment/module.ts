@@ -12,6 +12,7 @@ import { createPaymentReaders } from './event-objects.ts';
 import { createPaymentMetrics } from './metrics.ts';
 import type { PaymentModuleOptions } from './options.ts';
 import { DRIVERS } from './providers/registry.ts';
+import { refundTableMetrics } from './refunds/table-metrics.ts';
 import type { createCreateSession } from './sessions/create.ts';
 import type { createSessions } from './sessions/queries.ts';
 import { createShowSessions } from './sessions/show.ts';
@@ -75,11 +76,17 @@ export async function createPaymentModule(options: PaymentModuleOptions): Promis
     pruneGuard: { check: checkNoneUnprocessed },
     erasePersonalData: erasePayments,
     eventReaders: createPaymentReaders(db, showSessions),
-    figures: backlogMetrics({
-      clock,
-      strayAfterMs: inlineMs + STRAY_GRACE_MS,
-      onSlot: paymentMetrics.addSlot,
-    }),
+    figures: joined(
+      backlogMetrics({ clock, strayAfterMs: inlineMs + STRAY_GRACE_MS, onSlot: paymentMetrics.addSlot }),
+      refundTableMetrics,
+    ),
     close: () => resources.disposeAsync(),
+  };
+}
+
+function joined(one: Figures, other: Figures): Figures {
+  return {
+    specs: [...one.specs, ...other.specs],
+    read: async (client) => ({ ...(await one.read(client)), ...(await other.read(client)) }),
   };
 }

@@ -33,6 +33,7 @@ export function wireRefunds(context: PaymentContext, verification: Verification)
   const sweep = startRefundSweep({
     ...shared,
     syncRefunds,
+    verifySession: verification.verifySession,
     callbacks: refundCallbacks,
     task: tasks.of('refund_sweep'),
     concurrency: SWEEP_PLACES,

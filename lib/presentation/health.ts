@@ -163,6 +163,24 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
+    check: 'refunds',
+    well: 'none is pending for over a day or needs review',
+    trouble: ({ extreme }) => {
+      const review = extreme('max', 'hub_refunds_needing_review') ?? 0;
+      if (review > 0)
+        return warning(
+          `${review} ${review === 1 ? 'needs' : 'need'} review`,
+          'see hubctl refund list --needs-review for the reasons, then hubctl refund resolve each',
+        );
+      const seconds = extreme('max', 'hub_refunds_oldest_pending_seconds') ?? 0;
+      if (seconds <= DAY_S) return undefined;
+      return warning(
+        `the oldest has been pending for ${Math.floor(seconds / 3_600)} hours`,
+        'see hubctl refund list --state pending for the reason',
+      );
+    },
+  },
+  {
     check: 'mails',
     well: 'none failed or waits for over an hour',
     trouble: ({ extreme }) => {

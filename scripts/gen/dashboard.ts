@@ -186,6 +186,7 @@ const ROWS: readonly RowSpec[] = [
         q(`max(hub_callbacks_dead{${JOB}})`, 'dead'),
         q(`max(hub_sessions_held{${JOB}})`, 'payments held for review'),
         q(`max(hub_orders_blocked{${JOB}})`, 'orders blocked'),
+        q(`max(hub_refunds_needing_review{${JOB}})`, 'refunds that need review'),
         q(`sum(hub_callbacks_under_way{${JOB}})`, 'in progress'),
         q(`max by (state) (hub_jobs{${JOB}})`, 'jobs {{state}}'),
       ),

@@ -6,6 +6,7 @@ import {
   FEE_RULE_STATES,
   LICENSE_STATES,
   ORDER_STATES,
+  REFUND_STATES,
   wordFor,
 } from '../../../lib/presentation/words.ts';
 
@@ -68,6 +69,13 @@ const ORDER_TONES: Readonly<Record<string, Tone>> = { fulfilled: 'good', blocked
 export function OrderBadge({ state }: { readonly state: number }) {
   const word = wordFor(ORDER_STATES, state);
   return <Badge tone={ORDER_TONES[word] ?? 'calm'}>{word}</Badge>;
+}
+
+const REFUND_TONES: Readonly<Record<string, Tone>> = { pending: 'wait', succeeded: 'good', failed: 'bad' };
+
+export function RefundBadge({ state }: { readonly state: number }) {
+  const word = wordFor(REFUND_STATES, state);
+  return <Badge tone={REFUND_TONES[word] ?? 'calm'}>{word}</Badge>;
 }
 
 const DELIVERY_TONES: Readonly<Record<string, Tone>> = { pending: 'wait', delivered: 'good', failed: 'bad' };

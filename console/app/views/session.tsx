@@ -29,6 +29,8 @@ import { EventsLink } from '../events/events-link.tsx';
 import { useLive } from '../live.ts';
 import { machinesOf } from '../orders/order-facts.ts';
 import { canCall } from '../permissions.ts';
+import { RefundForm } from '../refunds/refund-form.tsx';
+import { RefundTable } from '../refunds/refund-table.tsx';
 import { linkTo, useRoute } from '../route.ts';
 import type { SignedIn } from '../signed-in.ts';
 
@@ -62,14 +64,24 @@ export function SessionView({ who, id }: { readonly who: SignedIn; readonly id: 
         )
       }
       actions={
-        session &&
-        canCall(who.caller, PaymentService.method.recheckChargeSession) && (
-          <Confirm action="Verify" question="Verify this session with the provider now?" run={recheck}>
-            <p>
-              The answer settles the session: a paid one becomes <b>success</b>, and one whose payment was
-              reversed becomes <b>cancelled</b>.
-            </p>
-          </Confirm>
+        session && (
+          <>
+            {canCall(who.caller, PaymentService.method.recheckChargeSession) && (
+              <Confirm action="Verify" question="Verify this session with the provider now?" run={recheck}>
+                <p>
+                  The answer settles the session: a paid one becomes <b>success</b>, and one whose payment was
+                  reversed becomes <b>cancelled</b>. The hub also looks for refunds at the provider.
+                </p>
+              </Confirm>
+            )}
+            <RefundForm
+              who={who}
+              session={session}
+              refunds={live.data?.reply.refunds ?? []}
+              order={live.data?.reply.order}
+              onDone={live.refresh}
+            />
+          </>
         )
       }
     >
@@ -82,6 +94,12 @@ export function SessionView({ who, id }: { readonly who: SignedIn; readonly id: 
               <h2 id="story">History</h2>
               <Timeline lines={listSessionEvents(reply, machines)} />
             </section>
+            {reply.refunds.length > 0 && (
+              <section aria-labelledby="refunds">
+                <h2 id="refunds">Refunds</h2>
+                <RefundTable who={who} refunds={reply.refunds} empty="There is none." onDone={live.refresh} />
+              </section>
+            )}
             {reply.duplicatePayments.length > 0 && (
               <Duplicates who={who} duplicates={reply.duplicatePayments} onDone={live.refresh} />
             )}
@@ -155,6 +173,7 @@ function SessionFacts({ session, order }: FactsProps) {
       facts={[
         ['Session', <WholeId key="id" id={session.sessionId} />],
         ['Amount', <Amount key="amount" money={session.amount} />],
+        ['Refunded', session.refunded && <Amount key="refunded" money={session.refunded} />],
         ['Sells', session.purchase && soldText(session.purchase)],
         ['For license', session.purchase?.licenseId && <ShortId id={session.purchase.licenseId} />],
         [
@@ -218,8 +237,9 @@ function Timeline({ lines }: { readonly lines: readonly SessionEvent[] }) {
 }
 
 const GOOD =
-  /^(success|settled( \(success\))?|usage log|paid again|duplicate handled|order fulfilled|license (issued|renewed)|seats added|machine activated)$/;
-const BAD = /^(failed|dead|mismatch|reversed|duplicate payment|settled \(failed\)|order blocked)$/;
+  /^(success|settled( \(success\))?|usage log|paid again|duplicate handled|order fulfilled|refund succeeded|dispute failed|license (issued|renewed)|seats added|machine activated)$/;
+const BAD =
+  /^(failed|dead|refund failed|dispute (found|succeeded)|mismatch|reversed|duplicate payment|settled \(failed\)|order blocked)$/;
 
 function toneOf({ what, kind, detail }: SessionEvent): Tone {
   if (kind === 'waiting' || what === 'pending') return 'wait';

@@ -22,6 +22,7 @@ import { OffersView } from './orders/offers.tsx';
 import { OrderView } from './orders/order.tsx';
 import { OrdersView } from './orders/orders.tsx';
 import { OverviewView } from './overview.tsx';
+import { RefundsView } from './refunds.tsx';
 import { SessionView } from './session.tsx';
 import { SessionsView } from './sessions.tsx';
 import { SlotsView } from './slots.tsx';
@@ -34,6 +35,7 @@ const LISTS: Readonly<Record<(typeof NAV_ENTRIES)[number]['path'], (props: WhoPr
   '': OverviewView,
   sessions: SessionsView,
   orders: OrdersView,
+  refunds: RefundsView,
   callbacks: CallbacksView,
   usage: UsageView,
   slots: SlotsView,

@@ -9,6 +9,7 @@ import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import type { RetryDelayLimits } from '../retry-delay.ts';
+import type { VerifySession } from '../verification/verify.ts';
 import type { RefundCallbacks } from './refund-callbacks.ts';
 import {
   nextRefundCheck,
@@ -27,6 +28,7 @@ export type SweepRefundsOptions = RetryDelayLimits & {
   readonly metrics: Pick<PaymentMetrics, 'refundSwept'>;
   readonly task: Task;
   readonly syncRefunds: Pick<SyncRefunds, 'sync'>;
+  readonly verifySession: VerifySession;
   readonly callbacks: Pick<RefundCallbacks, 'postpone'>;
   /** Sessions of one slot that this hub asks about at the same time, and starts to ask about in one interval. */
   readonly concurrency: number;
@@ -92,10 +94,10 @@ export function startRefundSweep(options: SweepRefundsOptions): RefundSweep {
 }
 
 async function look(options: SweepRefundsOptions, reserved: ReservedCheck): Promise<void> {
-  const { syncRefunds, metrics, logger } = options;
+  const { metrics, logger } = options;
   const sessionId = formatId('chs', reserved.sessionId);
   try {
-    const result = await syncRefunds.sync(reserved.sessionId);
+    const result = await lookOnce(options, reserved.sessionId);
     await schedule(options, reserved, result);
     metrics.refundSwept(result.kind);
     logger.info({ sessionId, result: result.kind }, 'looked for the refunds of a session');
@@ -103,6 +105,18 @@ async function look(options: SweepRefundsOptions, reserved: ReservedCheck): Prom
     metrics.refundSwept('error');
     logger.error({ sessionId, err: error }, 'could not look for the refunds of a session');
   }
+}
+
+/** A reversal of the whole payment is settled by a verification, like any other answer about the payment. */
+async function lookOnce(
+  { syncRefunds, verifySession }: SweepRefundsOptions,
+  sessionId: string,
+): Promise<RefundSync> {
+  const result = await syncRefunds.sync(sessionId);
+  if (result.kind !== 'synced' || !result.isReversed) return result;
+  const verified = await verifySession({ sessionId, includePaid: true });
+  if (verified.kind === 'unavailable') return { kind: 'unavailable', reason: verified.reason };
+  return verified.kind === 'settled' ? result : { kind: 'busy' };
 }
 
 async function schedule(

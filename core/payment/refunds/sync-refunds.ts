@@ -8,7 +8,6 @@ import { finishing } from '../callbacks/journaled-callbacks.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { type FoundRefunds, ProviderUnavailable, type VerificationStep } from '../providers/driver.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
-import type { Settle } from '../settlement/settle.ts';
 import { recordSteps } from '../settlement/statements.ts';
 import type { Providers } from '../slots/provider-access.ts';
 import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
@@ -18,7 +17,8 @@ import { readSessionRefunds, type StoredRefund } from './read-refunds.ts';
 import { type OpenedProvider, paymentOf, type RequestOptions, requestRefund } from './request-refund.ts';
 
 export type RefundSync =
-  | { readonly kind: 'synced' }
+  /** `isReversed`: the provider reports the whole payment as reversed. Verify the session then. */
+  | { readonly kind: 'synced'; readonly isReversed: boolean }
   /** The provider did not answer about the refunds of the payment. */
   | { readonly kind: 'unavailable'; readonly reason: string }
   /** The verification lease is taken. */
@@ -29,7 +29,6 @@ export type RefundSync =
 export type SyncOptions = RequestOptions & {
   readonly leases: VerificationLeases;
   readonly providers: Providers;
-  readonly settle: Settle;
   readonly metrics: Pick<PaymentMetrics, 'fenced' | 'finished'>;
 };
 
@@ -70,7 +69,7 @@ async function syncUnderLease(
   for (const refund of refunds.filter(isUnrequested)) {
     await requestRefund(options, lease, provider, refund);
   }
-  if (!asksForAll) return { kind: 'synced' };
+  if (!asksForAll) return { kind: 'synced', isReversed: false };
   // Before the provider call: its answer may be older than a callback that arrives during the call.
   const callbacks = session.status === 'success' ? await readWaiting(pool, session.id) : [];
   const found = await find(options, lease, provider);
@@ -120,13 +119,13 @@ type Answer = FoundRefunds & {
   readonly callbacks: readonly string[];
 };
 
-/** Records the answer, and then the reversal if the provider reports one. Both end the verification lease. */
+/** Records the answer, and ends the verification lease. */
 async function store(
   options: SyncOptions,
   { session: { id, slot }, fence, markEnded }: VerificationLease,
   { refunds, isReversed, steps, callbacks }: Answer,
 ): Promise<RefundSync> {
-  const { pool, clock, record, settle, metrics } = options;
+  const { pool, clock, record, metrics } = options;
   const stored = await inTransaction(pool, async (client, send) => {
     const at = clock();
     const session = await lockSession(client, id);
@@ -135,22 +134,16 @@ async function store(
     const updates = matchRefunds(known, refunds, at);
     await record(client, send, session, updates, at);
     if (steps.length > 0) send(recordSteps([{ sessionId: id, callbackIds: callbacks.slice(0, 1), steps }]));
-    if (!isReversed) send(endLease({ sessionId: id, holder: fence.holder }));
+    send(endLease({ sessionId: id, holder: fence.holder }));
     return { session, finished: await finishCallbacks(client, session, callbacks, at) };
   });
+  markEnded();
   if (stored === undefined) {
     metrics.fenced(slot);
     return { kind: 'busy' };
   }
   for (const { gateway } of stored.finished) metrics.finished(gateway, 'settled', 1);
-  if (!isReversed) {
-    markEnded();
-    return { kind: 'synced' };
-  }
-  const verdict = { kind: 'reversed', detail: 'the provider reports the payment as reversed' } as const;
-  const settled = await settle({ sessionId: id, callbackIds: [], steps: [], verdict, fence });
-  markEnded();
-  return { kind: settled === undefined ? 'busy' : 'synced' };
+  return { kind: 'synced', isReversed };
 }
 
 /** Callbacks of a paid session wait for its refunds only. */

@@ -14,7 +14,7 @@ const ONE_WORD = ['serve', 'demo', 'simulate', 'doctor', 'top', 'console', 'comp
 
 /** Before one is added: is there none that says it, of another noun? */
 const VERBS =
-  'add apply archive audit backtest begin-chain check create disable enable erase export import inspect issue key list list-changes list-duplicates list-secrets list-templates list-verifications listen preview prune recheck reconcile reinstate rekey release remove remove-template renew replay resend resolve-duplicate restore resume retire retry revoke rotate rotate-key rotate-secret seed set set-template show show-template sum suspend tail test transfer unarchive update use verify watch withdraw-key';
+  'add apply archive audit backtest begin-chain check create disable enable erase export import inspect issue key list list-changes list-duplicates list-secrets list-templates list-verifications listen preview prune recheck reconcile refund reinstate rekey release remove remove-template renew replay resend resolve resolve-duplicate restore resume retire retry revoke rotate rotate-key rotate-secret seed set set-template show show-template sum suspend tail test transfer unarchive update use verify watch withdraw-key';
 
 /** A fresh one each time: parsing leaves values behind. */
 const COMMANDS = await loadCommands();

@@ -185,6 +185,14 @@ describe('the JSON of hubctl', function () {
     expect(books).to.include({ agrees: true, matched: 1 });
     expect(await json('usage export')).to.include({ sessionId });
     await json(`usage export --out ${join(hub.dataDir, 'usage.csv')}`);
+    const { refundId } = await json(`session refund ${sessionId} --amount 0.50 --reason returned --yes`);
+    await query(
+      hub.databaseUrl,
+      `update refund set review_reason = 'a part of it' where reviewed_at is null`,
+    );
+    expect(await json('refund list --needs-review')).to.have.length(1);
+    await json(`refund resolve ${refundId} --resolution kept`);
+    expect(await json(`refund show ${refundId}`)).to.include({ resolution: 'kept', amount: '0.50' });
     await json('slot update main --hold-risky');
     const { sessionId: risky, providerPaymentId: ref } = await json(
       'session create --slot main --amount 1.00 --currency BDT',

@@ -203,6 +203,7 @@ describe('the metrics of a hub', function () {
     expect(tasks.map(({ labels }) => labels['task'])).to.have.members([
       'sweep',
       'strays',
+      'refund_sweep',
       'event_sequencer',
       'event_deliveries',
       'license_expiry',

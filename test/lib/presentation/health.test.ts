@@ -60,6 +60,8 @@ const SAYING: Readonly<Record<string, (value: number) => Sample[]>> = {
   HubEndpointFails: (value) => [['hub_event_endpoints', value, { state: 'failing' }]],
   HubOrdersBlocked: (value) => [['hub_orders_blocked', value]],
   HubFeeDrift: (value) => [['hub_fee_drift_ratio', value]],
+  HubRefundsPending: (value) => [['hub_refunds_oldest_pending_seconds', value]],
+  HubRefundsNeedReview: (value) => [['hub_refunds_needing_review', value]],
   HubMailsFailed: (value) => [['hub_mails_failed', value]],
   HubMailsDelayed: (value) => [['hub_mail_queue_age_seconds', value]],
   HubPaymentsHeld: (value) => [['hub_sessions_oldest_held_seconds', value]],

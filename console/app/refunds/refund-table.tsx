@@ -1,0 +1,76 @@
+// A table of refunds and disputes, with the button that marks one as reviewed.
+import type { ComponentChildren } from 'preact';
+import type { Refund } from '../../../gen/hub/payment/v1/refund_pb.ts';
+import { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
+import { REFUND_KINDS, REFUND_ORIGINS, wordFor } from '../../../lib/presentation/words.ts';
+import { Amount } from '../components/amount.tsx';
+import { RefundBadge } from '../components/badge.tsx';
+import { Confirm } from '../components/confirm.tsx';
+import { ShortId } from '../components/id.tsx';
+import { Table } from '../components/table.tsx';
+import { Moment } from '../components/timestamp.tsx';
+import { sentence } from '../explain.ts';
+import { canCall } from '../permissions.ts';
+import type { SignedIn } from '../signed-in.ts';
+
+type TableProps = {
+  readonly who: SignedIn;
+  readonly refunds: readonly Refund[];
+  readonly empty: ComponentChildren;
+  /** Reloads the page. */
+  readonly onDone: () => Promise<void>;
+};
+
+export function RefundTable({ who, refunds, empty, onDone }: TableProps) {
+  return (
+    <Table
+      caption="Refunds"
+      rows={refunds}
+      keyOf={({ refundId }) => refundId}
+      empty={empty}
+      columns={[
+        { title: 'Created', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+        { title: 'State', cell: ({ state }) => <RefundBadge state={state} /> },
+        { title: 'Amount', kind: 'number', cell: ({ amount }) => <Amount money={amount} /> },
+        { title: 'Session', cell: ({ sessionId }) => <ShortId id={sessionId} /> },
+        {
+          title: 'Kind',
+          cell: ({ kind, origin }) =>
+            `${wordFor(REFUND_KINDS, kind)}, by the ${wordFor(REFUND_ORIGINS, origin)}`,
+        },
+        { title: 'Reason', kind: 'long', wide: true, cell: ({ reason }) => reason },
+        { title: 'Why', kind: 'long', wide: true, cell: ({ stateReason }) => stateReason },
+        {
+          title: 'Review',
+          kind: 'long',
+          cell: (refund) => <Review who={who} refund={refund} onDone={onDone} />,
+        },
+      ]}
+    />
+  );
+}
+
+type ReviewProps = Pick<TableProps, 'who' | 'onDone'> & { readonly refund: Refund };
+
+function Review({ who, refund: { refundId, reviewReason, reviewedAt, resolution }, onDone }: ReviewProps) {
+  if (reviewReason === '') return null;
+  if (reviewedAt !== undefined) return <>{resolution}</>;
+  const resolve = async (text: string): Promise<string> => {
+    await who.hub.refunds.resolveRefund({ refundId, resolution: text });
+    await onDone();
+    return 'The refund is marked as reviewed.';
+  };
+  return (
+    <>
+      <p>{sentence(reviewReason)}</p>
+      {canCall(who.caller, RefundService.method.resolveRefund) && (
+        <Confirm action="Mark as reviewed" question="Mark this refund as reviewed?" asksReason run={resolve}>
+          <p>
+            {sentence(reviewReason)} This moves no money, and changes no license. Do what is needed first,
+            then describe it here.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}

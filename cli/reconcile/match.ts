@@ -32,7 +32,7 @@ export class Bounded<T> {
 
 const MAX_LISTED = 10_000;
 
-/** About 0.4 KB of memory each. */
+/** About 0.5 KB of memory each. */
 export const MAX_STATEMENT_LINES = 2_000_000;
 
 type Open = StatementLine & { matched: boolean };

@@ -8,6 +8,8 @@ import { type Simulator, startSimulator } from '../../../cli/simulator/simulator
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { ChargeStatus, SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import { RefundState } from '../../../gen/hub/payment/v1/refund_pb.ts';
+import { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { until } from '../../support/until.ts';
 import { hubctlHere } from '../run-here.ts';
@@ -23,6 +25,7 @@ describe('hubctl usage reconcile', function () {
   let hub: TestHub;
   let simulator: Simulator;
   let payments: Client<typeof PaymentService>;
+  let refunds: Client<typeof RefundService>;
   const statements = new Map<Gateway, string>();
 
   const inHours = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString();
@@ -45,6 +48,7 @@ describe('hubctl usage reconcile', function () {
   before(async () => {
     [hub, simulator] = await Promise.all([startHub(), startSimulator({ port: 0 })]);
     payments = createClient(PaymentService, hub.transport);
+    refunds = createClient(RefundService, hub.transport);
     const admin = createClient(PaymentAdminService, hub.transport);
     for (const gateway of GATEWAYS) {
       await admin.addSlot({
@@ -55,7 +59,7 @@ describe('hubctl usage reconcile', function () {
         credentials: { ...simulator.credentials[gateway] },
       });
     }
-    const outcome = fc.constantFrom('paid', 'paid', 'reversed', 'failed', 'cancelled', 'open');
+    const outcome = fc.constantFrom('paid', 'paid', 'refunded', 'reversed', 'failed', 'cancelled', 'open');
     const step = fc.record({
       gateway: fc.constantFrom(...GATEWAYS),
       minor: fc.integer({ min: 1, max: 5_000_000 }),
@@ -64,7 +68,11 @@ describe('hubctl usage reconcile', function () {
     const random = fc.sample(step, { numRuns: 16 });
     // At least two payments and a reversal of each gateway, so that there is something to change.
     const sure = GATEWAYS.flatMap((gateway) =>
-      (['paid', 'paid', 'reversed'] as const).map((what) => ({ gateway, minor: 12_345, outcome: what })),
+      (['paid', 'paid', 'reversed', 'refunded'] as const).map((what) => ({
+        gateway,
+        minor: 12_345,
+        outcome: what,
+      })),
     );
     for (const each of [...random, ...sure]) await play(each);
     for (const gateway of GATEWAYS) statements.set(gateway, await download(gateway));
@@ -89,6 +97,18 @@ describe('hubctl usage reconcile', function () {
     if (outcome === 'open') return;
     simulator.pay(ref);
     await isNow(ChargeStatus.SUCCESS);
+    if (outcome === 'refunded') {
+      const { refund } = await refunds.createRefund({
+        sessionId,
+        amount: { ...amount, minorUnits: 1n },
+        reason: 'broken',
+      });
+      const refundId = refund?.refundId ?? '';
+      return until(
+        async () => (await refunds.getRefund({ refundId })).refund?.state === RefundState.SUCCEEDED,
+        'refunded',
+      );
+    }
     if (outcome !== 'reversed') return;
     simulator.reverse(ref);
     await payments.recheckChargeSession({ sessionId });
@@ -195,6 +215,23 @@ describe('hubctl usage reconcile', function () {
     // Of a period that is over: the lines are outside of it.
     const earlier = await reconcile('gateway_one', csv, '--from', inHours(-48), '--to', inHours(-24));
     expect(earlier).to.include({ code: 0, missingHereCount: 0, missingThereCount: 0 });
+  });
+
+  it('needs the slot of a limited token, and no other', async () => {
+    const path = join(hub.dataDir, 'limited.csv');
+    await writeFile(path, statementOf('gateway_two'));
+    const env = { HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token };
+    const words = ['token', 'create', '--role', 'viewer', '--slot', 'gateway-two', '--output', 'json'];
+    const { token } = JSON.parse((await hubctlHere(words, env)).stdout);
+    const period = ['--from', inHours(-48), '--to', inHours(48)];
+    const run = async (...slot: string[]) => {
+      const at = ['--statement', path, '--profile', 'gateway_two', ...period, ...slot];
+      return (await hubctlHere(['usage', 'reconcile', ...at], { ...env, HUBCTL_TOKEN: token })).code;
+    };
+    expect(await run('--slot', 'gateway-two')).to.equal(0);
+    // As if there were no such slot.
+    expect(await run('--slot', 'gateway-one')).to.equal(1);
+    expect(await run()).to.equal(4);
   });
 
   it('prints a table for people, and refuses a wrong command line with code 2', async () => {

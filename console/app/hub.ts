@@ -7,6 +7,7 @@ import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
 import { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.ts';
 import { EventService } from '../../gen/hub/event/v1/event_service_pb.ts';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { MailService } from '../../gen/hub/mail/v1/mail_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { OfferService } from '../../gen/hub/order/v1/offer_service_pb.ts';
 import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
@@ -21,6 +22,7 @@ export type Hub = {
   readonly customers: Client<typeof CustomerService>;
   readonly events: Client<typeof EventService>;
   readonly licenses: Client<typeof LicenseAdminService>;
+  readonly mails: Client<typeof MailService>;
   readonly metrics: Client<typeof MetricsService>;
   readonly offers: Client<typeof OfferService>;
   readonly orders: Client<typeof OrderService>;
@@ -60,6 +62,7 @@ export function connect(token: string | undefined, onRefused: () => void = () =>
     customers: createClient(CustomerService, transport),
     events: createClient(EventService, transport),
     licenses: createClient(LicenseAdminService, transport),
+    mails: createClient(MailService, transport),
     metrics: createClient(MetricsService, transport),
     offers: createClient(OfferService, transport),
     orders: createClient(OrderService, transport),

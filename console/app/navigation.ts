@@ -4,6 +4,7 @@ import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
 import { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.ts';
 import { EventService } from '../../gen/hub/event/v1/event_service_pb.ts';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { MailService } from '../../gen/hub/mail/v1/mail_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { OfferService } from '../../gen/hub/order/v1/offer_service_pb.ts';
 import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
@@ -24,7 +25,11 @@ export const NAV_ENTRIES = [
   { path: '', title: 'Overview', needs: undefined },
   { path: 'sessions', title: 'Sessions', needs: PaymentService.method.listChargeSessions },
   { path: 'orders', title: 'Orders', needs: OrderService.method.listOrders },
+<<<<<<< HEAD
   { path: 'refunds', title: 'Refunds', needs: RefundService.method.listRefunds },
+=======
+  { path: 'mails', title: 'Mails', needs: MailService.method.listMails },
+>>>>>>> 0c875ce (List mails in the console, and send them again)
   { path: 'callbacks', title: 'Callbacks', needs: PaymentAdminService.method.listCallbacks },
   { path: 'usage', title: 'Usage and fees', needs: PaymentAdminService.method.summarizeUsage },
   { path: 'slots', title: 'Slots', needs: PaymentAdminService.method.listSlots },

@@ -4,6 +4,8 @@ import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
 import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
+import { MailState } from '../../gen/hub/mail/v1/mail_pb.ts';
+import { MailService } from '../../gen/hub/mail/v1/mail_service_pb.ts';
 import { type Order, OrderState, RefundPolicy } from '../../gen/hub/order/v1/order_pb.ts';
 import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from '../support/chromium.ts';
 import { SLOTS } from '../support/hub/payment.ts';
@@ -16,6 +18,7 @@ import {
   type Sales,
   startSales,
 } from '../support/hub/sales.ts';
+import { type MailServer, startMailServer } from '../support/network/mail-server.ts';
 import { activate } from '../support/network/rest.ts';
 import { until } from '../support/until.ts';
 import { createControls, createRoleTokens, type RoleTokens } from './controls.ts';
@@ -24,6 +27,7 @@ import { type Complaints, type Visit, visit } from './visit.ts';
 describe('offers and orders in the console', function () {
   this.timeout(60_000);
   let sales: Sales;
+  let mailServer: MailServer;
   let browser: Browser;
   let tokens: RoleTokens;
   let here: Visit;
@@ -37,8 +41,10 @@ describe('offers and orders in the console', function () {
       process.stderr.write(`    ${missing}\n`);
       return this.skip();
     }
+    mailServer = await startMailServer();
+    const smtpUrl = `smtp://127.0.0.1:${mailServer.port}`;
     [sales, browser] = await Promise.all([
-      startSales(),
+      startSales({ settings: { smtpUrl, mailFrom: { name: '', address: 'shop@shop.example' } } }),
       openBrowser({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', timezoneId: 'UTC' }),
     ]);
     tokens = await createRoleTokens(sales.payments.hub, sales.app);
@@ -46,6 +52,7 @@ describe('offers and orders in the console', function () {
   after(async () => {
     await browser?.close();
     await sales?.stop();
+    await mailServer?.close();
   });
   afterEach(() => here?.close());
 
@@ -263,6 +270,34 @@ describe('offers and orders in the console', function () {
       await main().locator('.lead', { hasText: 'The provider reversed the payment.' }).waitFor();
       await main().locator('.chain').getByText('taken back: suspended').waitFor();
       expect(await main().getByRole('button', { name: 'Retry' }).count()).to.equal(0);
+    });
+  });
+
+  describe('the mails', () => {
+    it('are listed by state and order, and sent again', async () => {
+      const { order } = await buyAndPay(sales, `${sales.app}/plus`);
+      const { orderId } = order;
+      const { listMails } = createClient(MailService, sales.payments.hub.transport);
+      const isSent = async () =>
+        (await listMails({ order: orderId, state: MailState.SENT })).mails.length === 1;
+      await until(isSent, 'the mail of the order is sent');
+      await open(`#/mails?order=${orderId}&state=sent`);
+      await rows('Mails').locator('.badge', { hasText: 'sent' }).waitFor();
+      await rows('Mails').locator(`a[title=${orderId}]`).waitFor();
+      const sent = mailServer.mails.length;
+      await rows('Mails').getByRole('button', { name: 'Send again' }).click();
+      await dialog().getByText('to the present address of the customer').waitFor();
+      await submit('Send again');
+      await said('The hub sends the mail again.');
+      await until(() => mailServer.mails.length === sent + 1, 'the mail is sent again');
+      await main().getByLabel('State').selectOption('failed');
+      await main().getByText('There is no such mail.').waitFor();
+    });
+
+    it('are not sent again by a viewer', async () => {
+      await open('#/mails', tokens.viewer);
+      await rows('Mails').first().waitFor();
+      expect(await main().getByRole('button', { name: 'Send again' }).count()).to.equal(0);
     });
   });
 

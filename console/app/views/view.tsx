@@ -17,6 +17,7 @@ import { EventsView } from './events/events.tsx';
 import { HealthView } from './health.tsx';
 import { LicenseView } from './license.tsx';
 import { LicensesView } from './licenses.tsx';
+import { MailsView } from './orders/mails.tsx';
 import { OfferView } from './orders/offer.tsx';
 import { OffersView } from './orders/offers.tsx';
 import { OrderView } from './orders/order.tsx';
@@ -36,6 +37,7 @@ const LISTS: Readonly<Record<(typeof NAV_ENTRIES)[number]['path'], (props: WhoPr
   sessions: SessionsView,
   orders: OrdersView,
   refunds: RefundsView,
+  mails: MailsView,
   callbacks: CallbacksView,
   usage: UsageView,
   slots: SlotsView,

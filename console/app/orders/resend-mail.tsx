@@ -1,0 +1,35 @@
+// Sends a mail about an order again, after it said what this does.
+import type { Mail } from '../../../gen/hub/mail/v1/mail_pb.ts';
+import { MailService } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
+import { Confirm } from '../components/confirm.tsx';
+import { ShortId } from '../components/id.tsx';
+import { canCall } from '../permissions.ts';
+import type { SignedIn } from '../signed-in.ts';
+
+type ResendProps = {
+  readonly who: SignedIn;
+  readonly mail: Mail;
+  /** Reloads the page. */
+  readonly onDone: () => Promise<void>;
+};
+
+export function mayResendMails({ caller }: SignedIn): boolean {
+  return canCall(caller, MailService.method.resendMail);
+}
+
+export function ResendMail({ who, mail: { mailId, orderId }, onDone }: ResendProps) {
+  const run = async (): Promise<string> => {
+    await who.hub.mails.resendMail({ mailId });
+    await onDone();
+    return 'The hub sends the mail again.';
+  };
+  return (
+    <Confirm action="Send again" question="Send this mail again?" run={run}>
+      <p class="value">
+        The hub composes the mail of order <ShortId id={orderId} /> anew and sends it at once, to the present
+        address of the customer.
+      </p>
+      <p>If that fails, the hub tries again.</p>
+    </Confirm>
+  );
+}

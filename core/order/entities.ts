@@ -16,6 +16,9 @@ export const TAKEN_BACK = ['suspended', 'revoked', 'undone', 'kept'] as const;
 /** What a full refund did with a license. */
 export type TakenBackName = (typeof TAKEN_BACK)[number];
 
+/** A price in the catalog of a gateway's provider. */
+export type CatalogPrice = { readonly gateway: string; readonly price: string };
+
 export const OfferSchema = defineEntity({
   name: 'Offer',
   tableName: 'offer',
@@ -49,6 +52,8 @@ export const OfferVersionSchema = defineEntity({
     pageSlot: () => p.manyToOne(SlotSchema).nullable().deleteRule('restrict'),
     downloadUrl: p.text().default(''),
     onRefund: p.enum(REFUND_POLICIES),
+    /** Prices of providers' catalogs whose purchases outside the hub it grants; sorted. */
+    catalogPrices: p.json<readonly CatalogPrice[]>().default('[]'),
     createdAt: p.datetime(3),
   },
   uniques: [{ name: 'offer_version_version_key', properties: ['offer', 'version'] }],

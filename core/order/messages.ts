@@ -30,6 +30,7 @@ export function offerToProto({ offer, version }: VersionedOffer): MessageInitSha
       pageSlot: version.pageSlot?.name ?? '',
       downloadUrl: version.downloadUrl,
       onRefund: REFUND_POLICIES[version.onRefund],
+      catalogPrices: [...version.catalogPrices],
     },
     createdAt: timestampFromDate(offer.createdAt),
     versionCreatedAt: timestampFromDate(version.createdAt),

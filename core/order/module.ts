@@ -22,7 +22,7 @@ import { createOrderService } from './order-service.ts';
 import { createReadIssuedKeys } from './orders/issued-keys.ts';
 import { createOrders } from './orders/orders.ts';
 import { createOfferPage } from './purchases/page-purchases.ts';
-import { createQuote } from './purchases/quote.ts';
+import { createQuote, createQuoteCatalog } from './purchases/quote.ts';
 import { createReadPurchases } from './purchases/read-purchases.ts';
 import { questionOfPartialRefund } from './refunds/partial-refunds.ts';
 import { takeBack } from './refunds/take-back.ts';
@@ -57,6 +57,7 @@ export function createOrderModule(options: OrderModuleOptions): OrderModule {
   return {
     sales: {
       quote: createQuote({ db, sealer, offers, clock }),
+      quoteCatalog: createQuoteCatalog({ db, sealer, offers, clock }),
       fulfill,
       takeBack,
       questionOfPartialRefund,

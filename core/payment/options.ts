@@ -11,6 +11,7 @@ import type { Sealer } from '../storage/secrets/sealing.ts';
 import type { PaymentMetrics } from './metrics.ts';
 import type { Sales } from './sales.ts';
 import type { GatewayAddress } from './sessions/callback-url.ts';
+import type { SweepSchedule } from './verification/schedule.ts';
 
 export type PaymentConfig = {
   readonly gatewayAddress: GatewayAddress;
@@ -56,3 +57,8 @@ export type PaymentContext = PaymentModuleOptions & {
 
 export const DAY_MS = 24 * 60 * 60 * 1000;
 export const RETRY_DELAY_MAX_MS = 60 * 60 * 1000;
+
+/** The checks of a session that nothing settles. */
+export function sweepSchedule({ sweepAfterMs }: Pick<PaymentConfig, 'sweepAfterMs'>): SweepSchedule {
+  return { afterMs: sweepAfterMs, untilMs: DAY_MS };
+}

@@ -80,12 +80,24 @@ export type TakeBack = (
   options: Pick<FulfillOptions, 'at' | 'actor'>,
 ) => Promise<Fulfillment>;
 
+/** A purchase of a price of a provider's catalog, which the hub did not start. */
+export type CatalogPurchase = {
+  readonly gateway: string;
+  readonly price: string;
+  readonly quantity: number;
+  /** What the customer pays at the provider. */
+  readonly amount: Money;
+  readonly buyer: Pick<Buyer, 'name' | 'email'>;
+};
+
 export type Sales = {
   /**
    * @throws HubError `offer_unknown`, `offer_archived`, `currency_not_offered`, `amount_invalid`, `purchase_invalid`,
    * `license_unknown`, `license_not_sellable`, `customer_unknown`, `customer_erased`
    */
   quote(request: PurchaseRequest, buyer: Buyer): Promise<Quote>;
+  /** Undefined if no offer names the price. */
+  quoteCatalog(purchase: CatalogPurchase): Promise<Quote | undefined>;
   readonly fulfill: Fulfill;
   readonly takeBack: TakeBack;
   /**

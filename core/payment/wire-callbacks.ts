@@ -10,7 +10,8 @@ import { createOpenSigned } from './callbacks/open-signed.ts';
 import { createProcessCallback, type ProcessCallback } from './callbacks/process.ts';
 import { createReceiveCallback } from './callbacks/receive.ts';
 import { createFinishOtherCheckout } from './duplicates/finish-other-checkout.ts';
-import { DAY_MS, type PaymentContext, RETRY_DELAY_MAX_MS } from './options.ts';
+import { DAY_MS, type PaymentContext, RETRY_DELAY_MAX_MS, sweepSchedule } from './options.ts';
+import { createAdoptSale } from './sessions/adopt-sale.ts';
 import type { wireRefunds } from './wire-refunds.ts';
 import type { Verification } from './wire-verification.ts';
 
@@ -60,6 +61,14 @@ function wireProcessing(context: PaymentContext, parts: Parts) {
     ...parts,
     journaled: createJournaledCallbacks(pool, clock),
     finishOtherCheckout: createFinishOtherCheckout({ pool, clock }),
+    adoptSale: createAdoptSale({
+      ...parts,
+      pool,
+      clock,
+      sales: context.sales,
+      schedule: sweepSchedule(config),
+      metrics,
+    }),
     metrics,
     clock,
     giveUpAfterMs: DAY_MS,

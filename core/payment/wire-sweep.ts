@@ -2,14 +2,20 @@
 
 import { createFindDuplicates } from './duplicates/find-duplicates.ts';
 import { createSweepDuplicates } from './duplicates/sweep-duplicates.ts';
-import { DAY_MS, type PaymentConfig, type PaymentContext, RETRY_DELAY_MAX_MS } from './options.ts';
+import {
+  DAY_MS,
+  type PaymentConfig,
+  type PaymentContext,
+  RETRY_DELAY_MAX_MS,
+  sweepSchedule,
+} from './options.ts';
 import { startSweep } from './verification/sweep.ts';
 import type { Verification } from './wire-verification.ts';
 
 export function wireSweep(context: PaymentContext, verification: Verification) {
   const { pool, clock, logger, tasks, config, leaseMs, undo, paymentMetrics: metrics } = context;
   const findDuplicates = createFindDuplicates({ pool, clock, metrics, logger, ...verification });
-  const schedule = { afterMs: config.sweepAfterMs, untilMs: DAY_MS };
+  const schedule = sweepSchedule(config);
   const sweep = startSweep({
     pool,
     verifySession: verification.verifySession,

@@ -11,5 +11,5 @@ export type Gateway = {
 export const GATEWAYS: readonly Gateway[] = [
   { name: 'gateway_one' },
   { name: 'gateway_two' },
-  { name: 'stripe', signatureHeaders: ['stripe-signature'] },
+  { name: 'stripe', signatureHeaders: ['stripe-signature'], hasPrices: true },
 ];

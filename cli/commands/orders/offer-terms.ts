@@ -10,6 +10,7 @@ import { parsePeriod } from '../../parse/parse-period.ts';
 import { parsePrice } from '../../parse/parse-price.ts';
 import { parseLeaseDays, parseNames } from '../../parse/parse-terms.ts';
 import type { GrantName } from '../../views/orders/offer.ts';
+import { addCatalogPriceOptions, type CatalogPriceOptions, changedCatalogPrices } from './catalog-prices.ts';
 
 type GrantOptions = {
   readonly seats?: number;
@@ -34,7 +35,7 @@ export type TermOptions = GrantOptions & {
   /** False for --no-download-url. */
   readonly downloadUrl?: string | false;
   readonly onRefund?: keyof typeof REFUND_POLICIES;
-};
+} & CatalogPriceOptions;
 
 export type RemoveOptions = {
   readonly removePrice?: readonly string[];
@@ -86,7 +87,7 @@ export function addGrantOptions(command: Command): Command {
 
 /** Adds the options of how the offer is sold. */
 export function addSaleOptions(command: Command): Command {
-  return command
+  return addCatalogPriceOptions(command)
     .option('--page-slot <slot>', "the slot through which the hub's own page sells it")
     .option('--download-url <url>', 'where customers download the app, for order pages and mails', parseText)
     .addOption(
@@ -114,6 +115,7 @@ export function newTerms(grants: GrantName, options: TermOptions): Terms {
     pageSlot: pageSlot || '',
     downloadUrl: downloadUrl || '',
     ...(onRefund && { onRefund: REFUND_POLICIES[onRefund] }),
+    catalogPrices: changedCatalogPrices([], options),
   };
 }
 
@@ -153,6 +155,7 @@ export function changedTerms(current: OfferTerms, options: TermOptions & RemoveO
     pageSlot: pageSlot === undefined ? current.pageSlot : pageSlot || '',
     downloadUrl: downloadUrl === undefined ? current.downloadUrl : downloadUrl || '',
     onRefund: onRefund === undefined ? current.onRefund : REFUND_POLICIES[onRefund],
+    catalogPrices: changedCatalogPrices(current.catalogPrices, options),
   };
 }
 

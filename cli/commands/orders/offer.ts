@@ -17,6 +17,7 @@ import {
   OFFER_FIELDS,
   offerView,
 } from '../../views/orders/offer.ts';
+import { addRemoveCatalogPriceOptions } from './catalog-prices.ts';
 import {
   addGrantOptions,
   addSaleOptions,
@@ -133,7 +134,7 @@ function addUpdateVerb(offer: Command, { hub, out }: CommandContext): void {
     .option('--name <text>', 'name that customers see', parseText)
     .addOption(priceOption())
     .option('--remove-price <currency>', 'price to remove; repeatable', parseCurrencies);
-  addSaleOptions(addGrantOptions(update))
+  addRemoveCatalogPriceOptions(addSaleOptions(addGrantOptions(update)))
     .option('--no-profile', 'no limit profile')
     .option('--remove-limit <name>', 'limit to remove; repeatable', parseNames)
     .option('--remove-feature <name>', 'feature to remove; repeatable', parseNames)

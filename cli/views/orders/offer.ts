@@ -61,6 +61,10 @@ export const OFFER = object(
     pageSlot: optional(text("slot through which the hub's own page sells it; missing if it does not")),
     downloadUrl: optional(text('where customers download the app')),
     onRefund: word(REFUND_POLICIES, 'what a full refund or a reversal does with the licenses'),
+    catalogPrices: list(
+      object('CatalogPrice', { gateway: text(), price: text() }, { message: 'hub.order.v1.CatalogPrice' }),
+      "prices of providers' catalogs whose purchases outside the hub it grants",
+    ),
     createdAt: time(),
     versionCreatedAt: time(),
     archivedAt: optional(time('when it was archived; missing while it is for sale')),
@@ -70,7 +74,10 @@ export const OFFER = object(
 export type OfferView = ValueOf<typeof OFFER>;
 
 export function offerView(offer: Offer): OfferView {
-  const { name, prices, grant, pageSlot, downloadUrl, onRefund } = requireField(offer.terms, 'terms');
+  const { name, prices, grant, pageSlot, downloadUrl, onRefund, catalogPrices } = requireField(
+    offer.terms,
+    'terms',
+  );
   return {
     offerId: offer.offerId,
     app: offer.app,
@@ -82,6 +89,7 @@ export function offerView(offer: Offer): OfferView {
     ...(pageSlot !== '' && { pageSlot }),
     ...(downloadUrl !== '' && { downloadUrl }),
     onRefund: wordFor(REFUND_POLICIES, onRefund),
+    catalogPrices: catalogPrices.map(({ gateway, price }) => ({ gateway, price })),
     createdAt: rfc3339(requireField(offer.createdAt, 'creation time')),
     versionCreatedAt: rfc3339(requireField(offer.versionCreatedAt, 'creation time of the version')),
     ...(offer.archivedAt && { archivedAt: rfc3339(offer.archivedAt) }),
@@ -132,6 +140,10 @@ export const OFFER_FIELDS: readonly Column<OfferView>[] = [
   { title: 'Page', cell: (item) => item.pageSlot && `sold through ${item.pageSlot}` },
   { title: 'Download', cell: (item) => item.downloadUrl },
   { title: 'On refund', cell: (item) => item.onRefund },
+  {
+    title: 'At providers',
+    cell: (item) => item.catalogPrices.map(({ gateway, price }) => `${gateway} ${price}`).join(', '),
+  },
   { title: 'Version', cell: (item) => `${item.version}, since ${shortTime(item.versionCreatedAt)}` },
   { title: 'Created', cell: (item) => shortTime(item.createdAt) },
   { title: 'Archived', cell: (item) => shortTime(item.archivedAt) },

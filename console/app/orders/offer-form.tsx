@@ -159,6 +159,15 @@ function OfferFields({ who, form, app, slots }: FieldsProps) {
         hint="Order pages and mails show it."
         maxLength={500}
       />
+      {grants === 'license' && (
+        <AreaField
+          form={form}
+          name="catalogPrices"
+          label="Prices at providers"
+          placeholder="stripe=price_…"
+          hint="One gateway=price on a line. Purchases of it outside the hub, such as by a payment link, get this offer."
+        />
+      )}
       <ChoiceField
         form={form}
         name="onRefund"
@@ -244,6 +253,7 @@ const LABELS: Readonly<Record<OfferKey, string>> = {
   pageSlot: 'Sold on the hub’s own page',
   downloadUrl: 'Download address',
   onRefund: 'On a refund',
+  catalogPrices: 'Prices at providers',
 };
 
 function shown(key: OfferKey, values: Values<OfferKey>): string {

@@ -36,7 +36,8 @@ export type OfferKey =
   | 'seats'
   | 'pageSlot'
   | 'downloadUrl'
-  | 'onRefund';
+  | 'onRefund'
+  | 'catalogPrices';
 
 export const NEW_OFFER: Values<OfferKey> = {
   ...NO_TERMS,
@@ -53,6 +54,7 @@ export const NEW_OFFER: Values<OfferKey> = {
   pageSlot: '',
   downloadUrl: '',
   onRefund: '',
+  catalogPrices: '',
 };
 
 /** What a refund does, by what the offer grants. The first choice, which has no name, is the default of the hub. */
@@ -76,7 +78,16 @@ export function offerValues(terms: OfferTerms | undefined): Values<OfferKey> {
   const { name, prices, grant, pageSlot, downloadUrl } = terms;
   const policy = wordFor(REFUND_POLICIES, terms.onRefund);
   const onRefund = isRefundChoice(grant.case ?? '', policy) ? policy : '';
-  const common = { ...NEW_OFFER, name, prices: priceLines(prices), pageSlot, downloadUrl, onRefund };
+  const catalogPrices = terms.catalogPrices.map(({ gateway, price }) => `${gateway}=${price}`).join('\n');
+  const common = {
+    ...NEW_OFFER,
+    name,
+    prices: priceLines(prices),
+    pageSlot,
+    downloadUrl,
+    onRefund,
+    catalogPrices,
+  };
   switch (grant.case) {
     case 'license':
       return { ...common, grants: 'license', ...licenseValues(grant.value) };
@@ -129,7 +140,21 @@ export function readTerms(values: Values<OfferKey>): MessageInitShape<typeof Off
     pageSlot: values.grants === 'license' ? values.pageSlot : '',
     downloadUrl: values.downloadUrl.trim(),
     onRefund: isRefundChoice(values.grants, values.onRefund) ? numberOf(REFUND_POLICIES, values.onRefund) : 0,
+    catalogPrices: values.grants === 'license' ? readCatalogPrices(values.catalogPrices) : [],
   };
+}
+
+/** One `gateway=price` a line; a gateway can have several. */
+function readCatalogPrices(text: string) {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean)
+    .map((line) => {
+      const [, gateway, price] = /^(\w+)=(\S+)$/.exec(line) ?? [];
+      if (gateway && price) return { gateway, price };
+      throw new FieldError('catalogPrices', `${line}: write it as stripe=price_…`);
+    });
 }
 
 function readPrices(values: Values<OfferKey>) {

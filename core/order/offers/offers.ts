@@ -111,7 +111,7 @@ export function createOffers({ db, keySecrets, clock }: OffersOptions) {
         }
         const { version: current } = await withVersion(em, offer);
         const before = termsOf(current);
-        const after = await checkTerms(em, offer.app as App, terms);
+        const after = await checkTerms(em, offer.app as App, terms, offer.id);
         checkSameGrant(before, after);
         if (isSameTerms(before, after)) return { offer, version: current, changed: false };
         const now = clock();

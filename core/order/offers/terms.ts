@@ -7,7 +7,8 @@ import { findLimitProfile } from '../../license/admin/limit-profiles.ts';
 import type { App } from '../../license/entities.ts';
 import type { Slot } from '../../payment/entities.ts';
 import { findSlot } from '../../payment/slots/admin.ts';
-import type { OfferVersion, RefundPolicyName } from '../entities.ts';
+import type { CatalogPrice, OfferVersion, RefundPolicyName } from '../entities.ts';
+import { checkCatalogPrices } from './catalog-prices.ts';
 import { type Grant, grantFromProto } from './grant.ts';
 import { type Prices, pricesFromProto } from './prices.ts';
 import { refundPolicyFromProto } from './refund-policy.ts';
@@ -20,15 +21,21 @@ export type Terms = {
   readonly pageSlot: Slot | null;
   readonly downloadUrl: string;
   readonly onRefund: RefundPolicyName;
+  readonly catalogPrices: readonly CatalogPrice[];
 };
 
 /**
- * Checks the terms of a request.
+ * Checks the terms of a request, for an offer that exists or for a new one.
  *
  * @throws HubError `offer_invalid`, `amount_invalid`, `period_invalid`, `signed_metadata_invalid`,
  * `limit_profile_unknown`, `slot_unknown`
  */
-export async function checkTerms(em: EntityManager, app: App, terms: OfferTerms): Promise<Terms> {
+export async function checkTerms(
+  em: EntityManager,
+  app: App,
+  terms: OfferTerms,
+  offerId?: string,
+): Promise<Terms> {
   const prices = pricesFromProto(terms.prices);
   const grant = await grantFromProto(terms, async (profile) => {
     const { id, name } = await findLimitProfile(em, app, profile);
@@ -52,12 +59,13 @@ export async function checkTerms(em: EntityManager, app: App, terms: OfferTerms)
     pageSlot: pageSlot === '' ? null : await findSlot(em, pageSlot),
     downloadUrl,
     onRefund: refundPolicyFromProto(terms.onRefund, grant.kind),
+    catalogPrices: await checkCatalogPrices(em, terms.catalogPrices, grant, offerId),
   };
 }
 
 /** The terms of a stored version. Requires a populated slot. */
 export function termsOf(version: OfferVersion): Terms {
-  const { name, prices, granted, pageSlot, downloadUrl, onRefund } = version;
+  const { name, prices, granted, pageSlot, downloadUrl, onRefund, catalogPrices } = version;
   return {
     name,
     prices,
@@ -65,6 +73,7 @@ export function termsOf(version: OfferVersion): Terms {
     pageSlot: (pageSlot as Slot | null | undefined) ?? null,
     downloadUrl,
     onRefund,
+    catalogPrices,
   };
 }
 

@@ -5,10 +5,12 @@ import { lockCustomerForShare } from '../../customer/lock-customer.ts';
 import { HubError } from '../../errors.ts';
 import { readLicense } from '../../license/admin/change/locked-license.ts';
 import { licenseUnknown } from '../../license/admin/licenses.ts';
-import type { Buyer, PurchaseRequest, Quote } from '../../payment/sales.ts';
+import type { Money } from '../../payment/money.ts';
+import type { Buyer, CatalogPurchase, PurchaseRequest, Quote } from '../../payment/sales.ts';
 import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { grantOnLicense } from '../fulfillment/grant-on-license.ts';
+import { findOfferOfPrice } from '../offers/catalog-prices.ts';
 import { formatOfferRef } from '../offers/offer-ref.ts';
 import type { Offers, VersionedOffer } from '../offers/offers.ts';
 import { amountOf } from '../offers/prices.ts';
@@ -56,27 +58,50 @@ export function createQuote({ db, sealer, offers, clock }: QuoteOptions) {
     const { quantity, customerId } = request;
     const amount = amountOf(version.prices, quantity, request.currency);
     const licenseId = await checkLicense(versioned, request);
-    return {
-      amount,
-      offer: formatOfferRef(offer),
-      quantity,
-      async insert(client, sessionId, { actor, now }) {
-        const { name, email, callerApps: apps } = buyer;
-        const inline = { name, email: email || undefined };
-        const options = { sealer, actor, now, apps };
-        const customer =
-          customerId !== undefined
-            ? await lockCustomerForShare(client, customerId)
-            : name || email
-              ? await findOrCreateCustomer(client, inline, options)
-              : null;
-        await client.query({
-          name: 'insert_purchase',
-          text: `insert into purchase (session_id, offer_version_id, quantity, customer_id, license_id)
-                 values ($1, $2, $3, $4, $5)`,
-          values: [sessionId, version.id, quantity, customer, licenseId],
-        });
-      },
-    };
+    return quoteOf(sealer, versioned, { amount, quantity, customerId, licenseId, buyer });
+  };
+}
+
+/** The function resolves with undefined if no offer names the price. */
+export function createQuoteCatalog({ db, sealer, offers }: QuoteOptions) {
+  return async (purchase: CatalogPurchase): Promise<Quote | undefined> => {
+    const { gateway, price, amount, quantity } = purchase;
+    const offer = await findOfferOfPrice(db.pool, { gateway, price });
+    if (offer === undefined) return undefined;
+    const buyer = { ...purchase.buyer, callerApps: undefined };
+    const noIds = { customerId: undefined, licenseId: null };
+    return quoteOf(sealer, await offers.get(offer), { amount, quantity, ...noIds, buyer });
+  };
+}
+
+type Priced = Pick<PurchaseRequest, 'quantity' | 'customerId'> & {
+  readonly amount: Money;
+  readonly licenseId: string | null;
+  readonly buyer: Buyer;
+};
+
+function quoteOf(sealer: Sealer, { offer, version }: VersionedOffer, priced: Priced): Quote {
+  const { amount, quantity, customerId, licenseId, buyer } = priced;
+  return {
+    amount,
+    offer: formatOfferRef(offer),
+    quantity,
+    async insert(client, sessionId, { actor, now }) {
+      const { name, email, callerApps: apps } = buyer;
+      const inline = { name, email: email || undefined };
+      const options = { sealer, actor, now, apps };
+      const customer =
+        customerId !== undefined
+          ? await lockCustomerForShare(client, customerId)
+          : name || email
+            ? await findOrCreateCustomer(client, inline, options)
+            : null;
+      await client.query({
+        name: 'insert_purchase',
+        text: `insert into purchase (session_id, offer_version_id, quantity, customer_id, license_id)
+               values ($1, $2, $3, $4, $5)`,
+        values: [sessionId, version.id, quantity, customer, licenseId],
+      });
+    },
   };
 }

@@ -7,12 +7,13 @@ import type { ChargeStatusName } from '../entities.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
 import type { RefundCallbacks } from '../refunds/refund-callbacks.ts';
+import type { AdoptSale } from '../sessions/adopt-sale.ts';
 import type { FindSession, StoredSession } from '../sessions/read-sessions.ts';
 import { PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
 import { isContested } from '../settlement/status-machine.ts';
 import type { VerifySession } from '../verification/verify.ts';
-import { mayBePaid, reasonIgnored, resolveSession } from './claim.ts';
+import { mayBePaid, type Resolution, reasonIgnored, resolveSession } from './claim.ts';
 import {
   HUB_FAILED,
   type JournaledCallback,
@@ -28,6 +29,7 @@ export type ProcessOptions = {
   readonly settle: Settle;
   readonly finishOtherCheckout: FinishOtherCheckout;
   readonly waiting: WaitingCallbacks;
+  readonly adoptSale: AdoptSale;
   readonly refundCallbacks: Pick<RefundCallbacks, 'leave'>;
   readonly metrics: Pick<PaymentMetrics, 'finished'>;
   readonly clock: Clock;
@@ -95,7 +97,7 @@ async function processOnce(
       reason: 'its fields are not those that this gateway sends',
     });
   }
-  const resolution = await resolveSession(options.findSession, callback, claim);
+  const resolution = await resolve(options, callback, claim);
   if (resolution.kind !== 'session') {
     const sessionId = resolution.kind === 'mismatch' ? resolution.sessionId : undefined;
     return finish(options, callback, { state: resolution.kind, reason: resolution.reason, sessionId });
@@ -131,6 +133,19 @@ async function processOnce(
   }
   if (trigger === 'job') return leaveToSweep(options, callback, claim, session);
   return verify(options, callback, claim, session, trigger);
+}
+
+/** A payment that the hub did not start may be of an offer that names its price. */
+async function resolve(
+  { findSession, adoptSale }: ProcessOptions,
+  callback: JournaledCallback,
+  claim: CallbackClaim,
+): Promise<Resolution> {
+  const resolution = await resolveSession(findSession, callback, claim);
+  const { providerPaymentId, merchantTransactionId } = claim;
+  const isForeign = resolution.kind === 'unresolved' && mayBePaid(claim) && !merchantTransactionId;
+  if (!isForeign || !providerPaymentId) return resolution;
+  return (await adoptSale(callback, providerPaymentId)) ?? resolution;
 }
 
 async function verify(

@@ -1,6 +1,7 @@
 // Records the calls of a driver with their results and durations. Redacts the slot's secrets, and the customer
 // of a checkout, from these records, and from the driver's errors and verdicts, even if the provider repeats them.
 import {
+  type CatalogCalls,
   type CheckoutRequest,
   type PaymentDriver,
   type ProviderAccess,
@@ -36,6 +37,14 @@ export function redactSecrets(driver: PaymentDriver): PaymentDriver {
         detail: redact((await driver.testCredentials(own)).detail),
       })),
     ...(driver.refunds && { refunds: redactRefunds(driver.refunds) }),
+    ...(driver.catalog && { catalog: redactCatalog(driver.catalog) }),
+  };
+}
+
+function redactCatalog(catalog: CatalogCalls): CatalogCalls {
+  return {
+    findSale: (access, providerPaymentId) =>
+      withRedaction(access, (own) => catalog.findSale(own, providerPaymentId)),
   };
 }
 

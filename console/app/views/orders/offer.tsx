@@ -77,6 +77,10 @@ function OfferFacts({ offer }: { readonly offer: Offer }) {
         ['Sold on the hub’s own page', pageSlot && `through ${pageSlot}`],
         ['Download', terms.downloadUrl && <code>{terms.downloadUrl}</code>],
         ['On a refund', refundText(terms)],
+        [
+          'Prices at providers',
+          terms.catalogPrices.map(({ gateway, price }) => `${gateway}: ${price}`).join(', '),
+        ],
         ['Created', <Moment key="created" at={offer.createdAt} />],
         ['This version since', <Moment key="version" at={offer.versionCreatedAt} />],
         ['Archived', offer.archivedAt && <Moment key="archived" at={offer.archivedAt} />],

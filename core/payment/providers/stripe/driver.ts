@@ -1,6 +1,7 @@
 // stripe: Checkout Sessions, with events that Stripe signs.
 import { type PaymentDriver, ProviderRefused } from '../driver.ts';
 import { recordStep, redactSecrets } from '../record-calls.ts';
+import { catalog } from './catalog.ts';
 import { createCheckout, findPayments, verify } from './checkout-sessions.ts';
 import { callStripe } from './client.ts';
 import { openEvent, READS, readClaim, SHOWS, SIGNATURE } from './events.ts';
@@ -25,6 +26,7 @@ export const stripe: PaymentDriver = redactSecrets({
   verify,
   findPayments,
   refunds,
+  catalog,
 
   testCredentials: (access) =>
     recordStep(

@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file hub/order/v1/order.proto.
  */
 export const file_hub_order_v1_order: GenFile = /*@__PURE__*/
-  fileDesc("ChhodWIvb3JkZXIvdjEvb3JkZXIucHJvdG8SDGh1Yi5vcmRlci52MSKHAgoFT2ZmZXISEAoIb2ZmZXJfaWQYASABKAkSCwoDYXBwGAIgASgJEgwKBHNsdWcYAyABKAkSDwoHdmVyc2lvbhgEIAEoBRInCgV0ZXJtcxgFIAEoCzIYLmh1Yi5vcmRlci52MS5PZmZlclRlcm1zEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjYKEnZlcnNpb25fY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLYXJjaGl2ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIuwCCgpPZmZlclRlcm1zEh4KBG5hbWUYASABKAlCELpIDXILyLOusQIBEAEYyAESMQoGcHJpY2VzGAIgAygLMhUuaHViLnBheW1lbnQudjEuTW9uZXlCCrpIB5IBBAgBEBQSLQoHbGljZW5zZRgDIAEoCzIaLmh1Yi5vcmRlci52MS5MaWNlbnNlR3JhbnRIABItCgdyZW5ld2FsGAQgASgLMhouaHViLm9yZGVyLnYxLlJlbmV3YWxHcmFudEgAEikKBXNlYXRzGAUgASgLMhguaHViLm9yZGVyLnYxLlNlYXRzR3JhbnRIABIaCglwYWdlX3Nsb3QYBiABKAlCB7pIBHICGD8SJAoMZG93bmxvYWRfdXJsGAcgASgJQg66SAtyCcizrrECARj0AxI3Cglvbl9yZWZ1bmQYCCABKA4yGi5odWIub3JkZXIudjEuUmVmdW5kUG9saWN5Qgi6SAWCAQIQAUIHCgVncmFudCLXBAoMTGljZW5zZUdyYW50EiQKCnNlYXRfbGltaXQYASABKAVCELpIDRoLKP///////////wESYgoGbGltaXRzGAIgAygLMiYuaHViLm9yZGVyLnYxLkxpY2Vuc2VHcmFudC5MaW1pdHNFbnRyeUIqukgnmgEkEEAiCHIG4LOusQIBKhYiFBj/////////Dyj///////////8BEhUKDWxpbWl0X3Byb2ZpbGUYAyABKAkSJgoIZmVhdHVyZXMYBCADKAlCFLpIEZIBDhBkGAEiCHIGmLSusQIBEikKCXZhbGlkX2ZvchgFIAEoCzIWLmh1Yi5saWNlbnNlLnYxLlBlcmlvZBIjCgpncmFjZV9kYXlzGAYgASgFQgq6SAcaBRjCHCgASACIAQESJAoKbGVhc2VfZGF5cxgHIAEoBUILukgIGgYYlJ0CKABIAYgBARJbCghtZXRhZGF0YRgIIAMoCzIoLmh1Yi5vcmRlci52MS5MaWNlbnNlR3JhbnQuTWV0YWRhdGFFbnRyeUIfukgcmgEZEDIiCHIGmLSusQIBKgtyCcizrrECARj0AxItCg9zaWduZWRfbWV0YWRhdGEYCSADKAlCFLpIEZIBDhAyGAEiCHIGmLSusQIBGi0KC0xpbWl0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg0KC19ncmFjZV9kYXlzQg0KC19sZWFzZV9kYXlzIjoKDFJlbmV3YWxHcmFudBIqCgJieRgBIAEoCzIWLmh1Yi5saWNlbnNlLnYxLlBlcmlvZEIGukgDyAEBIigKClNlYXRzR3JhbnQSGgoFc2VhdHMYASABKAVCC7pICBoGGMCEPSgBIrsDCgVPcmRlchIQCghvcmRlcl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEgwKBHNsb3QYAyABKAkSDQoFb2ZmZXIYBCABKAkSEAoIb2ZmZXJfaWQYBSABKAkSFQoNb2ZmZXJfdmVyc2lvbhgGIAEoBRIQCghxdWFudGl0eRgHIAEoBRIlCgZhbW91bnQYCCABKAsyFS5odWIucGF5bWVudC52MS5Nb25leRITCgtjdXN0b21lcl9pZBgJIAEoCRInCgVzdGF0ZRgKIAEoDjIYLmh1Yi5vcmRlci52MS5PcmRlclN0YXRlEg4KBnJlYXNvbhgLIAEoCRIsCghsaWNlbnNlcxgMIAMoCzIaLmh1Yi5vcmRlci52MS5PcmRlckxpY2Vuc2USLgoKY3JlYXRlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMZnVsZmlsbGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZWZ1bmRlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAihwIKDE9yZGVyTGljZW5zZRISCgpsaWNlbnNlX2lkGAEgASgJEg4KBmlzc3VlZBgCIAEoCBIyCg5leHBpcmVzX2JlZm9yZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZXhwaXJlc19hZnRlchgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2VhdHNfYWRkZWQYBSABKAUSKwoKdGFrZW5fYmFjaxgGIAEoDjIXLmh1Yi5vcmRlci52MS5UYWtlbkJhY2sSEwoLc2VhdHNfdGFrZW4YByABKAUSFQoNdGltZV90YWtlbl9tcxgIIAEoAyqSAQoMUmVmdW5kUG9saWN5Eh0KGVJFRlVORF9QT0xJQ1lfVU5TUEVDSUZJRUQQABIZChVSRUZVTkRfUE9MSUNZX1NVU1BFTkQQARIYChRSRUZVTkRfUE9MSUNZX1JFVk9LRRACEhYKElJFRlVORF9QT0xJQ1lfS0VFUBADEhYKElJFRlVORF9QT0xJQ1lfVU5ETxAEKncKCk9yZGVyU3RhdGUSGwoXT1JERVJfU1RBVEVfVU5TUEVDSUZJRUQQABIZChVPUkRFUl9TVEFURV9GVUxGSUxMRUQQARIXChNPUkRFUl9TVEFURV9CTE9DS0VEEAISGAoUT1JERVJfU1RBVEVfUkVGVU5ERUQQAyqFAQoJVGFrZW5CYWNrEhoKFlRBS0VOX0JBQ0tfVU5TUEVDSUZJRUQQABIYChRUQUtFTl9CQUNLX1NVU1BFTkRFRBABEhYKElRBS0VOX0JBQ0tfUkVWT0tFRBACEhUKEVRBS0VOX0JBQ0tfVU5ET05FEAMSEwoPVEFLRU5fQkFDS19LRVBUEARiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_license_v1_license, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
+  fileDesc("ChhodWIvb3JkZXIvdjEvb3JkZXIucHJvdG8SDGh1Yi5vcmRlci52MSKHAgoFT2ZmZXISEAoIb2ZmZXJfaWQYASABKAkSCwoDYXBwGAIgASgJEgwKBHNsdWcYAyABKAkSDwoHdmVyc2lvbhgEIAEoBRInCgV0ZXJtcxgFIAEoCzIYLmh1Yi5vcmRlci52MS5PZmZlclRlcm1zEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjYKEnZlcnNpb25fY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLYXJjaGl2ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqoDCgpPZmZlclRlcm1zEh4KBG5hbWUYASABKAlCELpIDXILyLOusQIBEAEYyAESMQoGcHJpY2VzGAIgAygLMhUuaHViLnBheW1lbnQudjEuTW9uZXlCCrpIB5IBBAgBEBQSLQoHbGljZW5zZRgDIAEoCzIaLmh1Yi5vcmRlci52MS5MaWNlbnNlR3JhbnRIABItCgdyZW5ld2FsGAQgASgLMhouaHViLm9yZGVyLnYxLlJlbmV3YWxHcmFudEgAEikKBXNlYXRzGAUgASgLMhguaHViLm9yZGVyLnYxLlNlYXRzR3JhbnRIABIaCglwYWdlX3Nsb3QYBiABKAlCB7pIBHICGD8SJAoMZG93bmxvYWRfdXJsGAcgASgJQg66SAtyCcizrrECARj0AxI3Cglvbl9yZWZ1bmQYCCABKA4yGi5odWIub3JkZXIudjEuUmVmdW5kUG9saWN5Qgi6SAWCAQIQARI8Cg5jYXRhbG9nX3ByaWNlcxgJIAMoCzIaLmh1Yi5vcmRlci52MS5DYXRhbG9nUHJpY2VCCLpIBZIBAhAUQgcKBWdyYW50IksKDENhdGFsb2dQcmljZRIaCgdnYXRld2F5GAEgASgJQgm6SAZyBBABGEASHwoFcHJpY2UYAiABKAlCELpIDXILyLOusQIBEAEY/wEi1wQKDExpY2Vuc2VHcmFudBIkCgpzZWF0X2xpbWl0GAEgASgFQhC6SA0aCyj///////////8BEmIKBmxpbWl0cxgCIAMoCzImLmh1Yi5vcmRlci52MS5MaWNlbnNlR3JhbnQuTGltaXRzRW50cnlCKrpIJ5oBJBBAIghyBuCzrrECASoWIhQY/////////w8o////////////ARIVCg1saW1pdF9wcm9maWxlGAMgASgJEiYKCGZlYXR1cmVzGAQgAygJQhS6SBGSAQ4QZBgBIghyBpi0rrECARIpCgl2YWxpZF9mb3IYBSABKAsyFi5odWIubGljZW5zZS52MS5QZXJpb2QSIwoKZ3JhY2VfZGF5cxgGIAEoBUIKukgHGgUYwhwoAEgAiAEBEiQKCmxlYXNlX2RheXMYByABKAVCC7pICBoGGJSdAigASAGIAQESWwoIbWV0YWRhdGEYCCADKAsyKC5odWIub3JkZXIudjEuTGljZW5zZUdyYW50Lk1ldGFkYXRhRW50cnlCH7pIHJoBGRAyIghyBpi0rrECASoLcgnIs66xAgEY9AMSLQoPc2lnbmVkX21ldGFkYXRhGAkgAygJQhS6SBGSAQ4QMhgBIghyBpi0rrECARotCgtMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUINCgtfZ3JhY2VfZGF5c0INCgtfbGVhc2VfZGF5cyI6CgxSZW5ld2FsR3JhbnQSKgoCYnkYASABKAsyFi5odWIubGljZW5zZS52MS5QZXJpb2RCBrpIA8gBASIoCgpTZWF0c0dyYW50EhoKBXNlYXRzGAEgASgFQgu6SAgaBhjAhD0oASK7AwoFT3JkZXISEAoIb3JkZXJfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIMCgRzbG90GAMgASgJEg0KBW9mZmVyGAQgASgJEhAKCG9mZmVyX2lkGAUgASgJEhUKDW9mZmVyX3ZlcnNpb24YBiABKAUSEAoIcXVhbnRpdHkYByABKAUSJQoGYW1vdW50GAggASgLMhUuaHViLnBheW1lbnQudjEuTW9uZXkSEwoLY3VzdG9tZXJfaWQYCSABKAkSJwoFc3RhdGUYCiABKA4yGC5odWIub3JkZXIudjEuT3JkZXJTdGF0ZRIOCgZyZWFzb24YCyABKAkSLAoIbGljZW5zZXMYDCADKAsyGi5odWIub3JkZXIudjEuT3JkZXJMaWNlbnNlEi4KCmNyZWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGZ1bGZpbGxlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmVmdW5kZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIocCCgxPcmRlckxpY2Vuc2USEgoKbGljZW5zZV9pZBgBIAEoCRIOCgZpc3N1ZWQYAiABKAgSMgoOZXhwaXJlc19iZWZvcmUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWV4cGlyZXNfYWZ0ZXIYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3NlYXRzX2FkZGVkGAUgASgFEisKCnRha2VuX2JhY2sYBiABKA4yFy5odWIub3JkZXIudjEuVGFrZW5CYWNrEhMKC3NlYXRzX3Rha2VuGAcgASgFEhUKDXRpbWVfdGFrZW5fbXMYCCABKAMqkgEKDFJlZnVuZFBvbGljeRIdChlSRUZVTkRfUE9MSUNZX1VOU1BFQ0lGSUVEEAASGQoVUkVGVU5EX1BPTElDWV9TVVNQRU5EEAESGAoUUkVGVU5EX1BPTElDWV9SRVZPS0UQAhIWChJSRUZVTkRfUE9MSUNZX0tFRVAQAxIWChJSRUZVTkRfUE9MSUNZX1VORE8QBCp3CgpPcmRlclN0YXRlEhsKF09SREVSX1NUQVRFX1VOU1BFQ0lGSUVEEAASGQoVT1JERVJfU1RBVEVfRlVMRklMTEVEEAESFwoTT1JERVJfU1RBVEVfQkxPQ0tFRBACEhgKFE9SREVSX1NUQVRFX1JFRlVOREVEEAMqhQEKCVRha2VuQmFjaxIaChZUQUtFTl9CQUNLX1VOU1BFQ0lGSUVEEAASGAoUVEFLRU5fQkFDS19TVVNQRU5ERUQQARIWChJUQUtFTl9CQUNLX1JFVk9LRUQQAhIVChFUQUtFTl9CQUNLX1VORE9ORRADEhMKD1RBS0VOX0JBQ0tfS0VQVBAEYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_hub_license_v1_license, file_hub_payment_v1_payment, file_hub_validate_v1_rules]);
 
 /**
  * What a customer can buy: a new license of an app, the renewal of a license, or more seats for one.
@@ -164,6 +164,14 @@ export type OfferTerms = Message<"hub.order.v1.OfferTerms"> & {
    * @generated from field: hub.order.v1.RefundPolicy on_refund = 8;
    */
   onRefund: RefundPolicy;
+
+  /**
+   * Prices of providers' catalogs, each named by one offer: a purchase of one that the hub did not start, such as by
+   * a payment link, is granted by this offer. Only for offers of new licenses.
+   *
+   * @generated from field: repeated hub.order.v1.CatalogPrice catalog_prices = 9;
+   */
+  catalogPrices: CatalogPrice[];
 };
 
 /**
@@ -172,6 +180,34 @@ export type OfferTerms = Message<"hub.order.v1.OfferTerms"> & {
  */
 export const OfferTermsSchema: GenMessage<OfferTerms> = /*@__PURE__*/
   messageDesc(file_hub_order_v1_order, 1);
+
+/**
+ * A price in the catalog of a provider.
+ *
+ * @generated from message hub.order.v1.CatalogPrice
+ */
+export type CatalogPrice = Message<"hub.order.v1.CatalogPrice"> & {
+  /**
+   * Gateway of the provider, for example "stripe".
+   *
+   * @generated from field: string gateway = 1;
+   */
+  gateway: string;
+
+  /**
+   * The provider's identifier of the price, for example "price_1SWc2aKz9YfQ3xLm".
+   *
+   * @generated from field: string price = 2;
+   */
+  price: string;
+};
+
+/**
+ * Describes the message hub.order.v1.CatalogPrice.
+ * Use `create(CatalogPriceSchema)` to create a new message.
+ */
+export const CatalogPriceSchema: GenMessage<CatalogPrice> = /*@__PURE__*/
+  messageDesc(file_hub_order_v1_order, 2);
 
 /**
  * The terms of the new licenses.
@@ -249,7 +285,7 @@ export type LicenseGrant = Message<"hub.order.v1.LicenseGrant"> & {
  * Use `create(LicenseGrantSchema)` to create a new message.
  */
 export const LicenseGrantSchema: GenMessage<LicenseGrant> = /*@__PURE__*/
-  messageDesc(file_hub_order_v1_order, 2);
+  messageDesc(file_hub_order_v1_order, 3);
 
 /**
  * Extends the expiry of the license, as RenewLicense does.
@@ -270,7 +306,7 @@ export type RenewalGrant = Message<"hub.order.v1.RenewalGrant"> & {
  * Use `create(RenewalGrantSchema)` to create a new message.
  */
 export const RenewalGrantSchema: GenMessage<RenewalGrant> = /*@__PURE__*/
-  messageDesc(file_hub_order_v1_order, 3);
+  messageDesc(file_hub_order_v1_order, 4);
 
 /**
  * Raises the seat limit of the license.
@@ -291,7 +327,7 @@ export type SeatsGrant = Message<"hub.order.v1.SeatsGrant"> & {
  * Use `create(SeatsGrantSchema)` to create a new message.
  */
 export const SeatsGrantSchema: GenMessage<SeatsGrant> = /*@__PURE__*/
-  messageDesc(file_hub_order_v1_order, 4);
+  messageDesc(file_hub_order_v1_order, 5);
 
 /**
  * What a paid charge session bought. A session has at most one order.
@@ -411,7 +447,7 @@ export type Order = Message<"hub.order.v1.Order"> & {
  * Use `create(OrderSchema)` to create a new message.
  */
 export const OrderSchema: GenMessage<Order> = /*@__PURE__*/
-  messageDesc(file_hub_order_v1_order, 5);
+  messageDesc(file_hub_order_v1_order, 6);
 
 /**
  * A license that an order issued or changed.
@@ -481,7 +517,7 @@ export type OrderLicense = Message<"hub.order.v1.OrderLicense"> & {
  * Use `create(OrderLicenseSchema)` to create a new message.
  */
 export const OrderLicenseSchema: GenMessage<OrderLicense> = /*@__PURE__*/
-  messageDesc(file_hub_order_v1_order, 6);
+  messageDesc(file_hub_order_v1_order, 7);
 
 /**
  * What the hub does with the licenses of an order whose payment is refunded in full, reversed or lost in a dispute.

@@ -1,0 +1,65 @@
+// Prices of providers' catalogs that offers name: checks them, and finds the offer of a price.
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Pool } from 'pg';
+import type { OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
+import { HubError } from '../../errors.ts';
+import { DRIVERS } from '../../payment/providers/registry.ts';
+import type { CatalogPrice } from '../entities.ts';
+import type { Grant } from './grant.ts';
+
+/** @throws HubError `offer_invalid` */
+export async function checkCatalogPrices(
+  em: EntityManager,
+  messages: OfferTerms['catalogPrices'],
+  { kind }: Grant,
+  offerId: string | undefined,
+): Promise<readonly CatalogPrice[]> {
+  if (messages.length === 0) return [];
+  if (kind !== 'license')
+    throw refused('nobody names a license at the provider: only offers of new licenses have them');
+  const sorted = messages
+    .map(({ gateway, price }) => ({ gateway, price }))
+    .sort((one, other) => (textOf(one) < textOf(other) ? -1 : 1));
+  for (const [index, each] of sorted.entries()) {
+    const isSold = DRIVERS.some(({ gateway, catalog }) => gateway === each.gateway && catalog !== undefined);
+    if (!isSold) throw refused(`${JSON.stringify(each.gateway)} is no gateway with prices of its own`);
+    const before = sorted[index - 1];
+    if (before !== undefined && textOf(before) === textOf(each))
+      throw refused(`${each.price} is named twice`);
+    const others = await em
+      .getConnection()
+      .execute<{ id: string; offer: string }[]>(
+        OFFERS_OF_PRICE.replaceAll(/\$\d/g, '?'),
+        [JSON.stringify([each])],
+        'all',
+        em.getTransactionContext(),
+      );
+    const other = others.find(({ id }) => id !== offerId);
+    if (other !== undefined) throw refused(`the offer ${other.offer} names ${each.price} already`);
+  }
+  return sorted;
+}
+
+/** The offer that names a price; undefined if none does, or several since a moment ago. */
+export async function findOfferOfPrice(pool: Pool, price: CatalogPrice): Promise<string | undefined> {
+  const { rows } = await pool.query<{ offer: string }>({
+    name: 'offer_of_price',
+    text: OFFERS_OF_PRICE,
+    values: [JSON.stringify([price])],
+  });
+  return rows.length === 1 ? rows[0]?.offer : undefined;
+}
+
+/** Offers that are not archived, as `app/slug`. There are few offers, so nothing is indexed. */
+const OFFERS_OF_PRICE = `
+select o.id, a.slug || '/' || o.slug as offer
+from offer o join offer_version v on v.offer_id = o.id and v.version = o.version join app a on a.id = o.app_id
+where v.catalog_prices @> $1::jsonb and o.archived_at is null`;
+
+function textOf({ gateway, price }: CatalogPrice): string {
+  return `${gateway} ${price}`;
+}
+
+function refused(message: string): HubError {
+  return new HubError('offer_invalid', message, { field: 'terms.catalogPrices' });
+}

@@ -1,0 +1,139 @@
+// Makes charge sessions of purchases that the hub did not start: sales of a price in a provider's catalog.
+import type { Pool } from 'pg';
+import { recordChangeNow } from '../../audit/record.ts';
+import type { Clock } from '../../clock.ts';
+import { formatId, newUuid } from '../../ids.ts';
+import { inTransaction } from '../../storage/sql/transaction.ts';
+import { type ReceivedCallback, type Resolution, SLOT_FIELD } from '../callbacks/claim.ts';
+import type { PaymentMetrics } from '../metrics.ts';
+import { formatMoney } from '../money.ts';
+import type { CatalogSale, VerificationStep } from '../providers/driver.ts';
+import { driverOf } from '../providers/registry.ts';
+import type { Quote, Sales } from '../sales.ts';
+import { recordSteps, SETTLEMENT } from '../settlement/statements.ts';
+import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
+import { nextCheck, type SweepSchedule } from '../verification/schedule.ts';
+import { readSessionSlot, type SessionSlot } from './find-slot.ts';
+import type { FindSession } from './read-sessions.ts';
+
+export type AdoptSaleOptions = {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly providers: Providers;
+  readonly concurrency: Pick<ProviderConcurrency, 'run'>;
+  readonly sales: Pick<Sales, 'quoteCatalog'>;
+  readonly findSession: Pick<FindSession, 'byId' | 'byPayment'>;
+  readonly schedule: SweepSchedule;
+  readonly metrics: Pick<PaymentMetrics, 'sessionCreated'>;
+};
+
+/**
+ * Resolves a callback about a payment that no session has. If an offer names the price that was sold, this makes a
+ * session of it, which has to be verified like any other.
+ *
+ * @throws ProviderUnavailable
+ */
+export type AdoptSale = (
+  callback: Pick<ReceivedCallback, 'gateway' | 'fields'>,
+  providerPaymentId: string,
+) => Promise<Resolution | undefined>;
+
+/** The function resolves with undefined if the gateway has no catalog. */
+export function createAdoptSale(options: AdoptSaleOptions): AdoptSale {
+  const { pool, providers, concurrency, sales, findSession } = options;
+  return async ({ gateway, fields }, providerPaymentId) => {
+    const name = fields[SLOT_FIELD];
+    if (name === undefined || driverOf(gateway).catalog === undefined) return undefined;
+    const slot = await readSessionSlot(pool, name);
+    const steps: VerificationStep[] = [];
+    const sale = await concurrency.run(name, async () => {
+      const { driver, access } = await providers.forSlot(slot.id, (step) => steps.push(step));
+      return driver.catalog?.findSale(access, providerPaymentId);
+    });
+    if (sale === undefined)
+      return unresolved('the hub did not start this payment, and it is not of one price');
+    const { price, quantity, amount, customer } = sale;
+    const { name: buyer = '', email = '' } = customer;
+    const quote = await sales.quoteCatalog({
+      gateway,
+      price,
+      quantity,
+      amount,
+      buyer: { name: buyer, email },
+    });
+    if (quote === undefined) return unresolved(`no offer names the price ${price}`);
+    const id = await insert(options, { slot, name, providerPaymentId, sale, quote });
+    const session =
+      id === undefined ? await findSession.byPayment(gateway, providerPaymentId) : await findSession.byId(id);
+    if (session === undefined) return unresolved('its payment id names several sessions');
+    if (id !== undefined) {
+      options.metrics.sessionCreated(name);
+      await pool.query(recordSteps([{ sessionId: id, callbackIds: [], steps }]));
+    }
+    return { kind: 'session', session };
+  };
+}
+
+function unresolved(reason: string): Resolution {
+  return { kind: 'unresolved', reason };
+}
+
+type Adoption = {
+  readonly slot: SessionSlot;
+  /** The name of the slot. */
+  readonly name: string;
+  readonly providerPaymentId: string;
+  readonly sale: CatalogSale;
+  readonly quote: Quote;
+};
+
+/** Resolves with the id, or with undefined if another callback of the payment made the session first. */
+function insert(
+  { pool, clock, schedule }: AdoptSaleOptions,
+  { slot, name, providerPaymentId, sale, quote }: Adoption,
+): Promise<string | undefined> {
+  const id = newUuid();
+  const sessionId = formatId('chs', id);
+  const now = clock();
+  const { amount, orderReference, customer } = sale;
+  return inTransaction(pool, async (client) => {
+    const { rowCount } = await client.query({
+      name: 'insert_adopted_session',
+      // charge_session_provider_payment_id_key. The first check is set now: the hub may die before the verification.
+      text: `insert into charge_session (id, slot_id, status, status_verified, status_reason, status_changed_at,
+               amount_minor, currency, order_reference, customer, metadata, merchant_transaction_id,
+               provider_payment_id, created_at, checks, next_check_at, has_purchase)
+             values ($1, $2, 'pending', false, 'bought at the provider', $3, $4, $5, $6, $7, '{}', $8, $9, $3, 0,
+               $10, true)
+             on conflict (provider_payment_id, slot_id) where provider_payment_id is not null do nothing`,
+      values: [
+        id,
+        slot.id,
+        now,
+        amount.minor,
+        amount.currency,
+        orderReference,
+        JSON.stringify(customer),
+        sessionId.slice('chs_'.length).toUpperCase(),
+        providerPaymentId,
+        nextCheck(schedule, now, now) ?? null,
+      ],
+    });
+    if (rowCount === 0) return undefined;
+    await quote.insert(client, id, { actor: SETTLEMENT, now });
+    await recordChangeNow(client, SETTLEMENT, now, {
+      action: 'charge_session.create',
+      subject: sessionId,
+      before: null,
+      after: {
+        status: 'pending',
+        slot: name,
+        amount: formatMoney(amount),
+        orderReference,
+        offer: quote.offer,
+        quantity: quote.quantity,
+      },
+    });
+    return id;
+  });
+}

@@ -25,11 +25,8 @@ export const NAV_ENTRIES = [
   { path: '', title: 'Overview', needs: undefined },
   { path: 'sessions', title: 'Sessions', needs: PaymentService.method.listChargeSessions },
   { path: 'orders', title: 'Orders', needs: OrderService.method.listOrders },
-<<<<<<< HEAD
   { path: 'refunds', title: 'Refunds', needs: RefundService.method.listRefunds },
-=======
   { path: 'mails', title: 'Mails', needs: MailService.method.listMails },
->>>>>>> 0c875ce (List mails in the console, and send them again)
   { path: 'callbacks', title: 'Callbacks', needs: PaymentAdminService.method.listCallbacks },
   { path: 'usage', title: 'Usage and fees', needs: PaymentAdminService.method.summarizeUsage },
   { path: 'slots', title: 'Slots', needs: PaymentAdminService.method.listSlots },

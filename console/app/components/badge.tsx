@@ -72,19 +72,18 @@ export function OrderBadge({ state }: { readonly state: number }) {
   return <Badge tone={ORDER_TONES[word] ?? 'calm'}>{word}</Badge>;
 }
 
-<<<<<<< HEAD
 const REFUND_TONES: Readonly<Record<string, Tone>> = { pending: 'wait', succeeded: 'good', failed: 'bad' };
 
 export function RefundBadge({ state }: { readonly state: number }) {
   const word = wordFor(REFUND_STATES, state);
   return <Badge tone={REFUND_TONES[word] ?? 'calm'}>{word}</Badge>;
-=======
+}
+
 const MAIL_TONES: Readonly<Record<string, Tone>> = { queued: 'wait', sent: 'good', failed: 'bad' };
 
 export function MailBadge({ state }: { readonly state: number }) {
   const word = wordFor(MAIL_STATES, state);
   return <Badge tone={MAIL_TONES[word] ?? 'calm'}>{word}</Badge>;
->>>>>>> 0c875ce (List mails in the console, and send them again)
 }
 
 const DELIVERY_TONES: Readonly<Record<string, Tone>> = { pending: 'wait', delivered: 'good', failed: 'bad' };

@@ -42,6 +42,8 @@ const OF_A_RUNNING_HUB = [
   'sweep: ok',
   'held payments: ok',
   'orders: ok',
+  'fees: ok',
+  'refunds: ok',
   'mails: ok',
   'strays: ok',
   'events: ok',
@@ -145,7 +147,7 @@ describe('hubctl doctor', function () {
       hubctlHere(['doctor'], env),
       hubctlHere(['doctor', '--output', 'json'], env),
     ]);
-    expect(words).to.include({ code: 1, stderr: 'hubctl: 1 of 23 checks failed.\n' });
+    expect(words).to.include({ code: 1, stderr: 'hubctl: 1 of 25 checks failed.\n' });
     expect(words.stdout).to.match(/^database +failed .*ECONNREFUSED.*Remedy: start it/m);
     expect(json.code).to.equal(1);
     expect(JSON.parse(json.stderr).error.code).to.equal('unhealthy');

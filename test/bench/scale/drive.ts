@@ -23,6 +23,7 @@ import { driveCustomers } from './drive-customers.ts';
 import { driveEvents } from './drive-events.ts';
 import { driveLicenseLists } from './drive-license-lists.ts';
 import { driveOrders } from './drive-orders.ts';
+import { driveRefunds } from './drive-refunds.ts';
 import {
   FLEET,
   fingerprintAt,
@@ -52,6 +53,7 @@ export async function drive(payments: Payments, population: Population, times: n
   await drivePayments(payments, times);
   await driveReviews(payments, times);
   await driveReversals(payments, times);
+  await driveRefunds(payments, times);
   await driveAdministration(payments, population, times);
   await driveCustomers(payments.hub, population, times);
   await driveLicenseLists(payments.hub, population);

@@ -3,7 +3,7 @@ import type { PlanNode } from './explain-log.ts';
 
 /** Tables that grow without limit, and their partitions. */
 const GROWING =
-  /^(license|customer|idempotent_request|seat|charge_session|payment_proof|callback_count|duplicate_payment|(callback|verification|usage_log|fee_line|audit_entry|audit_link|event|event_data|event_delivery)(_\d{4}_\d\d|_default)?|job|job_common)$/;
+  /^(license|customer|idempotent_request|seat|charge_session|payment_proof|callback_count|duplicate_payment|refund|(callback|verification|usage_log|fee_line|audit_entry|audit_link|event|event_data|event_delivery)(_\d{4}_\d\d|_default)?|job|job_common)$/;
 
 /** The maximum number of rows to sort or write at once: those of a batch or a page. */
 const MAX_AT_ONCE = 200;

@@ -54,8 +54,12 @@ export const CURRENCY = 'BDT';
 const SEATS = 5;
 /** Validity of a license that ends. */
 const LICENSE_MS = 30 * 24 * 60 * 60 * 1000;
+/** From a payment to the next look for its refunds: longer than the hub runs. */
+const LOOK_MS = 400 * 24 * 60 * 60 * 1000;
 /** In this many sessions, each gateway has one duplicate payment, which is refunded. */
 const SESSIONS_PER_DUPLICATE = 10;
+/** In this many sessions, each gateway has one that is refunded in part. */
+const SESSIONS_PER_REFUND = 10;
 
 export function tablesOf(population: Population, surroundings: Surroundings): MadeTable[] {
   const { licenses, sessions } = population;
@@ -134,7 +138,7 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
       table: 'charge_session',
       columns: `id, slot_id, status, status_verified, status_reason, status_changed_at, amount_minor, currency,
         order_reference, customer, metadata, merchant_transaction_id, provider_payment_id, checkout_url,
-        idempotency_key, request_hash, gateway_transaction_id, created_at, checks`,
+        idempotency_key, request_hash, gateway_transaction_id, created_at, checks, refund_check_at`,
       rows: ofSessions((session, index) => {
         const { id, gateway, status, amountMinor, createdAt, settledAt, merchantTransactionId } = session;
         const { providerPaymentId, proof } = session;
@@ -147,7 +151,7 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
         return [[id, slotIds[gateway], status, !pending, reasonOf(session), changedAt, amountMinor, CURRENCY,
           `ORD-${index}`, { name: `customer ${index}`, email: `customer-${index}@example.com` }, { cart: String(index) },
           merchantTransactionId, providerPaymentId, checkout, key, requestHash, status === 'success' ? proof : null,
-          new Date(createdAt), 0]];
+          new Date(createdAt), 0, status === 'success' ? new Date(settledAt + LOOK_MS) : null]];
       }),
     },
     {
@@ -181,6 +185,19 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
         // biome-ignore format: one row, in the order of the columns
         return [[uuidAt(settledAt, entropy), id, slotIds[gateway], gateway, proof, bank, providerPaymentId, amountMinor,
           CURRENCY, at, at, 'refunded']];
+      }),
+    },
+    {
+      table: 'refund',
+      columns: `id, session_id, slot_id, gateway, gateway_transaction_id, kind, origin, amount_minor, currency, reason,
+        state, state_reason, gateway_refund_id, created_at, finished_at, requested_at, requests`,
+      rows: paid(({ id, gateway, proof, settledAt }, index) => {
+        if (index % SESSIONS_PER_REFUND > 1) return [];
+        const entropy = digest('refund', index);
+        const at = new Date(settledAt);
+        // biome-ignore format: one row, in the order of the columns
+        return [[uuidAt(settledAt, entropy), id, slotIds[gateway], gateway, proof, 'refund', 'hub', 1, CURRENCY, 'returned',
+          'succeeded', 'refunded', `RF${entropy.slice(44, 64).toUpperCase()}`, at, at, at, 1]];
       }),
     },
     {

@@ -33,9 +33,14 @@ const NOT_DRIVEN = [
   'expired_licenses', // every 30 seconds; licenses by an index of their expiry
   'expiring_licenses', // the same
   'find_certificate_caller', // a client certificate: one small table
+  'finish_callbacks_about_refunds', // callbacks about refunds wait; callbacks by their ids
   'join_callbacks', // more than 256 callbacks of one session wait
+  'leave_refund_callback', // a callback reports a refund; a callback by its id
   'mark_counted', // the same, and the session is paid; a session by its id
+  'mark_refunded_session', // a callback reports a refund; a session by its id
   'postpone_callback', // the hub has an internal error; a callback by its id
+  'postpone_refund_callbacks', // the provider does not answer about refunds; callbacks of a session by an index
+  'postpone_refunds', // the same; the refunds of a session by an index
   'read_key_secret', // once per hub and secret, then from memory; a secret by its id
   'release_mails', // a hub stops while it sends mails; mails by their ids
   'write_last_used', // once a minute at most; a token by its id

@@ -1,10 +1,13 @@
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
+import pg from 'pg';
+import { formatId, newUuid, parseId } from '../../../../core/ids.ts';
+import { createRefundCallbacks } from '../../../../core/payment/refunds/refund-callbacks.ts';
 import { RefundOrigin, RefundState } from '../../../../gen/hub/payment/v1/refund_pb.ts';
 import { RefundService } from '../../../../gen/hub/payment/v1/refund_service_pb.ts';
 import { transportTo } from '../../../support/hub/hub.ts';
 import { spawnHub } from '../../../support/hub/hub-process.ts';
-import { createSession, GATEWAYS, statusOf, untilStatus } from '../../../support/hub/payment.ts';
+import { createSession, GATEWAYS, journal, statusOf, untilStatus } from '../../../support/hub/payment.ts';
 import { buyAndPay, createOffer, salesOf } from '../../../support/hub/sales.ts';
 import { query } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
@@ -237,6 +240,34 @@ describe('a refund', function () {
     expect(madeBy(scene, ref)).to.have.length(1);
   });
 
+  it('that a callback reports is found at once, and settles the callback when the provider answers', async () => {
+    const { session, sessionId, ref } = await paidSession(scene, 'gateway_two');
+    const pool = new pg.Pool({ connectionString: scene.hub.databaseUrl });
+    const callbacks = createRefundCallbacks({
+      pool,
+      clock: () => new Date(Date.now() + scene.clock.aheadMs),
+      metrics: { finished: () => {} },
+      giveUpAfterMs: DAY_MS,
+      retryDelayMs: 1_000,
+      retryDelayMaxMs: MINUTE_MS,
+    });
+    const id = newUuid();
+    await pool.query(
+      `insert into callback (id, gateway, fields, received_at, state, reason, attempts)
+       values ($1, 'gateway_two', '{}', now(), 'received', '', 0)`,
+      [id],
+    );
+    scene.simulator.refund(ref, '5.00');
+    scene.simulator.faults.add({ kind: 'error_500', operation: 'gateway_two.refund_query' });
+    expect(await callbacks.leave(parseId('chs', sessionId) ?? '', id)).to.equal(true);
+    await pool.end();
+    const callback = async () =>
+      (await journal(scene, session)).find((each) => each.callbackId.endsWith(short(id)));
+    await until(async () => (await callback())?.state === 'settled', 'the callback is settled');
+    expect((await callback())?.attempts).to.be.above(1);
+    expect(await summary(scene, sessionId)).to.deep.equal(['succeeded 500 provider']);
+  });
+
   it('is refused for a session that is not paid, in another currency, and for no amount', async () => {
     const { sessionId } = await createSession(scene, 'gateway_one');
     const codeOf = async (request: Parameters<typeof scene.refunds.createRefund>[0]) =>
@@ -250,6 +281,8 @@ describe('a refund', function () {
       'session_unknown',
     );
   });
+
+  const short = (id: string): string => formatId('cb', id).slice(-20);
 
   /** Lets the hub ask twice, more than a minute apart. */
   async function letPass(sessionId: string): Promise<void> {

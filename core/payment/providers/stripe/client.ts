@@ -89,7 +89,12 @@ function textHeaders(headers: object): Record<string, string> {
 const TRANSIENT_STATUSES: ReadonlySet<unknown> = new Set([409, 429]);
 
 function providerError(error: unknown, { errors }: typeof Stripe): unknown {
-  if (!(error instanceof errors.StripeError)) return error;
+  if (error instanceof ProviderUnavailable || error instanceof ProviderRefused) return error;
+  if (!(error instanceof errors.StripeError)) {
+    // Such as a list without its items.
+    const reason = error instanceof Error ? error.message : String(error);
+    return new ProviderUnavailable(`the provider's answer is not readable: ${reason}`);
+  }
   const { detail, message, statusCode } = error;
   const cause: unknown = detail;
   if (cause instanceof ProviderUnavailable) return cause;

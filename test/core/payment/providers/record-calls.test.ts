@@ -141,6 +141,8 @@ for (const driver of DRIVERS) {
     let provider: ScriptedProvider;
     let access: TestAccess;
 
+    // On a busy machine the first call would time out while it loads the client.
+    before(() => Promise.all([import('undici'), import('stripe')]));
     beforeEach(async () => {
       provider = await startScriptedProvider();
       // Letters that URLs, forms and JSON each spell in their own way.
@@ -175,10 +177,11 @@ for (const driver of DRIVERS) {
         if (received.path.endsWith('/token/grant'))
           return json({ id_token: 'T', expires_in: 60 })(response, received);
         const said = everything(received);
-        return json({ status: 'failed', errorReason: said, externalCode: '2072', errorMessageEn: said })(
-          response,
-          received,
-        );
+        const error = { type: 'invalid_request_error', message: said };
+        const refusal =
+          driver.gateway === 'stripe' ? { error } : { externalCode: '2072', errorMessageEn: said };
+        const status = driver.gateway === 'gateway_one' ? 200 : 400;
+        return json({ status: 'failed', errorReason: said, ...refusal }, status)(response, received);
       };
       for (const path of PATHS) provider.on(path, repeat);
       const reason = `${CANARY} Ada Lovelace asked for it, ${'and asked again, '.repeat(20)}`;
@@ -211,14 +214,22 @@ const PATHS = [
     '/payment/status',
     '/v2/tokenized-checkout/refund/payment/transaction',
     '/v2/tokenized-checkout/refund/payment/status',
+    '/v1/checkout/sessions',
+    '/v1/checkout/sessions/PAY-1',
+    '/v1/refunds',
+    '/v1/disputes',
   ],
 ];
 
-/** gateway_two sends credentials in headers, which cannot hold every letter. */
+/** The others send credentials in headers, which cannot hold every letter. Stripe's secrets have a prefix. */
 function asHeaders(driver: PaymentDriver, credentials: (readonly [string, string])[]) {
-  if (driver.gateway !== 'gateway_two') return credentials;
-  return credentials.map(([name, value]) => [name, value.replace('é', '')] as const);
+  if (driver.gateway === 'gateway_one') return credentials;
+  return credentials.map(
+    ([name, value]) => [name, `${PREFIXES[name] ?? ''}${value.replace('é', '')}`] as const,
+  );
 }
+
+const PREFIXES: Readonly<Record<string, string>> = { webhookSecret: 'whsec_' };
 
 /** All that could reach a log, an answer or a journal. */
 function everyForm(values: readonly unknown[]): string[] {

@@ -57,8 +57,8 @@ export function updateRefunds(rows: readonly RefundRow[], at: Date): Write {
              id uuid, kind text, amount_minor bigint, currency text, state text, state_reason text,
              gateway_refund_id text, question text, missing_since timestamptz, next_check_at timestamptz,
              is_unrequested boolean)
-           where r.id = t.id`,
-    values: [JSON.stringify(rows.map(rowOf)), at],
+           where r.id = t.id and r.id = any($3::uuid[])`,
+    values: [JSON.stringify(rows.map(rowOf)), at, rows.map(({ refund }) => refund.id)],
   };
 }
 

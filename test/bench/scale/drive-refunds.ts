@@ -1,5 +1,6 @@
 // Makes a hub refund payments, find refunds at the provider, and list them.
 import { createClient } from '@connectrpc/connect';
+import { parseId } from '../../../core/ids.ts';
 import { RefundState } from '../../../gen/hub/payment/v1/refund_pb.ts';
 import { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
 import {
@@ -41,7 +42,10 @@ export async function driveRefunds(payments: Payments, times: number): Promise<v
       await refunds.listRefunds({ sessionId });
     }
   }
-  await query(hub.databaseUrl, `update refund set review_reason = 'driven' where reason = 'driven'`);
+  const { refunds: newest } = await refunds.listRefunds({ pageSize: 4 });
+  await query(hub.databaseUrl, `update refund set review_reason = 'driven' where id = any($1::uuid[])`, [
+    newest.map(({ refundId }) => parseId('rfd', refundId)),
+  ]);
   const { refunds: found } = await refunds.listRefunds({ needsReview: true, pageSize: 1 });
   await refunds.resolveRefund({ refundId: found[0]?.refundId ?? '', resolution: 'driven' });
   const filters = [{}, { slot: SLOTS.gateway_one }, { state: RefundState.PENDING }, { needsReview: true }];

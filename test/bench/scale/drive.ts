@@ -53,7 +53,7 @@ export async function drive(payments: Payments, population: Population, times: n
   await drivePayments(payments, times);
   await driveReviews(payments, times);
   await driveReversals(payments, times);
-  await driveRefunds(payments, times);
+  await driveRefunds(payments, Math.ceil(times / 2)); // at two gateways
   await driveAdministration(payments, population, times);
   await driveCustomers(payments.hub, population, times);
   await driveLicenseLists(payments.hub, population);

@@ -3,7 +3,7 @@ import type Stripe from 'stripe';
 import type { CatalogCalls, CatalogSale } from '../driver.ts';
 import { recordStep } from '../record-calls.ts';
 import { fromStripeAmount } from './amounts.ts';
-import { queryStripe } from './client.ts';
+import { findAtStripe } from './client.ts';
 import { HUB_SESSION } from './metadata.ts';
 
 export const catalog: CatalogCalls = {
@@ -11,12 +11,9 @@ export const catalog: CatalogCalls = {
     recordStep(
       access,
       'query',
-      async () =>
-        readSale(
-          id,
-          await queryStripe(access, (stripe) =>
-            stripe.checkout.sessions.retrieve(id, { expand: ['line_items'] }),
-          ),
+      () =>
+        findAtStripe(access, async (stripe) =>
+          readSale(id, await stripe.checkout.sessions.retrieve(id, { expand: ['line_items'] })),
         ),
       (sale) => ({
         outcome: 'pending',

@@ -33,10 +33,9 @@ export const createCheckout: PaymentDriver['createCheckout'] = (access, checkout
       // The same request creates one checkout session, however often it is sent.
       const digest = createHash('sha256').update(JSON.stringify(params)).digest('hex').slice(0, 32);
       const idempotencyKey = `${checkout.sessionId}-${digest}`;
-      const session = await callStripe(access, (stripe) =>
-        stripe.checkout.sessions.create(params, { idempotencyKey }),
+      return callStripe(access, async (stripe) =>
+        readCheckout(await stripe.checkout.sessions.create(params, { idempotencyKey })),
       );
-      return readCheckout(session);
     },
     () => ({ outcome: 'pending', detail: 'the provider created a checkout session' }),
   );
@@ -80,14 +79,20 @@ export const verify: PaymentDriver['verify'] = async (access, expected) => {
   if (expected.providerPaymentId === '') {
     return { kind: 'pending', detail: 'the provider has not created a checkout session' };
   }
-  const judge = async () =>
-    judgeSession(await retrieve(access, expected.providerPaymentId), expected, access.clock());
+  const judge = () =>
+    retrieve(access, expected.providerPaymentId, (session) =>
+      judgeSession(session, expected, access.clock()),
+    );
   return recordStep(access, 'query', judge, ({ kind, detail }) => ({ outcome: kind, detail }));
 };
 
-function retrieve(access: ProviderAccess, id: string): Promise<Stripe.Checkout.Session> {
-  return queryStripe(access, (stripe) =>
-    stripe.checkout.sessions.retrieve(id, { expand: ['payment_intent'] }),
+function retrieve<T>(
+  access: ProviderAccess,
+  id: string,
+  read: (session: Stripe.Checkout.Session) => T,
+): Promise<T> {
+  return queryStripe(access, async (stripe) =>
+    read(await stripe.checkout.sessions.retrieve(id, { expand: ['payment_intent'] })),
   );
 }
 
@@ -156,7 +161,7 @@ export async function findPayments(access: ProviderAccess, search: PaymentSearch
       const found = await recordStep(
         access,
         'query',
-        async () => readPayment(await retrieve(access, id), id, search),
+        () => retrieve(access, id, (session) => readPayment(session, id, search)),
         (payment) => ({
           outcome: payment ? 'paid' : 'pending',
           detail: `the provider says the checkout session ${id} is ${payment ? '' : 'not '}paid`,

@@ -11,7 +11,7 @@ export async function loadStripe(): Promise<typeof Stripe> {
 }
 
 /**
- * Calls the API.
+ * Calls the API, and reads the answer within `call`: an answer of another form than documented is unreadable.
  *
  * @throws ProviderUnavailable if the answer is unknown
  * @throws ProviderRefused
@@ -33,6 +33,22 @@ export async function callStripe<T>(
     return await call(stripe);
   } catch (error) {
     throw providerError(error, Client);
+  }
+}
+
+/** The account has no object with the id. */
+class UnknownAtStripe extends ProviderRefused {}
+
+/** Returns undefined if the account has no object with the id. @throws ProviderUnavailable */
+export async function findAtStripe<T>(
+  access: Pick<ProviderAccess, 'baseUrl' | 'credentials' | 'http'>,
+  call: (stripe: Stripe) => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await callStripe(access, call);
+  } catch (error) {
+    if (error instanceof UnknownAtStripe) return undefined;
+    throw error instanceof ProviderRefused ? new ProviderUnavailable(error.message) : error;
   }
 }
 
@@ -105,7 +121,8 @@ function providerError(error: unknown, { errors }: typeof Stripe): unknown {
     error instanceof errors.StripeInvalidRequestError ||
     error instanceof errors.StripeCardError;
   if (isRefused && !TRANSIENT_STATUSES.has(statusCode)) {
-    return new ProviderRefused(`the provider refuses: ${message}`);
+    const Refusal = statusCode === 404 ? UnknownAtStripe : ProviderRefused;
+    return new Refusal(`the provider refuses: ${message}`);
   }
   return new ProviderUnavailable(`the provider answered with HTTP ${statusCode ?? '?'}: ${message}`);
 }

@@ -33,12 +33,12 @@ export const stripe: PaymentDriver = redactSecrets({
       access,
       'query',
       async () => {
+        await callStripe(access, (client) => client.checkout.sessions.list({ limit: 1 }));
         if (!access.credentials.reveal()['webhookSecret']?.startsWith('whsec_')) {
           throw new ProviderRefused(
             'webhookSecret is not the signing secret of an endpoint: it starts with whsec_',
           );
         }
-        await callStripe(access, (client) => client.checkout.sessions.list({ limit: 1 }));
         return { detail: 'the provider accepts the secret key' };
       },
       ({ detail }) => ({ outcome: 'pending', detail }),

@@ -29,8 +29,8 @@ export const refunds: RefundCalls = {
           // By the reference, `find` finds a refund whose answer was lost.
           metadata: { [HUB_REFUND]: reference, reason: reason.slice(0, MAX_METADATA) },
         };
-        return readRefund(
-          await callStripe(access, (stripe) => stripe.refunds.create(params, { idempotencyKey: reference })),
+        return callStripe(access, async (stripe) =>
+          readRefund(await stripe.refunds.create(params, { idempotencyKey: reference })),
         );
       },
       ({ state, detail }) => ({ outcome: REFUND_OUTCOMES[state], detail }),
@@ -52,17 +52,17 @@ export const refunds: RefundCalls = {
 /** Characters of a value of metadata. */
 const MAX_METADATA = 500;
 
-async function findAll(access: ProviderAccess, paymentIntent: string): Promise<FoundRefunds> {
+function findAll(access: ProviderAccess, paymentIntent: string): Promise<FoundRefunds> {
   const by = { payment_intent: paymentIntent, limit: PAGE };
-  const list = await queryStripe(access, (stripe) =>
-    stripe.refunds.list(by).autoPagingToArray({ limit: MAX_FOUND }),
-  );
-  const disputes = await queryStripe(access, (stripe) =>
-    stripe.disputes.list(by).autoPagingToArray({ limit: MAX_FOUND }),
-  );
-  // An inquiry takes no money yet.
-  const claims = disputes.filter(({ status }) => !status.startsWith('warning_'));
-  return { refunds: [...list.map(readRefund), ...claims.map(readDispute)], isReversed: false };
+  return queryStripe(access, async (stripe) => {
+    const list = await stripe.refunds.list(by).autoPagingToArray({ limit: MAX_FOUND });
+    const disputes = await stripe.disputes.list(by).autoPagingToArray({ limit: MAX_FOUND });
+    // An inquiry takes no money yet.
+    const claims = disputes.filter(({ status }) => !status.startsWith('warning_'));
+    // Stripe lists the newest first.
+    const refunds = [...list.map(readRefund).reverse(), ...claims.map(readDispute).reverse()];
+    return { refunds, isReversed: false };
+  });
 }
 
 function readRefund(refund: Stripe.Refund): ProviderRefund {

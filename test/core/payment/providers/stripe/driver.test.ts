@@ -36,7 +36,7 @@ describe('stripe', () => {
     access = createTestAccess({
       baseUrl: `${provider.url}/stripe`,
       credentials: { secretKey: KEY, webhookSecret: WEBHOOK_SECRET },
-      timeoutMs: 500,
+      timeoutMs: 1_500,
     });
   });
   afterEach(async () => {
@@ -213,15 +213,15 @@ describe('stripe', () => {
     const list = (...data: object[]) => json({ object: 'list', data, has_more: false, url: '/v1' });
     provider.on(
       '/stripe/v1/refunds',
-      list(refund(), refund({ id: 're_2', status: 'pending', metadata: {} })),
+      list(refund({ id: 're_2', status: 'pending', metadata: {} }), refund()),
     );
     provider.on(
       '/stripe/v1/disputes',
       list(
-        dispute({ status: 'needs_response' }),
-        dispute({ id: 'dp_2', status: 'lost' }),
-        dispute({ id: 'dp_3', status: 'won' }),
         dispute({ id: 'dp_4', status: 'warning_needs_response' }),
+        dispute({ id: 'dp_3', status: 'won' }),
+        dispute({ id: 'dp_2', status: 'lost' }),
+        dispute({ status: 'needs_response' }),
       ),
     );
     const found = await stripe.refunds?.find(access, { payment, requested: [] });

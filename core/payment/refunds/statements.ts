@@ -41,7 +41,7 @@ export function insertRefunds(session: StoredSession, rows: readonly RefundRow[]
 
 export function updateRefunds(rows: readonly RefundRow[], at: Date): Write {
   return {
-    // refund_pkey
+    // refund_pkey. By the array, because PostgreSQL expects more rows of the JSON.
     text: `update refund r
            set kind = t.kind, amount_minor = t.amount_minor, currency = t.currency, state = t.state,
                state_reason = t.state_reason,

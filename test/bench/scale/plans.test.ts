@@ -34,15 +34,19 @@ const NOT_DRIVEN = [
   'expiring_licenses', // the same
   'find_certificate_caller', // a client certificate: one small table
   'finish_callbacks_about_refunds', // callbacks about refunds wait; callbacks by their ids
+  'insert_adopted_session', // a purchase that began at the provider; one row
   'join_callbacks', // more than 256 callbacks of one session wait
   'leave_refund_callback', // a callback reports a refund; a callback by its id
   'mark_counted', // the same, and the session is paid; a session by its id
   'mark_refunded_session', // a callback reports a refund; a session by its id
+  'offer_of_price', // the same; the offers, which are few
   'postpone_callback', // the hub has an internal error; a callback by its id
   'postpone_refund_callbacks', // the provider does not answer about refunds; callbacks of a session by an index
   'postpone_refunds', // the same; the refunds of a session by an index
   'read_key_secret', // once per hub and secret, then from memory; a secret by its id
+  'read_session_by_proof', // a refund that names only its payment; a session by payment_proof_pkey
   'release_mails', // a hub stops while it sends mails; mails by their ids
+  'signing_slots', // a signed callback; the slots, which are few
   'write_last_used', // once a minute at most; a token by its id
 ];
 
@@ -57,7 +61,7 @@ const WALKS = /order by (id|event_id) desc offset \d{4,} limit 1|(e\.id|"event_i
 const MAX_BLOCKS_OF_WALK = 1_000;
 
 /** Statements with larger batches than others: the rows that they sort or write. */
-const BATCHES: Readonly<Record<string, number>> = { move_events: 1_000 };
+const BATCHES: Readonly<Record<string, number>> = { move_events: 1_000, fee_drift: 2_000 };
 
 /** The tables of the queue have the jobs of an hour. Only the erasure of a customer searches them. */
 const RARE_ON_JOBS = /^update job set output = null where /;

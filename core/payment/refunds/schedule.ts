@@ -55,8 +55,9 @@ export async function reservePending(pool: Pool, reservation: CheckReservation):
   // refund_due_idx, once for each slot
   return reserve(
     pool,
-    'reserve_pending_refunds',
-    `with reserved as (
+    {
+      name: 'reserve_pending_refunds',
+      text: `with reserved as (
        update refund set next_check_at = $2
        where id = any(array(
          select due.id from ${FREE_PLACES} cross join lateral (
@@ -69,6 +70,7 @@ export async function reservePending(pool: Pool, reservation: CheckReservation):
      select distinct c.id as "sessionId", c.slot_id as "slotId", s.gateway,
        ${epochMs('c.status_changed_at')} as "paidAtMs"
      from reserved r join charge_session c on c.id = r.session_id join slot s on s.id = c.slot_id`,
+    },
     reservation,
   );
 }
@@ -78,8 +80,9 @@ export async function reserveSessions(pool: Pool, reservation: CheckReservation)
   // charge_session_refund_check_idx, once for each slot
   return reserve(
     pool,
-    'reserve_refund_checks',
-    `update charge_session c set refund_check_at = $2
+    {
+      name: 'reserve_refund_checks',
+      text: `update charge_session c set refund_check_at = $2
      from slot s
      where s.id = c.slot_id and c.id = any(array(
        select due.id from ${FREE_PLACES} cross join lateral (
@@ -89,19 +92,19 @@ export async function reserveSessions(pool: Pool, reservation: CheckReservation)
      ))
      returning c.id as "sessionId", c.slot_id as "slotId", s.gateway,
        ${epochMs('c.status_changed_at')} as "paidAtMs"`,
+    },
     reservation,
   );
 }
 
 async function reserve(
   pool: Pool,
-  name: string,
-  text: string,
+  statement: { readonly name: string; readonly text: string },
   { now, durationMs, limit, running }: CheckReservation,
 ): Promise<ReservedCheck[]> {
   const reservedUntil = new Date(now.getTime() + durationMs);
   const values = [now, reservedUntil, limit, [...running.keys()], [...running.values()]];
-  const { rows } = await pool.query<Row>({ name, text, values });
+  const { rows } = await pool.query<Row>({ ...statement, values });
   return rows.map(({ paidAtMs, ...row }) => ({ ...row, reservedUntil, paidAt: dateOf(paidAtMs) }));
 }
 

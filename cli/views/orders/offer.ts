@@ -141,7 +141,7 @@ export const OFFER_FIELDS: readonly Column<OfferView>[] = [
   { title: 'Download', cell: (item) => item.downloadUrl },
   { title: 'On refund', cell: (item) => item.onRefund },
   {
-    title: 'At providers',
+    title: 'Catalog',
     cell: (item) => item.catalogPrices.map(({ gateway, price }) => `${gateway} ${price}`).join(', '),
   },
   { title: 'Version', cell: (item) => `${item.version}, since ${shortTime(item.versionCreatedAt)}` },
